@@ -1,0 +1,291 @@
+"""Values, operations, blocks, functions, and how an operation is declared."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, NamedTuple, dataclass_transform
+
+from tilewright.tileir.diagnostics import NO_SPAN, Span, TileTypeError
+from tilewright.tileir.types import Type
+
+
+class Value:
+    """The result of an op or a parameter of a block. `hint` is the name it prints under, where free."""
+
+    __slots__ = ("type", "hint", "owner")
+    type: Any  # a Type; Any, so that rules may read fields after their own check
+    hint: str
+    owner: Op | Block | None
+
+    def __init__(self, type: Type, hint: str = "", owner: Op | Block | None = None) -> None:
+        self.type = type
+        self.hint = hint
+        self.owner = owner
+
+    @property
+    def op(self) -> Op | None:
+        """The op that defines this value, None for a block parameter."""
+        return self.owner if isinstance(self.owner, Op) else None
+
+    def __repr__(self) -> str:
+        return f"<Value %{self.hint or '?'}: {self.type}>"
+
+
+class Block:
+    """A list of ops with parameters; the last op is a terminator."""
+
+    __slots__ = ("params", "ops")
+
+    def __init__(self, params: list[Value] | None = None, ops: list[Op] | None = None) -> None:
+        self.params: list[Value] = params if params is not None else []
+        self.ops: list[Op] = ops if ops is not None else []
+        for value in self.params:
+            value.owner = self
+
+    def add_param(self, type: Type, hint: str = "") -> Value:
+        value = Value(type, hint, self)
+        self.params.append(value)
+        return value
+
+    @property
+    def terminator(self) -> Op:
+        return self.ops[-1]
+
+    def walk(self) -> Iterator[Op]:
+        """Every op of this block and of the blocks inside, each op before its bodies."""
+        for op in self.ops:
+            yield op
+            for block in op.blocks:
+                yield from block.walk()
+
+
+class Function:
+    """A kernel: its parameters are those of `body`; `options` hold the launch hints of the decorator."""
+
+    __slots__ = ("name", "body", "options", "span")
+
+    def __init__(self, name: str, body: Block, options: dict[str, Any] | None = None, span: Span = NO_SPAN) -> None:
+        self.name = name
+        self.body = body
+        self.options: dict[str, Any] = options or {}
+        self.span = span
+
+    @property
+    def params(self) -> list[Value]:
+        return self.body.params
+
+    def walk(self) -> Iterator[Op]:
+        return self.body.walk()
+
+    def __str__(self) -> str:
+        from tilewright.tileir.printer import to_text
+
+        return to_text(self)
+
+
+_MISSING: Any = object()
+
+
+class Field(NamedTuple):
+    """One declared field of an op."""
+
+    kind: str  # "operand", "optional" (operand or None), "operands" (a tuple), "attribute", "body"
+    default: Any = _MISSING
+    enum: type[enum.Enum] | None = None
+    name: str = ""
+
+    @property
+    def required(self) -> bool:
+        return self.default is _MISSING
+
+
+def operand() -> Any:
+    """A single value."""
+    return Field("operand")
+
+
+def optional_operand() -> Any:
+    """A single value or None; absent unless given."""
+    return Field("optional", None)
+
+
+def operands() -> Any:
+    """A tuple of any number of values."""
+    return Field("operands")
+
+
+def attribute(*, default: Any = _MISSING, enum: type[enum.Enum] | None = None) -> Any:
+    """A compile-time fact: bool, int, float, str, None, DType, Type, or a tuple of those; or a member of `enum`."""
+    return Field("attribute", default, enum)
+
+
+def body() -> Any:
+    """A nested block."""
+    return Field("body")
+
+
+class Effects(NamedTuple):
+    """What an op does beside computing its results.
+
+    `reads` and `writes` are the memory handles (array, list or shared values) it accesses. `ordered` is True for an
+    access with a memory order, which no other memory access may cross. `io` is True for output and assertions.
+    """
+
+    reads: tuple[Value, ...] = ()
+    writes: tuple[Value, ...] = ()
+    ordered: bool = False
+    io: bool = False
+
+    @property
+    def none(self) -> bool:
+        return not (self.reads or self.writes or self.ordered or self.io)
+
+
+OPS: dict[str, type[Op]] = {}
+"""Every declared op by opcode. Importing `tilewright.tileir.ops` fills it with the Tile IR ops."""
+
+
+@dataclass_transform(
+    field_specifiers=(operand, optional_operand, operands, attribute, body), eq_default=False, kw_only_default=True
+)
+class Op:
+    """An operation. A subclass declares its fields, its type rule (`infer`) and nothing else.
+
+    Class keywords: `opcode` (none for an abstract base), `reads` and `writes` (space-separated names of the operands
+    whose memory is accessed), `io`, `terminator`, `elementwise` (same shape in and out, each element on its own),
+    `commutative`, `collective` (all threads of a block must execute it together).
+    Builder, parser, printer, verifier, clone, hash and dead-code removal read these; none names an op.
+    """
+
+    opcode: ClassVar[str] = ""
+    fields: ClassVar[dict[str, Field]] = {}
+    terminator: ClassVar[bool] = False
+    elementwise: ClassVar[bool] = False
+    commutative: ClassVar[bool] = False
+    collective: ClassVar[bool] = False
+    _reads: ClassVar[tuple[str, ...]] = ()
+    _writes: ClassVar[tuple[str, ...]] = ()
+    _io: ClassVar[bool] = False
+
+    def __init_subclass__(
+        cls, *, opcode: str = "", reads: str = "", writes: str = "", io: bool | None = None,
+        terminator: bool | None = None, elementwise: bool | None = None, commutative: bool | None = None,
+        collective: bool | None = None,
+    ) -> None:
+        own = {name: f._replace(name=name) for name, f in vars(cls).items() if isinstance(f, Field)}
+        for name in own:
+            delattr(cls, name)
+        cls.fields = {**cls.fields, **own}
+        if reads:
+            cls._reads = tuple(reads.split())
+        if writes:
+            cls._writes = tuple(writes.split())
+        for name, value in (("_io", io), ("terminator", terminator), ("elementwise", elementwise),
+                            ("commutative", commutative), ("collective", collective)):
+            if value is not None:
+                setattr(cls, name, value)
+        cls.opcode = opcode
+        if opcode:
+            assert opcode not in OPS, f"two ops are called {opcode}"
+            OPS[opcode] = cls
+
+    def __init__(self, *, span: Span = NO_SPAN, **given: Any) -> None:
+        self.span = span
+        for name, field in self.fields.items():
+            value = given.pop(name, field.default)
+            if value is _MISSING:
+                raise TypeError(f"{self.opcode}: field {name} is missing")
+            setattr(self, name, tuple(value) if field.kind == "operands" else value)
+        if given:
+            raise TypeError(f"{self.opcode} has no field {', '.join(given)}")
+        self.results: tuple[Value, ...] = tuple(Value(t, "", self) for t in self.infer())
+
+    def infer(self) -> tuple[Type, ...]:
+        """The result types, or a TileTypeError when the operands do not fit."""
+        raise NotImplementedError(self.opcode)
+
+    def effects(self) -> Effects:
+        """What the op does beside computing results, its bodies not counted."""
+        if not (self._reads or self._writes or self._io):
+            return Effects()
+        ordered = getattr(self, "memory_order", None)
+        return Effects(
+            tuple(getattr(self, n) for n in self._reads), tuple(getattr(self, n) for n in self._writes),
+            ordered is not None and ordered.value != "weak", self._io,
+        )
+
+    @property
+    def operands(self) -> list[Value]:
+        """Every value the op itself reads, in field order."""
+        out: list[Value] = []
+        for name, field in self.fields.items():
+            if field.kind == "operand":
+                out.append(getattr(self, name))
+            elif field.kind == "operands":
+                out.extend(getattr(self, name))
+            elif field.kind == "optional" and getattr(self, name) is not None:
+                out.append(getattr(self, name))
+        return out
+
+    def replace_operands(self, new: Mapping[Value, Value]) -> None:
+        """Substitute operands of this op (not of its bodies)."""
+        for name, field in self.fields.items():
+            if field.kind in ("operand", "optional"):
+                value = getattr(self, name)
+                if value in new:
+                    setattr(self, name, new[value])
+            elif field.kind == "operands":
+                setattr(self, name, tuple(new.get(v, v) for v in getattr(self, name)))
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name, f in self.fields.items() if f.kind == "attribute"}
+
+    @property
+    def blocks(self) -> list[Block]:
+        return [getattr(self, name) for name, f in self.fields.items() if f.kind == "body"]
+
+    @property
+    def result(self) -> Value:
+        [value] = self.results
+        return value
+
+    def clone(self, mapping: dict[Value, Value]) -> Op:
+        """A copy with operands looked up in `mapping` (unmapped ones stay); `mapping` gains results and params."""
+        given: dict[str, Any] = {}
+        for name, field in self.fields.items():
+            value = getattr(self, name)
+            if field.kind == "operands":
+                value = tuple(mapping.get(v, v) for v in value)
+            elif field.kind in ("operand", "optional"):
+                value = mapping.get(value, value) if value is not None else None
+            elif field.kind == "body":
+                value = clone_block(value, mapping)
+            given[name] = value
+        copy = type(self)(span=self.span, **given)
+        for old, new in zip(self.results, copy.results, strict=True):
+            new.type, new.hint = old.type, old.hint
+            mapping[old] = new
+        return copy
+
+    def __repr__(self) -> str:
+        return f"<{self.opcode} at {self.span}>"
+
+
+def clone_block(block: Block, mapping: dict[Value, Value]) -> Block:
+    copy = Block([Value(p.type, p.hint) for p in block.params])
+    mapping.update(zip(block.params, copy.params, strict=True))
+    copy.ops = [op.clone(mapping) for op in block.ops]
+    return copy
+
+
+def clone_function(function: Function) -> Function:
+    """A deep copy that shares nothing mutable with the original."""
+    return Function(function.name, clone_block(function.body, {}), dict(function.options), function.span)
+
+
+def require(condition: bool, message: str) -> None:
+    """A type rule's check: raise TileTypeError unless it holds."""
+    if not condition:
+        raise TileTypeError(message)

@@ -1,0 +1,171 @@
+"""Source spans, the one family of user-facing errors, and the renderer with source lines and carets."""
+
+from __future__ import annotations
+
+import contextlib
+import linecache
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A place in a source file. Lines count from 1, columns from 0 (as `ast` counts); `end_col` is exclusive.
+
+    `call_site` is the span of the call through which an inlined helper was entered.
+    """
+
+    file: str = "<none>"
+    line: int = 0
+    col: int = 0
+    end_line: int = 0
+    end_col: int = 0
+    function: str = ""
+    call_site: Span | None = None
+
+    @property
+    def filename(self) -> str:
+        return self.file
+
+    @property
+    def chain(self) -> list[Span]:
+        """This span and the calls that led to it, outermost first."""
+        out: list[Span] = []
+        span: Span | None = self
+        while span is not None:
+            out.append(span)
+            span = span.call_site
+        return out[::-1]
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.col + 1}"
+
+
+NO_SPAN = Span()
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A second place that an error speaks of, underlined with dashes."""
+
+    span: Span
+    label: str
+
+
+class TileError(Exception):
+    """Anything that is wrong with a kernel or its use.
+
+    Rules raise it without a span; the innermost `at(span)` adds one. `notes` state facts, `hints` say what to do.
+    """
+
+    headline = "error"
+
+    def __init__(
+        self, message: str, span: Span = NO_SPAN, *, label: str = "", related: Sequence[Related] = (),
+        notes: Sequence[str] = (), hints: Sequence[str] = (),
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.span = span
+        self.label = label
+        self.related = list(related)
+        self.notes = list(notes)
+        self.hints = list(hints)
+
+    @property
+    def loc(self) -> Span:
+        return self.span
+
+    def __str__(self) -> str:
+        return render(self)
+
+
+class TileSyntaxError(TileError):
+    """Python syntax outside the kernel language, or a name that is not defined."""
+
+
+class TileTypeError(TileError):
+    """Types, shapes or arguments that do not fit."""
+
+
+class TileValueError(TileError):
+    """A constant that is out of range or otherwise unusable."""
+
+
+class TileRecursionError(TileError):
+    """Inlining of helpers went too deep."""
+
+
+class TileUnsupportedFeatureError(TileError):
+    """Something that the chosen target or executor cannot do."""
+
+
+class TileStaticEvalError(TileError):
+    """The expression of a static_eval, static_assert or static_iter failed."""
+
+
+class TileStaticAssertionError(TileError):
+    """A static_assert that does not hold."""
+
+
+class TileInternalError(TileError):
+    """A defect of Tilewright itself; never a user's mistake."""
+
+    headline = "internal error"
+
+
+class TileCompilerExecutionError(TileInternalError):
+    """LLVM or the driver's assembler refused what we generated."""
+
+
+class TileCompilerTimeoutError(TileInternalError):
+    """A compilation did not finish in time."""
+
+
+class UnsupportedCallError(TileError):
+    """A call of a Python function or type that kernels cannot use."""
+
+
+@contextlib.contextmanager
+def at(span: Span) -> Iterator[None]:
+    """Give errors raised inside a span, unless an inner `at` already did."""
+    try:
+        yield
+    except TileError as error:
+        if error.span is NO_SPAN:
+            error.span = span
+        raise
+
+
+def render(error: TileError) -> str:
+    """The error as text: headline, call frames outermost first with source and carets, notes and hints."""
+    lines = [f"{error.headline}: {error.message}"]
+    if error.span is not NO_SPAN:
+        frames = error.span.chain
+        gutter = max(len(str(s.end_line or s.line)) for s in [*frames, *(r.span for r in error.related)])
+        for depth, span in enumerate(frames):
+            innermost = depth == len(frames) - 1
+            lines += _frame(span, gutter, "^", error.label if innermost else "called from here" if frames else "")
+        for related in error.related:
+            lines += _frame(related.span, gutter, "-", related.label)
+    lines += [f"  = note: {note}" for note in error.notes]
+    lines += [f"  = hint: {hint}" for hint in error.hints]
+    return "\n".join(lines)
+
+
+def _frame(span: Span, gutter: int, mark: str, label: str) -> list[str]:
+    pad = " " * gutter
+    last = span.end_line or span.line
+    where = f"{span.line}-{last}" if last > span.line else str(span.line)
+    columns = f"{span.col + 1}" if last > span.line else f"{span.col + 1}-{max(span.end_col, span.col + 1)}"
+    inside = f" in {span.function}" if span.function else ""
+    out = [f'{pad}--> "{span.file}", line {where}, columns {columns}{inside}']
+    source = linecache.getline(span.file, span.line).rstrip("\n")
+    if not source.strip():
+        return out
+    end = span.end_col if last == span.line and span.end_col > span.col else len(source)
+    caret = " " * len(source[: span.col].expandtabs(4)) + mark * max(1, len(source[span.col : end].expandtabs(4)))
+    out.append(f"{pad} |")
+    out.append(f"{span.line:>{gutter}} | {source.expandtabs(4)}")
+    out.append(f"{pad} | {caret}{' ' + label if label else ''}")
+    return out
