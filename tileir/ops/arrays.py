@@ -1,0 +1,107 @@
+"""Questions about the grid and about arrays, and views of arrays."""
+
+from __future__ import annotations
+
+from tilewright.tileir.core import Op, Value, attribute, operand, require
+from tilewright.tileir.dtypes import int32
+from tilewright.tileir.types import ArrayType, ListType, TileType, Type
+
+
+class BlockId(Op, opcode="block_id"):
+    """This block's coordinate along a grid axis (0, 1 or 2), i32."""
+
+    axis: int = attribute()
+
+    def infer(self) -> tuple[Type, ...]:
+        require(self.axis in (0, 1, 2), f"block_id: axis {self.axis} is not 0, 1 or 2")
+        return (TileType(int32),)
+
+
+class NumBlocks(Op, opcode="num_blocks"):
+    """The grid's size along an axis, i32."""
+
+    axis: int = attribute()
+
+    def infer(self) -> tuple[Type, ...]:
+        require(self.axis in (0, 1, 2), f"num_blocks: axis {self.axis} is not 0, 1 or 2")
+        return (TileType(int32),)
+
+
+def array_of(opcode: str, value: Value) -> ArrayType:
+    """The type of an array operand."""
+    require(isinstance(value.type, ArrayType), f"{opcode}: expected an array, got {value.type}")
+    type_: ArrayType = value.type
+    return type_
+
+
+class Extent(Op, opcode="extent"):
+    """Length of an array along an axis, in the array's index dtype."""
+
+    array: Value = operand()
+    axis: int = attribute()
+
+    def infer(self) -> tuple[Type, ...]:
+        array = array_of("extent", self.array)
+        require(0 <= self.axis < array.rank, f"extent: axis {self.axis} is out of range for {array}")
+        return (TileType(array.index),)
+
+
+class Stride(Op, opcode="stride"):
+    """Stride of an array along an axis, in elements, in the array's index dtype."""
+
+    array: Value = operand()
+    axis: int = attribute()
+
+    def infer(self) -> tuple[Type, ...]:
+        array = array_of("stride", self.array)
+        require(0 <= self.axis < array.rank, f"stride: axis {self.axis} is out of range for {array}")
+        return (TileType(array.index),)
+
+
+class AssumeDivisible(Op, opcode="assume_divisible", elementwise=True):
+    """src, promised to be a multiple of `divisor`."""
+
+    src: Value = operand()
+    divisor: int = attribute()
+
+    def infer(self) -> tuple[Type, ...]:
+        return (self.src.type.erased(),)
+
+
+class SliceArray(Op, opcode="slice_array"):
+    """The view start:stop of an array along an axis (0 <= start <= stop <= extent, promised by the caller).
+
+    `type` is the view's type with what is known of it. The view aliases its source.
+    """
+
+    array: Value = operand()
+    start: Value = operand()
+    stop: Value = operand()
+    axis: int = attribute()
+    type: ArrayType = attribute()
+
+    def infer(self) -> tuple[Type, ...]:
+        array = array_of("slice_array", self.array)
+        ok = (array.dtype, array.rank, array.index) == (self.type.dtype, self.type.rank, self.type.index)
+        require(ok, f"slice_array: a view of {array} cannot be {self.type}")
+        return (self.type,)
+
+
+class ListLength(Op, opcode="list_length"):
+    """Number of arrays in a list, i32."""
+
+    list: Value = operand()
+
+    def infer(self) -> tuple[Type, ...]:
+        return (TileType(int32),)
+
+
+class ListItem(Op, opcode="list_item"):
+    """The array at a position of a list. All items of one list may alias each other."""
+
+    list: Value = operand()
+    index: Value = operand()
+
+    def infer(self) -> tuple[Type, ...]:
+        require(isinstance(self.list.type, ListType), f"list_item: expected a list, got {self.list.type}")
+        return (self.list.type.element,)

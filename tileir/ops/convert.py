@@ -1,0 +1,33 @@
+"""Changes of dtype."""
+
+from __future__ import annotations
+
+from tilewright.tileir.core import Op, Value, attribute, operand, require
+from tilewright.tileir.dtypes import DType, bool_
+from tilewright.tileir.enums import RoundingMode
+from tilewright.tileir.types import Type
+
+
+class Cast(Op, opcode="cast", elementwise=True):
+    """Convert values. Integers wrap; float to integer truncates and saturates, NaN gives 0; anything to bool is != 0;
+    float to float rounds by `rounding`; to float8_e4m3fn, e5m2, e2m1fn saturates to the largest finite value."""
+
+    src: Value = operand()
+    dtype: DType = attribute()
+    rounding: RoundingMode = attribute(default=RoundingMode.RN, enum=RoundingMode)
+
+    def infer(self) -> tuple[Type, ...]:
+        return (self.src.type.erased().with_dtype(self.dtype),)
+
+
+class Bitcast(Op, opcode="bitcast", elementwise=True):
+    """Reinterpret the bits of each element as another dtype of the same width; bool is refused."""
+
+    src: Value = operand()
+    dtype: DType = attribute()
+
+    def infer(self) -> tuple[Type, ...]:
+        old = self.src.type.dtype
+        require(old.bitwidth == self.dtype.bitwidth, f"bitcast: {old} has {old.bitwidth} bits, {self.dtype} has {self.dtype.bitwidth}")
+        require(old is not bool_ and self.dtype is not bool_, "bitcast: bool_ has no fixed bits")
+        return (self.src.type.erased().with_dtype(self.dtype),)

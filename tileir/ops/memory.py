@@ -1,0 +1,116 @@
+"""Loads and stores of tiles, gathers and scatters."""
+
+from __future__ import annotations
+
+from tilewright.tileir.core import Op, Value, attribute, operand, operands, optional_operand, require
+from tilewright.tileir.dtypes import bool_
+from tilewright.tileir.enums import MemoryOrder, MemoryScope, PaddingMode
+from tilewright.tileir.ops.arrays import array_of
+from tilewright.tileir.types import TileType, Type
+
+
+def check_tile_access(op: Load | Store, shape: tuple[int, ...]) -> None:
+    """What load and store share: ranks agree, `order` is a permutation, indices are integer scalars."""
+    array = array_of(op.opcode, op.array)
+    ranks = {len(shape), len(op.index), len(op.order), len(op.steps), array.rank}
+    require(len(ranks) == 1, f"{op.opcode}: the array has rank {array.rank}, the index {len(op.index)}, the tile {len(shape)}")
+    require(sorted(op.order) == list(range(array.rank)), f"{op.opcode}: order {op.order} is not a permutation")
+    for i in op.index:
+        require(isinstance(i.type, TileType) and not i.type.shape and i.type.dtype.is_int, f"{op.opcode}: index of type {i.type}")
+
+
+class Load(Op, opcode="load", reads="array"):
+    """A tile of an array. With P = the array with axis k of P being axis order[k] of the array:
+    result[e] = P[index * steps + e] for e in shape. `steps` is the tile's shape unless a tiled view says otherwise.
+
+    Elements outside the array (on either side) take the padding; `check_bounds=False` promises there are none.
+    `latency` (1..10) and `allow_tma` are hints. `index` has one integer scalar per axis, in the order of P.
+    """
+
+    array: Value = operand()
+    index: tuple[Value, ...] = operands()
+    shape: tuple[int, ...] = attribute()
+    steps: tuple[int, ...] = attribute()
+    order: tuple[int, ...] = attribute()
+    padding: PaddingMode = attribute(default=PaddingMode.UNDETERMINED, enum=PaddingMode)
+    check_bounds: bool = attribute(default=True)
+    latency: int | None = attribute(default=None)
+    allow_tma: bool | None = attribute(default=None)
+    memory_order: MemoryOrder = attribute(default=MemoryOrder.WEAK, enum=MemoryOrder)
+    memory_scope: MemoryScope = attribute(default=MemoryScope.NONE, enum=MemoryScope)
+
+    def infer(self) -> tuple[Type, ...]:
+        check_tile_access(self, self.shape)
+        return (TileType(self.array.type.dtype, self.shape),)
+
+
+class Store(Op, opcode="store", writes="array"):
+    """Write a tile into an array, at the place that `load` with the same fields reads. Outside elements are skipped."""
+
+    array: Value = operand()
+    index: tuple[Value, ...] = operands()
+    value: Value = operand()
+    steps: tuple[int, ...] = attribute()
+    order: tuple[int, ...] = attribute()
+    check_bounds: bool = attribute(default=True)
+    latency: int | None = attribute(default=None)
+    allow_tma: bool | None = attribute(default=None)
+    memory_order: MemoryOrder = attribute(default=MemoryOrder.WEAK, enum=MemoryOrder)
+    memory_scope: MemoryScope = attribute(default=MemoryScope.NONE, enum=MemoryScope)
+
+    def infer(self) -> tuple[Type, ...]:
+        check_tile_access(self, self.value.type.shape)
+        array = self.array.type
+        require(self.value.type.dtype is array.dtype, f"store: a {self.value.type.dtype} tile into a {array.dtype} array")
+        return ()
+
+
+def check_gather(op: Gather | Scatter) -> tuple[int, ...]:
+    """What gather and scatter share; the common shape of the indices."""
+    array = array_of(op.opcode, op.array)
+    require(len(op.indices) == array.rank, f"{op.opcode}: {len(op.indices)} indices for an array of rank {array.rank}")
+    shape: tuple[int, ...] = op.shape
+    for i in op.indices:
+        require(i.type.dtype.is_int, f"{op.opcode}: indices must be integers, not {i.type.dtype}")
+        require(i.type.shape == shape, f"{op.opcode}: index shapes differ: {i.type.shape} and {shape}")
+    if op.mask is not None:
+        require(op.mask.type.erased() == TileType(bool_, shape), f"{op.opcode}: mask of type {op.mask.type} for shape {shape}")
+    return shape
+
+
+class Gather(Op, opcode="gather", reads="array"):
+    """result[e] = array[indices[0][e], indices[1][e], ...]; `padding[e]` where the mask is False or, with
+    `check_bounds`, any index is negative or past the end. `shape` is the shape of every index tile."""
+
+    array: Value = operand()
+    indices: tuple[Value, ...] = operands()
+    mask: Value | None = optional_operand()
+    padding: Value = operand()
+    shape: tuple[int, ...] = attribute()
+    check_bounds: bool = attribute(default=True)
+    latency: int | None = attribute(default=None)
+
+    def infer(self) -> tuple[Type, ...]:
+        result = TileType(array_of("gather", self.array).dtype, check_gather(self))
+        require(self.padding.type.erased() == result, f"gather: padding of type {self.padding.type}, expected {result}")
+        return (result,)
+
+
+class Scatter(Op, opcode="scatter", writes="array"):
+    """array[indices...] = value where the mask is True and, with `check_bounds`, every index is inside.
+
+    Of elements with equal indices one wins, unspecified which.
+    """
+
+    array: Value = operand()
+    indices: tuple[Value, ...] = operands()
+    value: Value = operand()
+    mask: Value | None = optional_operand()
+    shape: tuple[int, ...] = attribute()
+    check_bounds: bool = attribute(default=True)
+    latency: int | None = attribute(default=None)
+
+    def infer(self) -> tuple[Type, ...]:
+        wanted = TileType(array_of("scatter", self.array).dtype, check_gather(self))
+        require(self.value.type.erased() == wanted, f"scatter: value of type {self.value.type}, expected {wanted}")
+        return ()
