@@ -1,0 +1,45 @@
+# Everything a contributor runs. `make help` lists the targets.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help demo test lint gpu-test examples bench-compile bench-interp clean
+.DEFAULT_GOAL := help
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+# The environment is made once and again whenever pyproject.toml changes.
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -e '.[test,dev]'
+	touch $(STAMP)
+
+demo: $(STAMP)  ## set up, run a kernel in the interpreter, check it, print its Tile IR and the head of its PTX
+	$(BIN)/python examples/demo.py
+
+test: $(STAMP)  ## set up and run the tests (no GPU needed)
+	$(BIN)/python -m pytest -q -n 2
+
+examples: $(STAMP)  ## run every example, each checks itself
+	for f in examples/[!_]*.py; do echo "== $$f"; $(BIN)/python $$f || exit 1; done
+
+lint: $(STAMP)  ## ruff and mypy
+	$(BIN)/python tools/link_tree.py
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+gpu-test:  ## the GPU tests from an uninstalled checkout, no network: needs a driver and the dependencies in $(PYTHON)
+	$(PYTHON) tools/link_tree.py
+	PYTHONPATH=build/typing $(PYTHON) -m pytest -q -m gpu --require-gpu tests
+
+bench-compile: $(STAMP)  ## time from a Python function to PTX, stage by stage
+	$(BIN)/python -m benchmarks.compile
+
+bench-interp: $(STAMP)  ## time the interpreter
+	$(BIN)/python -m benchmarks.interp
+
+clean:  ## remove what the targets made
+	rm -rf $(VENV) build dist *.egg-info
