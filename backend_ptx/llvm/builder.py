@@ -1,0 +1,411 @@
+"""A light text builder for LLVM NVPTX IR: every method appends one line and returns the value it defines.
+
+A `Val` is a scalar (`n == 0`) or a vector `<n x elem>`. All operations work on both; where an operand may be a
+Python number it becomes a (splat) constant of the other operand's type. Element types are LLVM's words: "i1"
+"i8" "i16" "i32" "i64" "half" "bfloat" "float" "double" "ptr addrspace(1)" ....
+
+Code that only computes (the math library) should use the part of this class above the line "memory", so that
+a NumPy evaluator with the same methods can run it:
+    const like  fadd fsub fmul fdiv fneg fma  add sub mul sdiv udiv srem urem  and_ or_ xor shl lshr ashr
+    icmp fcmp select cast bitcast  intrinsic call  each  shuffle extract insert
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tilewright.backend_ptx.llvm.constants import FLOATS, const_text, suffix, type_text
+
+Number = int | float
+
+
+class Val:
+    """An SSA value or a constant: `type` and `text` are LLVM's; `const` is a (splat) constant's number."""
+
+    __slots__ = ("elem", "n", "type", "text", "const")
+
+    def __init__(self, elem: str, n: int, text: str, const: Number | None = None) -> None:
+        self.elem = elem
+        self.n = n
+        self.type = f"<{n} x {elem}>" if n else elem
+        self.text = text
+        self.const = const
+
+    @property
+    def is_float(self) -> bool:
+        return self.elem in FLOATS
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.text}"
+
+    __repr__ = __str__
+
+
+Operand = Val | int | float
+
+
+class Phi:
+    """A phi under construction: `value` may be used at once, `add` names what arrives from each block."""
+
+    __slots__ = ("value", "incoming")
+
+    def __init__(self, value: Val) -> None:
+        self.value = value
+        self.incoming: list[tuple[Val, str]] = []
+
+    def add(self, value: Val, label: str) -> None:
+        self.incoming.append((value, label))
+
+    def __str__(self) -> str:
+        arrivals = ", ".join(f"[ {v.text}, %{label} ]" for v, label in self.incoming)
+        return f"  {self.value.text} = phi {self.value.type} {arrivals}"
+
+
+_INT_FOLD: dict[str, Callable[[int, int], int]] = {
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
+    "and": lambda a, b: a & b, "or": lambda a, b: a | b, "xor": lambda a, b: a ^ b,
+}
+_RIGHT_ZERO_IS_LEFT = frozenset(("add", "sub", "or", "xor", "shl", "lshr", "ashr"))
+
+
+class Builder:
+    """The body of one function. `declare` collects the declarations and `globals` the module's globals."""
+
+    def __init__(self) -> None:
+        self.lines: list[object] = []  # str or Phi
+        self.declares: dict[str, str] = {}
+        self.globals: list[str] = []
+        self.block = "entry"
+        self.dbg = ""  # appended to every instruction: ", !dbg !7" or nothing
+        self._next = 0
+        self._labels = 0
+        self._has_convergent = False
+
+    # ---- values ------------------------------------------------------------------------------------------
+
+    def const(self, elem: str, value: Number, n: int = 0) -> Val:
+        """The constant `value` (rounded or wrapped to the type), in every lane when n > 0."""
+        text = const_text(elem, value)
+        return Val(elem, n, f"splat ({elem} {text})" if n else text, value)
+
+    def const_vector(self, elem: str, values: Sequence[Number]) -> Val:
+        """A vector constant, a value per lane."""
+        return Val(elem, len(values), "<" + ", ".join(f"{elem} {const_text(elem, v)}" for v in values) + ">")
+
+    def like(self, pattern: Val, value: Number) -> Val:
+        """The constant `value` with the type of `pattern`."""
+        return self.const(pattern.elem, value, pattern.n)
+
+    def poison(self, elem: str, n: int = 0) -> Val:
+        return Val(elem, n, "poison")
+
+    def emit(self, elem: str, n: int, text: str) -> Val:
+        """Append `%new = text`, of type elem or <n x elem>."""
+        self._next += 1
+        name = f"%v{self._next}"
+        self.lines.append(f"  {name} = {text}{self.dbg}")
+        return Val(elem, n, name)
+
+    def raw(self, text: str) -> None:
+        """Append an instruction without a result."""
+        self.lines.append(f"  {text}{self.dbg}")
+
+    def _pair(self, a: Operand, b: Operand) -> tuple[Val, Val]:
+        if not isinstance(a, Val):
+            assert isinstance(b, Val)
+            a = self.like(b, a)
+        if not isinstance(b, Val):
+            b = self.like(a, b)
+        assert a.type == b.type, f"operands differ: {a} and {b}"
+        return a, b
+
+    # ---- arithmetic --------------------------------------------------------------------------------------
+
+    def binary(self, op: str, a: Operand, b: Operand) -> Val:
+        """`op` is LLVM's word, flags included ("fadd", "add nsw"). Integer identities and constants fold."""
+        a, b = self._pair(a, b)
+        if b.const is not None and not a.is_float:
+            if b.const == 0 and op in _RIGHT_ZERO_IS_LEFT or b.const == 1 and op in ("mul", "sdiv", "udiv"):
+                return a
+            if a.const is not None and op in _INT_FOLD:
+                return self.like(a, _INT_FOLD[op](int(a.const), int(b.const)))
+        if a.const == 0 and op in ("add", "or", "xor") and not a.is_float:
+            return b
+        return self.emit(a.elem, a.n, f"{op} {a.type} {a.text}, {b.text}")
+
+    def fadd(self, a: Operand, b: Operand) -> Val:
+        return self.binary("fadd", a, b)
+
+    def fsub(self, a: Operand, b: Operand) -> Val:
+        return self.binary("fsub", a, b)
+
+    def fmul(self, a: Operand, b: Operand) -> Val:
+        return self.binary("fmul", a, b)
+
+    def fdiv(self, a: Operand, b: Operand) -> Val:
+        return self.binary("fdiv", a, b)
+
+    def fneg(self, a: Val) -> Val:
+        return self.emit(a.elem, a.n, f"fneg {a.type} {a.text}")
+
+    def fma(self, a: Operand, b: Operand, c: Operand) -> Val:
+        """a * b + c with one rounding."""
+        pattern = next(v for v in (a, b, c) if isinstance(v, Val))
+        values = [v if isinstance(v, Val) else self.like(pattern, v) for v in (a, b, c)]
+        return self.intrinsic("llvm.fma", values)
+
+    def add(self, a: Operand, b: Operand) -> Val:
+        return self.binary("add", a, b)
+
+    def sub(self, a: Operand, b: Operand) -> Val:
+        return self.binary("sub", a, b)
+
+    def mul(self, a: Operand, b: Operand) -> Val:
+        return self.binary("mul", a, b)
+
+    def sdiv(self, a: Operand, b: Operand) -> Val:
+        return self.binary("sdiv", a, b)
+
+    def udiv(self, a: Operand, b: Operand) -> Val:
+        return self.binary("udiv", a, b)
+
+    def srem(self, a: Operand, b: Operand) -> Val:
+        return self.binary("srem", a, b)
+
+    def urem(self, a: Operand, b: Operand) -> Val:
+        return self.binary("urem", a, b)
+
+    def and_(self, a: Operand, b: Operand) -> Val:
+        return self.binary("and", a, b)
+
+    def or_(self, a: Operand, b: Operand) -> Val:
+        return self.binary("or", a, b)
+
+    def xor(self, a: Operand, b: Operand) -> Val:
+        return self.binary("xor", a, b)
+
+    def shl(self, a: Operand, b: Operand) -> Val:
+        return self.binary("shl", a, b)
+
+    def lshr(self, a: Operand, b: Operand) -> Val:
+        return self.binary("lshr", a, b)
+
+    def ashr(self, a: Operand, b: Operand) -> Val:
+        return self.binary("ashr", a, b)
+
+    def icmp(self, predicate: str, a: Operand, b: Operand) -> Val:
+        """`eq ne slt sle sgt sge ult ule ugt uge`; the result is i1."""
+        a, b = self._pair(a, b)
+        return self.emit("i1", a.n, f"icmp {predicate} {a.type} {a.text}, {b.text}")
+
+    def fcmp(self, predicate: str, a: Operand, b: Operand) -> Val:
+        """`oeq olt ... une uno ord`; the result is i1."""
+        a, b = self._pair(a, b)
+        return self.emit("i1", a.n, f"fcmp {predicate} {a.type} {a.text}, {b.text}")
+
+    def select(self, condition: Val, a: Operand, b: Operand) -> Val:
+        """Element by element `condition ? a : b`; a scalar condition chooses whole vectors."""
+        a, b = self._pair(a, b)
+        if condition.const is not None:
+            return a if condition.const else b
+        return self.emit(a.elem, a.n, f"select {condition}, {a}, {b}")
+
+    def cast(self, op: str, v: Val, elem: str) -> Val:
+        """`op` is LLVM's word: trunc zext sext fptrunc fpext fptosi fptoui sitofp uitofp ptrtoint inttoptr."""
+        if v.elem == elem:
+            return v
+        if v.const is not None and op in ("sext", "zext", "trunc") and v.elem != "i1":
+            number = int(v.const)
+            return self.const(elem, number & ((1 << int(v.elem[1:])) - 1) if op == "zext" else number, v.n)
+        return self.emit(elem, v.n, f"{op} {v} to {type_text(elem, v.n)}")
+
+    def bitcast(self, v: Val, elem: str, n: int | None = None) -> Val:
+        """The same bits as `elem` (and, when `n` is given, as another number of lanes)."""
+        lanes = v.n if n is None else n
+        if v.elem == elem and v.n == lanes:
+            return v
+        return self.emit(elem, lanes, f"bitcast {v} to {type_text(elem, lanes)}")
+
+    # ---- calls -------------------------------------------------------------------------------------------
+
+    def call(self, name: str, elem: str, args: Sequence[Val], n: int = 0, attributes: str = "") -> Val | None:
+        """Call the function or (non-overloaded) intrinsic `name`; elem "void" gives None."""
+        result = type_text(elem, n)
+        if name not in self.declares:
+            params = ", ".join(a.type for a in args)
+            self.declares[name] = f"declare {result} @{name}({params}) {attributes}"
+        text = f"call {result} @{name}({', '.join(map(str, args))})"
+        if elem == "void":
+            self.raw(text)
+            return None
+        return self.emit(elem, n, text)
+
+    def value_call(self, name: str, elem: str, args: Sequence[Val], n: int = 0) -> Val:
+        """`call` of a function without effects, which returns a value."""
+        value = self.call(name, elem, args, n)
+        assert value is not None
+        return value
+
+    def intrinsic(self, name: str, args: Sequence[Val], elem: str = "", n: int | None = None) -> Val:
+        """An overloaded intrinsic, named without its suffix, of the type of args[0].
+
+        With `elem` (and `n`) the result differs and its suffix comes first, as for `llvm.fptosi.sat.i32.f32`.
+        """
+        first = args[0]
+        if elem:
+            lanes = first.n if n is None else n
+            full = f"{name}.{suffix(elem, lanes)}.{suffix(first.elem, first.n)}"
+            return self.value_call(full, elem, args, lanes)
+        return self.value_call(f"{name}.{suffix(first.elem, first.n)}", first.elem, args, first.n)
+
+    def each(self, function: Callable[..., Val], *values: Val) -> Val:
+        """Apply a function of scalars lane by lane (for intrinsics and asm that have no vector form)."""
+        lanes = values[0].n
+        if not lanes:
+            return function(*values)
+        out = [function(*(self.extract(v, i) for v in values)) for i in range(lanes)]
+        return self.vector(out)
+
+    def asm(
+        self, text: str, constraints: str, args: Sequence[Val] = (), result: str = "void", *,
+        convergent: bool = False, memory: bool = False, pure: bool = False,
+    ) -> Val | None:
+        """Inline PTX. `result` is an LLVM type ("float", "{ float, float }"); `pure`: LLVM may merge and drop it.
+
+        `convergent`: every thread of a warp or block must arrive together. `memory`: it may touch memory.
+        """
+        if memory:
+            constraints += ",~{memory}" if constraints else "~{memory}"
+        effect = "" if pure else "sideeffect "
+        text = text.replace("\n", "\\0A").replace('"', "\\22")
+        attribute = ""
+        if convergent:
+            self._has_convergent = True
+            attribute = " #1"
+        line = f'call {result} asm {effect}"{text}", "{constraints}"({", ".join(map(str, args))}){attribute}'
+        if result == "void":
+            self.raw(line)
+            return None
+        if result[0] == "<":
+            lanes, _, elem = result[1:-1].partition(" x ")
+            return self.emit(elem, int(lanes), line)
+        return self.emit(result, 0, line)
+
+    # ---- vectors -----------------------------------------------------------------------------------------
+
+    def splat(self, v: Val, n: int) -> Val:
+        """A scalar in every lane; n == 0 leaves it alone."""
+        if not n:
+            return v
+        if v.const is not None:
+            return self.const(v.elem, v.const, n)
+        one = self.emit(v.elem, n, f"insertelement <{n} x {v.elem}> poison, {v}, i32 0")
+        if n == 1:
+            return one
+        return self.emit(v.elem, n, f"shufflevector {one}, {one.type} poison, <{n} x i32> zeroinitializer")
+
+    def extract(self, v: Val, i: int) -> Val:
+        """Lane i; of a scalar, the scalar."""
+        if not v.n:
+            return v
+        if v.const is not None:
+            return self.const(v.elem, v.const)
+        return self.emit(v.elem, 0, f"extractelement {v}, i32 {i}")
+
+    def insert(self, v: Val, x: Val, i: int) -> Val:
+        return self.emit(v.elem, v.n, f"insertelement {v}, {x}, i32 {i}")
+
+    def vector(self, values: Sequence[Val]) -> Val:
+        """A vector of scalars of one type."""
+        out = self.poison(values[0].elem, len(values))
+        for i, x in enumerate(values):
+            out = self.insert(out, x, i)
+        return out
+
+    def shuffle(self, a: Val, lanes: Sequence[int], b: Val | None = None) -> Val:
+        """Lanes chosen from a, or from a followed by b."""
+        if b is None and len(lanes) == a.n and list(lanes) == list(range(a.n)):
+            return a
+        if a.const is not None and b is None:
+            return self.const(a.elem, a.const, len(lanes))
+        other = b.text if b is not None else "poison"
+        n = len(lanes)
+        mask = ", ".join(f"i32 {i}" for i in lanes)
+        return self.emit(a.elem, n, f"shufflevector {a}, {a.type} {other}, <{n} x i32> <{mask}>")
+
+    def concat(self, parts: Sequence[Val]) -> Val:
+        """The lanes of all parts in a row; scalars count as one lane. Parts have one length each."""
+        if not parts[0].n:
+            return self.vector(parts)
+        work = list(parts)
+        while len(work) > 1:
+            joined = [
+                self.shuffle(work[i], range(work[i].n * 2), work[i + 1])
+                for i in range(0, len(work) - 1, 2) if work[i].n == work[i + 1].n
+            ]
+            if len(joined) * 2 != len(work):  # not a power of two: through the lanes
+                return self.vector([self.extract(p, i) for p in work for i in range(p.n)])
+            work = joined
+        return work[0]
+
+    def extractvalue(self, aggregate: Val, elem: str, index: int, n: int = 0) -> Val:
+        """A member of a struct value (what an asm with several results returns)."""
+        return self.emit(elem, n, f"extractvalue {aggregate}, {index}")
+
+    # ---- memory ------------------------------------------------------------------------------------------
+
+    def gep(self, pointer: Val, offset: Operand, elem: str = "i8") -> Val:
+        """pointer + offset * sizeof(elem), the offset in i32 (sign-extended) or i64."""
+        if not isinstance(offset, Val):
+            offset = self.const("i64", offset)
+        if offset.const == 0:
+            return pointer
+        return self.emit(pointer.elem, offset.n, f"getelementptr {elem}, {pointer}, {offset}")
+
+    def load(self, elem: str, n: int, pointer: Val, align: int, *, invariant: bool = False) -> Val:
+        """`invariant`: nothing writes there while the kernel runs (the read-only path)."""
+        tail = ", !invariant.load !0" if invariant else ""
+        return self.emit(elem, n, f"load {type_text(elem, n)}, {pointer}, align {align}{tail}")
+
+    def store(self, value: Val, pointer: Val, align: int) -> None:
+        self.raw(f"store {value}, {pointer}, align {align}")
+
+    def add_global(self, text: str) -> None:
+        """A module-level definition, once."""
+        if text not in self.globals:
+            self.globals.append(text)
+
+    # ---- control flow ------------------------------------------------------------------------------------
+
+    def label(self, hint: str = "b") -> str:
+        """A new label, not yet placed."""
+        self._labels += 1
+        return f"{hint}{self._labels}"
+
+    def start(self, label: str) -> None:
+        """Place a label: what follows belongs to that block."""
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def br(self, label: str) -> None:
+        self.raw(f"br label %{label}")
+
+    def cbr(self, condition: Val, then: str, other: str) -> None:
+        self.raw(f"br {condition}, label %{then}, label %{other}")
+
+    def ret(self) -> None:
+        self.raw("ret void")
+
+    def phi(self, elem: str, n: int = 0) -> Phi:
+        self._next += 1
+        phi = Phi(Val(elem, n, f"%v{self._next}"))
+        self.lines.append(phi)
+        return phi
+
+    def text(self) -> str:
+        """The body, from `entry:` to the last line."""
+        return "entry:\n" + "\n".join(map(str, self.lines)) + "\n"
+
+    @property
+    def uses_convergent_asm(self) -> bool:
+        return self._has_convergent

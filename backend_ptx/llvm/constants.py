@@ -1,0 +1,63 @@
+"""LLVM spellings of numbers and types: float constants bit for bit, vector types, intrinsic suffixes."""
+
+from __future__ import annotations
+
+import math
+import struct
+
+FLOATS = ("half", "bfloat", "float", "double")
+_SUFFIX = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64", "ptr": "p0"}
+
+
+def type_text(elem: str, n: int) -> str:
+    """`elem` for n == 0, else `<n x elem>`."""
+    return f"<{n} x {elem}>" if n else elem
+
+
+def suffix(elem: str, n: int) -> str:
+    """How an overloaded intrinsic names the type: `f32`, `v4f32`, `i64`, `p1`."""
+    if elem.startswith("ptr addrspace("):
+        base = "p" + elem[len("ptr addrspace(") : -1]
+    else:
+        base = _SUFFIX.get(elem, elem)
+    return f"v{n}{base}" if n else base
+
+
+def _pack(code: str, value: float) -> bytes:
+    try:
+        return struct.pack(code, value)
+    except OverflowError:
+        return struct.pack(code, math.copysign(math.inf, value))
+
+
+def bfloat_bits(value: float) -> int:
+    """The bits of `value` rounded to bfloat16 (via float32, ties to even)."""
+    bits: int = struct.unpack("<I", _pack("<f", value))[0]
+    if value != value:
+        return bits >> 16 | 0x40
+    return bits + 0x7FFF + (bits >> 16 & 1) >> 16
+
+
+def float_text(elem: str, value: float) -> str:
+    """`value`, rounded to the format, as LLVM spells it in hexadecimal (a float as the double it equals)."""
+    if elem == "float":
+        value = struct.unpack("<f", _pack("<f", value))[0]
+    if elem in ("float", "double"):
+        return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+    if elem == "half":
+        return f"0xH{struct.unpack('<H', _pack('<e', value))[0]:04X}"
+    return f"0xR{bfloat_bits(value):04X}"
+
+
+def int_text(elem: str, value: int) -> str:
+    """`value`, wrapped to the width, as a signed decimal (i1: true or false)."""
+    if elem == "i1":
+        return "true" if value & 1 else "false"
+    bits = int(elem[1:])
+    value &= (1 << bits) - 1
+    return str(value - (1 << bits) if value >> (bits - 1) else value)
+
+
+def const_text(elem: str, value: float | int | bool) -> str:
+    """A scalar constant of type `elem`."""
+    return float_text(elem, float(value)) if elem in FLOATS else int_text(elem, int(value))
