@@ -1,0 +1,133 @@
+"""The ABI record: what a compiled kernel's parameters are, in order. Lowering, launcher and cache all read this one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from tilewright.tileir.core import Function
+from tilewright.tileir.dtypes import BY_IR, DType, int32
+from tilewright.tileir.types import ArrayType, ListType, TileType
+
+# How a scalar of each dtype is passed. bool travels as one byte (C `bool`), narrow floats as their bits' own type.
+_LLVM_SCALAR = {
+    "i1": "i8", "i8": "i8", "u8": "i8", "i16": "i16", "u16": "i16", "i32": "i32", "u32": "i32", "i64": "i64",
+    "u64": "i64", "f16": "half", "bf16": "bfloat", "f32": "float", "f64": "double", "tf32": "float",
+    "e4m3": "i8", "e5m2": "i8", "e8m0": "i8", "e5m3": "i8",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AbiParam:
+    """One parameter of the compiled kernel.
+
+    `kind` is one of
+      pointer  base address of an array argument (`dtype`: its element type)
+      extent   extent of axis `axis`, in elements
+      stride   stride of axis `axis`, in elements
+      scalar   a scalar argument
+      table    address of a list's records: per array one int64 pointer, n extents, n strides
+      length   number of arrays in that list (int32)
+      grid     number of blocks along axis `axis` (int32); only with `linear_grid`
+    `argument` is the index into `Function.params` (-1 for grid). Extents and strides that are constants of the type
+    are passed all the same, so that the convention does not depend on the facts.
+    """
+
+    kind: str
+    argument: int
+    dtype: DType
+    name: str
+    axis: int = -1
+
+    @property
+    def llvm_type(self) -> str:
+        if self.kind in ("pointer", "table"):
+            return "ptr addrspace(1)"
+        return _LLVM_SCALAR[self.dtype.ir]
+
+    @property
+    def size(self) -> int:
+        """Bytes in the parameter buffer."""
+        return 8 if self.kind in ("pointer", "table") else self.dtype.bytes
+
+
+@dataclass(frozen=True, slots=True)
+class KernelAbi:
+    """The parameters of the kernel `name`, in order.
+
+    With `linear_grid` the launch is one-dimensional in hardware: ctaid.x is x + gx * (y + gy * z), and the three
+    trailing `grid` parameters hold gx, gy, gz. Otherwise ctaid and nctaid are block id and grid size as they stand.
+    """
+
+    name: str
+    params: tuple[AbiParam, ...]
+    linear_grid: bool = False
+    _index: dict[tuple[str, int, int], int] = field(default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._index.update({(p.kind, p.argument, p.axis): i for i, p in enumerate(self.params)})
+
+    def find(self, kind: str, argument: int, axis: int = -1) -> AbiParam:
+        """The parameter that carries this part of an argument; KeyError if there is none."""
+        return self.params[self._index[kind, argument, axis]]
+
+    def position(self, kind: str, argument: int, axis: int = -1) -> int:
+        return self._index[kind, argument, axis]
+
+    def to_json(self) -> str:
+        params = [{**asdict(p), "dtype": p.dtype.ir} for p in self.params]
+        return json.dumps({"name": self.name, "linear_grid": self.linear_grid, "params": params})
+
+    @staticmethod
+    def from_json(text: str) -> KernelAbi:
+        """The inverse of to_json. Raises ValueError, KeyError or TypeError on anything else."""
+        data: dict[str, Any] = json.loads(text)
+        params = tuple(AbiParam(**{**p, "dtype": BY_IR[p["dtype"]]}) for p in data["params"])
+        return KernelAbi(data["name"], params, data["linear_grid"])
+
+
+def kernel_abi(function: Function) -> KernelAbi:
+    """The ABI of a Tile IR function. Its option `linear_grid` asks for the linearised form of the grid."""
+    params: list[AbiParam] = []
+    used: set[str] = set()
+    for index, value in enumerate(function.params):
+        name = _unique(value.hint or f"arg{index}", used)
+        params += _params_of(value.type, index, name)
+    linear = bool(function.options.get("linear_grid", False))
+    if linear:
+        params += [AbiParam("grid", -1, int32, _unique(f"grid.{a}", used), i) for i, a in enumerate("xyz")]
+    return KernelAbi(symbol_name(function.name), tuple(params), linear)
+
+
+def _params_of(type: Any, index: int, name: str) -> list[AbiParam]:
+    if isinstance(type, TileType):
+        assert not type.shape, "a kernel parameter is a scalar, an array or a list"
+        return [AbiParam("scalar", index, type.dtype, name)]
+    if isinstance(type, ListType):
+        return [AbiParam("table", index, type.element.dtype, name), AbiParam("length", index, int32, f"{name}.length")]
+    assert isinstance(type, ArrayType)
+    axes = range(type.rank)
+    return [
+        AbiParam("pointer", index, type.dtype, name),
+        *(AbiParam("extent", index, type.index, f"{name}.n{k}", k) for k in axes),
+        *(AbiParam("stride", index, type.index, f"{name}.s{k}", k) for k in axes),
+    ]
+
+
+def _unique(wanted: str, used: set[str]) -> str:
+    name, count = _clean(wanted), 1
+    while name in used:
+        name, count = f"{_clean(wanted)}.{count}", count + 1
+    used.add(name)
+    return name
+
+
+def symbol_name(name: str) -> str:
+    """A PTX identifier for a kernel of this name: lambdas and non-ASCII names have none of their own."""
+    clean = _clean(name).replace(".", "_")
+    return clean if clean[:1].isalpha() or clean[:1] == "_" else f"kernel_{clean}"
+
+
+def _clean(name: str) -> str:
+    return "".join(c if c.isascii() and (c.isalnum() or c in "_.") else "_" for c in name) or "arg"

@@ -1,0 +1,121 @@
+"""The GPUs we compile for: one frozen record each. No other code compares compute capabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tilewright.tileir.diagnostics import TileUnsupportedFeatureError, TileValueError
+
+KIB = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What one GPU architecture can do. Sizes are bytes; counts are per multiprocessor (SM) unless said otherwise.
+
+    `ptx` is the PTX ISA version (80 means 8.0) of the text that we make: the floor of the target until `with_ptx`
+    raises it to what the driver takes.
+    """
+
+    name: str
+    capability: tuple[int, int]
+    exact: bool  # an "a" target: its code runs on this capability only
+    ptx: int
+    shared_per_block: int  # with the opt-in of cuFuncSetAttribute; 48 KiB without
+    shared_per_sm: int
+    threads_per_sm: int
+    blocks_per_sm: int
+    registers_per_sm: int = 65536
+    registers_per_thread: int = 255
+    threads_per_block: int = 1024
+
+    has_cp_async: bool = True  # cp.async global to shared, PTX ISA 9.7.9.25
+    has_ldmatrix: bool = True
+    has_bf16_fma: bool = True  # fma.rn.bf16
+    has_bf16_add: bool = False  # add, sub, mul on bf16
+    has_bf16_atomic: bool = False  # atom.add.noftz.bf16
+    has_fp8_cvt: bool = False  # cvt between e4m3/e5m2 and f16/f32
+    has_fp8_mma: bool = False
+    has_stmatrix: bool = False
+    has_cluster: bool = False
+    has_tma: bool = False  # cp.async.bulk.tensor and mbarrier.try_wait
+    has_wgmma: bool = False
+    has_tcgen05: bool = False
+    has_setmaxnreg: bool = False
+    has_256bit_access: bool = False  # ld/st.global of 32 bytes
+
+    @property
+    def cpu(self) -> str:
+        """The processor's name in LLVM."""
+        return self.name
+
+    def with_ptx(self, version: int) -> Target:
+        """The same target with PTX text of this version, which the floor and LLVM's newest one limit."""
+        return replace(self, ptx=max(self.ptx, min(version, NEWEST_PTX)))
+
+    def __str__(self) -> str:
+        return self.name
+
+
+# LLVM 22 knows no newer one. A driver takes every version up to its own.
+NEWEST_PTX = 90
+# Below 8.0 a few instructions that lowering uses are missing on every target.
+OLDEST_PTX = 80
+
+
+_HOPPER = dict(
+    has_bf16_add=True, has_bf16_atomic=True, has_fp8_cvt=True, has_fp8_mma=True, has_stmatrix=True, has_cluster=True,
+    has_tma=True, has_setmaxnreg=True,
+)
+
+SM_80 = Target("sm_80", (8, 0), False, 80, 163 * KIB, 164 * KIB, 2048, 32)
+SM_86 = Target("sm_86", (8, 6), False, 80, 99 * KIB, 100 * KIB, 1536, 16)
+SM_89 = Target("sm_89", (8, 9), False, 80, 99 * KIB, 100 * KIB, 1536, 24, has_fp8_cvt=True, has_fp8_mma=True)
+SM_90A = Target("sm_90a", (9, 0), True, 80, 227 * KIB, 228 * KIB, 2048, 32, has_wgmma=True, **_HOPPER)
+# +ptx80 makes LLVM exit the process for these two: their floors are 8.6 and 8.7.
+SM_100A = Target("sm_100a", (10, 0), True, 86, 227 * KIB, 228 * KIB, 2048, 32, has_tcgen05=True,
+                 has_256bit_access=True, **_HOPPER)
+SM_120A = Target("sm_120a", (12, 0), True, 87, 99 * KIB, 100 * KIB, 1536, 24, **_HOPPER)
+
+TARGETS: dict[str, Target] = {t.name: t for t in (SM_80, SM_86, SM_89, SM_90A, SM_100A, SM_120A)}
+DEFAULT = SM_90A
+
+
+def get_target(name: str | Target) -> Target:
+    """The record called `name`; TileValueError when there is none."""
+    if isinstance(name, Target):
+        return name
+    found = TARGETS.get(name) or TARGETS.get(f"{name}a")
+    if found is None:
+        raise TileValueError(f"unknown target {name!r}", hints=[f"known targets: {', '.join(TARGETS)}"])
+    return found
+
+
+def for_device(capability: tuple[int, int]) -> Target:
+    """The best target whose code runs on a device of this compute capability.
+
+    An "a" target runs on its own capability only; any other PTX runs on every later device too.
+    """
+    fitting = [t for t in TARGETS.values() if (t.capability == capability if t.exact else t.capability <= capability)]
+    if not fitting:
+        raise TileUnsupportedFeatureError(
+            f"GPUs of compute capability {capability[0]}.{capability[1]} are not supported",
+            hints=["kernels run on NVIDIA GPUs from compute capability 8.0 (Ampere) on; "
+                   "without one, pass host arrays: they run in the interpreter"])
+    return max(fitting, key=lambda t: t.capability)
+
+
+def ptx_version_of_driver(driver_version: int) -> int:
+    """The newest PTX version (80 for 8.0) that a driver takes, from cuDriverGetVersion (13000 for CUDA 13.0)."""
+    major, minor = driver_version // 1000, driver_version % 1000 // 10
+    if major < 12:
+        raise TileUnsupportedFeatureError(
+            f"the NVIDIA driver is too old: it supports CUDA {major}.{minor}",
+            hints=["install a driver for CUDA 12.0 or later"])
+    if major == 12:
+        return _PTX_OF_CUDA_12[min(minor, 9)]
+    return NEWEST_PTX
+
+
+# Release notes of the PTX ISA: CUDA 12.6 came without a new version.
+_PTX_OF_CUDA_12 = (80, 81, 82, 83, 84, 85, 85, 86, 87, 88)
