@@ -1,0 +1,62 @@
+"""Timing of GPU work with events: contenders alternate in one run, medians are compared."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a benchmark: medians in microseconds by contender; the first contender is ours."""
+
+    name: str
+    times: dict[str, float]
+    bytes: float = 0.0
+    flops: float = 0.0
+
+    def rate(self, who: str) -> float:
+        """GB/s if bytes are given, else TFLOP/s."""
+        return self.bytes / self.times[who] / 1e3 if self.bytes else self.flops / self.times[who] / 1e6
+
+    def text(self) -> str:
+        ours, *others = self.times
+        unit = "GB/s" if self.bytes else "TFLOP/s"
+        parts = [f"{self.name:<44}", f"{ours} {self.times[ours]:9.1f} us {self.rate(ours):8.1f} {unit}"]
+        for who in others:
+            parts.append(f"| {who} {self.rate(who):8.1f} ratio {self.times[who] / self.times[ours]:.3f}")
+        return "  ".join(parts)
+
+
+def alternate(
+    contenders: dict[str, Callable[[], Any]], *, rounds: int = 15, warmup: int = 3, inner: int = 4
+) -> dict[str, float]:
+    """Median time in microseconds of each contender; every round runs each of them `inner` times."""
+    import torch
+
+    for run in contenders.values():
+        for _ in range(warmup):
+            run()
+    torch.cuda.synchronize()
+    samples: dict[str, list[float]] = {who: [] for who in contenders}
+    for _ in range(rounds):
+        for who, run in contenders.items():
+            start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            start.record()
+            for _ in range(inner):
+                run()
+            stop.record()
+            stop.synchronize()
+            samples[who].append(start.elapsed_time(stop) * 1e3 / inner)
+    return {who: statistics.median(times) for who, times in samples.items()}
+
+
+def copier(nbytes: int) -> Callable[[], Any]:
+    """A device copy that moves `nbytes` in total: half read, half written."""
+    import torch
+
+    source = torch.randint(0, 255, (nbytes // 2,), dtype=torch.uint8, device="cuda")
+    target = torch.empty_like(source)
+    return lambda: target.copy_(source)
