@@ -1,0 +1,1 @@
+"""The table of every instruction that the backend emits as inline assembly."""

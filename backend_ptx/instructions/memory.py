@@ -1,0 +1,97 @@
+"""Predicated loads and stores of global and shared memory, and atomic operations.
+
+LLVM's own load and store are used where no predicate is needed; its masked intrinsics abort in NVPTX, and a branch
+per access costs compile time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewright.backend_ptx.instructions.record import Instruction
+
+# Bytes of an element -> the LLVM type of its register (PTX has no 8-bit registers).
+_REGISTER_TYPE = {1: "i16", 2: "i16", 4: "i32", 8: "i64"}
+# Global addresses are pointers, shared addresses 32-bit numbers.
+_ADDRESS = {"global": "ptr addrspace(1)", "shared": "i32"}
+MAX_BYTES = 16
+
+SEMANTICS = ("relaxed", "acquire", "release", "acq_rel")
+SCOPES = ("cta", "gpu", "sys")
+# operation -> PTX types; the type decides the register.
+_ATOMIC_TYPES = {
+    "add": ("u32", "u64", "f32", "f64", "noftz.f16", "noftz.bf16", "noftz.f16x2", "noftz.bf16x2"),
+    "min": ("s32", "u32", "s64", "u64"), "max": ("s32", "u32", "s64", "u64"),
+    "and": ("b32", "b64"), "or": ("b32", "b64"), "xor": ("b32", "b64"),
+    "exch": ("b32", "b64"), "cas": ("b16", "b32", "b64"),
+}
+_ATOMIC_REGISTER = {
+    "u32": "i32", "s32": "i32", "b32": "i32", "u64": "i64", "s64": "i64", "b64": "i64", "b16": "i16",
+    "f32": "float", "f64": "double", "noftz.f16": "i16", "noftz.bf16": "i16",
+    "noftz.f16x2": "i32", "noftz.bf16x2": "i32",
+}
+
+
+def _braced(first: int, count: int) -> str:
+    names = ", ".join(f"${first + i}" for i in range(count))
+    return names if count == 1 else "{" + names + "}"
+
+
+def _width(size: int, count: int) -> str:
+    return f"{f'v{count}.' if count > 1 else ''}b{size * 8}"
+
+
+def _load(space: str, size: int, count: int, path: str = "") -> Instruction:
+    """Operands: address, predicate, then the padding of each lane, which the result keeps where it is false."""
+    kind = _REGISTER_TYPE[size]
+    width = _width(size, count)
+    return Instruction(
+        f"ld.{space}{path}.{width}", f"@${count + 1} ld.{space}{path}.{width} {_braced(0, count)}, [${count}];",
+        (_ADDRESS[space], "i1", *[kind] * count), (kind,) * count, "load",
+        {"space": space, "size": size, "count": count}, tied={2 + i: i for i in range(count)}, reads=True,
+    )
+
+
+def _store(space: str, size: int, count: int) -> Instruction:
+    """Operands: address, predicate, then the lanes."""
+    kind = _REGISTER_TYPE[size]
+    width = _width(size, count)
+    return Instruction(
+        f"st.{space}.{width}", f"@$1 st.{space}.{width} [$0], {_braced(2, count)};",
+        (_ADDRESS[space], "i1", *[kind] * count), (), "store",
+        {"space": space, "size": size, "count": count}, writes=True,
+    )
+
+
+def _atomic(op: str, kind: str, semantics: str, scope: str) -> Instruction:
+    """Operands: address, predicate, what is returned where it is false, value (cas: expected, then new)."""
+    register = _ATOMIC_REGISTER[kind]
+    values = 2 if op == "cas" else 1
+    needs = (90, 78) if "bf16" in kind else (80, 70)
+    return Instruction(
+        f"atom.{op}.{kind}.{semantics}.{scope}",
+        f"@$2 atom.{semantics}.{scope}.global.{op}.{kind} $0, [$1], {', '.join(f'${3 + i}' for i in range(values))};",
+        ("ptr addrspace(1)", "i1", register, *[register] * values), (register,), "atomic",
+        {"op": op, "kind": kind, "semantics": semantics, "scope": scope}, tied={2: 0}, reads=True, writes=True,
+        sm=needs[0], ptx=needs[1],
+    )
+
+
+def records() -> Iterator[Instruction]:
+    for space in ("global", "shared"):
+        for size in (1, 2, 4, 8):
+            for count in (1, 2, 4):
+                if size * count > MAX_BYTES:
+                    continue
+                yield _load(space, size, count)
+                yield _store(space, size, count)
+    # The read-only path, for arrays that nothing writes while the kernel runs.
+    for size in (1, 2, 4, 8):
+        for count in (1, 2, 4):
+            if size * count <= MAX_BYTES:
+                yield _load("global", size, count, ".nc")
+    for op, kinds in _ATOMIC_TYPES.items():
+        for kind in kinds:
+            for semantics in SEMANTICS:
+                for scope in SCOPES:
+                    yield _atomic(op, kind, semantics, scope)

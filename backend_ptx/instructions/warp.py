@@ -1,0 +1,57 @@
+"""Instructions that join threads: barriers, fences, shuffles, votes and warp reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewright.backend_ptx.instructions.record import Instruction
+
+# Last operand of shfl: bits 0-4 clamp the source lane; "up" clamps at lane 0, the others at lane 31.
+_CLAMP = {"bfly": 31, "idx": 31, "down": 31, "up": 0}
+_REDUX = {
+    "add": ("s32", "u32"), "min": ("s32", "u32"), "max": ("s32", "u32"),
+    "and": ("b32",), "or": ("b32",), "xor": ("b32",),
+}
+
+
+def _barriers() -> Iterator[Instruction]:
+    yield Instruction("bar.sync", "bar.sync 0;", (), (), "barrier", reads=True, writes=True, convergent=True)
+    # Operands: barrier number 1..15, threads that take part (a multiple of 32).
+    yield Instruction("bar.sync.named", "bar.sync $0, $1;", ("i32", "i32"), (), "barrier_named",
+                      {"waits": True}, reads=True, writes=True, convergent=True)
+    yield Instruction("bar.arrive.named", "bar.arrive $0, $1;", ("i32", "i32"), (), "barrier_named",
+                      {"waits": False}, reads=True, writes=True, convergent=True)
+    yield Instruction("bar.warp.sync", "bar.warp.sync -1;", (), (), "barrier_warp",
+                      reads=True, writes=True, convergent=True)
+    for scope in ("cta", "gpu", "sys"):
+        yield Instruction(f"fence.acq_rel.{scope}", f"fence.acq_rel.{scope};", (), (), "fence", {"scope": scope},
+                          reads=True, writes=True)
+
+
+def _shuffles() -> Iterator[Instruction]:
+    for mode, clamp in _CLAMP.items():
+        # Operands: value, lane or distance or mask of lane bits.
+        yield Instruction(f"shfl.{mode}", f"shfl.sync.{mode}.b32 $0, $1, $2, {clamp}, -1;", ("i32", "i32"), ("i32",),
+                          "shuffle", {"mode": mode}, convergent=True)
+
+
+def _votes() -> Iterator[Instruction]:
+    for mode in ("any", "all"):
+        yield Instruction(f"vote.{mode}", f"vote.sync.{mode}.pred $0, $1, -1;", ("i1",), ("i1",),
+                          "vote", {"mode": mode}, convergent=True)
+    yield Instruction("vote.ballot", "vote.sync.ballot.b32 $0, $1, -1;", ("i1",), ("i32",),
+                      "vote", {"mode": "ballot"}, convergent=True)
+
+
+def _reductions() -> Iterator[Instruction]:
+    for op, kinds in _REDUX.items():
+        for kind in kinds:
+            yield Instruction(f"redux.{op}.{kind}", f"redux.sync.{op}.{kind} $0, $1, -1;", ("i32",), ("i32",),
+                              "warp_reduce", {"op": op, "kind": kind}, convergent=True)
+
+
+def records() -> Iterator[Instruction]:
+    yield from _barriers()
+    yield from _shuffles()
+    yield from _votes()
+    yield from _reductions()

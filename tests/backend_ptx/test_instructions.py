@@ -1,0 +1,97 @@
+"""Every record of the instruction table assembles for the least target and PTX version that it names."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tilewright.backend_ptx.instructions.record import REGISTER, Instruction
+from tilewright.backend_ptx.instructions.table import by_text, instruction, instructions
+from tilewright.backend_ptx.llvm.builder import Builder, Val
+
+NEEDS = sorted({(r.sm, r.ptx) for r in instructions().values()})
+
+# LLVM ends the process on what it cannot select, so it runs in a child.
+COMPILE = """
+import sys
+import llvmlite.binding as llvm
+llvm.initialize_all_targets()
+llvm.initialize_all_asmprinters()
+source, cpu, ptx, out = sys.argv[1:]
+module = llvm.parse_assembly(open(source).read())
+module.verify()
+machine = llvm.Target.from_triple("nvptx64-nvidia-cuda").create_target_machine(cpu=cpu, features="+ptx" + ptx, opt=3)
+open(out, "w").write(machine.emit_assembly(module))
+"""
+
+
+def kernel_around(number: int, record: Instruction) -> str:
+    """A kernel that passes its parameters to the instruction and stores what comes back."""
+    b = Builder()
+    types = [t for t in record.operands]
+    args = [Val(t, 0, f"%a{i}") for i, t in enumerate(types)]
+    for value in record.emit(b, *args):
+        b.raw(f"store {value}, ptr addrspace(1) %out, align 8")
+    b.ret()
+    body = b.text().replace(" #1", " convergent nounwind")
+    params = ", ".join(f"{a.type} {a.text}" for a in args)
+    return f"define ptx_kernel void @k{number}(ptr addrspace(1) %out{', ' if params else ''}{params}) {{\n{body}}}\n"
+
+
+def ptxas() -> str:
+    found = shutil.which("ptxas")
+    if found is None:
+        pytest.skip("ptxas is not installed")
+    return found
+
+
+@pytest.mark.parametrize(("sm", "ptx"), NEEDS)
+def test_assembles_for_its_least_target(sm: int, ptx: int, tmp_path: Path) -> None:
+    records = [r for r in instructions().values() if (r.sm, r.ptx) == (sm, ptx)]
+    source = tmp_path / "all.ll"
+    source.write_text('target triple = "nvptx64-nvidia-cuda"\n' + "".join(map(kernel_around, range(999), records)))
+    cpu = f"sm_{sm}"
+    out = tmp_path / "all.ptx"
+    command = [sys.executable, "-c", COMPILE, str(source), cpu, str(ptx), str(out)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    command = [ptxas(), f"-arch={cpu}", "-O0", "-o", str(tmp_path / "all.cubin"), str(out)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_names_and_texts_are_unique() -> None:
+    assert len(by_text()) == len(instructions())
+
+
+def test_operands_have_a_register_and_ties_match() -> None:
+    for record in instructions().values():
+        assert {*record.operands, *record.results} <= REGISTER.keys()
+        for operand, result in record.tied.items():
+            assert record.operands[operand] == record.results[result], record.name
+        for number in range(len(record.results) + len(record.operands) - len(record.tied)):
+            assert f"${number}" in record.asm, f"{record.name}: operand ${number} is not used"
+
+
+def test_emit_prints_the_call() -> None:
+    b = Builder()
+    low, high = Val("float", 0, "%x"), Val("float", 0, "%y")
+    packed = instruction("cvt.bf16x2.f32").emit1(b, low, high)
+    assert packed.type == "i32"
+    assert 'call i32 asm "cvt.rn.bf16x2.f32 $0, $2, $1;", "=r,f,f"(float %x, float %y)' in b.text()
+    instruction("bar.sync").emit(b)
+    assert 'call void asm sideeffect "bar.sync 0;", "~{memory}"() #1' in b.text()
+
+
+def test_emit_refuses_wrong_operand_types() -> None:
+    with pytest.raises(AssertionError, match=r"shfl\.bfly: operands"):
+        instruction("shfl.bfly").emit(Builder(), Val("float", 0, "%x"), Val("i32", 0, "%y"))
+
+
+def test_unknown_name() -> None:
+    with pytest.raises(KeyError, match="no instruction 'mma.m1n1k1'"):
+        instruction("mma.m1n1k1")
