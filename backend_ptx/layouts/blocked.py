@@ -1,0 +1,35 @@
+"""The layouts that loads and stores like: a few consecutive elements a thread, lanes side by side, then warps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from tilewright.backend_ptx.layouts.flat import LANE_BITS, axis_shifts, distributed, log2
+from tilewright.tileir.layout import Layout
+
+
+@lru_cache(maxsize=1024)
+def blocked(shape: tuple[int, ...], order: tuple[int, ...], vector: int, warps: int) -> Layout:
+    """A layout of `shape` for `warps` warps.
+
+    `order` lists the axes, the fastest in memory first. Its first axis gives `vector` consecutive elements (fewer if it
+    is shorter) to a thread; then all remaining index bits, fastest axis first, go to lanes, to warps, and last to
+    registers again. Lanes and warps for which no bit is left hold copies.
+    """
+    shifts = axis_shifts(shape)
+    bits = [1 << shifts[axis] + k for axis in order for k in range(log2(shape[axis]))]
+    inner = min(log2(vector), log2(shape[order[0]])) if order else 0
+    register, rest = bits[:inner], bits[inner:]
+    lane, rest = rest[:LANE_BITS], rest[LANE_BITS:]
+    warp, rest = rest[: log2(warps)], rest[log2(warps) :]
+    return distributed(shape, register + rest, _pad(lane, LANE_BITS), _pad(warp, log2(warps)))
+
+
+def _pad(bases: Sequence[int], length: int) -> list[int]:
+    return [*bases, *[0] * (length - len(bases))]
+
+
+def row_major(shape: tuple[int, ...], warps: int, vector: int = 1) -> Layout:
+    """`blocked` with the last axis fastest: the layout of tiles that no memory access shapes."""
+    return blocked(shape, tuple(reversed(range(len(shape)))), vector, warps)

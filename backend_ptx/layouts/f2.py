@@ -1,0 +1,67 @@
+"""Linear algebra over F2 with vectors as Python ints: span membership, solving, rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+
+class Basis:
+    """An echelon form of some vectors that remembers how each row was made of them.
+
+    `solve(v)` answers which of the given vectors XOR to `v`, as a bit mask over their positions.
+    """
+
+    __slots__ = ("rows",)
+
+    def __init__(self, vectors: Sequence[int]) -> None:
+        self.rows: dict[int, tuple[int, int]] = {}  # leading bit -> (vector, mask of the given vectors)
+        for position, vector in enumerate(vectors):
+            rest, mask = self._reduce(vector)
+            if rest:
+                self.rows[rest.bit_length() - 1] = (rest, mask ^ 1 << position)
+
+    def _reduce(self, vector: int) -> tuple[int, int]:
+        mask = 0
+        while vector:
+            row = self.rows.get(vector.bit_length() - 1)
+            if row is None:
+                break
+            vector ^= row[0]
+            mask ^= row[1]
+        return vector, mask
+
+    def solve(self, vector: int) -> int | None:
+        """The mask of given vectors whose XOR is `vector`; None if it is outside their span."""
+        rest, mask = self._reduce(vector)
+        return None if rest else mask
+
+    def contains(self, vector: int) -> bool:
+        return self._reduce(vector)[0] == 0
+
+    @property
+    def rank(self) -> int:
+        return len(self.rows)
+
+
+@lru_cache(maxsize=4096)
+def echelon(vectors: tuple[int, ...]) -> Basis:
+    """The cached `Basis` of a tuple of vectors."""
+    return Basis(vectors)
+
+
+def combine(vectors: Sequence[int], mask: int) -> int:
+    """XOR of the vectors whose bit is set in `mask`."""
+    out = 0
+    for position, vector in enumerate(vectors):
+        if mask >> position & 1:
+            out ^= vector
+    return out
+
+
+def span(vectors: Sequence[int]) -> list[int]:
+    """Every combination, at position `mask` the one that `combine(vectors, mask)` gives."""
+    out = [0]
+    for vector in vectors:
+        out += [x ^ vector for x in out]
+    return out

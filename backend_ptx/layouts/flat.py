@@ -1,0 +1,95 @@
+"""Tile indices as one integer: the row-major position, whose bits are the bits of the axes side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from tilewright.tileir.layout import Layout
+
+REGISTER, LANE, WARP = "register", "lane", "warp"
+OFFSET = "offset"  # the input dimension of a layout of shared memory: the element's place in the buffer
+LANE_BITS = 5
+
+
+def log2(n: int) -> int:
+    return n.bit_length() - 1
+
+
+@lru_cache(maxsize=1024)
+def axis_shifts(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """For each axis the position of its bit 0 in a flat index."""
+    shifts = []
+    shift = 0
+    for n in reversed(shape):
+        shifts.append(shift)
+        shift += log2(n)
+    return tuple(reversed(shifts))
+
+
+def flatten(index: Sequence[int], shape: tuple[int, ...]) -> int:
+    """The flat index of a tile index (of a basis as well)."""
+    out = 0
+    for part, shift in zip(index, axis_shifts(shape), strict=True):
+        out |= part << shift
+    return out
+
+
+def unflatten(flat: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The tile index of a flat index."""
+    return tuple(flat >> s & (n - 1) for n, s in zip(shape, axis_shifts(shape), strict=True))
+
+
+@lru_cache(maxsize=4096)
+def flat_bases(layout: Layout, dim: str) -> tuple[int, ...]:
+    """The bases of one input dimension as flat indices."""
+    return tuple(flatten(b, layout.shape) for b in layout.bases(dim))
+
+
+@lru_cache(maxsize=4096)
+def from_flat(shape: tuple[int, ...], **dims: tuple[int, ...]) -> Layout:
+    """A layout from flat bases, the dimensions in the order given."""
+    return Layout([(name, [unflatten(b, shape) for b in bases]) for name, bases in dims.items()], shape)
+
+
+def distributed(
+    shape: tuple[int, ...], register: Sequence[int], lane: Sequence[int], warp: Sequence[int],
+) -> Layout:
+    """The layout of a tile in registers from flat bases."""
+    return from_flat(tuple(shape), register=tuple(register), lane=tuple(lane), warp=tuple(warp))
+
+
+def parts(layout: Layout) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Flat bases of (register, lane, warp)."""
+    return flat_bases(layout, REGISTER), flat_bases(layout, LANE), flat_bases(layout, WARP)
+
+
+def is_plain(layout: Layout) -> bool:
+    """Whether every basis is zero or one index bit of its own, so that contributions combine without overlap.
+
+    Then XOR of contributions is also their sum. All layouts that the passes choose are plain.
+    """
+    seen = 0
+    for dim, _ in layout.dims:
+        for basis in flat_bases(layout, dim):
+            if basis & (basis - 1) or basis & seen:
+                return False
+            seen |= basis
+    return True
+
+
+def check_distributed(layout: Layout) -> None:
+    """Raise ValueError unless registers, lanes and warps together hold every element of the tile.
+
+    Register bases are never zero: a thread does not hold an element twice.
+    """
+    from tilewright.backend_ptx.layouts.f2 import echelon
+
+    register, lane, warp = parts(layout)
+    if len(lane) != LANE_BITS:
+        raise ValueError(f"{layout} has {len(lane)} lane bits, a warp has {LANE_BITS}")
+    if echelon(register).rank != len(register):
+        raise ValueError(f"{layout} holds an element twice in one thread")
+    bits = sum(log2(n) for n in layout.shape)
+    if echelon(register + lane + warp).rank != bits:
+        raise ValueError(f"{layout} does not hold every element of the tile")

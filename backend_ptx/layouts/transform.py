@@ -1,0 +1,147 @@
+"""What a change of shape does to a layout, so that the change itself costs nothing at run time.
+
+`forward` functions give the layout of the result from that of the source, `..._source` functions the other way.
+Every pair makes the op a renaming of registers: lowering finds the permutation in `shapes.register_map`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from tilewright.backend_ptx.layouts.flat import (
+    LANE,
+    REGISTER,
+    WARP,
+    axis_shifts,
+    distributed,
+    flat_bases,
+    flatten,
+    log2,
+    parts,
+    unflatten,
+)
+from tilewright.tileir.layout import Layout
+
+
+def _map(layout: Layout, shape: tuple[int, ...], function: Callable[[int], int]) -> Layout:
+    """Apply a linear function of flat indices to every basis; a register whose basis becomes zero goes away."""
+    register, lane, warp = ([function(b) for b in bases] for bases in parts(layout))
+    return distributed(shape, [b for b in register if b], lane, warp)
+
+
+@lru_cache(maxsize=1024)
+def reshape(layout: Layout, shape: tuple[int, ...]) -> Layout:
+    """The layout after (or, called with the source's shape, before) `reshape`: flat indices stay."""
+    return distributed(shape, *parts(layout))
+
+
+@lru_cache(maxsize=1024)
+def permute(layout: Layout, axes: tuple[int, ...]) -> Layout:
+    """The layout after `permute(axes)`."""
+    shape = tuple(layout.shape[a] for a in axes)
+    return Layout([(dim, [tuple(b[a] for a in axes) for b in bases]) for dim, bases in layout.dims], shape)
+
+
+def permute_source(layout: Layout, axes: tuple[int, ...]) -> Layout:
+    """The layout before `permute(axes)`."""
+    inverse = [0] * len(axes)
+    for k, axis in enumerate(axes):
+        inverse[axis] = k
+    return permute(layout, tuple(inverse))
+
+
+@lru_cache(maxsize=1024)
+def reduce(layout: Layout, axes: tuple[int, ...]) -> Layout:
+    """The layout after a reduction along `axes`: lanes and warps that held parts of an axis hold copies."""
+    keep = [k for k in range(len(layout.shape)) if k not in axes]
+    shape = tuple(layout.shape[k] for k in keep)
+    return _map(layout, shape, lambda b: flatten([unflatten(b, layout.shape)[k] for k in keep], shape))
+
+
+@lru_cache(maxsize=1024)
+def broadcast_source(layout: Layout, shape: tuple[int, ...]) -> Layout:
+    """The layout before a `broadcast` from `shape` to the layout's shape: every thread already holds what it needs."""
+    if not shape:
+        return distributed((), (), (0,) * len(layout.bases(LANE)), (0,) * len(layout.bases(WARP)))
+
+    def project(flat: int) -> int:
+        return flatten([i & (n - 1) for i, n in zip(unflatten(flat, layout.shape), shape, strict=True)], shape)
+
+    return _map(layout, shape, project)
+
+
+@lru_cache(maxsize=1024)
+def broadcast(layout: Layout, shape: tuple[int, ...]) -> Layout:
+    """A layout after a `broadcast` to `shape`: lanes and warps that held copies share the new axes, then registers."""
+    axes = [k for k in reversed(range(len(shape))) if layout.shape[k] != shape[k]]
+    return _fill(layout, shape, axes)
+
+
+@lru_cache(maxsize=1024)
+def reduce_source(layout: Layout, shape: tuple[int, ...], axes: tuple[int, ...]) -> Layout:
+    """A layout of `shape` from which a reduction along `axes` gives `layout`."""
+    kept = tuple(1 if k in axes else n for k, n in enumerate(shape))
+    return _fill(reshape(layout, kept), shape, sorted(axes, reverse=True))
+
+
+def _fill(layout: Layout, shape: tuple[int, ...], axes: Sequence[int]) -> Layout:
+    """Widen `axes` from 1 to their length in `shape`: their bits go to idle lanes, idle warps, registers."""
+    shifts = axis_shifts(shape)
+    bits = [1 << shifts[k] + j for k in axes for j in range(log2(shape[k]))]
+    register, lane, warp = ([flatten(b, shape) for b in layout.bases(d)] for d in (REGISTER, LANE, WARP))
+    for bases in (lane, warp):
+        for i, basis in enumerate(bases):
+            if not basis and bits:
+                bases[i] = bits.pop(0)
+    return distributed(shape, register + bits, lane, warp)
+
+
+@lru_cache(maxsize=1024)
+def cat(layout: Layout, axis: int) -> Layout:
+    """The layout after joining two tiles of `layout` along `axis`: the new top bit of the axis is a register bit."""
+    shape = tuple(2 * n if k == axis else n for k, n in enumerate(layout.shape))
+    register, lane, warp = ([flatten(b, shape) for b in layout.bases(d)] for d in (REGISTER, LANE, WARP))
+    return distributed(shape, [*register, layout.shape[axis] << axis_shifts(shape)[axis]], lane, warp)
+
+
+@lru_cache(maxsize=1024)
+def cat_source(layout: Layout, axis: int) -> Layout | None:
+    """The layout of both parts of a `cat`, None if a thread does not hold both (the axis' top bit not in registers)."""
+    shape = tuple(n // 2 if k == axis else n for k, n in enumerate(layout.shape))
+    top = shape[axis] << axis_shifts(layout.shape)[axis]
+    register, lane, warp = parts(layout)
+    if top not in register or any(b & top for b in (*lane, *warp)):
+        return None
+    below = [unflatten(b, layout.shape) for b in register if b != top]
+    if any(b[axis] >= shape[axis] for b in below):
+        return None
+    return distributed(
+        shape, [flatten(b, shape) for b in below],
+        [flatten(b, shape) for b in layout.bases(LANE)], [flatten(b, shape) for b in layout.bases(WARP)],
+    )
+
+
+@lru_cache(maxsize=1024)
+def extract(layout: Layout, shape: tuple[int, ...]) -> Layout | None:
+    """The layout of a sub-tile of `shape` where each thread holds its part already: the bits that choose the sub-tile
+    are register bits. None if lanes or warps hold different sub-tiles."""
+    register, lane, warp = (layout.bases(d) for d in (REGISTER, LANE, WARP))
+
+    def inside(basis: tuple[int, ...]) -> bool:
+        return all(i < n for i, n in zip(basis, shape, strict=True))
+
+    def outside(basis: tuple[int, ...]) -> bool:
+        return all(i & (n - 1) == 0 for i, n in zip(basis, shape, strict=True))
+
+    if not all(inside(b) for b in (*lane, *warp)) or not all(inside(b) or outside(b) for b in register):
+        return None
+    return distributed(
+        shape, [flatten(b, shape) for b in register if inside(b)],
+        [flatten(b, shape) for b in lane], [flatten(b, shape) for b in warp],
+    )
+
+
+def without_register_order(layout: Layout) -> tuple[frozenset[int], tuple[int, ...], tuple[int, ...]]:
+    """What decides whether two layouts keep every element in the same thread."""
+    return frozenset(flat_bases(layout, REGISTER)), flat_bases(layout, LANE), flat_bases(layout, WARP)
