@@ -186,4 +186,4 @@ def test_transposes_have_no_bank_conflicts(shape: tuple[int, int], size: int) ->
 
 def test_row_major_would_have_bank_conflicts() -> None:
     columns = blocked((64, 64), (0, 1), 4, 4)
-    assert shared.bank_conflicts(shared.linear_shared((64, 64)), columns, 4) == 31
+    assert shared.bank_conflicts(shared.linear_shared((64, 64)), columns, 4) == 15
