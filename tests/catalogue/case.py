@@ -1,0 +1,77 @@
+"""A catalogue entry: one kernel, its inputs, its NumPy reference, and how near a result must be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+# A bound maps (expected outputs in float64 or exact dtype) to the largest allowed difference per element.
+Bound = Callable[[np.ndarray], Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """`make(rng)` gives fresh arguments; `outputs` are the positions that the kernel writes; `reference(*args)` gives
+    what they must hold, computed from the arguments as they are before the run. `bound` None asks for equal bits."""
+
+    name: str
+    kernel: Any
+    grid: tuple[int, ...]
+    make: Callable[[np.random.Generator], tuple[Any, ...]]
+    outputs: tuple[int, ...]
+    reference: Callable[..., tuple[np.ndarray, ...]]
+    bound: Bound | None = None
+    targets: tuple[str, ...] = ("sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a")
+    tags: frozenset[str] = frozenset()
+
+    def args(self, seed: int = 0) -> tuple[Any, ...]:
+        return self.make(np.random.default_rng([seed, *self.name.encode()]))
+
+    def check(self, got: list[np.ndarray], want: tuple[np.ndarray, ...], who: str) -> None:
+        """Compare outputs with the reference; NaNs must stand in the same places."""
+        for g, w in zip(got, want, strict=True):
+            assert g.shape == w.shape, f"{self.name}: {who} has shape {g.shape}, expected {w.shape}"
+            compare(np.asarray(g), np.asarray(w), self.bound, f"{self.name}: {who}")
+
+
+def bits(a: np.ndarray) -> np.ndarray:
+    """The elements as unsigned integers, every NaN as one pattern."""
+    a = np.ascontiguousarray(a)
+    raw = a.view(np.dtype(f"u{a.dtype.itemsize}")).copy()
+    if a.dtype.kind in "fV" or a.dtype.name.startswith(("bfloat", "float")):
+        raw[np.isnan(a.astype(np.float64))] = np.iinfo(raw.dtype).max
+    return raw
+
+
+def compare(got: np.ndarray, want: np.ndarray, bound: Bound | None, who: str) -> None:
+    if bound is None:
+        assert got.dtype == want.dtype, f"{who}: dtype {got.dtype}, expected {want.dtype}"
+        wrong = np.argwhere(bits(got) != bits(want))
+        assert not len(wrong), f"{who}: {len(wrong)} elements differ, first at {wrong[0]}: " + (
+            f"{got[tuple(wrong[0])]} for {want[tuple(wrong[0])]}" if len(wrong) else "")
+        return
+    g, w = got.astype(np.float64), want.astype(np.float64)
+    assert np.array_equal(np.isnan(g), np.isnan(w)), f"{who}: NaNs in other places"
+    same = (g == w) | np.isnan(w)
+    with np.errstate(invalid="ignore", over="ignore"):
+        near = np.abs(g - w) <= bound(want)
+    wrong = np.argwhere(~(same | near))
+    assert not len(wrong), f"{who}: {len(wrong)} elements too far off, first at {wrong[0]}: " + (
+        f"{g[tuple(wrong[0])]!r} for {w[tuple(wrong[0])]!r}" if len(wrong) else "")
+
+
+def ulps(count: float, dtype: Any) -> Bound:
+    """A bound of `count` units in the last place of `dtype` at the expected value."""
+    import ml_dtypes
+
+    info = ml_dtypes.finfo(dtype)
+
+    def bound(want: np.ndarray) -> np.ndarray:
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            magnitude = np.maximum(np.abs(want.astype(np.float64)), float(info.smallest_normal))
+            return count * np.exp2(np.floor(np.log2(magnitude))) * float(info.eps)
+
+    return bound
