@@ -1,0 +1,119 @@
+"""LLVM IR text to PTX text, by llvmlite: parse, verify, a few cheap passes, code generation."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from typing import Any
+
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileUnsupportedFeatureError
+
+TRIPLE = "nvptx64-nvidia-cuda"
+DATA_LAYOUT = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+
+# Measured on vector add, softmax and a GEMM: code generation runs its own clean-up and ptxas schedules again, so the
+# O1 to O3 pipelines cost 20 to 70 ms and give the same PTX. These three make address arithmetic short.
+PASSES = ("sroa", "instruction_combine", "simplify_cfg")
+# Level 0 copies registers around inline assembly, which serialises wgmma.
+CODEGEN_LEVEL = 3
+
+# llvmlite's modules share one LLVM context, which two threads may not use at once.
+_lock = threading.Lock()
+_machines: dict[tuple[str, int, int], Any] = {}
+
+
+def llvm_to_ptx(
+    text: str, target: Target, *, passes: tuple[str, ...] = PASSES, level: int = CODEGEN_LEVEL
+) -> tuple[str, dict[str, float]]:
+    """Compile one module; returns the PTX and the seconds of each stage (parse, verify, passes, codegen).
+
+    Raises TileCompilerExecutionError when LLVM refuses the text: that is a defect of the lowering.
+    """
+    binding = _binding()
+    with _lock:
+        machine = _machine(binding, target, level)
+        clock = [time.perf_counter()]
+        try:
+            module = binding.parse_assembly(text)
+            clock.append(time.perf_counter())
+            module.verify()
+        except RuntimeError as error:
+            raise _refused(str(error), text, target) from None
+        clock.append(time.perf_counter())
+        with module:
+            _run_passes(binding, machine, module, passes)
+            clock.append(time.perf_counter())
+            ptx: str = machine.emit_assembly(module)
+        clock.append(time.perf_counter())
+    _check_resolved(ptx, target)
+    stages = ("llvm parse", "llvm verify", "llvm passes", "llvm codegen")
+    return ptx, {name: end - start for name, start, end in zip(stages, clock, clock[1:])}
+
+
+def _binding() -> Any:
+    try:
+        import llvmlite.binding as binding
+    except ImportError as error:
+        raise TileUnsupportedFeatureError(
+            f"llvmlite cannot be imported: {error}", hints=["pip install 'llvmlite>=0.50,<0.51'"]) from None
+    return binding
+
+
+def llvm_version() -> str:
+    """llvmlite's and LLVM's version, as one word for cache keys and reports."""
+    import llvmlite
+
+    return f"llvmlite-{llvmlite.__version__}-llvm-{'.'.join(map(str, _binding().llvm_version_info))}"
+
+
+def _machine(binding: Any, target: Target, level: int) -> Any:
+    key = (target.cpu, target.ptx, level)
+    machine = _machines.get(key)
+    if machine is None:
+        if not _machines:
+            binding.initialize_all_targets()
+            binding.initialize_all_asmprinters()
+        machine = binding.Target.from_triple(TRIPLE).create_target_machine(
+            cpu=target.cpu, features=f"+ptx{target.ptx}", opt=level)
+        _machines[key] = machine
+    return machine
+
+
+def _run_passes(binding: Any, machine: Any, module: Any, passes: tuple[str, ...]) -> None:
+    """The passes must know the machine: without it LLVM does not see that NVPTX branches diverge."""
+    if not passes:
+        return
+    tuning = binding.PipelineTuningOptions(speed_level=1)
+    builder = binding.create_pass_builder(machine, tuning)
+    manager = binding.create_new_module_pass_manager()
+    for name in passes:
+        getattr(manager, f"add_{name}_pass")()
+    manager.run(module, builder)
+
+
+def _refused(message: str, text: str, target: Target) -> TileCompilerExecutionError:
+    message = message.replace("LLVM IR parsing error\n", "").strip()
+    notes = [f"while compiling for {target.name} with PTX {target.ptx / 10}"]
+    found = re.search(r"<string>:(\d+):", message)
+    if found:
+        lines = text.splitlines()
+        at = int(found[1])
+        notes += [f"line {n} of the LLVM text: {lines[n - 1].strip()}" for n in range(max(1, at - 1), at + 1)
+                  if n <= len(lines)]
+    return TileCompilerExecutionError(f"LLVM refused the generated code: {message}", notes=notes, hints=[DUMP_HINT])
+
+
+DUMP_HINT = ("this is a defect of Tilewright; set TILEWRIGHT_DUMP_DIR=folder to write every stage of the compilation "
+             "there, and report it with those files")
+
+
+def _check_resolved(ptx: str, target: Target) -> None:
+    """LLVM turns an intrinsic that it does not know into a call of an undefined function."""
+    names = re.findall(r"^\.extern \.func .*?([\w.$]+)\s*$", ptx, re.MULTILINE) if ".extern .func" in ptx else []
+    names = [n for n in names if n not in ("vprintf", "__assertfail", "malloc", "free")]
+    if names:
+        raise TileCompilerExecutionError(
+            f"the generated code calls functions that do not exist for {target.name}: {', '.join(names)}",
+            hints=[DUMP_HINT])

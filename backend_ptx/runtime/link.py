@@ -1,0 +1,57 @@
+"""PTX to cubin by the driver's own assembler, with its logs; a refusal becomes an error that names the kernel."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from typing import Any
+
+from tilewright.backend_ptx.llvm.compile import DUMP_HINT
+from tilewright.backend_ptx.runtime.driver import check, driver
+from tilewright.tileir.diagnostics import TileCompilerExecutionError
+
+LOG_BYTES = 64 * 1024
+# What else than the PTX decides the cubin; part of the cache key.
+JIT_OPTIONS = (("CU_JIT_OPTIMIZATION_LEVEL", 4), ("CU_JIT_LOG_VERBOSE", 1))
+
+
+def link_ptx(ptx: str, kernel: str) -> tuple[bytes, str]:
+    """Assemble for the device of the current context. Returns the cubin and the assembler's information log.
+
+    Raises TileCompilerExecutionError with the assembler's message and the PTX lines that it names.
+    """
+    cuda = driver()
+    info, errors = bytearray(LOG_BYTES), bytearray(LOG_BYTES)
+    options: list[tuple[str, Any]] = [
+        ("CU_JIT_INFO_LOG_BUFFER", info), ("CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES", LOG_BYTES),
+        ("CU_JIT_ERROR_LOG_BUFFER", errors), ("CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES", LOG_BYTES), *JIT_OPTIONS,
+    ]
+    keys = [getattr(cuda.CUjit_option, name) for name, _ in options]
+    state = check(cuda.cuLinkCreate(len(keys), keys, [value for _, value in options]), "cuLinkCreate")
+    try:
+        data = ptx.encode() + b"\0"
+        kind = cuda.CUjitInputType.CU_JIT_INPUT_PTX
+        [status] = cuda.cuLinkAddData(state, kind, data, len(data), f"{kernel}.ptx".encode(), 0, [], [])
+        if int(status) == 0:
+            status, address, size = cuda.cuLinkComplete(state)
+        if int(status):
+            raise assembler_error(kernel, ptx, _text(errors) or str(status))
+        # The cubin belongs to the link state and dies with it.
+        return ctypes.string_at(int(address), int(size)), _text(info)
+    finally:
+        cuda.cuLinkDestroy(state)
+
+
+def _text(log: bytearray) -> str:
+    return bytes(log).split(b"\0", 1)[0].decode(errors="replace").strip()
+
+
+def assembler_error(kernel: str, ptx: str, log: str) -> TileCompilerExecutionError:
+    """The assembler's refusal, with each PTX line that it names."""
+    lines = ptx.splitlines()
+    notes = [line.strip() for line in log.splitlines() if line.strip()][:12]
+    for number in sorted({int(n) for n in re.findall(r"line (\d+)", log)})[:4]:
+        if number <= len(lines):
+            notes.append(f"PTX line {number}: {lines[number - 1].strip()}")
+    return TileCompilerExecutionError(
+        f"the assembler refused the PTX of kernel {kernel}", notes=notes, hints=[DUMP_HINT])

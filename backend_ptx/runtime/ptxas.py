@@ -1,0 +1,73 @@
+"""An offline assembler: find `ptxas` and run it. Tests use it; users compile through the driver."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from tilewright.backend_ptx.runtime.link import assembler_error
+from tilewright.backend_ptx.targets import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """A cubin and what ptxas says of it: registers per thread, spilled bytes, static shared and stack bytes."""
+
+    cubin: bytes
+    registers: int
+    spill_bytes: int
+    shared_bytes: int
+    stack_bytes: int
+    log: str
+
+
+@functools.cache
+def find_ptxas() -> str:
+    """Path of ptxas: $TILEWRIGHT_PTXAS, the nvidia-cuda-nvcc package, or PATH. FileNotFoundError if none is there."""
+    chosen = os.environ.get("TILEWRIGHT_PTXAS")
+    if chosen:
+        if not os.access(chosen, os.X_OK):
+            raise FileNotFoundError(f"TILEWRIGHT_PTXAS={chosen} is not an executable file")
+        return chosen
+    for folder in sys.path:
+        for found in sorted(Path(folder or ".").glob("nvidia/*/bin/ptxas")):
+            if os.access(found, os.X_OK):
+                return str(found)
+    on_path = shutil.which("ptxas")
+    if on_path is None:
+        raise FileNotFoundError("ptxas was not found: pip install 'nvidia-cuda-nvcc==13.0.*', or put it on PATH")
+    return on_path
+
+
+@functools.cache
+def ptxas_version() -> str:
+    out = subprocess.run([find_ptxas(), "--version"], capture_output=True, text=True, check=True).stdout
+    found = re.search(r"release ([\d.]+)", out)
+    return found[1] if found else "unknown"
+
+
+def assemble(ptx: str, target: Target, *, kernel: str = "kernel", level: int = 3) -> Assembled:
+    """Assemble PTX for one target; TileCompilerExecutionError with ptxas' message where it is refused."""
+    with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
+        source, output = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
+        source.write_text(ptx)
+        command = [find_ptxas(), f"-arch={target.name}", f"-O{level}", "-v", str(source), "-o", str(output)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        log = (done.stdout + done.stderr).replace(str(source), "kernel.ptx")
+        if done.returncode:
+            raise assembler_error(kernel, ptx, log)
+        return Assembled(
+            output.read_bytes(), _number(r"Used (\d+) registers", log),
+            _number(r"(\d+) bytes spill stores", log) + _number(r"(\d+) bytes spill loads", log),
+            _number(r"(\d+) bytes smem", log), _number(r"(\d+) bytes stack frame", log), log)
+
+
+def _number(pattern: str, log: str) -> int:
+    return sum(int(n) for n in re.findall(pattern, log))
