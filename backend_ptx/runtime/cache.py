@@ -1,0 +1,164 @@
+"""The disk cache of compiled kernels: survives concurrent and killed writers, and corrupt or foreign entries.
+
+An entry is one file: magic, SHA-256 of the rest, then JSON meta data, PTX and cubin. Writers make a temporary file and
+rename it, so a reader sees a whole entry or none. Whatever does not check out is ignored and written anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import struct
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+MAGIC = b"TWKERN1\n"
+SUFFIX = ".twk"
+DEFAULT_SIZE = 1 << 30
+STALE_SECONDS = 3600.0  # a temporary file this old has lost its writer
+_OFF = ("0", "off", "none", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One compiled kernel as stored."""
+
+    meta: Mapping[str, object]
+    ptx: str
+    cubin: bytes
+
+
+class DiskCache:
+    """Entries by hexadecimal key under one folder, the least recently used removed above `limit` bytes."""
+
+    def __init__(self, folder: Path, limit: int = DEFAULT_SIZE) -> None:
+        self.folder = folder
+        self.limit = limit
+        self._lock = threading.Lock()
+        self._warned = False
+
+    def load(self, key: str) -> Entry | None:
+        """The entry, or None where there is none that is whole and its own."""
+        path = self._path(key)
+        try:
+            entry = decode(path.read_bytes(), key)
+        except OSError:
+            return None
+        if entry is not None:
+            with contextlib.suppress(OSError):
+                os.utime(path)  # the time of last use, for eviction
+        return entry
+
+    def store(self, key: str, entry: Entry) -> None:
+        """Write or replace; a folder that cannot be written costs one warning and nothing else."""
+        path = self._path(key)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(prefix=".tmp-", dir=path.parent)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(encode(entry, key))
+                os.replace(temporary, path)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    os.unlink(temporary)
+                raise
+            self._evict()
+        except OSError as error:
+            self._warn(error)
+
+    def _path(self, key: str) -> Path:
+        return self.folder / key[:2] / f"{key}{SUFFIX}"
+
+    def _warn(self, error: OSError) -> None:
+        with self._lock:
+            first, self._warned = not self._warned, True
+        if first:
+            warnings.warn(
+                f"Tilewright's kernel cache {self.folder} cannot be written ({error}); kernels are compiled anew in "
+                "each process. Set TILEWRIGHT_CACHE_DIR to another folder, or to 0 for no cache.",
+                RuntimeWarning, stacklevel=2)
+
+    def _evict(self) -> None:
+        """Remove the least recently used entries above the limit, and temporary files whose writer died."""
+        entries: list[tuple[float, int, str]] = []
+        now = time.time()
+        for shard in os.scandir(self.folder):
+            if not shard.is_dir():
+                continue
+            for file in os.scandir(shard.path):
+                with contextlib.suppress(OSError):  # another process may have removed it
+                    facts = file.stat()
+                    if file.name.startswith(".tmp-") and now - facts.st_mtime > STALE_SECONDS:
+                        os.unlink(file.path)
+                    elif file.name.endswith(SUFFIX):
+                        entries.append((facts.st_mtime, facts.st_size, file.path))
+        total = sum(size for _, size, _ in entries)
+        for _, size, path in sorted(entries):
+            if total <= self.limit:
+                return
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            total -= size
+
+
+def encode(entry: Entry, key: str) -> bytes:
+    meta = json.dumps({**entry.meta, "key": key}).encode()
+    ptx = entry.ptx.encode()
+    body = struct.pack("<III", len(meta), len(ptx), len(entry.cubin)) + meta + ptx + entry.cubin
+    return MAGIC + hashlib.sha256(body).digest() + body
+
+
+def decode(data: bytes, key: str) -> Entry | None:
+    """The inverse of encode; None for anything that encode(…, key) did not make."""
+    head = len(MAGIC) + 32
+    body = data[head:]
+    if data[: len(MAGIC)] != MAGIC or data[len(MAGIC) : head] != hashlib.sha256(body).digest():
+        return None
+    # From here on the bytes are what a writer of ours meant; a wrong key is a file that was moved.
+    sizes = struct.unpack_from("<III", body)
+    start = 12
+    parts: list[bytes] = []
+    for size in sizes:
+        parts.append(body[start : start + size])
+        start += size
+    meta = json.loads(parts[0])
+    return Entry(meta, parts[1].decode(), parts[2]) if meta.get("key") == key else None
+
+
+def default_folder() -> Path | None:
+    """Where TILEWRIGHT_CACHE_DIR or the platform puts caches; None when caching is switched off."""
+    chosen = os.environ.get("TILEWRIGHT_CACHE_DIR")
+    if chosen is not None:
+        return None if chosen.strip().lower() in _OFF else Path(chosen).expanduser()
+    try:
+        from platformdirs import user_cache_path
+
+        return user_cache_path("tilewright", appauthor=False)
+    except ImportError:
+        try:
+            return Path.home() / ".cache" / "tilewright"
+        except RuntimeError:  # no home directory
+            return None
+
+
+_open_caches: dict[tuple[Path, int], DiskCache] = {}
+
+
+def open_cache() -> DiskCache | None:
+    """The cache that the environment names at this moment, None when switched off."""
+    folder = default_folder()
+    if folder is None:
+        return None
+    try:
+        limit = int(os.environ.get("TILEWRIGHT_CACHE_SIZE", DEFAULT_SIZE))
+    except ValueError:
+        limit = DEFAULT_SIZE
+    return _open_caches.setdefault((folder, limit), DiskCache(folder, limit))

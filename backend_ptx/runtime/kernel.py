@@ -1,0 +1,133 @@
+"""A kernel loaded on one device: from Tile IR through the cache, compiler and driver to a handle that launches."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tilewright.backend_ptx.abi import KernelAbi
+from tilewright.backend_ptx.compile import FunctionObserver, TextObserver, compile_kernel
+from tilewright.backend_ptx.runtime.cache import Entry, open_cache
+from tilewright.backend_ptx.runtime.driver import Device, check, driver, driver_version
+from tilewright.backend_ptx.runtime.link import JIT_OPTIONS, link_ptx
+from tilewright.tileir.core import Function
+from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
+
+# A kernel may use this much dynamic shared memory without asking.
+PLAIN_SHARED_BYTES = 48 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceKernel:
+    """A launchable kernel.
+
+    `registers` are per thread, `local_bytes` per thread (spills and stack), `shared_bytes` the dynamic shared memory
+    of a launch, `static_shared_bytes` what the code declares on top. `handle` is a CUfunction of `device`.
+    """
+
+    name: str
+    device: Device
+    abi: KernelAbi
+    threads: int
+    shared_bytes: int
+    ptx: str
+    cubin: bytes
+    log: str
+    handle: Any
+    registers: int
+    local_bytes: int
+    static_shared_bytes: int
+    timings: Mapping[str, float] = field(default_factory=dict)
+
+
+def build_kernel(
+    function: Function, device: Device, options: Mapping[str, Any], *, observer: FunctionObserver | None = None,
+    text_observer: TextObserver | None = None,
+) -> DeviceKernel:
+    """Compile (or find in the cache) and load; the device's context is current in this thread afterwards.
+
+    With an observer the cache is not read, so that every stage is seen.
+    """
+    if not device.is_current():
+        device.make_current()
+    cache = open_cache()
+    key = cache_key(function, options, device)
+    watched = observer is not None or text_observer is not None
+    entry = cache.load(key) if cache is not None and not watched else None
+    kernel = _load_entry(entry, device) if entry is not None else None
+    if kernel is not None:
+        return kernel
+    compiled = compile_kernel(function, device.target, options=options, observer=observer,
+                              text_observer=text_observer)
+    cubin, log = link_ptx(compiled.ptx, compiled.name)
+    meta = {"abi": compiled.abi.to_json(), "threads": compiled.threads, "shared_bytes": compiled.shared_bytes,
+            "log": log}
+    entry = Entry(meta, compiled.ptx, cubin)
+    kernel = _load(entry, compiled.abi, device, dict(compiled.timings))
+    if cache is not None:
+        cache.store(key, entry)
+    return kernel
+
+
+def cache_key(function: Function, options: Mapping[str, Any], device: Device) -> str:
+    """A digest over everything that decides the cubin."""
+    from tilewright.backend_ptx.llvm.compile import llvm_version
+
+    target = device.target
+    parts = (
+        str(function), sorted((k, repr(v)) for k, v in {**function.options, **options}.items()), target.name,
+        target.ptx, device.capability, llvm_version(), driver_version(), JIT_OPTIONS, source_digest(),
+    )
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+@functools.cache
+def source_digest() -> str:
+    """A digest of the backend's own sources and of the IR's, so that an edited compiler finds no old entries."""
+    import tilewright.backend_ptx
+    import tilewright.tileir
+
+    digest = hashlib.sha256()
+    for package in (tilewright.backend_ptx, tilewright.tileir):
+        for root in package.__path__:
+            for path in sorted(Path(root).rglob("*.py")):
+                digest.update(f"{package.__name__}/{path.relative_to(root).as_posix()}".encode())
+                digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _load_entry(entry: Entry, device: Device) -> DeviceKernel | None:
+    """A cached kernel, or None where this build cannot read the entry."""
+    try:
+        abi = KernelAbi.from_json(str(entry.meta["abi"]))
+        return _load(entry, abi, device, {})
+    except (KeyError, TypeError, ValueError, json.JSONDecodeError, RuntimeError):
+        return None
+
+
+def _load(entry: Entry, abi: KernelAbi, device: Device, timings: Mapping[str, float]) -> DeviceKernel:
+    cuda = driver()
+    threads, shared = int(str(entry.meta["threads"])), int(str(entry.meta["shared_bytes"]))
+    if shared > device.target.shared_per_block:
+        raise TileUnsupportedFeatureError(
+            f"kernel {abi.name} needs {shared} bytes of shared memory per block; {device.target.name} has "
+            f"{device.target.shared_per_block}", hints=["use smaller tiles"])
+    module = check(cuda.cuModuleLoadData(entry.cubin), "cuModuleLoadData")
+    handle = check(cuda.cuModuleGetFunction(module, abi.name.encode()), f"cuModuleGetFunction({abi.name})")
+    attribute = cuda.CUfunction_attribute
+
+    def ask(name: str) -> int:
+        code = getattr(attribute, f"CU_FUNC_ATTRIBUTE_{name}")
+        return int(check(cuda.cuFuncGetAttribute(code, handle), f"cuFuncGetAttribute({name})"))
+
+    if shared > PLAIN_SHARED_BYTES:
+        code = attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        check(cuda.cuFuncSetAttribute(handle, code, shared), f"cuFuncSetAttribute(shared memory {shared})")
+    return DeviceKernel(
+        abi.name, device, abi, threads, shared, entry.ptx, entry.cubin, str(entry.meta.get("log", "")), handle,
+        ask("NUM_REGS"), ask("LOCAL_SIZE_BYTES"), ask("SHARED_SIZE_BYTES"), timings)
