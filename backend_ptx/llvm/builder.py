@@ -1,7 +1,7 @@
 """A light text builder for LLVM NVPTX IR: every method appends one line and returns the value it defines.
 
-A `Val` is a scalar (`n == 0`) or a vector `<n x elem>`. All operations work on both; where an operand may be a
-Python number it becomes a (splat) constant of the other operand's type. Element types are LLVM's words: "i1"
+A `Val` is a scalar (`n == 0`) or a vector `<n x elem>`. All operations work on both; where an operand may be
+a Python number it becomes a (splat) constant of the other operand's type. Element types are LLVM's words: "i1"
 "i8" "i16" "i32" "i64" "half" "bfloat" "float" "double" "ptr addrspace(1)" ....
 
 Code that only computes (the math library) should use the part of this class above the line "memory", so that
@@ -211,7 +211,7 @@ class Builder:
         return self.emit(a.elem, a.n, f"select {condition}, {a}, {b}")
 
     def cast(self, op: str, v: Val, elem: str) -> Val:
-        """`op` is LLVM's word: trunc zext sext fptrunc fpext fptosi fptoui sitofp uitofp ptrtoint inttoptr."""
+        """`op` is LLVM's word: trunc zext sext fptrunc fpext fptosi fptoui sitofp uitofp ptrtoint."""
         if v.elem == elem:
             return v
         if v.const is not None and op in ("sext", "zext", "trunc") and v.elem != "i1":
@@ -270,7 +270,7 @@ class Builder:
         self, text: str, constraints: str, args: Sequence[Val] = (), result: str = "void", *,
         convergent: bool = False, memory: bool = False, pure: bool = False,
     ) -> Val | None:
-        """Inline PTX. `result` is an LLVM type ("float", "{ float, float }"); `pure`: LLVM may merge and drop it.
+        """Inline PTX. `result` is an LLVM type ("float", "{ i32, i32 }"); `pure`: LLVM may merge and drop it.
 
         `convergent`: every thread of a warp or block must arrive together. `memory`: it may touch memory.
         """

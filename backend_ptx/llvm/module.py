@@ -16,8 +16,8 @@ TRIPLE = "nvptx64-nvidia-cuda"
 class KernelText:
     """Everything of a module that is not an instruction.
 
-    `params` are (LLVM type with attributes, name). `threads` is the block size. `min_blocks` and `max_registers`
-    bound what ptxas may choose (0: no bound). `cluster` is the number of blocks of a cluster (1: none).
+    `params` are (LLVM type with attributes, name). `threads` is the block size. `min_blocks` and
+    `max_registers` bound what ptxas may choose (0: no bound). `cluster` is the number of blocks of a cluster (1: none).
     """
 
     name: str
@@ -72,7 +72,8 @@ class DebugLines:
         kind = self._add("!DISubroutineType(types: !0)")
         self._program = self._add(
             f'distinct !DISubprogram(name: "{name}", scope: !{self._file}, file: !{self._file}, '
-            f"line: {span.line}, type: !{kind}, unit: !{self._unit}, spFlags: DISPFlagDefinition | DISPFlagOptimized)"
+            f"line: {span.line}, type: !{kind}, unit: !{self._unit}, "
+            "spFlags: DISPFlagDefinition | DISPFlagOptimized)"
         )
         self._scopes[span.file] = self._program
 
