@@ -1,0 +1,25 @@
+"""Every catalogue case; names are unique."""
+
+from __future__ import annotations
+
+import functools
+
+from catalogue import control, elementwise, memory, reduction
+from catalogue.case import Case
+
+
+@functools.cache
+def all_cases() -> tuple[Case, ...]:
+    found = [case for module in (elementwise, memory, control, reduction) for case in module.cases()]
+    names = [case.name for case in found]
+    assert len(set(names)) == len(names), "two catalogue cases have one name"
+    return tuple(found)
+
+
+def one_per_kernel() -> tuple[Case, ...]:
+    """The first case of each kernel and dtype of the first argument: enough where a kernel's code is what is tested."""
+    seen: dict[object, Case] = {}
+    for case in all_cases():
+        key = (id(case.kernel), *(getattr(a, "dtype", type(a)) for a in case.args()))
+        seen.setdefault(key, case)
+    return tuple(seen.values())
