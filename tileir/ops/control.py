@@ -19,6 +19,12 @@ def require_types(what: str, given: tuple[Type, ...], wanted: tuple[Type, ...]) 
         require(g == w, f"{what}: value #{i} has type {g}, expected {w}")
 
 
+def yielded_types(what: str, block: Block) -> tuple[Type, ...]:
+    """The types of the values that a body hands back."""
+    require(isinstance(block.terminator, Yield), f"{what} must end with yield(...)")
+    return erased_types(block.terminator.values)  # type: ignore[attr-defined]
+
+
 class For(Op, opcode="for"):
     """Counted loop: `for iv in range(lower, upper, step)`, step > 0.
 
@@ -38,7 +44,7 @@ class For(Op, opcode="for"):
         require_types("for: bounds", (self.upper.type.erased(), self.step.type.erased()), (iv, iv))
         carried = erased_types(self.init)
         require_types("for: body parameters", erased_types(tuple(self.loop.params)), (iv, *carried))
-        require_types("for: yielded values", erased_types(tuple(self.loop.terminator.operands)), carried)
+        require_types("for: yielded values", yielded_types("for: the body", self.loop), carried)
         return carried
 
 
@@ -60,7 +66,7 @@ class While(Op, opcode="while"):
         require(isinstance(condition, Condition), "while: the first body must end with condition(...)")
         passed = erased_types(condition.values)  # type: ignore[attr-defined]
         require_types("while: parameters of the body", erased_types(tuple(self.after.params)), passed)
-        require_types("while: yielded values", erased_types(tuple(self.after.terminator.operands)), carried)
+        require_types("while: yielded values", yielded_types("while: the second body", self.after), carried)
         return passed
 
 
@@ -73,8 +79,8 @@ class If(Op, opcode="if"):
 
     def infer(self) -> tuple[Type, ...]:
         require(self.cond.type.erased() == TileType(bool_), f"if: the condition must be an i1 scalar, not {self.cond.type}")
-        types = erased_types(tuple(self.then.terminator.operands))
-        require_types("if: values of the else branch", erased_types(tuple(self.orelse.terminator.operands)), types)
+        types = yielded_types("if: the first body", self.then)
+        require_types("if: values of the else branch", yielded_types("if: the second body", self.orelse), types)
         return types
 
 

@@ -1,0 +1,167 @@
+"""Tile IR to text. `parser.py` reads back exactly what this writes; neither names an op.
+
+    #0 = linear<128x64, register=[(0, 1)], lane=[...], warp=[...]>
+
+    func @name(%a: array<?xf32, strides=1>, %x: f32) options(occupancy=2) {
+      %y: f32 = mul(lhs=%x, rhs=%x)
+      %z: f32 = if(cond=%c) .then {
+        yield(values=(%y))
+      } .orelse {
+        yield(values=(%x))
+      }
+      return()
+    }
+
+Fields that have their default value are left out.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import re
+from typing import Any
+
+from tilewright.tileir.core import Block, Field, Function, Op, Value
+from tilewright.tileir.diagnostics import NO_SPAN, TileInternalError
+from tilewright.tileir.dtypes import DType
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.types import ArrayType, ListType, SharedType, TileType, TupleType, Type
+
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_]")
+
+
+def to_text(function: Function, *, spans: bool = False) -> str:
+    """The whole function as text. With `spans`, each op ends with a `// file:line:column` comment."""
+    return _Printer(spans).function(function)
+
+
+def op_text(op: Op) -> str:
+    """One op (with its bodies) as text, for messages; values get the names that they would have on their own."""
+    return "\n".join(_Printer(False).op(op, ""))
+
+
+class _Printer:
+    def __init__(self, spans: bool) -> None:
+        self.spans = spans
+        self.names: dict[Value, str] = {}
+        self.taken: set[str] = set()
+        self.numbers = 0
+        self.layouts: dict[Layout, str] = {}
+
+    def function(self, function: Function) -> str:
+        params = ", ".join(self.declare(p) for p in function.params)
+        options = ", ".join(f"{name}={self.attribute(value)}" for name, value in function.options.items())
+        options = f"options({options}) " if options else ""
+        head = f"func @{_NOT_IN_A_NAME.sub('_', function.name)}({params}) {options}{{"
+        lines = [head, *self.block_lines(function.body, "  "), "}"]
+        header = [f"{alias} = {layout}" for layout, alias in self.layouts.items()]
+        return "\n".join([*header, ""] * bool(header) + lines) + "\n"
+
+    def block_lines(self, block: Block, indent: str) -> list[str]:
+        return [line for op in block.ops for line in self.op(op, indent)]
+
+    def op(self, op: Op, indent: str) -> list[str]:
+        results = ", ".join(self.declare(r) for r in op.results)
+        args = [f"{n}={self.field(f, getattr(op, n))}" for n, f in op.fields.items() if self.is_shown(op, n, f)]
+        text = f"{indent}{results}{' = ' if results else ''}{op.opcode}({', '.join(args)})"
+        lines: list[str] = []
+        for name, field in op.fields.items():
+            if field.kind != "body":
+                continue
+            block: Block = getattr(op, name)
+            params = f"({', '.join(self.declare(p) for p in block.params)})" if block.params else ""
+            lines += [f"{text} .{name}{params} {{", *self.block_lines(block, indent + "  ")]
+            text = indent + "}"
+        lines.append(text)
+        if self.spans and op.span is not NO_SPAN:
+            lines[0] += f"  // {op.span}"
+        return lines
+
+    def is_shown(self, op: Op, name: str, field: Field) -> bool:
+        if field.kind == "body":
+            return False
+        return field.required or self.field(field, getattr(op, name)) != self.field(field, field.default)
+
+    def field(self, field: Field, value: Any) -> str:
+        if field.kind == "operands":
+            return f"({', '.join(map(self.name, value))})"
+        return self.name(value) if isinstance(value, Value) else self.attribute(value)
+
+    def declare(self, value: Value) -> str:
+        return f"{self.name(value)}: {self.type(value.type)}"
+
+    def name(self, value: Value) -> str:
+        known = self.names.get(value)
+        if known is not None:
+            return known
+        name = _NOT_IN_A_NAME.sub("_", value.hint)
+        if not name or name[0].isdigit():
+            name = str(self.numbers)
+            self.numbers += 1
+        elif name in self.taken:
+            name = self.unique(name)
+        self.taken.add(name)
+        self.names[value] = "%" + name
+        return self.names[value]
+
+    def unique(self, name: str) -> str:
+        count = 1
+        while f"{name}_{count}" in self.taken:
+            count += 1
+        return f"{name}_{count}"
+
+    def type(self, type_: Type) -> str:
+        match type_:
+            case TileType(layout=Layout() as layout):
+                return f"tile<{element_text(type_)}, {self.layout(layout)}>"
+            case SharedType(layout=Layout() as layout):
+                return f"{str(type_)[:-1]}, {self.layout(layout)}>"
+            case _:
+                return str(type_)
+
+    def layout(self, layout: Layout) -> str:
+        return self.layouts.setdefault(layout, f"#{len(self.layouts)}")
+
+    def attribute(self, value: Any) -> str:
+        match value:
+            case None:
+                return "none"
+            case bool():
+                return "true" if value else "false"
+            case int():
+                return str(value)
+            case float():
+                return float_text(value)
+            case str():
+                return json.dumps(value)
+            case enum.Enum():
+                return json.dumps(value.value)
+            case DType():
+                return value.ir
+            case Layout():
+                return self.layout(value)
+            # A bare f32 is the dtype; the type of a scalar is written out, so that the two differ.
+            case TileType(shape=(), layout=None):
+                return f"tile<{value.dtype.ir}>"
+            case TileType() | SharedType() | ArrayType() | ListType() | TupleType():
+                return self.type(value)
+            case tuple() | list():
+                return f"({', '.join(map(self.attribute, value))})"
+            case _:
+                raise TileInternalError(f"an attribute of type {type(value).__name__} has no text form: {value!r}")
+
+
+def element_text(type_: TileType) -> str:
+    """Shape and dtype of a tile type, as between its angle brackets."""
+    return "x".join([*map(str, type_.shape), type_.dtype.ir])
+
+
+def float_text(value: float) -> str:
+    """A float as hexadecimal, exact; inf, -inf or nan (sign and payload of a NaN have no meaning)."""
+    if value != value:
+        return "nan"
+    if value in (float("inf"), float("-inf")):
+        return "inf" if value > 0 else "-inf"
+    mantissa, exponent = value.hex().split("p")
+    return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}p{exponent}"

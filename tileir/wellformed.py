@@ -1,0 +1,91 @@
+"""What a field of an op may hold, read from the field's annotation; and what a type may look like."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tilewright.tileir.core import Op
+from tilewright.tileir.dtypes import DType
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.types import ArrayType, ListType, SharedType, TileType, TupleType, Type
+
+# Words that annotations of attributes are made of, and what they admit.
+_WORDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "None": ("none", lambda v: v is None),
+    "bool": ("true or false", lambda v: isinstance(v, bool)),
+    "int": ("an integer", lambda v: isinstance(v, int) and not isinstance(v, bool)),
+    "float": ("a float", lambda v: isinstance(v, float)),
+    "str": ("a string", lambda v: isinstance(v, str)),
+    "DType": ("a dtype", lambda v: isinstance(v, DType)),
+    "TileType": ("a tile type", lambda v: isinstance(v, TileType)),
+    "ArrayType": ("an array type", lambda v: isinstance(v, ArrayType)),
+    "SharedType": ("a shared type", lambda v: isinstance(v, SharedType)),
+    "Type": ("a type", lambda v: isinstance(v, Type)),
+    "Layout": ("a layout", lambda v: isinstance(v, Layout)),
+    "tuple[int, ...]": ("a tuple of integers", lambda v: isinstance(v, tuple) and all(type(i) is int for i in v)),
+}
+
+
+@functools.cache
+def annotation(cls: type[Op], name: str) -> str:
+    """The annotation of a field as it is written."""
+    for base in cls.__mro__:
+        text = base.__dict__.get("__annotations__", {}).get(name)
+        if text is not None:
+            return text if isinstance(text, str) else getattr(text, "__name__", "")
+    return ""
+
+
+def attribute_complaint(cls: type[Op], name: str, value: Any) -> str:
+    """What is wrong with an attribute's value ("" if nothing is)."""
+    enum = cls.fields[name].enum
+    if enum is not None:
+        if value is None and "None" in annotation(cls, name) or isinstance(value, enum):
+            return ""
+        return f"expected one of {', '.join(repr(m.value) for m in enum)}"
+    known = [_WORDS[word] for word in annotation(cls, name).split(" | ") if word in _WORDS]
+    if not known or len(known) != len(annotation(cls, name).split(" | ")):
+        return ""  # an annotation that this table does not know admits anything
+    if any(admits(value) for _, admits in known):
+        return ""
+    return f"expected {' or '.join(text for text, _ in known)}"
+
+
+def type_complaint(type_: Type) -> str:
+    """What is wrong with a type ("" if nothing is)."""
+    match type_:
+        case TileType(shape=shape, layout=layout):
+            if any(n < 1 or n & (n - 1) for n in shape):
+                return f"{type_}: the dimensions of a tile are powers of two"
+            return _layout_complaint(type_, layout)
+        case SharedType(shape=shape, layout=layout, copies=copies):
+            if copies < 1 or any(n < 1 or n & (n - 1) for n in shape):
+                return f"{type_}: the dimensions of a shared tile are powers of two, and it has at least one copy"
+            return _layout_complaint(type_, layout)
+        case ArrayType():
+            return _array_complaint(type_)
+        case ListType(element=element):
+            return type_complaint(element)
+        case TupleType(items=items):
+            return next(filter(None, map(type_complaint, items)), "")
+
+
+def _layout_complaint(type_: TileType | SharedType, layout: Layout | None) -> str:
+    if layout is None or layout.shape == type_.shape:
+        return ""
+    return f"{type_}: its layout is for the shape {'x'.join(map(str, layout.shape))}"
+
+
+def _array_complaint(type_: ArrayType) -> str:
+    lengths = {len(type_.extents), len(type_.strides), len(type_.extent_div), len(type_.stride_div)}
+    if len(lengths) != 1:
+        return f"{type_}: extents, strides and divisors have different lengths"
+    if any(n is not None and n < 0 for n in type_.extents):
+        return f"{type_}: an extent is negative"
+    if any(d < 1 for d in (*type_.extent_div, *type_.stride_div, type_.align)):
+        return f"{type_}: divisors and the alignment are at least 1"
+    if not type_.index.is_int:
+        return f"{type_}: the index dtype is an integer"
+    return ""
