@@ -1,0 +1,27 @@
+"""Every catalogue kernel on the GPU: equal to the reference and to the interpreter, to the case's bound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tilewright as tw
+from catalogue.all import all_cases
+from catalogue.case import Case
+
+
+def on_device(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(tw.to_device(a) if isinstance(a, np.ndarray) else a for a in args)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("case", all_cases(), ids=lambda c: c.name)
+def test_gpu_equals_reference(case: Case) -> None:
+    args = on_device(case.args())
+    case.kernel[case.grid](*args)
+    got = [np.asarray(args[i].to_host()) for i in case.outputs]
+    case.check(got, case.reference(*case.args()), "the GPU")
+    host = case.args()
+    case.kernel.interpret(case.grid, *host)
+    case.check(got, tuple(np.asarray(host[i]) for i in case.outputs), "the GPU beside the interpreter")
