@@ -1,0 +1,103 @@
+"""float32 sin, cos and tan, for every finite argument."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from tilewright.backend_ptx.mathlib.exp32 import MAGIC, rcp
+from tilewright.backend_ptx.mathlib.lanes import rare_lanes
+from tilewright.backend_ptx.mathlib.vec import Vec, choose, fma, like, polynomial, where
+
+# pi/2 as three floats: with fma the first difference is exact while the quotient has at most 17 bits.
+PIO2 = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
+LIMIT = 105615.0  # beyond it the quotient needs more bits
+# A zero word and the first 224 bits of 2/pi, most significant first.
+TWO_OVER_PI = (0, 0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0, 0xDB629599, 0x3C439041, 0xFE5163AB)
+# With s = r * r on |r| <= pi/4: sin(r) = r + r*s*SIN(s), cos(r) = 1 + s*COS(s), tan(r) = r + r*s*TAN(s).
+SIN = (-0.16666653752326965, 0.008332106284797192, -0.00019507882825564593)
+COS = (-0.5, 0.04166664555668831, -0.0013887297827750444, 2.4430084522464313e-05)
+TAN = (
+    0.33333128690719604, 0.13339538872241974, 0.05334935709834099, 0.024653296917676926, 0.0027589108794927597,
+    0.009600681252777576,
+)
+
+
+def reduce(x: Vec) -> tuple[Vec, Vec]:
+    """(q, r): x = q * pi/2 + r with |r| <= pi/4, for |x| <= LIMIT; of q the two low bits mean something."""
+    shifted = fma(x, 2.0 / math.pi, MAGIC)
+    whole = shifted - MAGIC
+    r = x
+    for part in PIO2:
+        r = fma(whole, -part, r)
+    return shifted.bits(), r
+
+
+def reduce_large(x: Vec) -> tuple[Vec, Vec]:
+    """`reduce` of one large argument (a scalar): the fraction of x * 2/pi from the 96 bits of 2/pi that matter."""
+    bits = x.bits()
+    mantissa = ((bits & 0x7FFFFF) | 0x800000).cast("zext", "i64")
+    exponent = (bits.lshr(23) & 0xFF) - 150  # x = mantissa * 2**exponent, -7 <= exponent <= 104
+    # Bit k of 2/pi weighs 2**-k: those with k <= exponent - 2 give whole turns, and the table begins with 32 zeros.
+    skip = exponent + 30
+    word, shift = skip.lshr(5), skip & 31
+    w = [_table_word(word, k) for k in range(4)]
+    high, middle, low = (a.intrinsic("llvm.fshl", c, shift).cast("zext", "i64") for a, c in zip(w, w[1:], strict=False))
+    # The product modulo 4 quarter turns, in units of 2**-62 quarter turns.
+    turns = ((mantissa * high) << 32) + mantissa * middle + (mantissa * low).lshr(32)
+    q = (turns + (1 << 61)).lshr(62).cast("trunc", "i32")
+    fraction = (turns << 2).cast("sitofp", "double") * (math.pi / 2 * 2.0**-64)
+    r = fraction.cast("fptrunc", "float")
+    negative = bits.lt(0)
+    r = where(abs(x).eq(math.inf), math.nan, r)
+    return where(negative, 0 - q, q), where(negative, -r, r)
+
+
+def _table_word(word: Vec, k: int) -> Vec:
+    """Word `word + k` of the table, 0 <= word <= 4, by choices: a table in memory would cost a stack frame."""
+    found = like(word, TWO_OVER_PI[k])
+    for i in range(1, 5):
+        found = where(word.eq(i), TWO_OVER_PI[k + i], found)
+    return found
+
+
+def _evaluate(x: Vec, function: Callable[[Vec, Vec], Vec]) -> Vec:
+    """`function` of the reduced argument."""
+    fast = function(*reduce(x))
+    return rare_lanes(lambda v: abs(v).gt(LIMIT), lambda v: function(*reduce_large(v)), x, fast)
+
+
+def sin_quadrant(q: Vec, r: Vec) -> Vec:
+    """sin(q * pi/2 + r)."""
+    s = r * r
+    odd = (q & 1).ne(0)
+    start = choose(odd, r, COS[3], 0.0)
+    p = polynomial(s, [choose(odd, r, c, d) for c, d in zip(COS[:3], SIN, strict=True)], start)
+    base = where(odd, 1.0, r)
+    # + 0.0 makes the product of r = -0 and a negative coefficient +0, so that sin(-0) is -0.
+    value = fma(fma(p, s, 0.0), base, base)
+    return (value.bits() ^ ((q & 2) << 30)).as_float("float")
+
+
+def tan_quadrant(q: Vec, r: Vec) -> Vec:
+    """tan(q * pi/2 + r)."""
+    s = r * r
+    t = fma(polynomial(s, TAN) * s, r, r)
+    inverse = rcp(t)
+    inverse = fma(fma(-inverse, t, 1.0), inverse, inverse)
+    return where((q & 1).ne(0), -inverse, t)
+
+
+def sin(x: Vec) -> Vec:
+    """Sine of x radians."""
+    return _evaluate(x, sin_quadrant)
+
+
+def cos(x: Vec) -> Vec:
+    """Cosine of x radians."""
+    return _evaluate(x, lambda q, r: sin_quadrant(q + 1, r))
+
+
+def tan(x: Vec) -> Vec:
+    """Tangent of x radians."""
+    return _evaluate(x, tan_quadrant)
