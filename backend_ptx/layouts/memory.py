@@ -1,0 +1,116 @@
+"""Tiles and global memory: the layout that an access likes best, and what an access costs in a given layout.
+
+Costs are in rounds of one warp: a memory instruction fetches sectors of 32 bytes, and few instructions that fetch whole
+sectors are best. The numbers only rank choices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tilewright.backend_ptx.layouts.blocked import blocked
+from tilewright.backend_ptx.layouts.convert import plan_conversion
+from tilewright.backend_ptx.layouts.f2 import span
+from tilewright.backend_ptx.layouts.flat import LANE
+from tilewright.backend_ptx.layouts.queries import registers, vector_along
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.types import ArrayType
+
+VECTOR_BYTES = 16
+SECTOR_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a tile of `shape` lies in memory: axes from the fastest to the slowest; `vector`: so many elements along the
+    first of them may be one access (1 if they are not side by side)."""
+
+    shape: tuple[int, ...]
+    order: tuple[int, ...]
+    vector: int
+    contiguous: bool
+    element_bytes: int
+
+    def preferred(self, warps: int) -> Layout:
+        """The layout with the widest accesses and neighbouring lanes at neighbouring addresses."""
+        threads = 32 * warps
+        size = 1
+        for n in self.shape:
+            size *= n
+        # A vector per thread is no gain when it leaves threads without one.
+        vector = self.vector
+        while vector > 1 and size // vector < threads and vector * self.element_bytes > 4:
+            vector //= 2
+        return blocked(self.shape, self.order, vector, warps)
+
+    def cost(self, layout: Layout) -> int:
+        """Rounds of one warp to move the tile in this layout."""
+        return _cost(self, layout)
+
+
+@lru_cache(maxsize=4096)
+def _cost(access: Access, layout: Layout) -> int:
+    fast = access.order[0] if access.order else 0
+    vector = min(access.vector, vector_along(layout, fast)) if access.contiguous else 1
+    near, far = [], 0
+    for basis in layout.bases(LANE):
+        if any(part for axis, part in enumerate(basis) if axis != fast) or any(basis) and not access.contiguous:
+            far += 1
+        elif any(basis):
+            near.append(basis[fast] * access.element_bytes)
+    width = max(vector * access.element_bytes, 1)
+    sectors = {(at + b) // SECTOR_BYTES for at in span(near) for b in range(0, width, min(width, SECTOR_BYTES))}
+    return registers(layout) // vector * (2 + 4 * (len(sectors) << far))
+
+
+def conversion_cost(source: Layout, target: Layout, element_bytes: int) -> int:
+    """Rounds of one warp to convert; nothing when each thread holds what it needs."""
+    kind = plan_conversion(source, target).kind
+    if kind in ("none", "registers"):
+        return 0
+    moved = (registers(source) + registers(target)) * element_bytes
+    return moved + (24 if kind == "block" else 4)
+
+
+@lru_cache(maxsize=1024)
+def tile_access(
+    array: ArrayType, order: tuple[int, ...], steps: tuple[int, ...], shape: tuple[int, ...],
+) -> Access:
+    """The access of a `load` or `store` with these fields: tile axis k is array axis order[k]."""
+    strides = [array.strides[a] for a in order]
+    ranked = sorted(reversed(range(len(shape))), key=lambda k: _stride_rank(strides[k]))
+    # An axis of length 1 says nothing about neighbours.
+    ranked.sort(key=lambda k: shape[k] == 1)
+    contiguous = bool(ranked) and strides[ranked[0]] == 1
+    size = array.dtype.bytes
+    vector = _vector_limit(array, order, steps, shape, ranked[0]) if contiguous else 1
+    return Access(shape, tuple(ranked), vector, contiguous, size)
+
+
+def _stride_rank(stride: int | None) -> int:
+    """Known small strides first; an unknown one counts as large, so that row-major order decides."""
+    return 1 << 40 if stride is None else abs(stride)
+
+
+def _vector_limit(
+    array: ArrayType, order: tuple[int, ...], steps: tuple[int, ...], shape: tuple[int, ...], fast: int,
+) -> int:
+    """Elements of one aligned access along tile axis `fast`, whose stride is 1: base, tile origins and the other
+    strides must all be multiples of it."""
+    size = array.dtype.bytes
+    vector = min(VECTOR_BYTES // size, shape[fast])
+    divisors = [max(array.align // size, 1), steps[fast]]
+    for k, axis in enumerate(order):
+        if k != fast:
+            stride = array.strides[axis]
+            divisors.append(stride if stride is not None else array.stride_div[axis])
+    while vector > 1 and any(d % vector for d in divisors):
+        vector //= 2
+    return vector
+
+
+@lru_cache(maxsize=1024)
+def gather_access(shape: tuple[int, ...], element_bytes: int) -> Access:
+    """A gather or scatter: nothing is known of the indices; most often the last axis walks along memory."""
+    return Access(shape, tuple(reversed(range(len(shape)))), 1, True, element_bytes)

@@ -1,0 +1,56 @@
+"""Shared memory: buffers, access by all threads of the block, and barriers between them."""
+
+from __future__ import annotations
+
+from tilewright.tileir.core import Op, Value, attribute, operand, operands, require
+from tilewright.tileir.types import SharedType, TileType, Type
+
+
+class SharedAlloc(Op, opcode="shared_alloc"):
+    """A buffer in shared memory, its contents undefined. `offset`: its place in bytes, -1 while none is planned."""
+
+    type: SharedType = attribute()
+    offset: int = attribute(default=-1)
+
+    def infer(self) -> tuple[Type, ...]:
+        require(isinstance(self.type, SharedType), f"shared_alloc: {self.type} is no type of shared memory")
+        return (self.type,)
+
+
+class SharedStore(Op, opcode="shared_store", writes="buffer"):
+    """Write a tile that covers the whole buffer. Threads that hold copies of an element write the same value."""
+
+    buffer: Value = operand()
+    value: Value = operand()
+
+    def infer(self) -> tuple[Type, ...]:
+        buffer, value = self.buffer.type, self.value.type
+        ok = isinstance(buffer, SharedType) and (buffer.dtype, buffer.shape) == (value.dtype, value.shape)
+        require(ok, f"shared_store: {value} does not fit {buffer}")
+        return ()
+
+
+class SharedLoad(Op, opcode="shared_load", reads="buffer"):
+    """The sub-tile of `shape` of a buffer at tile coordinates `index` (scalars, one an axis; none: the whole)."""
+
+    buffer: Value = operand()
+    index: tuple[Value, ...] = operands()
+    shape: tuple[int, ...] = attribute()
+
+    def infer(self) -> tuple[Type, ...]:
+        buffer = self.buffer.type
+        require(isinstance(buffer, SharedType), f"shared_load: {buffer} is not in shared memory")
+        ok = len(self.index) == len(buffer.shape) if self.index else self.shape == buffer.shape
+        require(ok, f"shared_load: {len(self.index)} indices and shape {self.shape} for {buffer}")
+        return (TileType(buffer.dtype, self.shape),)
+
+
+class Barrier(Op, opcode="barrier", io=True, collective=True):
+    """Wait until all threads of the block (or, for scope "warp", of the warp) arrive; earlier memory accesses of each
+    are then visible to all of them."""
+
+    scope: str = attribute(default="block")
+
+    def infer(self) -> tuple[Type, ...]:
+        require(self.scope in ("block", "warp"), f"barrier: {self.scope!r} is neither 'block' nor 'warp'")
+        return ()

@@ -1,0 +1,66 @@
+"""Decide how many warps run a block.
+
+    before: func @add(...) { ... }
+    after:  func @add(...) options(num_warps=4, num_warps_reason="tiles of up to 1024 elements: ...") { ... }
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tilewright.backend_ptx.layouts.flat import log2
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.core import Function
+from tilewright.tileir.diagnostics import TileValueError
+from tilewright.tileir.types import TileType
+
+OPTION, REASON = "num_warps", "num_warps_reason"
+VECTOR_BYTES = 16
+USUAL = 4
+# More than this many bytes of one tile in a thread's registers, and the tile is spread over more warps.
+BYTES_A_THREAD = 128
+MOST = 16
+
+
+class Warps(NamedTuple):
+    """A decision and why."""
+
+    count: int
+    reason: str
+
+
+def decide_warps(sizes: list[tuple[int, int]], wanted: int | None, target: Target) -> Warps:
+    """From (elements, bytes per element) of the tiles of a kernel and the user's `num_worker_warps`.
+
+    A thread should move at least one 16-byte vector of the largest tile, four warps hide latency well, and more warps
+    come in when a tile would fill the registers of four.
+    """
+    if wanted is not None:
+        most = target.threads_per_block // 32
+        if wanted & (wanted - 1) or not 1 <= wanted <= most:
+            raise TileValueError(f"num_worker_warps: {wanted} is not a power of two up to {most}")
+        return Warps(wanted, "as num_worker_warps asks")
+    if not sizes:
+        return Warps(1, "no tiles")
+    elements, width = max(sizes, key=lambda s: s[0] * s[1])
+    vectors = -(-elements * width // VECTOR_BYTES)
+    about = f"the largest tile has {elements} elements of {width} bytes"
+    if vectors < 32 * USUAL:
+        count = 1 << log2(max(1, vectors // 32))
+        return Warps(count, f"{about}: a vector of {VECTOR_BYTES} bytes for each thread")
+    count = USUAL
+    while count < MOST and elements * width // (32 * count) > BYTES_A_THREAD:
+        count *= 2
+    return Warps(count, f"{about}: {elements * width // (32 * count)} bytes in each thread")
+
+
+def choose_warps(function: Function, target: Target) -> None:
+    """Write the decision into the function's options."""
+    sizes = {
+        (value.type.size, value.type.dtype.bytes)
+        for op in function.walk() for value in op.results
+        if isinstance(value.type, TileType) and value.type.shape
+    }
+    wanted = function.options.get("num_worker_warps")
+    warps = decide_warps(sorted(sizes), wanted, target)
+    function.options[OPTION], function.options[REASON] = warps

@@ -1,0 +1,128 @@
+"""When two memory accesses of a block need a barrier between them: what each touches, and which threads.
+
+Threads of a warp and warps of a block run at their own pace. A later access must wait for an earlier one by another
+thread when they may touch the same bytes and one of them writes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewright.backend_ptx.layouts.convert import plan_conversion
+from tilewright.backend_ptx.layouts.f2 import echelon
+from tilewright.backend_ptx.layouts.flat import parts
+from tilewright.backend_ptx.layouts.queries import is_replicated
+from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
+from tilewright.backend_ptx.passes.plan_shared_memory import buffer_bytes
+from tilewright.tileir.core import Op, Value
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.ops.arrays import ListItem, SliceArray
+from tilewright.tileir.ops.memory import Load, Store
+from tilewright.tileir.types import SharedType
+
+# What must stand between two accesses; the greater includes the less.
+NOTHING, WARP, BLOCK = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One access of one memory handle by an op."""
+
+    op: Op
+    memory: Value
+    writes: bool
+    ordered: bool = False
+
+    @property
+    def is_shared(self) -> bool:
+        return isinstance(self.memory.type, SharedType)
+
+
+def accesses_of(op: Op) -> list[Access]:
+    """The accesses of an op, its bodies not counted."""
+    effects = op.effects()
+    reads = [Access(op, m, False, effects.ordered) for m in effects.reads if m not in effects.writes]
+    return [*reads, *(Access(op, m, True, effects.ordered) for m in effects.writes)]
+
+
+def needed_between(first: Access, second: Access) -> int:
+    """The barrier that must separate two accesses in this order: NOTHING, WARP or BLOCK."""
+    if first.is_shared != second.is_shared:
+        return NOTHING
+    if first.is_shared:
+        return _between_shared(first, second)
+    return _between_global(first, second)
+
+
+def _between_shared(first: Access, second: Access) -> int:
+    if not (first.writes or second.writes):
+        return NOTHING
+    if first.memory is not second.memory:
+        return BLOCK if _bytes_overlap(first.memory, second.memory) else NOTHING
+    one, other = _whole_layout(first.op), _whole_layout(second.op)
+    if one is None or other is None or not stays_in_warp(one, other):
+        return BLOCK
+    return WARP
+
+
+def _bytes_overlap(one: Value, other: Value) -> bool:
+    a, b = one.op, other.op
+    assert isinstance(a, SharedAlloc) and isinstance(b, SharedAlloc)
+    return a.offset < b.offset + buffer_bytes(b.type) and b.offset < a.offset + buffer_bytes(a.type)
+
+
+def _whole_layout(op: Op) -> Layout | None:
+    """The layout of a tile that covers the whole buffer."""
+    if isinstance(op, SharedStore):
+        layout: Layout = op.value.type.layout
+        return layout
+    if isinstance(op, SharedLoad) and not op.index:
+        return op.result.type.layout  # type: ignore[no-any-return]
+    return None
+
+
+def stays_in_warp(one: Layout, other: Layout) -> bool:
+    """Whether each warp touches the same elements in both layouts, and no two warps the same."""
+    for layout in (one, other):
+        register, lane, warp = parts(layout)
+        if echelon(register + lane + warp).rank != echelon(register + lane).rank + len(warp):
+            return False
+    return all(plan_conversion(a, b).kind != "block" for a, b in ((one, other), (other, one)))
+
+
+def _between_global(first: Access, second: Access) -> int:
+    if first.ordered or second.ordered:
+        return BLOCK
+    if not (first.writes or second.writes) or not may_alias(first.memory, second.memory):
+        return NOTHING
+    return NOTHING if _same_threads(first, second) else BLOCK
+
+
+def root(memory: Value) -> Value:
+    """The parameter that a handle comes from: slices are views, and all items of a list may be one array."""
+    while True:
+        op = memory.op
+        if isinstance(op, SliceArray):
+            memory = op.array
+        elif isinstance(op, ListItem):
+            memory = op.list
+        else:
+            return memory
+
+
+def may_alias(one: Value, other: Value) -> bool:
+    """Whether two handles may name one element. Different array arguments never do: callers promise that."""
+    return root(one) is root(other)
+
+
+def _same_threads(first: Access, second: Access) -> bool:
+    """Whether the accesses are loads and stores of one grid of tiles in one layout: then wherever they touch the same
+    element, it is in the same tile at the same place, and the same thread touches it."""
+    a, b = first.op, second.op
+    if not isinstance(a, (Load, Store)) or not isinstance(b, (Load, Store)) or a.array is not b.array:
+        return False
+    one, other = (op.result if isinstance(op, Load) else op.value for op in (a, b))
+    if one.type.shape != other.type.shape or one.type.layout is None or one.type.layout != other.type.layout:
+        return False
+    grid_of_tiles = tuple(a.steps) == tuple(b.steps) == one.type.shape and tuple(a.order) == tuple(b.order)
+    return grid_of_tiles and a.array.type.disjoint and not is_replicated(one.type.layout)

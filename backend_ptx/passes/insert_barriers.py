@@ -1,0 +1,105 @@
+"""Put a barrier before an access that must wait for another thread's earlier access, and nowhere else.
+
+    before: shared_store(buffer=%0, value=%x)
+            %y: tile<64x64xf32, #1> = shared_load(buffer=%0, shape=(64, 64))
+    after:  shared_store(buffer=%0, value=%x)
+            barrier()
+            %y: tile<64x64xf32, #1> = shared_load(buffer=%0, shape=(64, 64))
+
+A barrier among the threads of a warp (`scope="warp"`) stands where no element leaves its warp. The walk keeps the
+accesses that no barrier separates from here; around a loop they come back to its start, so bodies are walked until
+nothing new arrives.
+"""
+
+from __future__ import annotations
+
+from tilewright.backend_ptx.ops.shared import Barrier
+from tilewright.backend_ptx.passes.choose_warps import OPTION
+from tilewright.backend_ptx.passes.hazards import BLOCK, NOTHING, WARP, Access, accesses_of, needed_between
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.core import Block, Function, Op
+from tilewright.tileir.ops.control import For, If, While
+
+# What is pending: for every access the barrier that has already passed since (NOTHING or WARP).
+State = dict[Access, int]
+
+
+def insert_barriers(function: Function, target: Target) -> None:
+    """Needs the offsets of plan_shared_memory."""
+    inserter = _Inserter()
+    inserter.block(function.body, {})
+    inserter.write(function.body, WARP if function.options[OPTION] == 1 else BLOCK)
+
+
+class _Inserter:
+    """`before[op]` is the strongest barrier that some path to `op` asks for."""
+
+    def __init__(self) -> None:
+        self.before: dict[Op, int] = {}
+
+    def block(self, block: Block, state: State) -> State:
+        """Walk a block; the accesses pending at its end."""
+        for op in block.ops:
+            state = self._op(op, state)
+        return state
+
+    def _op(self, op: Op, state: State) -> State:
+        if isinstance(op, If):
+            then, orelse = self.block(op.then, dict(state)), self.block(op.orelse, dict(state))
+            return _join(then, orelse)
+        if isinstance(op, For):
+            return self._loop([op.loop], state)
+        if isinstance(op, While):
+            return self._loop([op.before, op.after], state)
+        if isinstance(op, Barrier):
+            return _passed(state, BLOCK if op.scope == "block" else WARP)
+        return self._leaf(op, state)
+
+    def _loop(self, blocks: list[Block], state: State) -> State:
+        """Zero or more rounds: what is pending after any number of them."""
+        while True:
+            end = dict(state)
+            leaving = end
+            for number, block in enumerate(blocks):
+                end = self.block(block, dict(end))
+                leaving = end if number == 0 else leaving
+            after = _join(state, end)
+            if after == state:
+                return _join(state, leaving)
+            state = after
+
+    def _leaf(self, op: Op, state: State) -> State:
+        own = accesses_of(op)
+        if not own:
+            return state
+        for new in own:
+            needed = max((n for old, passed in state.items() if (n := needed_between(old, new)) > passed),
+                         default=NOTHING)
+            if needed > self.before.get(op, NOTHING):
+                self.before[op] = needed
+        state = _passed(state, self.before.get(op, NOTHING))
+        return {**state, **dict.fromkeys(own, NOTHING)}
+
+    def write(self, block: Block, strongest: int) -> None:
+        """Put the barriers into the ops lists. In a kernel of one warp a warp's barrier is as good as any."""
+        ops: list[Op] = []
+        for op in block.ops:
+            for inner in op.blocks:
+                self.write(inner, strongest)
+            needed = min(self.before.get(op, NOTHING), strongest)
+            if needed != NOTHING:
+                ops.append(Barrier(scope="warp" if needed == WARP else "block", span=op.span))
+            ops.append(op)
+        block.ops = ops
+
+
+def _passed(state: State, barrier: int) -> State:
+    """The state after a barrier."""
+    if barrier == BLOCK:
+        return {}
+    return {access: max(passed, barrier) for access, passed in state.items()}
+
+
+def _join(one: State, other: State) -> State:
+    """What is pending on either of two paths; for an access on both, the weaker barrier counts."""
+    return {**one, **{access: min(passed, one.get(access, passed)) for access, passed in other.items()}}

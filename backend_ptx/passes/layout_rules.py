@@ -1,0 +1,66 @@
+"""What each op that changes a tile's shape means for layouts: one rule each, used by `assign_layouts`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tilewright.backend_ptx.layouts import transform
+from tilewright.tileir.core import Op
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.ops.reduce import ArgReduction, Reduction
+from tilewright.tileir.ops.shape import Broadcast, Cat, Extract, Permute, Reshape
+
+
+class Rule(NamedTuple):
+    """`forward(op, source)`: the result's layout for which the op is free; `backward(op, result)`: the sources' layout
+    likewise. Either is None where there is none. `exact`: backward gives the only such layout."""
+
+    forward: Callable[[Any, Layout], Layout | None]
+    backward: Callable[[Any, Layout], Layout | None]
+    exact: bool
+
+
+def _no_layout(op: Op, layout: Layout) -> None:
+    return None
+
+
+def reduced_axes(op: Reduction | ArgReduction) -> tuple[int, ...]:
+    return op.axes if isinstance(op, Reduction) else (op.axis,)
+
+
+_REDUCE = Rule(
+    lambda op, source: transform.reduce(source, reduced_axes(op)),
+    lambda op, result: transform.reduce_source(result, op.src.type.shape, reduced_axes(op)), exact=False)
+
+RULES: dict[type[Op], Rule] = {
+    Reshape: Rule(lambda op, source: transform.reshape(source, op.shape),
+                  lambda op, result: transform.reshape(result, op.src.type.shape), exact=True),
+    Permute: Rule(lambda op, source: transform.permute(source, op.axes),
+                  lambda op, result: transform.permute_source(result, op.axes), exact=True),
+    Broadcast: Rule(lambda op, source: transform.broadcast(source, op.shape),
+                    lambda op, result: transform.broadcast_source(result, op.src.type.shape), exact=True),
+    Cat: Rule(lambda op, source: transform.cat(source, op.axis),
+              lambda op, result: transform.cat_source(result, op.axis), exact=False),
+    Extract: Rule(lambda op, source: transform.extract(source, op.shape), _no_layout, exact=False),
+}
+
+
+def rule_of(op: Op) -> Rule | None:
+    """The rule of a shape-changing op, None for any other."""
+    if isinstance(op, (Reduction, ArgReduction)):
+        return _REDUCE
+    return RULES.get(type(op))
+
+
+def meet(op: Op, rule: Rule, source: Layout, result: Layout) -> tuple[Layout, Layout]:
+    """Given what the surroundings have (source) and want (result): the layouts that the op itself takes and gives.
+
+    Where they differ from the surroundings', a conversion is due on that side.
+    """
+    if rule.exact or isinstance(op, Cat):
+        wanted = rule.backward(op, result)
+        if wanted is not None:
+            return wanted, result
+    produced = rule.forward(op, source)
+    return source, result if produced is None else produced

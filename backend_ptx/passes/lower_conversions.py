@@ -1,0 +1,55 @@
+"""Turn conversions that cross threads into a trip through shared memory.
+
+    before: %y: tile<64x64xf32, #1> = convert_layout(src=%x)
+    after:  %0: shared<64x64xf32, #2> = shared_alloc(type=shared<64x64xf32, #2>)     // #2: a swizzle without conflicts
+            shared_store(buffer=%0, value=%x)
+            %y: tile<64x64xf32, #1> = shared_load(buffer=%0, shape=(64, 64))
+
+Conversions inside a thread stay. An `extract` whose sub-tiles lie in several threads goes the same way, and reads its
+part. Barriers come later (insert_barriers), when offsets are known.
+"""
+
+from __future__ import annotations
+
+from tilewright.backend_ptx.layouts import transform
+from tilewright.backend_ptx.layouts.convert import plan_conversion
+from tilewright.backend_ptx.layouts.shared import linear_shared, swizzled_shared
+from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
+from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.ops.shape import Extract
+from tilewright.tileir.types import SharedType
+
+
+def lower_conversions(function: Function, target: Target) -> None:
+    """Needs layouts on every tile."""
+    rewrite(function, _lower)
+
+
+def _lower(rewriter: Rewriter, op: Op) -> None:
+    if isinstance(op, ConvertLayout):
+        source, wanted = op.src.type.layout, op.result.type.layout
+        if plan_conversion(source, wanted).kind in ("warp", "block"):
+            layout = swizzled_shared(source, wanted, op.src.type.dtype.bytes)
+            _through_memory(rewriter, op, op.src, layout, ())
+            return
+    elif isinstance(op, Extract) and not is_free_extract(op):
+        _through_memory(rewriter, op, op.src, linear_shared(op.src.type.shape), op.index)
+        return
+    rewriter.keep(op)
+
+
+def is_free_extract(op: Extract) -> bool:
+    """Whether every thread holds its part of the sub-tile already."""
+    return transform.extract(op.src.type.layout, op.shape) == op.result.type.layout
+
+
+def _through_memory(rewriter: Rewriter, op: Op, src: Value, layout: Layout, index: tuple[Value, ...]) -> None:
+    buffer = rewriter.value(SharedAlloc(type=SharedType(src.type.dtype, src.type.shape, layout=layout)))
+    rewriter.emit(SharedStore(buffer=buffer, value=src))
+    loaded = rewriter.value(SharedLoad(buffer=buffer, index=index, shape=op.results[0].type.shape))
+    loaded.type = op.results[0].type
+    rewriter.replace(op.results[0], loaded)

@@ -1,0 +1,114 @@
+"""Give every shared buffer its place: buffers that are not alive at the same time share bytes.
+
+    before: %0: shared<64x64xf32> = shared_alloc(type=...)
+    after:  func @k(...) options(shared_bytes=16384) { ... %0: shared<64x64xf32> = shared_alloc(type=..., offset=0) }
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewright.backend_ptx.ops.shared import SharedAlloc
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.core import Block, Function, Value
+from tilewright.tileir.diagnostics import TileValueError
+from tilewright.tileir.ops.control import For, While
+from tilewright.tileir.types import SharedType
+
+OPTION = "shared_bytes"
+# A whole row of banks, so that swizzles computed from offset 0 hold everywhere.
+ALIGNMENT = 128
+# Buffers up to this size get bytes of their own while all of them take no more than the total: a buffer that reuses
+# bytes costs a barrier, and so few bytes do not keep a block from a multiprocessor.
+SMALL, SMALL_TOTAL = 1024, 4096
+
+
+@dataclass(slots=True)
+class Interval:
+    """A buffer and the program positions of its first and last possible use."""
+
+    op: SharedAlloc
+    first: int
+    last: int
+
+    @property
+    def size(self) -> int:
+        return buffer_bytes(self.op.type)
+
+
+def buffer_bytes(type_: SharedType) -> int:
+    """Bytes that a buffer takes, its alignment included."""
+    raw = type_.size * type_.copies * type_.dtype.bytes
+    return -(-raw // ALIGNMENT) * ALIGNMENT
+
+
+def plan_shared_memory(function: Function, target: Target) -> None:
+    """Set the offset of every `shared_alloc` and the option shared_bytes; TileValueError if the target has less."""
+    intervals = find_intervals(function)
+    total = _place(intervals)
+    function.options[OPTION] = total
+    if total > target.shared_per_block:
+        raise _too_much(function, intervals, total, target)
+
+
+def find_intervals(function: Function) -> list[Interval]:
+    """The lifetime of every buffer. One that exists before a loop and is used in it lives until the loop ends."""
+    intervals: dict[Value, Interval] = {}
+    position = 0
+
+    def visit(block: Block, loops: tuple[list[Interval], ...]) -> None:
+        nonlocal position
+        for op in block.ops:
+            position += 1
+            if isinstance(op, SharedAlloc):
+                intervals[op.result] = Interval(op, position, position)
+            for value in op.operands:
+                found = intervals.get(value)
+                if found is not None:
+                    found.last = position
+                    for used in loops:
+                        used.append(found)
+            start = position
+            used_here: list[Interval] = []
+            inner = (*loops, used_here) if isinstance(op, (For, While)) else loops
+            for nested in op.blocks:
+                visit(nested, inner)
+            for found in used_here:
+                if found.first < start:
+                    found.last = position
+
+    visit(function.body, ())
+    return list(intervals.values())
+
+
+def _place(intervals: list[Interval]) -> int:
+    """First fit, in the order of the first use; the total number of bytes."""
+    small = [i for i in intervals if i.size <= SMALL]
+    if sum(i.size for i in small) <= SMALL_TOTAL:
+        end = max((i.last for i in intervals), default=0)
+        for interval in small:
+            interval.first, interval.last = 0, end
+    total = 0
+    placed: list[Interval] = []
+    for here in intervals:
+        offset = 0
+        busy = [p for p in placed if p.last >= here.first and p.first <= here.last]
+        for other in sorted(busy, key=lambda p: p.op.offset):
+            if offset + here.size <= other.op.offset:
+                break
+            offset = max(offset, other.op.offset + other.size)
+        here.op.offset = offset
+        placed.append(here)
+        total = max(total, offset + here.size)
+    return total
+
+
+def _too_much(function: Function, intervals: list[Interval], total: int, target: Target) -> TileValueError:
+    largest = max(intervals, key=lambda i: i.size)
+    kib = 1024
+    return TileValueError(
+        f"kernel {function.name} needs {total / kib:g} KiB of shared memory, {target} has "
+        f"{target.shared_per_block / kib:g} KiB for a block", largest.op.span,
+        label=f"{largest.size / kib:g} KiB of it for this operation", hints=["use smaller tiles"],
+    )
+

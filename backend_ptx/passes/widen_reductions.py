@@ -1,0 +1,43 @@
+"""Let reductions of 8- and 16-bit elements run in 32 bits, where shuffles and vector arithmetic are whole.
+
+    before: %s: tile<64xbf16> = reduce_sum(src=%x, axes=(1))
+    after:  %0: tile<64x128xf32> = cast(src=%x, dtype=f32)
+            %1: tile<64xf32> = reduce_sum(src=%0, axes=(1))
+            %s: tile<64xbf16> = cast(src=%1, dtype=bf16)
+
+Integers wrap to the same result; extremes are exact. A float16 or bfloat16 sum or product is then accumulated in
+float32 and rounded once: within eps(dtype) * |result| of what float32 gives, better than rounding every addition.
+"""
+
+from __future__ import annotations
+
+from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.core import Function, Op
+from tilewright.tileir.dtypes import DType, float32, int32, uint32
+from tilewright.tileir.ops.convert import Cast
+from tilewright.tileir.ops.reduce import ArgReduction, Reduction
+
+
+def wide_dtype(dtype: DType) -> DType:
+    """The 32-bit dtype that holds every value of a narrower one."""
+    if dtype.is_float:
+        return float32
+    return uint32 if dtype.kind == "uint" else int32
+
+
+def widen_reductions(function: Function, target: Target) -> None:
+    """Cast the sources of narrow reductions to 32 bits and their results back."""
+    rewrite(function, _widen)
+
+
+def _widen(rewriter: Rewriter, op: Op) -> None:
+    if not isinstance(op, (Reduction, ArgReduction)) or op.src.type.dtype.bitwidth >= 32:
+        rewriter.keep(op)
+        return
+    narrow = op.src.type.dtype
+    wide = rewriter.value(Cast(src=op.src, dtype=wide_dtype(narrow)))
+    result = rewriter.value(type(op)(**{**op.attributes, "src": wide}))
+    if isinstance(op, Reduction):
+        result = rewriter.value(Cast(src=result, dtype=narrow))
+    rewriter.replace(op.result, result)

@@ -1,0 +1,63 @@
+"""The backend's passes from Tile IR to machine IR, in order, like a recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from tilewright.backend_ptx.passes.assign_layouts import assign_layouts
+from tilewright.backend_ptx.passes.choose_warps import choose_warps
+from tilewright.backend_ptx.passes.insert_barriers import insert_barriers
+from tilewright.backend_ptx.passes.lower_conversions import lower_conversions
+from tilewright.backend_ptx.passes.plan_shared_memory import plan_shared_memory
+from tilewright.backend_ptx.passes.split_reductions import split_reductions
+from tilewright.backend_ptx.passes.widen_reductions import widen_reductions
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.core import Function
+
+Pass = Callable[[Function, Target], None]
+Observer = Callable[[str, Function], None]
+
+PIPELINE: Final[tuple[Pass, ...]] = (
+    widen_reductions,
+    choose_warps,
+    assign_layouts,
+    split_reductions,
+    lower_conversions,
+    plan_shared_memory,
+    insert_barriers,
+)
+
+# (earlier, later, reason). A pass that is not in the pipeline constrains nothing.
+ORDER: Final[tuple[tuple[Pass, Pass, str], ...]] = (
+    (widen_reductions, choose_warps, "the 32-bit copies count as tiles"),
+    (widen_reductions, assign_layouts, "it makes tiles, which need layouts"),
+    (choose_warps, assign_layouts, "every layout has the kernel's warp bits"),
+    (assign_layouts, split_reductions, "layouts say which reductions cross warps"),
+    (split_reductions, lower_conversions, "it inserts conversions"),
+    (lower_conversions, plan_shared_memory, "it allocates the buffers"),
+    (plan_shared_memory, insert_barriers, "buffers that share bytes need barriers between them"),
+)
+
+
+def check_order(pipeline: tuple[Pass, ...], order: tuple[tuple[Pass, Pass, str], ...]) -> None:
+    """Raise ValueError when two passes stand in the wrong order."""
+    place = {p: i for i, p in enumerate(pipeline)}
+    for earlier, later, reason in order:
+        if earlier in place and later in place and place[earlier] > place[later]:
+            raise ValueError(f"{earlier.__name__} must run before {later.__name__}: {reason}")
+
+
+check_order(PIPELINE, ORDER)
+
+
+def run_passes(function: Function, target: Target, observer: Observer | None = None) -> None:
+    """Run all passes on `function` (changed in place); `observer(name, function)` sees it after each.
+
+    Afterwards every tile of rank 1 or more has a layout, and the options hold `num_warps`, `num_warps_reason` and
+    `shared_bytes`.
+    """
+    for step in PIPELINE:
+        step(function, target)
+        if observer is not None:
+            observer(step.__name__, function)
