@@ -16,30 +16,20 @@ def _hardware(name: str) -> Formula:
     return lambda *args: args[0].lanewise(name, *args[1:])
 
 
-# The accurate functions, which also serve f16 and bf16.
+# The accurate functions, which also serve half and bfloat.
 FULL32: Final[dict[str, Formula]] = {
     "exp": exp32.exp, "exp2": exp32.exp2, "log": log32.log, "log2": log32.log2,
-    "sqrt": lambda x: x.intrinsic("llvm.sqrt"), "rsqrt": _hardware("llvm.nvvm.rsqrt.approx.f"),
+    "rsqrt": _hardware("llvm.nvvm.rsqrt.approx.f"),  # within 2 ulp, subnormals included
     "sin": trig32.sin, "cos": trig32.cos, "tan": trig32.tan,
     "sinh": hyperbolic32.sinh, "cosh": hyperbolic32.cosh, "tanh": hyperbolic32.tanh,
-    "atan2": atan32.atan2, "pow": pow32.pow, "truediv": lambda x, y: x / y,
+    "atan2": atan32.atan2, "pow": pow32.pow,
 }
-# Rounding mode FULL: where it may differ from the default (which rounds correctly).
-FAST32: Final[dict[tuple[str, bool], Formula]] = {
-    ("truediv", False): _hardware("llvm.nvvm.div.full"), ("truediv", True): _hardware("llvm.nvvm.div.full.ftz"),
+# half has no argument that needs the long reduction.
+HALF: Final[dict[str, Formula]] = {
+    "sin": trig32.sin_small, "cos": trig32.cos_small, "tan": trig32.tan_small,
 }
-# Rounding mode APPROX: (name, flush to zero).
-APPROX32: Final[dict[tuple[str, bool], Formula]] = {
-    ("exp", False): exp32.exp_approx, ("tanh", False): hyperbolic32.tanh_approx,
-    ("truediv", False): _hardware("llvm.nvvm.div.approx.f"),
-    ("truediv", True): _hardware("llvm.nvvm.div.approx.ftz.f"),
-    ("sqrt", False): _hardware("llvm.nvvm.sqrt.approx.f"), ("sqrt", True): _hardware("llvm.nvvm.sqrt.approx.ftz.f"),
-}
-# Flushing in the default mode.
+APPROX32: Final[dict[str, Formula]] = {"exp": exp32.exp_approx, "tanh": hyperbolic32.tanh_approx}
 FLUSHED32: Final[dict[str, Formula]] = {
     "exp2": exp32.ex2, "rsqrt": _hardware("llvm.nvvm.rsqrt.approx.ftz.f"),
-    "sqrt": _hardware("llvm.nvvm.sqrt.rn.ftz.f"), "truediv": _hardware("llvm.nvvm.div.rn.ftz.f"),
 }
-FULL64: Final[dict[str, Formula]] = {
-    "sqrt": lambda x: x.intrinsic("llvm.sqrt"), "truediv": lambda x, y: x / y,
-}
+FULL64: Final[dict[str, Formula]] = {}

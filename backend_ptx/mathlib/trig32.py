@@ -61,7 +61,7 @@ def _table_word(word: Vec, k: int) -> Vec:
     return found
 
 
-def _evaluate(x: Vec, function: Callable[[Vec, Vec], Vec]) -> Vec:
+def _with_large(x: Vec, function: Callable[[Vec, Vec], Vec]) -> Vec:
     """`function` of the reduced argument."""
     fast = function(*reduce(x))
     return rare_lanes(lambda v: abs(v).gt(LIMIT), lambda v: function(*reduce_large(v)), x, fast)
@@ -79,6 +79,11 @@ def sin_quadrant(q: Vec, r: Vec) -> Vec:
     return (value.bits() ^ ((q & 2) << 30)).as_float("float")
 
 
+def cos_quadrant(q: Vec, r: Vec) -> Vec:
+    """cos(q * pi/2 + r)."""
+    return sin_quadrant(q + 1, r)
+
+
 def tan_quadrant(q: Vec, r: Vec) -> Vec:
     """tan(q * pi/2 + r)."""
     s = r * r
@@ -88,16 +93,31 @@ def tan_quadrant(q: Vec, r: Vec) -> Vec:
     return where((q & 1).ne(0), -inverse, t)
 
 
+def sin_small(x: Vec) -> Vec:
+    """Sine of |x| <= LIMIT."""
+    return sin_quadrant(*reduce(x))
+
+
+def cos_small(x: Vec) -> Vec:
+    """Cosine of |x| <= LIMIT."""
+    return cos_quadrant(*reduce(x))
+
+
+def tan_small(x: Vec) -> Vec:
+    """Tangent of |x| <= LIMIT."""
+    return tan_quadrant(*reduce(x))
+
+
 def sin(x: Vec) -> Vec:
     """Sine of x radians."""
-    return _evaluate(x, sin_quadrant)
+    return _with_large(x, sin_quadrant)
 
 
 def cos(x: Vec) -> Vec:
     """Cosine of x radians."""
-    return _evaluate(x, lambda q, r: sin_quadrant(q + 1, r))
+    return _with_large(x, cos_quadrant)
 
 
 def tan(x: Vec) -> Vec:
     """Tangent of x radians."""
-    return _evaluate(x, tan_quadrant)
+    return _with_large(x, tan_quadrant)

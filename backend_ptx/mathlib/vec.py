@@ -11,8 +11,6 @@ from typing import Any
 
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 
-Operand = "Vec | int | float"
-
 # The integer type with the bits of a float type.
 _BITS = {"float": "i32", "double": "i64", "half": "i16", "bfloat": "i16"}
 _FLOATS = frozenset(_BITS)
