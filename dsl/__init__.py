@@ -1,0 +1,83 @@
+"""Tilewright: kernels that work on tiles, written in Python, run on NumPy and on NVIDIA GPUs.
+
+    import tilewright as tw
+
+    @tw.tile_kernel
+    def add(x, y, z):
+        i = tw.bid(0)
+        tw.store(z, (i,), tw.load(x, (i,), (256,)) + tw.load(y, (i,), (256,)))
+
+    add[(tw.cdiv(n, 256),)](x, y, z)
+"""
+
+from tilewright import language as _language
+from tilewright.annotations import (
+    ArrayAnnotation,
+    Constant,
+    ConstantAnnotation,
+    IndexedWithInt64,
+    ListAnnotation,
+    ScalarAnnotation,
+    ScalarInt64,
+)
+from tilewright.kernel import function, launch, tile_kernel
+from tilewright.language import *  # noqa: F403
+from tilewright.memory import DeviceArray, to_device
+from tilewright.options import ByTarget
+from tilewright.spec import Spec, spec
+from tilewright.tileir.diagnostics import (
+    TileError,
+    TileInternalError,
+    TileRecursionError,
+    TileStaticAssertionError,
+    TileStaticEvalError,
+    TileSyntaxError,
+    TileTypeError,
+    TileUnsupportedFeatureError,
+    TileValueError,
+)
+from tilewright.tileir.dtypes import (
+    DType,
+    bfloat16,
+    bool_,
+    float4_e2m1fn,
+    float8_e4m3fn,
+    float8_e5m2,
+    float8_e5m3fnu,
+    float8_e8m0fnu,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    tfloat32,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from tilewright.tileir.enums import MemoryOrder, MemoryScope, PaddingMode, RoundingMode
+
+kernel = tile_kernel
+
+__version__ = "0.1.0"
+
+_language_names: list[str] = list(getattr(_language, "__all__", ()))
+__all__ = [
+    *_language_names,
+    # kernels and their launch
+    "tile_kernel", "kernel", "function", "launch", "ByTarget", "Constant", "ConstantAnnotation", "ScalarInt64",
+    "ScalarAnnotation", "IndexedWithInt64", "ArrayAnnotation", "ListAnnotation", "Spec", "spec", "to_device",
+    "DeviceArray",
+    # element types
+    "DType", "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
+    "float32", "float64", "tfloat32", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "float8_e5m3fnu",
+    "float4_e2m1fn",
+    # options of operations
+    "RoundingMode", "PaddingMode", "MemoryOrder", "MemoryScope",
+    # errors
+    "TileError", "TileSyntaxError", "TileTypeError", "TileValueError", "TileRecursionError",
+    "TileUnsupportedFeatureError", "TileStaticEvalError", "TileStaticAssertionError", "TileInternalError",
+]

@@ -1,0 +1,86 @@
+"""Device memory: buffers from cuda-core, copies from and to the host, which device a pointer belongs to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.backend_ptx.runtime.driver import Device, check, driver
+
+
+class Buffer:
+    """Device memory of `size` bytes at `pointer`, freed with the object.
+
+    cuda-core owns the memory (its pool makes allocation cheap); where it is missing, the driver is asked directly.
+    """
+
+    __slots__ = ("pointer", "size", "device", "_core", "__weakref__")
+
+    def __init__(self, device: Device, size: int) -> None:
+        self.device = device
+        self.size = size
+        self.pointer = 0
+        self._core: Any = None
+        if not device.is_current():
+            device.make_current()
+        if size == 0:
+            return
+        try:
+            from cuda.core import Device as CoreDevice
+        except ImportError:
+            self.pointer = int(check(driver().cuMemAlloc(size), f"allocating {size} bytes on {device.name}"))
+            return
+        core = CoreDevice(device.ordinal)
+        core.set_current()
+        self._core = core.allocate(size, stream=core.default_stream)
+        self.pointer = int(self._core.handle)
+
+    def __del__(self) -> None:
+        if self.pointer and self._core is None:
+            driver().cuMemFree(self.pointer)
+
+
+def upload(device: Device, pointer: int, source: int, size: int) -> None:
+    """Copy `size` bytes from host address `source` to the device; returns when they are there."""
+    _with_context(device, lambda cuda: cuda.cuMemcpyHtoD(pointer, source, size), "copying to the GPU")
+
+
+def download(device: Device, target: int, pointer: int, size: int) -> None:
+    """Copy `size` bytes to host address `target`, after all earlier work of the device."""
+    synchronise(device)
+    _with_context(device, lambda cuda: cuda.cuMemcpyDtoH(target, pointer, size), "copying from the GPU")
+
+
+def synchronise(device: Device) -> None:
+    """Wait for all work of the device; this is also where a fault of an earlier kernel shows."""
+    _with_context(device, lambda cuda: cuda.cuCtxSynchronize(), "an earlier kernel on the GPU, or waiting for it,")
+
+
+def _with_context(device: Device, call: Any, what: str) -> None:
+    if not device.is_current():
+        device.make_current()
+    check(call(driver()), what)
+
+
+def device_of_pointer(pointer: int) -> int:
+    """The ordinal of the device that a pointer belongs to."""
+    cuda = driver()
+    attribute = cuda.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+    return int(check(cuda.cuPointerGetAttribute(attribute, pointer), "finding the device of a pointer"))
+
+
+def upload_async(data: bytes, stream: int) -> int:
+    """A stream-ordered copy of host bytes on the device of the current context; free it with `free_async`."""
+    cuda = driver()
+    pointer = int(check(cuda.cuMemAllocAsync(len(data), stream), "allocating a list's table"))
+    # The driver stages pageable memory before it returns, so `data` may go away then.
+    check(cuda.cuMemcpyHtoDAsync(pointer, data, len(data), stream), "copying a list's table")
+    return pointer
+
+
+def free_async(pointer: int, stream: int) -> None:
+    """Free once the work queued on the stream so far is done."""
+    check(driver().cuMemFreeAsync(pointer, stream), "freeing a list's table")
+
+
+def synchronise_stream(stream: int) -> None:
+    check(driver().cuStreamSynchronize(stream), "waiting for a stream")

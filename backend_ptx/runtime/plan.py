@@ -1,0 +1,91 @@
+"""A frozen launch: kernel, packed parameters with extents and strides filled in, grid rule. Made once, run often."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright.backend_ptx.abi import AbiParam
+from tilewright.backend_ptx.runtime.driver import CudaError, device_count, driver
+from tilewright.backend_ptx.runtime.kernel import DeviceKernel
+
+_CTYPES: dict[str, Any] = {
+    "i1": ctypes.c_bool, "i8": ctypes.c_int8, "u8": ctypes.c_uint8, "i16": ctypes.c_int16, "u16": ctypes.c_uint16,
+    "i32": ctypes.c_int32, "u32": ctypes.c_uint32, "i64": ctypes.c_int64, "u64": ctypes.c_uint64,
+    "f32": ctypes.c_float, "f64": ctypes.c_double,
+}
+_INVALID_CONTEXT = 201
+
+
+class Frame:
+    """One set of parameter slots, eight bytes each, with the array of addresses that the driver reads."""
+
+    __slots__ = ("slots", "cells", "table", "address")
+
+    def __init__(self, template: Sequence[int], cell_types: Sequence[tuple[int, Any]]) -> None:
+        self.slots: Any = (ctypes.c_uint64 * max(1, len(template)))(*template)
+        start = ctypes.addressof(self.slots)
+        self.cells = [kind.from_buffer(self.slots, 8 * slot) for slot, kind in cell_types]
+        self.table: Any = (ctypes.c_void_p * max(1, len(template)))(*(start + 8 * i for i in range(len(template))))
+        self.address = ctypes.addressof(self.table)
+
+
+class LaunchPlan:
+    """A kernel with every parameter known but the addresses (`pointer_slots`) and the scalars (`scalar_slots`).
+
+    `launch` may run in many threads at once: a frame belongs to one launch at a time (list.pop and append are atomic).
+    """
+
+    __slots__ = ("kernel", "device", "pointer_slots", "_template", "_cells", "_frames", "_call", "_handle", "_threads",
+                 "_shared", "_check_context")
+
+    def __init__(self, kernel: DeviceKernel, template: Sequence[int], pointer_slots: Sequence[int],
+                 scalar_slots: Sequence[int]) -> None:
+        self.kernel = kernel
+        self.device = kernel.device
+        self.pointer_slots = tuple(pointer_slots)
+        self._template = list(template)
+        self._cells = [(slot, _CTYPES[kernel.abi.params[slot].dtype.ir]) for slot in scalar_slots]
+        self._frames: list[Frame] = []
+        self._call = driver().cuLaunchKernel
+        self._handle = kernel.handle
+        self._threads = kernel.threads
+        self._shared = kernel.shared_bytes
+        # With one device the only wrong context is none at all, which the driver reports; see _retry.
+        self._check_context = device_count() > 1
+
+    def launch(self, grid: tuple[int, int, int], pointers: Sequence[int], scalars: Sequence[Any], stream: int) -> None:
+        """Queue the kernel on `stream`. `grid` is the hardware's grid; pointers and scalars in parameter order."""
+        try:
+            frame = self._frames.pop()
+        except IndexError:
+            frame = Frame(self._template, self._cells)
+        slots = frame.slots
+        for slot, pointer in zip(self.pointer_slots, pointers):
+            slots[slot] = pointer
+        if scalars:
+            for cell, value in zip(frame.cells, scalars):
+                cell.value = value
+        if self._check_context and not self.device.is_current():
+            self.device.make_current()
+        x, y, z = grid
+        [status] = self._call(self._handle, x, y, z, self._threads, 1, 1, self._shared, stream, frame.address, 0)
+        if status:
+            status = self._retry(int(status), grid, stream, frame)
+        self._frames.append(frame)
+        if status:
+            raise CudaError(f"the launch of kernel {self.kernel.name}", int(status), getattr(status, "name", "error"))
+
+    def _retry(self, status: int, grid: tuple[int, int, int], stream: int, frame: Frame) -> Any:
+        """A thread that has used no CUDA yet has no context: set ours and launch again."""
+        if status != _INVALID_CONTEXT:
+            return driver().CUresult(status)
+        self.device.make_current()
+        [again] = self._call(self._handle, *grid, self._threads, 1, 1, self._shared, stream, frame.address, 0)
+        return again
+
+
+def slot_bits(param: AbiParam, value: int) -> int:
+    """An extent or stride as the unsigned content of a slot (little endian: the low bytes come first)."""
+    return value & ((1 << (8 * param.size)) - 1)

@@ -1,0 +1,155 @@
+"""Annotations of kernel parameters: Constant, ScalarInt64, IndexedWithInt64, ArrayAnnotation, ListAnnotation."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypeVar, get_args, get_origin
+
+from tilewright.tileir.dtypes import DType, int32, int64
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantAnnotation:
+    """The argument's value is baked into the kernel: one specialisation per value and type."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarAnnotation:
+    """A Python int becomes a scalar of this dtype."""
+
+    dtype: DType = int32
+
+    def __post_init__(self) -> None:
+        if self.dtype not in (int32, int64):
+            raise ValueError(f"ScalarAnnotation: dtype must be int32 or int64, not {self.dtype}")
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayAnnotation:
+    """What is asked of an array parameter.
+
+    `index_dtype` (int32 or int64) is the dtype of its shape and strides in the kernel; the extents of
+    `static_shape_dims` and the strides of `static_stride_dims` (axes, negative ones count from the end) are constants.
+    Raises ValueError and TypeError for anything else.
+    """
+
+    index_dtype: DType = int32
+    static_shape_dims: tuple[int, ...] = ()
+    static_stride_dims: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.index_dtype not in (int32, int64):
+            raise ValueError(f"ArrayAnnotation: index_dtype must be int32 or int64, not {self.index_dtype}")
+        for name in ("static_shape_dims", "static_stride_dims"):
+            dims = getattr(self, name)
+            if not isinstance(dims, tuple) or any(isinstance(d, bool) or not isinstance(d, int) for d in dims):
+                raise TypeError(f"ArrayAnnotation: {name} must be a tuple of ints, not {dims!r}")
+
+    def axes(self, dims: tuple[int, ...], rank: int, name: str) -> list[int]:
+        """The listed axes counted from 0; ValueError where the array has no such axis or one is listed twice."""
+        out: list[int] = []
+        for dim in dims:
+            if not -rank <= dim < rank:
+                raise ValueError(f"{name} names axis {dim}, but the array has {rank} axes")
+            if dim % rank in out:
+                raise ValueError(f"{name} names axis {dim % rank} twice")
+            out.append(dim % rank)
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class ListAnnotation:
+    """What is asked of the arrays of a list parameter: an ArrayAnnotation, or Annotated[..., ArrayAnnotation(...)]."""
+
+    element: Any = field(default_factory=ArrayAnnotation)
+
+    def __post_init__(self) -> None:
+        found = [self.element] if isinstance(self.element, ArrayAnnotation) else [
+            m for m in _metadata(self.element) if isinstance(m, ArrayAnnotation)]
+        if len(found) != 1:
+            raise TypeError("ListAnnotation: element must carry exactly one ArrayAnnotation")
+        object.__setattr__(self, "element", found[0])
+
+
+Constant = Annotated[T, ConstantAnnotation()]
+"""Constant or Constant[int]: the argument is known while compiling."""
+ScalarInt64 = Annotated[int, ScalarAnnotation(int64)]
+"""A Python int that the kernel sees as int64."""
+IndexedWithInt64 = Annotated[Any, ArrayAnnotation(index_dtype=int64)]
+"""An array whose shape and strides the kernel sees as int64."""
+
+PLAIN_ARRAY = ArrayAnnotation()
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """How an argument is to be read: at most one of the annotations, or those of the elements of a tuple.
+
+    `items` are the rules for a tuple's elements; with `repeat` the single one holds for each.
+    """
+
+    name: str
+    constant: bool = False
+    scalar: ScalarAnnotation | None = None
+    array: ArrayAnnotation | None = None
+    list: ListAnnotation | None = None
+    items: tuple[Param, ...] | None = None
+    repeat: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The annotation in a user's words, "" if there is none."""
+        found = [("Constant", self.constant), ("ScalarInt64", self.scalar), ("ArrayAnnotation", self.array),
+                 ("ListAnnotation", self.list), ("tuple[...]", self.items is not None)]
+        return next((name for name, there in found if there), "")
+
+
+def read_params(function: Callable[..., Any]) -> tuple[Param, ...]:
+    """One Param per parameter of a kernel function.
+
+    Raises whatever resolving the annotations raises (NameError for an unknown name), and TypeError for annotations
+    that contradict each other.
+    """
+    hints = typing.get_type_hints(function, include_extras=True)
+    names = inspect.signature(function).parameters
+    return tuple(_read(name, hints.get(name)) for name in names)
+
+
+def _metadata(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+
+
+def _read(name: str, hint: Any, constant: bool = False) -> Param:
+    marks = _metadata(hint)
+    inner = get_args(hint)[0] if marks else hint
+    constant = constant or any(isinstance(m, ConstantAnnotation) for m in marks)
+    scalar = _single(name, marks, ScalarAnnotation)
+    array = _single(name, marks, ArrayAnnotation)
+    items = _single(name, marks, ListAnnotation)
+    given = [kind for kind, there in (("a Constant", constant), ("a scalar", scalar), ("an array", array),
+                                      ("a list", items)) if there]
+    if len(given) > 1:
+        raise TypeError(f"parameter {name!r} is annotated as {' and as '.join(given)}; it can be one of them")
+    if get_origin(inner) is tuple and not (scalar or array or items):
+        return _read_tuple(name, get_args(inner), constant)
+    return Param(name, constant, scalar, array, items)
+
+
+def _read_tuple(name: str, hints: tuple[Any, ...], constant: bool) -> Param:
+    if len(hints) == 2 and hints[1] is Ellipsis:
+        return Param(name, items=(_read(f"{name}[...]", hints[0], constant),), repeat=True)
+    # tuple[()] has the empty tuple as its only argument in old spellings.
+    given = () if hints == ((),) else hints
+    return Param(name, items=tuple(_read(f"{name}[{i}]", h, constant) for i, h in enumerate(given)))
+
+
+def _single(name: str, marks: tuple[Any, ...], kind: type[T]) -> T | None:
+    found = [m for m in marks if isinstance(m, kind)]
+    if len(found) > 1:
+        raise TypeError(f"parameter {name!r} carries {len(found)} annotations of kind {kind.__name__}")
+    return found[0] if found else None

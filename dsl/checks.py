@@ -1,0 +1,137 @@
+"""Checks of array arguments before anything runs: one place, no read-only outputs, no overlap with an output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.arrays import HOST, ArrayInfo, place
+from tilewright.bind import Argument, Array, ArrayList, arrays, leaves
+from tilewright.spec import Spec
+from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.types import ArrayType, ListType
+
+# numpy.shares_memory solves an integer problem; this bounds its search.
+_MAX_OVERLAP_WORK = 100_000
+
+
+def real(array: Array) -> ArrayInfo:
+    """The array's memory; TypeError for an abstract argument, which cannot be launched with."""
+    if isinstance(array.info, Spec):
+        raise TypeError(f"argument {array.name!r} is a specification ({array.info}); a launch needs an array")
+    return array.info
+
+
+def common_device(arguments: Sequence[Argument]) -> int | None:
+    """The place of all array arguments (HOST or a CUDA ordinal), None without any. ValueError if they differ."""
+    first: Array | None = None
+    for array in arrays(arguments):
+        info = real(array)
+        if first is None:
+            first = array
+        elif info.device != real(first).device:
+            raise ValueError(
+                f"argument {first.name!r} is {place(real(first))}, but {array.name!r} is {place(info)}; move them to "
+                "one place first")
+    return real(first).device if first is not None else None
+
+
+def written_params(function: Function) -> frozenset[int]:
+    """Indices of the parameters (arrays, lists) whose memory the kernel may write.
+
+    Views, list elements and arrays carried through control flow count as what they came from: every memory value that
+    an op yields belongs to the group of the memory values that go in.
+    """
+    parent: dict[Value, Value] = {}
+
+    def root(value: Value) -> Value:
+        while value in parent:
+            value = parent[value]
+        return value
+
+    def join(values: list[Value]) -> None:
+        for value in values[1:]:
+            a, b = root(values[0]), root(value)
+            if a is not b:
+                parent[a] = b
+
+    written: list[Value] = []
+    for op in function.walk():
+        written += op.effects().writes
+        made = [v for v in (*op.results, *(p for b in op.blocks for p in b.params)) if _is_memory(v)]
+        if made:
+            join([*made, *_memory_inputs(op)])
+    roots = {root(v) for v in written}
+    return frozenset(i for i, p in enumerate(function.params) if root(p) in roots)
+
+
+def _memory_inputs(op: Op) -> list[Value]:
+    """Memory values that flow into an op: its operands, and those of the terminators of its bodies."""
+    flowing = [op, *(inner for block in op.blocks for inner in block.walk() if inner.terminator)]
+    return [v for source in flowing for v in source.operands if _is_memory(v)]
+
+
+def _is_memory(value: Value) -> bool:
+    return isinstance(value.type, (ArrayType, ListType))
+
+
+def check_outputs(arguments: Sequence[Argument], written: frozenset[int]) -> None:
+    """ValueError for an output that is read-only or overlaps another argument."""
+    flat = list(leaves(arguments))
+    for i in sorted(written):
+        for array in _members(flat[i]):
+            if real(array).readonly:
+                raise ValueError(f"argument {array.name!r} is read-only, but the kernel writes to it")
+    for i, j in output_pairs(len(flat), written):
+        for a in _members(flat[i]):
+            for b in _members(flat[j]):
+                if overlap(real(a), real(b)):
+                    raise overlap_error(a.name, b.name, i in written, j in written)
+
+
+def output_pairs(count: int, written: frozenset[int]) -> list[tuple[int, int]]:
+    """The pairs of parameters of which at least one is written."""
+    return [(i, j) for i in range(count) for j in range(i + 1, count) if i in written or j in written]
+
+
+def overlap_error(a: str, b: str, a_written: bool, b_written: bool) -> ValueError:
+    if a_written and b_written:
+        what = "the kernel writes to both"
+    else:
+        what = f"the kernel writes to {a if a_written else b!s}"
+    return ValueError(f"arguments {a!r} and {b!r} overlap in memory, and {what}; pass arrays that share no element")
+
+
+def _members(leaf: object) -> list[Array]:
+    if isinstance(leaf, Array):
+        return [leaf]
+    return leaf.items if isinstance(leaf, ArrayList) else []
+
+
+def overlap(a: ArrayInfo, b: ArrayInfo) -> bool:
+    """Whether two arrays share a byte. Interleaved views (columns of one matrix) do not."""
+    (a_low, a_high), (b_low, b_high) = a.span, b.span
+    if a_low >= b_high or b_low >= a_high or a_low == a_high or b_low == b_high:
+        return False
+    if a.device != b.device:
+        return False
+    import ctypes
+
+    import numpy
+
+    # Views over addresses that are never read: only their numbers matter, so device memory works too.
+    low = min(a_low, b_low)
+    memory = (ctypes.c_char * (max(a_high, b_high) - low)).from_address(low)
+
+    def view(info: ArrayInfo) -> numpy.ndarray:  # type: ignore[type-arg]
+        size = info.dtype.bytes
+        return numpy.ndarray(info.shape, f"V{size}", memory, info.pointer - low, tuple(s * size for s in info.strides))
+
+    try:
+        return bool(numpy.shares_memory(view(a), view(b), max_work=_MAX_OVERLAP_WORK))
+    except numpy.exceptions.TooHardError:
+        return False  # undecided: the contract on the caller stands
+
+
+__all__ = [
+    "HOST", "check_outputs", "common_device", "output_pairs", "overlap", "overlap_error", "real", "written_params",
+]

@@ -1,0 +1,201 @@
+"""Running a kernel on a GPU: frozen plans by the exact shapes, kernels by the facts, checks before each launch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright.arrays import ArrayInfo
+from tilewright.bind import Argument, Array, ArrayList, Leaf, Scalar, Tuple, leaves
+from tilewright.checks import check_outputs, output_pairs, overlap, overlap_error, real, written_params
+from tilewright.dumps import open_dump
+from tilewright.grid import Grid
+from tilewright.options import KernelOptions
+from tilewright.specialise import Once, Specialiser
+
+MAX_PLANS = 4096  # plans are per exact shape; a kernel with ever new shapes must not grow without bound
+
+
+class GpuRunner:
+    """Compiled kernels of one kernel function by specialisation and device."""
+
+    def __init__(self, specialiser: Specialiser, name: str, options: KernelOptions) -> None:
+        self._specialiser = specialiser
+        self._name = name
+        self._options = options
+        self._kernels = Once()
+        self._plans: dict[Any, DevicePlan] = {}
+
+    def prepare(self, arguments: Sequence[Argument], linear: bool, ordinal: int) -> DevicePlan:
+        """The plan for arguments of exactly these shapes, strides and alignments; compiles on the first use."""
+        from tilewright.backend_ptx.runtime.driver import get_device
+
+        exact = ordinal, linear, tuple(_exact_key(argument) for argument in arguments)
+        plan = self._plans.get(exact)
+        if plan is None:
+            device = get_device(ordinal)
+            key = ordinal, linear, tuple(argument.key(True) for argument in arguments)
+            kernel, written = self._kernels.get(key, lambda: self.build(arguments, linear, device))
+            plan = DevicePlan(kernel, arguments, written)
+            if len(self._plans) >= MAX_PLANS:
+                self._plans.clear()
+            self._plans[exact] = plan
+        check_outputs(arguments, plan.written)
+        return plan
+
+    def build(self, arguments: Sequence[Argument], linear: bool, device: Any) -> tuple[Any, frozenset[int]]:
+        """Compile and load for one device: a DeviceKernel, and the parameters that it writes."""
+        from tilewright.backend_ptx.runtime.kernel import build_kernel
+
+        options = {**self._options.resolve(device.target.name), "linear_grid": linear}
+        dump = open_dump(self._name)
+        if dump is None:
+            function = self._specialiser.tile_ir(arguments, facts=True)
+            return build_kernel(function, device, options), written_params(function)
+        function = self._specialiser.make_tile_ir(arguments, facts=True, dump=dump)
+        kernel = build_kernel(function, device, options, observer=dump.function, text_observer=dump.text)
+        return kernel, written_params(function)
+
+
+class DevicePlan:
+    """What a launch with arguments of known shapes needs: only addresses, scalars and lists are still open."""
+
+    __slots__ = ("kernel", "written", "_plan", "_pairs", "_names", "_has_lists")
+
+    def __init__(self, kernel: Any, arguments: Sequence[Argument], written: frozenset[int]) -> None:
+        from tilewright.backend_ptx.runtime.plan import LaunchPlan
+
+        self.kernel = kernel
+        self.written = written
+        flat = list(leaves(arguments))
+        template, pointers, scalars = _template(kernel.abi, flat)
+        self._plan = LaunchPlan(kernel, template, pointers, scalars)
+        self._has_lists = any(isinstance(leaf, ArrayList) for leaf in flat)
+        self._names = [leaf.name for leaf in flat if isinstance(leaf, Array)]
+        self._pairs = _overlap_pairs(flat, written)
+
+    @property
+    def cacheable(self) -> bool:
+        """Whether a plan found by the launch's key alone can run: a list's table is made per launch."""
+        return not self._has_lists
+
+    def launch(self, grid: Grid, pointers: Sequence[int], scalars: Sequence[Any], stream: int) -> None:
+        """Check that no output overlaps, set the grid's parameters, queue the kernel."""
+        for pair in self._pairs:
+            i, i_low, i_high, j, j_low, j_high, infos = pair
+            if pointers[i] + i_low < pointers[j] + j_high and pointers[j] + j_low < pointers[i] + i_high:
+                self._check_pair(pair, pointers)
+        if grid.linear:
+            scalars = (*scalars, *grid.size)
+        self._plan.launch(grid.hardware, pointers, scalars, stream)
+
+    def launch_bound(self, grid: Grid, arguments: Sequence[Argument], stream: int) -> None:
+        """The same from bound arguments, with their lists' tables."""
+        from tilewright.backend_ptx.runtime.memory import free_async, upload_async
+
+        pointers: list[int] = []
+        scalars: list[Any] = []
+        tables: list[int] = []
+        if self._has_lists and not self.kernel.device.is_current():
+            self.kernel.device.make_current()
+        try:
+            for leaf in leaves(arguments):
+                if isinstance(leaf, Array):
+                    pointers.append(real(leaf).pointer)
+                elif isinstance(leaf, Scalar):
+                    scalars.append(scalar_value(leaf))
+                else:
+                    tables.append(upload_async(list_table(leaf), stream))
+                    pointers.append(tables[-1])
+                    scalars.append(len(leaf.items))
+            if self._has_lists:
+                # check_outputs has looked at every array of the lists; the pairs know whole arguments only.
+                more = grid.size if grid.linear else ()
+                self._plan.launch(grid.hardware, pointers, (*scalars, *more), stream)
+            else:
+                self.launch(grid, pointers, scalars, stream)
+        finally:
+            for table in tables:
+                free_async(table, stream)
+
+    def _check_pair(self, pair: tuple[Any, ...], pointers: Sequence[int]) -> None:
+        """The ranges overlap: look at the elements."""
+        i, _, _, j, _, _, (a, b, a_written, b_written) = pair
+        here = [ArrayInfo(x.dtype, pointers[k], x.shape, x.strides, x.device) for x, k in ((a, i), (b, j))]
+        if overlap(*here):
+            raise overlap_error(self._names[i], self._names[j], a_written, b_written)
+
+
+def _exact_key(argument: Argument) -> Any:
+    """All numbers of an argument that a plan has filled in."""
+    if isinstance(argument, Tuple):
+        return tuple(_exact_key(item) for item in argument.items)
+    if isinstance(argument, Array):
+        info = real(argument)
+        return info.dtype, info.shape, info.strides, info.pointer & 15
+    if isinstance(argument, ArrayList):
+        return tuple(_exact_key(item) for item in argument.items)
+    return argument.key(True)
+
+
+def _template(abi: Any, flat: Sequence[Leaf]) -> tuple[list[int], list[int], list[int]]:
+    """Slot contents with extents and strides filled in, and the slots of addresses and of scalars, in order."""
+    from tilewright.backend_ptx.runtime.plan import slot_bits
+
+    template = [0] * len(abi.params)
+    pointers: list[int] = []
+    scalars: list[int] = []
+    for slot, param in enumerate(abi.params):
+        if param.kind in ("pointer", "table"):
+            pointers.append(slot)
+        elif param.kind in ("scalar", "length", "grid"):
+            scalars.append(slot)
+        else:
+            leaf = flat[param.argument]
+            assert isinstance(leaf, Array)
+            info = real(leaf)
+            values = info.shape if param.kind == "extent" else info.strides
+            template[slot] = slot_bits(param, values[param.axis])
+    return template, pointers, scalars
+
+
+def _overlap_pairs(flat: Sequence[Leaf], written: frozenset[int]) -> list[tuple[Any, ...]]:
+    """Per pair of arrays with an output in it: position and byte range relative to the base, of both."""
+    position: dict[int, int] = {}
+    for index, leaf in enumerate(flat):
+        if isinstance(leaf, Array):
+            position[index] = len(position)
+    out: list[tuple[Any, ...]] = []
+    for i, j in output_pairs(len(flat), written):
+        if i not in position or j not in position:
+            continue
+        a, b = real(flat[i]), real(flat[j])  # type: ignore[arg-type]
+        if 0 in a.shape or 0 in b.shape:
+            continue
+        spans = [s - info.pointer for info in (a, b) for s in info.span]
+        out.append((position[i], spans[0], spans[1], position[j], spans[2], spans[3],
+                    (_bare(a), _bare(b), i in written, j in written)))
+    return out
+
+
+def _bare(info: ArrayInfo) -> ArrayInfo:
+    """Without the owner: a plan must not keep a user's arrays alive."""
+    return ArrayInfo(info.dtype, 0, info.shape, info.strides, info.device)
+
+
+def scalar_value(leaf: Scalar) -> Any:
+    if leaf.value is None:
+        raise TypeError(f"argument {leaf.name!r} is a specification; a launch needs a value")
+    return leaf.value
+
+
+def list_table(leaf: ArrayList) -> bytes:
+    """The records of a list: per array one int64 pointer, its extents, its strides."""
+    import struct
+
+    words: list[int] = []
+    for item in leaf.items:
+        info = real(item)
+        words += [info.pointer, *info.shape, *info.strides]
+    # Addresses are below 2^63, so one signed format serves all.
+    return struct.pack(f"<{len(words)}q", *words)

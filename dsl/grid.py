@@ -1,0 +1,57 @@
+"""The grid of a launch: checked, padded to three axes, and the hardware grid that runs it."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+MAX_ENTRY = (1 << 24) - 1
+_MAX_Y_OR_Z = 65535  # the hardware's limit; x goes to 2^31 - 1
+_MAX_X = (1 << 31) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """`size`: blocks along x, y, z as the kernel sees them. `linear`: the hardware runs them in one dimension."""
+
+    size: tuple[int, int, int]
+    linear: bool
+    hardware: tuple[int, int, int]
+
+    @property
+    def empty(self) -> bool:
+        return 0 in self.size
+
+
+@lru_cache(maxsize=4096)
+def _make(size: tuple[int, int, int]) -> Grid:
+    linear = size[1] > _MAX_Y_OR_Z or size[2] > _MAX_Y_OR_Z
+    return Grid(size, linear, (size[0] * size[1] * size[2], 1, 1) if linear else size)
+
+
+def make_grid(given: Any) -> Grid:
+    """The grid from a tuple of up to three ints. TypeError or ValueError for anything else."""
+    if not isinstance(given, tuple):
+        raise TypeError(f"the grid must be a tuple of up to three ints, not {type(given).__name__}")
+    if len(given) > 3:
+        raise ValueError(f"the grid has {len(given)} axes; a grid has at most 3")
+    sizes: list[int] = []
+    for axis, entry in enumerate(given):
+        try:
+            size = operator.index(entry)
+        except TypeError:
+            raise TypeError(f"grid axis {axis} must be an int, not {type(entry).__name__}") from None
+        if not 0 <= size <= MAX_ENTRY:
+            raise ValueError(f"grid axis {axis} is {size}; it must be between 0 and {MAX_ENTRY}")
+        sizes.append(size)
+    x, y, z = [*sizes, 1, 1, 1][:3]
+    return _make((x, y, z))
+
+
+def check_hardware(grid: Grid) -> None:
+    """ValueError for a grid that the hardware cannot run, even in one dimension."""
+    if grid.hardware[0] > _MAX_X:
+        raise ValueError(f"the grid {grid.size} has {grid.hardware[0]} blocks; with more than {_MAX_Y_OR_Z} along y or "
+                         f"z, a GPU runs at most {_MAX_X} in all: make x the longest axis, or use larger tiles")

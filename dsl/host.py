@@ -1,0 +1,103 @@
+"""Running a kernel in the interpreter: on host arrays in place, on device arrays through copies."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tilewright.arrays import HOST, ArrayInfo, host_view, numpy_dtype
+from tilewright.bind import Argument, Array, ArrayList, Leaf, arrays, leaves
+from tilewright.checks import check_outputs, real, written_params
+from tilewright.grid import Grid
+from tilewright.specialise import Once, Specialiser
+from tilewright.tileir.core import Function
+
+
+class HostRunner:
+    """Interpreter programs of one kernel by specialisation."""
+
+    def __init__(self, specialiser: Specialiser) -> None:
+        self._specialiser = specialiser
+        self._programs = Once()
+
+    def run(self, grid: Grid, arguments: Sequence[Argument], mode: str) -> None:
+        """Check the outputs, then execute every block. Device arrays are copied to the host and back."""
+        key = tuple(argument.key(False) for argument in arguments)
+        program, written = self._programs.get(key, lambda: self._make(arguments))
+        check_outputs(arguments, written)
+        if grid.empty:
+            return
+        copy_back = _mirror([real(array) for array in arrays(arguments) if real(array).device != HOST])
+        values = [_value(leaf) for leaf in leaves(arguments)]
+        program.run(grid.size, values, mode=mode)
+        copy_back()
+
+    def _make(self, arguments: Sequence[Argument]) -> tuple[Any, frozenset[int]]:
+        from tilewright.interp import compile_function
+
+        function: Function = self._specialiser.tile_ir(arguments, facts=False)
+        return compile_function(function), written_params(function)
+
+
+def _value(leaf: Leaf) -> Any:
+    """The argument as the interpreter takes it: a NumPy array, a list of those, a NumPy scalar."""
+    if isinstance(leaf, Array):
+        return host_view(real(leaf))
+    if isinstance(leaf, ArrayList):
+        return [host_view(real(item)) for item in leaf.items]
+    if leaf.value is None:
+        raise TypeError(f"argument {leaf.name!r} is a specification; a launch needs a value")
+    import numpy
+
+    with numpy.errstate(over="ignore"):  # a double above float32's range becomes inf, as on the GPU
+        return numpy_dtype(leaf.dtype).type(leaf.value)
+
+
+def _mirror(infos: Sequence[ArrayInfo]) -> Callable[[], None]:
+    """Give device arrays copies in host memory; the function returned copies them back.
+
+    Arrays whose ranges overlap (columns of one matrix) share one mirror, so that each sees its own bytes only change.
+    """
+    from tilewright.backend_ptx.runtime.driver import get_device
+    from tilewright.backend_ptx.runtime.memory import download, upload
+
+    if not infos:
+        return lambda: None
+    device = get_device(infos[0].device)
+    mirrors: list[tuple[int, int, Any]] = []
+    for low, high in _merge([info.span for info in infos]):
+        memory = ctypes.create_string_buffer(high - low)
+        download(device, ctypes.addressof(memory), low, high - low)
+        mirrors.append((low, high, memory))
+    for info in infos:
+        info.array = _mirrored_view(info, mirrors)
+
+    def finish() -> None:
+        for low, high, memory in mirrors:
+            upload(device, low, ctypes.addressof(memory), high - low)
+
+    return finish
+
+
+def _merge(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The union of byte ranges as disjoint ranges."""
+    out: list[tuple[int, int]] = []
+    for low, high in sorted(s for s in spans if s[0] < s[1]):
+        if out and low < out[-1][1]:
+            out[-1] = out[-1][0], max(high, out[-1][1])
+        else:
+            out.append((low, high))
+    return out
+
+
+def _mirrored_view(info: ArrayInfo, mirrors: Sequence[tuple[int, int, Any]]) -> Any:
+    import numpy
+
+    dtype = numpy_dtype(info.dtype)
+    strides = tuple(s * dtype.itemsize for s in info.strides)
+    low, high = info.span
+    for start, stop, memory in mirrors:
+        if start <= low < high <= stop:
+            return numpy.ndarray(info.shape, dtype, memory, info.pointer - start, strides)
+    return numpy.zeros(info.shape, dtype)  # an empty array is in no mirror

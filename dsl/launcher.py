@@ -1,0 +1,168 @@
+"""The launch of one kernel: a key from the arguments finds a frozen plan; a miss goes the long way and makes one.
+
+The short way runs per launch and is written for speed: no object is made but the key, no lock is taken, nothing is
+looked up by name twice. It serves torch CUDA tensors, device arrays of ours, and Python scalars.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tilewright.annotations import Param
+from tilewright.arrays import HOST, is_torch
+from tilewright.bind import Argument, arrays, bind
+from tilewright.checks import common_device, real
+from tilewright.grid import Grid, check_hardware
+from tilewright.options import KernelOptions
+from tilewright.specialise import Specialiser
+from tilewright.streams import stream_handle, stream_of, torch_stream
+
+FORCE_INTERPRETER = os.environ.get("TILEWRIGHT_INTERPRET", "0").lower() not in ("", "0", "off", "false")
+"""Whether TILEWRIGHT_INTERPRET asks for the interpreter everywhere; read when tilewright is imported."""
+
+_INT_LOW, _INT_HIGH = -(1 << 31), (1 << 31) - 1
+_MAX_PLANS = 4096  # as in tilewright.gpu
+
+# How the short way reads an argument of a type; types join when a launch with them succeeded.
+TENSOR, DEVICE_ARRAY, INT, FLOAT, BOOL = range(5)
+_reader_of: dict[type, int] = {int: INT, float: FLOAT, bool: BOOL}
+
+
+class Launcher:
+    """Runs one kernel function wherever its arguments live."""
+
+    def __init__(self, pyfunc: Callable[..., Any], name: str, params: Sequence[Param], options: KernelOptions) -> None:
+        self.name = name
+        self.params = params
+        self.specialiser = Specialiser(pyfunc, name, options)
+        self._options = options
+        self._host: Any = None
+        self._gpu: Any = None
+        self._plans: dict[Any, Any] = {}
+        # Parameters that the short way takes by value; all others it reads by the type of the argument alone.
+        self._constant = [p.constant for p in params]
+
+    def launch(self, grid: Grid, args: tuple[Any, ...], stream: Any) -> None:
+        """Run the kernel over the grid; the short way where a plan is known."""
+        if not self._plans or len(args) != len(self._constant):
+            return self._launch_slowly(grid, args, stream, None)
+        key: list[Any] = [grid.linear]
+        pointers: list[int] = []
+        scalars: list[Any] = []
+        device = HOST
+        for arg, constant in zip(args, self._constant):
+            reader = _reader_of.get(type(arg))
+            if constant:
+                if reader is None or reader < INT:
+                    return self._launch_slowly(grid, args, stream, None)
+                key.append(type(arg))
+                key.append(arg.hex() if reader == FLOAT else arg)
+            elif reader == TENSOR:
+                pointer = arg.data_ptr()
+                pointers.append(pointer)
+                device = arg.get_device()
+                key += (arg.dtype, arg.shape, arg.stride(), pointer & 15, device)
+            elif reader == INT:
+                if not _INT_LOW <= arg <= _INT_HIGH:
+                    return self._launch_slowly(grid, args, stream, None)
+                scalars.append(arg)
+                key.append(INT)
+            elif reader == FLOAT or reader == BOOL:
+                scalars.append(arg)
+                key.append(reader)
+            elif reader == DEVICE_ARRAY:
+                pointer = arg.pointer
+                pointers.append(pointer)
+                device = arg.device
+                key += (arg.dtype, arg.shape, arg.strides, pointer & 15, device)
+            else:
+                return self._launch_slowly(grid, args, stream, None)
+        found = tuple(key)
+        plan = self._plans.get(found)
+        if plan is None:
+            return self._launch_slowly(grid, args, stream, found)
+        if grid.empty:
+            return
+        if stream is None:
+            stream = torch_stream(device) if plan.on_torch else 0
+        elif type(stream) is not int:
+            stream = stream_handle(stream)
+        plan.device_plan.launch(grid, pointers, scalars, stream)
+
+    def _launch_slowly(self, grid: Grid, args: tuple[Any, ...], stream: Any, key: Any) -> None:
+        arguments = bind(self.params, args, self.name)
+        device = common_device(arguments)
+        if stream is not None:
+            handle = stream_handle(stream)
+        if device is None and stream is not None and not FORCE_INTERPRETER:
+            from tilewright.backend_ptx.runtime.driver import current_ordinal
+
+            device = current_ordinal()
+        if FORCE_INTERPRETER or device is None or device == HOST:
+            return self.interpret(grid, arguments)
+        check_hardware(grid)
+        plan = self.gpu.prepare(arguments, grid.linear, device)
+        if not grid.empty:
+            plan.launch_bound(grid, arguments, handle if stream is not None else _own_stream(arguments))
+        self._remember(args, key, plan)
+
+    def _remember(self, args: tuple[Any, ...], key: Any, plan: Any) -> None:
+        """Let the next launch of the same key go the short way."""
+        if not plan.cacheable:
+            return
+        torch = [arg for arg in args if is_torch(type(arg))]
+        for arg in args:
+            if is_torch(type(arg)):
+                _reader_of[type(arg)] = TENSOR
+            elif type(arg).__module__ == "tilewright.memory":
+                _reader_of[type(arg)] = DEVICE_ARRAY
+        if key is None:
+            # Without plans the short way made no key. Keep a plan that no key finds, so that it does next time.
+            self._plans.setdefault(None, None)
+            return
+        if len(self._plans) >= _MAX_PLANS:
+            self._plans.clear()
+        self._plans[key] = _Known(plan, bool(torch))
+
+    def interpret(self, grid: Grid, arguments: Sequence[Argument], mode: str = "chunked") -> None:
+        """Run in the interpreter, wherever the arrays live."""
+        common_device(arguments)
+        self.host.run(grid, arguments, mode)
+
+    @property
+    def host(self) -> Any:
+        if self._host is None:
+            from tilewright.host import HostRunner
+
+            self._host = HostRunner(self.specialiser)
+        return self._host
+
+    @property
+    def gpu(self) -> Any:
+        if self._gpu is None:
+            from tilewright.gpu import GpuRunner
+
+            self._gpu = GpuRunner(self.specialiser, self.name, self._options)
+        return self._gpu
+
+
+class _Known:
+    """A plan that the short way may run; `on_torch`: the stream is torch's current one."""
+
+    __slots__ = ("device_plan", "on_torch")
+
+    def __init__(self, device_plan: Any, on_torch: bool) -> None:
+        self.device_plan = device_plan
+        self.on_torch = on_torch
+
+
+def _own_stream(arguments: Sequence[Argument]) -> int:
+    """The stream that the arrays' libraries work on; what others have queued elsewhere is waited for."""
+    streams = list(dict.fromkeys(stream_of(real(array)) for array in arrays(arguments)))
+    for other in streams[1:]:
+        from tilewright.backend_ptx.runtime.memory import synchronise_stream
+
+        synchronise_stream(other)
+    return streams[0] if streams else 0

@@ -1,0 +1,92 @@
+"""Hints of the decorator, each a value or a ByTarget, and their checks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+from typing import Any
+
+_MISSING: Any = object()
+
+
+class ByTarget:
+    """A hint that differs by GPU: ByTarget(default=2, sm_100=4). Without `default` the option's own default holds.
+
+    Raises ValueError for a keyword that is not `sm_` followed by digits.
+    """
+
+    __slots__ = ("default", "targets")
+
+    def __init__(self, *, default: Any = _MISSING, **targets: Any) -> None:
+        for name in targets:
+            if not re.fullmatch(r"sm_\d+", name):
+                raise ValueError(f"ByTarget: {name!r} is not a target; write sm_ followed by digits, such as sm_90")
+        self.default = default
+        self.targets = dict(targets)
+
+    def resolve(self, target: str, fallback: Any) -> Any:
+        """The value for a target such as "sm_90a", for which the name sm_90 stands too."""
+        value = self.targets.get(target.rstrip("a"), self.default)
+        return fallback if value is _MISSING else value
+
+    def values(self) -> list[Any]:
+        """Every value that some target may get."""
+        given = [] if self.default is _MISSING else [self.default]
+        return given + list(self.targets.values())
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.default, tuple(sorted(self.targets.items()))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ByTarget) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        parts = [] if self.default is _MISSING else [f"default={self.default!r}"]
+        parts += [f"{name}={value!r}" for name, value in self.targets.items()]
+        return f"ByTarget({', '.join(parts)})"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelOptions:
+    """The options of tile_kernel. Raises ValueError for a value that an option does not take."""
+
+    num_ctas: int | None | ByTarget = None
+    occupancy: int | None | ByTarget = None
+    opt_level: int | None | ByTarget = 3
+    num_worker_warps: int | None | ByTarget = None
+
+    def __post_init__(self) -> None:
+        for option in fields(self):
+            given = getattr(self, option.name)
+            for value in given.values() if isinstance(given, ByTarget) else [given]:
+                _check(option.name, value)
+
+    def resolve(self, target: str) -> dict[str, int]:
+        """The hints for one target, those without a value left out."""
+        out: dict[str, int] = {}
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if isinstance(value, ByTarget):
+                value = value.resolve(target, option.default)
+            if value is not None:
+                out[option.name] = value
+        return out
+
+
+_ALLOWED: dict[str, tuple[frozenset[int], str]] = {
+    "num_ctas": (frozenset({1, 2, 4, 8, 16}), "a power of two from 1 to 16"),
+    "occupancy": (frozenset(range(1, 33)), "an int from 1 to 32"),
+    "opt_level": (frozenset(range(4)), "an int from 0 to 3"),
+    "num_worker_warps": (frozenset({4, 8}), "4 or 8"),
+}
+
+
+def _check(name: str, value: Any) -> None:
+    allowed, words = _ALLOWED[name]
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
+        raise ValueError(f"{name} must be {words} or None, not {value!r}")

@@ -1,0 +1,108 @@
+"""A kernel's specialisations: each made once per key, also when many threads ask for it at the same time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, TypeVar
+
+from tilewright.bind import Argument, Const, Tuple
+from tilewright.dumps import Dump, open_dump
+from tilewright.options import KernelOptions
+from tilewright.tileir.core import Function
+from tilewright.tileir.diagnostics import TileError, TileInternalError
+
+T = TypeVar("T")
+
+
+class Once:
+    """A table of values by key, each made by the first who asks; others with the same key wait, the rest does not."""
+
+    def __init__(self) -> None:
+        self._values: dict[Hashable, Any] = {}
+        self._making: dict[Hashable, threading.RLock] = {}
+        self._guard = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        value: T | None = self._values.get(key)
+        if value is not None:
+            return value
+        with self._guard:
+            lock = self._making.setdefault(key, threading.RLock())
+        with lock:
+            value = self._values.get(key)
+            if value is None:
+                # A failure leaves no trace: the next launch tries again and fails with the same message.
+                value = self._values[key] = make()
+            with self._guard:
+                self._making.pop(key, None)
+        return value
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+class Specialiser:
+    """Makes the Tile IR of one kernel function for given arguments."""
+
+    def __init__(self, pyfunc: Callable[..., Any], name: str, options: KernelOptions) -> None:
+        self._pyfunc = pyfunc
+        self._name = name
+        self._options = options
+        self._functions = Once()
+
+    def tile_ir(self, arguments: Sequence[Argument], *, facts: bool) -> Function:
+        """The Tile IR after all passes; the same object for the same specialisation, so do not change it.
+
+        `facts`: specialise on alignment, divisibility and unit strides too, as the GPU does.
+        """
+        key = facts, tuple(argument.key(facts) for argument in arguments)
+        return self._functions.get(key, lambda: self.make_tile_ir(arguments, facts=facts))
+
+    def make_tile_ir(self, arguments: Sequence[Argument], *, facts: bool, dump: Dump | None = None) -> Function:
+        """The same, made anew; each stage goes to `dump`, or to a new dump folder if the environment asks."""
+        from tilewright.tileir.passes import run_pipeline
+
+        dump = dump or open_dump(self._name)
+        function = self.translate(arguments, facts=facts)
+        if dump is not None:
+            dump.function("frontend", function)
+        try:
+            run_pipeline(function, observer=dump.function if dump is not None else None)
+        except TileError:
+            raise
+        except Exception as error:
+            raise internal_error(f"the passes over kernel {self._name}", error) from error
+        return function
+
+    def translate(self, arguments: Sequence[Argument], *, facts: bool) -> Function:
+        """The Tile IR as the frontend makes it, before any pass."""
+        from tilewright.frontend import translate
+
+        specs = tuple(_spec(argument, facts) for argument in arguments)
+        try:
+            return translate(self._pyfunc, specs, name=self._name, options=self._options.resolve(""))
+        except TileError:
+            raise
+        except RecursionError:
+            raise
+        except Exception as error:
+            raise internal_error(f"the translation of kernel {self._name}", error) from error
+
+
+def _spec(argument: Argument, facts: bool) -> Any:
+    """The argument as the frontend wants it: a type, a ConstArg, or a tuple of those."""
+    from tilewright.frontend import ConstArg
+
+    if isinstance(argument, Const):
+        return ConstArg(argument.value)
+    if isinstance(argument, Tuple):
+        return tuple(_spec(item, facts) for item in argument.items)
+    return argument.type(facts)
+
+
+def internal_error(what: str, error: Exception) -> TileInternalError:
+    return TileInternalError(
+        f"{what} failed: {type(error).__name__}: {error}",
+        hints=["this is a defect of Tilewright; set TILEWRIGHT_DUMP_DIR=folder to write every stage there, and report "
+               "it with those files"])

@@ -1,0 +1,57 @@
+"""Stream objects of other libraries, as raw handles."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from tilewright.arrays import ArrayInfo, is_torch
+
+
+def stream_handle(stream: Any) -> int:
+    """The CUstream of a torch, CuPy, numba or cuda-core stream, or of an int. TypeError for anything else."""
+    if isinstance(stream, int) and not isinstance(stream, bool):
+        return stream
+    for name in ("cuda_stream", "ptr"):  # torch, CuPy
+        handle = getattr(stream, name, None)
+        if isinstance(handle, int):
+            return handle
+    if hasattr(stream, "__cuda_stream__"):
+        protocol = stream.__cuda_stream__
+        _version, handle = protocol() if callable(protocol) else protocol
+        return int(handle)
+    handle = getattr(stream, "handle", None)  # numba: a ctypes pointer, an int, or a driver object
+    if handle is not None:
+        return int(getattr(handle, "value", handle) or 0)
+    raise TypeError(f"the stream must be a torch, CuPy or numba stream, or an int handle, not {type(stream).__name__}")
+
+
+def stream_of(info: ArrayInfo) -> int:
+    """The stream on which work with this array is queued: its library's current stream, else the default stream."""
+    if is_torch(type(info.owner)):
+        return torch_stream(info.device)
+    if info.stream is not None:
+        return info.stream
+    cupy = sys.modules.get("cupy")
+    if cupy is not None and isinstance(info.owner, cupy.ndarray):
+        return int(cupy.cuda.get_current_stream().ptr)
+    return 0
+
+
+def torch_stream(device: int) -> int:
+    """The handle of torch's current stream on a device."""
+    return _torch_reader()(device)
+
+
+_reader: Callable[[int], int] | None = None
+
+
+def _torch_reader() -> Callable[[int], int]:
+    """torch's own raw getter where it has one (0.1 us against 2 us through the stream object)."""
+    global _reader
+    if _reader is None:
+        torch = sys.modules["torch"]
+        raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+        _reader = raw or (lambda device: int(torch.cuda.current_stream(device).cuda_stream))
+    return _reader
