@@ -12,7 +12,8 @@ a NumPy evaluator with the same methods can run it:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from tilewright.backend_ptx.llvm.constants import FLOATS, const_text, suffix, type_text
 
@@ -73,6 +74,7 @@ class Builder:
 
     def __init__(self) -> None:
         self.lines: list[object] = []  # str or Phi
+        self._prologue: list[object] = []
         self.declares: dict[str, str] = {}
         self.globals: list[str] = []
         self.block = "entry"
@@ -402,9 +404,22 @@ class Builder:
         self.lines.append(phi)
         return phi
 
+    @contextmanager
+    def prologue(self) -> Iterator[None]:
+        """What is emitted inside stands at the start of the function, so that all later code may use it.
+
+        Only straight-line code from function parameters, constants and other values of the prologue.
+        """
+        lines, dbg = self.lines, self.dbg
+        self.lines, self.dbg = self._prologue, ""
+        try:
+            yield
+        finally:
+            self.lines, self.dbg = lines, dbg
+
     def text(self) -> str:
         """The body, from `entry:` to the last line."""
-        return "entry:\n" + "\n".join(map(str, self.lines)) + "\n"
+        return "entry:\n" + "\n".join(map(str, [*self._prologue, *self.lines])) + "\n"
 
     @property
     def uses_convergent_asm(self) -> bool:

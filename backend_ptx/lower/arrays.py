@@ -1,0 +1,116 @@
+"""Questions about the grid and about arrays, and views of arrays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilewright.backend_ptx.llvm.builder import Builder, Val
+from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.fragments import ArrayRef, ListRef, elem_of
+from tilewright.backend_ptx.lower.registry import lower
+from tilewright.tileir.ops import arrays as ops
+from tilewright.tileir.types import ArrayType
+
+GLOBAL = "ptr addrspace(1)"
+_AXES = "xyz"
+
+
+@lower(ops.BlockId)
+def block_id(ctx: Context, op: ops.BlockId) -> None:
+    if not ctx.abi.linear_grid:
+        ctx.set(op.result, ctx.special_register(f"ctaid.{_AXES[op.axis]}"))
+        return
+    ctx.set(op.result, ctx.once(("block id", op.axis), lambda b: _linear_block_id(ctx, b, op.axis)))
+
+
+def _linear_block_id(ctx: Context, b: Builder, axis: int) -> Val:
+    """ctaid.x is x + gx * (y + gy * z)."""
+    number = ctx.special_register("ctaid.x")
+    gx, gy = (_grid_size(ctx, k) for k in (0, 1))
+    if axis == 0:
+        return b.urem(number, gx)
+    rows = b.udiv(number, gx)
+    return b.urem(rows, gy) if axis == 1 else b.udiv(rows, gy)
+
+
+def _grid_size(ctx: Context, axis: int) -> Val:
+    return Val("i32", 0, f"%{param_name(ctx.abi.position('grid', -1, axis))}")
+
+
+def param_name(position: int) -> str:
+    """How the kernel's parameters are called in the LLVM text."""
+    return f"p{position}"
+
+
+@lower(ops.NumBlocks)
+def num_blocks(ctx: Context, op: ops.NumBlocks) -> None:
+    if ctx.abi.linear_grid:
+        ctx.set(op.result, _grid_size(ctx, op.axis))
+    else:
+        ctx.set(op.result, ctx.special_register(f"nctaid.{_AXES[op.axis]}"))
+
+
+@lower(ops.Extent)
+def extent(ctx: Context, op: ops.Extent) -> None:
+    ctx.set(op.result, ctx[op.array].extents[op.axis])
+
+
+@lower(ops.Stride)
+def stride(ctx: Context, op: ops.Stride) -> None:
+    ctx.set(op.result, ctx[op.array].strides[op.axis])
+
+
+@lower(ops.AssumeDivisible)
+def assume_divisible(ctx: Context, op: ops.AssumeDivisible) -> None:
+    ctx.set(op.result, ctx[op.src])
+
+
+@lower(ops.SliceArray)
+def slice_array(ctx: Context, op: ops.SliceArray) -> None:
+    b = ctx.b
+    source: ArrayRef = ctx[op.array]
+    type: ArrayType = op.result.type
+    index = elem_of(type.index)
+    start, stop = (as_index(b, ctx[v], v.type.dtype.is_signed, index) for v in (op.start, op.stop))
+    stride = as_index(b, source.strides[op.axis], True, "i64")
+    offset = b.mul(b.mul(as_index(b, start, True, "i64"), stride), type.dtype.bytes)
+    extents = list(source.extents)
+    known = type.extents[op.axis]
+    extents[op.axis] = b.sub(stop, start) if known is None else b.const(index, known)
+    ctx.set(op.result, replace(source, type=type, pointer=b.gep(source.pointer, offset), extents=tuple(extents)))
+
+
+def as_index(b: Builder, v: Val, signed: bool, elem: str) -> Val:
+    """An integer scalar (or vector) of any width in the integer type `elem`."""
+    have, want = int(v.elem[1:]), int(elem[1:])
+    if have == want:
+        return v
+    return b.cast("trunc" if have > want else "sext" if signed else "zext", v, elem)
+
+
+@lower(ops.ListLength)
+def list_length(ctx: Context, op: ops.ListLength) -> None:
+    ctx.set(op.result, ctx[op.list].length)
+
+
+@lower(ops.ListItem)
+def list_item(ctx: Context, op: ops.ListItem) -> None:
+    """A record holds, in int64, the pointer, the extents and the strides of one array."""
+    b = ctx.b
+    source: ListRef = ctx[op.list]
+    type: ArrayType = op.result.type
+    record = 8 * (1 + 2 * type.rank)
+    at = as_index(b, ctx[op.index], op.index.type.dtype.is_signed, "i64")
+    base = b.gep(source.table, b.mul(at, record))
+    index = elem_of(type.index)
+
+    def number(slot: int, known: int | None) -> Val:
+        if known is not None:
+            return b.const(index, known)
+        return as_index(b, b.load("i64", 0, b.gep(base, 8 * slot), 8, invariant=True), True, index)
+
+    extents = tuple(number(1 + k, type.extents[k]) for k in range(type.rank))
+    strides = tuple(number(1 + type.rank + k, type.strides[k]) for k in range(type.rank))
+    address = b.load("i64", 0, base, 8, invariant=True)
+    pointer = b.emit(GLOBAL, 0, f"inttoptr {address} to {GLOBAL}")
+    ctx.set(op.result, ArrayRef(type, pointer, extents, strides, read_only=False))

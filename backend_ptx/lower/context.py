@@ -1,0 +1,102 @@
+"""The state of lowering one kernel: the builder, the fragment of every value, and which thread this is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.backend_ptx.abi import KernelAbi
+from tilewright.backend_ptx.llvm.builder import Builder, Val
+from tilewright.backend_ptx.llvm.module import DebugLines
+from tilewright.backend_ptx.lower.fragments import Fragment, elem_of, lanes_of
+from tilewright.backend_ptx.lower.registry import lowering_of
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.core import Block, Function, Value
+from tilewright.tileir.diagnostics import NO_SPAN, TileError, TileInternalError, at
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.types import TileType
+
+
+class Context:
+    """`ctx[value]` is the fragment of a value; `ctx.set` defines one.
+
+    `tid` is the thread's number in the block: lane in bits 0-4, warp above. `memo` holds values of the prologue,
+    which all code may use (see `once`). `nonnegative` holds the loop variables that start at 0 or more.
+    """
+
+    def __init__(
+        self, function: Function, target: Target, abi: KernelAbi, warps: int, debug: DebugLines | None = None
+    ) -> None:
+        self.function = function
+        self.target = target
+        self.abi = abi
+        self.warps = warps
+        self.b = Builder()
+        self.debug = debug
+        self.memo: dict[Any, Any] = {}
+        self.nonnegative: set[Value] = set()
+        self._fragments: dict[Value, Any] = {}
+
+    # Any, because the op's type rule decides which kind of fragment an operand has.
+    def __getitem__(self, value: Value) -> Any:
+        return self._fragments[value]
+
+    def set(self, value: Value, fragment: Fragment | Any) -> None:
+        """Define a value. A tile's vector must fit its type."""
+        if isinstance(value.type, TileType) and isinstance(fragment, Val):
+            wanted = (elem_of(value.type.dtype), lanes_of(value.type))
+            assert (fragment.elem, fragment.n) == wanted, f"{value}: expected {wanted}, got {fragment}"
+        self._fragments[value] = fragment
+
+    def layout(self, value: Value) -> Layout:
+        """The layout of a tile of rank 1 or more."""
+        layout: Layout | None = value.type.layout
+        assert layout is not None, f"{value} has no layout"
+        return layout
+
+    def lanes(self, value: Value) -> int:
+        """Length of the vector of a tile; 0 for a scalar."""
+        return lanes_of(value.type)
+
+    @property
+    def tid(self) -> Val:
+        return self.special_register("tid.x")
+
+    def lane(self) -> Val:
+        """The thread's number in its warp."""
+        return self.once("lane", lambda b: b.and_(self.tid, 31))
+
+    def warp(self) -> Val:
+        """The warp's number in the block."""
+        return self.once("warp", lambda b: b.lshr(self.tid, 5))
+
+    def special_register(self, name: str) -> Val:
+        """A register such as tid.x or ctaid.y, read once."""
+        return self.once(name, lambda b: b.value_call(f"llvm.nvvm.read.ptx.sreg.{name}", "i32", []))
+
+    def once(self, key: Any, make: Any) -> Val:
+        """`make(b)`, emitted in the prologue the first time; it may use kernel parameters and other such values."""
+        if key not in self.memo:
+            with self.b.prologue():
+                self.memo[key] = make(self.b)
+        value: Val = self.memo[key]
+        return value
+
+    def lower_block(self, block: Block) -> None:
+        """Emit the ops of a block except its terminator."""
+        for op in block.ops:
+            if op.terminator:
+                return
+            self._locate(op.span)
+            with at(op.span):
+                try:
+                    lowering_of(op)(self, op)
+                except TileError:
+                    raise
+                except Exception as error:
+                    raise TileInternalError(
+                        f"the lowering of {op.opcode} failed: {type(error).__name__}: {error}"
+                    ) from error
+
+    def _locate(self, span: Any) -> None:
+        if self.debug is not None and span is not NO_SPAN:
+            self.b.dbg = self.debug.tail(span)

@@ -1,0 +1,110 @@
+"""Structured control flow: blocks and phis. Conditions are scalars, so all threads of a block take one way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright.backend_ptx.facts import never_negative
+from tilewright.backend_ptx.llvm.builder import Phi
+from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.fragments import Fragment, flatten, rebuild
+from tilewright.backend_ptx.lower.registry import lower
+from tilewright.tileir.core import Value
+from tilewright.tileir.ops import control as ops
+
+
+class Carried:
+    """Values that merge at the start of a block, as phis."""
+
+    def __init__(self, ctx: Context, patterns: Sequence[Fragment], values: Sequence[Value]) -> None:
+        self.phis: list[list[Phi]] = []
+        for pattern, value in zip(patterns, values, strict=True):
+            phis = [ctx.b.phi(v.elem, v.n) for v in flatten(pattern)]
+            self.phis.append(phis)
+            ctx.set(value, rebuild(pattern, [p.value for p in phis], value.type))
+
+    def arrive(self, fragments: Sequence[Fragment], label: str) -> None:
+        """What the values are when control comes from the block `label`."""
+        for phis, fragment in zip(self.phis, fragments, strict=True):
+            for phi, value in zip(phis, flatten(fragment), strict=True):
+                phi.add(value, label)
+
+
+def _fragments(ctx: Context, values: Sequence[Value]) -> list[Any]:
+    return [ctx[v] for v in values]
+
+
+@lower(ops.For)
+def for_(ctx: Context, op: ops.For) -> None:
+    """Rotated: one test before the loop, one at its end; the distance left is unsigned, so that nothing overflows."""
+    b = ctx.b
+    lower_, upper, step = ctx[op.lower], ctx[op.upper], ctx[op.step]
+    signed = op.lower.type.dtype.is_signed
+    init = _fragments(ctx, op.init)
+    body, done = b.label("loop"), b.label("done")
+    before = b.block
+    b.cbr(b.icmp("slt" if signed else "ult", lower_, upper), body, done)
+    b.start(body)
+    counter = b.phi(lower_.elem)
+    carried = Carried(ctx, init, op.loop.params[1:])
+    ctx.set(op.loop.params[0], counter.value)
+    if never_negative(op.lower, ctx.nonnegative):
+        ctx.nonnegative.add(op.loop.params[0])
+    ctx.lower_block(op.loop)
+    following = _fragments(ctx, op.loop.terminator.operands)
+    more = b.icmp("ugt", b.sub(upper, counter.value), step)
+    after = b.add(counter.value, step)
+    last = b.block
+    b.cbr(more, body, done)
+    counter.add(lower_, before)
+    counter.add(after, last)
+    carried.arrive(init, before)
+    carried.arrive(following, last)
+    b.start(done)
+    results = Carried(ctx, init, op.results)
+    results.arrive(init, before)
+    results.arrive(following, last)
+
+
+@lower(ops.While)
+def while_(ctx: Context, op: ops.While) -> None:
+    b = ctx.b
+    init = _fragments(ctx, op.init)
+    test, body, done = b.label("test"), b.label("body"), b.label("done")
+    before = b.block
+    b.br(test)
+    b.start(test)
+    carried = Carried(ctx, init, op.before.params)
+    carried.arrive(init, before)
+    ctx.lower_block(op.before)
+    condition = op.before.terminator
+    assert isinstance(condition, ops.Condition)
+    passed = _fragments(ctx, condition.values)
+    b.cbr(ctx[condition.cond], body, done)
+    b.start(body)
+    for param, fragment in zip(op.after.params, passed, strict=True):
+        ctx.set(param, fragment)
+    ctx.lower_block(op.after)
+    carried.arrive(_fragments(ctx, op.after.terminator.operands), b.block)
+    b.br(test)
+    b.start(done)
+    for result, fragment in zip(op.results, passed, strict=True):
+        ctx.set(result, fragment)
+
+
+@lower(ops.If)
+def if_(ctx: Context, op: ops.If) -> None:
+    b = ctx.b
+    then, orelse, done = b.label("then"), b.label("else"), b.label("endif")
+    b.cbr(ctx[op.cond], then, orelse)
+    arrivals: list[tuple[list[Any], str]] = []
+    for label, block in ((then, op.then), (orelse, op.orelse)):
+        b.start(label)
+        ctx.lower_block(block)
+        arrivals.append((_fragments(ctx, block.terminator.operands), b.block))
+        b.br(done)
+    b.start(done)
+    merged = Carried(ctx, arrivals[0][0], op.results)
+    for fragments, label in arrivals:
+        merged.arrive(fragments, label)

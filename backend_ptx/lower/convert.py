@@ -1,0 +1,146 @@
+"""Changes of dtype."""
+
+from __future__ import annotations
+
+from tilewright.backend_ptx.llvm.builder import Builder, Val
+from tilewright.backend_ptx.lower import directed, narrow
+from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.floats import isnan
+from tilewright.backend_ptx.lower.fragments import elem_of
+from tilewright.backend_ptx.lower.registry import lower
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.dtypes import DType, bfloat16, tfloat32
+from tilewright.tileir.enums import RoundingMode
+from tilewright.tileir.ops import convert as ops
+
+_SIZE = {"half": 16, "bfloat": 16, "float": 32, "double": 64}
+
+
+@lower(ops.Cast)
+def cast(ctx: Context, op: ops.Cast) -> None:
+    ctx.set(op.result, converted(ctx.b, ctx.target, ctx[op.src], op.src.type.dtype, op.dtype, op.rounding))
+
+
+@lower(ops.Bitcast)
+def bitcast(ctx: Context, op: ops.Bitcast) -> None:
+    ctx.set(op.result, ctx.b.bitcast(ctx[op.src], elem_of(op.dtype)))
+
+
+def converted(b: Builder, target: Target, v: Val, source: DType, dest: DType, rounding: RoundingMode) -> Val:
+    """A fragment of dtype `source` as `dest`."""
+    if source is dest:
+        return v
+    for dtype in (source, dest):
+        if elem_of(dtype) == "i8" and dtype.is_float:
+            narrow.check_supported(dtype, target)
+    if source.is_float:
+        return _from_float(b, v, source, dest, rounding)
+    return _from_int(b, v, source, dest, rounding)
+
+
+def _from_int(b: Builder, v: Val, source: DType, dest: DType, rounding: RoundingMode) -> Val:
+    if dest.is_bool:
+        return b.icmp("ne", v, 0)
+    if dest.is_int:
+        return _int_to_int(b, v, source, dest)
+    signed = source.is_signed
+    elem = elem_of(dest)
+    if dest is bfloat16 and source.bitwidth >= 32:
+        return b.cast("fptrunc", directed.int_to_odd(b, v, signed), elem)
+    word = "sitofp" if signed else "uitofp"
+    if elem in ("half", "float", "double"):
+        if elem == "half" and source.bitwidth == 64:
+            # 2**17 is beyond float16; the clamped value is exact in 32 bits and rounds to the same.
+            v = _clamped(b, v, signed, 1 << 17)
+        value = b.cast(word, v, elem)
+        return narrow.to_tf32(b, value, rounding) if dest is tfloat32 else value
+    # Integers that float32 cannot hold are far above the largest float8; bfloat16 gets at most 16 bits here.
+    value = b.cast(word, v, "float")
+    return b.cast("fptrunc", value, elem) if elem == "bfloat" else narrow.from_f32(b, dest, value)
+
+
+def _clamped(b: Builder, v: Val, signed: bool, bound: int) -> Val:
+    if signed:
+        v = b.intrinsic("llvm.smax", [v, b.like(v, -bound)])
+        return b.cast("trunc", b.intrinsic("llvm.smin", [v, b.like(v, bound)]), "i32")
+    return b.cast("trunc", b.intrinsic("llvm.umin", [v, b.like(v, bound)]), "i32")
+
+
+def _int_to_int(b: Builder, v: Val, source: DType, dest: DType) -> Val:
+    elem = elem_of(dest)
+    if source.bitwidth == dest.bitwidth:
+        return v
+    if source.bitwidth > dest.bitwidth:
+        return b.cast("trunc", v, elem)
+    return b.cast("sext" if source.is_signed else "zext", v, elem)
+
+
+def _from_float(b: Builder, v: Val, source: DType, dest: DType, rounding: RoundingMode) -> Val:
+    if v.elem == "i8":
+        v = narrow.to_float(b, source, v)
+    if dest.is_bool:
+        wide = b.cast("fpext", v, "float") if _SIZE[v.elem] == 16 else v
+        return b.fcmp("une", wide, 0.0)
+    if dest.is_int:
+        return float_to_int(b, v, dest)
+    return _float_to_float(b, v, source, dest, rounding)
+
+
+def _float_to_float(b: Builder, v: Val, source: DType, dest: DType, rounding: RoundingMode) -> Val:
+    elem = elem_of(dest)
+    if elem == "i8":
+        return narrow.from_f32(b, dest, _as_f32(b, v))
+    if dest is tfloat32:
+        return narrow.to_tf32(b, _tf32_source(b, v, rounding), rounding)
+    if _SIZE[v.elem] < _SIZE[elem]:
+        return b.cast("fpext", v, elem)
+    if v.elem == elem:
+        return v
+    if _SIZE[v.elem] == _SIZE[elem]:  # float16 and bfloat16: exact in float32
+        v = b.cast("fpext", v, "float")
+    return directed.narrow(b, v, elem, rounding)
+
+
+def _as_f32(b: Builder, v: Val) -> Val:
+    """float32 from which one more rounding gives the right float8: exact, or rounded to odd."""
+    if v.elem == "double":
+        return directed.round_to_odd(b, v)
+    return b.cast("fpext", v, "float")
+
+
+def _tf32_source(b: Builder, v: Val, rounding: RoundingMode) -> Val:
+    if v.elem == "double":
+        return directed.narrow(b, v, "float", RoundingMode.RZ) if rounding is RoundingMode.RZ else _as_f32(b, v)
+    return b.cast("fpext", v, "float")
+
+
+def float_to_int(b: Builder, v: Val, dest: DType) -> Val:
+    """Truncate toward zero; out of range gives the nearest end, NaN 0.
+
+    cvt.rzi saturates by itself, to 32 and 64 bits; narrower results are clamped after it. NaN becomes 0 by itself
+    only for a float32 or float16 source and a 32-bit destination (PTX ISA, cvt).
+    """
+    if v.const is not None:
+        return b.const(elem_of(dest), _saturated(float(v.const), dest), v.n)
+    if v.elem == "bfloat":
+        v = b.cast("fpext", v, "float")
+    elem = "i64" if dest.bitwidth == 64 else "i32"
+    value = b.cast("fptosi" if dest.is_signed else "fptoui", v, elem)
+    if v.elem == "double" or elem == "i64":
+        value = b.select(isnan(b, v), b.like(value, 0), value)
+    if dest.bitwidth >= 32:
+        return value
+    low, high = dest.int_range
+    if dest.is_signed:
+        value = b.intrinsic("llvm.smax", [value, b.like(value, low)])
+        value = b.intrinsic("llvm.smin", [value, b.like(value, high)])
+    else:
+        value = b.intrinsic("llvm.umin", [value, b.like(value, high)])
+    return b.cast("trunc", value, elem_of(dest))
+
+
+def _saturated(value: float, dest: DType) -> int:
+    if value != value:
+        return 0
+    low, high = dest.int_range
+    return low if value <= low else high if value >= high else int(value)

@@ -1,0 +1,77 @@
+"""What a thread holds of a Tile IR value: LLVM element types, vectors, and array handles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tilewright.backend_ptx.layouts.queries import registers
+from tilewright.backend_ptx.llvm.builder import Val
+from tilewright.tileir.dtypes import DType
+from tilewright.tileir.types import ArrayType, TileType
+
+_ELEM = {
+    "i1": "i1", "f16": "half", "bf16": "bfloat", "f32": "float", "f64": "double", "tf32": "float",
+    "e4m3": "i8", "e5m2": "i8", "e8m0": "i8", "e5m3": "i8", "e2m1": "i8",
+}
+
+
+def elem_of(dtype: DType) -> str:
+    """The LLVM type of one element in a register. Masks are i1; fp8 and fp4 are their bits."""
+    if dtype.is_int:
+        return f"i{dtype.bitwidth}"
+    return _ELEM[dtype.ir]
+
+
+def lanes_of(type: TileType) -> int:
+    """Length of the thread's vector; 0 for a scalar, which every thread holds."""
+    if not type.shape:
+        return 0
+    assert type.layout is not None, f"{type} has no layout"
+    return registers(type.layout)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayRef:
+    """An array in global memory: address of element 0, extents and strides in elements (of the array's index type).
+
+    `read_only`: nothing writes it while the kernel runs.
+    """
+
+    type: ArrayType
+    pointer: Val
+    extents: tuple[Val, ...]
+    strides: tuple[Val, ...]
+    read_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListRef:
+    """A list of arrays: the address of its records and its length."""
+
+    table: Val
+    length: Val
+
+
+Fragment = Val | ArrayRef | ListRef
+
+
+def flatten(fragment: Fragment) -> list[Val]:
+    """The values of a fragment that may differ at run time, for phis."""
+    if isinstance(fragment, Val):
+        return [fragment]
+    if isinstance(fragment, ListRef):
+        return [fragment.table, fragment.length]
+    return [fragment.pointer, *fragment.extents, *fragment.strides]
+
+
+def rebuild(pattern: Fragment, values: Sequence[Val], type: Any) -> Fragment:
+    """The fragment of `type`, of the form of `pattern`, made of the values that `flatten` gave."""
+    if isinstance(pattern, Val):
+        return values[0]
+    if isinstance(pattern, ListRef):
+        return ListRef(values[0], values[1])
+    rank = len(pattern.extents)
+    return replace(pattern, type=type, pointer=values[0], extents=tuple(values[1 : 1 + rank]),
+                   strides=tuple(values[1 + rank :]))

@@ -1,0 +1,128 @@
+"""A Tile IR function to the text of an LLVM module: the backend's passes, then every op in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from tilewright.backend_ptx.abi import AbiParam, KernelAbi, kernel_abi
+from tilewright.backend_ptx.llvm.builder import Val
+from tilewright.backend_ptx.llvm.module import DebugLines, KernelText
+from tilewright.backend_ptx.lower.arrays import GLOBAL, param_name
+from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.fragments import ArrayRef, Fragment, ListRef, elem_of
+from tilewright.backend_ptx.lower.registry import load_lowerings
+from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
+from tilewright.backend_ptx.passes.plan_shared_memory import OPTION as SHARED_BYTES
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.core import Function, Op, Value, clone_function
+from tilewright.tileir.diagnostics import NO_SPAN
+from tilewright.tileir.ops.arrays import ListItem, SliceArray
+from tilewright.tileir.types import ArrayType, ListType
+
+Observer = Callable[[str, Function], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A kernel as LLVM text. `threads` is the block size, `shared_bytes` the dynamic shared memory of a launch."""
+
+    llvm_text: str
+    abi: KernelAbi
+    threads: int
+    shared_bytes: int
+    name: str
+
+
+def lower_function(function: Function, target: Target, *, observer: Observer | None = None) -> Lowered:
+    """Run the backend's passes on a copy of `function` and emit LLVM text for `target`.
+
+    `observer(name, function)` sees the function after every pass. Raises TileUnsupportedFeatureError for what the
+    target cannot do.
+    """
+    from tilewright.backend_ptx.pipeline import run_passes
+
+    function = clone_function(function)
+    run_passes(function, target, observer)
+    return emit_function(function, target)
+
+
+def emit_function(function: Function, target: Target) -> Lowered:
+    """Emit a function on which the passes have run."""
+    load_lowerings()
+    abi = kernel_abi(function)
+    warps: int = function.options[WARPS]
+    debug = _debug_lines(function, abi)
+    ctx = Context(function, target, abi, warps, debug)
+    written = written_params(function)
+    for number, value in enumerate(function.params):
+        ctx.set(value, _argument(ctx, abi, number, value, number not in written))
+    ctx.lower_block(function.body)
+    ctx.b.ret()
+    params = [(_param_type(p, function, written), param_name(i)) for i, p in enumerate(abi.params)]
+    text = KernelText(abi.name, params, 32 * warps).text(ctx.b, debug)
+    return Lowered(text, abi, 32 * warps, int(function.options.get(SHARED_BYTES, 0)), abi.name)
+
+
+def _debug_lines(function: Function, abi: KernelAbi) -> DebugLines | None:
+    """Line numbers for profilers and for ptxas messages, where the option line_info asks for them."""
+    if function.span is NO_SPAN or not function.options.get("line_info"):
+        return None
+    return DebugLines(abi.name, function.span)
+
+
+# ---- parameters -------------------------------------------------------------------------------------------------
+
+
+def _argument(ctx: Context, abi: KernelAbi, number: int, value: Value, read_only: bool) -> Fragment:
+    def param(kind: str, axis: int = -1) -> Val:
+        position = abi.position(kind, number, axis)
+        return Val(abi.params[position].llvm_type, 0, f"%{param_name(position)}")
+
+    type = value.type
+    if isinstance(type, ListType):
+        return ListRef(param("table"), param("length"))
+    if not isinstance(type, ArrayType):
+        passed = param("scalar")
+        return ctx.b.icmp("ne", passed, 0) if type.dtype.is_bool else passed
+
+    def known(kind: str, numbers: tuple[int | None, ...]) -> tuple[Val, ...]:
+        elem = elem_of(type.index)
+        return tuple(param(kind, k) if n is None else ctx.b.const(elem, n) for k, n in enumerate(numbers))
+
+    return ArrayRef(type, param("pointer"), known("extent", type.extents), known("stride", type.strides), read_only)
+
+
+def _param_type(param: AbiParam, function: Function, written: set[int]) -> str:
+    """The LLVM type of a parameter with its attributes."""
+    if param.kind == "table":
+        return f"{GLOBAL} noalias readonly align 8"
+    if param.kind != "pointer":
+        return param.llvm_type
+    type = function.params[param.argument].type
+    promise = "" if param.argument in written else " noalias readonly"
+    return f"{GLOBAL}{promise} align {type.align}"
+
+
+def written_params(function: Function) -> set[int]:
+    """Positions of the array parameters that some op may write. The launcher refuses arrays that overlap one."""
+    numbers = {value: i for i, value in enumerate(function.params)}
+    written: set[int] = set()
+    for op in function.walk():
+        for array in op.effects().writes:
+            if not isinstance(array.type, (ArrayType, ListType)):
+                continue
+            roots = list(_roots(array))
+            if any(r not in numbers for r in roots):
+                return {i for i, v in enumerate(function.params) if isinstance(v.type, (ArrayType, ListType))}
+            written.update(numbers[r] for r in roots)
+    return written
+
+
+def _roots(value: Value) -> Iterable[Value]:
+    """The parameters that an array may be a view of; a value that is no parameter if that is not clear."""
+    op: Op | None = value.op
+    while isinstance(op, (SliceArray, ListItem)):
+        value = op.array if isinstance(op, SliceArray) else op.list
+        op = value.op
+    yield value

@@ -1,0 +1,87 @@
+"""Integer arithmetic on fragments: narrow types computed in i32, division toward minus or plus infinity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tilewright.backend_ptx.llvm.builder import Builder, Val
+from tilewright.tileir.dtypes import DType
+
+# NVPTX packs <N x i8> four to a register and takes it apart again for every operation, so i8 is computed in i32.
+_COMPUTE = {8: "i32", 16: "i32"}
+
+
+def widened(b: Builder, v: Val, dtype: DType) -> Val:
+    """The value in the type in which this dtype is computed: exact, by the signedness of the dtype."""
+    elem = _COMPUTE.get(dtype.bitwidth)
+    if elem is None:
+        return v
+    return b.cast("sext" if dtype.is_signed else "zext", v, elem)
+
+
+def narrowed(b: Builder, v: Val, dtype: DType) -> Val:
+    """Back to the dtype's own width: the low bits."""
+    elem = f"i{dtype.bitwidth}"
+    return v if v.elem == elem else b.cast("trunc", v, elem)
+
+
+def compute(b: Builder, dtype: DType, function: Callable[..., Val], *operands: Val) -> Val:
+    """Apply a function of the computing type to operands of the dtype, and return to the dtype."""
+    return narrowed(b, function(*(widened(b, v, dtype) for v in operands)), dtype)
+
+
+def floordiv(b: Builder, dtype: DType, x: Val, y: Val) -> Val:
+    """Quotient toward minus infinity."""
+    if not dtype.is_signed:
+        return b.udiv(x, y)
+    quotient, remainder = _divide(b, x, y)
+    wrong = b.and_(b.icmp("ne", remainder, 0), b.icmp("slt", b.xor(remainder, y), 0))
+    return b.add(quotient, b.cast("sext", wrong, x.elem))
+
+
+def ceildiv(b: Builder, dtype: DType, x: Val, y: Val) -> Val:
+    """Quotient toward plus infinity."""
+    if not dtype.is_signed:
+        quotient = b.udiv(x, y)
+        remainder = b.sub(x, b.mul(quotient, y))
+        return b.add(quotient, b.cast("zext", b.icmp("ne", remainder, 0), x.elem))
+    quotient, remainder = _divide(b, x, y)
+    wrong = b.and_(b.icmp("ne", remainder, 0), b.icmp("sge", b.xor(remainder, y), 0))
+    return b.add(quotient, b.cast("zext", wrong, x.elem))
+
+
+def mod(b: Builder, dtype: DType, x: Val, y: Val) -> Val:
+    """Remainder with the sign of the divisor."""
+    if not dtype.is_signed:
+        return b.urem(x, y)
+    _, remainder = _divide(b, x, y)
+    wrong = b.and_(b.icmp("ne", remainder, 0), b.icmp("slt", b.xor(remainder, y), 0))
+    return b.add(remainder, b.select(wrong, y, b.like(y, 0)))
+
+
+def _divide(b: Builder, x: Val, y: Val) -> tuple[Val, Val]:
+    """Signed quotient toward zero and its remainder, from one division."""
+    if y.const is not None:
+        return b.sdiv(x, y), b.srem(x, y)
+    quotient = b.sdiv(x, y)
+    return quotient, b.sub(x, b.mul(quotient, y))
+
+
+def power(b: Builder, dtype: DType, x: Val, y: Val, signed_exponent: bool) -> Val:
+    """x ** y by squaring, unrolled over the bits of the exponent; a negative exponent gives 0 unless |x| is 1."""
+    one = b.like(x, 1)
+    result, square, exponent = one, x, y
+    bits = int(y.elem[1:])
+    for bit in range(bits - 1 if signed_exponent else bits):
+        odd = b.icmp("ne", b.and_(exponent, 1 << bit), 0)
+        result = b.select(odd, b.mul(result, square), result)
+        # After as many squarings as the dtype has bits, an even base is 0 and an odd one 1.
+        square = b.mul(square, square)
+    if not signed_exponent:
+        return result
+    inverse = b.select(b.icmp("eq", x, 1), one, b.like(x, 0))
+    if dtype.is_signed:
+        odd = b.icmp("ne", b.and_(exponent, 1), 0)
+        flipped = b.select(odd, b.like(x, -1), one)
+        inverse = b.select(b.icmp("eq", x, -1), flipped, inverse)
+    return b.select(b.icmp("slt", exponent, 0), inverse, result)

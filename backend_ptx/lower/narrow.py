@@ -1,0 +1,102 @@
+"""The formats that a register holds as bits: float8 of both kinds, and tfloat32's rounding of a float32."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from tilewright.backend_ptx.llvm.builder import Builder, Val
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
+from tilewright.tileir.dtypes import DType, float8_e4m3fn, float8_e5m2
+from tilewright.tileir.enums import RoundingMode
+
+_WORD = {float8_e4m3fn: "e4m3", float8_e5m2: "e5m2"}
+
+
+def check_supported(dtype: DType, target: Target) -> None:
+    """TileUnsupportedFeatureError if the target cannot convert to and from this 8- or 4-bit float."""
+    if dtype in _WORD and target.has_fp8_cvt:
+        return
+    need = "a GPU of compute capability 8.9 or later" if dtype in _WORD else "a later version of Tilewright"
+    raise TileUnsupportedFeatureError(
+        f"{dtype} cannot be converted on {target.name}", hints=[f"this needs {need}; the interpreter does it"])
+
+
+def from_f32(b: Builder, dtype: DType, v: Val) -> Val:
+    """float32 to float8, to nearest even, saturating to the largest finite value. Two lanes an instruction."""
+    name = f"llvm.nvvm.ff.to.{_WORD[dtype]}x2.rn"
+
+    def pair(low: Val, high: Val) -> Val:
+        return b.value_call(name, "i16", [high, low])
+
+    if not v.n:
+        return b.cast("trunc", pair(v, v), "i8")
+    if v.n == 1:
+        return b.cast("trunc", b.each(lambda x: pair(x, x), v), "i8")
+    pairs = [pair(b.extract(v, i), b.extract(v, i + 1)) for i in range(0, v.n, 2)]
+    return b.bitcast(b.vector(pairs), "i8", v.n)
+
+
+def to_float(b: Builder, dtype: DType, v: Val) -> Val:
+    """float8 to float16, exact."""
+    name = f"llvm.nvvm.{_WORD[dtype]}x2.to.f16x2.rn"
+
+    def pair(bits: Val) -> Val:
+        return b.value_call(name, "half", [bits], 2)
+
+    if not v.n:
+        return b.extract(pair(b.cast("zext", v, "i16")), 0)
+    if v.n == 1:
+        return b.shuffle(pair(b.extract(b.cast("zext", v, "i16"), 0)), [0])
+    words = b.bitcast(v, "i16", v.n // 2)
+    return b.concat([pair(b.extract(words, i)) for i in range(v.n // 2)])
+
+
+def to_tf32(b: Builder, v: Val, rounding: RoundingMode) -> Val:
+    """float32 with the 13 low bits of the mantissa rounded away; NaNs stay NaNs."""
+    bits = b.bitcast(v, "i32")
+    if rounding is RoundingMode.RN:
+        bits = b.add(bits, b.add(b.and_(b.lshr(bits, 13), 1), 0xFFF))
+    elif rounding is RoundingMode.RA:
+        bits = b.add(bits, 0x1000)
+    cut = b.bitcast(b.and_(bits, -0x2000), "float")
+    return b.select(b.fcmp("uno", v, v), b.like(v, math.nan), cut)
+
+
+def constant_bits(dtype: DType, value: float) -> int:
+    """The bits of `value`, which the format can represent, in a float of 8 or 4 bits."""
+    return _table(dtype)(value)
+
+
+def _table(dtype: DType) -> Callable[[float], int]:
+    def bits(value: float) -> int:
+        if value != value:
+            return nan_bits(dtype)
+        sign = 1 << dtype.bitwidth - 1 if dtype.has_sign and math.copysign(1.0, value) < 0 else 0
+        return sign | _magnitude(dtype, abs(value))
+
+    return bits
+
+
+def nan_bits(dtype: DType) -> int:
+    """The quiet NaN: all exponent and mantissa bits set where the format has no infinity."""
+    every = (1 << dtype.exponent + dtype.mantissa) - 1
+    return every & ~0 if not dtype.has_inf else every
+
+
+def _magnitude(dtype: DType, value: float) -> int:
+    width = dtype.mantissa
+    if value == 0.0:
+        return 0
+    if math.isinf(value):
+        top = (1 << dtype.exponent) - 1 << width
+        return top if dtype.has_inf else top | (1 << width) - 2
+    bias = (1 << dtype.exponent - 1) - 1
+    fraction, exponent = math.frexp(value)  # value = fraction * 2**exponent, fraction in [0.5, 1)
+    biased = exponent - 1 + bias
+    if dtype.mantissa == 0:
+        return biased
+    if biased <= 0:
+        return round(math.ldexp(value, bias - 1 + width))
+    return round((fraction * 2 - 1) * (1 << width)) + (biased << width)

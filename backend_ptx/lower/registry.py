@@ -1,0 +1,66 @@
+"""Which function lowers which op, and which ops the backend refuses on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tilewright.tileir.core import Op
+from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
+
+if TYPE_CHECKING:
+    from tilewright.backend_ptx.lower.context import Context
+
+Lowering = Callable[["Context", Any], None]
+
+
+class Refusal(NamedTuple):
+    """An op that has no lowering: the reason and the advice that the user reads."""
+
+    reason: str
+    hint: str
+
+
+LOWERINGS: dict[type[Op], Lowering] = {}
+REFUSALS: dict[type[Op], Refusal] = {}
+
+
+def lower(*classes: type[Op]) -> Callable[[Lowering], Lowering]:
+    """Decorator: this function emits the LLVM text of these ops."""
+
+    def register(function: Lowering) -> Lowering:
+        for cls in classes:
+            assert cls not in LOWERINGS, f"two lowerings of {cls.opcode}"
+            LOWERINGS[cls] = function
+        return function
+
+    return register
+
+
+def refuse(cls: type[Op], reason: str, hint: str = "run it in the interpreter") -> None:
+    """Declare that the GPU backend does not do this op."""
+    REFUSALS[cls] = Refusal(reason, hint)
+
+
+def lowering_of(op: Op) -> Lowering:
+    """The function for an op; TileUnsupportedFeatureError for a refused one."""
+    found = LOWERINGS.get(type(op))
+    if found is not None:
+        return found
+    refusal = REFUSALS.get(type(op))
+    if refusal is None:
+        raise AssertionError(f"no lowering of {op.opcode}")
+    raise TileUnsupportedFeatureError(f"{op.opcode}: {refusal.reason}", hints=[refusal.hint])
+
+
+FAMILIES = ("arith", "arrays", "control", "convert", "gather", "layout", "math", "memory", "reduce", "shape")
+
+
+def load_lowerings() -> None:
+    """Import every module that registers lowerings."""
+    import importlib.util
+
+    for family in FAMILIES:
+        name = f"tilewright.backend_ptx.lower.{family}"
+        if importlib.util.find_spec(name):  # TODO(L2): drop
+            importlib.import_module(name)
