@@ -7,6 +7,7 @@ index bit, so the combination is an addition: compute the thread's part once and
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from tilewright.backend_ptx.layouts.f2 import span
@@ -69,3 +70,17 @@ def vector_along(layout: Layout, axis: int) -> int:
 def owned_bits(layout: Layout, dim: str, axes: tuple[int, ...]) -> int:
     """The bits of `dim` that move along any of `axes`, as a mask over the bits of the input dimension."""
     return sum(1 << bit for bit, b in enumerate(layout.bases(dim)) if any(b[a] for a in axes))
+
+
+def shifts(contributions: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """A linear map of the bits of a number as few shifts: XOR over (mask, shift) of (number & mask) << shift.
+
+    `contributions` are (input bit, what it contributes). A negative shift goes right.
+    """
+    masks: dict[int, int] = {}
+    for bit, out in contributions:
+        while out:
+            low = (out & -out).bit_length() - 1
+            masks[low - bit] = masks.get(low - bit, 0) | 1 << bit
+            out &= out - 1
+    return tuple((mask, shift) for shift, mask in sorted(masks.items()))

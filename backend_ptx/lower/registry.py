@@ -53,7 +53,7 @@ def lowering_of(op: Op) -> Lowering:
     raise TileUnsupportedFeatureError(f"{op.opcode}: {refusal.reason}", hints=[refusal.hint])
 
 
-FAMILIES = ("arith", "arrays", "control", "convert", "gather", "layout", "math", "memory", "reduce", "shape")
+FAMILIES = ("arith", "arrays", "control", "convert", "gather", "layout", "math", "memory", "reduce", "shape", "shared")
 
 
 def load_lowerings() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilewright.tileir.core import Op, Value, attribute, operand, optional_operand, require
 from tilewright.tileir.dtypes import int32
+from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.types import TileType, Type
 
 KINDS = ("sum", "prod", "max", "min")
@@ -27,7 +28,7 @@ class ReduceBits(Op, opcode="reduce_bits"):
     """Combine elements whose indices along `axes` agree in the bits of `keep` (a mask per axis).
 
     The axes stay, with one element for each value of the kept bits, in ascending order. `kind` is "sum", "prod", "max"
-    or "min"; `propagate_nan` as in reduce_max.
+    or "min"; the options are those of reduce_sum and reduce_max.
     """
 
     src: Value = operand()
@@ -35,6 +36,7 @@ class ReduceBits(Op, opcode="reduce_bits"):
     keep: tuple[int, ...] = attribute()
     kind: str = attribute()
     propagate_nan: bool = attribute(default=False)
+    rounding: RoundingMode = attribute(default=RoundingMode.RN, enum=RoundingMode)
     ftz: bool = attribute(default=False)
 
     def infer(self) -> tuple[Type, ...]:

@@ -61,7 +61,7 @@ def warp_bits(layout: Layout, axes: tuple[int, ...]) -> tuple[int, ...]:
 
 def _split_reduction(rewriter: Rewriter, op: Reduction, keep: tuple[int, ...]) -> None:
     layout: Layout = op.src.type.layout
-    options = {name: getattr(op, name) for name in ("propagate_nan", "ftz") if name in op.fields}
+    options = {name: getattr(op, name) for name in ("propagate_nan", "rounding", "ftz") if name in op.fields}
     partial = rewriter.value(ReduceBits(src=op.src, axes=op.axes, keep=keep, kind=KIND[type(op)], **options))
     partial.type = partial.type.with_layout(partial_layout(layout, op.axes, keep))
     everywhere = _convert(rewriter, partial, gathered_layout(layout, op.axes, keep))

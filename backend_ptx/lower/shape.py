@@ -1,0 +1,107 @@
+"""Changes of shape. Layouts were chosen so that each is a renaming of the thread's registers."""
+
+from __future__ import annotations
+
+from tilewright.backend_ptx.layouts import transform
+from tilewright.backend_ptx.layouts.flat import REGISTER
+from tilewright.backend_ptx.llvm.builder import Builder, Val
+from tilewright.backend_ptx.lower.arrays import as_index
+from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.fragments import elem_of
+from tilewright.backend_ptx.lower.positions import index_vector
+from tilewright.backend_ptx.lower.registers import rearranged, swapped_if
+from tilewright.backend_ptx.lower.registry import lower
+from tilewright.tileir.ops import shape as ops
+
+
+@lower(ops.Iota)
+def iota(ctx: Context, op: ops.Iota) -> None:
+    index = index_vector(ctx, ctx.layout(op.result), 0)
+    ctx.set(op.result, as_index(ctx.b, index, False, elem_of(op.dtype)))
+
+
+@lower(ops.Broadcast)
+def broadcast(ctx: Context, op: ops.Broadcast) -> None:
+    b, value = ctx.b, ctx[op.src]
+    if not op.shape:
+        ctx.set(op.result, value)
+        return
+    result = ctx.layout(op.result)
+    if not op.src.type.shape:
+        ctx.set(op.result, b.splat(value, ctx.lanes(op.result)))
+        return
+    needed = transform.broadcast_source(result, op.src.type.shape)
+    value = rearranged(ctx, value, ctx.layout(op.src), needed)
+    if value.n == 1:
+        ctx.set(op.result, b.splat(b.extract(value, 0), ctx.lanes(op.result)))
+        return
+    # Register bits along the new axes repeat the source's registers.
+    own = [any(i & (n - 1) for i, n in zip(basis, op.src.type.shape, strict=True)) for basis in result.bases(REGISTER)]
+    ctx.set(op.result, b.shuffle(value, [_compress(r, own) for r in range(1 << len(own))]))
+
+
+def _compress(number: int, kept: list[bool]) -> int:
+    """The kept bits of a number, side by side."""
+    out = place = 0
+    for bit, keep in enumerate(kept):
+        if keep:
+            out |= (number >> bit & 1) << place
+            place += 1
+    return out
+
+
+@lower(ops.Reshape)
+def reshape(ctx: Context, op: ops.Reshape) -> None:
+    value = ctx[op.src]
+    if not op.shape:
+        ctx.set(op.result, ctx.b.extract(value, 0))
+    elif not op.src.type.shape:
+        ctx.set(op.result, ctx.b.vector([value]))
+    else:
+        moved = transform.reshape(ctx.layout(op.src), op.shape)
+        ctx.set(op.result, rearranged(ctx, value, moved, ctx.layout(op.result)))
+
+
+@lower(ops.Permute)
+def permute(ctx: Context, op: ops.Permute) -> None:
+    if not op.axes:
+        ctx.set(op.result, ctx[op.src])
+        return
+    moved = transform.permute(ctx.layout(op.src), op.axes)
+    ctx.set(op.result, rearranged(ctx, ctx[op.src], moved, ctx.layout(op.result)))
+
+
+@lower(ops.Cat)
+def cat(ctx: Context, op: ops.Cat) -> None:
+    layout = ctx.layout(op.lhs)
+    right = rearranged(ctx, ctx[op.rhs], ctx.layout(op.rhs), layout)
+    joined = ctx.b.concat([ctx[op.lhs], right])
+    ctx.set(op.result, rearranged(ctx, joined, transform.cat(layout, op.axis), ctx.layout(op.result)))
+
+
+@lower(ops.Extract)
+def extract(ctx: Context, op: ops.Extract) -> None:
+    """Register bits outside the sub-tile choose it: bit by bit, swap the wanted half to where the bit is 0."""
+    b, value = ctx.b, ctx[op.src]
+    if not op.shape:
+        ctx.set(op.result, value)
+        return
+    inside = []
+    for bit, basis in enumerate(ctx.layout(op.src).bases(REGISTER)):
+        if all(i < n for i, n in zip(basis, op.shape, strict=True)):
+            inside.append(bit)
+            continue
+        axis = next(k for k, part in enumerate(basis) if part)
+        wanted = _bit(b, ctx[op.index[axis]], (basis[axis] // op.shape[axis]).bit_length() - 1)
+        value = swapped_if(b, wanted, value, 1 << bit)
+    registers = [sum(1 << bit for k, bit in enumerate(inside) if r >> k & 1) for r in range(1 << len(inside))]
+    part = transform.extract(ctx.layout(op.src), op.shape)
+    assert part is not None
+    ctx.set(op.result, rearranged(ctx, b.shuffle(value, registers), part, ctx.layout(op.result)))
+
+
+def _bit(b: Builder, number: Val, bit: int) -> Val:
+    """Bit `bit` of an integer scalar as i1."""
+    if number.const is not None:
+        return b.const("i1", int(number.const) >> bit & 1)
+    return b.icmp("ne", b.and_(number, 1 << bit), 0)

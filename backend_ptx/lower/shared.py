@@ -1,0 +1,163 @@
+"""Shared memory: buffers in the block's dynamic allocation, vector accesses at swizzled addresses, barriers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tilewright.backend_ptx.instructions.table import instruction
+from tilewright.backend_ptx.layouts.f2 import combine
+from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS, REGISTER, WARP, axis_shifts, log2
+from tilewright.backend_ptx.layouts.queries import shifts
+from tilewright.backend_ptx.layouts.shared import access_vector, inverse, offset_bases
+from tilewright.backend_ptx.llvm.builder import Builder, Val
+from tilewright.backend_ptx.lower.access import elem_bytes, memory_elem
+from tilewright.backend_ptx.lower.arrays import as_index
+from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.fragments import elem_of
+from tilewright.backend_ptx.lower.positions import owner
+from tilewright.backend_ptx.lower.registry import lower
+from tilewright.backend_ptx.ops import shared as ops
+from tilewright.tileir.core import Value
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.types import SharedType
+
+SPACE = "ptr addrspace(3)"
+# The dynamic allocation of a launch; its size is the option shared_bytes. 1024: what a 128-byte swizzle of TMA needs.
+SYMBOL = "@shared_memory"
+_DEFINITION = f"{SYMBOL} = external addrspace(3) global [0 x i8], align 1024"
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRef:
+    """A buffer: its type and its first byte in the allocation."""
+
+    type: SharedType
+    offset: int
+
+
+@lower(ops.SharedAlloc)
+def shared_alloc(ctx: Context, op: ops.SharedAlloc) -> None:
+    assert op.offset >= 0, "plan_shared_memory has not run"
+    ctx.b.add_global(_DEFINITION)
+    ctx.set(op.result, SharedRef(op.type, op.offset))
+
+
+@lower(ops.SharedStore)
+def shared_store(ctx: Context, op: ops.SharedStore) -> None:
+    b, value = ctx.b, ctx[op.value]
+    layout = ctx.layout(op.value)
+    if value.elem == "i1":
+        value = b.cast("zext", value, "i8")
+    access = _Access(ctx, ctx[op.buffer], layout, _no_index(b))
+    mine = owner(ctx, layout)
+    done = b.label("stored")
+    if mine is not None:
+        mine_only = b.label("owner")
+        b.cbr(mine, mine_only, done)
+        b.start(mine_only)
+    for registers, pointer in access.vectors():
+        b.store(b.shuffle(value, registers), pointer, access.bytes)
+    if mine is not None:
+        b.br(done)
+        b.start(done)
+
+
+@lower(ops.SharedLoad)
+def shared_load(ctx: Context, op: ops.SharedLoad) -> None:
+    b = ctx.b
+    ref: SharedRef = ctx[op.buffer]
+    elem = elem_of(ref.type.dtype)
+    at = _sub_tile(ctx, ref.type, op.index, op.shape) if op.index else _no_index(b)
+    access = _Access(ctx, ref, _widened(ctx.layout(op.result), ref.type.shape), at)
+    parts, order = [], []
+    for registers, pointer in access.vectors():
+        parts.append(b.load(memory_elem(elem), len(registers), pointer, access.bytes))
+        order += registers
+    place = {register: lane for lane, register in enumerate(order)}
+    value = b.shuffle(b.concat(parts), [place[r] for r in range(len(order))])
+    ctx.set(op.result, b.icmp("ne", value, 0) if elem == "i1" else value)
+
+
+@lower(ops.Barrier)
+def barrier(ctx: Context, op: ops.Barrier) -> None:
+    instruction("bar.sync" if op.scope == "block" else "bar.warp.sync").emit(ctx.b)
+
+
+def _no_index(b: Builder) -> Val:
+    return b.const("i32", 0)
+
+
+def _widened(layout: Layout, shape: tuple[int, ...]) -> Layout:
+    """The layout of a sub-tile as a map to the indices of the whole tile (those of sub-tile 0)."""
+    return layout if layout.shape == shape else Layout(layout.dims, shape)
+
+
+def _sub_tile(ctx: Context, type: SharedType, index: tuple[Value, ...], shape: tuple[int, ...]) -> Val:
+    """The offset in bytes of the sub-tile at tile coordinates `index`."""
+    b = ctx.b
+    assert type.layout is not None
+    table, place = inverse(type.layout), axis_shifts(type.shape)
+    out = b.const("i32", 0)
+    for axis, value in enumerate(index):
+        first = place[axis] + log2(shape[axis])
+        count = log2(type.shape[axis] // shape[axis])
+        if count:
+            number = as_index(b, ctx[value], value.type.dtype.is_signed, "i32")
+            contributions = [(k, table[first + k] * type.dtype.bytes) for k in range(count)]
+            out = b.xor(out, linear(b, number, contributions))
+    return out
+
+
+def linear(b: Builder, number: Val, contributions: list[tuple[int, int]]) -> Val:
+    """XOR of what the set bits of `number` contribute: (bit, contribution) pairs."""
+    out = b.like(number, 0)
+    for mask, shift in shifts(contributions):
+        part = b.and_(number, mask)
+        out = b.xor(out, b.shl(part, shift) if shift >= 0 else b.lshr(part, -shift))
+    return out
+
+
+class _Access:
+    """A thread's accesses to a whole buffer in one layout: vectors of registers and their addresses.
+
+    The byte offset is linear over F2: a part of the thread, a part of the register, and `at`, combined by XOR. Where
+    the register's part shares no bit with the others it is added as a constant of the instruction.
+    """
+
+    def __init__(self, ctx: Context, ref: SharedRef, layout: Layout, at: Val) -> None:
+        self.ctx = ctx
+        self.ref = ref
+        assert ref.type.layout is not None
+        self.size = elem_bytes(elem_of(ref.type.dtype))
+        self.offsets = offset_bases(ref.type.layout, layout)
+        self.vector, self.vector_bits = access_vector(ref.type.layout, layout, self.size)
+        self.bytes = self.size * self.vector
+        threads = [*self.offsets[LANE], *[0] * (LANE_BITS - len(self.offsets[LANE])), *self.offsets[WARP]]
+        contributions = [(bit, o * self.size) for bit, o in enumerate(threads)]
+        key = ("shared thread offset", tuple(contributions))
+        thread = ctx.once(key, lambda b: linear(b, ctx.tid, contributions))
+        self.moving = 0
+        for _, part in contributions:
+            self.moving |= part
+        if at.const != 0:
+            self.moving = -1  # any bit may be set
+        self.base = ctx.b.xor(thread, at)
+        self.variants: dict[int, Val] = {}
+
+    def vectors(self) -> Iterator[tuple[list[int], Val]]:
+        """(registers, address) of each access; the registers in the order of the addresses."""
+        bases = self.offsets[REGISTER]
+        within = [sum(1 << bit for i, bit in enumerate(self.vector_bits) if k >> i & 1) for k in range(self.vector)]
+        chooses = within[-1]
+        for register in range(1 << len(bases)):
+            if register & chooses == 0:
+                yield [register | k for k in within], self._pointer(combine(bases, register) * self.size)
+
+    def _pointer(self, offset: int) -> Val:
+        b = self.ctx.b
+        mixed = offset & self.moving
+        if mixed not in self.variants:
+            start = b.xor(self.base, mixed)
+            self.variants[mixed] = b.gep(Val(SPACE, 0, SYMBOL), start)
+        return b.gep(self.variants[mixed], (offset ^ mixed) + self.ref.offset)
