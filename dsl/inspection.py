@@ -8,6 +8,7 @@ from tilewright.arrays import HOST
 from tilewright.bind import Argument, arrays, bind
 from tilewright.dumps import open_dump
 from tilewright.spec import Spec
+from tilewright.specialise import frontend_spec
 
 if TYPE_CHECKING:
     from tilewright.backend_ptx.compile import Compiled
@@ -22,6 +23,11 @@ def tile_ir(kernel: tile_kernel, args: tuple[Any, ...], *, passes: bool) -> str:
     if passes:
         return str(specialiser.make_tile_ir(arguments, facts=True))
     return str(specialiser.translate(arguments, facts=True))
+
+
+def arg_specs(kernel: tile_kernel, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The specs that `tilewright.frontend.translate` takes, with the facts of these arguments."""
+    return tuple(frontend_spec(argument, facts=True) for argument in _bind(kernel, args))
 
 
 def compiled(kernel: tile_kernel, args: tuple[Any, ...], target: str | None) -> Compiled:

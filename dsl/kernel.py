@@ -69,7 +69,7 @@ class tile_kernel:
     def interpret(self, grid: Any, *args: Any, mode: str = "chunked") -> None:
         """Run in the interpreter, wherever the arrays live (device arrays are copied to the host and back).
 
-        `mode` is "chunked" (many blocks at once) or "scalar" (one block after the other).
+        `mode` is "chunked" (many blocks at once) or "single" (one block after the other).
         """
         from tilewright.bind import bind
 
@@ -103,6 +103,12 @@ class tile_kernel:
         from tilewright.inspection import cubin
 
         return cubin(self, args, target)
+
+    def arg_specs(self, *args: Any) -> tuple[Any, ...]:
+        """What the frontend is given for these arguments: a type, a ConstArg or a tuple of those per parameter."""
+        from tilewright.inspection import arg_specs
+
+        return arg_specs(self, args)
 
     def compiled(self, *args: Any, target: str | None = None) -> Any:
         """Everything that the compiler says of the kernel: .llvm_text .ptx .abi .threads .shared_bytes .timings."""

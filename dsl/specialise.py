@@ -79,7 +79,7 @@ class Specialiser:
         """The Tile IR as the frontend makes it, before any pass."""
         from tilewright.frontend import translate
 
-        specs = tuple(_spec(argument, facts) for argument in arguments)
+        specs = tuple(frontend_spec(argument, facts=facts) for argument in arguments)
         try:
             return translate(self._pyfunc, specs, name=self._name, options=self._options.resolve(""))
         except TileError:
@@ -90,14 +90,14 @@ class Specialiser:
             raise internal_error(f"the translation of kernel {self._name}", error) from error
 
 
-def _spec(argument: Argument, facts: bool) -> Any:
+def frontend_spec(argument: Argument, *, facts: bool) -> Any:
     """The argument as the frontend wants it: a type, a ConstArg, or a tuple of those."""
     from tilewright.frontend import ConstArg
 
     if isinstance(argument, Const):
         return ConstArg(argument.value)
     if isinstance(argument, Tuple):
-        return tuple(_spec(item, facts) for item in argument.items)
+        return tuple(frontend_spec(item, facts=facts) for item in argument.items)
     return argument.type(facts)
 
 

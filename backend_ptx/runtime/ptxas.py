@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.backend_ptx.runtime.link import assembler_error
-from tilewright.backend_ptx.targets import Target
+from tilewright.backend_ptx.targets import Target, get_target
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,11 @@ class Assembled:
 
     cubin: bytes
     registers: int
-    spill_bytes: int
+    spills: int
     shared_bytes: int
     stack_bytes: int
     log: str
+
 
 
 @functools.cache
@@ -53,12 +54,12 @@ def ptxas_version() -> str:
     return found[1] if found else "unknown"
 
 
-def assemble(ptx: str, target: Target, *, kernel: str = "kernel", level: int = 3) -> Assembled:
+def assemble(ptx: str, target: str | Target, *, kernel: str = "kernel", level: int = 3) -> Assembled:
     """Assemble PTX for one target; TileCompilerExecutionError with ptxas' message where it is refused."""
     with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
         source, output = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
         source.write_text(ptx)
-        command = [find_ptxas(), f"-arch={target.name}", f"-O{level}", "-v", str(source), "-o", str(output)]
+        command = [find_ptxas(), f"-arch={get_target(target).name}", f"-O{level}", "-v", str(source), "-o", str(output)]
         done = subprocess.run(command, capture_output=True, text=True)
         log = (done.stdout + done.stderr).replace(str(source), "kernel.ptx")
         if done.returncode:

@@ -1,0 +1,169 @@
+"""The command line: `tilewright ir|llvm|ptx FILE.py:kernel --args ...` and `tilewright run FILE.tile --grid ...`."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tilewright.kernel import tile_kernel
+from tilewright.spec import spec
+from tilewright.tileir.diagnostics import TileError
+
+ARGS_HELP = (
+    "the kernel's arguments, separated by commas: arrays as dtype[extents] such as bf16[4096,4096] or f32[?,64], "
+    "scalars as dtypes (i32, f32), values for Constant parameters as Python literals, lists as [f32[8],f32[8]], "
+    "tuples as (1,f32[8])"
+)
+
+
+class UsageError(Exception):
+    """The command line is wrong; the message says how."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit status."""
+    options = _parser().parse_args(argv)
+    try:
+        options.run(options)
+    except UsageError as error:
+        print(f"tilewright: {error}", file=sys.stderr)
+        return 2
+    except (TileError, TypeError, ValueError, OverflowError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="tilewright", description="Look inside tile kernels, and run IR dumps.")
+    verbs = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name, what in (("ir", "Tile IR"), ("llvm", "LLVM IR"), ("ptx", "PTX")):
+        verb = verbs.add_parser(name, help=f"print a kernel's {what}")
+        verb.add_argument("kernel", metavar="FILE.py:kernel", help="the name may be left out where there is only one")
+        verb.add_argument("--args", default="", help=ARGS_HELP)
+        if name == "ir":
+            verb.add_argument("--no-passes", action="store_true", help="as the frontend makes it, before any pass")
+        else:
+            verb.add_argument("--target", help="sm_80, sm_86, sm_89, sm_90a, sm_100a or sm_120a; default: this GPU's")
+        verb.set_defaults(run=_show, verb=name)
+    run = verbs.add_parser("run", help="run a Tile IR dump in the interpreter")
+    run.add_argument("file", type=Path, metavar="FILE.tile")
+    run.add_argument("--grid", required=True, help="blocks along x, y, z, such as 16 or 4,4")
+    run.add_argument("--args", default="", help=RUN_HELP)
+    run.add_argument("--seed", type=int, default=0, help="of generated inputs")
+    run.add_argument("--out", type=Path, metavar="FOLDER", help="write every array that the kernel changed there")
+    run.add_argument("--one-by-one", action="store_true", help="one block after the other")
+    run.set_defaults(run=_run)
+    return parser
+
+
+RUN_HELP = (
+    "the function's parameters, separated by commas: FILE.npy, dtype[extents] for random numbers, "
+    "dtype[extents]:zeros, :ones or :arange, and Python literals for scalars"
+)
+
+
+def _show(options: argparse.Namespace) -> None:
+    kernel = load_kernel(options.kernel)
+    args = parse_args(options.args)
+    if options.verb == "ir":
+        print(kernel.ir(*args, passes=not options.no_passes))
+    elif options.verb == "llvm":
+        print(kernel.llvm(*args, target=options.target))
+    else:
+        print(kernel.ptx(*args, target=options.target))
+
+
+def _run(options: argparse.Namespace) -> None:
+    from tilewright.dumpfile import run_dump
+
+    text = _read(options.file)
+    changed = run_dump(text, str(options.file), parse_grid(options.grid), split_args(options.args), options.seed,
+                       "single" if options.one_by_one else "chunked")
+    for name, array in changed.items():
+        print(f"{name}: {array.dtype.name}{list(array.shape)}\n{array}")
+        if options.out is not None:
+            import numpy
+
+            options.out.mkdir(parents=True, exist_ok=True)
+            numpy.save(options.out / f"{name}.npy", array)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def load_kernel(where: str) -> tile_kernel:
+    """The kernel at FILE.py:name; the file is imported as a module of its own."""
+    file, _, name = where.rpartition(":") if ".py:" in where else (where, "", "")
+    path = Path(file)
+    if not path.is_file():
+        raise UsageError(f"there is no file {file}")
+    sys.path.insert(0, str(path.parent.resolve()))
+    module_spec = importlib.util.spec_from_file_location(path.stem, path)
+    if module_spec is None or module_spec.loader is None:
+        raise UsageError(f"{file} is no Python file")
+    module = importlib.util.module_from_spec(module_spec)
+    sys.modules[path.stem] = module
+    module_spec.loader.exec_module(module)
+    kernels = {key: value for key, value in vars(module).items() if isinstance(value, tile_kernel)}
+    if name in kernels:
+        return kernels[name]
+    if not name and len(kernels) == 1:
+        return next(iter(kernels.values()))
+    known = ", ".join(kernels) or "none"
+    raise UsageError(f"{file} has no kernel {name!r}; its kernels are: {known}" if name else
+                     f"write {file}:name with one of its kernels: {known}")
+
+
+def parse_grid(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.replace("x", ",").split(",") if part.strip())
+    except ValueError:
+        raise UsageError(f"--grid takes up to three numbers, such as 16 or 4,4; not {text!r}") from None
+
+
+def parse_args(text: str) -> tuple[Any, ...]:
+    """Specs and Python values from the text of --args."""
+    return tuple(_value(part) for part in split_args(text))
+
+
+def _value(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        pass
+    if text.startswith("[") and text.endswith("]"):
+        return [_value(part) for part in split_args(text[1:-1])]
+    if text.startswith("(") and text.endswith(")"):
+        return tuple(_value(part) for part in split_args(text[1:-1]))
+    return spec(text)
+
+
+def split_args(text: str) -> list[str]:
+    """The parts between the commas that are in no bracket."""
+    parts, depth, current = [], 0, ""
+    for char in text:
+        depth += (char in "[(") - (char in "])")
+        if char == "," and depth == 0:
+            parts.append(current.strip())
+            current = ""
+        else:
+            current += char
+    if current.strip():
+        parts.append(current.strip())
+    if depth:
+        raise UsageError(f"the brackets in {text!r} do not match")
+    return parts
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,100 @@
+"""Running a Tile IR dump in the interpreter, on arrays from files or generated ones."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tilewright.arrays import numpy_dtype
+from tilewright.checks import written_params
+from tilewright.grid import make_grid
+from tilewright.spec import Spec, spec
+from tilewright.tileir.core import Value
+from tilewright.tileir.types import ArrayType, ListType, TileType
+
+FILLS = ("zeros", "ones", "arange", "random")
+
+
+def run_dump(
+    text: str, filename: str, grid: tuple[int, ...], args: Sequence[str], seed: int, mode: str
+) -> dict[str, Any]:
+    """Parse, verify and run; returns the arrays that the function may write, by parameter name.
+
+    Raises TypeError or ValueError for arguments that do not fit, TileError for text that is no valid Tile IR.
+    """
+    import numpy
+
+    from tilewright.interp import compile_function
+    from tilewright.tileir.parser import parse
+    from tilewright.tileir.verifier import verify
+
+    function = parse(text, filename)
+    verify(function)
+    params = function.params
+    names = [p.hint or f"arg{i}" for i, p in enumerate(params)]
+    if len(args) != len(params):
+        raise TypeError(f"{function.name} has {len(params)} parameters ({', '.join(names)}), but {len(args)} arguments "
+                        "were given")
+    random = numpy.random.default_rng(seed)
+    values = [_argument(n, p, a, random) for n, p, a in zip(names, params, args)]
+    compile_function(function).run(make_grid(grid).size, values, mode=mode)
+    return {names[i]: values[i] for i in sorted(written_params(function)) if not isinstance(values[i], list)}
+
+
+def _argument(name: str, param: Value, text: str, random: Any) -> Any:
+    if isinstance(param.type, TileType):
+        value = ast.literal_eval(text)
+        return numpy_dtype(param.type.dtype).type(value)
+    if isinstance(param.type, ListType):
+        from tilewright.cli import split_args
+
+        if not (text.startswith("[") and text.endswith("]")):
+            raise TypeError(f"{name} is a list of arrays; write [.., ..]")
+        return [_array(name, param.type.element, part, random) for part in split_args(text[1:-1])]
+    return _array(name, param.type, text, random)
+
+
+def _array(name: str, type: ArrayType, text: str, random: Any) -> Any:
+    import numpy
+
+    array = numpy.load(Path(text)) if text.endswith(".npy") else _generate(text, random)
+    wanted = numpy_dtype(type.dtype)
+    if array.dtype.kind == "V" and array.dtype.itemsize == wanted.itemsize:
+        array = array.view(wanted)  # .npy files keep the bits of bf16 and fp8, not their name
+    if array.dtype != wanted or array.ndim != type.rank:
+        raise TypeError(f"{name} must be an array of {type.dtype} with {type.rank} axes, not of {array.dtype.name} "
+                        f"with {array.ndim}")
+    # The IR may rest on what was known of the arrays it was made for.
+    for axis in range(type.rank):
+        step = array.strides[axis] // array.itemsize
+        for what, value, known, divisor in (
+            ("extent", array.shape[axis], type.extents[axis], type.extent_div[axis]),
+            ("stride", step, type.strides[axis], type.stride_div[axis]),
+        ):
+            if (known is not None and value != known) or value % divisor:
+                must = f"be {known}" if known is not None else f"be a multiple of {divisor}"
+                raise ValueError(f"{name}: the {what} of axis {axis} must {must} for this IR; it is {value}")
+    return array
+
+
+def _generate(text: str, random: Any) -> Any:
+    import numpy
+
+    what, _, fill = text.partition(":")
+    fill = fill.strip() or "random"
+    described: Spec = spec(what)
+    if described.extents is None or None in described.extents or fill not in FILLS:
+        raise ValueError(f"{text!r} is no array to generate; write dtype[extents], and :{', :'.join(FILLS)} after it")
+    shape = tuple(n for n in described.extents if n is not None)
+    dtype = numpy_dtype(described.dtype)
+    if fill in ("zeros", "ones"):
+        return numpy.full(shape, int(fill == "ones")).astype(dtype)
+    if fill == "arange":
+        return numpy.arange(int(numpy.prod(shape))).reshape(shape).astype(dtype)
+    if described.dtype.is_float:
+        return random.standard_normal(shape).astype(dtype)
+    low, high = described.dtype.int_range
+    drawn = "int8" if described.dtype.is_bool else dtype
+    return random.integers(low, high, size=shape, endpoint=True, dtype=drawn).astype(dtype)

@@ -1,0 +1,61 @@
+"""Options of the whole test suite: --require-gpu, --update-golden; a private kernel cache."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+# Tests share helpers (the kernel catalogue) without being a package.
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--require-gpu", action="store_true", help="fail, not skip, GPU tests where there is no GPU")
+    parser.addoption("--update-golden", action="store_true", help="rewrite golden files with what the tests produce")
+
+
+def gpu_missing() -> str:
+    """Why no GPU can be used, "" if one can."""
+    from tilewright.backend_ptx.runtime import driver
+    from tilewright.tileir.diagnostics import TileError
+
+    try:
+        return "" if driver.device_count() > 0 and driver.get_device(0) else "the driver sees no GPU"
+    except (TileError, RuntimeError) as error:
+        return str(error)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    on_gpu = [item for item in items if item.get_closest_marker("gpu")]
+    reason = gpu_missing() if on_gpu else ""
+    if not reason:
+        return
+    for item in on_gpu:
+        if config.getoption("--require-gpu"):
+            item.add_marker(pytest.mark.usefixtures("_gpu_is_required"))
+        else:
+            item.add_marker(pytest.mark.skip(reason="no GPU: " + reason.splitlines()[0]))
+
+
+@pytest.fixture
+def _gpu_is_required() -> None:
+    pytest.fail(f"--require-gpu was given, but {gpu_missing()}", pytrace=False)
+
+
+@pytest.fixture
+def update_golden(request: pytest.FixtureRequest) -> bool:
+    """Whether golden files are to be rewritten."""
+    return bool(request.config.getoption("--update-golden"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests neither read nor fill the user's kernel cache, and no dump folder of the user's."""
+    patch = pytest.MonkeyPatch()
+    patch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path_factory.mktemp("kernel-cache")))
+    patch.delenv("TILEWRIGHT_DUMP_DIR", raising=False)
+    yield
+    patch.undo()
