@@ -1,0 +1,137 @@
+"""Arrays in memory as the interpreter sees them: a window of bytes, offsets, extents and strides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd
+from typing import Any
+
+import numpy as np
+
+from tilewright.interp.formats import array_dtype, format_of
+from tilewright.tileir.diagnostics import TileTypeError
+from tilewright.tileir.dtypes import DType
+
+
+class _Bytes:
+    """Carries an address range to NumPy through the array interface."""
+
+    def __init__(self, address: int, size: int, readonly: bool) -> None:
+        self.__array_interface__ = {"data": (address, readonly), "shape": (size,), "typestr": "|u1", "version": 3}
+
+
+class ArrayRef:
+    """An array argument or a view of one.
+
+    `window` is all bytes between the lowest and the highest element of the whole argument, so every access is
+    checked by NumPy against it. `offset` (bytes) and `extents` (elements) are ints, or int64 arrays over the chunk
+    where they differ by block; `strides` are bytes. `unit` divides every distance between two elements; `line` are
+    all elements `unit` bytes apart.
+    """
+
+    __slots__ = ("window", "memory", "offset", "extents", "strides", "unit", "line")
+
+    def __init__(self, window: Any, memory: np.dtype[Any], offset: Any, extents: tuple[Any, ...],
+                 strides: tuple[int, ...], unit: int, line: Any) -> None:
+        self.window = window
+        self.memory = memory
+        self.offset = offset
+        self.extents = extents
+        self.strides = strides
+        self.unit = unit
+        self.line = line
+
+    def view(self, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+        """The elements at a byte offset, as a NumPy view; an error if any lies outside the window."""
+        return np.ndarray(shape, self.memory, self.window, offset, strides)
+
+    @property
+    def varies(self) -> bool:
+        return isinstance(self.offset, np.ndarray) or any(isinstance(n, np.ndarray) for n in self.extents)
+
+    def take(self, blocks: Any) -> ArrayRef:
+        """The same array for some of the blocks."""
+        if not self.varies:
+            return self
+        offset = self.offset[blocks] if isinstance(self.offset, np.ndarray) else self.offset
+        extents = tuple(n[blocks] if isinstance(n, np.ndarray) else n for n in self.extents)
+        return ArrayRef(self.window, self.memory, offset, extents, self.strides, self.unit, self.line)
+
+    def spread(self, count: int) -> ArrayRefs:
+        """As a value that may differ by block."""
+        return ArrayRefs([(self, np.arange(count))], count)
+
+    def sliced(self, axis: int, start: Any, stop: Any) -> ArrayRef:
+        """The view start:stop along an axis; bounds are ints or int64 arrays over the chunk."""
+        extents = tuple(stop - start if k == axis else n for k, n in enumerate(self.extents))
+        offset = self.offset + start * self.strides[axis]
+        return ArrayRef(self.window, self.memory, offset, extents, self.strides, self.unit, self.line)
+
+
+class ArrayRefs:
+    """Arrays that differ by block: groups of (array, the blocks that have it)."""
+
+    __slots__ = ("groups", "count")
+
+    def __init__(self, groups: list[tuple[ArrayRef, Any]], count: int) -> None:
+        self.groups = groups
+        self.count = count
+
+    def take(self, blocks: Any) -> ArrayRefs:
+        """The same arrays for some of the blocks."""
+        place = np.full(self.count, -1, np.int64)
+        place[blocks] = np.arange(len(blocks))
+        groups = []
+        for ref, members in self.groups:
+            new = place[members]
+            kept = np.flatnonzero(new >= 0)
+            if kept.size:
+                order = kept[np.argsort(new[kept], kind="stable")]
+                groups.append((ref.take(order), new[order]))
+        return ArrayRefs(groups, len(blocks))
+
+    def spread(self, count: int) -> ArrayRefs:
+        return self
+
+
+def merge_arrays(parts: Sequence[tuple[Any, Any]], count: int) -> ArrayRefs:
+    """Array values of disjoint sets of blocks, given as (value, blocks), as one value."""
+    groups: list[tuple[ArrayRef, Any]] = []
+    for value, blocks in parts:
+        inner = value.groups if isinstance(value, ArrayRefs) else [(value, np.arange(len(blocks)))]
+        groups += [(ref, blocks[members]) for ref, members in inner]
+    return ArrayRefs(groups, count)
+
+
+def bind_array(array: Any, dtype: DType, rank: int, name: str) -> ArrayRef:
+    """An ArrayRef for a NumPy array, after checking its dtype and rank."""
+    if not isinstance(array, np.ndarray):
+        raise TileTypeError(f"argument {name} must be an array, not {type(array).__name__}")
+    if array.dtype != array_dtype(dtype) and not (array.dtype.itemsize == 1 and array.dtype == format_of(dtype).memory):
+        raise TileTypeError(f"argument {name} must hold {dtype}, not {array.dtype}")
+    if array.ndim != rank:
+        raise TileTypeError(f"argument {name} must have rank {rank}, not {array.ndim}")
+    return ref_of(array, format_of(dtype).memory)
+
+
+def ref_of(array: np.ndarray[Any, Any], memory: np.dtype[Any]) -> ArrayRef:
+    """The ArrayRef of a NumPy array with any strides."""
+    low = high = 0
+    for n, s in zip(array.shape, array.strides, strict=True):
+        if s < 0:
+            low += s * (n - 1)
+        else:
+            high += s * (n - 1)
+    size = high - low + array.itemsize if array.size else 0
+    address = array.__array_interface__["data"][0]
+    window = np.asarray(_Bytes(address + low if size else address, size, not array.flags.writeable))
+    unit = gcd(*array.strides) or array.itemsize
+    elements = (size - array.itemsize) // unit + 1 if size else 0
+    line: Any = np.ndarray((elements,), memory, window, 0, (unit,))
+    return ArrayRef(window, memory, -low if size else 0, array.shape, array.strides, unit, line)
+
+
+def byte_range(ref: ArrayRef) -> tuple[int, int]:
+    """First address and end of the memory of an argument."""
+    start = ref.window.__array_interface__["data"][0]
+    return start, start + ref.window.size

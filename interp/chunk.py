@@ -1,0 +1,53 @@
+"""A chunk of blocks that run together, and how register values follow when it is split and merged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Regs = list[Any]  # register 0 holds the Chunk
+
+
+class Chunk:
+    """The blocks that a run of closures works on: how many, their coordinates, and the options of the launch.
+
+    `ids[axis]` is an int32 array over the blocks where the axis varies, else one int32.
+    """
+
+    __slots__ = ("count", "ids", "grid", "poison")
+
+    def __init__(self, count: int, ids: tuple[Any, Any, Any], grid: tuple[int, int, int], poison: bool) -> None:
+        self.count = count
+        self.ids = ids
+        self.grid = grid
+        self.poison = poison
+
+    def take(self, blocks: Any) -> Chunk:
+        """The chunk of some of these blocks."""
+        ids = tuple(i[blocks] if isinstance(i, np.ndarray) and i.ndim else i for i in self.ids)
+        return Chunk(len(blocks), ids, self.grid, self.poison)  # type: ignore[arg-type]
+
+
+def take(value: Any, blocks: Any) -> Any:
+    """A varying value for some of the blocks; arrays in memory and shared buffers have their own `take`."""
+    if isinstance(value, np.ndarray):
+        return value[blocks]
+    return value.take(blocks)
+
+
+def split(regs: Regs, blocks: Any, varying_slots: tuple[int, ...]) -> Regs:
+    """Registers for some of the blocks of a chunk; only the listed slots are followed."""
+    sub = regs.copy()
+    sub[0] = regs[0].take(blocks)
+    for slot in varying_slots:
+        if sub[slot] is not None:
+            sub[slot] = take(sub[slot], blocks)
+    return sub
+
+
+def spread(value: Any, count: int) -> Any:
+    """A uniform value as one that varies by block."""
+    if isinstance(value, np.ndarray | np.generic):
+        return np.broadcast_to(value, (count, *value.shape))
+    return value.spread(count)

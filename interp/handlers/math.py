@@ -1,0 +1,117 @@
+"""Element-wise functions. Those of float32 and narrower are computed in float64 and rounded once, which is the
+correctly rounded result but for the rare value that float64's own error moves over a tie; modes change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tilewright.interp import codes, rounding
+from tilewright.interp.formats import as_float, format_of
+from tilewright.interp.handlers.arith import float_fn, with_ftz
+from tilewright.interp.lowering import Lowering
+from tilewright.interp.registry import impl
+from tilewright.tileir import dtypes as dt
+from tilewright.tileir.core import Op
+from tilewright.tileir.dtypes import DType
+from tilewright.tileir.ops import math
+
+Array = Any
+Fn = Callable[..., Any]
+
+
+def through_float64(fn: Fn, dtype: DType) -> Fn:
+    """A ufunc evaluated in float64 and rounded once to the dtype."""
+    if dtype is dt.float64:
+        return fn
+    if dtype in codes.FORMATS:
+        return lambda x: codes.encode_nearest(fn(as_float(x, dtype).astype(np.float64)), dtype)
+    if dtype is dt.float32:
+        # NumPy converts piece by piece inside the ufunc, which spares whole float64 temporaries.
+        def float32(x: Array) -> Array:
+            out = np.empty(np.shape(x), np.float32)
+            fn(x, out=out, dtype=np.float64, casting="same_kind")
+            return out
+        return float32 if isinstance(fn, np.ufunc) else lambda x: fn(np.asarray(x, np.float64)).astype(np.float32)
+    return lambda x: rounding.nearest(fn(np.asarray(x, np.float64)), dtype)
+
+
+def _rsqrt(x: Array) -> Array:
+    return 1.0 / np.sqrt(x)
+
+
+_FUNCTIONS: tuple[tuple[type[Op], Fn], ...] = (
+    (math.Exp, np.exp), (math.Exp2, np.exp2), (math.Log, np.log), (math.Log2, np.log2), (math.Rsqrt, _rsqrt),
+    (math.Sin, np.sin), (math.Cos, np.cos), (math.Tan, np.tan), (math.Sinh, np.sinh), (math.Cosh, np.cosh),
+    (math.Tanh, np.tanh),
+)
+
+
+def _function(fn: Fn) -> Callable[[Any, Lowering], Fn]:
+    def handler(op: math.FloatUnary, low: Lowering) -> Fn:
+        out = through_float64(fn, op.src.type.dtype)
+        return with_ftz(out) if getattr(op, "ftz", False) else out
+    return handler
+
+
+for _op, _fn in _FUNCTIONS:
+    impl(_op)(_function(_fn))
+
+
+@impl(math.Sqrt)
+def sqrt(op: math.Sqrt, low: Lowering) -> Fn:
+    dtype = op.src.type.dtype
+    if dtype in codes.FORMATS:
+        return through_float64(np.sqrt, dtype)
+    return float_fn(dtype, op.rounding, op.ftz, np.sqrt, rounding.sqrt_error)
+
+
+def _sign_bit(dtype: DType) -> Any:
+    """The sign bit of a code, 0 where the format has none."""
+    return np.uint8(1 << (dtype.bitwidth - 1) if dtype.has_sign else 0)
+
+
+@impl(math.Neg)
+def neg(op: math.Neg, low: Lowering) -> Fn:
+    dtype = op.src.type.dtype
+    if dtype in codes.FORMATS:
+        sign = _sign_bit(dtype)
+        return lambda x: x ^ sign
+    return np.negative
+
+
+@impl(math.Abs)
+def abs_(op: math.Abs, low: Lowering) -> Fn:
+    dtype = op.src.type.dtype
+    if dtype in codes.FORMATS:
+        keep = np.uint8(0xFF ^ _sign_bit(dtype))
+        return lambda x: x & keep
+    return np.absolute
+
+
+@impl(math.Not)
+def not_(op: math.Not, low: Lowering) -> Fn:
+    return np.logical_not if op.src.type.dtype.is_bool else np.invert
+
+
+def _integral(op: math.FloatUnary, fn: Fn) -> Fn:
+    dtype = op.src.type.dtype
+    return through_float64(fn, dtype) if format_of(dtype).held == np.uint8 else fn
+
+
+@impl(math.Floor)
+def floor(op: math.Floor, low: Lowering) -> Fn:
+    return _integral(op, np.floor)
+
+
+@impl(math.Ceil)
+def ceil(op: math.Ceil, low: Lowering) -> Fn:
+    return _integral(op, np.ceil)
+
+
+@impl(math.IsNan)
+def isnan(op: math.IsNan, low: Lowering) -> Fn:
+    dtype = op.src.type.dtype
+    return (lambda x: np.isnan(as_float(x, dtype))) if dtype in codes.FORMATS else np.isnan

@@ -1,0 +1,62 @@
+"""Matrix products: exact products, sums in the accumulator's format (float32 for 16-bit floats)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tilewright.interp.formats import as_float, format_of
+from tilewright.interp.lowering import Lowering
+from tilewright.interp.registry import impl
+from tilewright.tileir import dtypes as dt
+from tilewright.tileir.ops import matmul
+
+Array = Any
+
+
+@impl(matmul.Mma)
+def mma(op: matmul.Mma, low: Lowering) -> Callable[[Array, Array, Array], Array]:
+    a_dtype, b_dtype, acc = op.a.type.dtype, op.b.type.dtype, op.acc.type.dtype
+    if acc is dt.int32:
+        return _integer(op)
+    rnd = format_of(acc).round
+    product = product_of(op, low)
+    return lambda a, b, c: rnd(product(as_float(a, a_dtype), as_float(b, b_dtype)) + c)
+
+
+def product_of(op: matmul.Mma, low: Lowering) -> Callable[[Array, Array], Array]:
+    """a @ b of floats. Where one side is the same for all blocks, their products are one larger product."""
+    plain = op.a.type.rank == 2
+    if plain and low.varies(op.a) and not low.varies(op.b):
+        return _stack_rows
+    if plain and low.varies(op.b) and not low.varies(op.a):
+        return _stack_columns
+    return np.matmul
+
+
+def _stack_rows(a: Array, b: Array) -> Array:
+    """[C, M, K] @ [K, N]: the tiles of consecutive blocks lie below each other."""
+    count, m, k = a.shape
+    if a.strides[0] != m * a.strides[1]:
+        return np.matmul(a, b)
+    return np.matmul(a.reshape(count * m, k), b).reshape(count, m, b.shape[1])
+
+
+def _stack_columns(a: Array, b: Array) -> Array:
+    """[M, K] @ [C, K, N]: the tiles of consecutive blocks lie side by side."""
+    count, k, n = b.shape
+    if b.strides[0] != n * b.strides[2]:
+        return np.matmul(a, b)
+    wide = b.transpose(1, 0, 2).reshape(k, count * n)
+    return np.matmul(a, wide).reshape(a.shape[0], count, n).transpose(1, 0, 2)
+
+
+def _integer(op: matmul.Mma) -> Callable[[Array, Array, Array], Array]:
+    """Products of 8-bit integers: below 2**24 (float32) or 2**53 (float64) a float sum is exact, and has BLAS."""
+    held = np.float32 if op.a.type.shape[-1] << 16 <= 1 << 24 else np.float64
+
+    def closure(a: Array, b: Array, c: Array) -> Array:
+        return np.matmul(a.astype(held), b.astype(held)).astype(np.int64).astype(np.int32) + c
+    return closure

@@ -1,0 +1,102 @@
+"""Reductions. Narrow floats are summed in float32 and rounded once; NaN and tie rules are those of the ops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tilewright.interp.formats import format_of
+from tilewright.interp.handlers.arith import flush
+from tilewright.interp.lowering import Lowering
+from tilewright.interp.registry import impl
+from tilewright.tileir.ops import reduce
+
+Array = Any
+Fn = Callable[[Any], Any]
+
+
+def axes_of(op: Any, low: Lowering) -> tuple[int, ...]:
+    """The axes of a reduction in the held value."""
+    axes = op.axes if isinstance(op, reduce.Reduction) else (op.axis,)
+    return tuple(a + low.varies(op.src) for a in axes)
+
+
+def _fold(op: Any, low: Lowering, ufunc: Any) -> Fn:
+    axes = axes_of(op, low)
+    fmt = format_of(op.src.type.dtype)
+    rnd, ftz = fmt.round, op.ftz
+    if not axes:
+        return flush if ftz else lambda x: x
+
+    def fold(x: Array) -> Array:
+        out = rnd(ufunc.reduce(flush(x) if ftz else x, axis=axes, dtype=fmt.held))
+        return flush(out) if ftz else out
+    return fold
+
+
+@impl(reduce.ReduceSum)
+def reduce_sum(op: reduce.ReduceSum, low: Lowering) -> Fn:
+    return _fold(op, low, np.add)
+
+
+@impl(reduce.ReduceProd)
+def reduce_prod(op: reduce.ReduceProd, low: Lowering) -> Fn:
+    return _fold(op, low, np.multiply)
+
+
+@impl(reduce.ReduceMax)
+def reduce_max(op: reduce.ReduceMax, low: Lowering) -> Fn:
+    return _extreme(op, low, np.maximum, np.fmax, zero_wins=False)
+
+
+@impl(reduce.ReduceMin)
+def reduce_min(op: reduce.ReduceMin, low: Lowering) -> Fn:
+    return _extreme(op, low, np.minimum, np.fmin, zero_wins=True)
+
+
+def _extreme(op: Any, low: Lowering, propagating: Any, skipping: Any, *, zero_wins: bool) -> Fn:
+    """`zero_wins`: the sign bit that decides between zeros of both signs (a minimum takes -0)."""
+    fold = _fold(op, low, propagating if op.propagate_nan or not op.src.type.dtype.is_float else skipping)
+    if not op.src.type.dtype.is_float:
+        return fold
+    axes = axes_of(op, low)
+
+    def extreme(x: Array) -> Array:
+        out = fold(x)
+        zero = out == 0
+        if not np.any(zero) or not axes:
+            return out
+        has = np.any((x == 0) & (np.signbit(x) == zero_wins), axis=axes)
+        signed = np.where(has == zero_wins, -0.0, 0.0).astype(x.dtype)
+        return np.where(zero, signed, out)
+    return extreme
+
+
+@impl(reduce.ArgMax)
+def argmax(op: reduce.ArgMax, low: Lowering) -> Fn:
+    return _arg(op, low, np.argmax)
+
+
+@impl(reduce.ArgMin)
+def argmin(op: reduce.ArgMin, low: Lowering) -> Fn:
+    return _arg(op, low, np.argmin)
+
+
+def _arg(op: Any, low: Lowering, find: Fn | Any) -> Fn:
+    [axis] = axes_of(op, low)
+    worst = -np.inf if find is np.argmax else np.inf
+    # NumPy takes a NaN as the best value, the first of several: the rule of propagate_nan.
+    if op.propagate_nan or not op.src.type.dtype.is_float:
+        return lambda x: find(x, axis=axis).astype(np.int32)
+
+    def skip_nan(x: Array) -> Array:
+        nan = np.isnan(x)
+        if not nan.any():
+            return find(x, axis=axis).astype(np.int32)
+        index = find(np.where(nan, worst, x), axis=axis)
+        # A row whose best value is the worst number: its first number, even behind NaNs; only NaNs: 0.
+        picked_nan = np.take_along_axis(nan, np.expand_dims(index, axis), axis).squeeze(axis)
+        return np.where(picked_nan, np.argmin(nan, axis=axis), index).astype(np.int32)
+    return skip_nan

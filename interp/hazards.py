@@ -1,0 +1,111 @@
+"""May blocks run side by side? What the memory accesses of a function say about it.
+
+Blocks of a chunk run each op together, so op 1 of every block precedes op 2 of any. That is what the kernel means
+unless blocks communicate through memory: by ordered accesses, or through an array that is both read and written.
+The latter is harmless where each block keeps to tiles of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.ops import arith, arrays, convert, memory
+from tilewright.tileir.types import ArrayType, ListType
+
+
+@dataclass(frozen=True)
+class Hazards:
+    """`serial`: blocks must run one after another. `axes`: a chunk may spread over one of these grid axes only (None:
+    over any). `copied`: parameters of which loads must copy, since the function also writes them. `written`: all
+    parameters that it writes. `accessed`: all that it touches."""
+
+    serial: bool
+    axes: frozenset[int] | None
+    copied: frozenset[Value]
+    written: frozenset[Value]
+    accessed: frozenset[Value]
+
+
+def find_hazards(function: Function) -> Hazards:
+    """Classify a function."""
+    reads: dict[Value, list[Op]] = {}
+    writes: dict[Value, list[Op]] = {}
+    serial = False
+    for op in function.walk():
+        effects = op.effects()
+        serial |= effects.ordered
+        for table, handles in ((reads, effects.reads), (writes, effects.writes)):
+            for handle in handles:
+                for root in roots(handle, function):
+                    table.setdefault(root, []).append(op)
+    both = frozenset(reads) & frozenset(writes)
+    axes: frozenset[int] | None = None
+    for root in both:
+        own = _private_axes(function, root, reads[root] + writes[root])
+        axes = own if axes is None else axes & own
+    return Hazards(serial or axes == frozenset(), axes, both, frozenset(writes), frozenset(reads) | frozenset(writes))
+
+
+def roots(handle: Value, function: Function) -> list[Value]:
+    """The parameters whose memory a handle may name; nothing for shared memory."""
+    while handle.op is not None and isinstance(handle.op, arrays.SliceArray | arrays.ListItem):
+        handle = handle.op.array if isinstance(handle.op, arrays.SliceArray) else handle.op.list
+    if not isinstance(handle.type, ArrayType | ListType):
+        return []
+    if handle in function.params:
+        return [handle]
+    # An array that went through control flow may be any parameter of its kind.
+    return [p for p in function.params if _element(p) is handle.type.dtype]  # type: ignore[union-attr]
+
+
+def _element(param: Value) -> Any:
+    type_ = param.type.element if isinstance(param.type, ListType) else param.type
+    return type_.dtype if isinstance(type_, ArrayType) else None
+
+
+def _private_axes(function: Function, root: Value, ops: list[Op]) -> frozenset[int]:
+    """Grid axes along which different blocks provably access different elements of `root`: all its accesses name
+    the same position along some array axis, and that position is a block's own."""
+    if not all(isinstance(op, memory.Load | memory.Store) and op.array is root for op in ops):
+        return frozenset()
+    accesses: list[Any] = ops
+    found: set[int] = set()
+    for axis in range(root.type.rank):
+        places = {_place(op, axis) for op in accesses}
+        if len(places) != 1:
+            continue
+        index, step, length = places.pop()
+        if length <= step:
+            found |= _own_axes(index, function)
+    return frozenset(found)
+
+
+def _place(op: Any, array_axis: int) -> tuple[Value, int, int]:
+    k = op.order.index(array_axis)
+    shape = op.shape if isinstance(op, memory.Load) else op.value.type.shape
+    return op.index[k], op.steps[k], shape[k]
+
+
+def _own_axes(index: Value, function: Function) -> set[int]:
+    """Grid axes along which this scalar takes another value for every block, and the same all through a block."""
+    op = index.op
+    if op is None or op not in function.body.ops:
+        return set()
+    if isinstance(op, arrays.BlockId):
+        return {op.axis}
+    if isinstance(op, convert.Cast) and op.src.type.dtype.is_int and op.dtype.bitwidth >= op.src.type.dtype.bitwidth:
+        return _own_axes(op.src, function)
+    if isinstance(op, arrays.AssumeDivisible):
+        return _own_axes(op.src, function)
+    if isinstance(op, arith.Add | arith.Sub):
+        for one, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+            if _fixed(other, function):
+                return _own_axes(one, function)
+    return set()
+
+
+def _fixed(value: Value, function: Function) -> bool:
+    """A constant or a scalar parameter."""
+    return value in function.params or isinstance(value.op, arith.Constant)

@@ -1,0 +1,64 @@
+"""Lifetimes of values: what a body captures, where a value dies, how many bytes a block needs at once."""
+
+from __future__ import annotations
+
+from tilewright.interp.formats import format_of
+from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.types import SharedType, TileType
+
+
+def captured(*blocks: Block) -> list[Value]:
+    """Values that the blocks use and none of them defines, each once, in order of use."""
+    inside: set[Value] = set()
+    used: dict[Value, None] = {}
+    for block in blocks:
+        inside.update(block.params)
+        for op in block.walk():
+            used.update(dict.fromkeys(op.operands))
+            inside.update(op.results)
+            for body in op.blocks:
+                inside.update(body.params)
+    return [v for v in used if v not in inside]
+
+
+def uses(op: Op) -> list[Value]:
+    """Values that an op reads, its bodies included."""
+    return [*op.operands, *captured(*op.blocks)] if op.blocks else op.operands
+
+
+def deaths(block: Block) -> list[list[Value]]:
+    """For each op of a block, the results of ops of this block that are used there for the last time, or never."""
+    own = {r for op in block.ops for r in op.results}
+    out: list[list[Value]] = []
+    seen: set[Value] = set()
+    for op in reversed(block.ops):
+        dying = [v for v in dict.fromkeys([*uses(op), *op.results]) if v in own and v not in seen]
+        seen.update(dying)
+        out.append(dying)
+    return out[::-1]
+
+
+def byte_size(value: Value) -> int:
+    """Bytes of a value in registers, for one block."""
+    type_ = value.type
+    if isinstance(type_, TileType):
+        return type_.size * format_of(type_.dtype).held.itemsize
+    if isinstance(type_, SharedType):
+        return type_.size * type_.copies * format_of(type_.dtype).held.itemsize
+    return 0
+
+
+def peak_bytes(function: Function) -> int:
+    """The most bytes that are live at once in one block."""
+    return _peak(function.body)
+
+
+def _peak(block: Block) -> int:
+    live = sum(byte_size(p) for p in block.params)
+    peak = live
+    for op, dying in zip(block.ops, deaths(block), strict=True):
+        inner = max((_peak(b) for b in op.blocks), default=0)
+        live += sum(byte_size(r) for r in op.results)
+        peak = max(peak, live + inner)
+        live -= sum(byte_size(v) for v in dying)
+    return peak

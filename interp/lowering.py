@@ -1,0 +1,157 @@
+"""From Tile IR to closures: every op becomes one Python closure over numbered registers, once per function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tilewright.interp.chunk import Regs, spread
+from tilewright.interp.liveness import byte_size, captured, deaths
+from tilewright.interp.registry import HANDLERS
+from tilewright.interp.uniform import varying_values
+from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.diagnostics import TileError, TileInternalError, TileUnsupportedFeatureError, at
+
+Step = Callable[[Regs], Any]
+Runner = Callable[[Regs], None]
+
+# Registers of dead values below this size are not worth a closure that clears them.
+RELEASE_BYTES = 1024
+
+
+class Lowering:
+    """Compiles a function for chunks of blocks that differ along `axes` (none: one block at a time).
+
+    Handlers ask it for `slot`, `varies`, `block` and `captured`.
+    """
+
+    def __init__(self, function: Function, axes: frozenset[int], copied: frozenset[Value]) -> None:
+        self.function = function
+        self.axes = axes
+        self.copied = copied
+        self._varying = varying_values(function, axes)
+        self._slots: dict[Value, int] = {}
+        self.params = self.slot_list(function.params)
+        self.run = self.block(function.body)
+
+    @property
+    def slots(self) -> int:
+        """Number of registers, register 0 (the chunk) included."""
+        return len(self._slots) + 1
+
+    def slot(self, value: Value) -> int:
+        """The register of a value."""
+        return self._slots.setdefault(value, len(self._slots) + 1)
+
+    def slot_list(self, values: Any) -> tuple[int, ...]:
+        return tuple(self.slot(v) for v in values)
+
+    def varies(self, value: Value) -> bool:
+        """Does the value have a leading axis over the blocks of the chunk?"""
+        return value in self._varying
+
+    def follow(self, *blocks: Block) -> tuple[int, ...]:
+        """Registers of varying values that bodies capture: what to split when some blocks of a chunk enter them."""
+        return self.slot_list(v for v in captured(*blocks) if self.varies(v))
+
+    def block(self, block: Block) -> Runner:
+        """The ops of a block but its terminator, as one callable."""
+        pairs: list[tuple[Step, Op]] = []
+        for op, dying in zip(block.ops, deaths(block), strict=True):
+            if op.terminator:
+                continue
+            with at(op.span):
+                pairs.append((self._step(op), op))
+            dead = [self.slot(v) for v in dying if byte_size(v) * (64 if self.varies(v) else 1) >= RELEASE_BYTES]
+            if dead:
+                pairs.append((_release(dead), op))
+        steps = tuple(step for step, _ in pairs)
+
+        def run(regs: Regs) -> None:
+            step: Step | None = None
+            try:
+                for step in steps:
+                    step(regs)
+            except TileError as error:
+                with at(_op_of(step, pairs).span):
+                    raise error
+            except MemoryError:
+                raise
+            except Exception as error:
+                op = _op_of(step, pairs)
+                raise TileInternalError(
+                    f"the interpreter failed in {op.opcode}: {type(error).__name__}: {error}", op.span
+                ) from error
+
+        return run
+
+    def moves(self, sources: Any, targets: Any) -> Step:
+        """Parallel assignment of values to values of a join; uniform ones are spread where the target varies."""
+        src, dst = self.slot_list(sources), self.slot_list(targets)
+        grow = tuple(self.varies(t) and not self.varies(s) for s, t in zip(sources, targets, strict=True))
+        if any(grow):
+            def move(regs: Regs) -> None:
+                count = regs[0].count
+                values = [spread(regs[s], count) if g else regs[s] for s, g in zip(src, grow, strict=True)]
+                for d, value in zip(dst, values, strict=True):
+                    regs[d] = value
+            return move
+        if len(src) == 1:
+            [s], [d] = src, dst
+            def move_one(regs: Regs) -> None:
+                regs[d] = regs[s]
+            return move_one
+
+        def move_all(regs: Regs) -> None:
+            values = [regs[s] for s in src]
+            for d, value in zip(dst, values, strict=True):
+                regs[d] = value
+        return move_all
+
+    def _step(self, op: Op) -> Step:
+        entry = HANDLERS.get(op.opcode)
+        if entry is None:
+            raise TileUnsupportedFeatureError(f"the interpreter cannot execute {op.opcode}")
+        function = entry.handler(op, self)
+        if entry.step:
+            return function
+        return _wire(function, self.slot_list(op.operands), self.slot_list(op.results))
+
+
+def _op_of(step: Step | None, pairs: list[tuple[Step, Op]]) -> Op:
+    return next((op for s, op in pairs if s is step), pairs[0][1])
+
+
+def _release(slots: list[int]) -> Step:
+    def release(regs: Regs) -> None:
+        for s in slots:
+            regs[s] = None
+    return release
+
+
+def _wire(fn: Callable[..., Any], src: tuple[int, ...], dst: tuple[int, ...]) -> Step:
+    """A step that calls `fn` with the values of some registers and stores what it returns."""
+    if len(dst) != 1:
+        def many(regs: Regs) -> None:
+            out = fn(*[regs[s] for s in src])
+            for d, value in zip(dst, out or (), strict=True):
+                regs[d] = value
+        return many
+    [d] = dst
+    match src:
+        case ():
+            def nullary(regs: Regs) -> None:
+                regs[d] = fn()
+            return nullary
+        case (a,):
+            def unary(regs: Regs) -> None:
+                regs[d] = fn(regs[a])
+            return unary
+        case (a, b):
+            def binary(regs: Regs) -> None:
+                regs[d] = fn(regs[a], regs[b])
+            return binary
+        case _:
+            def variadic(regs: Regs) -> None:
+                regs[d] = fn(*[regs[s] for s in src])
+            return variadic

@@ -1,0 +1,178 @@
+"""A compiled function: binds arguments, cuts the grid into chunks, and runs the closures over them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tilewright.interp import handlers  # noqa: F401  (fills the table of handlers)
+from tilewright.interp.arrays import ArrayRef, bind_array, byte_range
+from tilewright.interp.chunk import Chunk, Regs
+from tilewright.interp.formats import constant
+from tilewright.interp.hazards import find_hazards
+from tilewright.interp.liveness import peak_bytes
+from tilewright.interp.lowering import Lowering
+from tilewright.tileir.core import Function, Value
+from tilewright.tileir.diagnostics import TileTypeError
+from tilewright.tileir.types import ArrayType, ListType, TileType
+
+Grid = tuple[int, int, int]
+
+# Live tiles of a chunk should stay in the second-level cache.
+CHUNK_BYTES = 768 << 10
+CHUNK_BLOCKS = 8192
+
+
+class Program:
+    """A function ready to run. Closures for each way of cutting the grid are made at first use and kept."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.hazards = find_hazards(function)
+        self.chunk_limit = max(1, min(CHUNK_BLOCKS, CHUNK_BYTES // max(peak_bytes(function), 1)))
+        self._variants: dict[tuple[frozenset[int], bool], Lowering] = {}
+
+    def run(
+        self, grid: Grid, args: Sequence[Any], *, mode: str = "chunked", order: str | int | None = None,
+        poison: bool = False,
+    ) -> None:
+        """Execute every block of the grid; arrays in `args` are written in place.
+
+        `args` has one entry per parameter: NumPy arrays, Python or NumPy scalars, lists of arrays. `mode` is
+        "chunked" or "single" (one block at a time); `order` of single blocks is "asc" (None), "desc" or an int that
+        seeds a random order. `poison` fills undetermined padding with NaN (integers: 0x5A bytes) instead of zero.
+        """
+        if mode not in ("chunked", "single"):
+            raise ValueError(f'mode must be "chunked" or "single", not {mode!r}')
+        bound = self._bind(args)
+        overlapping = self._overlaps(bound)
+        if 0 in grid:
+            return
+        # Blocks that share memory in ways that the IR does not show run one after another.
+        single = mode == "single" or order is not None or self.hazards.serial or overlapping
+        axes = frozenset() if single else self._axes(grid)
+        lowering = self._variant(axes, overlapping)
+        with np.errstate(all="ignore"):
+            chunks = _single_blocks(grid, order) if single else self._chunks(grid, axes)
+            for count, ids in chunks:
+                regs: Regs = [None] * lowering.slots
+                for slot, value in zip(lowering.params, bound.values(), strict=True):
+                    regs[slot] = value
+                regs[0] = Chunk(count, ids, grid, poison)
+                lowering.run(regs)
+
+    def _variant(self, axes: frozenset[int], overlapping: bool) -> Lowering:
+        key = (axes, overlapping)
+        found = self._variants.get(key)
+        if found is None:
+            copied = self.hazards.accessed if overlapping else self.hazards.copied
+            found = self._variants[key] = Lowering(self.function, axes, copied)
+        return found
+
+    def _bind(self, args: Sequence[Any]) -> dict[Value, Any]:
+        params = self.function.params
+        if len(args) != len(params):
+            raise TileTypeError(f"{self.function.name} takes {len(params)} arguments, got {len(args)}")
+        return {p: bind(p, a, i) for i, (p, a) in enumerate(zip(params, args, strict=True))}
+
+    def _overlaps(self, bound: dict[Value, Any]) -> bool:
+        """Does memory that the function writes overlap another argument that it touches?"""
+        written, others = [], []
+        for param in self.hazards.accessed:
+            value = bound[param]
+            items = value if isinstance(value, list) else [value]
+            ranges = [byte_range(r) for r in items]
+            (written if param in self.hazards.written else others).extend(ranges)
+        return any(
+            low < b and a < high
+            for i, (low, high) in enumerate(written) for a, b in written[i + 1 :] + others
+        )
+
+    def _axes(self, grid: Grid) -> frozenset[int]:
+        """The grid axes over which a chunk spreads: one long axis (its tiles are views), else all of them."""
+        allowed = self.hazards.axes
+        candidates = [a for a in (0, 1, 2) if allowed is None or a in allowed]
+        best = max(candidates, key=lambda a: grid[a])
+        total = grid[0] * grid[1] * grid[2]
+        if grid[best] == 1 and (total == 1 or allowed is not None):
+            return frozenset()
+        if allowed is not None or grid[best] == total or grid[best] * 4 >= self.chunk_limit:
+            return frozenset((best,))
+        return frozenset(a for a in (0, 1, 2) if grid[a] > 1)
+
+    def _chunks(self, grid: Grid, axes: frozenset[int]) -> Iterator[tuple[int, Any]]:
+        if not axes:
+            yield from _single_blocks(grid, None)
+        elif len(axes) == 1:
+            [axis] = axes
+            yield from _runs(grid, axis, self.chunk_limit)
+        else:
+            yield from _linear(grid, axes, self.chunk_limit)
+
+
+def compile_function(function: Function) -> Program:
+    """Prepare a Tile IR function for execution on NumPy arrays."""
+    return Program(function)
+
+
+def bind(param: Value, argument: Any, position: int) -> Any:
+    """The register value of a parameter."""
+    name = f'"{param.hint}"' if param.hint else f"#{position + 1}"
+    type_ = param.type
+    if isinstance(type_, ArrayType):
+        return bind_array(argument, type_.dtype, type_.rank, name)
+    if isinstance(type_, ListType):
+        if not isinstance(argument, list | tuple) or not argument:
+            raise TileTypeError(f"argument {name} must be a non-empty list of arrays")
+        return [bind_array(a, type_.element.dtype, type_.element.rank, name) for a in argument]
+    assert isinstance(type_, TileType) and not type_.shape, f"parameter of type {type_}"
+    if isinstance(argument, ArrayRef | str) or np.ndim(argument):
+        raise TileTypeError(f"argument {name} must be a scalar, not {type(argument).__name__}")
+    return constant(argument, type_.dtype)
+
+
+def _single_blocks(grid: Grid, order: str | int | None) -> Iterator[tuple[int, Any]]:
+    total = grid[0] * grid[1] * grid[2]
+    numbers: Any = range(total)
+    if order == "desc":
+        numbers = reversed(numbers)
+    elif isinstance(order, int):
+        numbers = list(numbers)
+        random.Random(order).shuffle(numbers)
+    elif order not in (None, "asc"):
+        raise ValueError(f'order must be "asc", "desc" or a seed, not {order!r}')
+    for n in numbers:
+        yield 1, (np.int32(n % grid[0]), np.int32(n // grid[0] % grid[1]), np.int32(n // (grid[0] * grid[1])))
+
+
+def _runs(grid: Grid, axis: int, limit: int) -> Iterator[tuple[int, Any]]:
+    """Runs of consecutive blocks along one axis."""
+    outer = [range(1) if a == axis else range(grid[a]) for a in (0, 1, 2)]
+    length = _even(grid[axis], limit)
+    pieces = [np.arange(i, min(i + length, grid[axis]), dtype=np.int32) for i in range(0, grid[axis], length)]
+    for z in outer[2]:
+        for y in outer[1]:
+            for x in outer[0]:
+                for piece in pieces:
+                    ids = [np.int32(x), np.int32(y), np.int32(z)]
+                    ids[axis] = piece
+                    yield len(piece), tuple(ids)
+
+
+def _linear(grid: Grid, axes: frozenset[int], limit: int) -> Iterator[tuple[int, Any]]:
+    """Runs of consecutive blocks of the whole grid, the first axis fastest."""
+    total = grid[0] * grid[1] * grid[2]
+    length = _even(total, limit)
+    for i in range(0, total, length):
+        n = np.arange(i, min(i + length, total), dtype=np.int64)
+        ids = (n % grid[0], n // grid[0] % grid[1], n // (grid[0] * grid[1]))
+        yield len(n), tuple(v.astype(np.int32) if a in axes else np.int32(0) for a, v in enumerate(ids))
+
+
+def _even(total: int, limit: int) -> int:
+    """A chunk length within the limit that cuts the total into nearly equal pieces."""
+    pieces = -(-total // limit)
+    return -(-total // pieces)
