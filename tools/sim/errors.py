@@ -1,0 +1,49 @@
+"""What the simulator reports. Each error names the instruction, its line, and threads that are at fault."""
+
+from __future__ import annotations
+
+
+class SimError(Exception):
+    """A defect of the simulated code. `where` is filled in by the machine."""
+
+    def __init__(self, message: str, threads: object = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.threads = [int(t) for t in list(threads)[:4]]  # type: ignore[call-overload]
+        self.where = ""
+
+    def __str__(self) -> str:
+        who = f" (threads {', '.join(map(str, self.threads))}...)" if self.threads else ""
+        return f"{self.message}{who}{self.where}"
+
+
+class OutOfRange(SimError):
+    """An access outside every array, or between the elements of a strided one."""
+
+
+class Misaligned(SimError):
+    """An address that is no multiple of the access's alignment."""
+
+
+class UnwrittenRead(SimError):
+    """A read of shared or local memory that nothing has written."""
+
+
+class PendingCopy(SimError):
+    """An access to bytes that an asynchronous copy may still be writing."""
+
+
+class Race(SimError):
+    """Two accesses of different threads to one byte, at least one a write, with nothing that orders them."""
+
+
+class Divergence(SimError):
+    """A collective instruction that some threads of the warp did not reach together."""
+
+
+class Deadlock(SimError):
+    """Threads that wait for something that cannot happen any more."""
+
+
+class Unsupported(SimError):
+    """An instruction or form that the simulator does not model."""

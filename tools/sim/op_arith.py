@@ -1,0 +1,379 @@
+"""LLVM's arithmetic, comparisons, conversions and vector operations on NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sim import floats
+from sim.compile import FunctionCompiler, Operation, op
+from sim.errors import Unsupported
+from sim.ir import Const, Instruction, Local
+from sim.irtypes import I1, Float, Int, Ptr, Vec, bits_of, numpy_type, scalar
+from sim.machine import Machine, Registers
+from sim.memory import SHARED_WINDOW
+
+Array = np.ndarray[Any, Any]
+Binary = Callable[[Array, Array], Array]
+
+
+def signed(a: Array) -> Array:
+    """The same bits as signed integers; i1 is 0 or -1."""
+    if a.dtype == bool:
+        return -a.astype(np.int8)
+    return a.view(f"i{a.dtype.itemsize}")
+
+
+def unsigned(a: Array) -> Array:
+    return a.view(f"u{a.dtype.itemsize}")
+
+
+def _nonzero(b: Array) -> Array:
+    return np.where(b == 0, b.dtype.type(1), b)
+
+
+def _udiv(a: Array, b: Array) -> Array:
+    # Division by zero gives all ones, as the hardware's division sequence does.
+    return np.where(b == 0, ~np.zeros((), a.dtype), a // _nonzero(b))
+
+
+def _urem(a: Array, b: Array) -> Array:
+    return np.where(b == 0, a, a % _nonzero(b))
+
+
+def _sdiv(a: Array, b: Array) -> Array:
+    x, y = signed(a), signed(_nonzero(b))
+    quotient = x // y
+    quotient = quotient + ((quotient * y != x) & ((x < 0) != (y < 0)))
+    return np.where(b == 0, ~np.zeros((), a.dtype), unsigned(quotient))
+
+
+def _srem(a: Array, b: Array) -> Array:
+    return np.where(b == 0, a, unsigned(np.fmod(signed(a), signed(_nonzero(b)))))
+
+
+def _shift(function: Binary) -> Binary:
+    def run(a: Array, b: Array) -> Array:
+        width = a.dtype.itemsize * 8
+        big = b >= width
+        if not big.any():
+            return function(a, b)
+        # LLVM's poison; PTX clamps the amount.
+        return function(function(a, np.where(big, b.dtype.type(width - 1), b)), big.astype(b.dtype))
+
+    return run
+
+
+_INTEGER: dict[str, Binary] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "udiv": _udiv, "urem": _urem, "sdiv": _sdiv,
+    "srem": _srem, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+    "shl": _shift(np.left_shift), "lshr": _shift(np.right_shift),
+    "ashr": _shift(lambda a, b: unsigned(signed(a) >> signed(b))),
+}
+_BOOLEAN: dict[str, Binary] = {
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "add": np.bitwise_xor,
+    "sub": np.bitwise_xor, "mul": np.bitwise_and,
+}
+_FLOAT: dict[str, Binary] = {
+    "fadd": np.add, "fsub": np.subtract, "fmul": np.multiply, "fdiv": np.divide, "frem": np.fmod,
+}
+
+
+def _flushing(function: Callable[..., Array]) -> Callable[..., Array]:
+    return lambda *values: floats.flush(function(*map(floats.flush, values)))
+
+
+def with_ftz(c: FunctionCompiler, i: Instruction, function: Callable[..., Array]) -> Callable[..., Array]:
+    """The function with subnormal operands and results flushed, where the kernel asks for it."""
+    if c.ftz and scalar(i.type) == Float("float"):
+        return _flushing(function)
+    return function
+
+
+def pure(c: FunctionCompiler, i: Instruction, function: Callable[..., Any]) -> Operation:
+    """An operation without effects: result = function(operands)."""
+    slots = [c.slot(o) for o in i.operands]
+    target = c.result(i)
+    if len(slots) == 1:
+        (only,) = slots
+
+        def run1(m: Machine, r: Registers) -> None:
+            m.put(r, target, function(r[only]))
+
+        return run1
+    if len(slots) == 2:
+        first, second = slots
+
+        def run2(m: Machine, r: Registers) -> None:
+            m.put(r, target, function(r[first], r[second]))
+
+        return run2
+
+    def run(m: Machine, r: Registers) -> None:
+        m.put(r, target, function(*[r[s] for s in slots]))
+
+    return run
+
+
+@op(*_INTEGER)
+def _integer(c: FunctionCompiler, i: Instruction) -> Operation:
+    table = _BOOLEAN if scalar(i.type) == I1 else _INTEGER
+    if i.opcode not in table:
+        raise Unsupported(f"{i.opcode} of i1")
+    return pure(c, i, table[i.opcode])
+
+
+@op(*_FLOAT)
+def _float(c: FunctionCompiler, i: Instruction) -> Operation:
+    return pure(c, i, with_ftz(c, i, _FLOAT[i.opcode]))
+
+
+@op("fneg")
+def _fneg(c: FunctionCompiler, i: Instruction) -> Operation:
+    return pure(c, i, np.negative)
+
+
+@op("freeze")
+def _freeze(c: FunctionCompiler, i: Instruction) -> Operation:
+    return pure(c, i, lambda a: a)
+
+
+# ---- comparisons ----
+
+_ICMP: dict[str, Binary] = {
+    "eq": np.equal, "ne": np.not_equal, "ult": np.less, "ule": np.less_equal, "ugt": np.greater,
+    "uge": np.greater_equal, "slt": lambda a, b: signed(a) < signed(b), "sle": lambda a, b: signed(a) <= signed(b),
+    "sgt": lambda a, b: signed(a) > signed(b), "sge": lambda a, b: signed(a) >= signed(b),
+}
+
+
+def _unordered(a: Array, b: Array) -> Array:
+    return np.isnan(a) | np.isnan(b)
+
+
+_FCMP: dict[str, Binary] = {
+    "oeq": np.equal, "ogt": np.greater, "oge": np.greater_equal, "olt": np.less, "ole": np.less_equal,
+    "one": lambda a, b: (a != b) & ~_unordered(a, b), "ord": lambda a, b: ~_unordered(a, b), "uno": _unordered,
+    "ueq": lambda a, b: (a == b) | _unordered(a, b), "ugt": lambda a, b: ~(a <= b), "uge": lambda a, b: ~(a < b),
+    "ult": lambda a, b: ~(a >= b), "ule": lambda a, b: ~(a > b), "une": np.not_equal,
+    "true": lambda a, b: np.ones(np.broadcast_shapes(a.shape, b.shape), bool),
+    "false": lambda a, b: np.zeros(np.broadcast_shapes(a.shape, b.shape), bool),
+}
+
+
+@op("icmp")
+def _icmp(c: FunctionCompiler, i: Instruction) -> Operation:
+    return pure(c, i, _ICMP[i.extra["predicate"]])
+
+
+@op("fcmp")
+def _fcmp(c: FunctionCompiler, i: Instruction) -> Operation:
+    return pure(c, i, _FCMP[i.extra["predicate"]])
+
+
+@op("select")
+def _select(c: FunctionCompiler, i: Instruction) -> Operation:
+    if isinstance(i.operands[1].type, Vec) and not isinstance(i.operands[0].type, Vec):
+        return pure(c, i, lambda k, a, b: np.where(k[:, None], a, b))
+    return pure(c, i, np.where)
+
+
+# ---- conversions ----
+
+
+def _trunc(a: Array, to: np.dtype[Any]) -> Array:
+    return (a & a.dtype.type(1)).astype(bool) if to == bool else a.astype(to)
+
+
+def _sext(a: Array, to: np.dtype[Any]) -> Array:
+    return unsigned(signed(a).astype(f"i{to.itemsize}"))
+
+
+def _float_cast(a: Array, to: np.dtype[Any]) -> Array:
+    if a.dtype == floats.F64:
+        return floats.round_to(a, to)
+    return a.astype(to)
+
+
+def _nan_of(source: np.dtype[Any], to: np.dtype[Any]) -> int:
+    """What cvt makes of NaN: zero, but the sign bit where float64 or a 64-bit integer is involved."""
+    return 1 << (to.itemsize * 8 - 1) if source == floats.F64 or to.itemsize == 8 else 0
+
+
+def _to_integer(is_signed: bool) -> Callable[[Array, np.dtype[Any]], Array]:
+    return lambda a, to: floats.to_integer(a, to.itemsize * 8, is_signed, _nan_of(a.dtype, to))
+
+
+def _from_bool(a: Array) -> Array:
+    return a.astype(np.uint8) if a.dtype == bool else a
+
+
+_CASTS: dict[str, Callable[[Array, np.dtype[Any]], Array]] = {
+    "trunc": _trunc, "zext": lambda a, to: a.astype(to), "sext": _sext, "fptrunc": _float_cast, "fpext": _float_cast,
+    "fptosi": _to_integer(True), "fptoui": _to_integer(False),
+    "sitofp": lambda a, to: floats.from_integer(signed(a), to),
+    "uitofp": lambda a, to: floats.from_integer(_from_bool(a), to),
+    "ptrtoint": lambda a, to: a.astype(to), "inttoptr": lambda a, to: a.astype(to),
+}
+
+
+@op(*_CASTS)
+def _cast(c: FunctionCompiler, i: Instruction) -> Operation:
+    function, to = _CASTS[i.opcode], numpy_type(i.type)
+    return pure(c, i, lambda a: function(a, to))
+
+
+@op("addrspacecast")
+def _addrspacecast(c: FunctionCompiler, i: Instruction) -> Operation:
+    source, to = scalar(i.operands[0].type), scalar(i.type)
+    assert isinstance(source, Ptr) and isinstance(to, Ptr)
+    window = np.uint64(SHARED_WINDOW)
+    if source.space == 3 and to.space == 0:
+        return pure(c, i, lambda a: a + window)
+    if source.space == 0 and to.space == 3:
+        return pure(c, i, lambda a: a - window)
+    return pure(c, i, lambda a: a)
+
+
+def _to_bytes(a: Array) -> Array:
+    """[n] or [n, lanes] as bytes [n, size]; i1 lanes are packed, eight to a byte."""
+    rows = a.shape[0]
+    if a.dtype == bool:
+        return np.packbits(a.reshape(rows, -1), axis=1, bitorder="little")
+    return np.ascontiguousarray(a).view(np.uint8).reshape(rows, -1)
+
+
+@op("bitcast")
+def _bitcast(c: FunctionCompiler, i: Instruction) -> Operation:
+    source, target = i.operands[0].type, i.type
+    to = numpy_type(target)
+    shape = (-1, target.count) if isinstance(target, Vec) else (-1,)
+    if scalar(source) != I1 and to.itemsize == numpy_type(source).itemsize and to != bool:
+        if isinstance(source, Vec) == isinstance(target, Vec):
+            return pure(c, i, lambda a: a.view(to))
+
+    def convert(a: Array) -> Array:
+        raw = _to_bytes(a)
+        if to == bool:
+            lanes = target.count if isinstance(target, Vec) else 1
+            bits = np.unpackbits(raw, axis=1, bitorder="little", count=lanes).astype(bool)
+            return bits.reshape(shape)
+        return raw.view(to).reshape(shape)
+
+    return pure(c, i, convert)
+
+
+# ---- vectors and aggregates ----
+
+
+def _constant_index(i: Instruction, position: int) -> int | None:
+    index = i.operands[position]
+    return index.bits if isinstance(index, Const) and isinstance(index.bits, int) else None
+
+
+@op("extractelement")
+def _extractelement(c: FunctionCompiler, i: Instruction) -> Operation:
+    at = _constant_index(i, 1)
+    if at is None:
+        return pure(c, i, _extract_dynamic)
+    slot, target = c.slot(i.operands[0]), c.result(i)
+
+    def run(m: Machine, r: Registers) -> None:
+        m.put(r, target, r[slot][:, at])
+
+    return run
+
+
+def _extract_dynamic(v: Array, index: Array) -> Array:
+    rows = max(len(v), len(index))
+    where = np.minimum(np.broadcast_to(index, rows), v.shape[1] - 1).astype(np.int64)
+    picked: Array = np.broadcast_to(v, (rows, v.shape[1]))[np.arange(rows), where]
+    return picked
+
+
+@op("insertelement")
+def _insertelement(c: FunctionCompiler, i: Instruction) -> Operation:
+    vector, value, target = c.slot(i.operands[0]), c.slot(i.operands[1]), c.result(i)
+    at = _constant_index(i, 2)
+    index = c.slot(i.operands[2])
+    # A chain of inserts fills one array: nothing else reads the intermediate vectors.
+    source = i.operands[0]
+    owned = (
+        isinstance(source, Local) and c.uses[source.name] == 1
+        and source.name in c.defined and c.defined[source.name].opcode == "insertelement"
+    )
+
+    def run(m: Machine, r: Registers) -> None:
+        v, x = r[vector], r[value]
+        rows = max(len(v), len(x)) if at is not None else max(len(v), len(x), len(r[index]))
+        if not (owned and len(v) == rows and m.mask is None):
+            v = np.array(np.broadcast_to(v, (rows, v.shape[1])))
+        if at is not None:
+            v[:, at] = x
+        else:
+            v[np.arange(rows), np.broadcast_to(r[index], rows).astype(np.int64)] = x
+        m.put(r, target, v)
+
+    return run
+
+
+@op("shufflevector")
+def _shufflevector(c: FunctionCompiler, i: Instruction) -> Operation:
+    mask = i.operands[2]
+    assert isinstance(mask, Const) and isinstance(i.type, Vec)
+    bits = mask.bits if isinstance(mask.bits, tuple) else (0,) * i.type.count
+    lanes = np.array([b if isinstance(b, int) else 0 for b in bits], np.int64)
+    first = i.operands[0].type
+    assert isinstance(first, Vec)
+    a, b, target = c.slot(i.operands[0]), c.slot(i.operands[1]), c.result(i)
+    if (lanes < first.count).all():
+        start, count = int(lanes[0]), len(lanes)
+        step = int(lanes[1] - lanes[0]) if count > 1 else 1
+        if step > 0 and (lanes == start + step * np.arange(count)).all():
+            piece = slice(start, start + step * (count - 1) + 1, step)
+
+            def cut(m: Machine, r: Registers) -> None:
+                m.put(r, target, r[a][:, piece])
+
+            return cut
+
+        def pick(m: Machine, r: Registers) -> None:
+            m.put(r, target, r[a][:, lanes])
+
+        return pick
+
+    def both(m: Machine, r: Registers) -> None:
+        x, y = r[a], r[b]
+        rows = max(len(x), len(y))
+        joined = np.concatenate(
+            [np.broadcast_to(x, (rows, x.shape[1])), np.broadcast_to(y, (rows, y.shape[1]))], axis=1
+        )
+        m.put(r, target, joined[:, lanes])
+
+    return both
+
+
+@op("extractvalue")
+def _extractvalue(c: FunctionCompiler, i: Instruction) -> Operation:
+    indices = i.extra["indices"]
+
+    def get(a: Any) -> Any:
+        for index in indices:
+            a = a[index]
+        return a
+
+    return pure(c, i, get)
+
+
+@op("insertvalue")
+def _insertvalue(c: FunctionCompiler, i: Instruction) -> Operation:
+    indices = i.extra["indices"]
+    if len(indices) != 1:
+        raise Unsupported("insertvalue into a nested aggregate")
+    at = indices[0]
+    return pure(c, i, lambda a, x: (*a[:at], x, *a[at + 1 :]))
+
+
+__all__ = ["pure", "signed", "unsigned", "with_ftz", "Int", "bits_of"]

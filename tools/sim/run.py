@@ -1,0 +1,123 @@
+"""The simulator's entry points: `simulate` runs LLVM text, `run_function` lowers a Tile IR function and runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from sim import intrinsics, meanings, op_arith, op_memory  # noqa: F401  (they fill the table of operations)
+from sim.compile import ModuleCompiler, constant
+from sim.errors import SimError, Unsupported
+from sim.ir import GlobalVariable, Module
+from sim.irtypes import Array as ArrayType
+from sim.irtypes import Ptr, Type, numpy_type, size_of
+from sim.machine import Machine
+from sim.memory import CONSTANT, GLOBAL, SHARED, SHARED_BASE, Memory
+from sim.parser import parse_module
+
+Array = np.ndarray[Any, Any]
+Grid = int | Sequence[int]
+_parse = lru_cache(maxsize=32)(parse_module)
+
+
+def simulate(
+    llvm_text: str, kernel_name: str, grid: Grid, threads: int, args: Sequence[Any], shared_bytes: int = 0, *,
+    schedule: str = "inorder", seed: int = 0, races: bool = True, max_steps: int = 1_000_000,
+) -> None:
+    """Execute a kernel's LLVM text on the CPU; arrays among `args` are read and written in place.
+
+    `grid` is 1 to 3 numbers of blocks, `threads` the threads of a block. `args` match the LLVM parameters one by
+    one: a NumPy array for a pointer (its address is that of element [0, ...]; strides may be any), a Python or NumPy
+    number for the rest, an int for a pointer that stays an address (null). `shared_bytes` is the dynamic shared
+    memory. schedule="inorder" runs all warps side by side; "random" runs them one at a time as `seed` chooses.
+    Races are found in both. Raises SimError, which names the instruction, the line and the threads.
+    """
+    module = _parse(llvm_text)
+    if kernel_name not in module.functions:
+        raise KeyError(f"no function {kernel_name!r}; there are {sorted(module.functions)}")
+    if schedule not in ("inorder", "random"):
+        raise ValueError(f"schedule is 'inorder' or 'random', not {schedule!r}")
+    blocks = (*([grid] if isinstance(grid, int) else grid), 1, 1)[:3]
+    memory = Memory(-(-threads // 32), races)
+    symbols, shared_size, shared_valid = _place_globals(module, memory, shared_bytes)
+    compiler = ModuleCompiler(module, symbols)
+    with np.errstate(all="ignore"):
+        kernel = compiler.function(kernel_name)
+        arguments = _arguments(module.functions[kernel_name].params, args, memory)
+        if compiler.local_size:
+            memory.add_local(threads, compiler.local_size)
+        machine = Machine(kernel, memory, threads, blocks, schedule, seed, max_steps)
+        number = 0
+        for z in range(blocks[2]):
+            for y in range(blocks[1]):
+                for x in range(blocks[0]):
+                    memory.new_block(number, shared_size, shared_valid)
+                    machine.run_block((x, y, z), arguments)
+                    number += 1
+
+
+def _arguments(params: Sequence[tuple[Type, str]], args: Sequence[Any], memory: Memory) -> list[Array]:
+    if len(params) != len(args):
+        names = ", ".join(name for _, name in params)
+        raise ValueError(f"the kernel has {len(params)} parameters ({names}), {len(args)} are given")
+    known: dict[int, int] = {}
+    values = []
+    for (t, name), given in zip(params, args, strict=True):
+        if isinstance(t, Ptr) and isinstance(given, np.ndarray):
+            if id(given) not in known:
+                known[id(given)] = memory.add_array(name, given)
+            given = known[id(given)]
+        values.append(_scalar(t, given))
+    return values
+
+
+def _scalar(t: Type, given: Any) -> Array:
+    kind = numpy_type(t)
+    if kind.kind == "u" and not isinstance(given, np.generic):
+        return np.array([int(given) & ((1 << (kind.itemsize * 8)) - 1)], kind)
+    value = np.array([given])
+    return value.view(kind) if value.dtype.itemsize == kind.itemsize and kind.kind == "u" else value.astype(kind)
+
+
+def _place_globals(module: Module, memory: Memory, dynamic: int) -> tuple[dict[str, int], int, Array | None]:
+    """Addresses of the module's globals, the size of shared memory, and which of its bytes belong to something."""
+    symbols: dict[str, int] = {}
+    pieces: list[tuple[int, int]] = []
+    end = 0
+    shared = [g for g in module.globals.values() if g.space == SHARED]
+    for variable in sorted(shared, key=lambda g: _is_dynamic(g)):
+        size = dynamic if _is_dynamic(variable) else size_of(variable.type)
+        start = -(-end // max(variable.align, 1)) * max(variable.align, 1)
+        symbols[variable.name] = SHARED_BASE + start
+        pieces.append((start, size))
+        end = max(end, start + size)
+    for variable in module.globals.values():
+        if variable.space in (0, GLOBAL, CONSTANT):
+            symbols[variable.name] = memory.add_constant("@" + variable.name, _initial_bytes(variable))
+        elif variable.space != SHARED:
+            raise Unsupported(f"global @{variable.name} in address space {variable.space}")
+    valid = np.zeros(end, bool)
+    for start, size in pieces:
+        valid[start : start + size] = True
+    return symbols, end, None if valid.all() else valid
+
+
+def _is_dynamic(variable: GlobalVariable) -> bool:
+    return variable.external and size_of(variable.type) == 0
+
+
+def _initial_bytes(variable: GlobalVariable) -> Array:
+    return _bytes(variable.type, variable.initial)
+
+
+def _bytes(t: Type, bits: Any) -> Array:
+    if isinstance(t, ArrayType):
+        members = bits if isinstance(bits, tuple) else (None,) * t.count
+        return np.concatenate([_bytes(t.elem, b) for b in members]) if members else np.empty(0, np.uint8)
+    return np.ascontiguousarray(constant(t, bits)).view(np.uint8).reshape(-1)
+
+
+__all__ = ["SimError", "simulate"]
