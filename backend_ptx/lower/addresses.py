@@ -144,13 +144,20 @@ class TileAccess:
         b = self.ctx.b
         if not self.plain:
             return b.gep(self._thread_start(), self._inner([self._element(k, o) for k, o in enumerate(offsets)]))
-        dynamic = tuple(0 if self._stride(k) is not None else o for k, o in enumerate(offsets))
         constant = sum((self._stride(k) or 0) * o for k, o in enumerate(offsets)) * self.bytes
-        return b.gep(self._base(dynamic), constant)
+        return b.gep(self._base(offsets), constant)
 
-    def _base(self, dynamic: Offsets) -> Val:
+    def prepare(self, groups: Sequence[Offsets]) -> None:
+        """Emit now what accesses at these offsets share, so that several branches may use it."""
+        for offsets in groups:
+            self._base(offsets)
+            for axis, offset in enumerate(offsets):
+                self._axis_predicate(axis, offset)
+
+    def _base(self, offsets: Offsets) -> Val:
         """The thread's address moved by the offsets along axes whose strides are known only at launch."""
-        if not any(dynamic):
+        dynamic = tuple(0 if self._stride(k) is not None else o for k, o in enumerate(offsets))
+        if not self.plain or not any(dynamic):
             return self._thread_start()
         if dynamic not in self._bases:
             b = self.ctx.b

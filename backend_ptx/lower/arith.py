@@ -7,6 +7,7 @@ from collections.abc import Callable
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower import floats, integers
 from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.directed import directed_operation
 from tilewright.backend_ptx.lower.fragments import elem_of, lanes_of
 from tilewright.backend_ptx.lower.narrow import constant_bits, to_float
 from tilewright.backend_ptx.lower.power import float_power_of_int
@@ -45,7 +46,7 @@ def div(ctx: Context, op: ops.Div) -> None:
     if op.rounding is RoundingMode.RN and not op.ftz:
         ctx.set(op.result, floats.arithmetic(ctx.b, "fdiv", x, y))
     else:
-        ctx.set(op.result, rounded(ctx, "truediv", op.rounding, op.ftz, x, y))
+        ctx.set(op.result, rounded(ctx, "div", op.rounding, op.ftz, x, y))
 
 
 @lower(ops.Fma)
@@ -59,7 +60,7 @@ def fma(ctx: Context, op: ops.Fma) -> None:
 
 def rounded(ctx: Context, word: str, rounding: RoundingMode, ftz: bool, *operands: Val) -> Val:
     """An operation with a rounding mode or flush to zero."""
-    return emit(ctx.b, word, *operands, mode=rounding, ftz=ftz)
+    return directed_operation(ctx.b, word, rounding, ftz, *operands)
 
 
 @lower(ops.FloorDiv)

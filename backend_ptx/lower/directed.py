@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tilewright.backend_ptx.llvm.builder import Builder, Val
-from tilewright.backend_ptx.lower.floats import INT_OF
+from tilewright.backend_ptx.lower.floats import INT_OF, NARROW
+from tilewright.backend_ptx.mathlib import rounded
 from tilewright.tileir.enums import RoundingMode
 
 RM = RoundingMode
@@ -72,3 +73,15 @@ def int_to_odd(b: Builder, v: Val, signed: bool) -> Val:
     exact = b.icmp("eq", b.cast("fptosi" if signed else "fptoui", chopped, v.elem), v)
     bits = b.bitcast(chopped, "i32")
     return b.bitcast(b.select(exact, bits, b.or_(bits, 1)), "float")
+
+
+def directed_operation(b: Builder, word: str, rounding: RoundingMode, ftz: bool, *operands: Val) -> Val:
+    """add, sub, mul, div, fma or sqrt with options. Narrow formats go through float32: two roundings in one direction
+    are one, and two to nearest are one for all of these but fma, which the hardware has."""
+    elem = operands[0].elem
+    if elem not in NARROW:
+        return rounded(b, word, rounding, ftz, *operands)
+    if word == "fma" and rounding is RM.RN:
+        return b.fma(*operands)
+    wide = rounded(b, word, rounding, False, *(b.cast("fpext", v, "float") for v in operands))
+    return narrow(b, wide, elem, rounding)

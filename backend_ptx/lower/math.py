@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilewright.backend_ptx.lower import floats, integers
 from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.directed import directed_operation
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.mathlib import emit
 from tilewright.tileir.ops import math as ops
@@ -53,10 +54,14 @@ def isnan(ctx: Context, op: ops.IsNan) -> None:
     ctx.set(op.result, floats.isnan(ctx.b, x))
 
 
-@lower(ops.Exp, ops.Tanh, ops.Sqrt)
-def with_rounding(ctx: Context, op: ops.Exp | ops.Tanh | ops.Sqrt) -> None:
-    ftz = getattr(op, "ftz", False)
-    ctx.set(op.result, emit(ctx.b, op.opcode, ctx[op.src], mode=op.rounding, ftz=ftz))
+@lower(ops.Sqrt)
+def sqrt(ctx: Context, op: ops.Sqrt) -> None:
+    ctx.set(op.result, directed_operation(ctx.b, "sqrt", op.rounding, op.ftz, ctx[op.src]))
+
+
+@lower(ops.Exp, ops.Tanh)
+def with_mode(ctx: Context, op: ops.Exp | ops.Tanh) -> None:
+    ctx.set(op.result, emit(ctx.b, op.opcode, ctx[op.src], mode=op.rounding))
 
 
 @lower(ops.Exp2, ops.Rsqrt)

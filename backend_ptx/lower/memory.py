@@ -51,7 +51,7 @@ def _load_branching(tile: TileAccess, padding: Val) -> Val:
     """Wide accesses where the whole tile is inside, else one predicated access per element."""
     b = tile.ctx.b
     wide, narrow, done = b.label("whole"), b.label("edge"), b.label("loaded")
-    _prepare(tile)
+    tile.prepare(_groups(tile, 1))
     b.cbr(tile.whole(), wide, narrow)
     b.start(wide)
     fast = _load_whole(tile, padding.elem)
@@ -64,13 +64,6 @@ def _load_branching(tile: TileAccess, padding: Val) -> Val:
     merged.add(fast, wide)
     merged.add(slow, narrow)
     return merged.value
-
-
-def _prepare(tile: TileAccess) -> None:
-    """Emit what both branches use."""
-    for offsets in _groups(tile, 1):
-        tile.predicate(offsets)
-        tile.pointer(offsets)
 
 
 def _load_whole(tile: TileAccess, elem: str) -> Val:
@@ -109,7 +102,7 @@ def store(ctx: Context, op: ops.Store) -> None:
         _store_parts(tile, value, tile.vector, mine, masked=True)
         return
     wide, narrow, done = b.label("whole"), b.label("edge"), b.label("stored")
-    _prepare(tile)
+    tile.prepare(_groups(tile, 1))
     b.cbr(tile.whole(), wide, narrow)
     b.start(wide)
     _store_parts(tile, value, tile.vector, mine, masked=False)

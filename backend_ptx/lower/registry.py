@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -58,9 +59,5 @@ FAMILIES = ("arith", "arrays", "control", "convert", "gather", "layout", "math",
 
 def load_lowerings() -> None:
     """Import every module that registers lowerings."""
-    import importlib.util
-
     for family in FAMILIES:
-        name = f"tilewright.backend_ptx.lower.{family}"
-        if importlib.util.find_spec(name):  # TODO(L2): drop
-            importlib.import_module(name)
+        importlib.import_module(f"tilewright.backend_ptx.lower.{family}")
