@@ -1,0 +1,59 @@
+"""LLVM text to PTX: refused text becomes an internal error that shows the line; threads may compile at once."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tilewright.backend_ptx.llvm.compile import llvm_to_ptx
+from tilewright.backend_ptx.runtime.ptxas import assemble
+from tilewright.backend_ptx.targets import SM_80, SM_90A
+from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileInternalError
+
+KERNEL = """target triple = "nvptx64-nvidia-cuda"
+define ptx_kernel void @scale(ptr addrspace(1) %p, float %f) {{
+  %v = load <4 x float>, ptr addrspace(1) %p, align 16
+  %s0 = insertelement <4 x float> poison, float %f, i32 0
+  %s = shufflevector <4 x float> %s0, <4 x float> poison, <4 x i32> zeroinitializer
+  %r = fmul <4 x float> %v, %s
+  {store}
+  ret void
+}}
+"""
+GOOD = KERNEL.format(store="store <4 x float> %r, ptr addrspace(1) %p, align 16")
+
+
+def test_vectors_become_wide_accesses() -> None:
+    ptx, _ = llvm_to_ptx(GOOD, SM_90A)
+    assert "ld.global.v4" in ptx and "st.global.v4" in ptx
+    assert assemble(ptx, SM_90A).spills == 0
+
+
+def test_refused_text_is_an_internal_error_with_the_line() -> None:
+    with pytest.raises(TileInternalError) as caught:
+        llvm_to_ptx(KERNEL.format(store="store <4 x float> %nothing, ptr addrspace(1) %p"), SM_90A)
+    text = str(caught.value)
+    assert "LLVM refused the generated code" in text and "%nothing" in text
+    assert "line 7 of the LLVM text: store <4 x float> %nothing" in text
+    assert "TILEWRIGHT_DUMP_DIR" in text
+
+
+def test_unknown_intrinsic_is_named() -> None:
+    text = """target triple = "nvptx64-nvidia-cuda"
+declare float @llvm.nvvm.no.such.thing(float)
+define ptx_kernel void @k(ptr addrspace(1) %p, float %f) {
+  %r = call float @llvm.nvvm.no.such.thing(float %f)
+  store float %r, ptr addrspace(1) %p
+  ret void
+}
+"""
+    with pytest.raises(TileCompilerExecutionError, match="functions that do not exist for sm_80"):
+        llvm_to_ptx(text, SM_80)
+
+
+def test_many_threads() -> None:
+    texts = [GOOD.replace("@scale", f"@scale_{i}") for i in range(16)]
+    with ThreadPoolExecutor(8) as pool:
+        out = list(pool.map(lambda text: llvm_to_ptx(text, SM_90A)[0], texts))
+    assert [f"scale_{i}" in ptx for i, ptx in enumerate(out)] == [True] * 16

@@ -1,0 +1,144 @@
+"""The disk cache: killed and concurrent writers, corrupt and foreign entries, unwritable folders, the size limit."""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import os
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+
+from tilewright.backend_ptx.runtime import cache as module
+from tilewright.backend_ptx.runtime.cache import DiskCache, Entry, decode, encode, open_cache
+
+ENTRY = Entry({"threads": 128, "abi": "{}"}, ".version 8.0\n", bytes(range(256)) * 4)
+
+
+def key_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+KEY = key_of("kernel")
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path / "new" / "folder")
+    assert cache.load(KEY) is None
+    cache.store(KEY, ENTRY)
+    found = cache.load(KEY)
+    assert found is not None
+    assert (found.ptx, found.cubin, found.meta["threads"]) == (ENTRY.ptx, ENTRY.cubin, 128)
+    assert cache.load(key_of("other")) is None
+
+
+def test_every_damaged_byte_and_every_truncation_is_noticed() -> None:
+    data = encode(ENTRY, KEY)
+    assert decode(data, KEY) is not None
+    for position in range(0, len(data), 7):
+        damaged = bytearray(data)
+        damaged[position] ^= 0x10
+        assert decode(bytes(damaged), KEY) is None, position
+    for length in range(0, len(data), 11):
+        assert decode(data[:length], KEY) is None, length
+
+
+def test_moved_entry_is_foreign(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path)
+    cache.store(KEY, ENTRY)
+    other = key_of("other")
+    cache._path(other).parent.mkdir(parents=True, exist_ok=True)
+    cache._path(other).write_bytes(cache._path(KEY).read_bytes())
+    assert cache.load(other) is None
+
+
+@pytest.mark.parametrize("rubbish", [b"", b"\0" * 100, b"TWKERN1\n", b"#!/bin/sh\n"])
+def test_rubbish_is_rewritten(tmp_path: Path, rubbish: bytes) -> None:
+    cache = DiskCache(tmp_path)
+    cache.store(KEY, ENTRY)
+    cache._path(KEY).write_bytes(rubbish)
+    assert cache.load(KEY) is None
+    cache.store(KEY, ENTRY)
+    assert cache.load(KEY) is not None
+
+
+def test_least_recently_used_goes_first(tmp_path: Path) -> None:
+    size = len(encode(ENTRY, KEY))
+    cache = DiskCache(tmp_path, limit=3 * size + size // 2)
+    keys = [key_of(str(i)) for i in range(4)]
+    for age, key in enumerate(keys[:3]):
+        cache.store(key, ENTRY)
+        os.utime(cache._path(key), (1000 + age, 1000 + age))
+    assert cache.load(keys[0]) is not None  # used: now the youngest
+    cache.store(keys[3], ENTRY)
+    assert [cache.load(k) is not None for k in keys] == [True, False, True, True]
+
+
+def test_leftovers_of_killed_writers_go(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path)
+    cache.store(KEY, ENTRY)
+    old, young = cache._path(KEY).parent / ".tmp-old", cache._path(KEY).parent / ".tmp-young"
+    for path in (old, young):
+        path.write_bytes(b"half")
+    os.utime(old, (time.time() - 2 * module.STALE_SECONDS,) * 2)
+    cache.store(key_of("next"), ENTRY)
+    assert not old.exists() and young.exists()
+
+
+def test_unwritable_folder_warns_once_and_works_without(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    cache = DiskCache(blocked / "cache")
+    with pytest.warns(RuntimeWarning, match="cannot be written"):
+        cache.store(KEY, ENTRY)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cache.store(KEY, ENTRY)
+    assert cache.load(KEY) is None
+
+
+@pytest.mark.parametrize("value", ["0", "off", "none", "OFF", ""])
+def test_switched_off(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", value)
+    assert open_cache() is None
+
+
+def test_chosen_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("TILEWRIGHT_CACHE_SIZE", "12345")
+    cache = open_cache()
+    assert cache is not None and (cache.folder, cache.limit) == (tmp_path, 12345)
+
+
+def _write_for_ever(folder: str, salt: int) -> None:
+    cache = DiskCache(Path(folder))
+    number = 0
+    while True:
+        cache.store(KEY, Entry({"salt": salt}, f"{salt}" * 1000, bytes([salt]) * (1000 + number % 5000)))
+        number += 1
+
+
+def test_readers_see_whole_entries_while_writers_are_killed(tmp_path: Path) -> None:
+    start = multiprocessing.get_context("spawn")
+    writers = [start.Process(target=_write_for_ever, args=(str(tmp_path), salt), daemon=True) for salt in (1, 2)]
+    for writer in writers:
+        writer.start()
+    cache = DiskCache(tmp_path)
+    try:
+        deadline = time.monotonic() + 30
+        while not cache._path(KEY).exists():
+            assert time.monotonic() < deadline, "the writers wrote nothing"
+            time.sleep(0.01)
+        for _ in range(500):
+            found = cache.load(KEY)
+            assert found is not None
+            salt = found.meta["salt"]
+            assert isinstance(salt, int) and set(found.cubin) == {salt} and found.ptx == f"{salt}" * 1000
+    finally:
+        for writer in writers:
+            writer.kill()
+            writer.join()
+    found = cache.load(KEY)
+    assert found is not None

@@ -1,0 +1,57 @@
+"""Target records: which one a device gets, PTX versions, what LLVM and ptxas say to each."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright.backend_ptx import targets
+from tilewright.backend_ptx.llvm.compile import llvm_to_ptx
+from tilewright.backend_ptx.runtime.ptxas import assemble, ptxas_version
+from tilewright.tileir.diagnostics import TileUnsupportedFeatureError, TileValueError
+
+EMPTY_KERNEL = 'target triple = "nvptx64-nvidia-cuda"\ndefine ptx_kernel void @k() { ret void }\n'
+
+
+@pytest.mark.parametrize("capability, name", [
+    ((8, 0), "sm_80"), ((8, 6), "sm_86"), ((8, 7), "sm_86"), ((8, 9), "sm_89"), ((9, 0), "sm_90a"),
+    ((10, 0), "sm_100a"), ((10, 3), "sm_89"), ((12, 0), "sm_120a"), ((12, 1), "sm_89"),
+])
+def test_device_gets_the_best_target_that_runs_on_it(capability: tuple[int, int], name: str) -> None:
+    assert targets.for_device(capability).name == name
+
+
+def test_old_devices_are_refused() -> None:
+    with pytest.raises(TileUnsupportedFeatureError, match="7.5 are not supported"):
+        targets.for_device((7, 5))
+
+
+def test_names() -> None:
+    assert targets.get_target("sm_90") is targets.SM_90A
+    assert targets.get_target(targets.SM_80) is targets.SM_80
+    with pytest.raises(TileValueError, match="unknown target 'sm_75'"):
+        targets.get_target("sm_75")
+
+
+@pytest.mark.parametrize("driver, ptx", [(12000, 80), (12040, 84), (12060, 85), (12080, 87), (13000, 90), (13020, 90)])
+def test_ptx_version_follows_the_driver(driver: int, ptx: int) -> None:
+    assert targets.ptx_version_of_driver(driver) == ptx
+
+
+def test_old_drivers_are_refused() -> None:
+    with pytest.raises(TileUnsupportedFeatureError, match="CUDA 11.8"):
+        targets.ptx_version_of_driver(11080)
+
+
+def test_with_ptx_keeps_floor_and_ceiling() -> None:
+    assert targets.SM_120A.with_ptx(80).ptx == 87
+    assert targets.SM_80.with_ptx(200).ptx == targets.NEWEST_PTX
+
+
+@pytest.mark.parametrize("name", targets.TARGETS)
+def test_each_target_compiles_and_assembles(name: str) -> None:
+    assert ptxas_version() == "13.0"
+    for target in (targets.TARGETS[name], targets.TARGETS[name].with_ptx(90)):
+        ptx, timings = llvm_to_ptx(EMPTY_KERNEL, target)
+        assert f".version {target.ptx / 10}" in ptx and f".target {name}" in ptx
+        assert set(timings) == {"llvm parse", "llvm verify", "llvm passes", "llvm codegen"}
+        assert assemble(ptx, target).cubin[:4] == b"\x7fELF"
