@@ -164,6 +164,8 @@ class Op:
     elementwise: ClassVar[bool] = False
     commutative: ClassVar[bool] = False
     collective: ClassVar[bool] = False
+    _operand_fields: ClassVar[tuple[tuple[str, bool], ...]] = ()  # name, and whether it holds a tuple
+    _body_fields: ClassVar[tuple[str, ...]] = ()
     _reads: ClassVar[tuple[str, ...]] = ()
     _writes: ClassVar[tuple[str, ...]] = ()
     _io: ClassVar[bool] = False
@@ -177,6 +179,11 @@ class Op:
         for name in own:
             delattr(cls, name)
         cls.fields = {**cls.fields, **own}
+        # Passes ask for operands and bodies of every op again and again: keep the names at hand.
+        cls._operand_fields = tuple(
+            (n, f.kind == "operands") for n, f in cls.fields.items() if f.kind not in ("attribute", "body")
+        )
+        cls._body_fields = tuple(n for n, f in cls.fields.items() if f.kind == "body")
         if reads:
             cls._reads = tuple(reads.split())
         if writes:
@@ -219,24 +226,23 @@ class Op:
     def operands(self) -> list[Value]:
         """Every value the op itself reads, in field order."""
         out: list[Value] = []
-        for name, field in self.fields.items():
-            if field.kind == "operand":
-                out.append(getattr(self, name))
-            elif field.kind == "operands":
-                out.extend(getattr(self, name))
-            elif field.kind == "optional" and getattr(self, name) is not None:
-                out.append(getattr(self, name))
+        for name, many in self._operand_fields:
+            value = getattr(self, name)
+            if many:
+                out.extend(value)
+            elif value is not None:
+                out.append(value)
         return out
 
     def replace_operands(self, new: Mapping[Value, Value]) -> None:
         """Substitute operands of this op (not of its bodies)."""
-        for name, field in self.fields.items():
-            if field.kind in ("operand", "optional"):
-                value = getattr(self, name)
-                if value in new:
-                    setattr(self, name, new[value])
-            elif field.kind == "operands":
-                setattr(self, name, tuple(new.get(v, v) for v in getattr(self, name)))
+        for name, many in self._operand_fields:
+            value = getattr(self, name)
+            if many:
+                if any(v in new for v in value):
+                    setattr(self, name, tuple(new.get(v, v) for v in value))
+            elif value in new:
+                setattr(self, name, new[value])
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -244,7 +250,7 @@ class Op:
 
     @property
     def blocks(self) -> list[Block]:
-        return [getattr(self, name) for name, f in self.fields.items() if f.kind == "body"]
+        return [getattr(self, name) for name in self._body_fields]
 
     @property
     def result(self) -> Value:
