@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import gcd
 
-from tilewright.backend_ptx.facts import never_negative
 from tilewright.backend_ptx.layouts.flat import is_plain
 from tilewright.backend_ptx.layouts.queries import vector_along
 from tilewright.backend_ptx.llvm.builder import Val
@@ -71,10 +70,14 @@ class TileAccess:
         known = self.ref.type.extents[self.order[axis]]
         return known if known is not None else self.ref.type.extent_div[self.order[axis]]
 
+    def _origin_divisor(self, axis: int) -> int:
+        """A number that divides the tile's first index (0 if that is 0)."""
+        return self.ctx.facts[self.index[axis]].divisor * self.steps[axis]
+
     def _aligned(self, axis: int, width: int) -> int:
         """The largest power of two up to `width` at a multiple of which every access along `axis` starts."""
         type = self.ref.type
-        common = gcd(width, type.align // self.bytes or 1, self.steps[axis])
+        common = gcd(width, type.align // self.bytes or 1, self._origin_divisor(axis))
         for other in range(len(self.shape)):
             if other != axis and type.extents[self.order[other]] != 1:
                 known = self._stride(other)
@@ -181,7 +184,7 @@ class TileAccess:
         shape, divisor = self.shape[axis], self._extent_divisor(axis)
         if self._surely_inside(axis):
             return "nothing"
-        if divisor % shape == 0 and self.steps[axis] % shape == 0:
+        if divisor % shape == 0 and self._origin_divisor(axis) % shape == 0:
             return "tiles"
         if axis != self.vector_axis or divisor % self.vector == 0:
             return "vectors"
@@ -189,11 +192,9 @@ class TileAccess:
 
     def _surely_inside(self, axis: int) -> bool:
         known = self.ref.type.extents[self.order[axis]]
-        index = self.ctx[self.index[axis]]
-        if known is None or index.const is None:
-            return False
-        start = int(index.const) * self.steps[axis]
-        return 0 <= start and start + self.shape[axis] <= known
+        index = self.ctx.facts[self.index[axis]]
+        step = self.steps[axis]
+        return known is not None and index.low >= 0 and index.high * step + self.shape[axis] <= known
 
     @property
     def cuts_vectors(self) -> bool:
@@ -207,7 +208,7 @@ class TileAccess:
             origin = self._origin(axis, "i64")
             extent = as_index(b, self.ref.extents[self.order[axis]], True, "i64")
             low = None
-            if not never_negative(self.index[axis], self.ctx.nonnegative):
+            if self.ctx.facts[self.index[axis]].low < 0:
                 low = _clamped(self.ctx, b.sub(b.const("i64", 0), origin), shape)
             self._limits[axis] = low, _clamped(self.ctx, b.sub(extent, origin), shape)
         return self._limits[axis]

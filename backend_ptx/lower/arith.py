@@ -75,9 +75,12 @@ def floordiv(ctx: Context, op: ops.FloorDiv) -> None:
 
 @lower(ops.CeilDiv)
 def ceildiv(ctx: Context, op: ops.CeilDiv) -> None:
-    b, dtype = ctx.b, op.lhs.type.dtype
-    value = integers.compute(b, dtype, lambda p, q: integers.ceildiv(b, dtype, p, q), ctx[op.lhs], ctx[op.rhs])
-    ctx.set(op.result, value)
+    b, dtype, x, y = ctx.b, op.lhs.type.dtype, ctx[op.lhs], ctx[op.rhs]
+    if not dtype.is_float:
+        ctx.set(op.result, integers.compute(b, dtype, lambda p, q: integers.ceildiv(b, dtype, p, q), x, y))
+        return
+    quotient = floats.arithmetic(b, "fdiv", x, y)
+    ctx.set(op.result, floats.through_f32(b, lambda q: b.intrinsic("llvm.ceil", [q]), quotient))
 
 
 @lower(ops.Mod)

@@ -10,6 +10,7 @@ from tilewright.backend_ptx.llvm.module import DebugLines
 from tilewright.backend_ptx.lower.fragments import Fragment, elem_of, lanes_of
 from tilewright.backend_ptx.lower.registry import lowering_of
 from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.facts import facts
 from tilewright.tileir.core import Block, Function, Value
 from tilewright.tileir.diagnostics import NO_SPAN, TileError, TileInternalError, at
 from tilewright.tileir.layout import Layout
@@ -20,7 +21,7 @@ class Context:
     """`ctx[value]` is the fragment of a value; `ctx.set` defines one.
 
     `tid` is the thread's number in the block: lane in bits 0-4, warp above. `memo` holds values of the prologue,
-    which all code may use (see `once`). `nonnegative` holds the loop variables that start at 0 or more.
+    which all code may use (see `once`). `facts` holds the range and a divisor of every integer.
     """
 
     def __init__(
@@ -30,10 +31,10 @@ class Context:
         self.target = target
         self.abi = abi
         self.warps = warps
+        self.facts = facts(function)
         self.b = Builder()
         self.debug = debug
         self.memo: dict[Any, Any] = {}
-        self.nonnegative: set[Value] = set()
         self._fragments: dict[Value, Any] = {}
 
     # Any, because the op's type rule decides which kind of fragment an operand has.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright.backend_ptx.facts import never_negative
 from tilewright.backend_ptx.llvm.builder import Phi
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import Fragment, flatten, rebuild
@@ -49,8 +48,6 @@ def for_(ctx: Context, op: ops.For) -> None:
     counter = b.phi(lower_.elem)
     carried = Carried(ctx, init, op.loop.params[1:])
     ctx.set(op.loop.params[0], counter.value)
-    if never_negative(op.lower, ctx.nonnegative):
-        ctx.nonnegative.add(op.loop.params[0])
     ctx.lower_block(op.loop)
     following = _fragments(ctx, op.loop.terminator.operands)
     more = b.icmp("ugt", b.sub(upper, counter.value), step)

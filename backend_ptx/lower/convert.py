@@ -47,6 +47,8 @@ def _from_int(b: Builder, v: Val, source: DType, dest: DType, rounding: Rounding
     elem = elem_of(dest)
     if dest is bfloat16 and source.bitwidth >= 32:
         return b.cast("fptrunc", directed.int_to_odd(b, v, signed), elem)
+    if dest is tfloat32 and source.bitwidth >= 32:
+        return narrow.to_tf32(b, directed.int_to_odd(b, v, signed), rounding)
     word = "sitofp" if signed else "uitofp"
     if elem in ("half", "float", "double"):
         if elem == "half" and source.bitwidth == 64:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
@@ -65,38 +63,29 @@ def to_tf32(b: Builder, v: Val, rounding: RoundingMode) -> Val:
 
 
 def constant_bits(dtype: DType, value: float) -> int:
-    """The bits of `value`, which the format can represent, in a float of 8 or 4 bits."""
-    return _table(dtype)(value)
+    """The code of a value that an 8- or 4-bit float represents; beyond its range the largest finite one, as casts do."""
+    if value != value:
+        return (1 << dtype.exponent + dtype.mantissa) - 1  # all bits but the sign: a NaN where there is one
+    sign = 1 << dtype.bitwidth - 1 if dtype.has_sign and math.copysign(1.0, value) < 0 else 0
+    return sign | min(_magnitude(dtype, abs(value)), _largest(dtype))
 
 
-def _table(dtype: DType) -> Callable[[float], int]:
-    def bits(value: float) -> int:
-        if value != value:
-            return nan_bits(dtype)
-        sign = 1 << dtype.bitwidth - 1 if dtype.has_sign and math.copysign(1.0, value) < 0 else 0
-        return sign | _magnitude(dtype, abs(value))
-
-    return bits
-
-
-def nan_bits(dtype: DType) -> int:
-    """The quiet NaN: all exponent and mantissa bits set where the format has no infinity."""
+def _largest(dtype: DType) -> int:
+    """The code of the largest finite value."""
     every = (1 << dtype.exponent + dtype.mantissa) - 1
-    return every & ~0 if not dtype.has_inf else every
+    if dtype.has_inf:
+        return every - (1 << dtype.mantissa)  # the top exponent is for infinity and NaN
+    return every if dtype.bitwidth == 4 else every - 1  # one NaN; four-bit floats have none
 
 
 def _magnitude(dtype: DType, value: float) -> int:
-    width = dtype.mantissa
     if value == 0.0:
         return 0
     if math.isinf(value):
-        top = (1 << dtype.exponent) - 1 << width
-        return top if dtype.has_inf else top | (1 << width) - 2
-    bias = (1 << dtype.exponent - 1) - 1
+        return 1 << dtype.bitwidth
+    width, bias = dtype.mantissa, (1 << dtype.exponent - 1) - 1
     fraction, exponent = math.frexp(value)  # value = fraction * 2**exponent, fraction in [0.5, 1)
     biased = exponent - 1 + bias
-    if dtype.mantissa == 0:
-        return biased
-    if biased <= 0:
+    if width and biased <= 0:
         return round(math.ldexp(value, bias - 1 + width))
     return round((fraction * 2 - 1) * (1 << width)) + (biased << width)

@@ -16,8 +16,9 @@ _FLOAT = {
 
 
 def padding_number(mode: PaddingMode, dtype: DType) -> float | int:
-    """The constant of the element's LLVM type. Integers and bools take 0 in every mode."""
-    if not dtype.is_float:
-        return 0
+    """The constant of the element's LLVM type. Integers saturate, and NaN is 0."""
     value = _FLOAT[mode]
+    if not dtype.is_float:
+        low, high = dtype.int_range
+        return {math.inf: high, -math.inf: low}.get(value, 0)
     return constant_bits(dtype, value) if elem_of(dtype) == "i8" else value
