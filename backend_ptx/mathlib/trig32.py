@@ -9,8 +9,9 @@ from tilewright.backend_ptx.mathlib.exp32 import MAGIC, rcp
 from tilewright.backend_ptx.mathlib.lanes import rare_lanes
 from tilewright.backend_ptx.mathlib.vec import Vec, choose, fma, like, polynomial, where
 
-# pi/2 as three floats: with fma the first difference is exact while the quotient has at most 17 bits.
-PIO2 = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
+# pi/2 as three floats: with fma the first difference is exact while the quotient has at most 17 bits. All three are
+# positive, so that the remainder of -0 is -0.
+PIO2 = (1.570796251296997, 7.549789415861596e-08, 5.390302953474238e-15)
 LIMIT = 105615.0  # beyond it the quotient needs more bits
 # A zero word and the first 224 bits of 2/pi, most significant first.
 TWO_OVER_PI = (0, 0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0, 0xDB629599, 0x3C439041, 0xFE5163AB)

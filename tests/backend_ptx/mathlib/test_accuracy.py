@@ -1,0 +1,122 @@
+"""The float32 formulas on NumPy: within their bounds on dense samples, with approximations off by what they may be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tilewright.backend_ptx.mathlib import emit
+from tilewright.backend_ptx.mathlib.evaluate import NumpyBuilder, Value
+
+Array = Any
+# The bound in ulp, and by how many ulp ex2, rcp and rsqrt may be off for the function to keep it. The hardware's
+# measured errors are in the table that test_gpu_accuracy.py prints.
+BOUNDS = {
+    "exp": (2, 0.5), "exp2": (2, 1), "log": (2, 0), "log2": (2, 0), "sqrt": (0, 0), "rsqrt": (2, 1), "sin": (2, 0),
+    "cos": (2, 0), "tanh": (2, 1), "tan": (4, 1), "sinh": (4, 1), "cosh": (4, 1),
+}
+PAIRS = {"pow": (4, 1), "atan2": (4, 0), "truediv": (0, 0)}
+REFERENCES: dict[str, Callable[..., Array]] = {
+    "rsqrt": lambda v: 1 / np.sqrt(v), "pow": np.power, "atan2": np.arctan2, "truediv": np.divide,
+}
+SPECIAL = (
+    0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0, -3.0, 1.5, -1.5, math.inf, -math.inf, math.nan, 2.0**-149,
+    -(2.0**-149), 2.0**-126, 3.4028234663852886e38, -3.4028234663852886e38, 16777216.0, 16777217.0, -8388607.5, 1e30,
+    -1e-30, 1 - 2.0**-24, 1 + 2.0**-23, 127.0, 128.0, -149.0, -126.0, 105615.0, 105616.0, 88.72283, 88.72284, -103.97,
+)
+
+
+def evaluate(name: str, *args: Array, off: float = 0.0, **options: Any) -> Array:
+    elem = {"float32": "float", "float64": "double", "float16": "half"}[args[0].dtype.name]
+    builder: Any = NumpyBuilder(off)
+    values: list[Any] = [Value(elem, a) for a in args]
+    result: Any = emit(builder, name, *values, **options)
+    return np.broadcast_to(result.array, args[0].shape)
+
+
+def reference(name: str, *args: Array) -> Array:
+    function = REFERENCES.get(name) or getattr(np, name)
+    with np.errstate(all="ignore"):
+        return function(*(a.astype(np.float64) for a in args))
+
+
+def samples() -> Array:
+    """Every exponent and sign with 2**10 mantissas, the arguments from 0.5 to 8 four times as dense, special values."""
+    exponents = np.arange(512, dtype=np.uint32)[:, None] << 23
+    mantissas = (np.arange(1 << 10, dtype=np.uint32) * np.uint32(8191)) & np.uint32(0x7FFFFF)
+    dense = np.arange(0x3F000000, 0x41000000, 521, dtype=np.uint32)
+    bits = np.concatenate([(exponents | mantissas).ravel(), dense, dense | np.uint32(0x80000000)])
+    return np.concatenate([bits.view(np.float32), np.array(SPECIAL, np.float32)])
+
+
+def pairs() -> tuple[Array, Array]:
+    rng = np.random.default_rng(3)
+    n = 1 << 16
+    x = rng.integers(0, 1 << 32, n, np.uint32).view(np.float32)
+    near = rng.uniform(0.5, 2, n).astype(np.float32)
+    wanted = rng.uniform(-150, 150, n)
+    with np.errstate(all="ignore"):
+        powers = (wanted / np.log2(np.abs(x))).astype(np.float32)
+        small = (wanted / np.log2(near)).astype(np.float32)
+        scaled = x * rng.uniform(-4, 4, n).astype(np.float32)
+    a, b = np.meshgrid(np.array(SPECIAL, np.float32), np.array(SPECIAL, np.float32))
+    other = rng.integers(0, 1 << 32, n, np.uint32).view(np.float32)
+    first = np.concatenate([x, x, x, near, x, a.ravel()])
+    return first, np.concatenate([other, powers, np.rint(powers), small, scaled, b.ravel()])
+
+
+def ordered(x: Array) -> Array:
+    """float32 as integers in the order of the values."""
+    bits = x.view(np.int32).astype(np.int64)
+    return np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
+
+
+def check(got: Array, exact: Array, bound: int, args: tuple[Array, ...]) -> None:
+    with np.errstate(all="ignore"):
+        best = exact.astype(np.float32)
+    assert got.dtype == np.float32
+    nan = np.isnan(best)
+    wrong = (np.isnan(got) != nan) | ((got == 0) & (best == 0) & (np.signbit(got) != np.signbit(best)))
+    assert not wrong.any(), [(tuple(a[i] for a in args), got[i], best[i]) for i in np.flatnonzero(wrong)[:5]]
+    steps = np.where(nan, 0, np.abs(ordered(got) - ordered(best)))
+    i = int(steps.argmax())
+    assert steps[i] <= bound, f"{steps[i]} steps at {[a[i] for a in args]}: {got[i]}, not {best[i]}"
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_function(name: str) -> None:
+    x = samples()
+    bound, off = BOUNDS[name]
+    check(evaluate(name, x, off=off), reference(name, x), bound, (x,))
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_pairs(name: str) -> None:
+    x, y = pairs()
+    bound, off = PAIRS[name]
+    check(evaluate(name, x, y, off=off), reference(name, x, y), bound, (x, y))
+
+
+@pytest.mark.parametrize("name", ["exp", "log2", "sin", "tan", "tanh", "rsqrt"])
+def test_half_is_rounded_once(name: str) -> None:
+    x = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    with np.errstate(all="ignore"):
+        best = reference(name, x).astype(np.float32).astype(np.float16)
+    got = evaluate(name, x)
+    wrong = (got.view(np.uint16) != best.view(np.uint16)) & ~(np.isnan(got) & np.isnan(best))
+    # float32 is not exact, so now and then a result near the middle of two halves goes the other way.
+    assert wrong.mean() < 2e-3
+    assert np.all(np.abs(got[wrong].view(np.int16).astype(int) - best[wrong].view(np.int16)) <= 1)
+
+
+def test_bound_can_fail() -> None:
+    """The check is worth something: a slightly wrong exponential does not pass."""
+    x = samples()
+    with np.errstate(all="ignore"):
+        wrong = np.exp(x * np.float32(1 + 2.0**-22))
+    with pytest.raises(AssertionError, match="steps at"):
+        check(wrong, reference("exp", x), 2, (x,))
