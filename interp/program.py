@@ -47,22 +47,24 @@ class Program:
         """
         if mode not in ("chunked", "single"):
             raise ValueError(f'mode must be "chunked" or "single", not {mode!r}')
-        bound = self._bind(args)
+        with np.errstate(all="ignore"):
+            self._run(grid, self._bind(args), mode == "single", order, poison)
+
+    def _run(self, grid: Grid, bound: dict[Value, Any], single: bool, order: str | int | None, poison: bool) -> None:
         overlapping = self._overlaps(bound)
         if 0 in grid:
             return
         # Blocks that share memory in ways that the IR does not show run one after another.
-        single = mode == "single" or order is not None or self.hazards.serial or overlapping
+        single = single or order is not None or self.hazards.serial or overlapping
         axes = frozenset() if single else self._axes(grid)
         lowering = self._variant(axes, overlapping)
-        with np.errstate(all="ignore"):
-            chunks = _single_blocks(grid, order) if single else self._chunks(grid, axes)
-            for count, ids in chunks:
-                regs: Regs = [None] * lowering.slots
-                for slot, value in zip(lowering.params, bound.values(), strict=True):
-                    regs[slot] = value
-                regs[0] = Chunk(count, ids, grid, poison)
-                lowering.run(regs)
+        chunks = _single_blocks(grid, order) if single else self._chunks(grid, axes)
+        for count, ids in chunks:
+            regs: Regs = [None] * lowering.slots
+            for slot, value in zip(lowering.params, bound.values(), strict=True):
+                regs[slot] = value
+            regs[0] = Chunk(count, ids, grid, poison)
+            lowering.run(regs)
 
     def _variant(self, axes: frozenset[int], overlapping: bool) -> Lowering:
         key = (axes, overlapping)

@@ -1,0 +1,105 @@
+"""Helpers of the interpreter's tests: build one-op kernels, run them in each mode, compare bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from tilewright.interp import compile_function
+from tilewright.interp.formats import array_dtype
+from tilewright.tileir import dtypes as dt
+from tilewright.tileir.builder import Builder
+from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.ops import arrays, control, memory
+from tilewright.tileir.types import ArrayType
+
+TILE = 128
+
+
+def array_type(dtype: dt.DType, rank: int = 1) -> ArrayType:
+    return ArrayType(dtype, (None,) * rank, (None,) * rank)
+
+
+def dtype_of(array: np.ndarray) -> dt.DType:
+    """The element type that a NumPy array holds."""
+    return next(d for d in dt.ALL if d is not dt.tfloat32 and array_dtype(d) == array.dtype)
+
+
+def elementwise(make: Callable[..., Op], inputs: Sequence[dt.DType], output: dt.DType) -> Function:
+    """A kernel that loads tiles, applies one op, and stores its result."""
+    params = [Value(array_type(d), f"x{i}") for i, d in enumerate(inputs)]
+    out = Value(array_type(output), "out")
+    body = Block([*params, out])
+    build = Builder(body)
+    block = build.value(arrays.BlockId(axis=0))
+    shape = {"steps": (TILE,), "order": (0,)}
+    tiles = [build.value(memory.Load(array=p, index=(block,), shape=(TILE,), **shape)) for p in params]
+    result = build.value(make(*tiles))
+    build.emit(memory.Store(array=out, index=(block,), value=result, **shape))
+    build.emit(control.Return())
+    return Function("kernel", body)
+
+
+def apply(make: Callable[..., Op], *inputs: np.ndarray, output: dt.DType | None = None, single: bool = False) -> Any:
+    """The op applied to flat arrays through the interpreter."""
+    kinds = [dtype_of(x) for x in inputs]
+    out_dtype = output or kinds[0]
+    n = len(inputs[0])
+    out = np.zeros(n, array_dtype(out_dtype))
+    program = compile_function(elementwise(make, kinds, out_dtype))
+    program.run((max(1, -(-n // TILE)), 1, 1), [*inputs, out], mode="single" if single else "chunked")
+    return out
+
+
+def bits(a: np.ndarray) -> np.ndarray:
+    """Elements as unsigned integers, every NaN as one pattern."""
+    a = np.ascontiguousarray(a)
+    raw = a.view(f"u{a.dtype.itemsize}").copy()
+    if a.dtype.kind not in "iub":
+        raw[np.isnan(a.astype(np.float64))] = np.iinfo(raw.dtype).max
+    return raw
+
+
+def assert_same(got: Any, want: Any, *context: np.ndarray) -> None:
+    """Equal dtypes and bits, NaNs in the same places; shows the first difference with its inputs."""
+    got, want = np.asarray(got), np.asarray(want)
+    assert got.dtype == want.dtype and got.shape == want.shape, (got.dtype, want.dtype, got.shape, want.shape)
+    wrong = np.argwhere(bits(got) != bits(want))
+    if len(wrong):
+        at = tuple(wrong[0])
+        raise AssertionError(f"{len(wrong)} differ, first at {at}: {got[at]!r} for {want[at]!r}, "
+                             f"inputs {[c[at] for c in context]}")
+
+
+def samples(dtype: dt.DType, n: int, seed: int) -> np.ndarray:
+    """Random bit patterns of a dtype (every kind of value), edge values in front."""
+    rng = np.random.default_rng(seed)
+    memory_dtype = array_dtype(dtype)
+    if dtype.is_bool:
+        return rng.integers(0, 2, n).astype(np.bool_)
+    if dtype.is_int:
+        low, high = dtype.int_range
+        edges = [low, low + 1, 0, 1, 2, high - 1, high] + ([-1, -2] if low else [])
+        out = rng.integers(low, high, n, dtype=memory_dtype, endpoint=True)
+        small = rng.integers(-9 if low else 0, 10, n).astype(memory_dtype)
+        out = np.where(rng.random(n) < 0.4, small, out)
+    else:
+        raw = rng.integers(0, 1 << min(dtype.bitwidth, 63), n, dtype=np.uint64)
+        if dtype.bitwidth == 64:
+            raw = raw | (rng.integers(0, 2, n, dtype=np.uint64) << np.uint64(63))
+        out = raw.astype(f"u{memory_dtype.itemsize}").view(memory_dtype)
+        with np.errstate(all="ignore"):
+            normal = (rng.standard_normal(n) * 4).astype(np.float32).astype(memory_dtype)
+            edges = [0.0, -0.0, 1.0, -1.0, 1.5, -2.5, 3.0]
+            if dtype.has_inf:
+                edges += [float("inf"), float("-inf"), float("nan"), float(ml_dtypes.finfo(memory_dtype).max),
+                          float(ml_dtypes.finfo(memory_dtype).smallest_subnormal),
+                          float(ml_dtypes.finfo(memory_dtype).smallest_normal)]
+        out = np.where(rng.random(n) < 0.5, normal, out)
+    with np.errstate(all="ignore"):
+        front = np.array(edges, np.float64).astype(memory_dtype) if dtype.is_float else np.array(edges, memory_dtype)
+    out[: len(front)] = front[: len(out)]
+    return rng.permutation(out)
