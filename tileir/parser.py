@@ -119,7 +119,7 @@ class _Reader:
 
     def declare(self, name: Any, value: Value) -> None:
         text = str(name)[1:]
-        if text in self.every_name:
+        if text in self.values:
             raise TileSyntaxError(f"{name} is defined twice", self.span(name))
         self.every_name.add(text)
         self.values[text] = value

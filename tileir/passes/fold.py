@@ -35,14 +35,15 @@ def fold(function: Function) -> None:
 @functools.cache
 def fold_rules() -> dict[type[Op], Rule]:
     """The rule of every op that can fold."""
-    rules: dict[type[Op], Rule] = {cls: _elementwise for cls in OPS.values() if cls.elementwise}
+    rules: dict[type[Op], Rule] = {cls: fold_elementwise for cls in OPS.values() if cls.elementwise}
     rules.update({cls: _splat for cls in (shape.Broadcast, shape.Reshape, shape.Permute, shape.Extract)})
     rules.update({reduce.ReduceMax: _splat, reduce.ReduceMin: _splat, shape.Cat: _cat, shape.Iota: _iota})
     rules.update({arrays.Extent: _extent, arrays.Stride: _stride})
     return rules
 
 
-def _elementwise(op: Op, rewriter: Rewriter) -> Value | None:
+def fold_elementwise(op: Op, rewriter: Rewriter) -> Value | None:
+    """The rule of element-wise ops."""
     values = []
     for operand in op.operands:
         value = constant_value(operand)

@@ -1,0 +1,76 @@
+"""Rules of canonicalise for changes of shape, and for arithmetic on tiles whose elements are all equal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.tileir.core import Op, Value
+from tilewright.tileir.ops import arith, shape
+from tilewright.tileir.rewrite import Rewriter, Rule, constant_value
+from tilewright.tileir.types import TileType
+
+
+def splat_source(value: Value) -> Value | None:
+    """The scalar that a tile repeats, if it is a broadcast of one."""
+    op = value.op
+    return op.src if isinstance(op, shape.Broadcast) and not op.src.type.shape else None
+
+
+def _moved_splat(op: Any, rewriter: Rewriter) -> Value | None:
+    """The op only moves or chooses elements of a splat."""
+    source = splat_source(op.src)
+    return None if source is None else rewriter.emit(shape.Broadcast(src=source, shape=op.result.type.shape))
+
+
+def _broadcast(op: shape.Broadcast, rewriter: Rewriter) -> Value | None:
+    if op.src.type.shape == op.shape:
+        return op.src
+    if isinstance(op.src.op, shape.Broadcast):
+        return rewriter.emit(shape.Broadcast(src=op.src.op.src, shape=op.shape))
+    return None
+
+
+def _reshape(op: shape.Reshape, rewriter: Rewriter) -> Value | None:
+    if op.src.type.shape == op.shape:
+        return op.src
+    if isinstance(op.src.op, shape.Reshape):
+        return rewriter.emit(shape.Reshape(src=op.src.op.src, shape=op.shape))
+    return _moved_splat(op, rewriter)
+
+
+def _permute(op: shape.Permute, rewriter: Rewriter) -> Value | None:
+    if op.axes == tuple(range(len(op.axes))):
+        return op.src
+    inner = op.src.op
+    if isinstance(inner, shape.Permute):
+        return rewriter.emit(shape.Permute(src=inner.src, axes=tuple(inner.axes[a] for a in op.axes)))
+    return _moved_splat(op, rewriter)
+
+
+def _extract(op: shape.Extract, rewriter: Rewriter) -> Value | None:
+    return op.src if op.src.type.shape == op.shape else _moved_splat(op, rewriter)
+
+
+def computed_once(op: Op, rewriter: Rewriter) -> Value | None:
+    """An element-wise op on splats: compute one element, then repeat it."""
+    type_ = op.result.type
+    if not type_.shape:
+        return None
+    sources = [splat_source(v) for v in op.operands]
+    if not any(sources):
+        return None
+    scalars: dict[Value, Value] = {}
+    for operand, source in zip(op.operands, sources, strict=True):
+        value = constant_value(operand)
+        if source is None and value is None:
+            return None
+        scalars[operand] = source or rewriter.emit(arith.Constant(value=value, type=TileType(operand.type.dtype)))
+    given = {name: getattr(op, name) for name, field in op.fields.items()}
+    given = {name: scalars.get(v, v) if isinstance(v, Value) else v for name, v in given.items()}
+    result = rewriter.emit(type(op)(**given))
+    return rewriter.emit(shape.Broadcast(src=result, shape=type_.shape))
+
+
+RULES: dict[type[Op], Rule] = {
+    shape.Broadcast: _broadcast, shape.Reshape: _reshape, shape.Permute: _permute, shape.Extract: _extract,
+}

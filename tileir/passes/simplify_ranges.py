@@ -1,0 +1,87 @@
+"""Simplify by ranges: what the facts of `analysis/facts.py` decide needs no computing.
+
+Before:
+
+    %i: i32 = block_id(axis=0)
+    %n: i32 = extent(array=%x, axis=0)                 // %x: array<?xf32, strides=1, extent_div=16>
+    %c: i1 = ge(lhs=%i, rhs=%zero)
+    %r: i32 = mod(lhs=%n, rhs=%sixteen)
+    %m: i32 = max(lhs=%n, rhs=%zero)
+
+After (%m is %n; the unused ones are left to dce):
+
+    %c: i1 = constant(value=true, type=tile<i1>)
+    %r: i32 = constant(value=0, type=tile<i32>)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.tileir.analysis.facts import Facts, facts
+from tilewright.tileir.analysis.ranges import IntFact
+from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.ops import arith
+from tilewright.tileir.rewrite import Rewriter, Rule, constant_value
+from tilewright.tileir.types import TileType
+
+
+def simplify_ranges(function: Function) -> None:
+    known = facts(function)
+    rules = {type(op): _rule(known, type(op)) for op in function.walk() if not op._body_fields and len(op.results) == 1}
+    Rewriter(rules).run(function)
+
+
+def _rule(known: Facts, cls: type[Op]) -> Rule:
+    choose = _CHOOSE.get(cls)
+
+    def rule(op: Op, rewriter: Rewriter) -> Value | None:
+        fact = known.get(op.result)
+        if fact is None or constant_value(op.result) is not None:
+            return None
+        if fact.constant is not None and op.effects().none:
+            return _constant(fact.constant, op.result.type, rewriter)
+        return choose(op, known) if choose is not None and not op.result.type.dtype.is_bool else None
+
+    return rule
+
+
+def _constant(value: int, type_: TileType, rewriter: Rewriter) -> Value:
+    return rewriter.constant(bool(value) if type_.dtype.is_bool else value, type_.erased())
+
+
+def _min(op: Any, known: Facts) -> Value | None:
+    return _smaller(op.lhs, op.rhs, known)
+
+
+def _max(op: Any, known: Facts) -> Value | None:
+    smaller = _smaller(op.lhs, op.rhs, known)
+    return None if smaller is None else op.rhs if smaller is op.lhs else op.lhs
+
+
+def _smaller(a: Value, b: Value, known: Facts) -> Value | None:
+    x, y = known[a], known[b]
+    return a if x.high <= y.low else b if y.high <= x.low else None
+
+
+def _mod(op: Any, known: Facts) -> Value | None:
+    """x % d is x where 0 <= x < d."""
+    x, d = known[op.lhs], known[op.rhs]
+    return op.lhs if 0 <= x.low and x.high < d.low else None
+
+
+def _and(op: Any, known: Facts) -> Value | None:
+    """A mask of ones that covers every value changes nothing."""
+    x, mask = known[op.lhs], known[op.rhs].constant
+    covers = mask is not None and mask >= 0 and mask & (mask + 1) == 0
+    return op.lhs if covers and x.within(0, mask or 0) else None
+
+
+def _select(op: Any, known: Facts) -> Value | None:
+    chosen: IntFact = known[op.cond]
+    return None if chosen.constant is None else op.lhs if chosen.constant else op.rhs
+
+
+_CHOOSE: dict[type[Op], Any] = {
+    arith.Min: _min, arith.Max: _max, arith.Mod: _mod, arith.And: _and, arith.Select: _select,
+}
