@@ -14,9 +14,9 @@ from tilewright.backend_ptx.layouts.flat import parts
 from tilewright.backend_ptx.layouts.queries import is_replicated
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.passes.plan_shared_memory import buffer_bytes
+from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
-from tilewright.tileir.ops.arrays import ListItem, SliceArray
 from tilewright.tileir.ops.memory import Load, Store
 from tilewright.tileir.types import SharedType
 
@@ -45,13 +45,13 @@ def accesses_of(op: Op) -> list[Access]:
     return [*reads, *(Access(op, m, True, effects.ordered) for m in effects.writes)]
 
 
-def needed_between(first: Access, second: Access) -> int:
+def needed_between(first: Access, second: Access, dependences: Dependences) -> int:
     """The barrier that must separate two accesses in this order: NOTHING, WARP or BLOCK."""
     if first.is_shared != second.is_shared:
         return NOTHING
     if first.is_shared:
         return _between_shared(first, second)
-    return _between_global(first, second)
+    return _between_global(first, second, dependences)
 
 
 def _between_shared(first: Access, second: Access) -> int:
@@ -90,29 +90,14 @@ def stays_in_warp(one: Layout, other: Layout) -> bool:
     return all(plan_conversion(a, b).kind != "block" for a, b in ((one, other), (other, one)))
 
 
-def _between_global(first: Access, second: Access) -> int:
+def _between_global(first: Access, second: Access, dependences: Dependences) -> int:
     if first.ordered or second.ordered:
         return BLOCK
-    if not (first.writes or second.writes) or not may_alias(first.memory, second.memory):
+    if not (first.writes or second.writes):
+        return NOTHING
+    if dependences.alias_class(first.memory) is not dependences.alias_class(second.memory):
         return NOTHING
     return NOTHING if _same_threads(first, second) else BLOCK
-
-
-def root(memory: Value) -> Value:
-    """The parameter that a handle comes from: slices are views, and all items of a list may be one array."""
-    while True:
-        op = memory.op
-        if isinstance(op, SliceArray):
-            memory = op.array
-        elif isinstance(op, ListItem):
-            memory = op.list
-        else:
-            return memory
-
-
-def may_alias(one: Value, other: Value) -> bool:
-    """Whether two handles may name one element. Different array arguments never do: callers promise that."""
-    return root(one) is root(other)
 
 
 def _same_threads(first: Access, second: Access) -> bool:

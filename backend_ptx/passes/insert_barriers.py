@@ -17,6 +17,7 @@ from tilewright.backend_ptx.ops.shared import Barrier
 from tilewright.backend_ptx.passes.choose_warps import OPTION
 from tilewright.backend_ptx.passes.hazards import BLOCK, NOTHING, WARP, Access, accesses_of, needed_between
 from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Block, Function, Op
 from tilewright.tileir.ops.control import For, If, While
 
@@ -26,7 +27,7 @@ State = dict[Access, int]
 
 def insert_barriers(function: Function, target: Target) -> None:
     """Needs the offsets of plan_shared_memory."""
-    inserter = _Inserter()
+    inserter = _Inserter(Dependences(function))
     inserter.block(function.body, {})
     inserter.write(function.body, WARP if function.options[OPTION] == 1 else BLOCK)
 
@@ -34,7 +35,8 @@ def insert_barriers(function: Function, target: Target) -> None:
 class _Inserter:
     """`before[op]` is the strongest barrier that some path to `op` asks for."""
 
-    def __init__(self) -> None:
+    def __init__(self, dependences: Dependences) -> None:
+        self.dependences = dependences
         self.before: dict[Op, int] = {}
 
     def block(self, block: Block, state: State) -> State:
@@ -73,8 +75,9 @@ class _Inserter:
         if not own:
             return state
         for new in own:
-            needed = max((n for old, passed in state.items() if (n := needed_between(old, new)) > passed),
-                         default=NOTHING)
+            needed = max(
+                (n for old, passed in state.items() if (n := needed_between(old, new, self.dependences)) > passed),
+                default=NOTHING)
             if needed > self.before.get(op, NOTHING):
                 self.before[op] = needed
         state = _passed(state, self.before.get(op, NOTHING))
