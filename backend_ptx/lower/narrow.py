@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
@@ -63,7 +64,7 @@ def to_tf32(b: Builder, v: Val, rounding: RoundingMode) -> Val:
 
 
 def constant_bits(dtype: DType, value: float) -> int:
-    """The code of a value that an 8- or 4-bit float represents; beyond its range the largest finite one, as casts do."""
+    """The code of a value that the format represents; beyond its range the largest finite one, as casts do."""
     if value != value:
         return (1 << dtype.exponent + dtype.mantissa) - 1  # all bits but the sign: a NaN where there is one
     sign = 1 << dtype.bitwidth - 1 if dtype.has_sign and math.copysign(1.0, value) < 0 else 0

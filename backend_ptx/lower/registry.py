@@ -54,7 +54,10 @@ def lowering_of(op: Op) -> Lowering:
     raise TileUnsupportedFeatureError(f"{op.opcode}: {refusal.reason}", hints=[refusal.hint])
 
 
-FAMILIES = ("arith", "arrays", "control", "convert", "gather", "layout", "math", "memory", "reduce", "shape", "shared")
+FAMILIES = (
+    "arith", "arrays", "control", "convert", "gather", "layout", "math", "matmul", "memory", "reduce", "shape",
+    "shared",
+)
 
 
 def load_lowerings() -> None:

@@ -1,0 +1,24 @@
+"""Every op is lowered or refused on purpose."""
+
+from __future__ import annotations
+
+import tilewright.backend_ptx.ops  # noqa: F401  (registers the machine ops)
+import tilewright.tileir.ops  # noqa: F401
+from tilewright.backend_ptx.lower.registry import LOWERINGS, REFUSALS, load_lowerings
+from tilewright.tileir.core import OPS
+
+
+def test_every_op_is_lowered_or_refused() -> None:
+    load_lowerings()
+    missing = [name for name, cls in OPS.items() if not cls.terminator and cls not in LOWERINGS and cls not in REFUSALS]
+    assert not missing, f"ops without a lowering: {', '.join(missing)}"
+
+
+def test_no_op_is_both() -> None:
+    load_lowerings()
+    assert not LOWERINGS.keys() & REFUSALS.keys()
+
+
+def test_refusals_say_why() -> None:
+    load_lowerings()
+    assert all(refusal.reason and refusal.hint for refusal in REFUSALS.values())
