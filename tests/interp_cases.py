@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import ml_dtypes
@@ -13,6 +15,7 @@ from tilewright.interp.formats import array_dtype
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.ops import arrays, control, memory
 from tilewright.tileir.types import ArrayType
 
@@ -103,3 +106,31 @@ def samples(dtype: dt.DType, n: int, seed: int) -> np.ndarray:
         front = np.array(edges, np.float64).astype(memory_dtype) if dtype.is_float else np.array(edges, memory_dtype)
     out[: len(front)] = front[: len(out)]
     return rng.permutation(out)
+
+
+def round_exact(x: Fraction, dtype: dt.DType, mode: RoundingMode) -> float:
+    """A nonzero exact value rounded to a float format, from the definition of the format alone."""
+    bias = (1 << (dtype.exponent - 1)) - 1
+    magnitude = abs(x)
+    e = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
+    if magnitude < Fraction(2) ** e:
+        e -= 1
+    quantum = Fraction(2) ** (max(e, 1 - bias) - dtype.mantissa)
+    n, rest = divmod(magnitude, quantum)
+    up = {
+        RoundingMode.RN: 2 * rest > quantum or (2 * rest == quantum and n % 2 == 1),
+        RoundingMode.RZ: False, RoundingMode.RM: rest > 0 and x < 0, RoundingMode.RP: rest > 0 and x > 0,
+        RoundingMode.RA: 2 * rest >= quantum,
+    }[mode]
+    value = (n + up) * quantum
+    largest = (2 - Fraction(1, 1 << dtype.mantissa)) * Fraction(2) ** bias
+    if value > largest:
+        toward = mode is RoundingMode.RZ or (mode is RoundingMode.RM and x > 0) or (mode is RoundingMode.RP and x < 0)
+        value = largest if toward else math.inf
+    return -float(value) if x < 0 else float(value)
+
+
+def wrap(value: int, dtype: dt.DType) -> int:
+    """An exact integer in the range of a dtype, modulo 2**width."""
+    low, _ = dtype.int_range
+    return (value - low) % (1 << dtype.bitwidth) + low
