@@ -69,18 +69,24 @@ def describe(value: Any) -> ArrayInfo | None:
     if hasattr(value, "__cuda_array_interface__"):
         return _from_cuda_interface(value)
     if hasattr(value, "__array_interface__"):
-        import numpy
+        import numpy as np
 
-        return _from_numpy(numpy.asarray(value), value)
+        return _from_numpy(np.asarray(value), value)
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
         return _from_dlpack(value)
     return None
 
 
-@cache
+_torch_classes: dict[type, bool] = {}
+
+
 def is_torch(cls: type) -> bool:
     """Whether objects of this class are torch tensors; torch itself is never imported by us."""
-    return any(c.__module__.split(".")[0] == "torch" and c.__name__ == "Tensor" for c in cls.__mro__)
+    known = _torch_classes.get(cls)
+    if known is None:
+        known = any(c.__module__.split(".")[0] == "torch" and c.__name__ == "Tensor" for c in cls.__mro__)
+        _torch_classes[cls] = known
+    return known
 
 
 @cache
@@ -209,21 +215,26 @@ def host_view(info: ArrayInfo) -> Any:
     """The NumPy array over the host memory of `info`: writes go through to the caller's memory."""
     if info.array is not None:
         return info.array
+    import numpy
+
+    if 0 in info.shape:
+        return numpy.zeros(info.shape, numpy_dtype(info.dtype))
+    view = view_of_addresses(info, numpy_dtype(info.dtype))
+    if info.readonly:
+        view.flags.writeable = False
+    return view
+
+
+def view_of_addresses(info: ArrayInfo, dtype: Any) -> Any:
+    """A NumPy array of `dtype` at the addresses of `info`, which has elements; it keeps the owner alive."""
     import ctypes
 
     import numpy
 
     low, high = info.span
-    dtype = numpy_dtype(info.dtype)
-    if low == high:
-        return numpy.zeros(info.shape, dtype)
-    memory = (ctypes.c_char * (high - low)).from_address(low)
-    memory._owner = info.owner  # type: ignore[attr-defined]
-    strides = tuple(s * dtype.itemsize for s in info.strides)
-    view: Any = numpy.ndarray(info.shape, dtype, memory, info.pointer - low, strides)
-    if info.readonly:
-        view.flags.writeable = False
-    return view
+    memory: Any = (ctypes.c_char * (high - low)).from_address(low)
+    memory._owner = info.owner
+    return numpy.ndarray(info.shape, dtype, memory, info.pointer - low, tuple(s * dtype.itemsize for s in info.strides))
 
 
 def place(info: ArrayInfo) -> str:

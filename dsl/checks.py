@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from tilewright.arrays import HOST, ArrayInfo, place
+from tilewright.arrays import ArrayInfo, place, view_of_addresses
 from tilewright.bind import Argument, Array, ArrayList, arrays, leaves
 from tilewright.spec import Spec
 from tilewright.tileir.core import Function, Op, Value
@@ -22,7 +23,10 @@ def real(array: Array) -> ArrayInfo:
 
 
 def common_device(arguments: Sequence[Argument]) -> int | None:
-    """The place of all array arguments (HOST or a CUDA ordinal), None without any. ValueError if they differ."""
+    """The place of all array arguments (`arrays.HOST` or a CUDA ordinal), None without any.
+
+    ValueError where they are in different places.
+    """
     first: Array | None = None
     for array in arrays(arguments):
         info = real(array)
@@ -114,24 +118,12 @@ def overlap(a: ArrayInfo, b: ArrayInfo) -> bool:
         return False
     if a.device != b.device:
         return False
-    import ctypes
-
     import numpy
 
-    # Views over addresses that are never read: only their numbers matter, so device memory works too.
-    low = min(a_low, b_low)
-    memory = (ctypes.c_char * (max(a_high, b_high) - low)).from_address(low)
-
-    def view(info: ArrayInfo) -> numpy.ndarray:  # type: ignore[type-arg]
-        size = info.dtype.bytes
-        return numpy.ndarray(info.shape, f"V{size}", memory, info.pointer - low, tuple(s * size for s in info.strides))
-
+    # Views of addresses that are never read: only their numbers matter, so device memory works too.
+    first, second = (view_of_addresses(info, numpy.dtype(f"V{info.dtype.bytes}")) for info in (a, b))
+    work: Any = _MAX_OVERLAP_WORK  # NumPy's stubs know only two of the allowed values
     try:
-        return bool(numpy.shares_memory(view(a), view(b), max_work=_MAX_OVERLAP_WORK))
+        return bool(numpy.shares_memory(first, second, max_work=work))
     except numpy.exceptions.TooHardError:
         return False  # undecided: the contract on the caller stands
-
-
-__all__ = [
-    "HOST", "check_outputs", "common_device", "output_pairs", "overlap", "overlap_error", "real", "written_params",
-]

@@ -107,7 +107,7 @@ _DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _DESTRUCTOR = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
 
-@_DELETER
+@_DELETER  # type: ignore[untyped-decorator]
 def _forget(address: int) -> None:
     _alive.pop(address, None)
 
@@ -118,7 +118,7 @@ _pointer_at = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_
     ("PyCapsule_GetPointer", ctypes.pythonapi))
 
 
-@_DESTRUCTOR
+@_DESTRUCTOR  # type: ignore[untyped-decorator]
 def _destroy(capsule: int) -> None:
     """A capsule that nobody consumed frees its struct itself; a consumer has renamed it."""
     for name in (b"dltensor", b"dltensor_versioned"):

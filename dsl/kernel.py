@@ -41,7 +41,7 @@ class tile_kernel:
         num_worker_warps: int | None | ByTarget = None,
     ) -> tile_kernel: ...
     @overload
-    def __new__(
+    def __new__(  # type: ignore[misc]  # as a decorator with options it returns the decorator proper
         cls, function: None = None, /, *, num_ctas: int | None | ByTarget = None,
         occupancy: int | None | ByTarget = None, opt_level: int | None | ByTarget = 3,
         num_worker_warps: int | None | ByTarget = None,

@@ -46,7 +46,7 @@ def _no_gpu(reason: str) -> TileUnsupportedFeatureError:
 def available() -> bool:
     """Whether a driver and at least one device are there."""
     try:
-        return check(driver().cuDeviceGetCount(), "cuDeviceGetCount") > 0
+        return device_count() > 0
     except (TileUnsupportedFeatureError, CudaError):
         return False
 
