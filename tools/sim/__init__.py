@@ -1,8 +1,9 @@
 """A simulator of the GPU code that the backend prints: LLVM IR text, executed on NumPy arrays.
 
-`simulate` runs a kernel's text; `run_function` lowers a Tile IR function for a target and runs it. See docs/simulator
-in the module docstrings: parser (text to `ir`), compile and op_* (closures over register slots), intrinsics and
-meanings (llvm.* functions, instruction table), machine (threads, divergence, scheduling), memory and races.
+`simulate` runs a kernel's text; `run_function` lowers a Tile IR function for a target and runs it, `run_kernel` does
+so for a decorated kernel. The parts: parser (text to `ir`), compile and op_* (closures over register slots),
+intrinsics and meanings (llvm.* functions, the instruction table), machine (threads, divergence, scheduling), memory
+and races.
 """
 
 from sim.errors import (
@@ -16,9 +17,10 @@ from sim.errors import (
     Unsupported,
     UnwrittenRead,
 )
-from sim.run import simulate
+from sim.lowered import run_function, run_kernel, run_lowered
+from sim.run import AddressTable, simulate
 
 __all__ = [
-    "Deadlock", "Divergence", "Misaligned", "OutOfRange", "PendingCopy", "Race", "SimError", "Unsupported",
-    "UnwrittenRead", "simulate",
+    "AddressTable", "Deadlock", "Divergence", "Misaligned", "OutOfRange", "PendingCopy", "Race", "SimError",
+    "Unsupported", "UnwrittenRead", "run_function", "run_kernel", "run_lowered", "simulate",
 ]

@@ -34,7 +34,8 @@ def _count_leading(a: Array, *_: Array) -> Array:
 
 def _count_trailing(a: Array, *_: Array) -> Array:
     lowest = a & (~a + a.dtype.type(1))
-    return np.where(a == 0, a.dtype.type(a.dtype.itemsize * 8), np.bitwise_count(lowest - a.dtype.type(1)).astype(a.dtype))
+    below = np.bitwise_count(lowest - a.dtype.type(1)).astype(a.dtype)
+    return np.where(a == 0, a.dtype.type(a.dtype.itemsize * 8), below)
 
 
 def _funnel_left(a: Array, b: Array, n: Array) -> Array:

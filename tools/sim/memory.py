@@ -93,6 +93,7 @@ class Memory:
         self._races = races
         self._segments: list[Segment] = []
         self._bases = np.empty(0, np.uint64)
+        self.keep: list[Array] = []  # arrays that only this launch refers to
         self.shared: Segment = Segment("shared memory", SHARED_BASE, np.empty(0, np.uint8))
         self.local: Segment | None = None
         self._local_piece = 0
@@ -190,10 +191,11 @@ class Memory:
                 return offsets
             bad = ~_bytes_at(segment.valid, offsets, size).all(axis=1)
             raise OutOfRange(
-                f"{size} bytes at offset {int(offsets[bad][0])} of {segment.name} lie outside its elements", threads[bad]
+                f"{size} bytes at offset {int(offsets[bad][0])} of {segment.name} lie between its elements",
+                threads[bad],
             )
         raise OutOfRange(
-            f"{size} bytes at offset {int(offsets[bad][0])} of {segment.name}, which has {len(segment.data)} bytes",
+            f"{size} bytes at offset {int(offsets[bad][0])} of {segment.name}, of {len(segment.data)} bytes",
             threads[bad],
         )
 
@@ -227,7 +229,7 @@ class Memory:
             bad = _bytes_at(segment.pending, offsets, size).any(axis=1)
             if bad.any():
                 raise PendingCopy(
-                    f"reads offset {int(offsets[bad][0])} of {segment.name} before its asynchronous copy was waited for",
+                    f"reads offset {int(offsets[bad][0])} of {segment.name} before its asynchronous copy has landed",
                     threads[bad],
                 )
         if segment.written is not None:

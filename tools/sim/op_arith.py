@@ -21,7 +21,7 @@ Binary = Callable[[Array, Array], Array]
 
 def signed(a: Array) -> Array:
     """The same bits as signed integers; i1 is 0 or -1."""
-    if a.dtype == bool:
+    if a.dtype.kind == "b":
         return -a.astype(np.int8)
     return a.view(f"i{a.dtype.itemsize}")
 
@@ -184,7 +184,7 @@ def _select(c: FunctionCompiler, i: Instruction) -> Operation:
 
 
 def _trunc(a: Array, to: np.dtype[Any]) -> Array:
-    return (a & a.dtype.type(1)).astype(bool) if to == bool else a.astype(to)
+    return (a & a.dtype.type(1)).astype(bool) if to.kind == "b" else a.astype(to)
 
 
 def _sext(a: Array, to: np.dtype[Any]) -> Array:
@@ -207,7 +207,7 @@ def _to_integer(is_signed: bool) -> Callable[[Array, np.dtype[Any]], Array]:
 
 
 def _from_bool(a: Array) -> Array:
-    return a.astype(np.uint8) if a.dtype == bool else a
+    return a.astype(np.uint8) if a.dtype.kind == "b" else a
 
 
 _CASTS: dict[str, Callable[[Array, np.dtype[Any]], Array]] = {
@@ -240,7 +240,7 @@ def _addrspacecast(c: FunctionCompiler, i: Instruction) -> Operation:
 def _to_bytes(a: Array) -> Array:
     """[n] or [n, lanes] as bytes [n, size]; i1 lanes are packed, eight to a byte."""
     rows = a.shape[0]
-    if a.dtype == bool:
+    if a.dtype.kind == "b":
         return np.packbits(a.reshape(rows, -1), axis=1, bitorder="little")
     return np.ascontiguousarray(a).view(np.uint8).reshape(rows, -1)
 
@@ -250,13 +250,13 @@ def _bitcast(c: FunctionCompiler, i: Instruction) -> Operation:
     source, target = i.operands[0].type, i.type
     to = numpy_type(target)
     shape = (-1, target.count) if isinstance(target, Vec) else (-1,)
-    if scalar(source) != I1 and to.itemsize == numpy_type(source).itemsize and to != bool:
+    if scalar(source) != I1 and to.itemsize == numpy_type(source).itemsize and to.kind != "b":
         if isinstance(source, Vec) == isinstance(target, Vec):
             return pure(c, i, lambda a: a.view(to))
 
     def convert(a: Array) -> Array:
         raw = _to_bytes(a)
-        if to == bool:
+        if to.kind == "b":
             lanes = target.count if isinstance(target, Vec) else 1
             bits = np.unpackbits(raw, axis=1, bitorder="little", count=lanes).astype(bool)
             return bits.reshape(shape)

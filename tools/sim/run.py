@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +24,20 @@ Grid = int | Sequence[int]
 _parse = lru_cache(maxsize=32)(parse_module)
 
 
+@dataclass(frozen=True)
+class AddressTable:
+    """An argument that is a table in global memory: per array its address, extents and strides (in elements)."""
+
+    arrays: Sequence[Array]
+
+    def records(self, addresses: Sequence[int]) -> Array:
+        rows = [
+            [address, *a.shape, *(s // a.itemsize for s in a.strides)]
+            for a, address in zip(self.arrays, addresses, strict=True)
+        ]
+        return np.array(rows, np.int64)
+
+
 def simulate(
     llvm_text: str, kernel_name: str, grid: Grid, threads: int, args: Sequence[Any], shared_bytes: int = 0, *,
     schedule: str = "inorder", seed: int = 0, races: bool = True, max_steps: int = 1_000_000,
@@ -31,9 +46,10 @@ def simulate(
 
     `grid` is 1 to 3 numbers of blocks, `threads` the threads of a block. `args` match the LLVM parameters one by
     one: a NumPy array for a pointer (its address is that of element [0, ...]; strides may be any), a Python or NumPy
-    number for the rest, an int for a pointer that stays an address (null). `shared_bytes` is the dynamic shared
-    memory. schedule="inorder" runs all warps side by side; "random" runs them one at a time as `seed` chooses.
-    Races are found in both. Raises SimError, which names the instruction, the line and the threads.
+    number for the rest, an int for a pointer that stays an address (null), an AddressTable for a list.
+    `shared_bytes` is the dynamic shared memory. schedule="inorder" runs all warps side by side, "random" one at a
+    time as `seed` chooses; races are found in both. `max_steps` bounds the basic blocks run per block of the grid.
+    Raises SimError, which names the instruction, the line and the threads.
     """
     module = _parse(llvm_text)
     if kernel_name not in module.functions:
@@ -64,12 +80,20 @@ def _arguments(params: Sequence[tuple[Type, str]], args: Sequence[Any], memory: 
         names = ", ".join(name for _, name in params)
         raise ValueError(f"the kernel has {len(params)} parameters ({names}), {len(args)} are given")
     known: dict[int, int] = {}
+
+    def address(name: str, array: Array) -> int:
+        if id(array) not in known:
+            known[id(array)] = memory.add_array(name, array)
+        return known[id(array)]
+
     values = []
     for (t, name), given in zip(params, args, strict=True):
+        if isinstance(given, AddressTable):
+            members = [address(f"{name}[{k}]", a) for k, a in enumerate(given.arrays)]
+            given = given.records(members)
+            memory.keep.append(given)
         if isinstance(t, Ptr) and isinstance(given, np.ndarray):
-            if id(given) not in known:
-                known[id(given)] = memory.add_array(name, given)
-            given = known[id(given)]
+            given = address(name, given)
         values.append(_scalar(t, given))
     return values
 

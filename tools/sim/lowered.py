@@ -1,0 +1,69 @@
+"""Lower Tile IR with the real backend and simulate what it prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from sim.run import AddressTable, Grid, simulate
+
+
+def run_function(function: Any, grid: Grid, args: Sequence[Any], target: str = "sm_80", **how: Any) -> Any:
+    """Lower a Tile IR function for `target` and simulate it; arrays among `args` are written in place.
+
+    `args` has one entry per parameter: a NumPy array, a list of arrays, or a number. `how` goes to `simulate`.
+    Returns what the backend made (text, ABI, block size).
+    """
+    from tilewright.backend_ptx import lower_function
+    from tilewright.backend_ptx.targets import get_target
+
+    lowered = lower_function(function, get_target(target))
+    run_lowered(lowered, grid, args, **how)
+    return lowered
+
+
+def run_lowered(lowered: Any, grid: Grid, args: Sequence[Any], **how: Any) -> None:
+    """Simulate a lowered function on its arguments."""
+    blocks = (*([grid] if isinstance(grid, int) else grid), 1, 1)[:3]
+    values = [_parameter(param, args, blocks) for param in lowered.abi.params]
+    hardware = blocks if not lowered.abi.linear_grid else (blocks[0] * blocks[1] * blocks[2],)
+    simulate(lowered.llvm_text, lowered.name, hardware, lowered.threads, values, lowered.shared_bytes, **how)
+
+
+def run_kernel(kernel: Any, grid: Grid, args: Sequence[Any], target: str = "sm_80", **how: Any) -> Any:
+    """Specialise a decorated kernel on its arguments, as a GPU launch does, and simulate it."""
+    from tilewright.bind import bind
+
+    arguments = bind(kernel._params, tuple(args), kernel.__name__)
+    function = kernel._launcher.specialiser.make_tile_ir(arguments, facts=True)
+    function.options.update(kernel._options.resolve(target))
+    return run_function(function, grid, list(_leaves(arguments, args)), target, **how)
+
+
+def _leaves(arguments: Sequence[Any], args: Sequence[Any]) -> Iterator[Any]:
+    """The arguments that exist at run time: no constants, tuples opened."""
+    from tilewright.bind import Const, Tuple
+
+    for bound, value in zip(arguments, args, strict=True):
+        if isinstance(bound, Tuple):
+            yield from _leaves(bound.items, value)
+        elif not isinstance(bound, Const):
+            yield value
+
+
+def _parameter(param: Any, args: Sequence[Any], blocks: Sequence[int]) -> Any:
+    """The value of one parameter of the ABI."""
+    if param.kind == "grid":
+        return blocks[param.axis]
+    given = args[param.argument]
+    if param.kind == "extent":
+        return given.shape[param.axis]
+    if param.kind == "stride":
+        return given.strides[param.axis] // given.itemsize
+    if param.kind == "length":
+        return len(given)
+    if param.kind == "table":
+        return AddressTable([np.asarray(a) for a in given])
+    return given
