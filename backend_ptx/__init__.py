@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tilewright.backend_ptx.compile import Compiled, compile_kernel
+    from tilewright.backend_ptx.compile import Compiled, backend_dumps, compile_kernel
     from tilewright.backend_ptx.lower import lower_function
 
-__all__ = ["Compiled", "compile_kernel", "lower_function"]
+__all__ = ["Compiled", "backend_dumps", "compile_kernel", "lower_function"]
 
 
 def __getattr__(name: str) -> Any:
     # Loaded at first use: a user who never compiles for a GPU does not pay for it.
-    if name in ("Compiled", "compile_kernel"):
+    if name in ("Compiled", "backend_dumps", "compile_kernel"):
         from tilewright.backend_ptx import compile as module
 
         return getattr(module, name)

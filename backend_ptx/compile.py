@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.backend_ptx.abi import KernelAbi
-from tilewright.backend_ptx.targets import Target
+from tilewright.backend_ptx.targets import Target, get_target
 from tilewright.tileir.core import Function, clone_function
 from tilewright.tileir.diagnostics import TileError, TileInternalError
 
@@ -57,6 +57,13 @@ def compile_kernel(
         text_observer("kernel.ptx", ptx)
     return Compiled(lowered.name, target, lowered.llvm_text, ptx, lowered.abi, lowered.threads, lowered.shared_bytes,
                     timings)
+
+
+def backend_dumps(function: Function, target: str | Target, observer: FunctionObserver) -> None:
+    """Show the function after every pass of the backend, for dumps and tests; `function` stays as it is."""
+    from tilewright.backend_ptx.pipeline import run_passes
+
+    run_passes(clone_function(function), get_target(target), observer)
 
 
 def _lower(function: Function, target: Target, observer: FunctionObserver | None) -> Any:

@@ -63,7 +63,8 @@ class Spec:
             tuple(per_vector if facts and s is not None and s % per_vector == 0 and steps[k] is None else 1
                   for k, s in enumerate(strides)),
             align=ALIGN if facts and self.align % ALIGN == 0 else self.dtype.bytes,
-            disjoint=facts and self.strides is None, index=annotation.index_dtype)
+            disjoint=facts and self.strides is None, index=annotation.index_dtype,
+            declared=(tuple(static), tuple(static_strides)))
 
     def __str__(self) -> str:
         def numbers(values: tuple[int | None, ...]) -> str:
