@@ -69,12 +69,24 @@ def _unfinished(b: Builder, size: Val, divisor: Val) -> Val:
 
 
 def _one_step(b: Builder, size: Val, divisor: Val) -> Val:
-    """Subtract a multiple of divisor * 2**s that leaves less than it: both products and differences are exact."""
-    top = b.lshr(b.bitcast(b.fdiv(size, divisor), "i64"), 52)
-    shift = b.intrinsic("llvm.smax", [b.sub(top, 1023 + STEP), b.like(top, 0)])
-    shift = b.intrinsic("llvm.smin", [shift, b.like(top, 1022)])
-    scaled = b.fmul(divisor, b.bitcast(b.shl(b.add(shift, 1023), 52), "double"))
+    """Subtract a multiple of divisor * 2**s that leaves less than it: all products and differences are exact."""
+    shift = b.sub(_exponent(b, size), b.add(_exponent(b, divisor), STEP))
+    shift = b.intrinsic("llvm.smax", [shift, b.like(shift, 0)])
+    first = b.lshr(shift, 1)
+    scaled = b.fmul(b.fmul(divisor, _two_to(b, first)), _two_to(b, b.sub(shift, first)))
     quotient = b.intrinsic("llvm.trunc", [b.fdiv(size, scaled)])
     rest = b.fma(b.fneg(quotient), scaled, size)
     rest = b.select(b.fcmp("olt", rest, 0.0), b.fadd(rest, scaled), rest)
     return b.select(b.fcmp("oge", size, divisor), rest, size)
+
+
+def _exponent(b: Builder, v: Val) -> Val:
+    """The biased exponent (i64) of a positive float64, continued below 1 for subnormals."""
+    small = b.fcmp("olt", v, 2.0**-1022)
+    field = b.lshr(b.bitcast(b.select(small, b.fmul(v, 2.0**54), v), "i64"), 52)
+    return b.sub(field, b.select(small, b.like(field, 54), b.like(field, 0)))
+
+
+def _two_to(b: Builder, n: Val) -> Val:
+    """2**n for -1022 <= n <= 1023."""
+    return b.bitcast(b.shl(b.add(n, 1023), 52), "double")
