@@ -1,0 +1,125 @@
+"""Decisions of the passes: number of warps, layouts, the plan of shared memory, the order of the pipeline."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.shared import SharedAlloc
+from tilewright.backend_ptx.passes.assign_layouts import assign_layouts
+from tilewright.backend_ptx.passes.choose_warps import choose_warps, decide_warps
+from tilewright.backend_ptx.passes.plan_shared_memory import buffer_bytes, find_intervals, plan_shared_memory
+from tilewright.backend_ptx.pipeline import PIPELINE, check_order, run_passes
+from tilewright.backend_ptx.targets import get_target
+from tilewright.tileir.core import Function
+from tilewright.tileir.diagnostics import TileValueError
+from tilewright.tileir.parser import parse
+
+TARGET = get_target("sm_90a")
+
+
+@pytest.mark.parametrize(("elements", "size", "warps"), [
+    (32, 4, 1), (128, 4, 1), (256, 4, 2), (1024, 4, 4), (1024, 2, 4), (4096, 4, 4), (8192, 4, 8), (1 << 16, 4, 16),
+])
+def test_number_of_warps(elements: int, size: int, warps: int) -> None:
+    assert decide_warps([(elements, size)], None, TARGET).count == warps
+
+
+def test_the_user_decides_on_warps() -> None:
+    assert decide_warps([(64, 4)], 8, TARGET).count == 8
+    with pytest.raises(TileValueError, match="num_worker_warps"):
+        decide_warps([(64, 4)], 3, TARGET)
+
+
+def with_layouts(text: str) -> Function:
+    f = parse(text)
+    choose_warps(f, TARGET)
+    assign_layouts(f, TARGET)
+    return f
+
+
+def conversions(f: Function) -> list[str]:
+    return [op.src.hint for op in f.walk() if isinstance(op, ConvertLayout)]
+
+
+def test_loads_of_two_dtypes_agree() -> None:
+    f = with_layouts("""
+func @k(%a: array<?xbf16, strides=1, align=16>, %b: array<?xf32, strides=1, align=16>,
+        %c: array<?xf32, strides=1, align=16>) {
+  %i: i32 = block_id(axis=0)
+  %x: tile<4096xbf16> = load(array=%a, index=(%i), shape=(4096), steps=(4096), order=(0))
+  %y: tile<4096xf32> = load(array=%b, index=(%i), shape=(4096), steps=(4096), order=(0))
+  %w: tile<4096xf32> = cast(src=%x, dtype=f32)
+  %s: tile<4096xf32> = add(lhs=%w, rhs=%y)
+  store(array=%c, index=(%i), value=%s, steps=(4096), order=(0))
+  return()
+}""")
+    assert conversions(f) == []
+
+
+def test_a_vector_is_loaded_in_the_layout_of_its_broadcast() -> None:
+    f = with_layouts("""
+func @k(%a: array<?xf32, strides=1, align=16>, %b: array<?x?xf32, strides=?x1, stride_div=4x1, align=16>) {
+  %i: i32 = block_id(axis=0)
+  %x: tile<64xf32> = load(array=%a, index=(%i), shape=(64), steps=(64), order=(0))
+  %r: tile<64x1xf32> = reshape(src=%x, shape=(64, 1))
+  %w: tile<64x64xf32> = broadcast(src=%r, shape=(64, 64))
+  store(array=%b, index=(%i, %i), value=%w, steps=(64, 64), order=(0, 1))
+  return()
+}""")
+    assert conversions(f) == []
+
+
+def test_constants_follow_their_users() -> None:
+    f = with_layouts("""
+func @k(%b: array<?x?xf32, strides=?x1, stride_div=4x1, align=16>,
+        %c: array<?x?xf32, strides=1x?, stride_div=1x4, align=16>) {
+  %i: i32 = block_id(axis=0)
+  %one: tile<64x64xf32> = constant(value=0x1p+0, type=tile<64x64xf32>)
+  store(array=%b, index=(%i, %i), value=%one, steps=(64, 64), order=(0, 1))
+  store(array=%c, index=(%i, %i), value=%one, steps=(64, 64), order=(0, 1))
+  return()
+}""")
+    assert conversions(f) == []
+    assert len({op.result.type.layout for op in f.walk() if op.opcode == "constant"}) == 2
+
+
+def test_the_order_of_passes_is_checked() -> None:
+    with pytest.raises(ValueError, match="choose_warps must run before assign_layouts"):
+        check_order((assign_layouts, choose_warps), ((choose_warps, assign_layouts, "a reason"),))
+    assert len(set(PIPELINE)) == len(PIPELINE)
+
+
+@given(st.lists(st.tuples(st.sampled_from([16, 64, 2048, 8192]), st.integers(0, 5)), min_size=1, max_size=8))
+def test_buffers_alive_together_share_no_bytes(wanted: list[tuple[int, int]]) -> None:
+    """Buffers in a row, each used once more after `later` further buffers."""
+    lines: list[str] = []
+    for k, (size, _) in enumerate(wanted):
+        lines += [f"%b{k}: shared<{size}xf32> = shared_alloc(type=shared<{size}xf32>)"]
+        for j, (other, later) in enumerate(wanted[: k + 1]):
+            if j + later == k:
+                lines.append(f"%v{j}: tile<{other}xf32> = shared_load(buffer=%b{j}, index=(), shape=({other}))")
+    f = parse("func @k() {\n" + "\n".join(lines) + "\nreturn() }")
+    lives = find_intervals(f)
+    plan_shared_memory(f, TARGET)
+    for a in lives:
+        assert a.op.offset >= 0 and a.op.offset + a.size <= f.options["shared_bytes"]
+        for b in lives:
+            if a is not b and a.first <= b.last and b.first <= a.last:
+                assert a.op.offset + a.size <= b.op.offset or b.op.offset + b.size <= a.op.offset
+    assert f.options["shared_bytes"] <= sum(buffer_bytes(op.type) for op in f.walk() if isinstance(op, SharedAlloc))
+
+
+def test_too_much_shared_memory() -> None:
+    f = parse("""
+func @k(%a: array<?x?xf32, strides=?x1>, %b: array<?x?xf32, strides=?x1>) {
+  %i: i32 = block_id(axis=0)
+  %x: tile<256x512xf32> = load(array=%a, index=(%i, %i), shape=(256, 512), steps=(256, 512), order=(0, 1))
+  %p: tile<512x256xf32> = permute(src=%x, axes=(1, 0))
+  store(array=%b, index=(%i, %i), value=%p, steps=(512, 256), order=(0, 1))
+  return()
+}""")
+    with pytest.raises(TileValueError, match="needs 512 KiB of shared memory, sm_90a has 227 KiB for a block"):
+        run_passes(f, TARGET)

@@ -1,0 +1,40 @@
+"""What each pass makes of one kernel, as a file to read (rewritten with --update-golden)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from kernels import function  # noqa: E402
+
+from tilewright.backend_ptx.pipeline import PIPELINE  # noqa: E402
+from tilewright.backend_ptx.targets import get_target  # noqa: E402
+from tilewright.tileir.printer import to_text  # noqa: E402
+
+FOLDER = Path(__file__).with_name("golden")
+KERNEL_OF_PASS = {
+    "widen_reductions": "reduce_axes", "choose_warps": "transpose", "assign_layouts": "transpose",
+    "split_reductions": "normalise_rows", "lower_conversions": "transpose", "plan_shared_memory": "accumulate",
+    "insert_barriers": "in_place",
+}
+
+
+def test_every_pass_has_a_golden_file() -> None:
+    assert [p.__name__ for p in PIPELINE] == list(KERNEL_OF_PASS)
+
+
+@pytest.mark.parametrize("name", KERNEL_OF_PASS)
+def test_golden(name: str, update_golden: bool) -> None:
+    f = function(KERNEL_OF_PASS[name])
+    for step in PIPELINE:
+        step(f, get_target("sm_90a"))
+        if step.__name__ == name:
+            break
+    path = FOLDER / f"{name}.tile"
+    if update_golden:
+        FOLDER.mkdir(exist_ok=True)
+        path.write_text(to_text(f))
+    assert to_text(f) == path.read_text()
