@@ -52,13 +52,15 @@ def _int_to_float(value: int, dtype: DType, mode: RoundingMode) -> float:
 
 def cast(value: Number, source: DType, dtype: DType, mode: RoundingMode) -> Number | None:
     """The value of a `cast` op; None where it is better left to the executor (NaN, negative into unsigned floats)."""
+    if source is dtype:
+        return value
     if dtype.is_bool:
         return bool(value != 0)
     if dtype.is_int:
         return _saturate(value, dtype) if source.is_float else wrap(int(value), dtype)
     if mode not in EXACT_MODES or value != value or not dtype.has_sign and value <= 0:
         return None
-    if dtype is float8_e8m0fnu and mode is RN:
+    if dtype is float8_e8m0fnu and (mode is RN or not source.is_float):
         return None
     return round_to(float(value), dtype, mode) if source.is_float else _int_to_float(int(value), dtype, mode)
 
