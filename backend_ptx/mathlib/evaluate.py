@@ -112,7 +112,7 @@ class NumpyBuilder:
         return Value(elem, np.where(condition.array, x, y))
 
     def cast(self, op: str, v: Value, elem: str) -> Value:
-        array = _unsigned(v.array) if op == "zext" and v.elem != "i1" else v.array
+        array = _unsigned(v.array) if op in ("zext", "uitofp") and v.elem != "i1" else v.array
         with np.errstate(all="ignore"):
             return Value(elem, array.astype(_DTYPES[elem]))
 
@@ -168,8 +168,8 @@ def fma(a: Array, b: Array, c: Array) -> Array:
     total, rest = _two_sum(high, c)
     low, lower = _two_sum(low, rest)
     result = total + _to_odd(low, lower)
-    plain = a * b + c
-    return np.where(np.isfinite(result) & np.isfinite(high), result, plain)
+    plain = a * b + c  # right for infinities and for the sign of a zero
+    return np.where(np.isfinite(result) & np.isfinite(high) & (result != 0), result, plain)
 
 
 def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:

@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from tilewright.backend_ptx.mathlib import atan32, exp32, hyperbolic32, log32, pow32, trig32
+from tilewright.backend_ptx.mathlib import (
+    atan,
+    exp32,
+    exp64,
+    hyperbolic32,
+    hyperbolic64,
+    log32,
+    log64,
+    pow32,
+    pow64,
+    root64,
+    trig32,
+    trig64,
+)
 from tilewright.backend_ptx.mathlib.vec import Vec
 
 Formula = Callable[..., Vec]
@@ -22,7 +35,7 @@ FULL32: Final[dict[str, Formula]] = {
     "rsqrt": _hardware("llvm.nvvm.rsqrt.approx.f"),  # within 2 ulp, subnormals included
     "sin": trig32.sin, "cos": trig32.cos, "tan": trig32.tan,
     "sinh": hyperbolic32.sinh, "cosh": hyperbolic32.cosh, "tanh": hyperbolic32.tanh,
-    "atan2": atan32.atan2, "pow": pow32.pow,
+    "atan2": atan.atan2_32, "pow": pow32.pow,
 }
 # half has no argument that needs the long reduction.
 HALF: Final[dict[str, Formula]] = {
@@ -32,4 +45,9 @@ APPROX32: Final[dict[str, Formula]] = {"exp": exp32.exp_approx, "tanh": hyperbol
 FLUSHED32: Final[dict[str, Formula]] = {
     "exp2": exp32.ex2, "rsqrt": _hardware("llvm.nvvm.rsqrt.approx.ftz.f"),
 }
-FULL64: Final[dict[str, Formula]] = {}
+FULL64: Final[dict[str, Formula]] = {
+    "exp": exp64.exp, "exp2": exp64.exp2, "log": log64.log, "log2": log64.log2, "rsqrt": root64.rsqrt,
+    "sin": trig64.sin, "cos": trig64.cos, "tan": trig64.tan,
+    "sinh": hyperbolic64.sinh, "cosh": hyperbolic64.cosh, "tanh": hyperbolic64.tanh,
+    "atan2": atan.atan2_64, "pow": pow64.pow,
+}

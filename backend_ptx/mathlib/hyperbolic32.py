@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tilewright.backend_ptx.mathlib.exp32 import LOG2E, ex2, half_exp, rcp
 from tilewright.backend_ptx.mathlib.vec import Vec, fma, polynomial, where
 
@@ -13,7 +15,8 @@ TANH = (
 )
 
 
-def _odd_polynomial(x: Vec, coefficients: tuple[float, ...]) -> Vec:
+def odd_polynomial(x: Vec, coefficients: Sequence[float]) -> Vec:
+    """x + x*s*P(s) with s = x*x."""
     s = x * x
     # + 0.0 makes the product of x = -0 and a negative coefficient +0, so that f(-0) is -0.
     return fma(fma(polynomial(s, coefficients), s, 0.0), x, x)
@@ -24,7 +27,7 @@ def sinh(x: Vec) -> Vec:
     a = abs(x)
     half = half_exp(a)
     large = fma(-0.25, rcp(half), half)
-    return where(a.lt(1.0), _odd_polynomial(x, SINH), large.copysign(x))
+    return where(a.lt(1.0), odd_polynomial(x, SINH), large.copysign(x))
 
 
 def cosh(x: Vec) -> Vec:
@@ -39,7 +42,7 @@ def tanh(x: Vec) -> Vec:
     d = ex2(a * (2.0 * LOG2E)) + 1.0
     inverse = rcp(d)  # of infinity: 0
     large = fma(-2.0, inverse, 1.0)
-    return where(a.lt(0.9), _odd_polynomial(x, TANH), large.copysign(x))
+    return where(a.lt(0.9), odd_polynomial(x, TANH), large.copysign(x))
 
 
 def tanh_approx(x: Vec) -> Vec:

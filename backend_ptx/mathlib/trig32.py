@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from tilewright.backend_ptx.mathlib.exp32 import MAGIC, rcp
 from tilewright.backend_ptx.mathlib.lanes import rare_lanes
-from tilewright.backend_ptx.mathlib.vec import Vec, choose, fma, like, polynomial, where
+from tilewright.backend_ptx.mathlib.vec import Vec, choose, fma, polynomial, where
+from tilewright.backend_ptx.mathlib.window import bit_window
 
 # pi/2 as three floats: with fma the first difference is exact while the quotient has at most 17 bits. All three are
 # positive, so that the remainder of -0 is -0.
@@ -40,10 +41,8 @@ def reduce_large(x: Vec) -> tuple[Vec, Vec]:
     mantissa = ((bits & 0x7FFFFF) | 0x800000).cast("zext", "i64")
     exponent = (bits.lshr(23) & 0xFF) - 150  # x = mantissa * 2**exponent, -7 <= exponent <= 104
     # Bit k of 2/pi weighs 2**-k: those with k <= exponent - 2 give whole turns, and the table begins with 32 zeros.
-    skip = exponent + 30
-    word, shift = skip.lshr(5), skip & 31
-    w = [_table_word(word, k) for k in range(4)]
-    high, middle, low = (a.intrinsic("llvm.fshl", c, shift).cast("zext", "i64") for a, c in zip(w, w[1:], strict=False))
+    window = bit_window(exponent + 30, TWO_OVER_PI, 3, last=4)
+    high, middle, low = (w.cast("zext", "i64") for w in window)
     # The product modulo 4 quarter turns, in units of 2**-62 quarter turns.
     turns = ((mantissa * high) << 32) + mantissa * middle + (mantissa * low).lshr(32)
     q = (turns + (1 << 61)).lshr(62).cast("trunc", "i32")
@@ -52,14 +51,6 @@ def reduce_large(x: Vec) -> tuple[Vec, Vec]:
     negative = bits.lt(0)
     r = where(abs(x).eq(math.inf), math.nan, r)
     return where(negative, 0 - q, q), where(negative, -r, r)
-
-
-def _table_word(word: Vec, k: int) -> Vec:
-    """Word `word + k` of the table, 0 <= word <= 4, by choices: a table in memory would cost a stack frame."""
-    found = like(word, TWO_OVER_PI[k])
-    for i in range(1, 5):
-        found = where(word.eq(i), TWO_OVER_PI[k + i], found)
-    return found
 
 
 def _with_large(x: Vec, function: Callable[[Vec, Vec], Vec]) -> Vec:
