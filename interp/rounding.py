@@ -239,7 +239,7 @@ def fma_float64(a: Array, b: Array, c: Array, mode: RoundingMode) -> Array:
         safe = inexact & _moderate(a) & _moderate(b) & (_moderate(c) | (c == 0))
         out = np.where(safe, _fma_moderate(a, b, c), out)
         inexact &= ~safe
-    for i in zip(*np.nonzero(inexact), strict=True):
+    for i in map(tuple, np.argwhere(inexact)):  # a scalar has the index ()
         out[i] = fma_exact(float(a[i]), float(b[i]), float(c[i]), mode)
     return out
 

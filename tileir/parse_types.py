@@ -28,7 +28,10 @@ def word(tree: Tree) -> Any:
 def integer(token: Any, span: Span) -> int:
     if len(token) > _LONGEST_INTEGER:
         raise TileSyntaxError("the integer is too long", span)
-    return int(token)
+    try:
+        return int(token)
+    except ValueError:
+        raise TileSyntaxError(f"{token} is no integer", span) from None
 
 
 class TypeReader:
