@@ -64,11 +64,11 @@ def to_tf32(b: Builder, v: Val, rounding: RoundingMode) -> Val:
 
 
 def constant_bits(dtype: DType, value: float) -> int:
-    """The code of a value that the format represents; beyond its range the largest finite one, as casts do."""
+    """The code of a value that the format represents, or of the largest finite one for an infinity that it has not."""
     if value != value:
         return (1 << dtype.exponent + dtype.mantissa) - 1  # all bits but the sign: a NaN where there is one
     sign = 1 << dtype.bitwidth - 1 if dtype.has_sign and math.copysign(1.0, value) < 0 else 0
-    return sign | min(_magnitude(dtype, abs(value)), _largest(dtype))
+    return sign | _magnitude(dtype, abs(value))
 
 
 def _largest(dtype: DType) -> int:
@@ -83,7 +83,7 @@ def _magnitude(dtype: DType, value: float) -> int:
     if value == 0.0:
         return 0
     if math.isinf(value):
-        return 1 << dtype.bitwidth
+        return _largest(dtype) + dtype.has_inf
     width, bias = dtype.mantissa, (1 << dtype.exponent - 1) - 1
     fraction, exponent = math.frexp(value)  # value = fraction * 2**exponent, fraction in [0.5, 1)
     biased = exponent - 1 + bias

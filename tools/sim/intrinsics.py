@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sim import floats, warp
+from sim import directed, floats, warp
 from sim.approx import approximate, divide_full
 from sim.compile import FunctionCompiler, Operation, op
 from sim.errors import Unsupported
@@ -121,6 +121,8 @@ for _name in ("ex2", "lg2", "rcp", "rsqrt", "sqrt", "sin", "cos", "tanh"):
         _PURE[f"llvm.nvvm.{_name}.approx{'.ftz' if _ftz else ''}"] = (
             lambda x, name=_name, ftz=_ftz: approximate(name, ftz, x)
         )
+for _name, _model in directed.models():
+    _PURE.setdefault(_name, _model)
 # LLVM lowers these to the approximate instruction, whatever the flags.
 _EXPANDED = {"llvm.exp2": "ex2", "llvm.sin": "sin", "llvm.cos": "cos", "llvm.tanh": "tanh", "llvm.log2": "lg2"}
 
