@@ -1,0 +1,110 @@
+"""Each pass on a short text: what it makes of it (goldens), and that nothing of what a program computes changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from interp_cases import bits
+from tileir_programs import arguments, random_function
+
+from tilewright.interp import compile_function
+from tilewright.tileir.core import Function, clone_function
+from tilewright.tileir.diagnostics import TileInternalError
+from tilewright.tileir.parser import parse
+from tilewright.tileir.passes import pipeline
+from tilewright.tileir.passes.pipeline import PIPELINE, run_pipeline
+from tilewright.tileir.printer import to_text
+from tilewright.tileir.verifier import verify
+
+GOLDEN = Path(__file__).parent / "passes"
+SEPARATOR = "// ----- after\n"
+PASSES: dict[str, Callable[[Function], None]] = {p.__name__: p for p in PIPELINE} | {"pipeline": run_pipeline}
+
+
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.tile")), ids=lambda p: p.stem)
+def test_golden(path: Path, update_golden: bool) -> None:
+    """The name of the file, up to a dash, is the pass; its text is the IR before, a separator, the IR after."""
+    before, _, after = path.read_text().partition(SEPARATOR)
+    function = parse(before, str(path))
+    verify(function)
+    PASSES[path.stem.split("-")[0]](function)
+    verify(function)
+    text = to_text(function)
+    if update_golden:
+        path.write_text(before + SEPARATOR + text)
+    assert update_golden or text == after
+
+
+def test_every_pass_has_a_golden() -> None:
+    assert {path.stem.split("-")[0] for path in GOLDEN.glob("*.tile")} == set(PASSES)
+
+
+def results(function: Function, seed: int, chunked: bool) -> list[np.ndarray]:
+    """What the function leaves in its arrays: blocks in order, or one block in the chunked engine."""
+    args: list[Any] = arguments(function, seed)
+    grid = (1, 1, 1) if chunked else (2, 1, 1)
+    compile_function(function).run(grid, args, mode="chunked" if chunked else "single")
+    lists = [array for arg in args if isinstance(arg, list) for array in arg]
+    return [arg for arg in args if isinstance(arg, np.ndarray)] + lists
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32), st.integers(5, 45), st.booleans())
+def test_passes_change_no_bit(seed: int, size: int, chunked: bool) -> None:
+    function = random_function(seed, size)
+    want = results(function, seed, chunked)
+    for name, run in PASSES.items():
+        changed = clone_function(function)
+        run(changed)
+        verify(changed)
+        for i, (got, expected) in enumerate(zip(results(changed, seed, chunked), want, strict=True)):
+            assert (bits(got) == bits(expected)).all(), f"{name} changes array {i}\n{to_text(function)}"
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32))
+def test_the_pipeline_is_stable(seed: int) -> None:
+    """A second run finds little left: it never grows the function, and a third changes nothing that matters."""
+    function = random_function(seed, 30)
+    run_pipeline(function)
+    size = sum(1 for _ in function.walk())
+    run_pipeline(function)
+    assert sum(1 for _ in function.walk()) <= size
+
+
+def test_order_constraints_name_passes_of_the_pipeline() -> None:
+    for earlier, later, reason in pipeline.BEFORE:
+        assert earlier in PIPELINE and later in PIPELINE and reason
+
+
+def test_observer_and_timer_see_every_pass() -> None:
+    seen: list[str] = []
+    times: list[tuple[str, float]] = []
+    run_pipeline(random_function(1, 10), verify=True, observer=lambda name, f: seen.append(name),
+                 timer=lambda name, seconds: times.append((name, seconds)))
+    assert seen == [p.__name__ for p in PIPELINE] == [name for name, _ in times]
+    assert all(seconds >= 0 for _, seconds in times)
+
+
+def breaks(function: Function) -> None:
+    del function.body.ops[0]
+
+
+def crashes(function: Function) -> None:
+    raise KeyError("lost")
+
+
+@pytest.mark.parametrize("broken", [breaks, crashes])
+def test_a_failing_pass_is_named(broken: Callable[[Function], None]) -> None:
+    text = "func @k(%x: f32) {\n  %y: f32 = neg(src=%x)\n  %z: f32 = neg(src=%y)\n  return()\n}\n"
+    with pytest.raises(TileInternalError) as caught:
+        run_pipeline(parse(text), passes=(broken,), verify=True)
+    assert broken.__name__ in caught.value.message and "kernel k" in caught.value.message
+    assert "TILEWRIGHT_DUMP_DIR" in caught.value.hints[0]
+    assert ("neg" if broken is breaks else "lost") in caught.value.message
