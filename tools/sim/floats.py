@@ -11,10 +11,12 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from tilewright.interp import rounding
+from tilewright.tileir.enums import RoundingMode
+
 Array = np.ndarray[Any, Any]
 BF16 = np.dtype(ml_dtypes.bfloat16)
 F16, F32, F64 = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
-_SPLIT = float(2**27 + 1)
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
@@ -22,15 +24,6 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     s = a + b
     t = s - a
     return s, (a - (s - t)) + (b - t)
-
-
-def two_product(a: Array, b: Array) -> tuple[Array, Array]:
-    """Rounded product of float64 and its exact error (Dekker)."""
-    p = a * b
-    ca, cb = a * _SPLIT, b * _SPLIT
-    ah, bh = ca - (ca - a), cb - (cb - b)
-    al, bl = a - ah, b - bh
-    return p, ((ah * bh - p) + ah * bl + al * bh) + al * bl
 
 
 def odd(value: Array, error: Array) -> Array:
@@ -58,21 +51,11 @@ def fma(a: Array, b: Array, c: Array) -> Array:
     """a * b + c with one rounding, in the arrays' format."""
     to = a.dtype
     if to == F64:
-        return _fma64(a, b, c)
+        return rounding.fma_float64(*np.broadcast_arrays(a, b, c), RoundingMode.RN)
     x, y, z = (v.astype(np.float64) for v in (a, b, c))
     product = x * y  # exact: at most 48 bits
     total, error = two_sum(product, z)
     return round_to(odd(total, error), to)
-
-
-def _fma64(a: Array, b: Array, c: Array) -> Array:
-    """Boldo and Melquiond's emulation, for operands that neither overflow nor underflow in the splitting."""
-    high, low = two_product(a, b)
-    th, tl = two_sum(c, low)
-    vh, vl = two_sum(high, th)
-    z, error = two_sum(tl, vl)
-    exact = vh + odd(z, error)
-    return np.where(np.isfinite(exact), exact, a * b + c)
 
 
 def flush(value: Array) -> Array:

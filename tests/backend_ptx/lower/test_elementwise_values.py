@@ -1,0 +1,81 @@
+"""Element-wise ops in the simulator give the interpreter's bits, over random patterns and edge values of each dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from interp_cases import array_dtype, bits, samples
+from lowering_kernels import elementwise
+from lowering_sets import FP8, KERNELS, NUMBERS, named, one
+from sim import run_function
+
+from tilewright.interp import compile_function
+from tilewright.tileir.core import Function
+from tilewright.tileir.enums import RoundingMode
+from tilewright.tileir.ops import arith, convert, math
+from tilewright.tileir.ops.memory import Store
+
+N = 592  # two full tiles and a part of one
+
+
+def compare(function: Function, target: str, adjust: Callable[[list[np.ndarray]], None] | None = None) -> None:
+    """Run both executors on the same inputs; every output must have equal bits."""
+    inputs = [samples(p.type.dtype, N, seed) for seed, p in enumerate(function.params) if p.hint.startswith("in")]
+    if adjust is not None:
+        adjust(inputs)
+    kinds = [array_dtype(p.type.dtype) for p in function.params[len(inputs):]]
+    wanted = [np.zeros(N, kind) for kind in kinds]
+    got = [np.zeros(N, kind) for kind in kinds]
+    with np.errstate(all="ignore"):
+        compile_function(function).run((3, 1, 1), [*inputs, *wanted])
+        run_function(function, (3, 1, 1), [*inputs, *got], target)
+        for op, want, have in zip(_computed(function), wanted, got, strict=True):
+            if _approximate(op):
+                continue
+            wrong = np.flatnonzero(bits(want) != bits(have))
+            assert not len(wrong), (
+                f"{op.opcode} {op.attributes}: {len(wrong)} differ, the first for {[x[wrong[0]] for x in inputs]}: "
+                f"{have[wrong[0]]!r}, expected {want[wrong[0]]!r}")
+
+
+def _computed(function: Function) -> list:
+    return [op.value.op for op in function.walk() if isinstance(op, Store)]
+
+
+def _approximate(op: object) -> bool:
+    """Ops whose result is not fixed to the last bit: approximations, and functions with a bound of their own."""
+    mode = getattr(op, "rounding", None)
+    return isinstance(op, (math.Exp, math.Exp2, math.Rsqrt, math.Tanh)) or (
+        isinstance(op, (arith.Div, math.Sqrt)) and mode in (RoundingMode.APPROX, RoundingMode.FULL))
+
+
+def defined(inputs: list[np.ndarray]) -> None:
+    """No division by zero and no overflowing one: their results are undefined."""
+    y = inputs[1]
+    if y.dtype.kind in "iu":
+        y[y == 0] = 3
+        y[y == y.dtype.type(-1 if y.dtype.kind == "i" else 0)] = 5
+
+
+def small_exponents(inputs: list[np.ndarray]) -> None:
+    inputs[1][:] = inputs[1] % 40 - 5
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("function", KERNELS, ids=named)
+def test_same_bits(function: Function, target: str) -> None:
+    kind = function.name.partition("_")[0]
+    compare(function, target, {"int": defined, "pow": small_exponents}.get(kind))
+
+
+@pytest.mark.parametrize("source", NUMBERS, ids=str)
+def test_to_float8(source) -> None:
+    compare(elementwise("to8", [source], [one(convert.Cast, dtype=d) for d in FP8]), "sm_90a")
+
+
+@pytest.mark.parametrize("source", FP8, ids=str)
+def test_from_float8(source) -> None:
+    dtypes = [d for d in (*NUMBERS, *FP8) if d is not source]
+    compare(elementwise("from8", [source], [one(convert.Cast, dtype=d) for d in dtypes]), "sm_90a")
