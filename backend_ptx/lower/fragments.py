@@ -67,11 +67,14 @@ def flatten(fragment: Fragment) -> list[Val]:
 
 
 def rebuild(pattern: Fragment, values: Sequence[Val], type: Any) -> Fragment:
-    """The fragment of `type`, of the form of `pattern`, made of the values that `flatten` gave."""
+    """The fragment of `type`, of the form of `pattern`, made of the values that `flatten` gave.
+
+    Arrays may come from different places then, of which one may be written.
+    """
     if isinstance(pattern, Val):
         return values[0]
     if isinstance(pattern, ListRef):
         return ListRef(values[0], values[1])
     rank = len(pattern.extents)
     return replace(pattern, type=type, pointer=values[0], extents=tuple(values[1 : 1 + rank]),
-                   strides=tuple(values[1 + rank :]))
+                   strides=tuple(values[1 + rank :]), read_only=False)
