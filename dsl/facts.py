@@ -50,7 +50,7 @@ def array_type(
         dtype, tuple(extents), tuple(steps), tuple(extent_div), tuple(stride_div),
         align=ALIGN if aligned and facts else dtype.bytes,
         disjoint=facts and is_disjoint(shape, strides), small=facts and is_small(dtype, shape, strides),
-        index=annotation.index_dtype)
+        index=annotation.index_dtype, declared=(tuple(static_shape), tuple(static_strides)))
 
 
 @lru_cache(maxsize=4096)
@@ -62,11 +62,14 @@ def plain_array_type(
     rank = len(shape)
     extents: list[int | None] = [None] * rank
     steps: list[int | None] = [None] * rank
-    for k in annotation.axes(annotation.static_shape_dims, rank, "static_shape_dims"):
+    static_shape = tuple(annotation.axes(annotation.static_shape_dims, rank, "static_shape_dims"))
+    static_strides = tuple(annotation.axes(annotation.static_stride_dims, rank, "static_stride_dims"))
+    for k in static_shape:
         extents[k] = shape[k]
-    for k in annotation.axes(annotation.static_stride_dims, rank, "static_stride_dims"):
+    for k in static_strides:
         steps[k] = strides[k]
-    return ArrayType(dtype, tuple(extents), tuple(steps), index=annotation.index_dtype)
+    return ArrayType(
+        dtype, tuple(extents), tuple(steps), index=annotation.index_dtype, declared=(static_shape, static_strides))
 
 
 def check_index_range(shape: tuple[int, ...], strides: tuple[int, ...], annotation: ArrayAnnotation) -> None:

@@ -174,6 +174,8 @@ def function(func: Callable[..., Any] | None = None, /, *, host: bool = False, t
         raise RuntimeError(f"{func.__name__} is a tile function; it can be called from a kernel only "
                            "(allow it on the host with function(host=True))")
 
+    # Kernels call the function itself.
+    refuse.__tilewright_function__ = func  # type: ignore[attr-defined]
     return refuse
 
 

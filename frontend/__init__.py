@@ -1,0 +1,14 @@
+"""The frontend: a kernel's Python source becomes Tile IR."""
+
+# Importing these modules fills the tables of handlers and call rules.
+from tilewright.frontend import assign, attributes, expressions, loops, statements, static, structs, subscripts
+from tilewright.frontend.calls import arith, arrays, builtins, convert, factories, math, matmul, memory, reduce, shape
+from tilewright.frontend.translate import translate
+from tilewright.frontend.values import ConstArg
+
+__all__ = ["ConstArg", "translate"]
+
+_REGISTERED = (
+    assign, attributes, expressions, loops, statements, static, structs, subscripts,
+    arith, arrays, builtins, convert, factories, math, matmul, memory, reduce, shape,
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tilewright.tileir.dtypes import DType, int32
 from tilewright.tileir.layout import Layout
@@ -54,7 +54,8 @@ class ArrayType:
     Extents and strides are in elements, None where only known at launch. `extent_div[k]` and `stride_div[k]` divide
     the runtime extent and stride (1: nothing known). `align` is the alignment of the base pointer in bytes.
     `disjoint`: no two index tuples name the same element. `small`: every byte offset inside fits in 31 bits.
-    `index` is the dtype of the extents and strides that a kernel sees. Facts do not change the type that a user sees.
+    `index` is the dtype of the extents and strides that a kernel sees. Facts do not change the type that a user sees,
+    except for `declared`: the axes whose extents and whose strides the user asked to be constants of the kernel.
     """
 
     dtype: DType
@@ -66,6 +67,7 @@ class ArrayType:
     disjoint: bool = False
     small: bool = False
     index: DType = int32
+    declared: tuple[tuple[int, ...], tuple[int, ...]] = field(default=((), ()), compare=False)
 
     def __post_init__(self) -> None:
         ones = (1,) * len(self.extents)

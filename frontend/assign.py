@@ -1,0 +1,101 @@
+"""Binding names: assignment targets, unpacking, augmented assignment."""
+
+from __future__ import annotations
+
+import ast
+
+from tilewright.frontend.calls.call import call_value
+from tilewright.frontend.dispatch import statement
+from tilewright.frontend.expressions import apply_binary, make_closure
+from tilewright.frontend.subscripts import evaluate_index
+from tilewright.frontend.translator import Translator
+from tilewright.frontend.values import Struct, Val, describe, is_array, is_tile
+from tilewright.tileir.diagnostics import TileError, TileSyntaxError, TileTypeError, TileValueError
+
+
+def assign(t: Translator, target: ast.expr, value: Val) -> None:
+    """Bind an assignment target."""
+    if isinstance(target, ast.Name):
+        t.scope.bind(target.id, value, target)
+        return
+    outer, t.node = t.node, target
+    try:
+        _assign_other(t, target, value)
+    except TileError as error:
+        t.locate(error)
+        raise
+    finally:
+        t.node = outer
+
+
+def _assign_other(t: Translator, target: ast.expr, value: Val) -> None:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        unpack(t, target.elts, value)
+    elif isinstance(target, ast.Subscript):
+        assign_item(t, target, value)
+    elif isinstance(target, ast.Attribute):
+        raise TileSyntaxError("attributes cannot be assigned in a kernel", hints=["make a new object: dataclasses.replace(x, field=...)"])
+    elif isinstance(target, ast.Starred):
+        raise TileSyntaxError("*rest is not possible in an assignment of a kernel", hints=["use a slice: x[1:]"])
+    else:
+        raise TileSyntaxError(f"{type(target).__name__} cannot be assigned")
+
+
+def unpack(t: Translator, targets: list[ast.expr], value: Val) -> None:
+    """`a, b = value`."""
+    if not isinstance(value, tuple):
+        raise TileTypeError(f"expected a tuple of {len(targets)} to unpack, got {describe(value)}")
+    for target in targets:
+        if isinstance(target, ast.Starred):
+            raise TileSyntaxError("*rest is not possible in an assignment of a kernel", t.span(target), hints=["use a slice: x[1:]"])
+    if len(value) != len(targets):
+        amount = "too many" if len(value) > len(targets) else "too few"
+        raise TileValueError(f"{amount} values to unpack: expected {len(targets)}, got {len(value)}")
+    for target, item in zip(targets, value, strict=True):
+        assign(t, target, item)
+
+
+def assign_item(t: Translator, target: ast.Subscript, value: Val) -> None:
+    """`x[i] = value`: only dataclasses with __setitem__ have it."""
+    container = t.expr(target.value)
+    setter = getattr(container.type, "__setitem__", None) if isinstance(container, Struct) else None
+    if setter is not None:
+        call_value(t, setter, [container, evaluate_index(t, target.slice), value], {})
+        return
+    hints = []
+    if is_array(container):
+        hints = ["store a tile: ct.store(a, index=..., tile=...), or single elements: ct.scatter(a, indices, value)"]
+    elif is_tile(container):
+        hints = ["tiles do not change; choose between two with ct.where(mask, x, y)"]
+    raise TileTypeError(f"items of a {describe(container)} cannot be assigned", hints=hints)
+
+
+@statement(ast.Assign)
+def assignment(t: Translator, node: ast.Assign) -> None:
+    value = t.expr(node.value)
+    for target in node.targets:
+        assign(t, target, value)
+
+
+@statement(ast.AnnAssign)
+def annotated_assignment(t: Translator, node: ast.AnnAssign) -> None:
+    if node.value is not None:
+        assign(t, node.target, t.expr(node.value))
+
+
+@statement(ast.AugAssign)
+def augmented_assignment(t: Translator, node: ast.AugAssign) -> None:
+    if isinstance(node.target, ast.Name):
+        load: ast.expr = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+    elif isinstance(node.target, ast.Subscript):
+        load = ast.copy_location(ast.Subscript(node.target.value, node.target.slice, ast.Load()), node.target)
+    else:
+        raise TileSyntaxError("only names can be assigned with += and its kind in a kernel")
+    assign(t, node.target, apply_binary(t, type(node.op), t.expr(load), t.expr(node.value)))
+
+
+@statement(ast.FunctionDef)
+def nested_function(t: Translator, node: ast.FunctionDef) -> None:
+    if node.decorator_list:
+        raise TileSyntaxError("decorators are not possible on a function inside a kernel", t.span(node.decorator_list[0]))
+    t.scope.bind(node.name, make_closure(t, node), node)

@@ -1,0 +1,165 @@
+"""`x.name`: what tiles, arrays, modules, enums and dataclasses offer."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import types
+from collections.abc import Callable
+from typing import Any
+
+from tilewright.frontend.calls.call import call_value
+from tilewright.frontend.dispatch import expression
+from tilewright.frontend.hostvalues import frontend_value
+from tilewright.frontend.promotion import loose_dtype
+from tilewright.frontend.translator import Translator
+from tilewright.frontend.values import (
+    BoundMethod,
+    Builtin,
+    Keywords,
+    RawMemory,
+    Struct,
+    TiledView,
+    Val,
+    describe,
+    is_array,
+    is_loose,
+    is_tile,
+)
+from tilewright.tileir.core import Value
+from tilewright.tileir.diagnostics import TileTypeError
+from tilewright.tileir.ops.arrays import Extent, Stride
+
+Reader = Callable[[Translator, Any], Val]
+
+_TILE: dict[str, Reader] = {
+    "dtype": lambda t, v: v.type.dtype, "shape": lambda t, v: v.type.shape, "ndim": lambda t, v: v.type.rank,
+}
+_LOOSE: dict[str, Reader] = {
+    "dtype": lambda t, v: loose_dtype(v), "shape": lambda t, v: (), "ndim": lambda t, v: 0,
+}
+_ARRAY: dict[str, Reader] = {
+    "dtype": lambda t, v: v.type.dtype, "ndim": lambda t, v: v.type.rank,
+    "shape": lambda t, v: tuple(extent(t, v, k) for k in range(v.type.rank)),
+    "strides": lambda t, v: tuple(stride(t, v, k) for k in range(v.type.rank)),
+}
+_VIEW: dict[str, Reader] = {
+    "dtype": lambda t, v: v.array.type.dtype, "tile_shape": lambda t, v: v.tile_shape or (1,) * v.array.type.rank,
+    "traversal_steps": lambda t, v: v.steps,
+}
+_RAW: dict[str, Reader] = {"dtype": lambda t, v: v.array.type.dtype}
+
+_METHODS: dict[str, tuple[str, ...]] = {
+    "Tile": ("reshape", "astype", "permute", "transpose", "extract", "insert", "item"),
+    "Array": ("slice", "tiled_view", "get_raw_memory"),
+    "TiledView": ("num_tiles", "load", "store", *(f"atomic_store_{n}" for n in ("add", "max", "min", "and", "or", "xor"))),
+    "RawArrayMemory": (
+        "load_offset", "store_offset",
+        *(f"atomic_{n}_offset" for n in ("cas", "xchg", "add", "max", "min", "and", "or", "xor")),
+    ),
+}
+# Members that NumPy users try, and what to write instead.
+_INSTEAD = {
+    "T": "write ct.transpose(t)", "size": "multiply the lengths of t.shape", "sum": "write ct.sum(t, axis)",
+    "max": "write ct.max(t, axis)", "min": "write ct.min(t, axis)", "mean": "write ct.sum(t, axis) / n",
+    "to": "write t.astype(dtype)", "bitwidth": "kernels cannot ask a dtype's properties; pass them as constants",
+}
+
+
+def extent(t: Translator, array: Value, axis: int) -> Val:
+    """Length of an array along an axis: a constant where the user declared it static."""
+    if axis in array.type.declared[0]:
+        return array.type.extents[axis]
+    return t.emit(Extent, array=array, axis=axis)
+
+
+def stride(t: Translator, array: Value, axis: int) -> Val:
+    """Stride of an array along an axis in elements: a constant where the user declared it static."""
+    if axis in array.type.declared[1]:
+        return array.type.strides[axis]
+    return t.emit(Stride, array=array, axis=axis)
+
+
+@expression(ast.Attribute)
+def attribute(t: Translator, node: ast.Attribute) -> Val:
+    return member(t, t.expr(node.value), node.attr)
+
+
+def member(t: Translator, value: Val, name: str) -> Val:
+    """`value.name`."""
+    readers, kind = _table(value)
+    if readers is not None:
+        if name in readers:
+            return readers[name](t, value)
+        if name in _METHODS[kind]:
+            return BoundMethod(Builtin(f"{kind}.{name}"), value)
+        hints = [_INSTEAD[name]] if name in _INSTEAD else []
+        raise TileTypeError(f"a {describe(value)} has no attribute {name}", hints=hints)
+    if isinstance(value, types.ModuleType):
+        return _from_module(t, value, name)
+    if isinstance(value, enum.Enum):
+        if name in ("name", "value"):
+            return frontend_value(t, getattr(value, name), name)
+    elif isinstance(value, type):
+        return _from_type(t, value, name)
+    elif isinstance(value, Struct):
+        return _from_struct(t, value, name)
+    elif isinstance(value, Keywords) and name == "get":
+        return BoundMethod(Builtin("dict.get"), value)
+    hints = [_INSTEAD[name]] if name in _INSTEAD else []
+    raise TileTypeError(f"a {describe(value)} has no attribute {name} in a kernel", hints=hints)
+
+
+def _table(value: Val) -> tuple[dict[str, Reader] | None, str]:
+    if is_tile(value):
+        return _TILE, "Tile"
+    if is_array(value):
+        return _ARRAY, "Array"
+    if isinstance(value, TiledView):
+        return _VIEW, "TiledView"
+    if isinstance(value, RawMemory):
+        return _RAW, "RawArrayMemory"
+    if is_loose(value) and not isinstance(value, enum.Enum):
+        return _LOOSE, "Tile"
+    return None, ""
+
+
+def _from_module(t: Translator, module: types.ModuleType, name: str) -> Val:
+    try:
+        value = getattr(module, name)
+    except AttributeError:
+        import difflib
+
+        close = difflib.get_close_matches(name, dir(module), 1)
+        hints = [f"did you mean {module.__name__}.{close[0]}?"] if close else []
+        raise TileTypeError(f"the module {module.__name__} has no attribute {name}", hints=hints) from None
+    return frontend_value(t, value, f"{module.__name__}.{name}")
+
+
+def _from_type(t: Translator, kind: type, name: str) -> Val:
+    if name in ("__name__", "__qualname__"):
+        return getattr(kind, name)
+    if not hasattr(kind, name):
+        raise TileTypeError(f"{kind.__name__} has no attribute {name}")
+    return frontend_value(t, getattr(kind, name), f"{kind.__name__}.{name}")
+
+
+def _from_struct(t: Translator, value: Struct, name: str) -> Val:
+    if name in value.fields:
+        return value.fields[name]
+    found: Any = None
+    for base in value.type.__mro__:
+        if name in vars(base):
+            found = vars(base)[name]
+            break
+    if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
+        return call_value(t, found.fget, [value], {})
+    if isinstance(found, staticmethod):
+        return found.__func__
+    if isinstance(found, classmethod):
+        return BoundMethod(found.__func__, value.type)
+    if isinstance(found, types.FunctionType):
+        return BoundMethod(found, value)
+    if found is None:
+        raise TileTypeError(f"{value.type.__name__} has no field or method {name}")
+    return frontend_value(t, found, f"{value.type.__name__}.{name}")

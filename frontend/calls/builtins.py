@@ -1,0 +1,154 @@
+"""Python's own functions: range, len, min, max, int, float, bool, tuple, str, getattr; dict.get."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from tilewright.frontend import folding
+from tilewright.frontend.attributes import member
+from tilewright.frontend.calls.arith import binary
+from tilewright.frontend.calls.options import bad
+from tilewright.frontend.calls.registry import call_rule
+from tilewright.frontend.subscripts import item
+from tilewright.frontend.translator import Translator
+from tilewright.frontend.values import Keywords, Range, Struct, Text, Val, describe, is_list, is_loose, is_tile, known
+from tilewright.tileir.diagnostics import TileStaticAssertionError, TileTypeError
+from tilewright.tileir.ops.arrays import ListLength
+
+
+@call_rule("range", range)
+def range_(t: Translator, *bounds: Val) -> Val:
+    if not 1 <= len(bounds) <= 3:
+        raise TileTypeError(f"range: takes 1 to 3 arguments, got {len(bounds)}")
+    for v in bounds:
+        ok = is_loose(v) and isinstance(v, int) and not isinstance(v, bool)
+        if not ok and not (is_tile(v) and not v.type.shape and v.type.dtype.is_signed):
+            raise TileTypeError(f"range: expected signed integer scalars, got {describe(v)}", hints=_range_hints(v))
+    start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    constant = known(step)
+    if constant is not None and constant <= 0:
+        raise TileTypeError(
+            f"range: the step is {constant}; it must be positive", hints=["count upwards and compute n - 1 - i in the body"]
+        )
+    return Range(start, stop, step)
+
+
+def _range_hints(value: Val) -> list[str]:
+    if is_tile(value) and value.type.shape:
+        return ["take the single element with .item()"]
+    return ["cast it: ct.astype(x, ct.int32)"] if is_tile(value) else []
+
+
+@call_rule("len", len)
+def len_(t: Translator, x: Val, /) -> Val:
+    if isinstance(x, (tuple, str)):
+        return len(x)
+    if isinstance(x, Keywords):
+        return len(x.items)
+    if is_list(x):
+        return t.emit(ListLength, list=x)
+    raise TileTypeError(f"len: expected a tuple or a list of arrays, got {describe(x)}", hints=["use x.shape[axis]"])
+
+
+@call_rule("builtin min", min)
+def min_(t: Translator, *values: Val) -> Val:
+    return _extreme(t, "min", "minimum", values)
+
+
+@call_rule("builtin max", max)
+def max_(t: Translator, *values: Val) -> Val:
+    return _extreme(t, "max", "maximum", values)
+
+
+def _extreme(t: Translator, what: str, name: str, values: tuple[Val, ...]) -> Val:
+    if len(values) != 2:
+        raise TileTypeError(f"{what}: takes two numbers, got {len(values)}", hints=[f"reduce a tile with ct.{what}(t, axis)"])
+    return binary(t, name, *values, what)
+
+
+def _number(what: str, value: Val) -> bool | int | float | str:
+    constant = known(value)
+    if constant is not None:
+        return constant
+    if isinstance(value, str):
+        return value
+    hints = ["convert run-time values with x.astype(ct.int32) and its kind"] if is_tile(value) else []
+    raise TileTypeError(f"{what}: expected a constant, got {describe(value)}", hints=hints)
+
+
+@call_rule("int", int)
+def int_(t: Translator, x: Val = 0, /) -> Val:
+    return folding.run("int", int, _number("int", x))  # type: ignore[arg-type]
+
+
+@call_rule("float", float)
+def float_(t: Translator, x: Val = 0.0, /) -> Val:
+    return folding.run("float", float, _number("float", x))  # type: ignore[arg-type]
+
+
+@call_rule("bool", bool)
+def bool_(t: Translator, x: Val = False, /) -> Val:
+    return bool(_number("bool", x))
+
+
+@call_rule("tuple", tuple)
+def tuple_(t: Translator, x: Val = (), /) -> Val:
+    if isinstance(x, tuple):
+        return x
+    raise TileTypeError(f"tuple: expected a tuple, got {describe(x)}", hints=["write tuple(... for x in ct.static_iter(...))"])
+
+
+@call_rule("str", str)
+def str_(t: Translator, x: Val = "", /) -> Val:
+    return _text(x, str)
+
+
+@call_rule("repr", repr)
+def repr_(t: Translator, x: Val, /) -> Val:
+    return _text(x, repr)
+
+
+def _text(x: Val, show: Callable[[Any], str]) -> Val:
+    if isinstance(x, Text):
+        return x
+    constant = known(x)
+    if constant is None and is_tile(x):
+        return Text(((x, ""),))
+    return show(x if constant is None else constant)
+
+
+@call_rule("getattr", getattr)
+def getattr_(t: Translator, x: Val, name: Val, /) -> Val:
+    if not isinstance(name, str):
+        raise bad("getattr", "name", f"must be a constant string, got {describe(name)}")
+    return member(t, x, name)
+
+
+@call_rule("dict.get")
+def get(t: Translator, x: Val, key: Val, default: Val = None, /) -> Val:
+    return x.items.get(key, default)
+
+
+@call_rule("replace", dataclasses.replace)
+def replace(t: Translator, obj: Val, /, **changes: Val) -> Val:
+    if not isinstance(obj, Struct):
+        raise TileTypeError(f"replace: expected a dataclass object, got {describe(obj)}")
+    for name in changes:
+        if name not in obj.fields:
+            raise TileTypeError(f"replace: {obj.type.__name__} has no field {name}")
+    return Struct(obj.type, {**obj.fields, **changes})
+
+
+@call_rule("operator.getitem", operator.getitem)
+def getitem(t: Translator, x: Val, index: Val, /) -> Val:
+    return item(t, x, index)
+
+
+@call_rule("ensure_constant")
+def ensure_constant(t: Translator, x: Val, /) -> Val:
+    if known(x) is None and (is_tile(x) or is_list(x)):
+        raise TileStaticAssertionError(f"ensure_constant: {describe(x)} is not a constant")
+    return x

@@ -1,0 +1,205 @@
+"""Calls: what is called decides who answers."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import enum
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tilewright.frontend.calls.registry import BY_VALUE, RULES, CallRule
+from tilewright.frontend.dispatch import expression
+from tilewright.frontend.hostvalues import frontend_value
+from tilewright.frontend.inline import inline_closure, inline_function
+from tilewright.frontend.translator import Translator
+from tilewright.frontend.values import BoundMethod, Closure, Keywords, Struct, Val, describe
+from tilewright.tileir.diagnostics import (
+    NO_SPAN,
+    TileError,
+    TileTypeError,
+    TileUnsupportedFeatureError,
+    UnsupportedCallError,
+)
+from tilewright.tileir.dtypes import DType
+
+ArgumentNodes = tuple[Sequence[ast.expr], Sequence[ast.keyword]]
+
+# Functions that receive the call's AST: name -> handler(translator, node).
+SYNTAX_FORMS: dict[str, Callable[[Translator, ast.Call], Val]] = {}
+
+
+def syntax_form(name: str) -> Callable[[Any], Any]:
+    """Register the handler of a function whose arguments are not evaluated as a kernel's."""
+
+    def register(handler: Any) -> Any:
+        SYNTAX_FORMS[name] = handler
+        return handler
+
+    return register
+
+
+@expression(ast.Call)
+def call(t: Translator, node: ast.Call) -> Val:
+    function = t.expr(node.func)
+    form = SYNTAX_FORMS.get(rule_name(function))
+    if form is not None:
+        return form(t, node)
+    if function is tuple and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
+        return SYNTAX_FORMS["tuple"](t, node)
+    args = elements(t, node.args)
+    return call_value(t, function, args, keyword_arguments(t, node.keywords), (node.args, node.keywords))
+
+
+def elements(t: Translator, nodes: Sequence[ast.expr]) -> list[Val]:
+    """The values of a tuple display or of positional arguments, starred ones spread."""
+    out: list[Val] = []
+    for node in nodes:
+        if not isinstance(node, ast.Starred):
+            out.append(t.expr(node))
+            continue
+        value = t.expr(node.value)
+        if not isinstance(value, tuple):
+            raise TileTypeError(f"*: expected a tuple, got {describe(value)}", t.span(node))
+        out.extend(value)
+    return out
+
+
+def keyword_arguments(t: Translator, nodes: Sequence[ast.keyword]) -> dict[str, Val]:
+    """The keyword arguments of a call, those of `**dict` spread."""
+    out: dict[str, Val] = {}
+    for node in nodes:
+        value = t.expr(node.value)
+        if node.arg is not None:
+            new = {node.arg: value}
+        elif isinstance(value, Keywords):
+            new = value.items
+        else:
+            raise TileTypeError(f"**: expected keyword arguments, got {describe(value)}", t.span(node.value))
+        for name in new.keys() & out.keys():
+            raise TileTypeError(f'argument "{name}" is given twice', t.span(node.value))
+        out.update(new)
+    return out
+
+
+def rule_name(function: Val) -> str:
+    """The name of the rule that a function has, "" if it has none."""
+    name = getattr(function, "__tilewright_builtin__", None)
+    if isinstance(name, str):
+        return name
+    try:
+        return BY_VALUE.get(function, "")
+    except TypeError:  # not hashable
+        return ""
+
+
+def call_rule_by_name(t: Translator, name: str, args: Sequence[Val], **kwargs: Val) -> Val:
+    """Call one of the language's functions."""
+    return _call_rule(t, RULES[name], args, kwargs, None)
+
+
+def call_value(
+    t: Translator, function: Val, args: Sequence[Val], kwargs: Mapping[str, Val], nodes: ArgumentNodes | None = None
+) -> Val:
+    """Call a frontend value."""
+    name = rule_name(function)
+    if name:
+        if name not in RULES:
+            raise TileUnsupportedFeatureError(f"{name} is not implemented yet")
+        return _call_rule(t, RULES[name], args, kwargs, nodes)
+    if isinstance(function, types.FunctionType):
+        return inline_function(t, function, args, kwargs)
+    if isinstance(function, Closure):
+        return inline_closure(t, function, args, kwargs)
+    if isinstance(function, BoundMethod):
+        return call_value(t, function.function, [function.receiver, *args], kwargs, _shifted(nodes))
+    if isinstance(function, DType):
+        return _call_rule(t, RULES["dtype"], [function, *args], kwargs, _shifted(nodes))
+    if isinstance(function, types.MethodType):
+        receiver = frontend_value(t, function.__self__, function.__name__)
+        return call_value(t, function.__func__, [receiver, *args], kwargs)
+    if isinstance(function, Struct) and callable(function.type):
+        return _call_method(t, function, "__call__", args, kwargs)
+    if isinstance(function, type):
+        return _call_type(t, function, args, kwargs)
+    raise _not_callable(function)
+
+
+def _shifted(nodes: ArgumentNodes | None) -> ArgumentNodes | None:
+    """The nodes of a call whose first argument, the receiver, has none."""
+    return ((ast.Constant(None), *nodes[0]), nodes[1]) if nodes else None
+
+
+def _call_rule(
+    t: Translator, rule: CallRule, args: Sequence[Val], kwargs: Mapping[str, Val], nodes: ArgumentNodes | None
+) -> Val:
+    what = rule.name.rpartition(".")[2]
+    bound = rule.signature.bind(what, args, kwargs)
+    signature = rule.signature
+    positional = [bound[n] for n in (*signature.positional_only, *signature.positional)]
+    if signature.var_positional:
+        positional += bound[signature.var_positional]
+    named = {n: bound[n] for n in signature.keyword_only}
+    if signature.var_keyword:
+        named.update(bound[signature.var_keyword])
+    try:
+        return rule.function(t, *positional, **named)
+    except TileError as error:
+        argument = getattr(error, "argument", "")
+        if argument and nodes and error.span is NO_SPAN:
+            node = _argument_node(rule, argument, nodes)
+            if node is not None:
+                error.span = t.span(node)
+        raise
+
+
+def _argument_node(rule: CallRule, name: str, nodes: ArgumentNodes) -> ast.expr | None:
+    """Where the argument of a parameter stands in the call."""
+    args, keywords = nodes
+    for keyword in keywords:
+        if keyword.arg == name:
+            return keyword.value
+    if any(isinstance(a, ast.Starred) for a in args):
+        return None
+    positions = rule.signature.positions(len(args))
+    node = args[positions.index(name)] if name in positions else None
+    return node if node is not None and hasattr(node, "lineno") else None
+
+
+def _call_method(t: Translator, struct: Struct, name: str, args: Sequence[Val], kwargs: Mapping[str, Val]) -> Val:
+    method = getattr(struct.type, name, None)
+    if not isinstance(method, types.FunctionType):
+        raise _not_callable(struct)
+    return inline_function(t, method, [struct, *args], kwargs)
+
+
+def _call_type(t: Translator, kind: type, args: Sequence[Val], kwargs: Mapping[str, Val]) -> Val:
+    if dataclasses.is_dataclass(kind):
+        return SYNTHETIC["dataclass"](t, kind, args, kwargs)
+    if issubclass(kind, enum.Enum):
+        return SYNTHETIC["enum"](t, kind, args, kwargs)
+    raise _not_callable(kind)
+
+
+# Constructors of user types, registered by frontend/structs.py.
+SYNTHETIC: dict[str, Callable[..., Val]] = {}
+
+_INSTEAD = {
+    "enumerate": "count with range: for i in range(n)", "zip": "index with range: for i in range(n)",
+    "sum": "write ct.sum(tile)", "any": "write ct.max(mask)", "all": "write ct.min(mask)", "pow": "write x ** y",
+    "round": "write ct.floor(x + 0.5)", "list": "write a tuple", "isinstance": "test x.dtype == ct.float32",
+    "sorted": "", "reversed": "",
+}
+
+
+def _not_callable(function: Val) -> TileError:
+    name = getattr(function, "__name__", "")
+    if isinstance(function, (types.BuiltinFunctionType, type)) or type(function).__name__ == "ufunc":
+        module = getattr(function, "__module__", "") or ""
+        hints = [_INSTEAD[name]] if _INSTEAD.get(name) else []
+        if module in ("math", "numpy") and name in RULES:
+            hints = [f"write ct.{name}(x)"]
+        shown = f"{module}.{name}" if module not in ("", "builtins") else name
+        return UnsupportedCallError(f"{shown} cannot be called in a kernel", hints=hints)
+    return TileTypeError(f"a {describe(function)} cannot be called in a kernel")

@@ -1,0 +1,174 @@
+"""Functions of one tile: exp, sqrt, abs, negation, bitwise not, ..."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tilewright.frontend import folding
+from tilewright.frontend.calls.arith import number, zero_test
+from tilewright.frontend.calls.options import check_rounding, flag
+from tilewright.frontend.calls.registry import add_rule, call_rule
+from tilewright.frontend.promotion import convert, dtype_of, typed
+from tilewright.frontend.translator import Translator
+from tilewright.frontend.values import Val, describe, is_loose, is_tile, known
+from tilewright.tileir.core import Op, Value
+from tilewright.tileir.diagnostics import TileTypeError
+from tilewright.tileir.dtypes import DType, bool_, float32, int32
+from tilewright.tileir.ops import math as ops
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """A function of floats: its op, how it folds, and whether integers are converted to float32 first."""
+
+    op: type[Op]
+    fold: Callable[[Any], Any]
+    converts: bool = True
+
+
+FLOAT_FUNCTIONS: dict[str, Unary] = {
+    "exp": Unary(ops.Exp, math.exp),
+    "exp2": Unary(ops.Exp2, lambda x: 2.0**x),
+    "log": Unary(ops.Log, math.log),
+    "log2": Unary(ops.Log2, math.log2),
+    "sqrt": Unary(ops.Sqrt, math.sqrt),
+    "rsqrt": Unary(ops.Rsqrt, folding.rsqrt),
+    "sin": Unary(ops.Sin, math.sin),
+    "cos": Unary(ops.Cos, math.cos),
+    "tan": Unary(ops.Tan, math.tan),
+    "sinh": Unary(ops.Sinh, math.sinh),
+    "cosh": Unary(ops.Cosh, math.cosh),
+    "tanh": Unary(ops.Tanh, math.tanh),
+    "floor": Unary(ops.Floor, math.floor, converts=False),
+    "ceil": Unary(ops.Ceil, math.ceil, converts=False),
+    "isnan": Unary(ops.IsNan, math.isnan, converts=False),
+}
+
+
+def unary(t: Translator, name: str, x: Val, **options: Any) -> Val:
+    """A float function by name."""
+    spec = FLOAT_FUNCTIONS[name]
+    x = number(name, x)
+    constant = known(x)
+    if is_loose(x):
+        return folding.run(name, spec.fold, x)
+    dtype = dtype_of(x)
+    if not dtype.is_float:
+        if not spec.converts and constant is None:
+            raise TileTypeError(f"{name}: expected floats, got a {describe(x)}", hints=["cast with ct.astype(x, ct.float32)"])
+        dtype = float32
+    if constant is not None:
+        value = folding.run(name, spec.fold, convert(constant, dtype))
+        dtype = bool_ if name == "isnan" else dtype
+        return t.constant(convert(value, dtype), dtype)
+    fields = {k: v for k, v in options.items() if v is not None}
+    if fields:
+        check_rounding(name, name, dtype, options)
+    return t.emit(spec.op, src=typed(t, x, dtype), **fields)
+
+
+def _plain(name: str) -> Callable[..., Val]:
+    return lambda t, x, /: unary(t, name, x)
+
+
+def _rounded(name: str) -> Callable[..., Val]:
+    def rule(t: Translator, x: Val, /, *, rounding_mode: Val = None) -> Val:
+        return unary(t, name, x, rounding=rounding_mode)
+
+    return rule
+
+
+def _flushed(name: str) -> Callable[..., Val]:
+    def rule(t: Translator, x: Val, /, *, flush_to_zero: Val = False) -> Val:
+        return unary(t, name, x, ftz=flag(name, "flush_to_zero", flush_to_zero) or None)
+
+    return rule
+
+
+for _name in ("log", "log2", "sin", "cos", "tan", "sinh", "cosh", "floor", "ceil", "isnan"):
+    add_rule(_name, _plain(_name))
+for _name in ("exp", "tanh"):
+    add_rule(_name, _rounded(_name))
+for _name in ("exp2", "rsqrt"):
+    add_rule(_name, _flushed(_name))
+
+
+@call_rule("sqrt")
+def sqrt(t: Translator, x: Val, /, *, rounding_mode: Val = None, flush_to_zero: Val = False) -> Val:
+    return unary(t, "sqrt", x, rounding=rounding_mode, ftz=flag("sqrt", "flush_to_zero", flush_to_zero) or None)
+
+
+# -- Functions of any number -----------------------------------------------------------------------------------------
+
+
+def _folded(t: Translator, x: Val, dtype: DType, what: str, fold: Callable[[Any], Any]) -> Val:
+    """`fold` of a constant: loose stays loose, strict becomes a constant of `dtype`."""
+    value = folding.run(what, fold, known(x))  # type: ignore[arg-type]
+    return value if is_loose(x) else t.constant(convert(value, dtype), dtype)
+
+
+def negate(t: Translator, x: Val, what: str = "-") -> Val:
+    """`-x`; a bool becomes int32 first."""
+    x = number(what, x)
+    dtype = int32 if dtype_of(x) is bool_ else dtype_of(x)
+    if known(x) is not None:
+        return _folded(t, x, dtype, what, operator.neg)
+    return t.emit(ops.Neg, src=typed(t, x, dtype))
+
+
+@call_rule("negative", operator.neg)
+def negative(t: Translator, x: Val, /) -> Val:
+    return negate(t, x, "negative")
+
+
+@call_rule("positive", operator.pos)
+def positive(t: Translator, x: Val, /) -> Val:
+    x = number("+", x)
+    if is_loose(x):
+        return +x
+    return typed(t, x, int32) if x.type.dtype is bool_ else x
+
+
+@call_rule("abs", abs, operator.abs)
+def absolute(t: Translator, x: Val, /) -> Val:
+    x = number("abs", x)
+    if known(x) is not None:
+        return _folded(t, x, dtype_of(x), "abs", lambda v: v if isinstance(v, bool) else abs(v))
+    return x if x.type.dtype is bool_ else t.emit(ops.Abs, src=x)
+
+
+@call_rule("bitwise_not")
+def bitwise_not(t: Translator, x: Val, /) -> Val:
+    x = number("bitwise_not", x)
+    if dtype_of(x).is_float:
+        raise TileTypeError(f"bitwise_not: expected integers or bools, got a {describe(x)}")
+    if known(x) is not None:
+        return _folded(t, x, dtype_of(x), "bitwise_not", lambda v: not v if isinstance(v, bool) else ~v)
+    return t.emit(ops.Not, src=x)
+
+
+@call_rule("invert", operator.invert)
+def invert(t: Translator, x: Val, /) -> Val:
+    if isinstance(x, bool):
+        raise TileTypeError("~: not possible on a bool constant", hints=["write not x"])
+    return bitwise_not(t, x)
+
+
+@call_rule("logical_not", operator.not_)
+def logical_not(t: Translator, x: Val, /) -> Val:
+    """`not x`: element-wise on tiles."""
+    if x is None:
+        raise TileTypeError("not: expected a bool, a number or a tile, got None", hints=["write x is None"])
+    constant = known(x)
+    if constant is not None:
+        return not constant if is_loose(x) else t.constant(not constant, bool_)
+    if isinstance(x, (str, tuple)):
+        return not x
+    if not is_tile(x):
+        raise TileTypeError(f"not: expected a bool, a number or a tile, got {describe(x)}")
+    value: Value = x
+    return zero_test(t, value)

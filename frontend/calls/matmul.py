@@ -1,0 +1,102 @@
+"""mma, matmul, and the @ operator."""
+
+from __future__ import annotations
+
+import operator
+
+from tilewright.frontend.calls.options import bad, flag
+from tilewright.frontend.calls.registry import call_rule
+from tilewright.frontend.calls.shape import tile_arg
+from tilewright.frontend.promotion import broadcast, broadcast_shapes, cast, common_typed, no_common_dtype
+from tilewright.frontend.translator import Translator
+from tilewright.frontend.values import Val
+from tilewright.tileir.core import Value
+from tilewright.tileir.diagnostics import Related, TileTypeError
+from tilewright.tileir.dtypes import float8_e4m3fn, float8_e5m2, int8, uint8
+from tilewright.tileir.ops.matmul import ACCUMULATORS, Mma
+from tilewright.tileir.ops.shape import Reshape
+
+
+def _dims(value: Value) -> str:
+    return "x".join(map(str, value.type.shape)) or "a scalar"
+
+
+def _came_from(name: str, value: Value) -> list[Related]:
+    """Where an operand was made, for the error's second frame."""
+    op = value.op
+    return [Related(op.span, f"{name}: {value.type} comes from here")] if op is not None else []
+
+
+def batched(t: Translator, op: str, a: Value, b: Value) -> tuple[Value, Value]:
+    """The operands with equal batch axes; refuses inner sizes that differ."""
+    for name, v in (("x", a), ("y", b)):
+        if v.type.rank < 2:
+            raise bad(op, name, f"must have two axes or more, got {_dims(v)}")
+    if a.type.shape[-1] != b.type.shape[-2]:
+        k = a.type.shape[-1]
+        raise TileTypeError(
+            f"{op}: the inner sizes differ: the first operand is {_dims(a)}, the second {_dims(b)}",
+            related=_came_from("the second operand", b),
+            hints=[f"the second operand must have {k} rows, as the first has {k} columns"],
+        )
+    batch = broadcast_shapes(a.type.shape[:-2], b.type.shape[:-2])
+    if batch is None:
+        raise TileTypeError(f"{op}: the batch sizes do not fit together: {_dims(a)} and {_dims(b)}")
+    return broadcast(t, a, (*batch, *a.type.shape[-2:])), broadcast(t, b, (*batch, *b.type.shape[-2:]))
+
+
+def _product_shape(a: Value, b: Value) -> tuple[int, ...]:
+    return (*a.type.shape[:-1], b.type.shape[-1])
+
+
+@call_rule("mma")
+def mma(t: Translator, x: Val, y: Val, /, acc: Val, *, use_fast_acc: Val = False) -> Val:
+    a, b = tile_arg(t, "mma", "x", x), tile_arg(t, "mma", "y", y)
+    acc = tile_arg(t, "mma", "acc", acc)
+    pair = {a.type.dtype, b.type.dtype}
+    if len(pair) > 1 and pair != {int8, uint8}:
+        raise TileTypeError(f"mma: the operands are {a.type.dtype} and {b.type.dtype}; they must have one dtype",
+                            hints=["cast one with astype"])
+    allowed = ACCUMULATORS.get(a.type.dtype)
+    if allowed is None:
+        raise bad("mma", "x", f"is a {a.type.dtype} tile, which cannot be multiplied")
+    if acc.type.dtype not in allowed:
+        names = " or ".join(d.name for d in allowed)
+        raise bad("mma", "acc", f"is {acc.type.dtype}; {a.type.dtype} operands need {names}")
+    a, b = batched(t, "mma", a, b)
+    if acc.type.shape != _product_shape(a, b):
+        wanted = _product_shape(a, b)
+        raise bad("mma", "acc", f"has the shape {acc.type.shape}, but x @ y has {wanted}",
+                  hints=[f"start it with ct.zeros({wanted}, ct.{acc.type.dtype})"])
+    fast = flag("mma", "use_fast_acc", use_fast_acc)
+    if fast and a.type.dtype not in (float8_e4m3fn, float8_e5m2):
+        raise bad("mma", "use_fast_acc", f"is for eight-bit floats only, not {a.type.dtype}")
+    return t.emit(Mma, a=a, b=b, acc=acc, fast_acc=fast)
+
+
+@call_rule("matmul", operator.matmul)
+def matmul(t: Translator, x: Val, y: Val, /) -> Val:
+    a, b = tile_arg(t, "matmul", "x", x), tile_arg(t, "matmul", "y", y)
+    for name, v in (("x", a), ("y", b)):
+        if not v.type.rank:
+            raise bad("matmul", name, "must have one axis or more, got a scalar", hints=["multiply with *"])
+    dtype = common_typed(a.type.dtype, b.type.dtype)
+    if dtype is None:
+        raise no_common_dtype("matmul", a.type.dtype, b.type.dtype)
+    if dtype not in ACCUMULATORS:
+        raise TileTypeError(f"matmul: {dtype} tiles cannot be multiplied", hints=["cast them to a float dtype"])
+    a, b = cast(t, a, dtype), cast(t, b, dtype)
+    row, column = a.type.rank == 1, b.type.rank == 1
+    if row:
+        a = t.emit(Reshape, src=a, shape=(1, *a.type.shape))
+    if column:
+        b = t.emit(Reshape, src=b, shape=(*b.type.shape, 1))
+    a, b = batched(t, "matmul", a, b)
+    shape = _product_shape(a, b)
+    target = ACCUMULATORS[dtype][0]
+    zero = t.constant(0.0 if target.is_float else 0, target, shape)
+    result = cast(t, t.emit(Mma, a=a, b=b, acc=zero), dtype)
+    if not (row or column):
+        return result
+    squeezed = shape[:-2] + (() if row else shape[-2:-1]) + (() if column else shape[-1:])
+    return t.emit(Reshape, src=result, shape=squeezed)

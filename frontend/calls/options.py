@@ -1,0 +1,124 @@
+"""Constant options of calls: flags, rounding modes, enums, integers, shapes, axes."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from tilewright.frontend.values import Val, describe, known
+from tilewright.tileir.core import Value
+from tilewright.tileir.diagnostics import TileError, TileTypeError, TileValueError
+from tilewright.tileir.dtypes import DType, bfloat16, float16, float32, float64
+from tilewright.tileir.enums import RoundingMode
+
+E = TypeVar("E", bound=enum.Enum)
+
+_IEEE = (RoundingMode.RN, RoundingMode.RZ, RoundingMode.RM, RoundingMode.RP)
+ROUNDING: dict[str, tuple[RoundingMode, ...]] = {
+    **dict.fromkeys(("add", "sub", "mul", "sum", "prod", "cumsum", "cumprod"), _IEEE),
+    "truediv": (*_IEEE, RoundingMode.FULL, RoundingMode.APPROX),
+    "sqrt": (*_IEEE, RoundingMode.APPROX),
+    "exp": (RoundingMode.FULL, RoundingMode.APPROX),
+    "tanh": (RoundingMode.FULL, RoundingMode.APPROX),
+}
+
+
+def bad(op: str, argument: str, message: str, kind: type[TileError] = TileTypeError, **more: Any) -> TileError:
+    """An error about one argument of a call; the call underlines that argument."""
+    error = kind(f'{op}: argument "{argument}" {message}', **more)
+    error.argument = argument  # type: ignore[attr-defined]
+    return error
+
+
+def flag(op: str, argument: str, value: Val) -> bool:
+    """A constant bool."""
+    if isinstance(value, bool):
+        return value
+    raise bad(op, argument, f"must be True or False, got {describe(value)}")
+
+
+def member(op: str, argument: str, value: Val, kind: type[E]) -> E:
+    """A constant member of an enum."""
+    if isinstance(value, kind):
+        return value
+    raise bad(op, argument, f"must be a member of {kind.__name__}, got {describe(value)}")
+
+
+def integer(op: str, argument: str, value: Val) -> int:
+    """A constant integer."""
+    constant = known(value)
+    if isinstance(constant, int) and not isinstance(constant, bool):
+        return int(constant)
+    if isinstance(value, Value):
+        raise bad(
+            op, argument, f"must be known while compiling, got a {describe(value)}",
+            hints=["annotate the kernel's parameter with ct.Constant[int]"],
+        )
+    raise bad(op, argument, f"must be a constant integer, got {describe(value)}")
+
+
+def axis_of(op: str, argument: str, value: Val, rank: int) -> int:
+    """A constant axis of a tile or array of `rank` axes, negative counting from the end."""
+    axis = integer(op, argument, value)
+    if not -rank <= axis < rank:
+        have = f"{rank} axis" if rank == 1 else f"{rank} axes"
+        raise bad(op, argument, f"is {axis}, but there {'is' if rank == 1 else 'are'} {have}")
+    return axis % rank
+
+
+def tile_shape(op: str, argument: str, value: Val, *, allow_int: bool = True) -> tuple[int, ...]:
+    """A constant shape of powers of two."""
+    if not isinstance(value, tuple):
+        if not allow_int:
+            raise bad(op, argument, f"must be a tuple of constant integers, got {describe(value)}")
+        value = (value,)
+    return tuple(_length(op, argument, d) for d in value)
+
+
+def _length(op: str, argument: str, value: Val) -> int:
+    n = integer(op, argument, value)
+    if n < 1 or n & (n - 1):
+        raise bad(op, argument, f"has a length of {n}; the lengths of a tile are powers of two")
+    return n
+
+
+def dtype_arg(op: str, argument: str, value: Val) -> DType:
+    """A dtype."""
+    if isinstance(value, DType):
+        return value
+    hints = []
+    if value in (int, float, bool):
+        hints = [f"write ct.{ {int: 'int32', float: 'float32', bool: 'bool_'}[value]}"]
+    raise bad(op, argument, f"must be a dtype such as ct.float32, got {describe(value)}", hints=hints)
+
+
+def latency_hint(op: str, value: Val) -> int | None:
+    """The `latency` option: None or 1..10."""
+    if value is None:
+        return None
+    n = integer(op, "latency", value)
+    if not 1 <= n <= 10:
+        raise bad(op, "latency", f"is {n}, expected 1 to 10", TileValueError)
+    return n
+
+
+def tma_hint(op: str, value: Val) -> bool | None:
+    """The `allow_tma` option: None or a bool."""
+    return None if value is None else flag(op, "allow_tma", value)
+
+
+def check_rounding(what: str, name: str, dtype: DType, options: Mapping[str, Any]) -> None:
+    """Refuse a rounding mode or flush_to_zero that this function or dtype does not have."""
+    mode = options.get("rounding")
+    if mode is not None:
+        mode = member(what, "rounding_mode", mode, RoundingMode)
+        if mode not in ROUNDING[name]:
+            allowed = ", ".join(m.name for m in ROUNDING[name])
+            raise bad(what, "rounding_mode", f"is {mode.name}, expected one of {allowed}")
+        if dtype not in (float16, bfloat16, float32, float64):
+            raise bad(what, "rounding_mode", f"is given, but the operands are {dtype}")
+        if mode in (RoundingMode.FULL, RoundingMode.APPROX) and dtype is not float32:
+            raise bad(what, "rounding_mode", f"is {mode.name}, which exists for float32 only, not {dtype}")
+    if options.get("ftz") and dtype is not float32:
+        raise bad(what, "flush_to_zero", f"is True, which is possible for float32 only, not {dtype}")

@@ -1,0 +1,152 @@
+"""Changes of shape: reshape, broadcast_to, expand_dims, permute, transpose, cat, extract."""
+
+from __future__ import annotations
+
+import math
+
+from tilewright.frontend.calls.memory import index_scalar
+from tilewright.frontend.calls.options import axis_of, bad, integer, tile_shape
+from tilewright.frontend.calls.registry import RULES, call_rule
+from tilewright.frontend.promotion import broadcast, broadcast_shapes, typed
+from tilewright.frontend.translator import Translator
+from tilewright.frontend.values import Val, describe, is_loose, is_tile, known
+from tilewright.tileir.core import Value
+from tilewright.tileir.ops import shape as ops
+
+
+def tile_arg(t: Translator, op: str, argument: str, value: Val) -> Value:
+    """A tile operand; numbers become scalars."""
+    if is_tile(value) or is_loose(value):
+        return typed(t, value)
+    hints = ["load a tile first: ct.load(a, index=..., shape=...)"] if isinstance(value, Value) else []
+    raise bad(op, argument, f"must be a tile, got {describe(value)}", hints=hints)
+
+
+@call_rule("reshape")
+def reshape(t: Translator, x: Val, /, shape: Val) -> Val:
+    x = tile_arg(t, "reshape", "x", x)
+    if not isinstance(shape, tuple):
+        raise bad("reshape", "shape", f"must be a tuple, got {describe(shape)}", hints=[f"write ({describe_int(shape)},)"])
+    lengths = [integer("reshape", "shape", d) for d in shape]
+    if lengths.count(-1) > 1:
+        raise bad("reshape", "shape", "can have one -1 only")
+    if -1 in lengths:
+        rest = math.prod(d for d in lengths if d != -1)
+        if rest <= 0 or x.type.size % rest:
+            raise bad("reshape", "shape", f"is {tuple(lengths)}, but the tile has {x.type.size} elements")
+        lengths[lengths.index(-1)] = x.type.size // rest
+    new = tile_shape("reshape", "shape", tuple(lengths))
+    if math.prod(new) != x.type.size:
+        raise bad("reshape", "shape", f"{new} has {math.prod(new)} elements, but the tile of shape {x.type.shape} has {x.type.size}")
+    return x if new == x.type.shape else t.emit(ops.Reshape, src=x, shape=new)
+
+
+def describe_int(value: Val) -> str:
+    """A constant for a hint."""
+    constant = known(value)
+    return "n" if constant is None else str(constant)
+
+
+@call_rule("Tile.item")
+def item(t: Translator, x: Val, /) -> Val:
+    x = tile_arg(t, "item", "x", x)
+    if x.type.size != 1:
+        raise bad("item", "x", f"must have one element, got a {describe(x)}")
+    return x if not x.type.shape else t.emit(ops.Reshape, src=x, shape=())
+
+
+@call_rule("broadcast_to")
+def broadcast_to(t: Translator, x: Val, /, shape: Val) -> Val:
+    x = tile_arg(t, "broadcast_to", "x", x)
+    new = tile_shape("broadcast_to", "shape", shape, allow_int=False)
+    if broadcast_shapes(x.type.shape, new) != new:
+        raise bad("broadcast_to", "shape", f"is {new}, to which a tile of shape {x.type.shape} does not broadcast")
+    return broadcast(t, x, new)
+
+
+@call_rule("expand_dims")
+def expand_dims(t: Translator, x: Val, /, axis: Val) -> Val:
+    x = tile_arg(t, "expand_dims", "x", x)
+    k = axis_of("expand_dims", "axis", axis, x.type.rank + 1)
+    return t.emit(ops.Reshape, src=x, shape=(*x.type.shape[:k], 1, *x.type.shape[k:]))
+
+
+@call_rule("permute")
+def permute(t: Translator, x: Val, /, axes: Val) -> Val:
+    x = tile_arg(t, "permute", "x", x)
+    rank = x.type.rank
+    if not isinstance(axes, tuple):
+        raise bad("permute", "axes", f"must be a tuple of axes, got {describe(axes)}")
+    order = tuple(axis_of("permute", "axes", a, rank) for a in axes)
+    if sorted(order) != list(range(rank)):
+        raise bad("permute", "axes", f"is {tuple(map(known, axes))}, but must name each of the {rank} axes once")
+    return _permuted(t, x, order)
+
+
+def _permuted(t: Translator, x: Value, order: tuple[int, ...]) -> Value:
+    return x if order == tuple(range(len(order))) else t.emit(ops.Permute, src=x, axes=order)
+
+
+@call_rule("transpose")
+def transpose(t: Translator, x: Val, /, axis0: Val = None, axis1: Val = None) -> Val:
+    x = tile_arg(t, "transpose", "x", x)
+    rank = x.type.rank
+    if rank < 2:
+        raise bad("transpose", "x", f"must have two axes or more, got a {describe(x)}", hints=["add an axis: t[:, None]"])
+    if axis0 is None and axis1 is None:
+        if rank != 2:
+            raise bad("transpose", "axis0", f"is missing: a tile of {rank} axes needs axis0 and axis1")
+        axis0, axis1 = 0, 1
+    if axis0 is None or axis1 is None:
+        raise bad("transpose", "axis1" if axis1 is None else "axis0", "is missing: give both axes or none")
+    a, b = axis_of("transpose", "axis0", axis0, rank), axis_of("transpose", "axis1", axis1, rank)
+    order = list(range(rank))
+    order[a], order[b] = b, a
+    return _permuted(t, x, tuple(order))
+
+
+@call_rule("cat")
+def cat(t: Translator, tiles: Val, /, axis: Val) -> Val:
+    if not isinstance(tiles, tuple) or not 1 <= len(tiles) <= 2:
+        raise bad("cat", "tiles", f"must be a tuple of one or two tiles, got {describe(tiles)}")
+    parts = [tile_arg(t, "cat", "tiles", v) for v in tiles]
+    k = axis_of("cat", "axis", axis, parts[0].type.rank)
+    if len(parts) == 1:
+        return parts[0]
+    left, right = parts
+    if left.type != right.type:
+        raise bad("cat", "tiles", f"must have one dtype and shape, got {describe(left)} and {describe(right)}")
+    return t.emit(ops.Cat, lhs=left, rhs=right, axis=k)
+
+
+@call_rule("extract")
+def extract(t: Translator, x: Val, /, index: Val, shape: Val) -> Val:
+    x = tile_arg(t, "extract", "x", x)
+    rank = x.type.rank
+    seen = tile_shape("extract", "shape", shape)
+    full = seen or (1,) * rank
+    positions = sub_tile_index(t, "extract", index, x.type.shape, full)
+    tile = t.emit(ops.Extract, src=x, index=positions, shape=full)
+    return tile if seen == full else t.emit(ops.Reshape, src=tile, shape=seen)
+
+
+def sub_tile_index(
+    t: Translator, op: str, index: Val, whole: tuple[int, ...], part: tuple[int, ...]
+) -> tuple[Value, ...]:
+    """The coordinates of a part in a tile, constants checked."""
+    if len(part) != len(whole):
+        raise bad(op, "shape" if op == "extract" else "value", f"has {len(part)} axes, but the tile has {len(whole)}")
+    if any(n % m for n, m in zip(whole, part, strict=True)):
+        raise bad(op, "shape" if op == "extract" else "value", f"{part} does not divide the tile's shape {whole}")
+    items = index if isinstance(index, tuple) else (index,)
+    if len(items) != len(whole):
+        raise bad(op, "index", f"has {len(items)} entries, but the tile has {len(whole)} axes")
+    for v, n, m in zip(items, whole, part, strict=True):
+        constant = known(v)
+        if constant is not None and not 0 <= constant < n // m:
+            raise bad(op, "index", f"is {constant}, but there are {n // m} parts along this axis")
+    return tuple(index_scalar(t, op, "index", v) for v in items)
+
+
+for _name in ("reshape", "permute", "transpose", "extract"):
+    RULES[f"Tile.{_name}"] = RULES[_name]

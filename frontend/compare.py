@@ -1,0 +1,60 @@
+"""`==`, `is` and `in` on everything that can be compared."""
+
+from __future__ import annotations
+
+import enum
+
+from tilewright.frontend.branches import short_circuit
+from tilewright.frontend.calls import arith, math
+from tilewright.frontend.translator import Translator
+from tilewright.frontend.values import Keywords, Text, Val, describe, is_loose, is_tile
+from tilewright.tileir.diagnostics import TileTypeError
+from tilewright.tileir.dtypes import DType
+
+_NAMES = (str, DType, enum.Enum, type, type(None))
+
+
+def equals(t: Translator, x: Val, y: Val, negate: bool = False) -> Val:
+    """`x == y` (`x != y`)."""
+    symbol = "!=" if negate else "=="
+    if (is_tile(x) or is_loose(x)) and (is_tile(y) or is_loose(y)):
+        return arith.binary(t, "not_equal" if negate else "equal", x, y, symbol)
+    if isinstance(x, tuple) and isinstance(y, tuple):
+        same = _equal_tuples(t, x, y)
+        return math.logical_not(t, same) if negate else same
+    if isinstance(x, _NAMES) and isinstance(y, (*_NAMES, bool, int, float)) or isinstance(y, _NAMES) and is_loose(x):
+        return (x == y) is not negate
+    for value in (x, y):
+        if isinstance(value, Text):
+            raise TileTypeError(f"{symbol}: a string made from run-time values cannot be compared")
+    raise TileTypeError(f"{symbol}: {describe(x)} and {describe(y)} cannot be compared")
+
+
+def _equal_tuples(t: Translator, x: tuple[Val, ...], y: tuple[Val, ...]) -> Val:
+    if len(x) != len(y):
+        return False
+    result: Val = True
+    for a, b in zip(x, y, strict=True):
+        result = short_circuit(t, result, lambda a=a, b=b: equals(t, a, b), is_and=True, what="==")  # type: ignore[misc]
+    return result
+
+
+def identical(x: Val, y: Val) -> bool:
+    """`x is y`, where one side is None."""
+    if x is None or y is None:
+        return x is y
+    raise TileTypeError("is: only `x is None` and `x is not None` are possible in a kernel", hints=["write x == y"])
+
+
+def contains(t: Translator, x: Val, container: Val) -> Val:
+    """`x in container`."""
+    if isinstance(container, Keywords):
+        return x in container.items
+    if isinstance(container, str) and isinstance(x, str):
+        return x in container
+    if not isinstance(container, tuple):
+        raise TileTypeError(f"in: expected a tuple, got {describe(container)}")
+    result: Val = False
+    for item in container:
+        result = short_circuit(t, result, lambda item=item: equals(t, x, item), is_and=False, what="in")  # type: ignore[misc]
+    return result

@@ -1,0 +1,92 @@
+"""Clean-up at the end of a translation: products and sums become fma, unused constants go.
+
+    %p = mul(%a, %b)                    %s = fma(%a, %b, %c)
+    %s = add(%p, %c)          ->
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.dtypes import bfloat16, float16, float32, float64
+from tilewright.tileir.ops.arith import Add, Constant, Fma, Mul, Sub
+from tilewright.tileir.ops.math import Neg
+
+_FLOATS = (float16, bfloat16, float32, float64)
+
+
+def contract_fma(function: Function) -> None:
+    """Fuse every float product that is used once, by a sum or difference in its block with the same options.
+
+    What is fused is decided here, before anyone sees the IR, so that all executors round alike.
+    """
+    uses = count_uses(function)
+    for block in all_blocks(function.body):
+        if any(type(op) is Mul for op in block.ops):
+            block.ops = _contract_block(block, uses)
+
+
+def _contract_block(block: Block, uses: Counter[Value]) -> list[Op]:
+    products = {op.result: op for op in block.ops if type(op) is Mul and uses[op.result] == 1}
+    out: list[Op] = []
+    gone: set[Op] = set()
+    for op in block.ops:
+        if isinstance(op, (Add, Sub)) and op.result.type.dtype in _FLOATS:
+            product = _product_of(op, products)
+            if product is not None:
+                out += _fused(op, product)
+                gone.add(product)
+                continue
+        out.append(op)
+    return [op for op in out if op not in gone]
+
+
+def _product_of(op: Add | Sub, products: dict[Value, Mul]) -> Mul | None:
+    for side in (op.lhs, op.rhs):
+        product = products.get(side)
+        if product is not None and (product.rounding, product.ftz) == (op.rounding, op.ftz):
+            return product
+    return None
+
+
+def _fused(op: Add | Sub, product: Mul) -> list[Op]:
+    """The ops that stand for `a * b + c`, `a * b - c` or `c - a * b`; the sum's result value lives on."""
+    a, b = product.lhs, product.rhs
+    first = op.lhs is product.result
+    c = op.rhs if first else op.lhs
+    out: list[Op] = []
+    if isinstance(op, Sub):
+        negated = Neg(src=c if first else a, span=op.span)
+        out.append(negated)
+        a, c = (a, negated.result) if first else (negated.result, c)
+    fma = Fma(a=a, b=b, c=c, rounding=op.rounding, ftz=op.ftz, span=op.span)
+    fma.results = op.results
+    op.results[0].owner = fma
+    return [*out, fma]
+
+
+def drop_unused_constants(function: Function) -> None:
+    """Remove constants that folding left behind."""
+    uses = count_uses(function)
+    for block in all_blocks(function.body):
+        block.ops = [op for op in block.ops if type(op) is not Constant or uses[op.results[0]]]
+
+
+def count_uses(function: Function) -> Counter[Value]:
+    """How often each value is an operand."""
+    uses: Counter[Value] = Counter()
+    for op in function.walk():
+        uses.update(op.operands)
+    return uses
+
+
+def all_blocks(block: Block) -> list[Block]:
+    """A block and the blocks inside it."""
+    out = [block]
+    for op in block.ops:
+        for inner in op.blocks:
+            out += all_blocks(inner)
+    return out
+
+

@@ -1,0 +1,196 @@
+"""Expressions: literals, names, operators, tuples, conditionals."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from tilewright.frontend.branches import select_value, short_circuit
+from tilewright.frontend.calls import arith, math
+from tilewright.frontend.calls.call import call_rule_by_name, elements
+from tilewright.frontend.compare import contains, equals, identical
+from tilewright.frontend.dispatch import expression
+from tilewright.frontend.names import lookup
+from tilewright.frontend.translator import Translator
+from tilewright.frontend.truth import truth
+from tilewright.frontend.values import Closure, Text, Val, known
+from tilewright.tileir.diagnostics import TileSyntaxError, TileValueError
+
+_BINARY: dict[type[ast.operator], tuple[str, str]] = {
+    ast.Add: ("add", "+"), ast.Sub: ("sub", "-"), ast.Mult: ("mul", "*"), ast.Div: ("truediv", "/"),
+    ast.FloorDiv: ("floordiv", "//"), ast.Mod: ("mod", "%"), ast.BitAnd: ("bitwise_and", "&"),
+    ast.BitOr: ("bitwise_or", "|"), ast.BitXor: ("bitwise_xor", "^"), ast.LShift: ("bitwise_lshift", "<<"),
+    ast.RShift: ("bitwise_rshift", ">>"),
+}
+_COMPARE: dict[type[ast.cmpop], tuple[str, str]] = {
+    ast.Lt: ("less", "<"), ast.LtE: ("less_equal", "<="), ast.Gt: ("greater", ">"), ast.GtE: ("greater_equal", ">="),
+}
+
+
+@expression(ast.Constant)
+def constant(t: Translator, node: ast.Constant) -> Val:
+    value = node.value
+    if isinstance(value, (complex, bytes)):
+        raise TileSyntaxError(f"{type(value).__name__} literals are not possible in a kernel")
+    return value
+
+
+@expression(ast.Name)
+def name(t: Translator, node: ast.Name) -> Val:
+    return lookup(t, node.id)
+
+
+@expression(ast.Tuple)
+def tuple_(t: Translator, node: ast.Tuple) -> Val:
+    return tuple(elements(t, node.elts))
+
+
+@expression(ast.BinOp)
+def binary_operator(t: Translator, node: ast.BinOp) -> Val:
+    return apply_binary(t, type(node.op), t.expr(node.left), t.expr(node.right))
+
+
+def apply_binary(t: Translator, op: type[ast.operator], x: Val, y: Val) -> Val:
+    """`x op y` for every operator, tuples and strings included."""
+    if op is ast.Pow:
+        return arith.power(t, x, y, "**")
+    if op is ast.MatMult:
+        return call_rule_by_name(t, "matmul", (x, y))
+    rule, symbol = _BINARY[op]
+    if op is ast.Add:
+        if isinstance(x, tuple) and isinstance(y, tuple):
+            return x + y
+        if isinstance(x, (str, Text)) and isinstance(y, (str, Text)):
+            return concatenate(x, y)
+    return arith.binary(t, rule, x, y, symbol)
+
+
+def concatenate(x: str | Text, y: str | Text) -> str | Text:
+    """Strings joined."""
+    if isinstance(x, str) and isinstance(y, str):
+        return x + y
+    return Text(tuple(p for s in (x, y) for p in ((s,) if isinstance(s, str) else s.parts)))
+
+
+@expression(ast.UnaryOp)
+def unary_operator(t: Translator, node: ast.UnaryOp) -> Val:
+    value = t.expr(node.operand)
+    match node.op:
+        case ast.USub():
+            return math.negate(t, value)
+        case ast.UAdd():
+            return math.positive(t, value)
+        case ast.Invert():
+            return math.invert(t, value)
+    return math.logical_not(t, value)
+
+
+@expression(ast.Compare)
+def comparison(t: Translator, node: ast.Compare) -> Val:
+    left = t.expr(node.left)
+    if len(node.ops) == 1:
+        return compare(t, node.ops[0], left, t.expr(node.comparators[0]))
+    return _chain(t, node, 0, left)
+
+
+def _chain(t: Translator, node: ast.Compare, i: int, left: Val) -> Val:
+    """`a < b < c`: the first comparison, and if it holds the rest; the middle is evaluated once."""
+    right = t.expr(node.comparators[i])
+    first = compare(t, node.ops[i], left, right)
+    if i + 1 == len(node.ops):
+        return first
+    return short_circuit(t, first, lambda: _chain(t, node, i + 1, right), is_and=True, what="a chained comparison")
+
+
+def compare(t: Translator, op: ast.cmpop, x: Val, y: Val) -> Val:
+    """One comparison."""
+    match op:
+        case ast.Is() | ast.IsNot():
+            return identical(x, y) is isinstance(op, ast.Is)
+        case ast.In() | ast.NotIn():
+            found = contains(t, x, y)
+            return found if isinstance(op, ast.In) else math.logical_not(t, found)
+        case ast.Eq():
+            return equals(t, x, y)
+        case ast.NotEq():
+            return equals(t, x, y, negate=True)
+    rule, symbol = _COMPARE[type(op)]
+    return arith.binary(t, rule, x, y, symbol)
+
+
+@expression(ast.BoolOp)
+def bool_operator(t: Translator, node: ast.BoolOp) -> Val:
+    is_and = isinstance(node.op, ast.And)
+    return _bool_operator(t, node.values, is_and, "and" if is_and else "or")
+
+
+def _bool_operator(t: Translator, values: list[ast.expr], is_and: bool, what: str) -> Val:
+    first = t.expr(values[0])
+    if len(values) == 1:
+        return truth(t, first, what)
+    return short_circuit(t, first, lambda: _bool_operator(t, values[1:], is_and, what), is_and=is_and, what=what)
+
+
+@expression(ast.IfExp)
+def conditional(t: Translator, node: ast.IfExp) -> Val:
+    cond = truth(t, t.expr(node.test), "if")
+    if isinstance(cond, bool):
+        return t.expr(node.body if cond else node.orelse)
+    return select_value(t, cond, node)
+
+
+@expression(ast.Lambda)
+def lambda_(t: Translator, node: ast.Lambda) -> Val:
+    return make_closure(t, node)
+
+
+def make_closure(t: Translator, node: ast.Lambda | ast.FunctionDef) -> Closure:
+    """A nested function; its defaults are evaluated now, its free variables when it is called."""
+    args = node.args
+    positional = [*args.posonlyargs, *args.args]
+    defaults: dict[str, Any] = {}
+    for parameter, default in zip(positional[len(positional) - len(args.defaults):], args.defaults, strict=True):
+        defaults[parameter.arg] = t.expr(default)
+    for parameter, keyword_default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+        if keyword_default is not None:
+            defaults[parameter.arg] = t.expr(keyword_default)
+    return Closure(t.scope.source.nested(node), defaults, t.scope)
+
+
+@expression(ast.JoinedStr)
+def formatted(t: Translator, node: ast.JoinedStr) -> Val:
+    parts: list[Any] = []
+    for piece in node.values:
+        if isinstance(piece, ast.Constant):
+            parts.append(piece.value)
+            continue
+        assert isinstance(piece, ast.FormattedValue)
+        if piece.conversion != -1:
+            raise TileSyntaxError("!r, !s and !a are not possible in an f-string of a kernel")
+        parts.append(_format(t, t.expr(piece.value), _format_spec(piece)))
+    if all(isinstance(p, str) for p in parts):
+        return "".join(parts)
+    return Text(tuple(q for p in parts for q in (p.parts if isinstance(p, Text) else (p,))))
+
+
+def _format_spec(piece: ast.FormattedValue) -> str:
+    if piece.format_spec is None:
+        return ""
+    texts = [v.value for v in piece.format_spec.values if isinstance(v, ast.Constant)]  # type: ignore[attr-defined]
+    if len(texts) != len(piece.format_spec.values):  # type: ignore[attr-defined]
+        raise TileSyntaxError("a format spec must be written out in an f-string of a kernel")
+    return "".join(texts)
+
+
+def _format(t: Translator, value: Val, spec: str) -> Any:
+    """A part of an f-string: text where it is constant, else (value, spec)."""
+    constant_value = known(value)
+    if constant_value is not None or isinstance(value, str) or value is None:
+        shown = constant_value if constant_value is not None else value
+        try:
+            return format(shown, spec)
+        except ValueError as error:
+            raise TileValueError(f"f-string: {error}") from None
+    if isinstance(value, Text) and not spec:
+        return value
+    return value, spec

@@ -1,0 +1,85 @@
+"""Python objects from outside the kernel as frontend values."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import types
+from typing import Any
+
+from tilewright.frontend.promotion import convert
+from tilewright.frontend.translator import Translator
+from tilewright.frontend.values import SliceSpec, Struct, Val
+from tilewright.tileir.diagnostics import TileTypeError, TileValueError
+from tilewright.tileir.dtypes import BY_NAME, DType
+
+_AS_THEY_ARE = (
+    str, type(None), type(Ellipsis), enum.Enum, DType, types.ModuleType, types.FunctionType, types.BuiltinFunctionType,
+    types.MethodType, type, slice,
+)
+_FOREIGN_NAMES = {"bool": "bool_", "half": "float16", "float": "float32", "double": "float64"}
+
+
+def frontend_value(t: Translator, value: Any, name: str) -> Val:
+    """A captured object as a frontend value; TileTypeError for what kernels cannot use."""
+    if value is True or value is False:
+        return value
+    wrapped = getattr(value, "__tilewright_function__", None)
+    if wrapped is not None:
+        return wrapped
+    dtype = foreign_dtype(value)
+    if dtype is not None:
+        return dtype
+    if isinstance(value, (int, float)) and not _is_typed_number(value):
+        if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+            raise TileValueError(f"{name} is {value}, which does not fit in 64 bits")
+        return value
+    if _is_typed_number(value):
+        strict = BY_NAME[_FOREIGN_NAMES.get(value.dtype.name, value.dtype.name)]
+        return t.constant(convert(value.item(), strict), strict)
+    if isinstance(value, tuple):
+        return tuple(frontend_value(t, item, name) for item in value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return struct_value(t, value, name)
+    if isinstance(value, (*_AS_THEY_ARE, SliceSpec)) or hasattr(value, "__tilewright_builtin__"):
+        return value
+    if type(value).__name__ in ("builtin_function_or_method", "ufunc", "wrapper_descriptor", "method_descriptor"):
+        return value
+    raise TileTypeError(
+        f"{name} is a {type(value).__name__}, which a kernel cannot use",
+        hints=["pass arrays and numbers as arguments; constants may be numbers, strings, dtypes, enums, tuples"],
+    )
+
+
+def struct_value(t: Translator, value: Any, name: str) -> Struct:
+    """An instance of a frozen dataclass."""
+    if not value.__dataclass_params__.frozen:
+        raise TileTypeError(
+            f"{name} is a {type(value).__name__}, a dataclass that is not frozen",
+            hints=["write @dataclass(frozen=True)"],
+        )
+    fields = {f.name: frontend_value(t, getattr(value, f.name), f"{name}.{f.name}") for f in dataclasses.fields(value)}
+    return Struct(type(value), fields)
+
+
+def foreign_dtype(value: Any) -> DType | None:
+    """The DType that a dtype object of NumPy, ml_dtypes or torch means; ours as it is."""
+    if isinstance(value, DType):
+        return value
+    kind = value if isinstance(value, type) else type(value)
+    module = kind.__module__.partition(".")[0]
+    if module not in ("numpy", "ml_dtypes", "torch"):
+        return None
+    if isinstance(value, type):
+        text = value.__name__
+    elif kind.__name__ == "dtype" or kind.__name__.endswith("DType"):
+        text = str(value).removeprefix("torch.")
+    else:
+        return None
+    return BY_NAME.get(_FOREIGN_NAMES.get(text, text))
+
+
+def _is_typed_number(value: Any) -> bool:
+    """A NumPy, ml_dtypes scalar: its dtype is kept."""
+    module = type(value).__module__.partition(".")[0]
+    return module in ("numpy", "ml_dtypes") and hasattr(value, "item") and getattr(value, "shape", None) == ()

@@ -1,0 +1,112 @@
+"""Helpers and closures: every call is translated in place."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import types
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tilewright.frontend.branches import run
+from tilewright.frontend.calls.binding import Signature
+from tilewright.frontend.flow import FALL, RETURN
+from tilewright.frontend.hostvalues import frontend_value
+from tilewright.frontend.names import usable
+from tilewright.frontend.scopes import RETURN_VALUE, Conflict, Scope
+from tilewright.frontend.source import FunctionSource
+from tilewright.frontend.translator import Translator
+from tilewright.frontend.values import Closure, Keywords, Val, describe
+from tilewright.tileir.diagnostics import Related, TileError, TileRecursionError, TileSyntaxError, TileTypeError
+
+MAX_DEPTH = 1000
+
+
+def inline_function(t: Translator, function: types.FunctionType, args: Sequence[Val], kwargs: Mapping[str, Val]) -> Val:
+    """Call a module-level function (or a method of a captured object)."""
+    source = t.scope.source.kernel.function(function)
+    defaults = {n: frontend_value(t, v, n) for n, v in _host_defaults(function).items()}
+    return _inline(t, source, args, kwargs, defaults, None)
+
+
+def inline_closure(t: Translator, closure: Closure, args: Sequence[Val], kwargs: Mapping[str, Val]) -> Val:
+    """Call a function or lambda that was defined in the kernel."""
+    return _inline(t, closure.source, args, kwargs, closure.defaults, closure.scope)
+
+
+def _host_defaults(function: types.FunctionType) -> dict[str, Any]:
+    given = function.__defaults__ or ()
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    return {**dict(zip(names[len(names) - len(given):], given)), **(function.__kwdefaults__ or {})}
+
+
+def _inline(
+    t: Translator, source: FunctionSource, args: Sequence[Val], kwargs: Mapping[str, Val], defaults: dict[str, Val],
+    outer: Scope | None,
+) -> Val:
+    caller = t.scope
+    if caller.depth >= MAX_DEPTH:
+        raise TileRecursionError(
+            f"{source.name}: calls are nested more than {MAX_DEPTH} deep",
+            hints=["recursion must end while compiling: test a constant argument"],
+        )
+    signature = signature_of(source, defaults)
+    bound = signature.bind(source.name, args, kwargs)
+    scope = Scope(source, outer, t.span(), caller.depth + 1)
+    for parameter in source.parameters:
+        name, value = parameter.arg, bound[parameter.arg]
+        scope.bind(name, Keywords(value) if name == signature.var_keyword else value, parameter)
+    node = t.node
+    t.scope, t.node = scope, source.node
+    try:
+        run(t, source.body)
+        return returned(t, scope)
+    except TileError as error:
+        t.locate(error)
+        raise
+    finally:
+        t.scope, t.node = caller, node
+
+
+def signature_of(source: FunctionSource, defaults: dict[str, Val]) -> Signature:
+    """The parameters of a function, with defaults that were evaluated where it was defined."""
+    a = source.node.args
+    return Signature(
+        tuple(p.arg for p in a.posonlyargs), tuple(p.arg for p in a.args), tuple(p.arg for p in a.kwonlyargs),
+        a.vararg.arg if a.vararg else None, a.kwarg.arg if a.kwarg else None, defaults,
+    )
+
+
+def returned(t: Translator, scope: Scope) -> Val:
+    """What a function gives back, merged from all its returns."""
+    ways = scope.exit.ways
+    binding = scope.vars.get(RETURN_VALUE)
+    if not ways & RETURN or binding is None:
+        return None
+    value = binding.value
+    if isinstance(value, Conflict):
+        first, second = scope.span(value.first_node), scope.span(value.second_node)
+        raise TileTypeError(
+            f"{scope.source.name} returns a {describe(value.first)} in line {first.line} and a "
+            f"{describe(value.second)} in line {second.line}", second,
+            related=[Related(first, describe(value.first))], hints=["return the same type and shape on every way"],
+        )
+    value = usable(scope, "the returned value", binding)
+    if ways & FALL and value is not None:
+        raise TileTypeError(
+            f"{scope.source.name} returns a {describe(value)} on some ways and nothing where its end is reached",
+            scope.span(binding.node), hints=["end the function with a return of the same type"],
+        )
+    return value
+
+
+def is_generator(node: ast.AST) -> bool:
+    """A function with `yield`."""
+    return any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in ast.walk(node))
+
+
+def check_kernel_parameters(function: types.FunctionType) -> None:
+    """A kernel has neither *args nor **kwargs."""
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise TileSyntaxError(f"a kernel cannot have the parameter {parameter}", hints=["list the parameters, or pass a tuple"])

@@ -1,0 +1,68 @@
+"""What a name means: a variable of this activation, of an enclosing one, a captured global, a builtin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.frontend.hostvalues import frontend_value
+from tilewright.frontend.scopes import Binding, Conflict, MaybeUnbound, Scope
+from tilewright.frontend.translator import Translator
+from tilewright.frontend.values import Val, describe
+from tilewright.tileir.diagnostics import Related, TileError, TileSyntaxError, TileTypeError
+
+_NOTHING: Any = object()
+
+
+def lookup(t: Translator, name: str) -> Val:
+    """The value that a name stands for here."""
+    scope: Scope | None = t.scope
+    while scope is not None:
+        binding = scope.vars.get(name)
+        if binding is not None:
+            return usable(scope, name, binding)
+        if name in scope.source.locals:
+            raise TileSyntaxError(f"{name} is used before it is assigned", hints=[f"assign {name} before this line"])
+        if scope.outer is None:
+            break
+        scope = scope.outer
+    return captured(t, name)
+
+
+def captured(t: Translator, name: str) -> Val:
+    """A global, closure value or builtin of the present function."""
+    value = t.scope.source.captured.get(name, _NOTHING)
+    if value is _NOTHING:
+        raise TileSyntaxError(f"the name {name} is not defined", hints=_similar(t, name))
+    return frontend_value(t, value, name)
+
+
+def usable(scope: Scope, name: str, binding: Binding) -> Val:
+    """A binding's value, or the error of a variable that some way here left undefined or of another type."""
+    value = binding.value
+    if type(value) is Conflict:
+        raise conflict_error(scope, name, value)
+    if type(value) is MaybeUnbound:
+        raise TileTypeError(
+            f"{name} may be undefined here: only some ways to this line assign it",
+            related=[Related(scope.span(value.node), f"{name} is assigned here")],
+            hints=[f"assign {name} before the branch or loop"],
+        )
+    return value
+
+
+def conflict_error(scope: Scope, name: str, value: Conflict) -> TileError:
+    """The error for a variable to which two branches gave values that do not merge."""
+    first, second = scope.span(value.first_node), scope.span(value.second_node)
+    return TileTypeError(
+        f"{name} is a {describe(value.first)} after line {first.line} and a {describe(value.second)} after line {second.line}",
+        related=[Related(first, describe(value.first)), Related(second, describe(value.second))],
+        hints=["give it the same type and shape in both branches, for example with ct.astype or ct.full"],
+    )
+
+
+def _similar(t: Translator, name: str) -> list[str]:
+    import difflib
+
+    names = [*t.scope.vars, *t.scope.source.captured, *t.scope.source.locals]
+    close = difflib.get_close_matches(name, names, 1)
+    return [f"did you mean {close[0]}?"] if close else ["define it above the kernel, or import it at the top of the file"]

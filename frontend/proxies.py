@@ -1,0 +1,162 @@
+"""Kernel values inside static_eval: constants as Python objects, run-time values as objects with a type but no value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tilewright.frontend.calls.arith import binary, power
+from tilewright.frontend.calls.math import invert, negate
+from tilewright.frontend.hostvalues import frontend_value
+from tilewright.frontend.translator import Translator
+from tilewright.frontend.values import Struct, Val, describe, is_array, is_loose, is_tile, strict_value
+from tilewright.tileir.core import Value
+from tilewright.tileir.diagnostics import TileTypeError
+
+_OPERATORS = {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "truediv", "floordiv": "floordiv", "mod": "mod",
+    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_lshift",
+    "rshift": "bitwise_rshift",
+}
+_COMPARISONS = {
+    "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
+}
+
+
+class Proxy:
+    """A run-time value: its type can be asked, its value cannot."""
+
+    __hash__ = object.__hash__
+
+    def __init__(self, t: Translator, value: Value) -> None:
+        self._t = t
+        self._value = value
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"{self!r} has no value while compiling")
+
+    __int__ = __index__ = __float__ = __len__ = __bool__  # type: ignore[assignment]
+
+    def __iter__(self) -> Any:
+        raise TypeError(f"{self!r} cannot be iterated")
+
+    def __getitem__(self, index: Any) -> Any:
+        raise TypeError(f"{self!r} cannot be indexed in static_eval")
+
+
+class TileProxy(Proxy):
+    """A tile or scalar: dtype, shape, ndim, operators."""
+
+    @property
+    def dtype(self) -> Any:
+        return self._value.type.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._value.type.shape  # type: ignore[no-any-return]
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __repr__(self) -> str:
+        return f"<tile[{self.dtype}, {self.shape}]>"
+
+    def __pow__(self, other: Any) -> Any:
+        return _wrap(self._t, power(self._t, self._value, from_host(self._t, other, "an operand")))
+
+    def __rpow__(self, other: Any) -> Any:
+        return _wrap(self._t, power(self._t, from_host(self._t, other, "an operand"), self._value))
+
+    def __neg__(self) -> Any:
+        return _wrap(self._t, negate(self._t, self._value))
+
+    def __invert__(self) -> Any:
+        return _wrap(self._t, invert(self._t, self._value))
+
+
+def _operator(rule: str, swapped: bool) -> Callable[[TileProxy, Any], Any]:
+    def apply(self: TileProxy, other: Any) -> Any:
+        right = from_host(self._t, other, "an operand")
+        x, y = (right, self._value) if swapped else (self._value, right)
+        return _wrap(self._t, binary(self._t, rule, x, y))
+
+    return apply
+
+
+for _name, _rule in _OPERATORS.items():
+    setattr(TileProxy, f"__{_name}__", _operator(_rule, False))
+    setattr(TileProxy, f"__r{_name}__", _operator(_rule, True))
+for _name, _rule in _COMPARISONS.items():
+    setattr(TileProxy, f"__{_name}__", _operator(_rule, False))
+
+
+class ArrayProxy(Proxy):
+    """An array: dtype, ndim, shape, strides."""
+
+    @property
+    def dtype(self) -> Any:
+        return self._value.type.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self._value.type.rank  # type: ignore[no-any-return]
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        return self._member("shape")
+
+    @property
+    def strides(self) -> tuple[Any, ...]:
+        return self._member("strides")
+
+    def _member(self, name: str) -> tuple[Any, ...]:
+        from tilewright.frontend.attributes import member
+
+        result: tuple[Any, ...] = to_host(self._t, member(self._t, self._value, name))
+        return result
+
+    def __repr__(self) -> str:
+        return f"<array[{self.dtype}, {self.ndim}]>"
+
+
+def _wrap(t: Translator, value: Val) -> Any:
+    return TileProxy(t, value) if isinstance(value, Value) else value
+
+
+def to_host(t: Translator, value: Val) -> Any:
+    """A frontend value as a Python object."""
+    if is_tile(value):
+        constant = strict_value(value)
+        return TileProxy(t, value) if constant is None else constant
+    if is_array(value):
+        return ArrayProxy(t, value)
+    if isinstance(value, Value):
+        return Proxy(t, value)
+    if isinstance(value, tuple):
+        return tuple(to_host(t, v) for v in value)
+    if isinstance(value, Struct):
+        new = object.__new__(value.type)
+        for name, field in value.fields.items():
+            object.__setattr__(new, name, to_host(t, field))
+        return new
+    return value
+
+
+def from_host(t: Translator, value: Any, name: str) -> Val:
+    """A Python object as a frontend value."""
+    if isinstance(value, Proxy):
+        return value._value
+    if isinstance(value, tuple):
+        return tuple(from_host(t, v, name) for v in value)
+    if is_loose(value):
+        return frontend_value(t, value, name)
+    if isinstance(value, (list, dict, set)):
+        raise TileTypeError(f"{name} is a {type(value).__name__}", hints=["make it a tuple"])
+    if hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
+        fields = {f: from_host(t, getattr(value, f), f"{name}.{f}") for f in value.__dataclass_fields__}
+        return Struct(type(value), fields)
+    try:
+        return frontend_value(t, value, name)
+    except TileTypeError:
+        raise TileTypeError(f"{name} is a {describe(value)}, which a kernel cannot use") from None

@@ -1,0 +1,161 @@
+"""A kernel's source: the parsed functions, and the globals and closure values captured at the first compilation."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import linecache
+import types
+import weakref
+from typing import Any
+
+from tilewright.frontend.flow import Flow, local_names
+from tilewright.tileir.diagnostics import Span, TileSyntaxError
+
+FunctionNode = ast.FunctionDef | ast.Lambda
+
+_PARSED: weakref.WeakKeyDictionary[types.CodeType, FunctionNode] = weakref.WeakKeyDictionary()
+_KERNELS: weakref.WeakKeyDictionary[types.FunctionType, KernelSource] = weakref.WeakKeyDictionary()
+
+
+class FunctionSource:
+    """One function: its AST, its local names, what it captured from outside, and its data flow."""
+
+    def __init__(self, node: FunctionNode, file: str, captured: dict[str, Any], kernel: KernelSource) -> None:
+        self.node = node
+        self.file = file
+        self.captured = captured
+        self.kernel = kernel
+        self.name = node.name if isinstance(node, ast.FunctionDef) else "<lambda>"
+        self.locals = local_names(node)
+        self.flow = Flow(node)
+        a = node.args
+        self.parameters = [*a.posonlyargs, *a.args, *filter(None, [a.vararg]), *a.kwonlyargs, *filter(None, [a.kwarg])]
+        self._lambda_body: list[ast.stmt] = []
+        if isinstance(node, ast.Lambda):
+            self._lambda_body = [ast.copy_location(ast.Return(value=node.body), node.body)]
+        self._nested: dict[FunctionNode, FunctionSource] = {}
+
+    def nested(self, node: FunctionNode) -> FunctionSource:
+        """The source of a function or lambda inside this one."""
+        if node not in self._nested:
+            self._nested[node] = FunctionSource(node, self.file, self.captured, self.kernel)
+        return self._nested[node]
+
+    @property
+    def span(self) -> Span:
+        """The `def` line."""
+        return span_of(self.node, self.file, self.name, None)
+
+    @property
+    def body(self) -> list[ast.stmt]:
+        """Its statements; a lambda is one `return`."""
+        if isinstance(self.node, ast.FunctionDef):
+            return self.node.body
+        return self._lambda_body
+
+
+class KernelSource:
+    """Everything that one kernel reads from Python, taken once and shared by all its specialisations."""
+
+    def __init__(self, pyfunc: types.FunctionType) -> None:
+        self._functions: dict[types.FunctionType, FunctionSource] = {}
+        self.root = self.function(pyfunc)
+
+    def function(self, pyfunc: types.FunctionType) -> FunctionSource:
+        """The source of a function that the kernel calls."""
+        source = self._functions.get(pyfunc)
+        if source is None:
+            node = parse(pyfunc)
+            source = FunctionSource(node, pyfunc.__code__.co_filename, captured_values(pyfunc), self)
+            self._functions[pyfunc] = source
+        return source
+
+
+def kernel_source(pyfunc: types.FunctionType) -> KernelSource:
+    """The one KernelSource of a kernel function."""
+    source = _KERNELS.get(pyfunc)
+    if source is None:
+        source = _KERNELS[pyfunc] = KernelSource(pyfunc)
+    return source
+
+
+def captured_values(pyfunc: types.FunctionType) -> dict[str, Any]:
+    """The globals, builtins and closure values that a function and the functions inside it name."""
+    names: set[str] = set()
+    codes = [pyfunc.__code__]
+    while codes:
+        code = codes.pop()
+        names.update(code.co_names)
+        codes += [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    space = pyfunc.__globals__
+    out = {n: space[n] if n in space else vars(builtins)[n] for n in names if n in space or n in vars(builtins)}
+    for name, cell in zip(pyfunc.__code__.co_freevars, pyfunc.__closure__ or (), strict=True):
+        try:
+            out[name] = cell.cell_contents
+        except ValueError:  # assigned later than the first compilation
+            continue
+    return out
+
+
+def parse(pyfunc: types.FunctionType) -> FunctionNode:
+    """The AST of a function, with the line and column numbers of its file."""
+    code = pyfunc.__code__
+    node = _PARSED.get(code)
+    if node is None:
+        node = _PARSED[code] = _parse(code, pyfunc)
+    return node
+
+
+def _parse(code: types.CodeType, pyfunc: types.FunctionType) -> FunctionNode:
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename, pyfunc.__globals__)
+    if len(lines) < code.co_firstlineno:
+        raise TileSyntaxError(
+            f"the source text of {pyfunc.__name__} cannot be read from {code.co_filename}",
+            hints=["define kernels in a file or in a notebook cell, not in exec() or at the plain prompt"],
+        )
+    if code.co_name == "<lambda>":
+        return _find_lambda(code, ast.parse("".join(lines)))
+    first = code.co_firstlineno - 1
+    block = inspect.getblock(lines[first:])
+    # Dedenting the text would change multi-line strings, so an indented function is parsed inside an `if`.
+    indented = block[0][:1] in " \t"
+    tree = ast.parse("if 1:\n" + "".join(block) if indented else "".join(block))
+    ast.increment_lineno(tree, first - indented)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+            return node
+        if isinstance(node, ast.AsyncFunctionDef) and node.name == code.co_name:
+            raise TileSyntaxError(f"{node.name}: async functions cannot be kernels or helpers", hints=["write def"])
+    raise TileSyntaxError(f"the source text of {pyfunc.__name__} was not found in {code.co_filename}")
+
+
+def _find_lambda(code: types.CodeType, tree: ast.AST) -> ast.Lambda:
+    """The lambda whose body starts where the code's first instruction with a position does."""
+    found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
+    positions = [p for p in code.co_positions() if p[0] is not None and p[2] is not None and p[1] != p[0] or p[3]]
+    for node in found:
+        inside = [p for p in positions if p[3] and p[2] is not None and p[0] is not None]
+        if inside and all(
+            (node.body.lineno, node.body.col_offset) <= (p[0], p[2])  # type: ignore[operator]
+            and (p[1], p[3]) <= (node.body.end_lineno, node.body.end_col_offset)  # type: ignore[operator]
+            for p in inside
+        ):
+            return node
+    if len(found) == 1:
+        return found[0]
+    raise TileSyntaxError("a lambda's source text could not be told from others on its line", hints=["use def"])
+
+
+def span_of(node: ast.AST, file: str, function: str, call_site: Span | None) -> Span:
+    """The place of an AST node; of a function, its first line."""
+    line, col = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+    end_line, end_col = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", col)
+    if isinstance(node, ast.FunctionDef):
+        end_line, end_col = line, col + len("def ") + len(node.name)
+    elif isinstance(node, (ast.If, ast.While, ast.For, ast.With)):
+        head = node.items[-1].context_expr if isinstance(node, ast.With) else getattr(node, "test", None) or node.iter  # type: ignore[union-attr]
+        end_line, end_col = head.end_lineno, head.end_col_offset
+    return Span(file, line, col, end_line or line, end_col or col, function, call_site)

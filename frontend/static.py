@@ -1,0 +1,152 @@
+"""static_eval, static_assert, static_iter: Python that runs once, while compiling."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tilewright.frontend.calls.call import rule_name, syntax_form
+from tilewright.frontend.flow import read_names
+from tilewright.frontend.proxies import from_host, to_host
+from tilewright.frontend.scopes import Conflict, MaybeUnbound, Scope
+from tilewright.frontend.translator import Translator
+from tilewright.frontend.values import Val, describe
+from tilewright.tileir.diagnostics import (
+    TileError,
+    TileStaticAssertionError,
+    TileStaticEvalError,
+    TileSyntaxError,
+    TileTypeError,
+)
+
+MAX_ITEMS = 1000
+
+
+def run_python(t: Translator, node: ast.expr, what: str) -> Any:
+    """The Python value of an expression, with the kernel's locals and globals."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.NamedExpr):
+            raise TileSyntaxError("the := operator is not possible in a kernel", t.span(inner))
+    expression = ast.fix_missing_locations(ast.Expression(node))
+    code = compile(expression, t.scope.source.file, "eval")
+    space: dict[str, Any] = {"__builtins__": builtins, **t.scope.source.captured, **_locals(t, read_names(node))}
+    try:
+        return eval(code, space)
+    except TileError as error:
+        raise TileStaticEvalError(f"{what}: {error.message}") from error
+    except Exception as error:
+        raise TileStaticEvalError(f"{what}: {type(error).__name__}: {error}") from error
+
+
+def _locals(t: Translator, names: Iterable[str]) -> dict[str, Any]:
+    """The visible variables among `names`, as Python sees them."""
+    out: dict[str, Any] = {}
+    scope: Scope | None = t.scope
+    while scope is not None:
+        for name in names:
+            binding = scope.vars.get(name)
+            if binding is not None and name not in out and not isinstance(binding.value, (Conflict, MaybeUnbound)):
+                out[name] = to_host(t, binding.value)
+        scope = scope.outer
+    return out
+
+
+def _arguments(node: ast.Call, what: str, least: int, most: int) -> Sequence[ast.expr]:
+    if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+        raise TileSyntaxError(f"{what}: takes positional arguments only")
+    if not least <= len(node.args) <= most:
+        wanted = str(least) if least == most else f"{least} or {most}"
+        raise TileTypeError(f"{what}: takes {wanted} argument{'' if most == 1 else 's'}, got {len(node.args)}")
+    return node.args
+
+
+@syntax_form("static_eval")
+def static_eval(t: Translator, node: ast.Call) -> Val:
+    [expression] = _arguments(node, "static_eval", 1, 1)
+    return from_host(t, run_python(t, expression, "static_eval"), "the result of static_eval")
+
+
+@syntax_form("static_assert")
+def static_assert(t: Translator, node: ast.Call) -> Val:
+    condition, *message = _arguments(node, "static_assert", 1, 2)
+    value = run_python(t, condition, "static_assert")
+    if not isinstance(value, bool):
+        raise TileTypeError(f"static_assert: the condition must be a constant bool, got {describe(value)}")
+    if value:
+        return None
+    text = run_python(t, message[0], "static_assert") if message else None
+    raise TileStaticAssertionError("Static assertion failed" + ("" if text is None else f": {text}"))
+
+
+@syntax_form("static_iter")
+def static_iter(t: Translator, node: ast.Call) -> Val:
+    raise TileSyntaxError("static_iter can only be the iterable of a for loop", hints=["for x in ct.static_iter(...):"])
+
+
+def static_items(t: Translator, node: ast.expr) -> list[Val] | None:
+    """The items of `ct.static_iter(...)`; None for any other iterable."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, (ast.Name, ast.Attribute)):
+        return None
+    if rule_name(_function(t, node.func)) != "static_iter":
+        return None
+    [expression] = _arguments(node, "static_iter", 1, 1)
+    iterable = run_python(t, expression, "static_iter")
+    try:
+        items = list(itertools.islice(iter(iterable), MAX_ITEMS + 1))
+    except Exception as error:
+        raise TileStaticEvalError(f"static_iter: {type(error).__name__}: {error}", t.span(node)) from error
+    if len(items) > MAX_ITEMS:
+        raise TileStaticEvalError(f"static_iter: more than {MAX_ITEMS} items", t.span(node))
+    return [from_host(t, item, "an item of static_iter") for item in items]
+
+
+def _function(t: Translator, node: ast.expr) -> Val:
+    """What a dotted name refers to, without errors."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name) or node.id in t.scope.source.locals:
+        return None
+    value = t.scope.source.captured.get(node.id)
+    for name in reversed(names):
+        value = getattr(value, name, None)
+    return value
+
+
+@syntax_form("tuple")
+def comprehension(t: Translator, node: ast.Call) -> Val:
+    """`tuple(e for x in ct.static_iter(...) if c)`."""
+    from tilewright.frontend.assign import assign
+    from tilewright.frontend.truth import truth
+
+    [generator] = node.args
+    assert isinstance(generator, ast.GeneratorExp)
+    before = t.scope.vars
+    t.scope.vars = dict(before)
+    out: list[Val] = []
+
+    def visit(clauses: Sequence[ast.comprehension]) -> None:
+        if not clauses:
+            out.append(t.expr(generator.elt))
+            return
+        items = static_items(t, clauses[0].iter)
+        if items is None:
+            raise TileSyntaxError("a comprehension must go over ct.static_iter(...)", t.span(clauses[0].iter))
+        for item in items:
+            assign(t, clauses[0].target, item)
+            tests = [truth(t, t.expr(c), "if") for c in clauses[0].ifs]
+            if not all(isinstance(c, bool) for c in tests):
+                raise TileTypeError("the condition of a comprehension must be a constant", t.span(clauses[0].ifs[0]))
+            if all(tests):
+                visit(clauses[1:])
+
+    try:
+        visit(generator.generators)
+    finally:
+        t.scope.vars = before
+    return tuple(out)
+

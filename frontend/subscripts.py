@@ -1,0 +1,106 @@
+"""`x[...]`: tuples and lists by index, tiles by new axes."""
+
+from __future__ import annotations
+
+import ast
+
+from tilewright.frontend.calls.call import call_value
+from tilewright.frontend.dispatch import expression
+from tilewright.frontend.promotion import typed
+from tilewright.frontend.translator import Translator
+from tilewright.frontend.values import Keywords, Struct, Val, describe, is_array, is_list, is_loose, is_tile, known
+from tilewright.tileir.core import Value
+from tilewright.tileir.diagnostics import TileTypeError
+from tilewright.tileir.dtypes import int32
+from tilewright.tileir.ops.arrays import ListItem
+from tilewright.tileir.ops.shape import Reshape
+
+
+@expression(ast.Subscript)
+def subscript(t: Translator, node: ast.Subscript) -> Val:
+    value = t.expr(node.value)
+    return item(t, value, evaluate_index(t, node.slice))
+
+
+def evaluate_index(t: Translator, node: ast.expr) -> Val:
+    """What stands in the brackets."""
+    if isinstance(node, ast.Slice):
+        return slice(*(t.expr(part) if part is not None else None for part in (node.lower, node.upper, node.step)))
+    if isinstance(node, ast.Tuple) and any(isinstance(e, ast.Slice) for e in node.elts):
+        return tuple(evaluate_index(t, e) for e in node.elts)
+    return t.expr(node)
+
+
+def item(t: Translator, value: Val, index: Val) -> Val:
+    """`value[index]`."""
+    if isinstance(value, (tuple, str)):
+        return _from_tuple(value, index)
+    if isinstance(value, Keywords):
+        if index not in value.items:
+            raise TileTypeError(f"there is no keyword argument {index!r}")
+        return value.items[index]
+    if is_list(value):
+        return _from_list(t, value, index)
+    if is_tile(value) or is_loose(value):
+        return new_axes(t, typed(t, value), index)
+    if isinstance(value, Struct) and hasattr(value.type, "__getitem__"):
+        return call_value(t, value.type.__getitem__, [value, index], {})
+    hints = []
+    if is_array(value):
+        hints = ["load a tile: ct.load(a, index=..., shape=...), or single elements: ct.gather(a, indices)"]
+    raise TileTypeError(f"a {describe(value)} cannot be indexed", hints=hints)
+
+
+def _from_tuple(value: tuple[Val, ...] | str, index: Val) -> Val:
+    what = "tuple" if isinstance(value, tuple) else "string"
+    if isinstance(index, slice):
+        bounds = [None if b is None else _constant_index(b, what) for b in (index.start, index.stop, index.step)]
+        return value[slice(*bounds)]
+    i = _constant_index(index, what)
+    if not -len(value) <= i < len(value):
+        raise TileTypeError(f"index {i} is out of range for a {what} of {len(value)}")
+    return value[i]
+
+
+def _constant_index(index: Val, what: str) -> int:
+    constant = known(index)
+    if isinstance(constant, int):
+        return int(constant)
+    raise TileTypeError(
+        f"the index of a {what} must be a constant integer, got {describe(index)}",
+        hints=["loop with ct.static_iter(range(n)) to index with constants"] if is_tile(index) else [],
+    )
+
+
+def _from_list(t: Translator, value: Value, index: Val) -> Val:
+    ok = is_loose(index) and isinstance(index, int) or is_tile(index) and not index.type.shape and index.type.dtype.is_int
+    if not ok:
+        raise TileTypeError(f"the index of a list must be an integer scalar, got {describe(index)}")
+    return t.emit(ListItem, list=value, index=typed(t, index, int32))
+
+
+def new_axes(t: Translator, value: Value, index: Val) -> Value:
+    """`t[:, None]`: None adds an axis, `:` keeps one, `...` keeps the rest."""
+    entries = index if isinstance(index, tuple) else (index,)
+    whole = index is None or isinstance(index, tuple)
+    if not whole or not all(e is None or e is Ellipsis or e == slice(None) for e in entries if not isinstance(e, Value)) \
+            or any(isinstance(e, Value) for e in entries):
+        raise TileTypeError(
+            f"a {describe(value)} cannot be indexed by element",
+            hints=["t[:, None] and its kind add axes; take a part with ct.extract, elements of an array with ct.gather"],
+        )
+    shape = value.type.shape
+    kept = sum(e == slice(None) for e in entries)
+    if kept > len(shape):
+        raise TileTypeError(f"too many axes in the index: the tile has {len(shape)}, the index keeps {kept}")
+    if sum(e is Ellipsis for e in entries) > 1:
+        raise TileTypeError("an index can have one ... only")
+    if Ellipsis not in entries:
+        entries = (*entries, Ellipsis)
+    out: list[int] = []
+    position = 0
+    for e in entries:
+        count = len(shape) - kept if e is Ellipsis else 0 if e is None else 1
+        out += shape[position : position + count] if count or e is Ellipsis else [1]
+        position += count
+    return t.emit(Reshape, src=value, shape=tuple(out))

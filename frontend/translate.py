@@ -1,0 +1,98 @@
+"""The frontend's entry: a Python function and the kinds of its arguments become Tile IR."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from tilewright.frontend.branches import run
+from tilewright.frontend.contract import contract_fma, drop_unused_constants
+from tilewright.frontend.hostvalues import frontend_value
+from tilewright.frontend.inline import check_kernel_parameters, returned
+from tilewright.frontend.scopes import Scope
+from tilewright.frontend.source import kernel_source
+from tilewright.frontend.translator import Translator
+from tilewright.frontend.values import ConstArg, Val, describe
+from tilewright.tileir.core import Block, Function
+from tilewright.tileir.diagnostics import TileError, TileInternalError, TileRecursionError, TileTypeError
+from tilewright.tileir.ops.control import Return
+from tilewright.tileir.types import TupleType
+
+_DEEP = 60_000  # Python frames: a thousand inlined calls, each with the handlers of its statements and expressions
+
+
+def translate(
+    pyfunc: types.FunctionType, arg_specs: tuple[Any, ...], *, name: str | None = None,
+    options: dict[str, Any] | None = None,
+) -> Function:
+    """Tile IR of a kernel for arguments of the given kinds.
+
+    A spec is a Tile IR type (array, list of arrays, scalar), a ConstArg, or a tuple of specs for a tuple argument.
+    ConstArgs have no parameter in the result; the parts of a tuple `x` are the parameters `x.0`, `x.1.0`, ...
+    The function's source, globals and closure values are read at its first translation and kept.
+    Raises TileError for whatever is wrong with the kernel.
+    """
+    check_kernel_parameters(pyfunc)
+    source = kernel_source(pyfunc).root
+    if len(source.parameters) != len(arg_specs):
+        raise TileTypeError(f"{source.name}: takes {len(source.parameters)} arguments, got {len(arg_specs)}", source.span)
+    scope = Scope(source, None, None, 0)
+    body = Block()
+    t = Translator(scope, body)
+    with _errors(t), _deep_recursion():
+        for parameter, spec in zip(source.parameters, arg_specs, strict=True):
+            scope.bind(parameter.arg, _argument(t, body, spec, parameter.arg), parameter)
+        run(t, source.body)
+        value = returned(t, scope)
+        if value is not None:
+            binding = scope.vars["return"]
+            raise TileTypeError(
+                f"a kernel returns nothing, but {source.name} returns a {describe(value)}", scope.span(binding.node),
+                hints=["store results in an array argument"],
+            )
+        t.emit_op(Return)
+        function = Function(name or source.name, body, dict(options or {}), source.span)
+        contract_fma(function)
+        drop_unused_constants(function)
+    return function
+
+
+def _argument(t: Translator, body: Block, spec: Any, name: str) -> Val:
+    """The value of a parameter; run-time parts become parameters of the function."""
+    if isinstance(spec, ConstArg):
+        return frontend_value(t, spec.value, name)
+    if isinstance(spec, TupleType):
+        spec = spec.items
+    if isinstance(spec, tuple):
+        return tuple(_argument(t, body, item, f"{name}.{i}") for i, item in enumerate(spec))
+    return body.add_param(spec, name)
+
+
+@contextlib.contextmanager
+def _errors(t: Translator) -> Iterator[None]:
+    """Give user errors a place; anything else is ours."""
+    try:
+        yield
+    except TileError as error:
+        t.locate(error)
+        raise
+    except RecursionError:
+        raise TileRecursionError("calls are nested too deep", t.span()) from None
+    except Exception as error:
+        raise TileInternalError(
+            f"the frontend failed here: {type(error).__name__}: {error}", t.span(),
+            hints=["this is a defect of Tilewright; please report it with the kernel"],
+        ) from error
+
+
+@contextlib.contextmanager
+def _deep_recursion() -> Iterator[None]:
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _DEEP))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)

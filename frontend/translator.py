@@ -1,0 +1,98 @@
+"""The state of one translation: where ops go, whose variables are visible, which node is being translated."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tilewright.frontend.dispatch import EXPRESSIONS, STATEMENTS
+from tilewright.frontend.scopes import Scope
+from tilewright.frontend.unsupported import refuse
+from tilewright.frontend.values import Val
+from tilewright.tileir.core import Block, Op, Value
+from tilewright.tileir.diagnostics import NO_SPAN, Span, TileError, TileInternalError
+from tilewright.tileir.dtypes import DType
+from tilewright.tileir.ops.arith import Constant
+from tilewright.tileir.types import TileType
+
+
+class Translator:
+    """Walks statements and expressions of a kernel and of the helpers that it calls."""
+
+    def __init__(self, scope: Scope, body: Block) -> None:
+        self.scope = scope
+        self.node: ast.AST = scope.source.node
+        self.block = body
+
+    # -- Walking ---------------------------------------------------------------------------------------------------
+
+    def expr(self, node: ast.expr) -> Val:
+        """The value of an expression."""
+        handler = EXPRESSIONS.get(type(node))
+        outer, self.node = self.node, node
+        try:
+            if handler is None:
+                raise refuse(node)
+            return handler(self, node)
+        except TileError as error:
+            self.locate(error)
+            raise
+        except RecursionError:
+            raise
+        except Exception as error:
+            raise self._internal(error) from error
+        finally:
+            self.node = outer
+
+    def statement(self, node: ast.stmt) -> None:
+        """Translate one statement."""
+        handler = STATEMENTS.get(type(node))
+        outer, self.node = self.node, node
+        try:
+            if handler is None:
+                raise refuse(node)
+            handler(self, node)
+        except TileError as error:
+            self.locate(error)
+            raise
+        finally:
+            self.node = outer
+
+    def locate(self, error: TileError) -> None:
+        """Give an error without a place the present one."""
+        if error.span is NO_SPAN:
+            error.span = self.span()
+
+    def span(self, node: ast.AST | None = None) -> Span:
+        """The place of a node (default: the present one) in the present function."""
+        return self.scope.span(node or self.node)
+
+    def _internal(self, error: Exception) -> TileInternalError:
+        return TileInternalError(f"the frontend failed here: {type(error).__name__}: {error}", self.span())
+
+    # -- Emitting --------------------------------------------------------------------------------------------------
+
+    def emit(self, kind: type[Op], **fields: Any) -> Value:
+        """Append an op with one result at the present place; its result."""
+        return self.emit_op(kind, **fields).results[0]
+
+    def emit_op(self, kind: type[Op], **fields: Any) -> Op:
+        """Append an op at the present place."""
+        op = kind(span=self.scope.span(self.node), **fields)
+        self.block.ops.append(op)
+        return op
+
+    def constant(self, value: bool | int | float, dtype: DType, shape: Sequence[int] = ()) -> Value:
+        """A constant tile; `value` already has the range and precision of `dtype`."""
+        return self.emit(Constant, value=value, type=TileType(dtype, tuple(shape)))
+
+    @contextlib.contextmanager
+    def inside(self, block: Block) -> Iterator[Block]:
+        """Emit into another block for a while."""
+        outer, self.block = self.block, block
+        try:
+            yield block
+        finally:
+            self.block = outer

@@ -1,0 +1,40 @@
+"""Truth values of conditions."""
+
+from __future__ import annotations
+
+import enum
+
+from tilewright.frontend.promotion import convert
+from tilewright.frontend.translator import Translator
+from tilewright.frontend.values import Keywords, Text, Val, describe, is_tile, known
+from tilewright.tileir.core import Value
+from tilewright.tileir.diagnostics import TileTypeError
+from tilewright.tileir.dtypes import bool_
+from tilewright.tileir.ops.arith import Ne
+
+
+def truth(t: Translator, value: Val, what: str) -> bool | Value:
+    """A Python bool where the condition is known while compiling, else an i1 scalar."""
+    constant = known(value)
+    if constant is not None:
+        return bool(constant)
+    if isinstance(value, (str, tuple, type(None), enum.Enum)):
+        return bool(value)
+    if isinstance(value, Keywords):
+        return bool(value.items)
+    if not is_tile(value):
+        raise TileTypeError(f"{what}: expected a condition, got {describe(value)}", hints=_hints(value))
+    if value.type.shape:
+        raise TileTypeError(
+            f"{what}: the condition must be a scalar, got a {describe(value)}",
+            hints=["choose element by element with ct.where(cond, x, y), or reduce the tile first (ct.max, .item())"],
+        )
+    if value.type.dtype is bool_:
+        result: Value = value
+        return result
+    zero = t.constant(convert(0, value.type.dtype), value.type.dtype)
+    return t.emit(Ne, lhs=value, rhs=zero)
+
+
+def _hints(value: Val) -> list[str]:
+    return ["a formatted string cannot be tested"] if isinstance(value, Text) else []

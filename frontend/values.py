@@ -1,0 +1,205 @@
+"""What a name in a kernel can stand for.
+
+A frontend value (`Val`) is one of
+  * an IR `Value`: a tile (a scalar is a tile of rank 0), an array, a list of arrays; a rank-0 `Constant` is a strictly
+    typed constant,
+  * a Python bool, int or float: a loosely typed constant,
+  * a Python object that exists only while compiling: str, None, Ellipsis, slice, enum member, DType, type, module,
+    function,
+  * a tuple of frontend values,
+  * an instance of one of the classes below.
+"""
+
+from __future__ import annotations
+
+import enum
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tilewright.tileir.core import Value
+from tilewright.tileir.dtypes import DType
+from tilewright.tileir.enums import PaddingMode
+from tilewright.tileir.ops.arith import Constant
+from tilewright.tileir.types import ArrayType, ListType, TileType
+
+if TYPE_CHECKING:
+    from tilewright.frontend.scopes import Scope
+    from tilewright.frontend.source import FunctionSource
+
+Val = Any
+
+
+@dataclass(frozen=True)
+class ConstArg:
+    """The argument spec of a parameter whose value is baked into the kernel."""
+
+    value: Any
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Closure:
+    """A nested function or lambda. It reads the variables of `scope` when it is called, as Python does."""
+
+    source: FunctionSource
+    defaults: dict[str, Val]
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class BoundMethod:
+    """`function` waiting for its arguments after `receiver`."""
+
+    function: Val
+    receiver: Val
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """`range(start, stop, step)` with bounds that may be known only at run time."""
+
+    start: Val
+    stop: Val
+    step: Val
+
+
+@dataclass(frozen=True, slots=True)
+class Keywords:
+    """The dict of a helper's `**kwargs`."""
+
+    items: dict[str, Val]
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """An instance of a frozen dataclass."""
+
+    type: type
+    fields: dict[str, Val]
+
+
+@dataclass(frozen=True, slots=True)
+class SliceSpec:
+    """`ct.Slice(start, length)`: a run of elements along an axis, for advanced indexing."""
+
+    start: Val
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class TiledView:
+    """An array seen as a space of equal tiles."""
+
+    array: Value
+    tile_shape: tuple[int, ...]  # () for single elements
+    steps: tuple[int, ...]
+    padding: PaddingMode
+
+    @property
+    def block_shape(self) -> tuple[int, ...]:
+        """The tile's length along every axis of the array."""
+        return self.tile_shape or (1,) * self.array.type.rank
+
+
+@dataclass(frozen=True, slots=True)
+class RawMemory:
+    """The memory of an array, addressed by element offsets."""
+
+    array: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A formatted string with parts known only at run time: str, or (value, format spec)."""
+
+    parts: tuple[str | tuple[Val, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    """A function of the language that is reached as a method: `t.reshape`."""
+
+    name: str
+
+    @property
+    def __tilewright_builtin__(self) -> str:
+        return self.name
+
+
+def is_tile(value: Val) -> bool:
+    """A tile or scalar in the IR."""
+    return isinstance(value, Value) and isinstance(value.type, TileType)
+
+
+def is_array(value: Val) -> bool:
+    return isinstance(value, Value) and isinstance(value.type, ArrayType)
+
+
+def is_list(value: Val) -> bool:
+    return isinstance(value, Value) and isinstance(value.type, ListType)
+
+
+def is_loose(value: Val) -> bool:
+    """A loosely typed constant (members of an IntEnum take part as ints)."""
+    return isinstance(value, (bool, int, float))
+
+
+def strict_value(value: Val) -> bool | int | float | None:
+    """The Python value of a strictly typed constant, None for anything else."""
+    if isinstance(value, Value) and type(op := value.owner) is Constant and not value.type.shape:
+        return op.value
+    return None
+
+
+def known(value: Val) -> bool | int | float | None:
+    """The Python value of a loose or strict constant, None when only the run knows it."""
+    return value if isinstance(value, (bool, int, float)) else strict_value(value)
+
+
+def describe(value: Val) -> str:
+    """A value in the user's words, for messages."""
+    if isinstance(value, Value):
+        return describe_type(value.type)
+    for kinds, text in _DESCRIPTIONS:
+        if isinstance(value, kinds):
+            return text(value)
+    return f"an object of type {type(value).__name__}"
+
+
+def describe_type(type_: Any) -> str:
+    """An IR type in the user's words."""
+    if isinstance(type_, TileType):
+        return f"{type_.dtype} tile of shape {type_.shape}" if type_.shape else f"{type_.dtype} scalar"
+    if isinstance(type_, ArrayType):
+        return f"{type_.dtype} array of rank {type_.rank}"
+    if isinstance(type_, ListType):
+        return f"list of {type_.element.dtype} arrays of rank {type_.element.rank}"
+    return str(type_)
+
+
+_DESCRIPTIONS: tuple[tuple[Any, Callable[[Any], str]], ...] = (
+    (bool, lambda v: f"bool constant {v}"),
+    (enum.Enum, lambda v: str(v)),
+    (int, lambda v: f"int constant {v}"),
+    (float, lambda v: f"float constant {v}"),
+    (str, lambda v: f"string {v!r}"),
+    (type(None), lambda v: "None"),
+    (type(Ellipsis), lambda v: "..."),
+    (slice, lambda v: "slice"),
+    (DType, lambda v: f"dtype {v}"),
+    (type, lambda v: f"type {v.__name__}"),
+    (types.ModuleType, lambda v: f"module {v.__name__}"),
+    ((types.FunctionType, types.BuiltinFunctionType), lambda v: f"function {v.__name__}"),
+    (Closure, lambda v: f"function {v.source.name}"),
+    (BoundMethod, lambda v: "bound method"),
+    (tuple, lambda v: f"tuple of {len(v)}" if len(v) != 1 else "tuple of 1"),
+    (Range, lambda v: "range"),
+    (Keywords, lambda v: "dict of keyword arguments"),
+    (Struct, lambda v: f"{v.type.__name__} object"),
+    (SliceSpec, lambda v: "Slice"),
+    (TiledView, lambda v: f"tiled view of a {describe_type(v.array.type)}"),
+    (RawMemory, lambda v: f"raw memory of a {describe_type(v.array.type)}"),
+    (Text, lambda v: "formatted string"),
+    (Builtin, lambda v: f"function {v.name}"),
+)
