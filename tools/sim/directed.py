@@ -42,6 +42,17 @@ def _operation(word: str, mode: RoundingMode, ftz: bool, dtype: DType) -> Functi
     return run
 
 
+def _fused(mode: RoundingMode, ftz: bool, dtype: DType) -> Function:
+    def run(*operands: Array) -> Array:
+        given = [flush(v) if ftz else v for v in np.broadcast_arrays(*operands)]
+        if dtype is float64:
+            return np.asarray(rounding.fma_float64(*given, mode))
+        out = np.asarray(rounding.fma_narrow(*given, dtype, mode)).astype(np.float32)
+        return flush(out) if ftz else out
+
+    return run
+
+
 def _from_integer(mode: RoundingMode, is_signed: bool) -> Function:
     def run(a: Array) -> Array:
         value = signed(a) if is_signed else a
@@ -61,6 +72,9 @@ def models() -> Iterator[tuple[str, Function]]:
             for ftz in (False, True):
                 name = f"llvm.nvvm.{word}.{suffix}.{'ftz.' if ftz else ''}f"
                 yield name, _operation(word, mode, ftz, float32)
+        yield f"llvm.nvvm.fma.{suffix}.d", _fused(mode, False, float64)
+        for ftz in (False, True):
+            yield f"llvm.nvvm.fma.{suffix}.{'ftz.' if ftz else ''}f", _fused(mode, ftz, float32)
         for short in ("i2f", "ui2f", "ll2f", "ull2f"):
             yield f"llvm.nvvm.{short}.{suffix}", _from_integer(mode, not short.startswith("u"))
         yield f"llvm.nvvm.d2f.{suffix}", lambda a, m=mode: rounding.narrow(a, float32, m).astype(np.float32)
