@@ -245,7 +245,8 @@ class _Inserter:
             return value
         key = (value, layout)
         if key not in self.made:
-            op = ConvertLayout(src=value, span=value.op.span if value.op else _span_of(value))
+            op = ConvertLayout(src=value)
+            op.span = value.op.span if value.op else _span_of(value)
             op.result.type = value.type.with_layout(layout)
             self._place(value, op)
             self.made[key] = op.result

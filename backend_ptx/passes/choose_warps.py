@@ -25,7 +25,7 @@ MOST = 16
 class Warps(NamedTuple):
     """A decision and why."""
 
-    count: int
+    number: int
     reason: str
 
 

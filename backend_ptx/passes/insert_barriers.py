@@ -91,7 +91,9 @@ class _Inserter:
                 self.write(inner, strongest)
             needed = min(self.before.get(op, NOTHING), strongest)
             if needed != NOTHING:
-                ops.append(Barrier(scope="warp" if needed == WARP else "block", span=op.span))
+                barrier = Barrier(scope="warp" if needed == WARP else "block")
+                barrier.span = op.span
+                ops.append(barrier)
             ops.append(op)
         block.ops = ops
 

@@ -44,7 +44,8 @@ def _lower(rewriter: Rewriter, op: Op) -> None:
 
 def is_free_extract(op: Extract) -> bool:
     """Whether every thread holds its part of the sub-tile already."""
-    return transform.extract(op.src.type.layout, op.shape) == op.result.type.layout
+    wanted: Layout = op.result.type.layout
+    return transform.extract(op.src.type.layout, op.shape) == wanted
 
 
 def _through_memory(rewriter: Rewriter, op: Op, src: Value, layout: Layout, index: tuple[Value, ...]) -> None:

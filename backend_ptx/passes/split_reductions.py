@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
+from typing import Any
 
 from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.layouts.flat import LANE, REGISTER, WARP, distributed, flatten
@@ -74,12 +75,12 @@ def _split_reduction(rewriter: Rewriter, op: Reduction, keep: tuple[int, ...]) -
 def _split_arg_reduction(rewriter: Rewriter, op: ArgReduction, keep: int) -> None:
     layout: Layout = op.src.type.layout
     axes, masks = (op.axis,), (keep,)
-    options = {"axis": op.axis, "largest": isinstance(op, ArgMax), "propagate_nan": op.propagate_nan}
-    partial = rewriter.emit(ArgReduceBits(src=op.src, keep=keep, **options))
+    options: dict[str, Any] = {"largest": isinstance(op, ArgMax), "propagate_nan": op.propagate_nan}
+    partial = rewriter.emit(ArgReduceBits(src=op.src, axis=op.axis, keep=keep, **options))
     for value in partial.results:
         value.type = value.type.with_layout(partial_layout(layout, axes, masks))
     values, indices = (_convert(rewriter, v, gathered_layout(layout, axes, masks)) for v in partial.results)
-    final = rewriter.emit(ArgReduceBits(src=values, index=indices, keep=0, **options))
+    final = rewriter.emit(ArgReduceBits(src=values, index=indices, axis=op.axis, keep=0, **options))
     for value in final.results:
         value.type = value.type.with_layout(partial_layout(values.type.layout, axes, (0,)))
     result = rewriter.value(Reshape(src=final.results[1], shape=op.result.type.shape))

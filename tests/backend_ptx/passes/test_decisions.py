@@ -24,11 +24,11 @@ TARGET = get_target("sm_90a")
     (32, 4, 1), (128, 4, 1), (256, 4, 2), (1024, 4, 4), (1024, 2, 4), (4096, 4, 4), (8192, 4, 8), (1 << 16, 4, 16),
 ])
 def test_number_of_warps(elements: int, size: int, warps: int) -> None:
-    assert decide_warps([(elements, size)], None, TARGET).count == warps
+    assert decide_warps([(elements, size)], None, TARGET).number == warps
 
 
 def test_the_user_decides_on_warps() -> None:
-    assert decide_warps([(64, 4)], 8, TARGET).count == 8
+    assert decide_warps([(64, 4)], 8, TARGET).number == 8
     with pytest.raises(TileValueError, match="num_worker_warps"):
         decide_warps([(64, 4)], 3, TARGET)
 
