@@ -127,3 +127,11 @@ def encode_nearest(x: Any, dtype: DType) -> Any:
     from tilewright.interp.rounding import odd_float32
 
     return encode(odd_float32(np.asarray(x, np.float64)), dtype, RoundingMode.RN)
+
+
+def constant(value: float, dtype: DType) -> Any:
+    """The code of a constant: nearest even, and infinity where the format has one."""
+    f = FORMATS[dtype]
+    if f.inf is not None and np.isinf(value):
+        return np.uint8(f.inf | (np.signbit(value) << (f.exponent + f.mantissa)))
+    return encode_nearest(np.float64(value), dtype)[()]

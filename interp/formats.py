@@ -108,7 +108,7 @@ def as_float(x: Array, dtype: DType) -> Array:
 def constant(value: bool | int | float, dtype: DType) -> Array:
     """A held scalar with the given value."""
     if dtype in codes.FORMATS:
-        return codes.encode_nearest(np.float64(value), dtype)[()]
+        return codes.constant(float(value), dtype)
     with np.errstate(all="ignore"):
         fmt = format_of(dtype)
         if dtype.is_float and fmt.held == np.float32:
