@@ -9,7 +9,7 @@ from tilewright.arrays import ArrayInfo
 from tilewright.bind import Argument, Array, ArrayList, Leaf, Scalar, Tuple, leaves
 from tilewright.checks import check_outputs, output_pairs, overlap, overlap_error, real, written_params
 from tilewright.dumps import open_dump
-from tilewright.grid import Grid
+from tilewright.grid import Grid, check_hardware
 from tilewright.options import KernelOptions
 from tilewright.specialise import Once, Specialiser
 
@@ -86,6 +86,7 @@ class DevicePlan:
             if pointers[i] + i_low < pointers[j] + j_high and pointers[j] + j_low < pointers[i] + i_high:
                 self._check_pair(pair, pointers)
         if grid.linear:
+            check_hardware(grid)
             scalars = (*scalars, *grid.size)
         self._plan.launch(grid.hardware, pointers, scalars, stream)
 

@@ -13,13 +13,14 @@ class Buffer:
     cuda-core owns the memory (its pool makes allocation cheap); where it is missing, the driver is asked directly.
     """
 
-    __slots__ = ("pointer", "size", "device", "_core", "__weakref__")
+    __slots__ = ("pointer", "size", "device", "_core", "_free", "__weakref__")
 
     def __init__(self, device: Device, size: int) -> None:
         self.device = device
         self.size = size
         self.pointer = 0
         self._core: Any = None
+        self._free: Any = None
         if not device.is_current():
             device.make_current()
         if size == 0:
@@ -28,6 +29,7 @@ class Buffer:
             from cuda.core import Device as CoreDevice
         except ImportError:
             self.pointer = int(check(driver().cuMemAlloc(size), f"allocating {size} bytes on {device.name}"))
+            self._free = driver().cuMemFree
             return
         core = CoreDevice(device.ordinal)
         core.set_current()
@@ -35,8 +37,8 @@ class Buffer:
         self.pointer = int(self._core.handle)
 
     def __del__(self) -> None:
-        if self.pointer and self._core is None:
-            driver().cuMemFree(self.pointer)
+        if getattr(self, "_free", None) is not None:
+            self._free(self.pointer)
 
 
 def upload(device: Device, pointer: int, source: int, size: int) -> None:

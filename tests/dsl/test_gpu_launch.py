@@ -1,0 +1,354 @@
+"""Launches on a recorded driver: parameters as the PTX declares them, plans, streams, contexts, checks, cache."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import fake_cuda
+import numpy as np
+import pytest
+from fake_cuda import FakeCuda
+
+import tilewright as tw
+from tilewright.backend_ptx.runtime import driver
+from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileUnsupportedFeatureError
+
+
+@pytest.fixture
+def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
+    yield fake_cuda.install(monkeypatch)
+    fake_cuda.uninstall()
+
+
+def make_add() -> Any:
+    @tw.tile_kernel
+    def add(x, y, z, n: tw.Constant[int]):
+        i = tw.bid(0)
+        tw.store(z, (i,), tw.load(x, (i,), (n,)) + tw.load(y, (i,), (n,)))
+
+    return add
+
+
+def make_scale() -> Any:
+    @tw.tile_kernel
+    def scale(x, a, b, k: tw.ScalarInt64, flag):
+        i = tw.bid(0)
+        t = tw.load(x, (i,), (16,)) * a + b
+        tw.store(x, (i,), tw.where(flag, t + k.astype(tw.float32), t))
+
+    return scale
+
+
+def three(n: int = 100) -> list[tw.DeviceArray]:
+    return [tw.to_device(np.arange(n, dtype=np.float32)) for _ in range(3)]
+
+
+def test_parameters(cuda: FakeCuda) -> None:
+    add = make_add()
+    x, y, z = three()
+    for _ in range(4):  # the long way, the long way that makes a key, the short way twice
+        add[(7,)](x, y, z, 16)
+    assert len(cuda.linked) == 1 and len(cuda.launches) == 4
+    for launch in cuda.launches:
+        assert launch.name == "add" and launch.grid == (7, 1, 1) and launch.stream == 0
+        assert launch.params == [x.pointer, 100, 1, y.pointer, 100, 1, z.pointer, 100, 1]
+
+
+def test_scalars(cuda: FakeCuda) -> None:
+    scale = make_scale()
+    [x, _, _] = three()
+    for a, b, k, flag in [(2, 0.5, 7, True), (-3, 1e300, -1, False), (5, -0.25, 1 << 40, True), (2, 0.5, 7, True)]:
+        scale[(1,)](x, a, b, k, flag)
+        got = cuda.launches[-1].params
+        assert got[:3] == [x.pointer, 100, 1]
+        assert got[3:] == [a, np.float32(b) if abs(b) < 1e30 else np.inf, k % (1 << 64), int(flag)]
+    assert len(cuda.linked) == 1
+    with pytest.raises(OverflowError, match="'a'"):
+        scale[(1,)](x, 1 << 31, 0.5, 7, True)
+    scale[(1,)](x, 2.0, 0.5, 7, True)
+    assert len(cuda.linked) == 2, "another kind of scalar is another kernel"
+
+
+def test_constants_and_facts_specialise(cuda: FakeCuda) -> None:
+    add = make_add()
+    x, y, z = three()
+    for _ in range(3):
+        add[(7,)](x, y, z, 16)
+        add[(4,)](x, y, z, 32)
+        add[(4,)](*three(200), 32)
+    assert len(cuda.linked) == 2, "100 and 200 elements have the same facts, 16 and 32 are two constants"
+    add[(4,)](*three(256), 32)
+    assert len(cuda.linked) == 3, "256 is a multiple of 16"
+
+
+def test_linear_grid(cuda: FakeCuda) -> None:
+    add = make_add()
+    x, y, z = three()
+    for _ in range(3):
+        add[(2, 70000, 3)](x, y, z, 16)
+        assert cuda.launches[-1].grid == (420000, 1, 1)
+        assert cuda.launches[-1].params[-3:] == [2, 70000, 3]
+        add[(2, 3)](x, y, z, 16)
+        assert cuda.launches[-1].grid == (2, 3, 1) and len(cuda.launches[-1].params) == 9
+    with pytest.raises(ValueError, match="at most 2147483647"):
+        add[(1 << 20, 70000)](x, y, z, 16)
+
+
+def test_empty_grids_and_arrays_run_nothing(cuda: FakeCuda) -> None:
+    add = make_add()
+    for _ in range(3):
+        add[(0,)](*three(), 16)
+    assert not cuda.launches
+    empty = [tw.to_device(np.zeros(0, np.float32)) for _ in range(3)]
+    add[(1,)](*empty, 16)
+    assert cuda.launches[-1].params == [0, 0, 1] * 3
+
+
+def test_streams(cuda: FakeCuda) -> None:
+    class Stream:
+        def __cuda_stream__(self) -> tuple[int, int]:
+            return 0, 77
+
+    class Torch:
+        cuda_stream = 78
+
+    class Cupy:
+        ptr = 79
+
+    add = make_add()
+    args = *three(), 16
+    for _ in range(3):
+        for stream, handle in ((None, 0), (5, 5), (Stream(), 77), (Torch(), 78), (Cupy(), 79)):
+            add[(1,)](*args, stream=stream)
+            assert cuda.launches[-1].stream == handle
+            tw.launch(stream, (1,), add, args)
+            assert cuda.launches[-1].stream == handle
+    for bad in ("stream", 1.5, True):
+        with pytest.raises(TypeError, match="the stream must be"):
+            add[(1,)](*args, stream=bad)
+
+
+class Exported:
+    """A device array of another library: the CUDA array interface, with the stream its data is produced on."""
+
+    def __init__(self, array: tw.DeviceArray, *, stream: int | None = None, readonly: bool = False) -> None:
+        self.kept = array
+        self.__cuda_array_interface__ = {**array.__cuda_array_interface__, "stream": stream,
+                                         "data": (array.pointer, readonly)}
+
+
+def test_cuda_array_interface(cuda: FakeCuda) -> None:
+    add = make_add()
+    x, y, z = three()
+    for _ in range(3):
+        add[(1,)](Exported(x, stream=9), Exported(y, stream=11), Exported(z), 16)
+        assert cuda.launches[-1].stream == 9
+        assert cuda.launches[-1].params == [x.pointer, 100, 1, y.pointer, 100, 1, z.pointer, 100, 1]
+    assert cuda.synchronised == [11, 0] * 3, "other streams are waited for"
+    add[(1,)](x, y, Exported(z), 16, stream=4)
+    with pytest.raises(ValueError, match="'z' is read-only"):
+        add[(1,)](x, y, Exported(z, readonly=True), 16)
+
+
+def test_dlpack(cuda: FakeCuda) -> None:
+    class Dlpack:
+        def __init__(self, array: Any) -> None:
+            self.array = array
+
+        def __dlpack__(self, **options: Any) -> Any:
+            assert options.get("stream") == -1
+            return self.array.__dlpack__(**options)
+
+        def __dlpack_device__(self) -> Any:
+            return self.array.__dlpack_device__()
+
+    add = make_add()
+    x, y, z = three()
+    add[(1,)](Dlpack(x), Dlpack(y), Dlpack(z), 16)
+    assert cuda.launches[-1].params == [x.pointer, 100, 1, y.pointer, 100, 1, z.pointer, 100, 1]
+
+
+def test_overlap_and_mixed_places(cuda: FakeCuda) -> None:
+    add = make_add()
+    x, y, z = three()
+    for _ in range(4):  # in the long way and in the short way
+        with pytest.raises(ValueError, match="arguments 'x' and 'z' overlap in memory, and the kernel writes to z"):
+            add[(1,)](x, y, x, 16)
+        with pytest.raises(ValueError, match="'x' is on GPU 0, but 'y' is in host memory"):
+            add[(1,)](x, np.zeros(100, np.float32), z, 16)
+        with pytest.raises(TypeError, match="takes 4 arguments"):
+            add[(1,)](x, y, z)
+        add[(1,)](x, x, z, 16)
+    assert len(cuda.launches) == 4
+
+
+def test_interleaved_views_do_not_overlap(cuda: FakeCuda) -> None:
+    base = tw.to_device(np.zeros(256, np.float32))
+
+    class Column:
+        def __init__(self, start: int) -> None:
+            facts = base.__cuda_array_interface__
+            self.__cuda_array_interface__ = {**facts, "data": (base.pointer + 4 * start, False), "shape": (128,),
+                                             "strides": (8,)}
+
+    add = make_add()
+    x = three(128)[0]
+    for _ in range(3):
+        add[(8,)](Column(0), x, Column(1), 16)
+        with pytest.raises(ValueError, match="overlap"):
+            add[(8,)](Column(0), x, Column(2), 16)
+    assert cuda.launches[-1].params[:3] == [base.pointer, 128, 2]
+
+
+def test_lists(cuda: FakeCuda) -> None:
+    @tw.tile_kernel
+    def total(xs, out):
+        acc = tw.zeros((16,), tw.float32)
+        for k in range(len(xs)):
+            acc = acc + tw.load(xs[k], (0,), (16,))
+        tw.store(out, (0,), acc)
+
+    x, y, z = three()
+    for count in (2, 3):
+        arrays = [x, y, x][:count]
+        total[(1,)](arrays, z)
+        table, length, *rest = cuda.launches[-1].params
+        words = np.frombuffer(cuda.memory[table], np.uint8)
+        start = table - words.ctypes.data
+        records = words[start : start + 24 * count].view(np.int64).reshape(count, 3)
+        assert length == count and records.tolist() == [[a.pointer, 100, 1] for a in arrays]
+        assert rest == [z.pointer, 100, 1]
+    with pytest.raises(ValueError, match="'xs\\[1\\]' and 'out' overlap"):
+        total[(1,)]([x, z], z)
+
+
+def test_tuples(cuda: FakeCuda) -> None:
+    @tw.tile_kernel
+    def scale(pair: tuple[Any, tw.Constant[int]], factors):
+        x, n = pair
+        tw.store(x, (0,), tw.load(x, (0,), (n,)) * factors[0] + factors[1])
+
+    x = three()[0]
+    for _ in range(3):
+        scale[(1,)]((x, 32), (2.5, 3))
+        assert cuda.launches[-1].params == [x.pointer, 100, 1, 2.5, 3]
+    assert len(cuda.linked) == 1
+
+
+def test_a_thread_without_context_gets_one(cuda: FakeCuda) -> None:
+    add = make_add()
+    args = *three(), 16
+    for _ in range(3):
+        add[(1,)](*args)
+    cuda.context = 0
+    add[(1,)](*args)
+    assert cuda.context == 100 and len(cuda.launches) == 4
+
+
+def test_two_devices(cuda: FakeCuda) -> None:
+    cuda.devices = 2
+    add = make_add()
+    first, second = ([tw.to_device(np.zeros(64, np.float32), device=d) for _ in range(3)] for d in (0, 1))
+    for _ in range(3):
+        for device, args in enumerate((first, second)):
+            add[(1,)](*args, 16)
+            assert cuda.context == 100 + device
+    with pytest.raises(ValueError, match="'x' is on GPU 0, but 'y' is on GPU 1"):
+        add[(1,)](first[0], second[1], second[2], 16)
+
+
+def test_cache_across_processes(cuda: FakeCuda, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    args = *three(), 16
+    make_add()[(1,)](*args)
+    assert len(cuda.linked) == 1 and len(list((tmp_path / "cache").rglob("*.twk"))) == 1
+    make_add()[(1,)](*args)
+    assert len(cuda.linked) == 1, "a second process finds the entry"
+    [entry] = (tmp_path / "cache").rglob("*.twk")
+    entry.write_bytes(entry.read_bytes()[:-1])
+    make_add()[(1,)](*args)
+    assert len(cuda.linked) == 2, "a truncated entry is compiled anew"
+    make_add()[(1,)](*args)
+    assert len(cuda.linked) == 2, "and rewritten"
+    make_add().replace_hints(occupancy=4)[(1,)](*args)
+    assert len(cuda.linked) == 3, "hints are part of the key"
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", "off")
+    make_add()[(1,)](*args)
+    assert len(cuda.linked) == 4
+
+
+def test_many_threads_compile_once_per_kernel(cuda: FakeCuda) -> None:
+    add = make_add()
+    sets = [(*three(n), 16) for n in (100, 256)]
+    gate = threading.Barrier(8)
+
+    def work(number: int) -> None:
+        gate.wait()
+        for step in range(20):
+            add[(1,)](*sets[(number + step) % 2])
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    assert len(cuda.linked) == 2 and len(cuda.launches) == 160
+    wanted = [[p for a in s[:3] for p in (a.pointer, a.shape[0], 1)] for s in sets]
+    assert all(launch.params in wanted for launch in cuda.launches)
+
+
+def test_refused_ptx_names_the_kernel(cuda: FakeCuda) -> None:
+    cuda.fail_link = True
+    with pytest.raises(TileCompilerExecutionError) as caught:
+        make_add()[(1,)](*three(), 16)
+    assert "the assembler refused the PTX of kernel add" in str(caught.value)
+    assert "PTX line 5:" in str(caught.value) and "oops" in str(caught.value)
+
+
+def test_old_gpu(cuda: FakeCuda) -> None:
+    cuda.capability = (7, 0)
+    with pytest.raises(TileUnsupportedFeatureError, match="capability 7.0"):
+        three()
+
+
+def test_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = fake_cuda.install(monkeypatch)
+    monkeypatch.setattr(fake_cuda.FakeCuda, "cuInit", lambda self, flags: (fake_cuda.CUresult(719),))
+    try:
+        assert not driver.available()
+        with pytest.raises(TileUnsupportedFeatureError, match="no NVIDIA GPU can be used here"):
+            tw.to_device(np.zeros(3, np.float32))
+    finally:
+        fake_cuda.uninstall()
+    assert not fake.launches
+
+
+def test_interpret_copies_device_arrays(cuda: FakeCuda) -> None:
+    x, y, z = three()
+    make_add().interpret((7,), x, y, z, 16)
+    assert np.array_equal(z.to_host(), 2 * np.arange(100, dtype=np.float32))
+    assert not cuda.launches
+
+
+def test_ptx_version_follows_the_driver(cuda: FakeCuda) -> None:
+    add = make_add()
+    args = *three(), 16
+    assert ".version 9.0\n.target sm_90a" in add.ptx(*args)
+    assert ".version 8.0\n.target sm_90a" in add.ptx(*args, target="sm_90a")
+    add[(1,)](*args)
+    assert add.cubin(*args).decode().rstrip("\0") == cuda.linked[0]
+
+
+def test_device_array(cuda: FakeCuda) -> None:
+    a = np.arange(12, dtype=np.int16).reshape(3, 4)[:, ::2]
+    d = tw.to_device(a)
+    assert (d.shape, d.strides, d.dtype, d.ndim, d.nbytes) == ((3, 2), (2, 1), tw.int16, 2, 12)
+    assert np.array_equal(d.to_host(), a) and d.__dlpack_device__() == (2, 0)
+    assert d.__cuda_array_interface__["typestr"] == "<i2"
+    assert d.pointer % 16 == 0
+    pointer = d.pointer
+    del d
+    assert pointer not in cuda.memory, "freed"
+    with pytest.raises(TypeError, match="on a GPU already"):
+        tw.to_device(tw.to_device(a))

@@ -1,0 +1,198 @@
+"""A stand-in for cuda.bindings.driver: host memory as device memory, PTX as cubin, launches recorded.
+
+It reads a launch's parameters by the signature in the PTX, so that what the launcher packs is held against what the
+compiler declared.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import re
+import struct
+import sys
+import types
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+_FORMATS = {"u64": "<Q", "b64": "<Q", "f64": "<d", "u32": "<i", "b32": "<i", "f32": "<f", "u16": "<H", "b16": "<H",
+            "u8": "<B", "b8": "<B"}
+_PARAM = re.compile(r"\.param\s+(?:\.align \d+\s+)?\.(\w+)")
+
+
+class CUresult(enum.IntEnum):
+    CUDA_SUCCESS = 0
+    CUDA_ERROR_INVALID_PTX = 218
+    CUDA_ERROR_INVALID_CONTEXT = 201
+    CUDA_ERROR_LAUNCH_FAILED = 719
+
+
+@dataclass
+class Launch:
+    """One recorded launch: `params` in order, as ints and floats."""
+
+    name: str
+    grid: tuple[int, int, int]
+    threads: int
+    shared: int
+    stream: int
+    params: list[Any]
+
+
+class _Names:
+    """Any attribute is its own name: enumerations of which only the identity matters."""
+
+    def __getattr__(self, name: str) -> str:
+        return name
+
+
+@dataclass
+class FakeCuda:
+    """The functions of cuda.bindings.driver that Tilewright calls."""
+
+    launches: list[Launch] = field(default_factory=list)
+    linked: list[str] = field(default_factory=list)
+    memory: dict[int, Any] = field(default_factory=dict)
+    devices: int = 1
+    capability: tuple[int, int] = (9, 0)
+    context: int = 0
+    fail_link: bool = False
+    synchronised: list[int] = field(default_factory=list)
+    attributes: dict[str, int] = field(default_factory=dict)
+
+    CUresult = CUresult
+    CUdevice_attribute = CUjit_option = CUjitInputType = CUfunction_attribute = CUpointer_attribute = _Names()
+
+    def cuInit(self, flags: int) -> Any:
+        return (CUresult(0),)
+
+    def cuDriverGetVersion(self) -> Any:
+        return CUresult(0), 13000
+
+    def cuDeviceGetCount(self) -> Any:
+        return CUresult(0), self.devices
+
+    def cuDeviceGet(self, ordinal: int) -> Any:
+        return CUresult(0), ordinal
+
+    def cuDeviceGetName(self, size: int, device: int) -> Any:
+        return CUresult(0), b"Fake GPU"
+
+    def cuDeviceGetAttribute(self, attribute: str, device: int) -> Any:
+        numbers = {"COMPUTE_CAPABILITY_MAJOR": self.capability[0], "COMPUTE_CAPABILITY_MINOR": self.capability[1]}
+        return CUresult(0), numbers.get(attribute.removeprefix("CU_DEVICE_ATTRIBUTE_"), 132)
+
+    def cuDevicePrimaryCtxRetain(self, device: int) -> Any:
+        return CUresult(0), 100 + device
+
+    def cuCtxGetCurrent(self) -> Any:
+        return CUresult(0), self.context
+
+    def cuCtxSetCurrent(self, context: int) -> Any:
+        self.context = context
+        return (CUresult(0),)
+
+    def cuCtxGetDevice(self) -> Any:
+        return (CUresult(0), self.context - 100) if self.context else (CUresult(201), None)
+
+    def cuCtxSynchronize(self) -> Any:
+        return (CUresult(0),)
+
+    def cuStreamSynchronize(self, stream: int) -> Any:
+        self.synchronised.append(stream)
+        return (CUresult(0),)
+
+    def cuLinkCreate(self, count: int, keys: list[str], values: list[Any]) -> Any:
+        return CUresult(0), {"log": values[keys.index("CU_JIT_ERROR_LOG_BUFFER")], "data": None}
+
+    def cuLinkAddData(self, state: Any, kind: str, data: bytes, size: int, name: bytes, *options: Any) -> Any:
+        if self.fail_link:
+            state["log"][:30] = b"ptxas kernel.ptx, line 5: oops"
+            return (CUresult(218),)
+        self.linked.append(data.decode().rstrip("\0"))
+        state["data"] = ctypes.create_string_buffer(data, size)
+        return (CUresult(0),)
+
+    def cuLinkComplete(self, state: Any) -> Any:
+        return CUresult(0), ctypes.addressof(state["data"]), len(state["data"])
+
+    def cuLinkDestroy(self, state: Any) -> Any:
+        return (CUresult(0),)
+
+    def cuModuleLoadData(self, image: bytes) -> Any:
+        return CUresult(0), image.decode()
+
+    def cuModuleGetFunction(self, module: str, name: bytes) -> Any:
+        entry = re.search(rf"\.entry {name.decode()}\((.*?)\)", module, re.DOTALL)
+        assert entry is not None, f"the PTX has no kernel {name.decode()}"
+        return CUresult(0), (name.decode(), [_FORMATS[kind] for kind in _PARAM.findall(entry[1])])
+
+    def cuFuncGetAttribute(self, attribute: str, function: Any) -> Any:
+        return CUresult(0), 32 if attribute.endswith("NUM_REGS") else 0
+
+    def cuFuncSetAttribute(self, function: Any, attribute: str, value: int) -> Any:
+        self.attributes[attribute] = value
+        return (CUresult(0),)
+
+    def cuLaunchKernel(self, function: Any, x: int, y: int, z: int, threads: int, ty: int, tz: int, shared: int,
+                       stream: int, params: int, extra: int) -> Any:
+        if not self.context:
+            return (CUresult(201),)
+        name, formats = function
+        table = (ctypes.c_void_p * max(1, len(formats))).from_address(params)
+        values = [struct.unpack(f, ctypes.string_at(table[i] or 0, struct.calcsize(f)))[0]
+                  for i, f in enumerate(formats)]
+        self.launches.append(Launch(name, (x, y, z), threads, shared, stream, values))
+        return (CUresult(0),)
+
+    def cuMemAlloc(self, size: int) -> Any:
+        block = ctypes.create_string_buffer(size + 256)
+        pointer = (ctypes.addressof(block) + 255) // 256 * 256
+        self.memory[pointer] = block
+        return CUresult(0), pointer
+
+    def cuMemFree(self, pointer: int) -> Any:
+        self.memory.pop(pointer, None)
+        return (CUresult(0),)
+
+    def cuMemcpyHtoD(self, target: int, source: int, size: int) -> Any:
+        ctypes.memmove(target, source, size)
+        return (CUresult(0),)
+
+    cuMemcpyDtoH = cuMemcpyHtoD
+
+    def cuMemAllocAsync(self, size: int, stream: int) -> Any:
+        return self.cuMemAlloc(size)
+
+    def cuMemcpyHtoDAsync(self, target: int, source: bytes, size: int, stream: int) -> Any:
+        ctypes.memmove(target, source, size)
+        return (CUresult(0),)
+
+    def cuMemFreeAsync(self, pointer: int, stream: int) -> Any:
+        # Kept, so that a test can look at what a launch was given.
+        return (CUresult(0),)
+
+
+def install(patch: pytest.MonkeyPatch, **options: Any) -> FakeCuda:
+    """Let Tilewright find this driver and no cuda-core, for the length of a test."""
+    from tilewright.backend_ptx.runtime import driver
+
+    fake = FakeCuda(**options)
+    bindings = types.ModuleType("cuda.bindings")
+    bindings.driver = fake  # type: ignore[attr-defined]
+    patch.setitem(sys.modules, "cuda.bindings", bindings)
+    patch.setitem(sys.modules, "cuda.core", None)
+    patch.setattr(driver, "_devices", {})
+    for cached in (driver.driver, driver.driver_version, driver.device_count):
+        cached.cache_clear()
+    return fake
+
+
+def uninstall() -> None:
+    """Forget what was asked of the fake driver."""
+    from tilewright.backend_ptx.runtime import driver
+
+    for cached in (driver.driver, driver.driver_version, driver.device_count):
+        cached.cache_clear()
