@@ -29,7 +29,10 @@ class Value:
     __slots__ = ("array", "elem", "n", "const")
 
     def __init__(self, elem: str, array: Array) -> None:
-        self.elem, self.array, self.n, self.const = elem, np.asarray(array, _DTYPES[elem]), 0, None
+        self.elem = elem
+        self.array: Array = np.asarray(array, _DTYPES[elem])
+        self.n = 0
+        self.const = None
 
 
 class NumpyBuilder:

@@ -40,5 +40,6 @@ def _nearest(b: Builder, word: str, operands: tuple[Val, ...]) -> Val:
     """The vector forms: each becomes the PTX instruction's `.rn`."""
     if word == "sqrt":
         return b.intrinsic("llvm.sqrt", operands)
-    method = {"add": b.fadd, "mul": b.fmul, "fma": b.fma, "div": b.fdiv}[word]
-    return method(*operands)
+    if word == "fma":
+        return b.fma(*operands)
+    return b.binary({"add": "fadd", "mul": "fmul", "div": "fdiv"}[word], *operands)
