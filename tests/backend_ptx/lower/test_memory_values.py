@@ -304,3 +304,38 @@ def test_wide_accesses() -> None:
         wide = "v2.b64" if dtype is dt.float64 else "v4.b32"
         accesses = [line for line in text.splitlines() if "ld.global" in line or "st.global" in line]
         assert accesses and all(wide in line for line in accesses)
+
+
+def test_offsets_beyond_32_bits() -> None:
+    """Rows that lie 4 GiB apart: neither the origin nor an offset inside a tile fits 32 bits."""
+    row = (1 << 32) + 64
+    flat = np.zeros(row + 64, np.uint8)  # pages that are never touched cost nothing
+    x = np.lib.stride_tricks.as_strided(flat, (2, 64), (row, 1))
+    for i in range(2):
+        x[i] = 50 * i + np.arange(64) % 50
+    y = aligned((2, 64), np.uint8)
+    for tile in ((1, 64), (2, 32), (1, 16)):
+        y[...] = 0
+        types = [ArrayType(dt.uint8, (None, None), (None, 1), stride_div=(64, 1), align=16, index=dt.int64),
+                 known(y, dt.uint8)]
+        grid = (2 // tile[0], 64 // tile[1], 1)
+        run_function(kernel(types, copy_tiles(tile)), grid, [x, y], "sm_90a", races=False)
+        assert np.array_equal(x, y)
+
+
+def test_line_numbers() -> None:
+    """The option line_info puts the places of ops into PTX, in a form that optimised code may have."""
+    from lowering_kernels import assemble, ptx_of
+
+    from tilewright.tileir.diagnostics import Span
+
+    x = filled((128,), np.float32)
+    function = kernel([known(x, dt.float32)] * 2, copy_tiles((128,)))
+    function.span = Span("/home/user/kernels.py", 10, 0, 14, 0, "k")
+    for line, op in enumerate(function.body.ops, 11):
+        op.span = Span("/home/user/kernels.py", line, 4, line, 20, "k")
+    assert ".loc" not in ptx_of(function, "sm_80")
+    function.options["line_info"] = True
+    ptx = ptx_of(function, "sm_80")
+    assert "kernels.py" in ptx and ".loc\t1 12 5" in ptx and "debug" not in ptx.partition(".target")[2].splitlines()[0]
+    assemble(ptx, "sm_80")
