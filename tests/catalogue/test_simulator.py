@@ -1,0 +1,32 @@
+"""Every catalogue kernel: the generated code, executed by the simulator, gives what NumPy gives."""
+
+from __future__ import annotations
+
+import pytest
+import tilewright as tw
+from catalogue.all import all_cases
+from catalogue.case import Case
+from sim import run_kernel
+
+TARGETS = ("sm_80", "sm_90a")
+CASES = all_cases()
+
+
+def target_of(index: int, case: Case) -> str:
+    """Each case for one of two targets in turn."""
+    return TARGETS[index % 2] if TARGETS[index % 2] in case.targets else case.targets[-1]
+
+
+@pytest.mark.parametrize("index", range(len(CASES)), ids=[c.name for c in CASES])
+def test_generated_code_equals_reference(index: int) -> None:
+    case = CASES[index]
+    target = target_of(index, case)
+    args = case.args()
+    # Every third case runs its warps one at a time, in a random order.
+    how = {"schedule": "random", "seed": index} if index % 3 == 0 else {}
+    try:
+        run_kernel(case.kernel, case.grid, args, target, **how)
+    except tw.TileUnsupportedFeatureError as error:
+        assert target in str(error)
+        pytest.skip(f"refused on {target}")
+    case.check([args[i] for i in case.outputs], case.reference(*case.args()), f"the code for {target}")
