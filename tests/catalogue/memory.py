@@ -116,7 +116,7 @@ PADDING_VALUES = {"zero": 0.0, "neg_zero": -0.0, "nan": np.nan, "pos_inf": np.in
 
 
 def values(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    return (100 * rng.standard_normal(shape)).astype(dtype)
+    return np.asarray(100 * rng.standard_normal(shape)).astype(dtype)
 
 
 def copy_case(name: str, kernel: Any, grid: tuple[int, ...], shape: tuple[int, ...], tile: tuple[int, ...], dtype: Any,

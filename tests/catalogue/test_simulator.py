@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-import tilewright as tw
 from catalogue.all import all_cases
 from catalogue.case import Case
 from sim import run_kernel
+
+import tilewright as tw
 
 TARGETS = ("sm_80", "sm_90a")
 CASES = all_cases()
