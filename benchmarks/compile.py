@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 def stages(kernel, args, target: str) -> dict[str, float]:
     """Milliseconds by stage of one full compilation, caches left out."""
     from tilewright.backend_ptx import compile_kernel
+    from tilewright.backend_ptx.targets import get_target
     from tilewright.frontend import translate
     from tilewright.tileir.passes import run_pipeline
 
@@ -23,7 +24,7 @@ def stages(kernel, args, target: str) -> dict[str, float]:
     translated = time.perf_counter()
     run_pipeline(function)
     optimised = time.perf_counter()
-    compiled = compile_kernel(function, target, options={})
+    compiled = compile_kernel(function, get_target(target))
     done = time.perf_counter()
     out = {"frontend": translated - start, "passes": optimised - translated}
     out |= {name: seconds for name, seconds in compiled.timings.items() if name != "total"}
