@@ -19,10 +19,12 @@ DTYPES = (np.int8, np.int32, np.int64, np.uint16, np.float16, ml_dtypes.bfloat16
 
 
 def kernel_for(op: Callable[..., Any], axis: Any, keepdims: bool, rank: int) -> Any:
+    zeros = (0,) * rank
+
     @tw.tile_kernel
     def kernel(x, out):
         t = op(tw.load(x, (tw.bid(0), 0, 0), SHAPE), axis=axis, keepdims=keepdims)
-        tw.store(out, (tw.bid(0),) + (0,) * rank, t.reshape((1,) + t.shape))
+        tw.store(out, (tw.bid(0),) + zeros, t.reshape((1,) + t.shape))
 
     return kernel
 
