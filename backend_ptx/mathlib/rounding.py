@@ -42,4 +42,5 @@ def _nearest(b: Builder, word: str, operands: tuple[Val, ...]) -> Val:
         return b.intrinsic("llvm.sqrt", operands)
     if word == "fma":
         return b.fma(*operands)
-    return b.binary({"add": "fadd", "mul": "fmul", "div": "fdiv"}[word], *operands)
+    x, y = operands
+    return b.fadd(x, y) if word == "add" else b.fmul(x, y) if word == "mul" else b.fdiv(x, y)
