@@ -22,7 +22,7 @@ from tilewright.annotations import (
 )
 from tilewright.kernel import function, launch, tile_kernel
 from tilewright.language import *  # noqa: F403
-from tilewright.memory import DeviceArray, to_device
+from tilewright.memory import DeviceArray, gpu_available, to_device
 from tilewright.options import ByTarget
 from tilewright.spec import Spec, spec
 from tilewright.tileir.diagnostics import (
@@ -70,7 +70,7 @@ __all__ = [
     # kernels and their launch
     "tile_kernel", "kernel", "function", "launch", "ByTarget", "Constant", "ConstantAnnotation", "ScalarInt64",
     "ScalarAnnotation", "IndexedWithInt64", "ArrayAnnotation", "ListAnnotation", "Spec", "spec", "to_device",
-    "DeviceArray",
+    "DeviceArray", "gpu_available",
     # element types
     "DType", "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
     "float32", "float64", "tfloat32", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "float8_e5m3fnu",

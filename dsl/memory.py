@@ -74,6 +74,13 @@ class DeviceArray:
         return f"DeviceArray(shape={self.shape}, dtype={self.dtype}, device={self.device})"
 
 
+def gpu_available() -> bool:
+    """Whether an NVIDIA GPU, its driver and cuda-python are here."""
+    from tilewright.backend_ptx.runtime import driver
+
+    return driver.available()
+
+
 def to_device(array: Any, device: int = 0) -> DeviceArray:
     """Copy a host array (NumPy, CPU tensor, any host array that kernels take) to GPU memory, contiguous in C order.
 
