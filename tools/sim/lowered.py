@@ -16,12 +16,16 @@ def run_function(function: Any, grid: Grid, args: Sequence[Any], target: str = "
     `args` has one entry per parameter: a NumPy array, a list of arrays, or a number. `how` goes to `simulate`.
     Returns what the backend made (text, ABI, block size).
     """
+    lowered = _lower(function, target)
+    run_lowered(lowered, grid, args, **how)
+    return lowered
+
+
+def _lower(function: Any, target: str) -> Any:
     from tilewright.backend_ptx import lower_function
     from tilewright.backend_ptx.targets import get_target
 
-    lowered = lower_function(function, get_target(target))
-    run_lowered(lowered, grid, args, **how)
-    return lowered
+    return lower_function(function, get_target(target))
 
 
 def run_lowered(lowered: Any, grid: Grid, args: Sequence[Any], **how: Any) -> None:
@@ -34,12 +38,27 @@ def run_lowered(lowered: Any, grid: Grid, args: Sequence[Any], **how: Any) -> No
 
 def run_kernel(kernel: Any, grid: Grid, args: Sequence[Any], target: str = "sm_80", **how: Any) -> Any:
     """Specialise a decorated kernel on its arguments, as a GPU launch does, and simulate it."""
+    lowered = lower_kernel(kernel, args, target)
+    run_lowered(lowered, grid, runtime_arguments(kernel, args), **how)
+    return lowered
+
+
+def lower_kernel(kernel: Any, args: Sequence[Any], target: str = "sm_80") -> Any:
+    """The code for a decorated kernel and these arguments."""
+    function = kernel._launcher.specialiser.make_tile_ir(_bind(kernel, args), facts=True)
+    function.options.update(kernel._options.resolve(target))
+    return _lower(function, target)
+
+
+def runtime_arguments(kernel: Any, args: Sequence[Any]) -> list[Any]:
+    """The arguments that exist at run time, one per parameter of the Tile IR function."""
+    return list(_leaves(_bind(kernel, args), args))
+
+
+def _bind(kernel: Any, args: Sequence[Any]) -> Any:
     from tilewright.bind import bind
 
-    arguments = bind(kernel._params, tuple(args), kernel.__name__)
-    function = kernel._launcher.specialiser.make_tile_ir(arguments, facts=True)
-    function.options.update(kernel._options.resolve(target))
-    return run_function(function, grid, list(_leaves(arguments, args)), target, **how)
+    return bind(kernel._params, tuple(args), kernel.__name__)
 
 
 def _leaves(arguments: Sequence[Any], args: Sequence[Any]) -> Iterator[Any]:

@@ -1,0 +1,148 @@
+"""Defects put into code that the backend printed: each must be caught, as an error or as a wrong result."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from sim import SimError, run_lowered
+from sim.lowered import lower_kernel, runtime_arguments
+
+import tilewright as tw
+
+
+@tw.tile_kernel
+def transpose(x, out, m: tw.Constant[int], n: tw.Constant[int]):
+    i, j = tw.bid(0), tw.bid(1)
+    tw.store(out, (j, i), tw.transpose(tw.load(x, (i, j), (m, n))))
+
+
+@tw.tile_kernel
+def softmax(x, out, n: tw.Constant[int]):
+    i = tw.bid(0)
+    row = tw.load(x, (i, 0), (1, n), padding_mode=tw.PaddingMode.NEG_INF)
+    e = tw.exp(row - tw.max(row, axis=1, keepdims=True))
+    tw.store(out, (i, 0), e / tw.sum(e, axis=1, keepdims=True))
+
+
+@tw.tile_kernel
+def turn_in_place(x, steps, m: tw.Constant[int]):
+    for _ in range(steps):
+        tw.store(x, (0, 0), tw.transpose(tw.load(x, (0, 0), (m, m))) + 1)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A kernel with arguments; the array `result` is compared."""
+
+    kernel: Any
+    grid: tuple[int, ...]
+    make: Callable[[np.random.Generator], tuple[Any, ...]]
+    result: int
+
+
+def normal(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+PROGRAMS = {
+    "transpose": Program(
+        transpose, (3, 2), lambda r: (normal(r, 70, 100), np.zeros((100, 72), np.float32)[:, :70], 32, 64), 1),
+    "whole": Program(transpose, (1, 1), lambda r: (normal(r, 32, 64), np.zeros((64, 32), np.float32), 32, 64), 1),
+    "softmax": Program(softmax, (3,), lambda r: (normal(r, 3, 1000), np.zeros((3, 1000), np.float32), 1024), 1),
+    "in place": Program(turn_in_place, (1,), lambda r: (normal(r, 32, 32), 3, 32), 0),
+}
+
+
+@cache
+def lowered(name: str) -> Any:
+    program = PROGRAMS[name]
+    return lower_kernel(program.kernel, program.make(np.random.default_rng(5)), "sm_80")
+
+
+def result_of(name: str, text: str | None = None) -> np.ndarray:
+    program = PROGRAMS[name]
+    args = program.make(np.random.default_rng(5))
+    code = lowered(name)
+    given = runtime_arguments(program.kernel, args)
+    run_lowered(code if text is None else replace(code, llvm_text=text), program.grid, given, max_steps=20_000)
+    return np.array(args[program.result])
+
+
+def caught(name: str, text: str) -> bool:
+    try:
+        got = result_of(name, text)
+    except SimError:
+        return True
+    return not np.array_equal(got, result_of(name), equal_nan=True)
+
+
+def edit(text: str, pattern: str, by: str | Callable[[re.Match[str]], str], which: int = 0) -> str:
+    """The text with the `which`-th match replaced; a pattern that is not there is an error of this test."""
+    found = list(re.finditer(pattern, text, re.M))
+    assert found, f"nothing matches {pattern}"
+    match = found[which]
+    new = by if isinstance(by, str) else by(match)
+    return text[: match.start()] + match.expand(new) + text[match.end() :]
+
+
+def swapped(match: re.Match[str]) -> str:
+    """A shuffle's first two lanes exchanged."""
+    lanes = match.group(2).split(", ")
+    return match.group(1) + ", ".join([lanes[1], lanes[0], *lanes[2:]]) + ">"
+
+
+NUMBER = r"%[\w.]+"
+BARRIER = r'^ *call void asm sideeffect "bar.sync 0;".*$'
+# What is wrong: (program, pattern, replacement, which match).
+DEFECTS: dict[str, tuple[str, str, str | Callable[[re.Match[str]], str], int]] = {
+    "no barrier between store and load of shared memory": ("transpose", BARRIER, "", 0),
+    "no barrier in a reduction across warps": ("softmax", BARRIER, "", 0),
+    "no barrier around a loop's own memory": ("in place", BARRIER, "", 0),
+    "mask one element too wide": ("transpose", rf"icmp slt i32 ({NUMBER}), ({NUMBER})", r"icmp sle i32 \1, \2", 0),
+    "mask of the wrong axis": ("transpose", rf"and i1 ({NUMBER}), ({NUMBER})$", r"and i1 \1, \1", -1),
+    "edge code skipped": ("transpose", rf"br i1 {NUMBER}, label %(whole\w*), label %edge\w*", r"br label %\1", 0),
+    "swizzle of the store differs from the load's": ("whole", rf"(xor i32 {NUMBER}), 32$", r"\1, 16", 0),
+    "swapped lanes": ("whole", r"(shufflevector <\d+ x float> .*, <4 x i32> <)(i32 [^>]*)>", swapped, 0),
+    "wrong shuffle distance": ("softmax", r'("=r,r,r"\(i32 %\w+, i32) 4\)', r"\1 2)", 0),
+    "wrong kind of shuffle": ("softmax", r"shfl\.sync\.bfly", "shfl.sync.idx", 0),
+    "results of two warps stored to one place": (
+        "softmax", r"(and i32 %\w+, 96\n.*lshr i32 %\w+), 3$", r"\1, 4", 0),
+    "stride taken for a constant": ("transpose", r"sext i32 %p3 to i64$", "add i64 0, 64", 0),
+    "vector access that is not aligned": (
+        "whole", r"(getelementptr i8, ptr addrspace\(1\) %p0), i64 %\w+", r"\1, i64 4", 0),
+    "wrong padding": (
+        "softmax", r'("=r,l,b,0,~\{memory\}"\(.*), i32 -?\d+\)$', r"\1, i32 2000000000)", -1),
+    "wrong axis of the grid": ("transpose", r"sreg\.ctaid\.y\(\)$", "sreg.ctaid.x()", -1),
+    "shared memory read that nothing wrote": ("softmax", r"^ *store <1 x float> .*addrspace\(3\).*$", "", 0),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_are_right_as_they_are(name: str) -> None:
+    assert not caught(name, lowered(name).llvm_text)
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_defect_is_caught(defect: str) -> None:
+    name, pattern, by, which = DEFECTS[defect]
+    assert caught(name, edit(lowered(name).llvm_text, pattern, by, which))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_barrier_is_needed(name: str) -> None:
+    text = lowered(name).llvm_text
+    for which in range(len(re.findall(BARRIER, text, re.M))):
+        assert caught(name, edit(text, BARRIER, "", which)), f"barrier {which} of {name} can go"
+
+
+def test_shared_memory_that_is_too_small() -> None:
+    code = lowered("transpose")
+    args = PROGRAMS["transpose"].make(np.random.default_rng(5))
+    with pytest.raises(SimError, match="of shared memory"):
+        run_lowered(replace(code, shared_bytes=code.shared_bytes - 16), (3, 2), args[:2])
