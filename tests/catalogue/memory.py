@@ -124,7 +124,7 @@ def copy_case(name: str, kernel: Any, grid: tuple[int, ...], shape: tuple[int, .
     """out = x through views of both; `view` keeps the number of elements' shape decided by x."""
 
     def make(rng: np.random.Generator) -> tuple[Any, ...]:
-        x = view(values(rng, shape, dtype))
+        x = view(np.asarray(values(rng, shape, dtype)))  # NumPy makes scalars of shape ()
         out = np.zeros(x.T.shape if turn else x.shape, dtype)
         return (x, out, *tile)
 
