@@ -1,7 +1,8 @@
 """mma.sync: D = A * B + C on the fragments of a warp (PTX ISA, "Matrix Fragments for mma").
 
 Operands are the registers of A, then B, then C, which is tied to D. Packed elements travel as i32.
-Name: `mma.<shape>.<accumulator>.<a>` and `.<b>` where the operands may differ.
+Name: `mma.<shape>.<accumulator>.<a>` and `.<b>` where the operands may differ: "mma.m16n8k16.f32.bf16",
+"mma.m16n8k32.s32.s8.u8".
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ class _Shape:
 
 
 def _mma(
-    shape: _Shape, acc: str, a: str, b: str, kind: str, acc_kind: str, *, short: bool = False, sm: int = 80, ptx: int = 70,
+    shape: _Shape, acc: str, a: str, b: str, kind: str, acc_kind: str, *, short: bool = False, sm: int = 80,
+    ptx: int = 70,
 ) -> Instruction:
     def regs(first: int, count: int) -> str:
         return "{" + ", ".join(f"${first + i}" for i in range(count)) + "}"
@@ -59,4 +61,5 @@ def records() -> Iterator[Instruction]:
     for a in ("e4m3", "e5m2"):
         for b in ("e4m3", "e5m2"):
             yield _mma(_Shape(16, 8, 32, 4, 2, 4), "f32", a, b, "i32", "float", sm=89, ptx=84)
+            yield _mma(_Shape(16, 8, 32, 4, 2, 2), "f16", a, b, "i32", "i32", sm=89, ptx=87)
     yield _mma(_Shape(8, 8, 4, 1, 1, 2), "f64", "f64", "f64", "double", "double", short=True)

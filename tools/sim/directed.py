@@ -44,10 +44,10 @@ def _operation(word: str, mode: RoundingMode, ftz: bool, dtype: DType) -> Functi
 
 def _fused(mode: RoundingMode, ftz: bool, dtype: DType) -> Function:
     def run(*operands: Array) -> Array:
-        given = [flush(v) if ftz else v for v in np.broadcast_arrays(*operands)]
+        a, b, c = (flush(v) if ftz else v for v in np.broadcast_arrays(*operands))
         if dtype is float64:
-            return np.asarray(rounding.fma_float64(*given, mode))
-        out = np.asarray(rounding.fma_narrow(*given, dtype, mode)).astype(np.float32)
+            return np.asarray(rounding.fma_float64(a, b, c, mode))
+        out = np.asarray(rounding.fma_narrow(a, b, c, dtype, mode)).astype(np.float32)
         return flush(out) if ftz else out
 
     return run

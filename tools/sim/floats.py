@@ -51,7 +51,8 @@ def fma(a: Array, b: Array, c: Array) -> Array:
     """a * b + c with one rounding, in the arrays' format."""
     to = a.dtype
     if to == F64:
-        return rounding.fma_float64(*np.broadcast_arrays(a, b, c), RoundingMode.RN)
+        p, q, r = np.broadcast_arrays(a, b, c)
+        return np.asarray(rounding.fma_float64(p, q, r, RoundingMode.RN))
     x, y, z = (v.astype(np.float64) for v in (a, b, c))
     product = x * y  # exact: at most 48 bits
     total, error = two_sum(product, z)

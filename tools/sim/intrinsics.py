@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,9 @@ def _count_leading(a: Array, *_: Array) -> Array:
 
 
 def _count_trailing(a: Array, *_: Array) -> Array:
-    lowest = a & (~a + a.dtype.type(1))
+    lowest: Array = a & (~a + a.dtype.type(1))
     below = np.bitwise_count(lowest - a.dtype.type(1)).astype(a.dtype)
-    return np.where(a == 0, a.dtype.type(a.dtype.itemsize * 8), below)
+    return np.asarray(np.where(a == 0, a.dtype.type(a.dtype.itemsize * 8), below))
 
 
 def _funnel_left(a: Array, b: Array, n: Array) -> Array:
@@ -208,6 +209,11 @@ def _one(number: int) -> Array:
     return np.array([number])
 
 
+def _along(what: str, axis: int) -> Build:
+    """A number of the machine that has three axes."""
+    return _register(lambda m: _one(getattr(m, what)[axis]))
+
+
 _AXES = "xyz"
 _BUILDERS: dict[str, Build] = {
     "llvm.fptosi.sat": _sat(True), "llvm.fptoui.sat": _sat(False),
@@ -233,13 +239,25 @@ _BUILDERS: dict[str, Build] = {
 }
 for _axis in range(3):
     _letter = _AXES[_axis]
-    _BUILDERS[f"llvm.nvvm.read.ptx.sreg.ctaid.{_letter}"] = _register(lambda m, a=_axis: _one(m.block_index[a]))
-    _BUILDERS[f"llvm.nvvm.read.ptx.sreg.nctaid.{_letter}"] = _register(lambda m, a=_axis: _one(m.grid[a]))
+    _BUILDERS[f"llvm.nvvm.read.ptx.sreg.ctaid.{_letter}"] = _along("block_index", _axis)
+    _BUILDERS[f"llvm.nvvm.read.ptx.sreg.nctaid.{_letter}"] = _along("grid", _axis)
     if _axis:
         _BUILDERS[f"llvm.nvvm.read.ptx.sreg.tid.{_letter}"] = _register(lambda m: _one(0))
         _BUILDERS[f"llvm.nvvm.read.ptx.sreg.ntid.{_letter}"] = _register(lambda m: _one(1))
 for _mode in ("bfly", "idx", "down", "up"):
-    _BUILDERS[f"llvm.nvvm.shfl.sync.{_mode}"] = lambda c, i, mode=_mode: warp.shuffle_intrinsic(c, i, mode)
+    _BUILDERS[f"llvm.nvvm.shfl.sync.{_mode}"] = partial(warp.shuffle_intrinsic, mode=_mode)
+
+
+def _rounded(c: FunctionCompiler, i: Instruction, function: Callable[..., Array]) -> Operation:
+    return pure(c, i, with_ftz(c, i, function))
+
+
+def _expanded(c: FunctionCompiler, i: Instruction, function: str) -> Operation:
+    return pure(c, i, partial(approximate, function, c.ftz))
+
+
+def _nothing(c: FunctionCompiler, i: Instruction) -> Operation:
+    return lambda m, r: None
 
 
 def find(name: str) -> Build:
@@ -250,13 +268,13 @@ def find(name: str) -> Build:
         if short in _BUILDERS:
             return _BUILDERS[short]
         if short in _PURE:
-            return lambda c, i, f=_PURE[short]: pure(c, i, f)
+            return partial(pure, function=_PURE[short])
         if short in _ROUNDED:
-            return lambda c, i, f=_ROUNDED[short]: pure(c, i, with_ftz(c, i, f))
+            return partial(_rounded, function=_ROUNDED[short])
         if short in _EXPANDED:
-            return lambda c, i, f=_EXPANDED[short]: pure(c, i, lambda x: approximate(f, c.ftz, x))
+            return partial(_expanded, function=_EXPANDED[short])
         if short in _IGNORED:
-            return lambda c, i: lambda m, r: None
+            return _nothing
     raise Unsupported(f"no model of the function {name}")
 
 

@@ -78,7 +78,6 @@ def size_of(t: Type) -> int:
     raise TypeError(f"no size: {t}")
 
 
-@cache
 def numpy_type(t: Type) -> np.dtype[Any]:
     """The element type of the array that holds a value: integers are unsigned, i1 is bool, a pointer is uint64."""
     match t:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sim.run import AddressTable, Grid, simulate
+from sim.run import AddressTable, Grid, simulate, three
 
 
 def run_function(function: Any, grid: Grid, args: Sequence[Any], target: str = "sm_80", **how: Any) -> Any:
@@ -30,7 +30,7 @@ def _lower(function: Any, target: str) -> Any:
 
 def run_lowered(lowered: Any, grid: Grid, args: Sequence[Any], **how: Any) -> None:
     """Simulate a lowered function on its arguments."""
-    blocks = (*([grid] if isinstance(grid, int) else grid), 1, 1)[:3]
+    blocks = three(grid)
     values = [_parameter(param, args, blocks) for param in lowered.abi.params]
     hardware = blocks if not lowered.abi.linear_grid else (blocks[0] * blocks[1] * blocks[2],)
     simulate(lowered.llvm_text, lowered.name, hardware, lowered.threads, values, lowered.shared_bytes, **how)

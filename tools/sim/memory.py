@@ -155,7 +155,7 @@ class Memory:
         if (which == which[0]).all():
             segment = self._segments[int(which[0])]
             return [(segment, None, self._inside(segment, addresses, size, threads))]
-        places = []
+        places: list[tuple[Segment, Array | None, Array]] = []
         for index in np.unique(which):
             chosen = np.nonzero(which == index)[0]
             segment = self._segments[int(index)]
@@ -185,7 +185,7 @@ class Memory:
     @staticmethod
     def _inside(segment: Segment, addresses: Array, size: int, threads: Array) -> Array:
         offsets = (addresses - np.uint64(segment.base)).view(np.int64)
-        bad = (offsets < 0) | (offsets > len(segment.data) - size)
+        bad = np.asarray((offsets < 0) | (offsets > len(segment.data) - size))
         if not bad.any():
             if segment.valid is None or _bytes_at(segment.valid, offsets, size).all():
                 return offsets

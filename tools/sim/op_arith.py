@@ -34,9 +34,14 @@ def _nonzero(b: Array) -> Array:
     return np.where(b == 0, b.dtype.type(1), b)
 
 
+def _ones(a: Array) -> Array:
+    """The largest unsigned number of the array's type."""
+    return np.array(np.iinfo(a.dtype).max, a.dtype)
+
+
 def _udiv(a: Array, b: Array) -> Array:
     # Division by zero gives all ones, as the hardware's division sequence does.
-    return np.where(b == 0, ~np.zeros((), a.dtype), a // _nonzero(b))
+    return np.where(b == 0, _ones(a), a // _nonzero(b))
 
 
 def _urem(a: Array, b: Array) -> Array:
@@ -47,7 +52,7 @@ def _sdiv(a: Array, b: Array) -> Array:
     x, y = signed(a), signed(_nonzero(b))
     quotient = x // y
     quotient = quotient + ((quotient * y != x) & ((x < 0) != (y < 0)))
-    return np.where(b == 0, ~np.zeros((), a.dtype), unsigned(quotient))
+    return np.where(b == 0, _ones(a), unsigned(quotient))
 
 
 def _srem(a: Array, b: Array) -> Array:

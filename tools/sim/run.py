@@ -56,7 +56,7 @@ def simulate(
         raise KeyError(f"no function {kernel_name!r}; there are {sorted(module.functions)}")
     if schedule not in ("inorder", "random"):
         raise ValueError(f"schedule is 'inorder' or 'random', not {schedule!r}")
-    blocks = (*([grid] if isinstance(grid, int) else grid), 1, 1)[:3]
+    blocks = three(grid)
     memory = Memory(-(-threads // 32), races)
     symbols, shared_size, shared_valid = _place_globals(module, memory, shared_bytes)
     compiler = ModuleCompiler(module, symbols)
@@ -73,6 +73,12 @@ def simulate(
                     memory.new_block(number, shared_size, shared_valid)
                     machine.run_block((x, y, z), arguments)
                     number += 1
+
+
+def three(grid: Grid) -> tuple[int, int, int]:
+    """The grid with all three axes."""
+    x, y, z = (*([grid] if isinstance(grid, int) else grid), 1, 1)[:3]
+    return x, y, z
 
 
 def _arguments(params: Sequence[tuple[Type, str]], args: Sequence[Any], memory: Memory) -> list[Array]:

@@ -179,7 +179,7 @@ def vote(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
         if mode == "ballot":
             found: Array = (lanes.astype(np.uint64) << np.arange(WARP, dtype=np.uint64)).sum(axis=1).astype(np.uint32)
         else:
-            found = lanes.any(axis=1) if mode == "any" else lanes.all(axis=1)
+            found = np.asarray(lanes.any(axis=1) if mode == "any" else lanes.all(axis=1))
         m.put(r, target, np.repeat(found, WARP)[: m.threads])
 
     return run
