@@ -7,6 +7,7 @@ import tilewright as tw
 from catalogue.all import one_per_kernel
 from catalogue.case import Case
 from tilewright.backend_ptx.runtime.ptxas import assemble
+from tilewright.backend_ptx.targets import get_target
 
 CASES = one_per_kernel()
 
@@ -21,5 +22,5 @@ def test_ptx_assembles(index: int) -> None:
         except tw.TileUnsupportedFeatureError as error:
             assert target in str(error)
             continue
-        assembled = assemble(ptx, target)
-        assert assembled.spills == 0, f"{case.name} for {target}: {assembled.spills} bytes spilled"
+        assembled = assemble(ptx, get_target(target))
+        assert assembled.spill_bytes == 0, f"{case.name} for {target}: {assembled.spill_bytes} bytes spilled"
