@@ -55,7 +55,7 @@ class Struct(Type):
 VOID = Void()
 I1, I8, I16, I32, I64 = (Int(b) for b in (1, 8, 16, 32, 64))
 FLOAT_BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64}
-_FLOATS = {
+_FLOATS: dict[str, np.dtype[Any]] = {
     "half": np.dtype(np.float16), "bfloat": np.dtype(ml_dtypes.bfloat16), "float": np.dtype(np.float32),
     "double": np.dtype(np.float64),
 }

@@ -185,14 +185,14 @@ class Memory:
     @staticmethod
     def _inside(segment: Segment, addresses: Array, size: int, threads: Array) -> Array:
         offsets = (addresses - np.uint64(segment.base)).view(np.int64)
-        bad = np.asarray((offsets < 0) | (offsets > len(segment.data) - size))
+        bad: Array = (offsets < 0) | (offsets > len(segment.data) - size)
         if not bad.any():
             if segment.valid is None or _bytes_at(segment.valid, offsets, size).all():
                 return offsets
-            bad = ~_bytes_at(segment.valid, offsets, size).all(axis=1)
+            between = ~_bytes_at(segment.valid, offsets, size).all(axis=1)
             raise OutOfRange(
-                f"{size} bytes at offset {int(offsets[bad][0])} of {segment.name} lie between its elements",
-                threads[bad],
+                f"{size} bytes at offset {int(offsets[between][0])} of {segment.name} lie between its elements",
+                threads[between],
             )
         raise OutOfRange(
             f"{size} bytes at offset {int(offsets[bad][0])} of {segment.name}, of {len(segment.data)} bytes",
