@@ -22,7 +22,8 @@ INTS = (dt.int8, dt.int16, dt.int32, dt.int64, dt.uint8, dt.uint16, dt.uint32, d
 FLOATS = (dt.float16, dt.bfloat16, dt.float32, dt.float64)
 STORED = (dt.float8_e4m3fn, dt.float8_e5m2)
 DTYPES = (dt.bool_, dt.int8, dt.int32, dt.int64, dt.uint8, dt.uint32, *FLOATS, *STORED)
-SHAPES = ((), (1,), (4,), (8,), (2, 4), (1, 8), (4, 1), (4, 4))
+PLACES = 64  # of kept values in an output array, 16 elements each
+SHAPES = ((), (1,), (4,), (8,), (2, 4), (1, 8), (4, 1), (4, 4), (2, 1, 4))
 
 # Which dtypes each element-wise op takes; the type rules leave that to the frontend.
 NUMBERS, BITS = (*INTS, *FLOATS), (dt.bool_, *INTS)
@@ -65,7 +66,7 @@ def _numbers(dtype: DType, extents: tuple[int, ...], rng: np.random.Generator) -
         return rng.integers(0 if not dtype.is_signed else -9, 20, extents).astype(array_dtype(dtype))
     values = (rng.standard_normal(extents) * 4).astype(np.float32)
     special = rng.choice(np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0], np.float32), extents)
-    return np.where(rng.random(extents) < 0.1, special, values).astype(array_dtype(dtype))
+    return np.where(rng.random(extents) < 0.4, special, values).astype(array_dtype(dtype))
 
 
 class _Programs:
@@ -75,6 +76,10 @@ class _Programs:
         self.values: list[Value] = []
         self.build = Builder(Block())
         self.depth = 0
+        self.kept = 0
+        # Few types in one program, so that values find partners and what is computed is used again.
+        self.dtypes = (dt.bool_, dt.int32, dt.float32, *rng.sample(DTYPES, 2))
+        self.shapes = ((), *rng.sample(SHAPES[1:], 2))
 
     def function(self) -> Function:
         body = self.build.block
@@ -85,12 +90,16 @@ class _Programs:
             body.add_param(ArrayType(dt.float32, *two, align=16), "z"),
             body.add_param(ArrayType(dt.bfloat16, (16,), (1,)), "w"),
         ]
+        # Results go here, each to a place of its own.
+        self.outputs = {
+            dtype: body.add_param(ArrayType(dtype, (PLACES * 16,), (1,)), f"out_{dtype.ir}")
+            for dtype in (dt.float32, dt.int32, dt.float64)
+        }
         self.lists = [body.add_param(ListType(ArrayType(dt.float32, *one)), "xs")]
         for name, dtype in (("n", dt.int32), ("f", dt.float32), ("b", dt.bool_)):
             self.values.append(body.add_param(TileType(dtype), name))
         self.ops()
-        for value in self.rng.sample(self.values, min(3, len(self.values))):
-            self.keep(value)
+        self.keep_some(12)
         self.build.emit(control.Return())
         return Function("random", body, {"occupancy": 2} if self.rng.random() < 0.3 else {})
 
@@ -122,15 +131,16 @@ class _Programs:
 
     def any_of(self, fits: Callable[[TileType], bool], otherwise: TileType) -> Value:
         found = [v for v in self.values if fits(v.type)]
-        if not found or self.rng.random() < 0.15:
+        if not found or self.rng.random() < 0.1:
             return self.constant(otherwise)
-        return self.rng.choice(found[-12:])
+        return self.rng.choice(found[-self.rng.choice([1, 3, 8]) :])
 
     def type(self, dtypes: tuple[DType, ...]) -> TileType:
         found = [v.type for v in self.values if v.type.dtype in dtypes]
-        if found and self.rng.random() < 0.8:
-            return self.rng.choice(found)
-        return TileType(self.rng.choice(dtypes), self.rng.choice(SHAPES))
+        if found and self.rng.random() < 0.9:
+            return self.rng.choice(found[-10:])
+        mine = [d for d in self.dtypes if d in dtypes]
+        return TileType(self.rng.choice(mine or dtypes), self.rng.choice(self.shapes))
 
     def of(self, type_: TileType) -> Value:
         return self.any_of(lambda t: t == type_, type_)
@@ -138,18 +148,25 @@ class _Programs:
     def index(self) -> Value:
         return self.of(TileType(dt.int32))
 
+    def keep_some(self, count: int) -> None:
+        """Store what was computed last, so that it can be seen."""
+        for value in self.values[-count:]:
+            self.keep(value)
+
     def keep(self, value: Value) -> None:
-        """Store a value, so that what it computes can be seen."""
-        dtype = self.rng.choice([dt.float32, dt.int32]) if value.type.dtype not in (dt.int32,) else dt.int32
-        if value.type.dtype is not dtype:
-            value = self.add(convert.Cast(src=value, dtype=dtype))
-        if value.type.rank not in (1, 2) or value.type.rank == 2 and dtype is dt.int32:
-            value = self.add(shape.Reshape(src=value, shape=(value.type.size,)))
-        array = self.arrays[1 if dtype is dt.int32 else 2 if value.type.rank == 2 else 0]
-        rank = value.type.rank
-        index = tuple(self.index() for _ in range(rank))
-        self.build.emit(memory.Store(array=array, index=index, value=value, steps=value.type.shape,
-                                     order=tuple(range(rank))))
+        if value.type.size > 16 or value.op is not None and isinstance(value.op, arith.Constant):
+            return
+        dtype = value.type.dtype
+        if dtype not in self.outputs:
+            wanted = dt.float64 if dtype in (dt.float64, dt.int64, dt.uint32, dt.uint64) else dt.float32
+            wanted = wanted if dtype.is_float else dt.int32
+            value = self.build.value(convert.Cast(src=value, dtype=wanted))
+        size = value.type.size
+        flat = self.build.value(shape.Reshape(src=value, shape=(size,)))
+        place = self.build.value(arith.Constant(value=self.kept % PLACES * 16 // size, type=TileType(dt.int32)))
+        self.kept += 1
+        array = self.outputs[flat.type.dtype]
+        self.build.emit(memory.Store(array=array, index=(place,), value=flat, steps=(size,), order=(0,)))
 
     # --- makers, one a kind of op ----------------------------------------------------------------------------------
 
@@ -173,8 +190,7 @@ class _Programs:
         self.add(cls(**given))
 
     def cast(self) -> None:
-        dtype = self.rng.choice(DTYPES)
-        self.add(convert.Cast(src=self.of(self.type(DTYPES)), dtype=dtype))
+        self.add(convert.Cast(src=self.of(self.type(DTYPES)), dtype=self.rng.choice(self.dtypes)))
 
     def bitcast(self) -> None:
         source = self.of(self.type(INTS))  # the bits of a NaN are nobody's promise
@@ -182,7 +198,7 @@ class _Programs:
         self.add(convert.Bitcast(src=source, dtype=self.rng.choice(same)))
 
     def constants(self) -> None:
-        self.constant(TileType(self.rng.choice(DTYPES), self.rng.choice(SHAPES)))
+        self.constant(TileType(self.rng.choice(self.dtypes), self.rng.choice(self.shapes)))
 
     def questions(self) -> None:
         array = self.rng.choice(self.arrays)
@@ -270,6 +286,74 @@ class _Programs:
         axis = self.rng.randrange(source.type.rank)
         self.add(cls(src=source, axis=axis) if issubclass(cls, reduce.ArgReduction) else cls(src=source, axes=(axis,)))
 
+    # --- what rewrites look for --------------------------------------------------------------------------------------
+
+    def neutral(self) -> None:
+        """Arithmetic with 0, 1, -1 and the like, on either side."""
+        type_ = self.type(NUMBERS)
+        dtype = type_.dtype
+        number = self.rng.choice([0, 1, 2, 3, *dtype.int_range] if dtype.is_int else [0.0, -0.0, 1.0, -1.0, 4.0])
+        constant = self.add(arith.Constant(value=number, type=type_))
+        sides = [self.of(type_), constant] if self.rng.random() < 0.7 else [constant, self.of(type_)]
+        if self.rng.random() < 0.2:
+            sides = [sides[0], sides[0]]
+        choices = [arith.Add, arith.Sub, arith.Mul, arith.Min, arith.Max, arith.Lt, arith.Ge, arith.Eq, arith.Ne]
+        choices += [arith.Div] if dtype.is_float else [arith.And, arith.Or, arith.Xor, arith.Shl, arith.Shr]
+        result = self.add(self.rng.choice(choices)(lhs=sides[0], rhs=sides[1]))
+        if result.type.dtype.is_bool and self.rng.random() < 0.5:
+            self.add(functions.Not(src=result))
+
+    def twice(self) -> None:
+        """The same kind of change two times."""
+        value = self.of(self.type(NUMBERS))
+        if self.rng.random() < 0.3:  # something to move about, in a shape where orders differ
+            place = {"index": (self.index(),), "shape": (8,), "steps": (8,), "order": (0,)}
+            loaded = self.add(memory.Load(array=self.arrays[0], **place))
+            value = self.add(shape.Reshape(src=loaded, shape=(2, 1, 4)))
+        kind = self.rng.randrange(5)
+        for _ in range(2):
+            rank = value.type.rank
+            unary: list[Callable[[], Op]] = [
+                lambda v=value: functions.Neg(src=v), lambda v=value: functions.Abs(src=v),
+                lambda v=value: convert.Cast(src=v, dtype=self.rng.choice(NUMBERS)),
+                lambda v=value, r=rank: shape.Permute(src=v, axes=tuple(self.rng.sample(range(r), r))),
+                lambda v=value: shape.Reshape(src=v, shape=self.rng.choice([(v.type.size,), (1, v.type.size), (
+                    v.type.size, 1)])),
+            ]
+            value = self.add(unary[kind]())
+        self.keep(value)
+
+    def reload(self) -> None:
+        """Two loads of one place, with or without a write between them, perhaps in a loop."""
+        array, index = self.arrays[self.rng.randrange(2)], self.add(arith.Constant(value=0, type=TileType(dt.int32)))
+        given: dict[str, Any] = {"shape": (4,), "steps": (4,), "order": (0,)}
+        before = self.add(memory.Load(array=array, index=(index,), **given))
+        if self.rng.random() < 0.6:
+            changed = self.add(arith.Add(lhs=before, rhs=before))
+            target = array if self.rng.random() < 0.7 else self.arrays[self.arrays[0] is array]
+            if target is array:
+                self.build.emit(memory.Store(array=target, index=(index,), value=changed, steps=(4,), order=(0,)))
+        after = self.add(memory.Load(array=array, index=(index,), **given))
+        self.keep(before)
+        self.keep(after)
+
+    def bounded(self) -> None:
+        """Numbers of which a range is known, and a question about it."""
+        i32 = TileType(dt.int32)
+        start = self.add(self.rng.choice([arrays.BlockId(axis=0), arrays.NumBlocks(axis=0), arrays.Extent(
+            array=self.arrays[0], axis=0), shape.Iota(size=8, dtype=dt.int32)]))
+        value, type_ = start, start.type
+        for _ in range(self.rng.randrange(1, 4)):
+            number = self.add(arith.Constant(value=self.rng.choice([1, 2, 3, 8, 1 << 20, -5]), type=type_))
+            cls = self.rng.choice([arith.Add, arith.Sub, arith.Mul, arith.FloorDiv, arith.Mod, arith.CeilDiv, arith.Min,
+                                   arith.Max, arith.And, arith.Or, arith.Xor])
+            value = self.add(cls(lhs=value, rhs=number))
+        limit = self.add(arith.Constant(value=self.rng.choice([0, 1, 2, 8, 100, -1]), type=type_))
+        self.keep(value)
+        self.keep(self.add(self.rng.choice([arith.Lt, arith.Ge, arith.Eq])(lhs=value, rhs=limit)))
+        if type_ == i32:
+            self.keep(self.add(arith.Max(lhs=value, rhs=limit)))
+
     # --- control flow ------------------------------------------------------------------------------------------------
 
     def body(self, params: list[Type]) -> Any:
@@ -277,7 +361,7 @@ class _Programs:
         return _Body(self, params)
 
     def carried(self) -> list[Value]:
-        return [self.rng.choice(self.values) for _ in range(self.rng.randrange(3))]
+        return [self.rng.choice(self.values[-12:]) for _ in range(self.rng.randrange(4))]
 
     def branch(self) -> None:
         if self.depth > 2:
@@ -288,6 +372,7 @@ class _Programs:
         for _ in range(2):
             with self.body([]) as block:
                 self.ops()
+                self.keep_some(self.rng.randrange(3))
                 self.build.emit(control.Yield(values=tuple(self.of(t) for t in types)))
             blocks.append(block)
         self.finish(control.If(cond=cond, then=blocks[0], orelse=blocks[1]))
@@ -304,6 +389,7 @@ class _Programs:
         init = self.carried()
         with self.body([i32, *(v.type for v in init)]) as block:
             self.ops()
+            self.keep_some(self.rng.randrange(3))
             self.build.emit(control.Yield(values=self.next_values(block.params[1:])))
         self.finish(control.For(lower=lower, upper=upper, step=step, init=tuple(init), loop=block))
 
@@ -357,5 +443,5 @@ _MAKERS: list[Callable[[_Programs], None]] = [
     *[_Programs.elementwise] * 8, *[_Programs.shapes] * 2, _Programs.cast, _Programs.cast, _Programs.bitcast,
     _Programs.constants, _Programs.constants, _Programs.questions, _Programs.views, _Programs.load, _Programs.load,
     _Programs.store, _Programs.gather, _Programs.scatter, _Programs.reductions, _Programs.branch, _Programs.counted,
-    _Programs.repeated,
+    _Programs.repeated, *[_Programs.neutral] * 4, *[_Programs.twice] * 2, _Programs.reload, _Programs.bounded,
 ]

@@ -184,7 +184,9 @@ def _abs(op: functions.Abs, rewriter: Rewriter) -> Replacement:
     inner = op.src.op
     if isinstance(inner, functions.Abs):
         return op.src
-    return rewriter.emit(functions.Abs(src=inner.src)) if isinstance(inner, functions.Neg) else None
+    if not isinstance(inner, functions.Neg) or op.src.type.dtype.kind == "uint":
+        return None  # -x of an unsigned x is another number, not its opposite
+    return rewriter.emit(functions.Abs(src=inner.src))
 
 
 def _not(op: functions.Not, rewriter: Rewriter) -> Replacement:
