@@ -28,7 +28,7 @@ class tile_kernel:
     """
 
     __name__: str
-    _pyfunc: Callable[..., Any]
+    _pyfunc: Any  # the undecorated function
     _params: tuple[Param, ...]
     _options: KernelOptions
     _bound: dict[Any, BoundKernel]

@@ -7,7 +7,8 @@ looked up by name twice. It serves torch CUDA tensors, device arrays of ours, an
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from types import FunctionType
 from typing import Any
 
 from tilewright.annotations import Param
@@ -33,7 +34,7 @@ _reader_of: dict[type, int] = {int: INT, float: FLOAT, bool: BOOL}
 class Launcher:
     """Runs one kernel function wherever its arguments live."""
 
-    def __init__(self, pyfunc: Callable[..., Any], name: str, params: Sequence[Param], options: KernelOptions) -> None:
+    def __init__(self, pyfunc: FunctionType, name: str, params: Sequence[Param], options: KernelOptions) -> None:
         self.name = name
         self.params = params
         self.specialiser = Specialiser(pyfunc, name, options)

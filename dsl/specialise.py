@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Sequence
+from types import FunctionType
 from typing import Any, TypeVar
 
 from tilewright.bind import Argument, Const, Tuple
@@ -45,7 +46,7 @@ class Once:
 class Specialiser:
     """Makes the Tile IR of one kernel function for given arguments."""
 
-    def __init__(self, pyfunc: Callable[..., Any], name: str, options: KernelOptions) -> None:
+    def __init__(self, pyfunc: FunctionType, name: str, options: KernelOptions) -> None:
         self._pyfunc = pyfunc
         self._name = name
         self._options = options
