@@ -23,4 +23,4 @@ def test_ptx_assembles(index: int) -> None:
             assert target in str(error)
             continue
         assembled = assemble(ptx, get_target(target))
-        assert assembled.spill_bytes == 0, f"{case.name} for {target}: {assembled.spill_bytes} bytes spilled"
+        assert assembled.spills == 0, f"{case.name} for {target}: {assembled.spills} bytes spilled"
