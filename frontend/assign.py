@@ -9,7 +9,7 @@ from tilewright.frontend.dispatch import statement
 from tilewright.frontend.expressions import apply_binary, make_closure
 from tilewright.frontend.subscripts import evaluate_index
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Struct, Val, describe, is_array, is_tile
+from tilewright.frontend.values import Struct, Val, is_array, is_tile, named
 from tilewright.tileir.diagnostics import TileError, TileSyntaxError, TileTypeError, TileValueError
 
 
@@ -34,7 +34,8 @@ def _assign_other(t: Translator, target: ast.expr, value: Val) -> None:
     elif isinstance(target, ast.Subscript):
         assign_item(t, target, value)
     elif isinstance(target, ast.Attribute):
-        raise TileSyntaxError("attributes cannot be assigned in a kernel", hints=["make a new object: dataclasses.replace(x, field=...)"])
+        raise TileSyntaxError("attributes cannot be assigned in a kernel",
+                              hints=["make a new object: dataclasses.replace(x, field=...)"])
     elif isinstance(target, ast.Starred):
         raise TileSyntaxError("*rest is not possible in an assignment of a kernel", hints=["use a slice: x[1:]"])
     else:
@@ -44,10 +45,11 @@ def _assign_other(t: Translator, target: ast.expr, value: Val) -> None:
 def unpack(t: Translator, targets: list[ast.expr], value: Val) -> None:
     """`a, b = value`."""
     if not isinstance(value, tuple):
-        raise TileTypeError(f"expected a tuple of {len(targets)} to unpack, got {describe(value)}")
+        raise TileTypeError(f"expected a tuple of {len(targets)} to unpack, got {named(value)}")
     for target in targets:
         if isinstance(target, ast.Starred):
-            raise TileSyntaxError("*rest is not possible in an assignment of a kernel", t.span(target), hints=["use a slice: x[1:]"])
+            raise TileSyntaxError("*rest is not possible in an assignment of a kernel", t.span(target),
+                                  hints=["use a slice: x[1:]"])
     if len(value) != len(targets):
         amount = "too many" if len(value) > len(targets) else "too few"
         raise TileValueError(f"{amount} values to unpack: expected {len(targets)}, got {len(value)}")
@@ -67,7 +69,7 @@ def assign_item(t: Translator, target: ast.Subscript, value: Val) -> None:
         hints = ["store a tile: ct.store(a, index=..., tile=...), or single elements: ct.scatter(a, indices, value)"]
     elif is_tile(container):
         hints = ["tiles do not change; choose between two with ct.where(mask, x, y)"]
-    raise TileTypeError(f"items of a {describe(container)} cannot be assigned", hints=hints)
+    raise TileTypeError(f"items of {named(container)} cannot be assigned", hints=hints)
 
 
 @statement(ast.Assign)
@@ -97,5 +99,6 @@ def augmented_assignment(t: Translator, node: ast.AugAssign) -> None:
 @statement(ast.FunctionDef)
 def nested_function(t: Translator, node: ast.FunctionDef) -> None:
     if node.decorator_list:
-        raise TileSyntaxError("decorators are not possible on a function inside a kernel", t.span(node.decorator_list[0]))
+        raise TileSyntaxError("decorators are not possible on a function inside a kernel",
+                              t.span(node.decorator_list[0]))
     t.scope.bind(node.name, make_closure(t, node), node)

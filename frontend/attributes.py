@@ -21,10 +21,10 @@ from tilewright.frontend.values import (
     Struct,
     TiledView,
     Val,
-    describe,
     is_array,
     is_loose,
     is_tile,
+    named,
 )
 from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import TileTypeError
@@ -52,7 +52,9 @@ _RAW: dict[str, Reader] = {"dtype": lambda t, v: v.array.type.dtype}
 _METHODS: dict[str, tuple[str, ...]] = {
     "Tile": ("reshape", "astype", "permute", "transpose", "extract", "insert", "item"),
     "Array": ("slice", "tiled_view", "get_raw_memory"),
-    "TiledView": ("num_tiles", "load", "store", *(f"atomic_store_{n}" for n in ("add", "max", "min", "and", "or", "xor"))),
+    "TiledView": (
+        "num_tiles", "load", "store", *(f"atomic_store_{n}" for n in ("add", "max", "min", "and", "or", "xor")),
+    ),
     "RawArrayMemory": (
         "load_offset", "store_offset",
         *(f"atomic_{n}_offset" for n in ("cas", "xchg", "add", "max", "min", "and", "or", "xor")),
@@ -94,7 +96,7 @@ def member(t: Translator, value: Val, name: str) -> Val:
         if name in _METHODS[kind]:
             return BoundMethod(Builtin(f"{kind}.{name}"), value)
         hints = [_INSTEAD[name]] if name in _INSTEAD else []
-        raise TileTypeError(f"a {describe(value)} has no attribute {name}", hints=hints)
+        raise TileTypeError(f"{named(value)} has no attribute {name}", hints=hints)
     if isinstance(value, types.ModuleType):
         return _from_module(t, value, name)
     if isinstance(value, enum.Enum):
@@ -107,7 +109,7 @@ def member(t: Translator, value: Val, name: str) -> Val:
     elif isinstance(value, Keywords) and name == "get":
         return BoundMethod(Builtin("dict.get"), value)
     hints = [_INSTEAD[name]] if name in _INSTEAD else []
-    raise TileTypeError(f"a {describe(value)} has no attribute {name} in a kernel", hints=hints)
+    raise TileTypeError(f"{named(value)} has no attribute {name} in a kernel", hints=hints)
 
 
 def _table(value: Val) -> tuple[dict[str, Reader] | None, str]:
@@ -130,7 +132,7 @@ def _from_module(t: Translator, module: types.ModuleType, name: str) -> Val:
     except AttributeError:
         import difflib
 
-        close = difflib.get_close_matches(name, dir(module), 1)
+        close = difflib.get_close_matches(name, dir(module), 1, 0.75)
         hints = [f"did you mean {module.__name__}.{close[0]}?"] if close else []
         raise TileTypeError(f"the module {module.__name__} has no attribute {name}", hints=hints) from None
     return frontend_value(t, value, f"{module.__name__}.{name}")

@@ -7,7 +7,7 @@ import enum
 from tilewright.frontend.branches import short_circuit
 from tilewright.frontend.calls import arith, math
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Keywords, Text, Val, describe, is_loose, is_tile
+from tilewright.frontend.values import Keywords, Text, Val, describe, is_loose, is_tile, named
 from tilewright.tileir.diagnostics import TileTypeError
 from tilewright.tileir.dtypes import DType
 
@@ -53,7 +53,7 @@ def contains(t: Translator, x: Val, container: Val) -> Val:
     if isinstance(container, str) and isinstance(x, str):
         return x in container
     if not isinstance(container, tuple):
-        raise TileTypeError(f"in: expected a tuple, got {describe(container)}")
+        raise TileTypeError(f"in: expected a tuple, got {named(container)}")
     result: Val = False
     for item in container:
         result = short_circuit(t, result, lambda item=item: equals(t, x, item), is_and=False, what="in")  # type: ignore[misc]

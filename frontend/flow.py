@@ -152,7 +152,8 @@ class Flow:
         return out | read_names(node)
 
     def _loop(self, node: ast.While | ast.For, out: Names) -> Names:
-        self.assigned[node] = assigned_names(node.body) | (target_names(node.target) if isinstance(node, ast.For) else EMPTY)
+        variable = target_names(node.target) if isinstance(node, ast.For) else EMPTY
+        self.assigned[node] = assigned_names(node.body) | variable
         if isinstance(node, ast.For):
             head = out
             for _ in range(2):  # the second round sees what the first found live at the head

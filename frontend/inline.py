@@ -16,7 +16,7 @@ from tilewright.frontend.names import usable
 from tilewright.frontend.scopes import RETURN_VALUE, Conflict, Scope
 from tilewright.frontend.source import FunctionSource
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Closure, Keywords, Val, describe
+from tilewright.frontend.values import Closure, Keywords, Val, describe, named
 from tilewright.tileir.diagnostics import Related, TileError, TileRecursionError, TileSyntaxError, TileTypeError
 
 MAX_DEPTH = 1000
@@ -87,14 +87,14 @@ def returned(t: Translator, scope: Scope) -> Val:
     if isinstance(value, Conflict):
         first, second = scope.span(value.first_node), scope.span(value.second_node)
         raise TileTypeError(
-            f"{scope.source.name} returns a {describe(value.first)} in line {first.line} and a "
+            f"{scope.source.name} returns {named(value.first)} in line {first.line} and a "
             f"{describe(value.second)} in line {second.line}", second,
             related=[Related(first, describe(value.first))], hints=["return the same type and shape on every way"],
         )
     value = usable(scope, "the returned value", binding)
     if ways & FALL and value is not None:
         raise TileTypeError(
-            f"{scope.source.name} returns a {describe(value)} on some ways and nothing where its end is reached",
+            f"{scope.source.name} returns {named(value)} on some ways and nothing where its end is reached",
             scope.span(binding.node), hints=["end the function with a return of the same type"],
         )
     return value
@@ -109,4 +109,5 @@ def check_kernel_parameters(function: types.FunctionType) -> None:
     """A kernel has neither *args nor **kwargs."""
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise TileSyntaxError(f"a kernel cannot have the parameter {parameter}", hints=["list the parameters, or pass a tuple"])
+            raise TileSyntaxError(f"a kernel cannot have the parameter {parameter}",
+                                  hints=["list the parameters, or pass a tuple"])

@@ -15,7 +15,7 @@ from tilewright.frontend.static import static_items
 from tilewright.frontend.structure import Mismatch, concrete, forget_facts, hand_over, leaves, match, rebuild
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.truth import truth
-from tilewright.frontend.values import Range, Val, describe, is_list
+from tilewright.frontend.values import Range, Val, describe, is_list, named
 from tilewright.tileir.core import Block, Value
 from tilewright.tileir.diagnostics import Related, TileSyntaxError, TileTypeError
 from tilewright.tileir.dtypes import bool_, int32
@@ -76,10 +76,10 @@ class Carried:
         if isinstance(after, (Conflict, MaybeUnbound)):
             text = "has a type after the body that depends on the way through it"
         else:
-            text = f"is a {describe(before)} before the loop and a {describe(after)} at the end of its body"
+            text = f"is {named(before)} before the loop and {named(after)} at the end of its body"
         return TileTypeError(
-            f"{name} {text}", t.span(node), label=describe(after) if not isinstance(after, (Conflict, MaybeUnbound)) else "",
-            related=[Related(t.span(self.nodes[name]), f"{name} starts as a {describe(before)}")],
+            f"{name} {text}", t.span(node), label=describe(after) if _is_usable(binding) else "",
+            related=[Related(t.span(self.nodes[name]), f"{name} starts as {named(before)}")],
             hints=[_how_to_start(name, before, after)],
         )
 
@@ -115,7 +115,8 @@ def for_statement(t: Translator, node: ast.For) -> None:
         return
     iterable = t.expr(node.iter)
     if not isinstance(iterable, Range):
-        raise TileTypeError(f"for: expected range(...), got {describe(iterable)}", t.span(node.iter), hints=_iterable_hints(iterable))
+        raise TileTypeError(f"for: expected range(...), got {named(iterable)}", t.span(node.iter),
+                            hints=_iterable_hints(iterable))
     found = jumps(node.body)
     if found & RETURN:
         raise TileSyntaxError(

@@ -7,7 +7,7 @@ from typing import Any
 from tilewright.frontend.hostvalues import frontend_value
 from tilewright.frontend.scopes import Binding, Conflict, MaybeUnbound, Scope
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Val, describe
+from tilewright.frontend.values import Val, describe, named
 from tilewright.tileir.diagnostics import Related, TileError, TileSyntaxError, TileTypeError
 
 _NOTHING: Any = object()
@@ -54,7 +54,7 @@ def conflict_error(scope: Scope, name: str, value: Conflict) -> TileError:
     """The error for a variable to which two branches gave values that do not merge."""
     first, second = scope.span(value.first_node), scope.span(value.second_node)
     return TileTypeError(
-        f"{name} is a {describe(value.first)} after line {first.line} and a {describe(value.second)} after line {second.line}",
+        f"{name} is {named(value.first)} after line {first.line} and {named(value.second)} after line {second.line}",
         related=[Related(first, describe(value.first)), Related(second, describe(value.second))],
         hints=["give it the same type and shape in both branches, for example with ct.astype or ct.full"],
     )
@@ -65,4 +65,6 @@ def _similar(t: Translator, name: str) -> list[str]:
 
     names = [*t.scope.vars, *t.scope.source.captured, *t.scope.source.locals]
     close = difflib.get_close_matches(name, names, 1)
-    return [f"did you mean {close[0]}?"] if close else ["define it above the kernel, or import it at the top of the file"]
+    if close:
+        return [f"did you mean {close[0]}?"]
+    return ["define it above the kernel, or import it at the top of the file"]

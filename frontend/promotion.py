@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Val, describe, is_loose, is_tile, strict_value
+from tilewright.frontend.values import Val, is_loose, is_tile, named, strict_value
 from tilewright.tileir.analysis.evaluate import convert_constant
 from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import TileTypeError, TileValueError
-from tilewright.tileir.dtypes import DType, bool_, float16, bfloat16, float32, int32, int64, uint64
+from tilewright.tileir.dtypes import DType, bfloat16, bool_, float16, float32, int32, int64, uint64
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.shape import Broadcast, Reshape
@@ -144,7 +144,7 @@ def implicit_cast(t: Translator, what: str, value: Val, dtype: DType) -> Value:
     if is_loose(value):
         return t.constant(convert(_checked_loose(what, value, dtype), dtype), dtype)
     if not is_tile(value):
-        raise TileTypeError(f"{what}: expected a tile or a scalar, got {describe(value)}")
+        raise TileTypeError(f"{what}: expected a tile or a scalar, got {named(value)}")
     if common_typed(value.type.dtype, dtype) is not dtype:
         raise TileTypeError(
             f"{what}: {value.type.dtype} is not converted to {dtype} implicitly",

@@ -1,4 +1,4 @@
-"""Kernel values inside static_eval: constants as Python objects, run-time values as objects with a type but no value."""
+"""Kernel values inside static_eval: constants as Python objects, run-time values by their type alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tilewright.frontend.calls.arith import binary, power
 from tilewright.frontend.calls.math import invert, negate
 from tilewright.frontend.hostvalues import frontend_value
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Struct, Val, describe, is_array, is_loose, is_tile, strict_value
+from tilewright.frontend.values import Struct, Val, is_array, is_loose, is_tile, named, strict_value
 from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import TileTypeError
 
@@ -159,4 +159,4 @@ def from_host(t: Translator, value: Any, name: str) -> Val:
     try:
         return frontend_value(t, value, name)
     except TileTypeError:
-        raise TileTypeError(f"{name} is a {describe(value)}, which a kernel cannot use") from None
+        raise TileTypeError(f"{name} is {named(value)}, which a kernel cannot use") from None

@@ -13,7 +13,7 @@ from tilewright.frontend.flow import read_names
 from tilewright.frontend.proxies import from_host, to_host
 from tilewright.frontend.scopes import Conflict, MaybeUnbound, Scope
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Val, describe
+from tilewright.frontend.values import Val, named
 from tilewright.tileir.diagnostics import (
     TileError,
     TileStaticAssertionError,
@@ -74,7 +74,7 @@ def static_assert(t: Translator, node: ast.Call) -> Val:
     condition, *message = _arguments(node, "static_assert", 1, 2)
     value = run_python(t, condition, "static_assert")
     if not isinstance(value, bool):
-        raise TileTypeError(f"static_assert: the condition must be a constant bool, got {describe(value)}")
+        raise TileTypeError(f"static_assert: the condition must be a constant bool, got {named(value)}")
     if value:
         return None
     text = run_python(t, message[0], "static_assert") if message else None

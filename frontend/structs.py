@@ -47,7 +47,8 @@ def _fields(kind: Any) -> tuple[dataclasses.Field[Any], ...]:
         elif not f.init:
             problem = f"has a field without init ({f.name})"
     if problem:
-        raise TileTypeError(f"{kind.__name__} {problem}, so a kernel cannot construct it", hints=["write @dataclass(frozen=True)"])
+        raise TileTypeError(f"{kind.__name__} {problem}, so a kernel cannot construct it",
+                            hints=["write @dataclass(frozen=True)"])
     return dataclasses.fields(kind)
 
 

@@ -26,17 +26,18 @@ from tilewright.tileir.core import Value
 from tilewright.tileir.ops.arrays import Extent, SliceArray
 from tilewright.tileir.types import ArrayType, TileType, Type, scalar
 
-Parts = tuple[Any, tuple[Val, ...]]
+Kind = tuple[Callable[[Any], Any], Callable[[Any], tuple[Val, ...]], Callable[[Any, tuple[Val, ...]], Val]]
 
 # Of each composite kind: what must agree, its parts, and how to make one like it from other parts.
-_KINDS: dict[type, tuple[Callable[[Any], Any], Callable[[Any], tuple[Val, ...]], Callable[[Any, tuple[Val, ...]], Val]]] = {
+_KINDS: dict[type, Kind] = {
     tuple: (len, lambda v: v, lambda v, p: p),
     Struct: (
         lambda v: (v.type, *v.fields), lambda v: tuple(v.fields.values()),
         lambda v, p: Struct(v.type, dict(zip(v.fields, p, strict=True))),
     ),
     Keywords: (
-        lambda v: tuple(v.items), lambda v: tuple(v.items.values()), lambda v, p: Keywords(dict(zip(v.items, p, strict=True))),
+        lambda v: tuple(v.items), lambda v: tuple(v.items.values()),
+        lambda v, p: Keywords(dict(zip(v.items, p, strict=True))),
     ),
     Range: (lambda v: 0, lambda v: (v.start, v.stop, v.step), lambda v, p: Range(*p)),
     SliceSpec: (lambda v: v.length, lambda v: (v.start,), lambda v, p: SliceSpec(p[0], v.length)),

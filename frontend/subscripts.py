@@ -8,7 +8,17 @@ from tilewright.frontend.calls.call import call_value
 from tilewright.frontend.dispatch import expression
 from tilewright.frontend.promotion import typed
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Keywords, Struct, Val, describe, is_array, is_list, is_loose, is_tile, known
+from tilewright.frontend.values import (
+    Keywords,
+    Struct,
+    Val,
+    is_array,
+    is_list,
+    is_loose,
+    is_tile,
+    known,
+    named,
+)
 from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import TileTypeError
 from tilewright.tileir.dtypes import int32
@@ -48,7 +58,7 @@ def item(t: Translator, value: Val, index: Val) -> Val:
     hints = []
     if is_array(value):
         hints = ["load a tile: ct.load(a, index=..., shape=...), or single elements: ct.gather(a, indices)"]
-    raise TileTypeError(f"a {describe(value)} cannot be indexed", hints=hints)
+    raise TileTypeError(f"{named(value)} cannot be indexed", hints=hints)
 
 
 def _from_tuple(value: tuple[Val, ...] | str, index: Val) -> Val:
@@ -67,27 +77,29 @@ def _constant_index(index: Val, what: str) -> int:
     if isinstance(constant, int):
         return int(constant)
     raise TileTypeError(
-        f"the index of a {what} must be a constant integer, got {describe(index)}",
+        f"the index of a {what} must be a constant integer, got {named(index)}",
         hints=["loop with ct.static_iter(range(n)) to index with constants"] if is_tile(index) else [],
     )
 
 
 def _from_list(t: Translator, value: Value, index: Val) -> Val:
-    ok = is_loose(index) and isinstance(index, int) or is_tile(index) and not index.type.shape and index.type.dtype.is_int
-    if not ok:
-        raise TileTypeError(f"the index of a list must be an integer scalar, got {describe(index)}")
+    scalar = is_tile(index) and not index.type.shape and index.type.dtype.is_int
+    if not scalar and not isinstance(index, int):
+        raise TileTypeError(f"the index of a list must be an integer scalar, got {named(index)}")
     return t.emit(ListItem, list=value, index=typed(t, index, int32))
+
+
+def _keeps_axes(entry: Val) -> bool:
+    return entry is None or entry is Ellipsis or isinstance(entry, slice) and entry == slice(None)
 
 
 def new_axes(t: Translator, value: Value, index: Val) -> Value:
     """`t[:, None]`: None adds an axis, `:` keeps one, `...` keeps the rest."""
     entries = index if isinstance(index, tuple) else (index,)
-    whole = index is None or isinstance(index, tuple)
-    if not whole or not all(e is None or e is Ellipsis or e == slice(None) for e in entries if not isinstance(e, Value)) \
-            or any(isinstance(e, Value) for e in entries):
+    if index is not None and not isinstance(index, tuple) or not all(map(_keeps_axes, entries)):
         raise TileTypeError(
-            f"a {describe(value)} cannot be indexed by element",
-            hints=["t[:, None] and its kind add axes; take a part with ct.extract, elements of an array with ct.gather"],
+            f"{named(value)} cannot be indexed by element",
+            hints=["t[:, None] adds an axis; take a part with ct.extract, elements of an array with ct.gather"],
         )
     shape = value.type.shape
     kept = sum(e == slice(None) for e in entries)

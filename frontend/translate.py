@@ -15,7 +15,7 @@ from tilewright.frontend.inline import check_kernel_parameters, returned
 from tilewright.frontend.scopes import Scope
 from tilewright.frontend.source import kernel_source
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import ConstArg, Val, describe
+from tilewright.frontend.values import ConstArg, Val, named
 from tilewright.tileir.core import Block, Function
 from tilewright.tileir.diagnostics import TileError, TileInternalError, TileRecursionError, TileTypeError
 from tilewright.tileir.ops.control import Return
@@ -38,7 +38,8 @@ def translate(
     check_kernel_parameters(pyfunc)
     source = kernel_source(pyfunc).root
     if len(source.parameters) != len(arg_specs):
-        raise TileTypeError(f"{source.name}: takes {len(source.parameters)} arguments, got {len(arg_specs)}", source.span)
+        counts = f"takes {len(source.parameters)} arguments, got {len(arg_specs)}"
+        raise TileTypeError(f"{source.name}: {counts}", source.span)
     scope = Scope(source, None, None, 0)
     body = Block()
     t = Translator(scope, body)
@@ -50,7 +51,7 @@ def translate(
         if value is not None:
             binding = scope.vars["return"]
             raise TileTypeError(
-                f"a kernel returns nothing, but {source.name} returns a {describe(value)}", scope.span(binding.node),
+                f"a kernel returns nothing, but {source.name} returns {named(value)}", scope.span(binding.node),
                 hints=["store results in an array argument"],
             )
         t.emit_op(Return)

@@ -6,7 +6,7 @@ import enum
 
 from tilewright.frontend.promotion import convert
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Keywords, Text, Val, describe, is_tile, known
+from tilewright.frontend.values import Keywords, Text, Val, is_tile, known, named
 from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import TileTypeError
 from tilewright.tileir.dtypes import bool_
@@ -23,10 +23,10 @@ def truth(t: Translator, value: Val, what: str) -> bool | Value:
     if isinstance(value, Keywords):
         return bool(value.items)
     if not is_tile(value):
-        raise TileTypeError(f"{what}: expected a condition, got {describe(value)}", hints=_hints(value))
+        raise TileTypeError(f"{what}: expected a condition, got {named(value)}", hints=_hints(value))
     if value.type.shape:
         raise TileTypeError(
-            f"{what}: the condition must be a scalar, got a {describe(value)}",
+            f"{what}: the condition must be a scalar, got {named(value)}",
             hints=["choose element by element with ct.where(cond, x, y), or reduce the tile first (ct.max, .item())"],
         )
     if value.type.dtype is bool_:

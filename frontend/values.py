@@ -167,6 +167,15 @@ def describe(value: Val) -> str:
     return f"an object of type {type(value).__name__}"
 
 
+def named(value: Val) -> str:
+    """`describe` with its article."""
+    text = describe(value)
+    if text in ("None", "...") or text[:1] in "\"'" or isinstance(value, enum.Enum):
+        return text
+    # uint8 is read "you-int".
+    return f"an {text}" if text[:1] in "aeio" else f"a {text}"
+
+
 def describe_type(type_: Any) -> str:
     """An IR type in the user's words."""
     if isinstance(type_, TileType):

@@ -137,6 +137,10 @@ def at(span: Span) -> Iterator[None]:
         raise
 
 
+# Of a longer chain of calls only the ends are shown.
+_MOST_FRAMES, _FIRST_FRAMES, _LAST_FRAMES = 10, 4, 3
+
+
 def render(error: TileError) -> str:
     """The error as text: headline, call frames outermost first with source and carets, notes and hints."""
     lines = [f"{error.headline}: {error.message}"]
@@ -145,6 +149,11 @@ def render(error: TileError) -> str:
         gutter = max(len(str(s.end_line or s.line)) for s in [*frames, *(r.span for r in error.related)])
         for depth, span in enumerate(frames):
             innermost = depth == len(frames) - 1
+            if len(frames) > _MOST_FRAMES and _FIRST_FRAMES <= depth < len(frames) - _LAST_FRAMES:
+                if depth == _FIRST_FRAMES:
+                    hidden = len(frames) - _FIRST_FRAMES - _LAST_FRAMES
+                    lines.append(f"{' ' * gutter} ... {hidden} more calls")
+                continue
             lines += _frame(span, gutter, "^", error.label if innermost else "called from here" if frames else "")
         for related in error.related:
             lines += _frame(related.span, gutter, "-", related.label)

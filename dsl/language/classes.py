@@ -19,8 +19,8 @@ Index = Any
 class Tile:
     """An immutable block of elements of one dtype; every length is a power of two, a scalar has no axes.
 
-    Operators work element by element: `+ - * / // % ** & | ^ << >> ~ -`, comparisons, `@`. Shapes broadcast as in NumPy.
-    `t[:, None]` and its kind add axes; there is no indexing by element.
+    Operators work element by element (`+ - * / // % ** & | ^ << >> ~ -`, comparisons, `@`); shapes broadcast as in
+    NumPy. `t[:, None]` and its kind add axes; there is no indexing by element.
     """
 
     @property

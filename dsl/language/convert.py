@@ -16,9 +16,10 @@ __all__ = [
 
 @builtin("astype")
 def astype(x: Any, dtype: DType, /, *, rounding_mode: RoundingMode | None = None) -> Tile:
-    """Convert every element. Integers wrap; floats truncate to integers and saturate, NaN gives 0; anything to bool is != 0.
+    """Convert every element.
 
-    `rounding_mode` is for float to float, where the pair of formats has it; float8_e8m0fnu needs RZ or RP.
+    Integers wrap; floats truncate to integers and saturate, NaN gives 0; anything to bool is != 0. `rounding_mode` is
+    for float to float, where the pair of formats has it; float8_e8m0fnu needs RZ or RP.
     """
 
 

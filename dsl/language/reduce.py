@@ -14,7 +14,10 @@ __all__ = [
 
 
 @builtin("sum")
-def sum(x: Any, /, axis: Any = None, *, keepdims: bool = False, rounding_mode: RoundingMode | None = None, flush_to_zero: bool = False) -> Tile:
+def sum(
+    x: Any, /, axis: Any = None, *, keepdims: bool = False,
+    rounding_mode: RoundingMode | None = None, flush_to_zero: bool = False,
+) -> Tile:
     """Sum along axes.
 
     `axis`: a constant int, a tuple of them, or None for all. The dtype stays (bools become int32); reduced axes
@@ -25,7 +28,10 @@ def sum(x: Any, /, axis: Any = None, *, keepdims: bool = False, rounding_mode: R
 
 
 @builtin("prod")
-def prod(x: Any, /, axis: Any = None, *, keepdims: bool = False, rounding_mode: RoundingMode | None = None, flush_to_zero: bool = False) -> Tile:
+def prod(
+    x: Any, /, axis: Any = None, *, keepdims: bool = False,
+    rounding_mode: RoundingMode | None = None, flush_to_zero: bool = False,
+) -> Tile:
     """Product along axes.
 
     `axis`: a constant int, a tuple of them, or None for all. The dtype stays (bools become int32); reduced axes
@@ -34,7 +40,10 @@ def prod(x: Any, /, axis: Any = None, *, keepdims: bool = False, rounding_mode: 
 
 
 @builtin("max")
-def max(x: Any, /, axis: Any = None, *, keepdims: bool = False, flush_to_zero: bool = False, propagate_nan: bool = False) -> Tile:
+def max(
+    x: Any, /, axis: Any = None, *, keepdims: bool = False, flush_to_zero: bool = False,
+    propagate_nan: bool = False,
+) -> Tile:
     """Maximum along axes.
 
     `axis`: a constant int, a tuple of them, or None for all. The dtype stays (bools become int32); reduced axes
@@ -43,7 +52,10 @@ def max(x: Any, /, axis: Any = None, *, keepdims: bool = False, flush_to_zero: b
 
 
 @builtin("min")
-def min(x: Any, /, axis: Any = None, *, keepdims: bool = False, flush_to_zero: bool = False, propagate_nan: bool = False) -> Tile:
+def min(
+    x: Any, /, axis: Any = None, *, keepdims: bool = False, flush_to_zero: bool = False,
+    propagate_nan: bool = False,
+) -> Tile:
     """Minimum along axes.
 
     `axis`: a constant int, a tuple of them, or None for all. The dtype stays (bools become int32); reduced axes
@@ -52,7 +64,9 @@ def min(x: Any, /, axis: Any = None, *, keepdims: bool = False, flush_to_zero: b
 
 
 @builtin("argmax")
-def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False, propagate_nan: bool = False) -> Tile:
+def argmax(
+    x: Any, /, axis: int | None = None, *, keepdims: bool = False, propagate_nan: bool = False,
+) -> Tile:
     """Position (int32) of the maximum.
 
     `axis`: a constant int, or None for the position in the flattened tile. Ties: the first. A NaN is the worst value,
@@ -61,7 +75,9 @@ def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False, propag
 
 
 @builtin("argmin")
-def argmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False, propagate_nan: bool = False) -> Tile:
+def argmin(
+    x: Any, /, axis: int | None = None, *, keepdims: bool = False, propagate_nan: bool = False,
+) -> Tile:
     """Position (int32) of the minimum.
 
     `axis`: a constant int, or None for the position in the flattened tile. Ties: the first. A NaN is the worst value,

@@ -26,7 +26,7 @@ from tilewright.frontend.promotion import (
     typed,
 )
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Val, describe, is_array, is_loose, is_tile, known
+from tilewright.frontend.values import Val, is_array, is_loose, is_tile, known, named
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.diagnostics import TileTypeError
 from tilewright.tileir.dtypes import DType, bool_, float32, int8, int16, int32, uint8, uint16
@@ -79,7 +79,7 @@ def number(what: str, value: Val) -> Any:
     hints = []
     if is_array(value):
         hints = ["load a tile of the array first: ct.load(a, index=..., shape=...)"]
-    raise TileTypeError(f"{what}: expected a tile or a number, got {describe(value)}", hints=hints)
+    raise TileTypeError(f"{what}: expected a tile or a number, got {named(value)}", hints=hints)
 
 
 def binary(t: Translator, name: str, x: Val, y: Val, what: str = "", **options: Any) -> Val:
@@ -131,7 +131,7 @@ def operand_dtype(what: str, kind: str, x: Val, y: Val) -> DType:
 def _refuse_floats(what: str, *values: Val, bools: bool) -> None:
     for v in values:
         if category(v) == FLOAT or not bools and category(v) == BOOL:
-            raise TileTypeError(f"{what}: expected integers, got {describe(v)}")
+            raise TileTypeError(f"{what}: expected integers, got {named(v)}")
 
 
 def _bitwise_dtype(what: str, x: Val, y: Val) -> DType:
@@ -179,8 +179,8 @@ def _plain(name: str) -> Callable[..., Val]:
     return rule
 
 
-for _name, _same in (("add", operator.add), ("sub", operator.sub), ("mul", operator.mul), ("truediv", operator.truediv)):
-    add_rule(_name, _rounded(_name), _same)
+for _name in ("add", "sub", "mul", "truediv"):
+    add_rule(_name, _rounded(_name), getattr(operator, _name))
 for _name in ("minimum", "maximum"):
     add_rule(_name, _extreme(_name))
 for _name, *_sames in (
@@ -206,7 +206,8 @@ def power(t: Translator, x: Val, y: Val, what: str = "pow") -> Val:
         if is_loose(x) and is_loose(y):
             return folding.run(what, folding.power, left, right)
         dtype = common_dtype(what, x, y)
-        return t.constant(convert(folding.run(what, folding.power, convert(left, dtype), convert(right, dtype)), dtype), dtype)
+        value = folding.run(what, folding.power, convert(left, dtype), convert(right, dtype))
+        return t.constant(convert(value, dtype), dtype)
     base, exponent = dtype_of(x), dtype_of(y)
     if base is bool_ or exponent is bool_ or not (base.arithmetic and exponent.arithmetic):
         raise TileTypeError(f"{what}: expected numbers, got {base} and {exponent}")

@@ -9,7 +9,7 @@ from tilewright.frontend.calls.options import axis_of, bad, integer, member
 from tilewright.frontend.calls.registry import call_rule
 from tilewright.frontend.promotion import cast, typed
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import RawMemory, TiledView, Val, describe, is_loose, is_tile, known
+from tilewright.frontend.values import RawMemory, TiledView, Val, is_loose, is_tile, known, named
 from tilewright.tileir.core import Value
 from tilewright.tileir.dtypes import int32
 from tilewright.tileir.enums import PaddingMode
@@ -62,7 +62,7 @@ def assume_divisible_by(t: Translator, x: Val, divisor: Val) -> Val:
             raise bad(op, "x", f"is {constant}, which {n} does not divide")
         return x
     if not is_tile(x) or x.type.shape or not x.type.dtype.is_int:
-        raise bad(op, "x", f"must be an integer scalar, got {describe(x)}")
+        raise bad(op, "x", f"must be an integer scalar, got {named(x)}")
     return t.emit(ops.AssumeDivisible, src=x, divisor=n)
 
 
@@ -94,9 +94,9 @@ def _bound(t: Translator, name: str, value: Val, array: ArrayType) -> Value:
     constant = known(value)
     if isinstance(constant, int) and not isinstance(constant, bool) and constant < 0:
         raise bad("slice", name, f"is {constant}; positions count from the start of the axis")
-    ok = is_loose(value) and isinstance(value, int) or is_tile(value) and not value.type.shape and value.type.dtype.is_signed
-    if not ok or isinstance(value, bool):
-        raise bad("slice", name, f"must be a signed integer scalar, got {describe(value)}")
+    scalar = is_tile(value) and not value.type.shape and value.type.dtype.is_signed
+    if not scalar and not isinstance(value, int) or isinstance(value, bool):
+        raise bad("slice", name, f"must be a signed integer scalar, got {named(value)}")
     return typed(t, value, array.index) if is_loose(value) else cast(t, value, array.index)
 
 

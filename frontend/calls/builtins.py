@@ -14,7 +14,19 @@ from tilewright.frontend.calls.options import bad
 from tilewright.frontend.calls.registry import call_rule
 from tilewright.frontend.subscripts import item
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Keywords, Range, Struct, Text, Val, describe, is_list, is_loose, is_tile, known
+from tilewright.frontend.values import (
+    Keywords,
+    Range,
+    Struct,
+    Text,
+    Val,
+    describe,
+    is_list,
+    is_loose,
+    is_tile,
+    known,
+    named,
+)
 from tilewright.tileir.diagnostics import TileStaticAssertionError, TileTypeError
 from tilewright.tileir.ops.arrays import ListLength
 
@@ -26,12 +38,13 @@ def range_(t: Translator, *bounds: Val) -> Val:
     for v in bounds:
         ok = is_loose(v) and isinstance(v, int) and not isinstance(v, bool)
         if not ok and not (is_tile(v) and not v.type.shape and v.type.dtype.is_signed):
-            raise TileTypeError(f"range: expected signed integer scalars, got {describe(v)}", hints=_range_hints(v))
+            raise TileTypeError(f"range: expected signed integer scalars, got {named(v)}", hints=_range_hints(v))
     start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
     constant = known(step)
     if constant is not None and constant <= 0:
         raise TileTypeError(
-            f"range: the step is {constant}; it must be positive", hints=["count upwards and compute n - 1 - i in the body"]
+            f"range: the step is {constant}; it must be positive",
+            hints=["count upwards and compute n - 1 - i in the body"],
         )
     return Range(start, stop, step)
 
@@ -50,7 +63,7 @@ def len_(t: Translator, x: Val, /) -> Val:
         return len(x.items)
     if is_list(x):
         return t.emit(ListLength, list=x)
-    raise TileTypeError(f"len: expected a tuple or a list of arrays, got {describe(x)}", hints=["use x.shape[axis]"])
+    raise TileTypeError(f"len: expected a tuple or a list of arrays, got {named(x)}", hints=["use x.shape[axis]"])
 
 
 @call_rule("builtin min", min)
@@ -65,7 +78,8 @@ def max_(t: Translator, *values: Val) -> Val:
 
 def _extreme(t: Translator, what: str, name: str, values: tuple[Val, ...]) -> Val:
     if len(values) != 2:
-        raise TileTypeError(f"{what}: takes two numbers, got {len(values)}", hints=[f"reduce a tile with ct.{what}(t, axis)"])
+        raise TileTypeError(f"{what}: takes two numbers, got {len(values)}",
+                            hints=[f"reduce a tile with ct.{what}(t, axis)"])
     return binary(t, name, *values, what)
 
 
@@ -76,7 +90,7 @@ def _number(what: str, value: Val) -> bool | int | float | str:
     if isinstance(value, str):
         return value
     hints = ["convert run-time values with x.astype(ct.int32) and its kind"] if is_tile(value) else []
-    raise TileTypeError(f"{what}: expected a constant, got {describe(value)}", hints=hints)
+    raise TileTypeError(f"{what}: expected a constant, got {named(value)}", hints=hints)
 
 
 @call_rule("int", int)
@@ -98,7 +112,8 @@ def bool_(t: Translator, x: Val = False, /) -> Val:
 def tuple_(t: Translator, x: Val = (), /) -> Val:
     if isinstance(x, tuple):
         return x
-    raise TileTypeError(f"tuple: expected a tuple, got {describe(x)}", hints=["write tuple(... for x in ct.static_iter(...))"])
+    raise TileTypeError(f"tuple: expected a tuple, got {named(x)}",
+                        hints=["write tuple(... for x in ct.static_iter(...))"])
 
 
 @call_rule("str", str)
@@ -123,7 +138,7 @@ def _text(x: Val, show: Callable[[Any], str]) -> Val:
 @call_rule("getattr", getattr)
 def getattr_(t: Translator, x: Val, name: Val, /) -> Val:
     if not isinstance(name, str):
-        raise bad("getattr", "name", f"must be a constant string, got {describe(name)}")
+        raise bad("getattr", "name", f"must be a constant string, got {named(name)}")
     return member(t, x, name)
 
 
@@ -135,7 +150,7 @@ def get(t: Translator, x: Val, key: Val, default: Val = None, /) -> Val:
 @call_rule("replace", dataclasses.replace)
 def replace(t: Translator, obj: Val, /, **changes: Val) -> Val:
     if not isinstance(obj, Struct):
-        raise TileTypeError(f"replace: expected a dataclass object, got {describe(obj)}")
+        raise TileTypeError(f"replace: expected a dataclass object, got {named(obj)}")
     for name in changes:
         if name not in obj.fields:
             raise TileTypeError(f"replace: {obj.type.__name__} has no field {name}")

@@ -14,7 +14,7 @@ from tilewright.frontend.dispatch import expression
 from tilewright.frontend.hostvalues import frontend_value
 from tilewright.frontend.inline import inline_closure, inline_function
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import BoundMethod, Closure, Keywords, Struct, Val, describe
+from tilewright.frontend.values import BoundMethod, Closure, Keywords, Struct, Val, named
 from tilewright.tileir.diagnostics import (
     NO_SPAN,
     TileError,
@@ -61,7 +61,7 @@ def elements(t: Translator, nodes: Sequence[ast.expr]) -> list[Val]:
             continue
         value = t.expr(node.value)
         if not isinstance(value, tuple):
-            raise TileTypeError(f"*: expected a tuple, got {describe(value)}", t.span(node))
+            raise TileTypeError(f"*: expected a tuple, got {named(value)}", t.span(node))
         out.extend(value)
     return out
 
@@ -76,7 +76,7 @@ def keyword_arguments(t: Translator, nodes: Sequence[ast.keyword]) -> dict[str, 
         elif isinstance(value, Keywords):
             new = value.items
         else:
-            raise TileTypeError(f"**: expected keyword arguments, got {describe(value)}", t.span(node.value))
+            raise TileTypeError(f"**: expected keyword arguments, got {named(value)}", t.span(node.value))
         for name in new.keys() & out.keys():
             raise TileTypeError(f'argument "{name}" is given twice', t.span(node.value))
         out.update(new)
@@ -202,4 +202,4 @@ def _not_callable(function: Val) -> TileError:
             hints = [f"write ct.{name}(x)"]
         shown = f"{module}.{name}" if module not in ("", "builtins") else name
         return UnsupportedCallError(f"{shown} cannot be called in a kernel", hints=hints)
-    return TileTypeError(f"a {describe(function)} cannot be called in a kernel")
+    return TileTypeError(f"{named(function)} cannot be called in a kernel")

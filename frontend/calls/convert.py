@@ -68,7 +68,8 @@ def bitcast(t: Translator, x: Val, /, dtype: Val) -> Val:
     if x.type.dtype is d.bool_ or dtype is d.bool_:
         raise bad("bitcast", "dtype", "cannot be used with bool_, which has no fixed bits")
     if x.type.dtype.bitwidth != dtype.bitwidth:
-        raise bad("bitcast", "dtype", f"{dtype} has {dtype.bitwidth} bits, but {x.type.dtype} has {x.type.dtype.bitwidth}")
+        widths = f"{dtype} has {dtype.bitwidth} bits, but {x.type.dtype} has {x.type.dtype.bitwidth}"
+        raise bad("bitcast", "dtype", widths)
     return x if x.type.dtype is dtype else t.emit(ops.Bitcast, src=x, dtype=dtype)
 
 

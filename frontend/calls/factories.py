@@ -6,7 +6,7 @@ from tilewright.frontend.calls.options import bad, dtype_arg, tile_shape
 from tilewright.frontend.calls.registry import call_rule
 from tilewright.frontend.promotion import broadcast, cast, convert, typed
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Val, describe, is_loose, is_tile, known
+from tilewright.frontend.values import Val, is_loose, is_tile, known, named
 from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import TileTypeError, TileValueError
 from tilewright.tileir.dtypes import DType, int32
@@ -21,7 +21,7 @@ def scalar_arg(t: Translator, op: str, argument: str, value: Val, dtype: DType) 
         return t.constant(convert(constant, dtype), dtype)
     if is_tile(value) and not value.type.shape:
         return cast(t, value, dtype)
-    raise bad(op, argument, f"must be a scalar, got {describe(value)}")
+    raise bad(op, argument, f"must be a scalar, got {named(value)}")
 
 
 @call_rule("full")
@@ -53,7 +53,7 @@ def filled(t: Translator, op: str, shape: Val, value: Val, dtype: Val) -> Value:
 def arange(t: Translator, size: Val, /, *, dtype: Val, start: Val = 0, step: Val = 1) -> Val:
     shape = tile_shape("arange", "size", size)
     if isinstance(size, tuple):
-        raise bad("arange", "size", f"must be a constant integer, got {describe(size)}")
+        raise bad("arange", "size", f"must be a constant integer, got {named(size)}")
     dtype = dtype_arg("arange", "dtype", dtype)
     if not dtype.arithmetic or dtype.is_bool:
         raise bad("arange", "dtype", f"must be an integer or float dtype, got {dtype}")
@@ -81,9 +81,10 @@ def dtype_call(t: Translator, dtype: Val, value: Val = 0, /) -> Val:
     if constant is not None:
         return t.constant(convert(constant, dtype), dtype)
     if is_loose(value) or not is_tile(value):
-        raise TileTypeError(f"{dtype}(...): expected a number, got {describe(value)}")
+        raise TileTypeError(f"{dtype}(...): expected a number, got {named(value)}")
     if value.type.shape:
-        raise TileTypeError(f"{dtype}(...): expected a scalar, got a {describe(value)}", hints=[f"write x.astype(ct.{dtype})"])
+        raise TileTypeError(f"{dtype}(...): expected a scalar, got {named(value)}",
+                            hints=[f"write x.astype(ct.{dtype})"])
     return typed(t, value, dtype)
 
 

@@ -14,7 +14,7 @@ from tilewright.frontend.calls.options import check_rounding, flag
 from tilewright.frontend.calls.registry import add_rule, call_rule
 from tilewright.frontend.promotion import convert, dtype_of, typed
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Val, describe, is_loose, is_tile, known
+from tilewright.frontend.values import Val, is_loose, is_tile, known, named
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.diagnostics import TileTypeError
 from tilewright.tileir.dtypes import DType, bool_, float32, int32
@@ -59,7 +59,8 @@ def unary(t: Translator, name: str, x: Val, **options: Any) -> Val:
     dtype = dtype_of(x)
     if not dtype.is_float:
         if not spec.converts and constant is None:
-            raise TileTypeError(f"{name}: expected floats, got a {describe(x)}", hints=["cast with ct.astype(x, ct.float32)"])
+            raise TileTypeError(f"{name}: expected floats, got {named(x)}",
+                                hints=["cast with ct.astype(x, ct.float32)"])
         dtype = float32
     if constant is not None:
         value = folding.run(name, spec.fold, convert(constant, dtype))
@@ -145,7 +146,7 @@ def absolute(t: Translator, x: Val, /) -> Val:
 def bitwise_not(t: Translator, x: Val, /) -> Val:
     x = number("bitwise_not", x)
     if dtype_of(x).is_float:
-        raise TileTypeError(f"bitwise_not: expected integers or bools, got a {describe(x)}")
+        raise TileTypeError(f"bitwise_not: expected integers or bools, got {named(x)}")
     if known(x) is not None:
         return _folded(t, x, dtype_of(x), "bitwise_not", lambda v: not v if isinstance(v, bool) else ~v)
     return t.emit(ops.Not, src=x)
@@ -169,6 +170,6 @@ def logical_not(t: Translator, x: Val, /) -> Val:
     if isinstance(x, (str, tuple)):
         return not x
     if not is_tile(x):
-        raise TileTypeError(f"not: expected a bool, a number or a tile, got {describe(x)}")
+        raise TileTypeError(f"not: expected a bool, a number or a tile, got {named(x)}")
     value: Value = x
     return zero_test(t, value)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.frontend.calls.options import bad, dtype_arg, flag, integer, latency_hint, member, tile_shape, tma_hint
+from tilewright.frontend.calls.options import bad, flag, integer, latency_hint, member, tile_shape, tma_hint
 from tilewright.frontend.calls.registry import call_rule
 from tilewright.frontend.promotion import broadcast, broadcast_shapes, implicit_cast, typed
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Val, describe, is_array, is_loose, is_tile
+from tilewright.frontend.values import Val, is_array, is_loose, is_tile, named
 from tilewright.tileir.core import Value
+from tilewright.tileir.diagnostics import TileError
 from tilewright.tileir.dtypes import bool_
 from tilewright.tileir.enums import MemoryOrder, MemoryScope, PaddingMode
 from tilewright.tileir.ops import memory as ops
 from tilewright.tileir.ops.shape import Reshape
-
-__all__ = ["array_arg", "dtype_arg", "element_indices", "tile_index"]
 
 _LOAD_ORDERS = (MemoryOrder.WEAK, MemoryOrder.RELAXED, MemoryOrder.ACQUIRE)
 _STORE_ORDERS = (MemoryOrder.WEAK, MemoryOrder.RELAXED, MemoryOrder.RELEASE)
@@ -31,7 +30,7 @@ def array_arg(op: str, value: Val, argument: str = "array") -> Value:
         array: Value = value
         return array
     hints = ["tiles are values already; only arrays are loaded and stored"] if is_tile(value) else []
-    raise bad(op, argument, f"must be an array, got {describe(value)}", hints=hints)
+    raise bad(op, argument, f"must be an array, got {named(value)}", hints=hints)
 
 
 def tile_index(t: Translator, op: str, argument: str, value: Val, rank: int) -> tuple[Value, ...]:
@@ -53,7 +52,7 @@ def index_scalar(t: Translator, op: str, argument: str, value: Val) -> Value:
     hints = []
     if is_tile(value) and value.type.shape:
         hints = ["for a tile of element positions use ct.gather and ct.scatter"]
-    raise bad(op, argument, f"must hold signed integer scalars, got {describe(value)}", hints=hints)
+    raise bad(op, argument, f"must hold signed integer scalars, got {named(value)}", hints=hints)
 
 
 def _count(n: int) -> str:
@@ -81,7 +80,7 @@ def axis_order(op: str, value: Val, rank: int) -> tuple[int, ...]:
     if value == "F":
         return tuple(reversed(range(rank)))
     if not isinstance(value, tuple):
-        raise bad(op, "order", f'must be "C", "F" or a tuple of axes, got {describe(value)}')
+        raise bad(op, "order", f'must be "C", "F" or a tuple of axes, got {named(value)}')
     axes = tuple(integer(op, "order", a) for a in value)
     wrapped = tuple(a % rank if -rank <= a < rank else -1 for a in axes)
     if sorted(wrapped) != list(range(rank)):
@@ -150,8 +149,12 @@ def store(
 def cast_argument(t: Translator, op: str, argument: str, value: Val, array: Value) -> Value:
     """A value on its way into an array: converted to its dtype where that loses nothing."""
     if not is_tile(value) and not is_loose(value):
-        raise bad(op, argument, f"must be a tile or a scalar, got {describe(value)}")
-    return implicit_cast(t, f'{op}: argument "{argument}"', value, array.type.dtype)
+        raise bad(op, argument, f"must be a tile or a scalar, got {named(value)}")
+    try:
+        return implicit_cast(t, f'{op}: argument "{argument}"', value, array.type.dtype)
+    except TileError as error:
+        error.argument = argument  # type: ignore[attr-defined]
+        raise
 
 
 # -- Elements --------------------------------------------------------------------------------------------------------
@@ -168,12 +171,13 @@ def element_indices(
     shape: tuple[int, ...] = ()
     tiles = []
     for v in items:
-        if not (is_loose(v) and isinstance(v, int) and not isinstance(v, bool)) and not (is_tile(v) and v.type.dtype.is_int):
-            raise bad(op, "indices", f"must hold integer tiles or scalars, got {describe(v)}")
+        integers = v.type.dtype.is_int if is_tile(v) else isinstance(v, int) and not isinstance(v, bool)
+        if not integers:
+            raise bad(op, "indices", f"must hold integer tiles or scalars, got {named(v)}")
         tile = typed(t, v)
         new = broadcast_shapes(shape, tile.type.shape)
         if new is None:
-            raise bad(op, "indices", f"hold tiles of the shapes {shape} and {tile.type.shape}, which do not fit together")
+            raise bad(op, "indices", f"hold shapes that do not fit together: {shape} and {tile.type.shape}")
         shape = new
         tiles.append(tile)
     return tuple(broadcast(t, v, shape) for v in tiles), shape
@@ -184,7 +188,7 @@ def mask_argument(t: Translator, op: str, value: Val, shape: tuple[int, ...]) ->
     if value is None:
         return None
     if not isinstance(value, bool) and not (is_tile(value) and value.type.dtype is bool_):
-        raise bad(op, "mask", f"must be a bool tile, got {describe(value)}", hints=["compare: mask=i < n"])
+        raise bad(op, "mask", f"must be a bool tile, got {named(value)}", hints=["compare: mask=i < n"])
     return _fit(t, op, "mask", typed(t, value), shape)
 
 

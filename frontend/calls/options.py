@@ -6,7 +6,7 @@ import enum
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from tilewright.frontend.values import Val, describe, known
+from tilewright.frontend.values import Val, known, named
 from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import TileError, TileTypeError, TileValueError
 from tilewright.tileir.dtypes import DType, bfloat16, float16, float32, float64
@@ -35,14 +35,14 @@ def flag(op: str, argument: str, value: Val) -> bool:
     """A constant bool."""
     if isinstance(value, bool):
         return value
-    raise bad(op, argument, f"must be True or False, got {describe(value)}")
+    raise bad(op, argument, f"must be True or False, got {named(value)}")
 
 
 def member(op: str, argument: str, value: Val, kind: type[E]) -> E:
     """A constant member of an enum."""
     if isinstance(value, kind):
         return value
-    raise bad(op, argument, f"must be a member of {kind.__name__}, got {describe(value)}")
+    raise bad(op, argument, f"must be a member of {kind.__name__}, got {named(value)}")
 
 
 def integer(op: str, argument: str, value: Val) -> int:
@@ -52,10 +52,10 @@ def integer(op: str, argument: str, value: Val) -> int:
         return int(constant)
     if isinstance(value, Value):
         raise bad(
-            op, argument, f"must be known while compiling, got a {describe(value)}",
+            op, argument, f"must be known while compiling, got {named(value)}",
             hints=["annotate the kernel's parameter with ct.Constant[int]"],
         )
-    raise bad(op, argument, f"must be a constant integer, got {describe(value)}")
+    raise bad(op, argument, f"must be a constant integer, got {named(value)}")
 
 
 def axis_of(op: str, argument: str, value: Val, rank: int) -> int:
@@ -71,7 +71,7 @@ def tile_shape(op: str, argument: str, value: Val, *, allow_int: bool = True) ->
     """A constant shape of powers of two."""
     if not isinstance(value, tuple):
         if not allow_int:
-            raise bad(op, argument, f"must be a tuple of constant integers, got {describe(value)}")
+            raise bad(op, argument, f"must be a tuple of constant integers, got {named(value)}")
         value = (value,)
     return tuple(_length(op, argument, d) for d in value)
 
@@ -79,7 +79,8 @@ def tile_shape(op: str, argument: str, value: Val, *, allow_int: bool = True) ->
 def _length(op: str, argument: str, value: Val) -> int:
     n = integer(op, argument, value)
     if n < 1 or n & (n - 1):
-        raise bad(op, argument, f"has a length of {n}; the lengths of a tile are powers of two")
+        hints = [f"take {1 << n.bit_length()} and let the padding fill what is outside the array"] if n > 0 else []
+        raise bad(op, argument, f"has a length of {n}; the lengths of a tile are powers of two", hints=hints)
     return n
 
 
@@ -90,7 +91,7 @@ def dtype_arg(op: str, argument: str, value: Val) -> DType:
     hints = []
     if value in (int, float, bool):
         hints = [f"write ct.{ {int: 'int32', float: 'float32', bool: 'bool_'}[value]}"]
-    raise bad(op, argument, f"must be a dtype such as ct.float32, got {describe(value)}", hints=hints)
+    raise bad(op, argument, f"must be a dtype such as ct.float32, got {named(value)}", hints=hints)
 
 
 def latency_hint(op: str, value: Val) -> int | None:

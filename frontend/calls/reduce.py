@@ -21,7 +21,8 @@ def reducible(t: Translator, op: str, x: Val) -> Value:
     """The operand of a reduction or scan; bools count as int32."""
     tile = tile_arg(t, op, "x", x)
     if not tile.type.dtype.arithmetic:
-        raise bad(op, "x", f"is a {tile.type.dtype} tile, which cannot be computed with", hints=["cast it: x.astype(ct.float32)"])
+        raise bad(op, "x", f"is a {tile.type.dtype} tile, which cannot be computed with",
+                  hints=["cast it: x.astype(ct.float32)"])
     return cast(t, tile, int32) if tile.type.dtype is bool_ else tile
 
 

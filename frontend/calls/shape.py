@@ -9,7 +9,7 @@ from tilewright.frontend.calls.options import axis_of, bad, integer, tile_shape
 from tilewright.frontend.calls.registry import RULES, call_rule
 from tilewright.frontend.promotion import broadcast, broadcast_shapes, typed
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Val, describe, is_loose, is_tile, known
+from tilewright.frontend.values import Val, is_loose, is_tile, known, named
 from tilewright.tileir.core import Value
 from tilewright.tileir.ops import shape as ops
 
@@ -19,14 +19,14 @@ def tile_arg(t: Translator, op: str, argument: str, value: Val) -> Value:
     if is_tile(value) or is_loose(value):
         return typed(t, value)
     hints = ["load a tile first: ct.load(a, index=..., shape=...)"] if isinstance(value, Value) else []
-    raise bad(op, argument, f"must be a tile, got {describe(value)}", hints=hints)
+    raise bad(op, argument, f"must be a tile, got {named(value)}", hints=hints)
 
 
 @call_rule("reshape")
 def reshape(t: Translator, x: Val, /, shape: Val) -> Val:
     x = tile_arg(t, "reshape", "x", x)
     if not isinstance(shape, tuple):
-        raise bad("reshape", "shape", f"must be a tuple, got {describe(shape)}", hints=[f"write ({describe_int(shape)},)"])
+        raise bad("reshape", "shape", f"must be a tuple, got {named(shape)}", hints=[f"write ({describe_int(shape)},)"])
     lengths = [integer("reshape", "shape", d) for d in shape]
     if lengths.count(-1) > 1:
         raise bad("reshape", "shape", "can have one -1 only")
@@ -37,7 +37,8 @@ def reshape(t: Translator, x: Val, /, shape: Val) -> Val:
         lengths[lengths.index(-1)] = x.type.size // rest
     new = tile_shape("reshape", "shape", tuple(lengths))
     if math.prod(new) != x.type.size:
-        raise bad("reshape", "shape", f"{new} has {math.prod(new)} elements, but the tile of shape {x.type.shape} has {x.type.size}")
+        counts = f"{new} has {math.prod(new)} elements, but the tile of shape {x.type.shape} has {x.type.size}"
+        raise bad("reshape", "shape", counts)
     return x if new == x.type.shape else t.emit(ops.Reshape, src=x, shape=new)
 
 
@@ -51,7 +52,7 @@ def describe_int(value: Val) -> str:
 def item(t: Translator, x: Val, /) -> Val:
     x = tile_arg(t, "item", "x", x)
     if x.type.size != 1:
-        raise bad("item", "x", f"must have one element, got a {describe(x)}")
+        raise bad("item", "x", f"must have one element, got {named(x)}")
     return x if not x.type.shape else t.emit(ops.Reshape, src=x, shape=())
 
 
@@ -76,7 +77,7 @@ def permute(t: Translator, x: Val, /, axes: Val) -> Val:
     x = tile_arg(t, "permute", "x", x)
     rank = x.type.rank
     if not isinstance(axes, tuple):
-        raise bad("permute", "axes", f"must be a tuple of axes, got {describe(axes)}")
+        raise bad("permute", "axes", f"must be a tuple of axes, got {named(axes)}")
     order = tuple(axis_of("permute", "axes", a, rank) for a in axes)
     if sorted(order) != list(range(rank)):
         raise bad("permute", "axes", f"is {tuple(map(known, axes))}, but must name each of the {rank} axes once")
@@ -92,7 +93,7 @@ def transpose(t: Translator, x: Val, /, axis0: Val = None, axis1: Val = None) ->
     x = tile_arg(t, "transpose", "x", x)
     rank = x.type.rank
     if rank < 2:
-        raise bad("transpose", "x", f"must have two axes or more, got a {describe(x)}", hints=["add an axis: t[:, None]"])
+        raise bad("transpose", "x", f"must have two axes or more, got {named(x)}", hints=["add an axis: t[:, None]"])
     if axis0 is None and axis1 is None:
         if rank != 2:
             raise bad("transpose", "axis0", f"is missing: a tile of {rank} axes needs axis0 and axis1")
@@ -108,14 +109,14 @@ def transpose(t: Translator, x: Val, /, axis0: Val = None, axis1: Val = None) ->
 @call_rule("cat")
 def cat(t: Translator, tiles: Val, /, axis: Val) -> Val:
     if not isinstance(tiles, tuple) or not 1 <= len(tiles) <= 2:
-        raise bad("cat", "tiles", f"must be a tuple of one or two tiles, got {describe(tiles)}")
+        raise bad("cat", "tiles", f"must be a tuple of one or two tiles, got {named(tiles)}")
     parts = [tile_arg(t, "cat", "tiles", v) for v in tiles]
     k = axis_of("cat", "axis", axis, parts[0].type.rank)
     if len(parts) == 1:
         return parts[0]
     left, right = parts
     if left.type != right.type:
-        raise bad("cat", "tiles", f"must have one dtype and shape, got {describe(left)} and {describe(right)}")
+        raise bad("cat", "tiles", f"must have one dtype and shape, got {named(left)} and {named(right)}")
     return t.emit(ops.Cat, lhs=left, rhs=right, axis=k)
 
 

@@ -1,0 +1,14 @@
+"""Arrays are not indexed."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    x[ct.bid(0)] = 1.0
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

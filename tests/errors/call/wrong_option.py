@@ -1,0 +1,15 @@
+"""An option of another kind."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    tile = ct.load(x, (0,), (16,), padding_mode="zero")
+    ct.store(x, (0,), tile)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

@@ -1,0 +1,16 @@
+"""A condition is a scalar."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    tile = ct.load(x, (0,), (16,))
+    if tile > 0:
+        ct.store(x, (0,), tile)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

@@ -1,0 +1,14 @@
+"""One index per axis."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    ct.store(x, (0,), ct.load(x, (0, 1), (16,)))
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

@@ -1,0 +1,14 @@
+"""Tile lengths are powers of two."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    ct.store(x, (0,), ct.load(x, (0,), (12,)))
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

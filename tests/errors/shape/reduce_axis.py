@@ -1,0 +1,15 @@
+"""An axis that does not exist."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    tile = ct.load(x, (0,), (16,))
+    ct.store(x, (0,), ct.sum(tile, axis=1))
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

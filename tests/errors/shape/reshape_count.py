@@ -1,0 +1,15 @@
+"""Reshape keeps the number of elements."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    tile = ct.load(x, (0,), (16,))
+    ct.store(x, (0,), tile.reshape((8,)))
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))
