@@ -90,7 +90,8 @@ PLAIN_ARRAY = ArrayAnnotation()
 class Param:
     """How an argument is to be read: at most one of the annotations, or those of the elements of a tuple.
 
-    `items` are the rules for a tuple's elements; with `repeat` the single one holds for each.
+    `items` are the rules for a tuple's elements; with `repeat` the single one holds for each. `starred`: *args or
+    **kwargs, which a kernel cannot have; the frontend says so, with the place.
     """
 
     name: str
@@ -100,6 +101,7 @@ class Param:
     list: ListAnnotation | None = None
     items: tuple[Param, ...] | None = None
     repeat: bool = False
+    starred: bool = False
 
     @property
     def kind(self) -> str:
@@ -116,8 +118,10 @@ def read_params(function: Callable[..., Any]) -> tuple[Param, ...]:
     that contradict each other.
     """
     hints = typing.get_type_hints(function, include_extras=True)
-    names = inspect.signature(function).parameters
-    return tuple(_read(name, hints.get(name)) for name in names)
+    parameters = inspect.signature(function).parameters.values()
+    starred = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return tuple(Param(p.name, starred=True) if p.kind in starred else _read(p.name, hints.get(p.name))
+                 for p in parameters)
 
 
 def _metadata(hint: Any) -> tuple[Any, ...]:

@@ -120,6 +120,8 @@ Leaf = Scalar | Array | ArrayList
 
 def bind(params: Sequence[Param], args: Sequence[Any], kernel: str) -> list[Argument]:
     """Match arguments and parameters; TypeError, ValueError or OverflowError with the parameter's name."""
+    if any(p.starred for p in params):
+        return []  # the frontend refuses such a kernel, whatever its arguments
     if len(args) != len(params):
         names = ", ".join(p.name for p in params)
         raise TypeError(f"kernel {kernel} takes {len(params)} arguments ({names}), but {len(args)} were given")

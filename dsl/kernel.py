@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from typing import Any, overload
 
 from tilewright.annotations import Param, read_params
+from tilewright.bind import bind
 from tilewright.grid import Grid, make_grid
 from tilewright.launcher import Launcher
 from tilewright.options import ByTarget, KernelOptions
@@ -71,8 +72,6 @@ class tile_kernel:
 
         `mode` is "chunked" (many blocks at once) or "single" (one block after the other).
         """
-        from tilewright.bind import bind
-
         made = make_grid(grid if isinstance(grid, tuple) else (grid,))
         self._launcher.interpret(made, bind(self._params, args, self.__name__), mode)
 

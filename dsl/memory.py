@@ -63,6 +63,10 @@ class DeviceArray:
     ) -> Any:
         if dl_device not in (None, self.__dlpack_device__()) or copy:
             raise BufferError("a DeviceArray is exported in place, on its own device")
+        if stream not in (None, -1, 0, 1):  # kernels ran on the default stream, which 0 and 1 name
+            from tilewright.backend_ptx.runtime.memory import synchronise_stream
+
+            synchronise_stream(0)
         versioned = max_version is not None and max_version[0] >= 1
         return make_capsule(self.pointer, self.shape, self.strides, self.dtype.name, (CUDA, self.device), self,
                             versioned=versioned)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from types import FunctionType
@@ -14,6 +15,9 @@ from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileError, TileInternalError
 
 T = TypeVar("T")
+
+VERIFY = os.environ.get("TILEWRIGHT_VERIFY", "0").lower() not in ("", "0", "off", "false")
+"""Whether TILEWRIGHT_VERIFY asks for a check of the IR after every pass; read when tilewright is imported."""
 
 
 class Once:
@@ -69,7 +73,7 @@ class Specialiser:
         if dump is not None:
             dump.function("frontend", function)
         try:
-            run_pipeline(function, observer=dump.function if dump is not None else None)
+            run_pipeline(function, verify=VERIFY, observer=dump.function if dump is not None else None)
         except TileError:
             raise
         except Exception as error:

@@ -159,6 +159,16 @@ def test_globals_are_captured_once() -> None:
     assert run(kernel) == 2
 
 
+def test_starred_parameters_are_refused_with_their_place() -> None:
+    @tw.tile_kernel
+    def starred(x, *rest):
+        tw.store(x, (0,), tw.zeros((16,), tw.float32))
+
+    for args in ((), (np.zeros(16, np.float32),), (np.zeros(16, np.float32), 1, 2)):
+        with pytest.raises(tw.TileSyntaxError, match="rest"):
+            starred[(1,)](*args)
+
+
 PROGRAM = """
 import numpy as np, tilewright as tw
 from tilewright import launcher
