@@ -1,0 +1,112 @@
+"""Alias classes and conflicts: who may touch what."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright.tileir.analysis.effects import Dependences
+from tilewright.tileir.analysis.uses import free_values, parents, uses
+from tilewright.tileir.core import Function, Op
+from tilewright.tileir.parser import parse
+
+TEXT = """
+func @k(%a: array<?xf32, strides=1>, %b: array<?xf32, strides=1>, %xs: list<array<?xf32, strides=1>>, %i: i32, %c: i1) {
+  %zero: i32 = constant(value=0, type=tile<i32>)
+  %one: i32 = constant(value=1, type=tile<i32>)
+  %load_a: tile<4xf32> = load(array=%a, index=(%i), shape=(4), steps=(4), order=(0))
+  %view: array<?xf32, strides=1> = slice_array(array=%a, start=%zero, stop=%i, axis=0, type=array<?xf32, strides=1>)
+  %load_view: tile<4xf32> = load(array=%view, index=(%i), shape=(4), steps=(4), order=(0))
+  %load_b: tile<4xf32> = load(array=%b, index=(%i), shape=(4), steps=(4), order=(0))
+  %first: array<?xf32, strides=1> = list_item(list=%xs, index=%zero)
+  %second: array<?xf32, strides=1> = list_item(list=%xs, index=%one)
+  %load_first: tile<4xf32> = load(array=%first, index=(%i), shape=(4), steps=(4), order=(0))
+  %chosen: array<?xf32, strides=1> = if(cond=%c) .then {
+    yield(values=(%b))
+  } .orelse {
+    yield(values=(%second))
+  }
+  %load_chosen: tile<4xf32> = load(array=%chosen, index=(%i), shape=(4), steps=(4), order=(0))
+  %acquired: tile<4xf32> = load(array=%b, index=(%i), shape=(4), steps=(4), order=(0), memory_order="acquire")
+  %loop: i32 = for(lower=%zero, upper=%i, step=%one, init=(%i)) .loop(%k: i32, %j: i32) {
+    store(array=%a, index=(%k), value=%load_b, steps=(4), order=(0))
+    yield(values=(%j))
+  }
+  store(array=%a, index=(%i), value=%load_a, steps=(4), order=(0))
+  store(array=%b, index=(%i), value=%load_a, steps=(4), order=(0))
+  store(array=%first, index=(%i), value=%load_a, steps=(4), order=(0))
+  return()
+}
+"""
+
+
+@pytest.fixture(name="function")
+def fixture_function() -> Function:
+    return parse(TEXT)
+
+
+def named(function: Function) -> dict[str, Op]:
+    """Ops by the name of their result; stores by the name of their array."""
+    out: dict[str, Op] = {}
+    for op in function.body.ops:
+        if op.results:
+            out[op.result.hint] = op
+        elif op.opcode == "store":
+            out[f"store_{op.operands[0].hint}"] = op
+    return out
+
+
+# Since %chosen may be %b or an item of %xs, those are one class.
+CONFLICTS = [
+    ("store_a", "load_a"), ("store_a", "load_view"), ("store_a", "loop"), ("loop", "load_a"), ("loop", "load_view"),
+    ("store_b", "load_b"), ("store_b", "load_chosen"), ("store_b", "load_first"), ("store_first", "load_first"),
+    ("store_first", "load_chosen"), ("store_first", "load_b"), ("store_b", "store_first"),
+    ("acquired", "load_a"), ("acquired", "store_a"), ("acquired", "loop"),
+]
+FREE = [
+    ("load_a", "load_view"), ("load_a", "load_b"), ("store_a", "load_b"), ("store_a", "store_b"), ("loop", "load_b"),
+    ("loop", "store_first"), ("zero", "store_a"), ("zero", "acquired"), ("view", "store_a"), ("first", "store_first"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), CONFLICTS)
+def test_conflicts(function: Function, one: str, other: str) -> None:
+    ops, dependences = named(function), Dependences(function)
+    assert dependences.may_conflict(ops[one], ops[other])
+    assert dependences.may_conflict(ops[other], ops[one])
+
+
+@pytest.mark.parametrize(("one", "other"), FREE)
+def test_no_conflict(function: Function, one: str, other: str) -> None:
+    ops, dependences = named(function), Dependences(function)
+    assert not dependences.may_conflict(ops[one], ops[other])
+    assert not dependences.may_conflict(ops[other], ops[one])
+
+
+def test_summaries_look_into_bodies(function: Function) -> None:
+    ops, dependences = named(function), Dependences(function)
+    summary = dependences.summary(ops["loop"])
+    assert summary.writes == {function.params[0]} and not summary.reads and not summary.only_reads
+    assert dependences.summary(ops["zero"]).none
+    assert dependences.summary(ops["acquired"]).ordered and not dependences.summary(ops["acquired"]).only_reads
+
+
+def test_output_keeps_its_order(function: Function) -> None:
+    class Say(Op, opcode="test_say", io=True):
+        """Output."""
+
+        def infer(self) -> tuple[()]:
+            return ()
+
+    dependences, first, second = Dependences(function), Say(), Say()
+    assert dependences.may_conflict(first, second)
+    assert not dependences.may_conflict(first, named(function)["store_a"])
+
+
+def test_uses_and_free_values(function: Function) -> None:
+    ops = named(function)
+    readers = uses(function)
+    assert [op.opcode for op in readers[ops["load_b"].result]] == ["store"]
+    assert ops["loop"].result not in readers
+    free = free_values(ops["loop"])
+    assert {v.hint for v in free} == {"zero", "i", "one", "a", "load_b"}
+    assert parents(function)[ops["loop"].blocks[0]] is ops["loop"]

@@ -1,0 +1,156 @@
+"""The verifier accepts what the builder makes and names what is wrong with anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tilewright.tileir.builder import Builder
+from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.diagnostics import NO_SPAN, Span, TileInternalError, TileTypeError
+from tilewright.tileir.dtypes import bool_, float32, int32
+from tilewright.tileir.enums import RoundingMode
+from tilewright.tileir.ops.arith import Add, Constant
+from tilewright.tileir.ops.control import For, If, Return, Yield
+from tilewright.tileir.ops.math import Neg
+from tilewright.tileir.ops.shape import Iota
+from tilewright.tileir.types import TileType
+from tilewright.tileir.verifier import verify
+
+SPAN = Span("kernel.py", 3, 4, 3, 9)
+
+
+def sample() -> Function:
+    body = Block()
+    x = body.add_param(TileType(float32), "x")
+    n = body.add_param(TileType(int32), "n")
+    build = Builder(body, SPAN)
+    y = build.value(Add(lhs=x, rhs=x), "y")
+    with build.into([TileType(int32), TileType(float32)], ["i", "acc"]) as loop:
+        z = build.value(Neg(src=loop.params[1]), "z")
+        build.emit(Yield(values=(z,)))
+    build.emit(For(lower=n, upper=n, step=n, init=(y,), loop=loop), "r")
+    build.emit(Return())
+    return Function("k", body)
+
+
+def test_the_builder_makes_verified_ir() -> None:
+    function = sample()
+    verify(function)
+    assert [op.span for op in function.walk()] == [SPAN] * 5
+    assert [v.hint for op in function.walk() for v in op.results] == ["y", "r", "z"]
+
+
+def test_builder_errors_get_the_current_span() -> None:
+    build = Builder(Block())
+    x = Value(TileType(float32))
+    with pytest.raises(TileTypeError) as caught, build.at(SPAN):
+        build.emit(Add(lhs=x, rhs=Value(TileType(int32))))
+    assert caught.value.span is SPAN and build.span is NO_SPAN
+
+
+def ops(function: Function) -> list[Op]:
+    return list(function.walk())
+
+
+def undefined(f: Function) -> None:
+    del f.body.ops[0]
+
+
+def reordered(f: Function) -> None:
+    f.body.ops[0], f.body.ops[1] = f.body.ops[1], f.body.ops[0]
+
+
+def out_of_scope(f: Function) -> None:
+    inner = f.body.ops[1].blocks[0].params[1]
+    f.body.ops.insert(2, Neg(src=inner))
+
+
+def wrong_type(f: Function) -> None:
+    ops(f)[0].result.type = TileType(int32)
+
+
+def stale_operand(f: Function) -> None:
+    f.body.ops[1].blocks[0].terminator.values = ()  # type: ignore[attr-defined]
+
+
+def no_terminator(f: Function) -> None:
+    f.body.ops[1].blocks[0].ops.pop()
+
+
+def terminator_inside(f: Function) -> None:
+    f.body.ops.insert(0, Yield(values=()))
+
+
+def no_return(f: Function) -> None:
+    f.body.ops.pop()
+
+
+def twice(f: Function) -> None:
+    f.body.ops.insert(0, f.body.ops[0])
+
+
+def shared_body(f: Function) -> None:
+    block = Block([], [Yield(values=())])
+    condition = f.body.add_param(TileType(bool_))
+    f.body.ops.insert(0, If(cond=condition, then=block, orelse=block))
+
+
+def bad_attribute(f: Function) -> None:
+    ops(f)[0].ftz = 3  # type: ignore[attr-defined]
+
+
+def bad_enum(f: Function) -> None:
+    ops(f)[0].rounding = "nearest_even"  # type: ignore[attr-defined]
+
+
+def bad_operand(f: Function) -> None:
+    ops(f)[0].lhs = 1.0  # type: ignore[attr-defined]
+
+
+def bad_owner(f: Function) -> None:
+    f.params[0].owner = None
+
+
+def odd_tile(f: Function) -> None:
+    f.body.ops.insert(0, Iota(size=3, dtype=int32))
+
+
+BROKEN: list[tuple[Callable[[Function], None], str]] = [
+    (undefined, "not defined before"), (reordered, "not defined before"), (out_of_scope, "not in scope"),
+    (wrong_type, "the results have the types (i32), its rule gives (f32)"), (stale_operand, "0 values, expected 1"),
+    (no_terminator, "is no terminator"), (terminator_inside, "an op follows the terminator"),
+    (no_return, "does not end with return()"), (twice, "stands in two places"), (shared_body, "shared with another op"),
+    (bad_attribute, "field ftz is 3: expected true or false"), (bad_enum, "expected one of 'nearest_even'"),
+    (bad_operand, "field lhs holds 1.0"), (bad_owner, "does not know that it is defined here"),
+    (odd_tile, "powers of two"),
+]
+
+
+@pytest.mark.parametrize(("damage", "message"), BROKEN, ids=[d.__name__ for d, _ in BROKEN])
+def test_damage_is_named(damage: Callable[[Function], None], message: str) -> None:
+    function = sample()
+    damage(function)
+    with pytest.raises(TileInternalError) as caught:
+        verify(function)
+    assert message in caught.value.message
+
+
+def test_a_failure_shows_the_op_and_its_place() -> None:
+    function = sample()
+    bad_attribute(function)
+    with pytest.raises(TileInternalError) as caught:
+        verify(function)
+    assert caught.value.message.startswith("add is malformed")
+    assert caught.value.span is SPAN and "add(lhs=" in caught.value.notes[0]
+
+
+def test_layouts_do_not_matter_to_type_rules() -> None:
+    from tilewright.tileir.layout import Layout
+
+    layout = Layout({"register": [(1,), (2,)]}, (4,))
+    constant = Constant(value=0.0, type=TileType(float32, (4,)))
+    constant.result.type = TileType(float32, (4,), layout)
+    added = Add(lhs=constant.result, rhs=constant.result, rounding=RoundingMode.RZ)
+    verify(Function("k", Block([], [constant, added, Return()])))
