@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks._timing import Row
 
-GROUPS = ("memory", "launch", "compile", "interp")
+GROUPS = ("memory", "matmul", "launch", "compile", "interp")
 
 
 def machine() -> str:

@@ -7,3 +7,23 @@ import tilewright as tw
 def row_sum(x, out, columns: tw.Constant[int]):
     row = tw.bid(0)
     tw.store(out, (row,), tw.sum(tw.load(x, (row, 0), (1, columns), padding_mode=tw.PaddingMode.ZERO), axis=1))
+
+
+@tw.tile_kernel
+def matmul(a, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int], group: tw.Constant[int],
+           tf32: tw.Constant[bool]):
+    """c = a @ b; blocks that run together share rows of a and columns of b (`group` rows of tiles at a time)."""
+    rows, columns = tw.cdiv(a.shape[0], tm), tw.cdiv(b.shape[1], tn)
+    block = tw.bid(0)
+    first = block // (group * columns) * group
+    height = min(rows - first, group)
+    inside = block % (group * columns)
+    i, j = first + inside % height, inside // height
+    acc = tw.zeros((tm, tn), tw.float32)
+    for k in range(tw.num_tiles(a, 1, (tm, tk))):
+        ta = tw.load(a, (i, k), (tm, tk), padding_mode=tw.PaddingMode.ZERO)
+        tb = tw.load(b, (k, j), (tk, tn), padding_mode=tw.PaddingMode.ZERO)
+        if tf32:
+            ta, tb = ta.astype(tw.tfloat32), tb.astype(tw.tfloat32)
+        acc = tw.mma(ta, tb, acc)
+    tw.store(c, (i, j), acc.astype(c.dtype))
