@@ -33,9 +33,10 @@ def stages(kernel, args, target: str) -> dict[str, float]:
 
 
 def kernels() -> Iterator[tuple[str, object, tuple]]:
-    import tilewright as tw
     from softmax import softmax
     from vector_add import vector_add
+
+    import tilewright as tw
 
     vector = tw.spec("f32[1048576]")
     yield "vector add, tile 1024", vector_add, (vector, vector, vector, 1024)

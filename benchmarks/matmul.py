@@ -22,9 +22,9 @@ def close(c, a, b, eps: float) -> bool:
 
 
 def rows() -> Iterator[Row | str]:
-    import tilewright as tw
     import torch
 
+    import tilewright as tw
     from benchmarks.kernels import matmul
 
     torch.backends.cuda.matmul.allow_tf32 = True

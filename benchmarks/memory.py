@@ -17,13 +17,13 @@ def require(name: str, ok: bool) -> None:
 
 
 def rows() -> Iterator[Row]:
-    import tilewright as tw
     import torch
     from fused_relu import relu_scale_add
     from softmax import softmax
     from transpose import transpose
     from vector_add import vector_add
 
+    import tilewright as tw
     from benchmarks.kernels import row_sum
 
     def report(name: str, nbytes: int, ours, theirs) -> Row:
