@@ -66,6 +66,10 @@ def describe(value: Any) -> ArrayInfo | None:
         return None  # a NumPy scalar has the array interface, but is no array
     if is_torch(type(value)):
         return _from_torch(value)
+    ours = getattr(value, "_info", None) if type(value).__module__ == "tilewright.memory" else None
+    if ours is not None:
+        described: ArrayInfo = ours()
+        return described
     if hasattr(value, "__cuda_array_interface__"):
         return _from_cuda_interface(value)
     if hasattr(value, "__array_interface__"):

@@ -5,32 +5,40 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tilewright.arrays import HOST, describe, host_view, numpy_dtype
+from tilewright.arrays import HOST, ArrayInfo, describe, host_view, numpy_dtype
 from tilewright.dlpack import CUDA, make_capsule, row_major
 from tilewright.tileir.dtypes import DType
 
+ALIGNMENT = 256  # of what GPU allocators return, in bytes
 _TYPESTR = {"bool": "|b1", "int": "<i", "uint": "<u", "float": "<f"}
 
 
 class DeviceArray:
-    """A contiguous array in GPU memory. Kernels, torch and CuPy take it (CUDA array interface, DLPack).
+    """An array in GPU memory. Kernels, torch and CuPy take it (CUDA array interface, DLPack).
 
-    Attributes: `shape`, `strides` (in elements), `dtype`, `device` (CUDA ordinal), `pointer`, `nbytes`.
+    Attributes: `shape`, `strides` (in elements), `dtype`, `device` (CUDA ordinal), `pointer` (of the first element),
+    `nbytes` (of the elements).
     """
 
     __slots__ = ("shape", "strides", "dtype", "device", "pointer", "nbytes", "_buffer", "__weakref__")
 
-    def __init__(self, shape: tuple[int, ...], dtype: DType, device: int) -> None:
+    def __init__(
+        self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: int, offset: int
+    ) -> None:
+        """`offset`: the alignment to keep, in bytes past a multiple of 256 of the lowest address."""
         from tilewright.backend_ptx.runtime.driver import get_device
         from tilewright.backend_ptx.runtime.memory import Buffer
 
         self.shape = shape
-        self.strides = row_major(shape)
+        self.strides = strides
         self.dtype = dtype
         self.device = device
         self.nbytes = math.prod(shape) * dtype.bytes
-        self._buffer = Buffer(get_device(device), self.nbytes)
-        self.pointer: int = self._buffer.pointer
+        self.pointer = 0
+        low, high = self._info().span
+        self._buffer = Buffer(get_device(device), high - low + offset if self.nbytes else 0)
+        if self.nbytes:
+            self.pointer = self._buffer.pointer + offset - low
 
     @property
     def ndim(self) -> int:
@@ -42,10 +50,17 @@ class DeviceArray:
 
         from tilewright.backend_ptx.runtime.memory import download
 
-        out = numpy.empty(self.shape, numpy_dtype(self.dtype))
-        if self.nbytes:
-            download(self._buffer.device, out.ctypes.data, self.pointer, self.nbytes)
-        return out
+        dtype = numpy_dtype(self.dtype)
+        if not self.nbytes:
+            return numpy.empty(self.shape, dtype)
+        low, high = self._info().span
+        memory = numpy.empty(high - low, numpy.uint8)
+        download(self._buffer.device, memory.ctypes.data, low, high - low)
+        strides = tuple(s * dtype.itemsize for s in self.strides)
+        return numpy.ndarray(self.shape, dtype, memory, self.pointer - low, strides)
+
+    def _info(self) -> ArrayInfo:
+        return ArrayInfo(self.dtype, self.pointer, self.shape, self.strides, self.device, False, self)
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -54,7 +69,9 @@ class DeviceArray:
         if not plain:
             raise AttributeError(f"{self.dtype} has no code in the CUDA array interface; use DLPack")
         code = _TYPESTR[kind] + ("" if kind == "bool" else str(self.dtype.bytes))
-        return {"shape": self.shape, "typestr": code, "data": (self.pointer, False), "strides": None, "version": 3,
+        contiguous = self.strides == row_major(self.shape)
+        strides = None if contiguous else tuple(s * self.dtype.bytes for s in self.strides)
+        return {"shape": self.shape, "typestr": code, "data": (self.pointer, False), "strides": strides, "version": 3,
                 "stream": None}
 
     def __dlpack__(
@@ -85,10 +102,11 @@ def gpu_available() -> bool:
     return driver.available()
 
 
-def to_device(array: Any, device: int = 0) -> DeviceArray:
-    """Copy a host array (NumPy, CPU tensor, any host array that kernels take) to GPU memory, contiguous in C order.
+def to_device(array: Any, device: int = 0, *, keep_strides: bool = False) -> DeviceArray:
+    """Copy a host array (NumPy, CPU tensor, any host array that kernels take) to GPU memory.
 
-    Raises TypeError for what is no host array, TileUnsupportedFeatureError where there is no GPU.
+    The copy is contiguous in C order; with `keep_strides` it has the strides and the alignment (up to 256 bytes) of the
+    original. Raises TypeError for what is no host array, TileUnsupportedFeatureError where there is no GPU.
     """
     import numpy
 
@@ -100,8 +118,13 @@ def to_device(array: Any, device: int = 0) -> DeviceArray:
     assert info is not None
     if info.device != HOST:
         raise TypeError("to_device takes an array in host memory; this one is on a GPU already")
-    source = numpy.ascontiguousarray(host_view(info))
-    out = DeviceArray(info.shape, info.dtype, device)
+    if not keep_strides:
+        view = host_view(info)
+        if info.strides != row_major(info.shape):
+            view = numpy.ascontiguousarray(view).reshape(info.shape)
+            info = ArrayInfo(info.dtype, view.ctypes.data, info.shape, row_major(info.shape), HOST, owner=view)
+    low, high = info.span
+    out = DeviceArray(info.shape, info.strides, info.dtype, device, low % ALIGNMENT if keep_strides else 0)
     if out.nbytes:
-        upload(out._buffer.device, out.pointer, source.ctypes.data, out.nbytes)
+        upload(out._buffer.device, out._info().span[0], low, high - low)
     return out

@@ -347,6 +347,18 @@ def test_device_array(cuda: FakeCuda) -> None:
     assert np.array_equal(d.to_host(), a) and d.__dlpack_device__() == (2, 0)
     assert d.__cuda_array_interface__["typestr"] == "<i2"
     assert d.pointer % 16 == 0
+    e = tw.to_device(a, keep_strides=True)
+    assert e.strides == (4, 2) and np.array_equal(e.to_host(), a)
+    assert e.__cuda_array_interface__["strides"] == (8, 4)
+    for view in (np.arange(300, dtype=np.float32)[1:], np.arange(300, dtype=np.float32)[::-3],
+                 np.broadcast_to(np.float32(3), (4, 5)), np.zeros((0, 3), np.float32)):
+        kept, plain = tw.to_device(view, keep_strides=True), tw.to_device(view)
+        assert np.array_equal(kept.to_host(), view) and np.array_equal(plain.to_host(), view)
+        if view.size:
+            reach = sum((n - 1) * s for n, s in zip(view.shape, view.strides))
+            lowest = min(view.ctypes.data, view.ctypes.data + reach)
+            low = kept._info().span[0]
+            assert low % 256 == lowest % 256 and plain.pointer % 256 == 0
     pointer = d.pointer
     del d
     assert pointer not in cuda.memory, "freed"
