@@ -26,7 +26,7 @@ class Chunk:
     def take(self, blocks: Any) -> Chunk:
         """The chunk of some of these blocks."""
         ids = tuple(i[blocks] if isinstance(i, np.ndarray) and i.ndim else i for i in self.ids)
-        return Chunk(len(blocks), ids, self.grid, self.poison)  # type: ignore[arg-type]
+        return Chunk(len(blocks), ids, self.grid, self.poison)
 
 
 def take(value: Any, blocks: Any) -> Any:

@@ -82,7 +82,8 @@ class Program:
 
     def _overlaps(self, bound: dict[Value, Any]) -> bool:
         """Does memory that the function writes overlap another argument that it touches?"""
-        written, others = [], []
+        written: list[tuple[int, int]] = []
+        others: list[tuple[int, int]] = []
         for param in self.hazards.accessed:
             value = bound[param]
             items = value if isinstance(value, list) else [value]
@@ -159,7 +160,7 @@ def _runs(grid: Grid, axis: int, limit: int) -> Iterator[tuple[int, Any]]:
         for y in outer[1]:
             for x in outer[0]:
                 for piece in pieces:
-                    ids = [np.int32(x), np.int32(y), np.int32(z)]
+                    ids: list[Any] = [np.int32(x), np.int32(y), np.int32(z)]
                     ids[axis] = piece
                     yield len(piece), tuple(ids)
 

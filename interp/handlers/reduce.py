@@ -84,7 +84,7 @@ def argmin(op: reduce.ArgMin, low: Lowering) -> Fn:
     return _arg(op, low, np.argmin)
 
 
-def _arg(op: Any, low: Lowering, find: Fn | Any) -> Fn:
+def _arg(op: Any, low: Lowering, find: Callable[..., Any]) -> Fn:
     [axis] = axes_of(op, low)
     worst = -np.inf if find is np.argmax else np.inf
     # NumPy takes a NaN as the best value, the first of several: the rule of propagate_nan.

@@ -274,7 +274,8 @@ def test_poison_shows_undetermined_padding() -> None:
     params = [Value(array_type(dt.float32)), Value(array_type(dt.float32, 2))]
     build = Builder(Block(params))
     block = build.value(arrays.BlockId(axis=0))
-    dump(build, params[1], build.value(memory.Load(array=params[0], index=(block,), shape=(4,), steps=(4,), order=(0,))))
+    tile = memory.Load(array=params[0], index=(block,), shape=(4,), steps=(4,), order=(0,))
+    dump(build, params[1], build.value(tile))
     build.emit(control.Return())
     program = compile_function(Function("poison", build.block))
     out = np.zeros((2, 4), np.float32)

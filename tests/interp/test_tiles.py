@@ -101,7 +101,8 @@ def test_float_extremes_and_their_places(dtype: Any, propagate: bool) -> None:
     for value_op, place_op, best in ((reduce.ReduceMax, reduce.ArgMax, max), (reduce.ReduceMin, reduce.ArgMin, min)):
         value = on_tiles(lambda b, t, op=value_op: b.value(op(src=t, axes=(0,), propagate_nan=propagate)), [x], [dtype])
         place = on_tiles(lambda b, t, op=place_op: b.value(op(src=t, axis=0, propagate_nan=propagate)), [x], [dtype])
-        for row, v, p in zip(x.astype(np.float64).tolist(), value.ravel().tolist(), place.ravel().tolist(), strict=True):
+        rows = x.astype(np.float64).tolist()
+        for row, v, p in zip(rows, value.ravel().tolist(), place.ravel().tolist(), strict=True):
             numbers = [e for e in row if not math.isnan(e)]
             if not numbers or (propagate and len(numbers) < len(row)):
                 assert math.isnan(v)
@@ -143,7 +144,8 @@ def test_shape_changes(data: Any, blocks: int, uniform: bool) -> None:
     assert_same(apply(lambda b, t: b.value(shape.Broadcast(src=t, shape=wide)), x), np.broadcast_to(x, (len(x), *wide)))
     flat = (math.prod(dims),)
     assert_same(apply(lambda b, t: b.value(shape.Reshape(src=t, shape=flat)), x), x.reshape(len(x), *flat))
-    assert_same(apply(lambda b, p, q: b.value(shape.Cat(lhs=p, rhs=q, axis=axis)), x, y), np.concatenate([x, y], axis + 1))
+    joined = apply(lambda b, p, q: b.value(shape.Cat(lhs=p, rhs=q, axis=axis)), x, y)
+    assert_same(joined, np.concatenate([x, y], axis + 1))
     if not uniform:
         got = on_tiles(lambda b, p, q: b.value(shape.Cat(lhs=p, rhs=q, axis=axis)), [x, y[:1]], [dt.int32] * 2, (1,))
         assert_same(got, np.concatenate([x, np.broadcast_to(y[:1], x.shape)], axis + 1))
@@ -181,8 +183,8 @@ def test_extract(data: Any, by_block: bool, uniform: bool) -> None:
 
 def test_iota_wraps() -> None:
     for dtype in (dt.int8, dt.uint8, dt.int64):
-        got = on_tiles(lambda b, t, dtype=dtype: b.value(shape.Iota(size=512, dtype=dtype)), [np.zeros((1, 1), np.int32)],
-                       [dt.int32])
+        none = np.zeros((1, 1), np.int32)
+        got = on_tiles(lambda b, t, dtype=dtype: b.value(shape.Iota(size=512, dtype=dtype)), [none], [dt.int32])
         assert got[0].tolist() == [wrap(i, dtype) for i in range(512)]
 
 
