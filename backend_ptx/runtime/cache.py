@@ -162,3 +162,15 @@ def open_cache() -> DiskCache | None:
     except ValueError:
         limit = DEFAULT_SIZE
     return _open_caches.setdefault((folder, limit), DiskCache(folder, limit))
+
+
+def describe() -> str:
+    """The cache in words: its folder, entries and size. Raises OSError for a folder that cannot be written."""
+    cache = open_cache()
+    if cache is None:
+        return "switched off"
+    cache.folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=cache.folder):
+        pass
+    sizes = [path.stat().st_size for path in cache.folder.glob(f"*/*{SUFFIX}")]
+    return f"{cache.folder}: {len(sizes)} kernels, {sum(sizes) / 2**20:.1f} of {cache.limit / 2**20:.0f} MiB"
