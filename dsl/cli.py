@@ -1,4 +1,4 @@
-"""The command line: `tilewright ir|llvm|ptx FILE.py:kernel --args ...` and `tilewright run FILE.tile --grid ...`."""
+"""The command line: `tilewright ir|llvm|ptx|sass FILE.py:kernel --args ...`, `run FILE.tile --grid ...`, `doctor`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tilewright", description="Look inside tile kernels, and run IR dumps.")
     verbs = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, what in (("ir", "Tile IR"), ("llvm", "LLVM IR"), ("ptx", "PTX")):
+    for name, what in (("ir", "Tile IR"), ("llvm", "LLVM IR"), ("ptx", "PTX"), ("sass", "machine code")):
         verb = verbs.add_parser(name, help=f"print a kernel's {what}")
         verb.add_argument("kernel", metavar="FILE.py:kernel", help="the name may be left out where there is only one")
         verb.add_argument("--args", default="", help=ARGS_HELP)
@@ -51,6 +51,8 @@ def _parser() -> argparse.ArgumentParser:
         else:
             verb.add_argument("--target", help="sm_80, sm_86, sm_89, sm_90a, sm_100a or sm_120a; default: this GPU's")
         verb.set_defaults(run=_show, verb=name)
+    doctor = verbs.add_parser("doctor", help="say what is installed, which GPU there is, and what is missing")
+    doctor.set_defaults(run=_doctor)
     run = verbs.add_parser("run", help="run a Tile IR dump in the interpreter")
     run.add_argument("file", type=Path, metavar="FILE.tile")
     run.add_argument("--grid", required=True, help="blocks along x, y, z, such as 16 or 4,4")
@@ -73,10 +75,14 @@ def _show(options: argparse.Namespace) -> None:
     args = parse_args(options.args)
     if options.verb == "ir":
         print(kernel.ir(*args, passes=not options.no_passes))
-    elif options.verb == "llvm":
-        print(kernel.llvm(*args, target=options.target))
     else:
-        print(kernel.ptx(*args, target=options.target))
+        print(getattr(kernel, options.verb)(*args, target=options.target))
+
+
+def _doctor(options: argparse.Namespace) -> None:
+    from tilewright.doctor import main as examine
+
+    examine()
 
 
 def _run(options: argparse.Namespace) -> None:

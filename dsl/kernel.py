@@ -103,6 +103,13 @@ class tile_kernel:
 
         return cubin(self, args, target)
 
+    def sass(self, *args: Any, target: str | None = None) -> str:
+        """The machine code as text, where nvdisasm or cuobjdump is installed (see `tilewright doctor`)."""
+        from tilewright.backend_ptx.runtime.disassemble import sass
+        from tilewright.inspection import cubin
+
+        return sass(cubin(self, args, target))
+
     def arg_specs(self, *args: Any) -> tuple[Any, ...]:
         """What the frontend is given for these arguments: a type, a ConstArg or a tuple of those per parameter."""
         from tilewright.inspection import arg_specs
