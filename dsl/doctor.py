@@ -31,7 +31,7 @@ def examine() -> Iterator[Finding]:
         for package, purpose in group.items():
             yield _package(package, purpose, needed)
     yield _guarded("PTX for NVIDIA GPUs", _llvm, "pip install 'llvmlite>=0.50,<0.51'")
-    yield _guarded("GPU", _gpu, "kernels run in the interpreter; a GPU needs NVIDIA's driver 580 or later")
+    yield _guarded("GPU", _gpu, "kernels run in the interpreter; a GPU needs NVIDIA's driver")
     yield _guarded("disk cache", _cache, "set TILEWRIGHT_CACHE_DIR to a folder that can be written")
     yield _guarded("ptxas (tests without a GPU)", _ptxas, "pip install 'nvidia-cuda-nvcc==13.0.*'")
     yield _guarded("disassembler (kernel.sass)", _disassembler, "pip install nvidia-cuda-nvdisasm")
