@@ -122,3 +122,26 @@ def test_powers_of_floats_by_integers_multiply() -> None:
     a, n = np.array([2.0, -3.0, 0.5, 10.0, 0.0], np.float32), np.array([10, 3, -4, -2, 0], np.int32)
     got = apply(lambda x, y: arith.Pow(lhs=x, rhs=y), a, n)
     assert_same(got, np.array([1024, -27, 16, np.float32(1) / np.float32(100), 1], np.float32))
+
+
+DENSE: dict[Any, Any] = {
+    ops.Exp: np.exp, ops.Exp2: np.exp2, ops.Log: np.log, ops.Log2: np.log2, ops.Sqrt: np.sqrt, ops.Sin: np.sin,
+    ops.Cos: np.cos, ops.Tanh: np.tanh, ops.Rsqrt: lambda x: 1 / np.sqrt(x),
+}
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant < 60, reason="long double is no wider than double here")
+@pytest.mark.parametrize("op", DENSE)
+def test_float32_functions_over_the_whole_range(op: Any) -> None:
+    """Every 4099th float32, finite: within 2 ulp is asked for; rounding once from float64 gives half a ulp."""
+    x = np.arange(0, 1 << 32, 4099, dtype=np.uint64).astype(np.uint32).view(np.float32)
+    x = x[np.isfinite(x)]
+    got = apply(lambda t: op(src=t), x)
+    with np.errstate(all="ignore"):
+        want = DENSE[op](x.astype(np.longdouble))
+        nearest = want.astype(np.float32)
+        unit = np.spacing(np.maximum(np.abs(nearest), np.float32(2.0**-126))).astype(np.longdouble)
+        error = np.abs(got.astype(np.longdouble) - want) / unit
+    finite = np.isfinite(nearest)
+    assert_same(got[~finite], nearest[~finite], x[~finite])
+    assert error[finite].max() < 0.5 + 2.0**-20
