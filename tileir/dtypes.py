@@ -84,7 +84,8 @@ class DType:
 
 
 def _int(bits: int, signed: bool) -> DType:
-    return DType(f"{'' if signed else 'u'}int{bits}", f"{'i' if signed else 'u'}{bits}", bits, "int" if signed else "uint")
+    kind = "int" if signed else "uint"
+    return DType(f"{kind}{bits}", f"{kind[0]}{bits}", bits, kind)
 
 
 def _float(name: str, ir: str, bits: int, exponent: int, mantissa: int, **more: bool) -> DType:

@@ -63,20 +63,22 @@ class TypeReader:
             return TileType(self.dtype(str(tree.children[0]), tree))
         if tree.data != "bracketed":
             raise TileTypeError("expected a type", self.span(tree))
-        read = {"tile": self.tile, "array": self.array, "list": self.list, "tuple": self.tuple, "shared": self.shared}
+        read: dict[str, Callable[[list[Tree], Tree], Type]] = {
+            "tile": self.tile_type, "array": self.array_type, "list": self.list_type, "tuple": self.tuple_type,
+            "shared": self.shared_type,
+        }
         name, *parts = tree.children
         if str(name) not in read:
             notes = [f"types are {', '.join(read)}"]
             raise TileTypeError(f"there is no type {name}<...>", self.span(name), notes=notes)
-        type_: Type = read[str(name)](parts, tree)
-        return type_
+        return read[str(name)](parts, tree)
 
     def dtype(self, name: str, tree: Tree) -> DType:
         if name not in BY_IR:
             raise TileTypeError(f"there is no dtype {name}", self.span(tree), notes=[f"dtypes are {', '.join(BY_IR)}"])
         return BY_IR[name]
 
-    def tile(self, parts: list[Tree], tree: Tree) -> TileType:
+    def tile_type(self, parts: list[Tree], tree: Tree) -> TileType:
         match [p.data for p in parts]:
             case ["dims" | "scalar"]:
                 layout = None
@@ -87,7 +89,7 @@ class TypeReader:
         extents, dtype = self.dims(parts[0])
         return TileType(dtype, self.known(extents, self.span(tree)), layout)
 
-    def shared(self, parts: list[Tree], tree: Tree) -> SharedType:
+    def shared_type(self, parts: list[Tree], tree: Tree) -> SharedType:
         rest = list(parts)
         copies = integer(rest.pop(0).children[0], self.span(tree)) if rest and rest[0].data == "int" else 1
         layout = self.layout(rest.pop()) if rest and rest[-1].data == "layout_name" else None
@@ -97,19 +99,19 @@ class TypeReader:
         extents, dtype = self.dims(rest[0])
         return SharedType(dtype, self.known(extents, self.span(tree)), copies, layout)
 
-    def list(self, parts: list[Tree], tree: Tree) -> ListType:
+    def list_type(self, parts: list[Tree], tree: Tree) -> ListType:
         items = self.items(parts, tree)
         if len(items) != 1 or not isinstance(items[0], ArrayType):
             raise TileTypeError("a list type is list<array<...>>", self.span(tree))
         return ListType(items[0])
 
-    def tuple(self, parts: list[Tree], tree: Tree) -> TupleType:
+    def tuple_type(self, parts: list[Tree], tree: Tree) -> TupleType:
         return TupleType(tuple(self.items(parts, tree)))
 
     def items(self, parts: list[Tree], tree: Tree) -> list[Type]:
         return [self.type(part) for part in parts]
 
-    def array(self, parts: list[Tree], tree: Tree) -> ArrayType:
+    def array_type(self, parts: list[Tree], tree: Tree) -> ArrayType:
         if not parts or parts[0].data not in ("dims", "scalar"):
             message = "an array type starts with its extents and dtype: array<?x?xf32, strides=?x1>"
             raise TileTypeError(message, self.span(tree))

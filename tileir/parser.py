@@ -64,9 +64,11 @@ def _tree(text: str, file: str) -> Tree:
         return _lark().parse(text)
     except UnexpectedInput as error:
         if isinstance(error, UnexpectedToken):
-            names, found = error.accepts or error.expected, str(error.token) or "the end of the text"
+            names: set[str] = set(error.accepts or error.expected)
+            found = str(error.token) or "the end of the text"
         else:
-            names, found = getattr(error, "allowed", ()) or (), text[error.pos_in_stream or 0 :][:1]
+            names = set(getattr(error, "allowed", None) or ())
+            found = text[error.pos_in_stream or 0 :][:1]
         line, column = _position(error, text)
         expected = ", ".join(sorted({_EXPECTED.get(n, n.lower()) for n in names} - {""}))
         span = Span(file, line, column - 1, line, column - 1 + len(found))
@@ -91,7 +93,7 @@ class _Reader:
 
     def span(self, node: Tree) -> Span:
         """The place of a tree or token."""
-        meta = getattr(node, "meta", node)
+        meta: Any = getattr(node, "meta", node)
         if getattr(meta, "line", None) is None:
             return NO_SPAN
         return Span(self.file, meta.line, meta.column - 1, meta.end_line, meta.end_column - 1)
@@ -115,7 +117,7 @@ class _Reader:
     def declare_params(self, params: Tree, block: Block) -> None:
         for param in params.children:
             name, type_ = param.children
-            self.declare(name, block.add_param(self.type(type_)))
+            self.declare(name, block.add_param(self.type_of(type_)))
 
     def declare(self, name: Any, value: Value) -> None:
         text = str(name)[1:]
@@ -125,7 +127,7 @@ class _Reader:
         self.values[text] = value
         value.hint = "" if text[0].isdigit() else text
 
-    def type(self, tree: Tree) -> Type:
+    def type_of(self, tree: Tree) -> Type:
         with at(self.span(tree)):
             type_ = self.types.type(tree)
             complaint = type_complaint(type_)
@@ -178,7 +180,7 @@ class _Reader:
             raise TileTypeError(f"{op.opcode} has {len(op.results)} results, not {len(params)}", self.span(name))
         for param, result in zip(params, op.results, strict=True):
             value, type_ = param.children
-            written = self.type(type_)
+            written = self.type_of(type_)
             if written.erased() != result.type.erased():
                 message = f"{value} is written as {written}, but {op.opcode} gives {result.type}"
                 raise TileTypeError(message, self.span(type_))
@@ -250,7 +252,7 @@ class _Reader:
             case "word":
                 return self.word(node)
             case _:
-                return self.type(node)
+                return self.type_of(node)
 
     def operand(self, token: Any) -> Value:
         value = self.values.get(str(token)[1:])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -28,14 +27,17 @@ _WORDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 }
 
 
-@functools.cache
+_annotations: dict[tuple[type[Op], str], str] = {}
+
+
 def annotation(cls: type[Op], name: str) -> str:
     """The annotation of a field as it is written."""
-    for base in cls.__mro__:
-        text = base.__dict__.get("__annotations__", {}).get(name)
-        if text is not None:
-            return text if isinstance(text, str) else getattr(text, "__name__", "")
-    return ""
+    known = _annotations.get((cls, name))
+    if known is None:
+        found = (base.__dict__.get("__annotations__", {}).get(name) for base in cls.__mro__)
+        text = next((text for text in found if text is not None), "")
+        known = _annotations[cls, name] = text if isinstance(text, str) else getattr(text, "__name__", "")
+    return known
 
 
 def attribute_complaint(cls: type[Op], name: str, value: Any) -> str:
@@ -45,8 +47,9 @@ def attribute_complaint(cls: type[Op], name: str, value: Any) -> str:
         if value is None and "None" in annotation(cls, name) or isinstance(value, enum):
             return ""
         return f"expected one of {', '.join(repr(m.value) for m in enum)}"
-    known = [_WORDS[word] for word in annotation(cls, name).split(" | ") if word in _WORDS]
-    if not known or len(known) != len(annotation(cls, name).split(" | ")):
+    words = annotation(cls, name).split(" | ")
+    known = [_WORDS[word] for word in words if word in _WORDS]
+    if len(known) != len(words):
         return ""  # an annotation that this table does not know admits anything
     if any(admits(value) for _, admits in known):
         return ""

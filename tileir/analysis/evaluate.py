@@ -101,7 +101,8 @@ def _extreme(sign: int) -> Any:
     def rule(op: Any, lhs: Any, rhs: Any) -> Number | None:
         if lhs != lhs or rhs != rhs:
             return None if op.propagate_nan else (rhs if lhs != lhs else lhs)
-        return min(lhs, rhs, key=lambda v: (sign * v, sign * math.copysign(1, v)))
+        chosen: Number = min(lhs, rhs, key=lambda v: (sign * v, sign * math.copysign(1, v)))
+        return chosen
 
     return rule
 

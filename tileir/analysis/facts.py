@@ -68,7 +68,7 @@ class _Walk:
                 self.meet(op.results, op.loop.params[1:], op.loop.params[1:])
             case control.While():
                 self.loop(op.init, op.before.params, op, lambda: op.after.terminator.operands)
-                passed = op.before.terminator.values
+                passed = op.before.terminator.operands[1:]
                 self.meet(op.results, passed, passed)
             case _:  # an op of a backend: its bodies start from no knowledge
                 for block in op.blocks:
@@ -115,7 +115,7 @@ class _Walk:
             self.block(body)
             return
         self.block(body.before)
-        passed = body.before.terminator.values
+        passed = body.before.terminator.operands[1:]
         self.meet(body.after.params, passed, passed)
         self.block(body.after)
 
@@ -178,11 +178,11 @@ def _cast(op: Any, known: Facts) -> IntFact:
     a = known[op.src]
     if op.dtype.is_bool:
         return ranges.negate(ranges.equal(a, exactly(0)))
-    return fit(*a, op.dtype)
+    return fit(a.low, a.high, a.divisor, op.dtype)
 
 
 def _bitcast(op: Any, known: Facts) -> IntFact:
-    return top(op.dtype) if op.src.type.dtype.is_float else fit(*known[op.src], op.dtype)
+    return top(op.dtype) if op.src.type.dtype.is_float else _cast(op, known)
 
 
 def _extent(op: Any, known: Facts) -> IntFact:
@@ -198,7 +198,8 @@ def _stride(op: Any, known: Facts) -> IntFact:
     known_stride = array.strides[op.axis]
     if known_stride is not None:
         return exactly(known_stride)
-    return fit(*array.index.int_range, array.stride_div[op.axis], array.index)
+    low, high = array.index.int_range
+    return fit(low, high, array.stride_div[op.axis], array.index)
 
 
 def _assume_divisible(op: Any, known: Facts) -> IntFact:

@@ -114,18 +114,23 @@ def maximum(a: IntFact, b: IntFact, dtype: DType) -> IntFact:
     return fit(max(a.low, b.low), max(a.high, b.high), math.gcd(a.divisor, b.divisor), dtype)
 
 
+def _any_multiple(divisor: int, dtype: DType) -> IntFact:
+    low, high = dtype.int_range
+    return fit(low, high, divisor, dtype)
+
+
 def bit_and(a: IntFact, b: IntFact, dtype: DType) -> IntFact:
     divisor = max(_low_zeros(a, dtype), _low_zeros(b, dtype))
     bounds = [f.high for f in (a, b) if f.low >= 0]
     if not bounds:
-        return fit(*dtype.int_range, divisor, dtype)
+        return _any_multiple(divisor, dtype)
     return fit(0, min(bounds), divisor, dtype) if dtype.bitwidth > 1 else IntFact(a.low & b.low, a.high & b.high)
 
 
 def bit_or(a: IntFact, b: IntFact, dtype: DType) -> IntFact:
     divisor = min(_low_zeros(a, dtype), _low_zeros(b, dtype))
     if a.low < 0 or b.low < 0:
-        return fit(*dtype.int_range, divisor, dtype)
+        return _any_multiple(divisor, dtype)
     return fit(max(a.low, b.low), (1 << max(a.high, b.high).bit_length()) - 1, divisor, dtype)
 
 
@@ -134,7 +139,7 @@ def bit_xor(a: IntFact, b: IntFact, dtype: DType) -> IntFact:
     if a.constant is not None and b.constant is not None:
         return exactly(a.low ^ b.low)
     if a.low < 0 or b.low < 0:
-        return fit(*dtype.int_range, divisor, dtype)
+        return _any_multiple(divisor, dtype)
     return fit(0, (1 << max(a.high, b.high).bit_length()) - 1, divisor, dtype)
 
 

@@ -101,7 +101,8 @@ class Mod(Binary, opcode="mod"):
 
 class Pow(Op, opcode="pow", elementwise=True):
     """lhs ** rhs. Both floats of one dtype, or any arithmetic lhs with an integer rhs (repeated multiplication in
-    the dtype of lhs; a negative exponent of a float base gives the reciprocal, of an integer base 0 unless |lhs| is 1)."""
+    the dtype of lhs; a negative exponent of a float base gives the reciprocal, of an integer base 0 unless |lhs|
+    is 1)."""
 
     lhs: Value = operand()
     rhs: Value = operand()

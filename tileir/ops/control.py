@@ -40,7 +40,8 @@ class For(Op, opcode="for"):
 
     def infer(self) -> tuple[Type, ...]:
         iv = self.lower.type.erased()
-        require(isinstance(iv, TileType) and not iv.shape and iv.dtype.is_int, f"for: bounds must be integer scalars, not {iv}")
+        is_index = isinstance(iv, TileType) and not iv.shape and iv.dtype.is_int
+        require(is_index, f"for: bounds must be integer scalars, not {iv}")
         require_types("for: bounds", (self.upper.type.erased(), self.step.type.erased()), (iv, iv))
         carried = erased_types(self.init)
         require_types("for: body parameters", erased_types(tuple(self.loop.params)), (iv, *carried))
@@ -78,7 +79,8 @@ class If(Op, opcode="if"):
     orelse: Block = body()
 
     def infer(self) -> tuple[Type, ...]:
-        require(self.cond.type.erased() == TileType(bool_), f"if: the condition must be an i1 scalar, not {self.cond.type}")
+        have = self.cond.type
+        require(have.erased() == TileType(bool_), f"if: the condition must be an i1 scalar, not {have}")
         types = yielded_types("if: the first body", self.then)
         require_types("if: values of the else branch", yielded_types("if: the second body", self.orelse), types)
         return types

@@ -27,7 +27,7 @@ class Bitcast(Op, opcode="bitcast", elementwise=True):
     dtype: DType = attribute()
 
     def infer(self) -> tuple[Type, ...]:
-        old = self.src.type.dtype
-        require(old.bitwidth == self.dtype.bitwidth, f"bitcast: {old} has {old.bitwidth} bits, {self.dtype} has {self.dtype.bitwidth}")
-        require(old is not bool_ and self.dtype is not bool_, "bitcast: bool_ has no fixed bits")
+        old, new = self.src.type.dtype, self.dtype
+        require(old.bitwidth == new.bitwidth, f"bitcast: {old} has {old.bitwidth} bits, {new} has {new.bitwidth}")
+        require(old is not bool_ and new is not bool_, "bitcast: bool_ has no fixed bits")
         return (self.src.type.erased().with_dtype(self.dtype),)

@@ -13,10 +13,12 @@ def check_tile_access(op: Load | Store, shape: tuple[int, ...]) -> None:
     """What load and store share: ranks agree, `order` is a permutation, indices are integer scalars."""
     array = array_of(op.opcode, op.array)
     ranks = {len(shape), len(op.index), len(op.order), len(op.steps), array.rank}
-    require(len(ranks) == 1, f"{op.opcode}: the array has rank {array.rank}, the index {len(op.index)}, the tile {len(shape)}")
+    message = f"{op.opcode}: the array has rank {array.rank}, the index {len(op.index)}, the tile {len(shape)}"
+    require(len(ranks) == 1, message)
     require(sorted(op.order) == list(range(array.rank)), f"{op.opcode}: order {op.order} is not a permutation")
     for i in op.index:
-        require(isinstance(i.type, TileType) and not i.type.shape and i.type.dtype.is_int, f"{op.opcode}: index of type {i.type}")
+        is_index = isinstance(i.type, TileType) and not i.type.shape and i.type.dtype.is_int
+        require(is_index, f"{op.opcode}: index of type {i.type}")
 
 
 class Load(Op, opcode="load", reads="array"):
@@ -61,7 +63,8 @@ class Store(Op, opcode="store", writes="array"):
     def infer(self) -> tuple[Type, ...]:
         check_tile_access(self, self.value.type.shape)
         array = self.array.type
-        require(self.value.type.dtype is array.dtype, f"store: a {self.value.type.dtype} tile into a {array.dtype} array")
+        have = self.value.type.dtype
+        require(have is array.dtype, f"store: a {have} tile into a {array.dtype} array")
         return ()
 
 
@@ -74,7 +77,8 @@ def check_gather(op: Gather | Scatter) -> tuple[int, ...]:
         require(i.type.dtype.is_int, f"{op.opcode}: indices must be integers, not {i.type.dtype}")
         require(i.type.shape == shape, f"{op.opcode}: index shapes differ: {i.type.shape} and {shape}")
     if op.mask is not None:
-        require(op.mask.type.erased() == TileType(bool_, shape), f"{op.opcode}: mask of type {op.mask.type} for shape {shape}")
+        mask = op.mask.type
+        require(mask.erased() == TileType(bool_, shape), f"{op.opcode}: mask of type {mask} for shape {shape}")
     return shape
 
 

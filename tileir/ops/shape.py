@@ -51,7 +51,8 @@ class Permute(Op, opcode="permute"):
 
     def infer(self) -> tuple[Type, ...]:
         shape = self.src.type.shape
-        require(sorted(self.axes) == list(range(len(shape))), f"permute: {self.axes} is not an order of the axes of {self.src.type}")
+        ok = sorted(self.axes) == list(range(len(shape)))
+        require(ok, f"permute: {self.axes} is not an order of the axes of {self.src.type}")
         return (TileType(self.src.type.dtype, tuple(shape[a] for a in self.axes)),)
 
 

@@ -49,7 +49,7 @@ def _elementwise(rule: Rule | None) -> Rule:
 
     def first_that_applies(op: Any, rewriter: Rewriter) -> Any:
         if constant_value(op.operands[0]) is not None:
-            found = fold_elementwise(op, rewriter)
+            found: Any = fold_elementwise(op, rewriter)
             if found is not None:
                 return found
         found = rule(op, rewriter) if rule is not None else None

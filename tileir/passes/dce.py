@@ -90,7 +90,7 @@ class _Liveness:
             case control.For():
                 self.need([op.lower, op.upper, op.step])
             case control.While():
-                self.need([op.before.terminator.cond])
+                self.need([_end(op.before).cond])
             case _:
                 self.need(op.operands)
                 for block in op.blocks:
@@ -99,23 +99,28 @@ class _Liveness:
     def need_result(self, op: Any, i: int) -> None:
         match op:
             case control.If():
-                self.need([op.then.terminator.values[i], op.orelse.terminator.values[i]])
+                self.need([_end(op.then).values[i], _end(op.orelse).values[i]])
             case control.For():
                 self.need_carried(op, i)
             case control.While():
-                self.need([op.before.terminator.values[i]])
+                self.need([_end(op.before).values[i]])
 
     def need_param(self, op: Any, block: Block, i: int) -> None:
         match op:
             case control.For() if i > 0:
                 self.need_carried(op, i - 1)
             case control.While() if block is op.before:
-                self.need([op.init[i], op.after.terminator.values[i]])
+                self.need([op.init[i], _end(op.after).values[i]])
             case control.While():
-                self.need([op.before.terminator.values[i]])
+                self.need([_end(op.before).values[i]])
 
     def need_carried(self, op: Any, i: int) -> None:
-        self.need([op.init[i], op.loop.terminator.values[i]])
+        self.need([op.init[i], _end(op.loop).values[i]])
+
+
+def _end(block: Block) -> Any:
+    """The terminator of a body: a yield or condition."""
+    return block.terminator
 
 
 def _sweep(block: Block, live: _Liveness) -> None:
@@ -133,21 +138,21 @@ def _trim(op: Any, needed: set[Value]) -> None:
         case control.If():
             keep = [r in needed for r in op.results]
             for block in op.blocks:
-                block.terminator.values = _kept(block.terminator.values, keep)
+                _end(block).values = _kept(_end(block).values, keep)
             op.results = _kept(op.results, keep)
         case control.For():
             params = op.loop.params[1:]
             keep = [r in needed or p in needed for r, p in zip(op.results, params, strict=True)]
             op.init, op.results = _kept(op.init, keep), _kept(op.results, keep)
             op.loop.params[1:] = _kept(params, keep)
-            op.loop.terminator.values = _kept(op.loop.terminator.values, keep)
+            _end(op.loop).values = _kept(_end(op.loop).values, keep)
         case control.While():
             keep = [p in needed for p in op.before.params]
             op.init, op.before.params = _kept(op.init, keep), list(_kept(op.before.params, keep))
-            op.after.terminator.values = _kept(op.after.terminator.values, keep)
+            _end(op.after).values = _kept(_end(op.after).values, keep)
             passed = [r in needed or p in needed for r, p in zip(op.results, op.after.params, strict=True)]
             op.results, op.after.params = _kept(op.results, passed), list(_kept(op.after.params, passed))
-            op.before.terminator.values = _kept(op.before.terminator.values, passed)
+            _end(op.before).values = _kept(_end(op.before).values, passed)
 
 
 def _kept(values: Sequence[Value], keep: list[bool]) -> tuple[Value, ...]:

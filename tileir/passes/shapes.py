@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.tileir.core import Op, Value
-from tilewright.tileir.ops import arith, shape
+from tilewright.tileir.ops import shape
 from tilewright.tileir.rewrite import Rewriter, Rule, constant_value
 from tilewright.tileir.types import TileType
 
@@ -62,9 +62,12 @@ def computed_once(op: Op, rewriter: Rewriter) -> Value | None:
     scalars: dict[Value, Value] = {}
     for operand, source in zip(op.operands, sources, strict=True):
         value = constant_value(operand)
-        if source is None and value is None:
+        if source is not None:
+            scalars[operand] = source
+        elif value is not None:
+            scalars[operand] = rewriter.constant(value, TileType(operand.type.dtype))
+        else:
             return None
-        scalars[operand] = source or rewriter.emit(arith.Constant(value=value, type=TileType(operand.type.dtype)))
     given = {name: getattr(op, name) for name, field in op.fields.items()}
     given = {name: scalars.get(v, v) if isinstance(v, Value) else v for name, v in given.items()}
     result = rewriter.emit(type(op)(**given))
