@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+
 import tilewright as tw
 
 
@@ -22,12 +23,12 @@ class Host:
 
 
 class Gpu(Host):
-    """NumPy arrays are copied to the GPU, which runs the kernel."""
+    """NumPy arrays are copied to the GPU with their strides, and the GPU runs the kernel."""
 
     name = "GPU"
 
     def put(self, *arrays: np.ndarray) -> Any:
-        moved = tuple(tw.to_device(a) for a in arrays)
+        moved = tuple(tw.to_device(a, keep_strides=True) for a in arrays)
         return moved[0] if len(moved) == 1 else moved
 
     def get(self, array: Any) -> np.ndarray:

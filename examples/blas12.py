@@ -1,8 +1,9 @@
 """AXPY (y += alpha x) and GEMV (y = A x): BLAS levels 1 and 2."""
 
 import numpy as np
-import tilewright as tw
 from _places import check, places
+
+import tilewright as tw
 
 
 @tw.tile_kernel

@@ -1,8 +1,9 @@
 """The tour: run a kernel on NumPy arrays, check it, then read its Tile IR and the head of its PTX."""
 
 import numpy as np
-import tilewright as tw
 from softmax import softmax
+
+import tilewright as tw
 
 
 def main() -> None:

@@ -1,8 +1,9 @@
 """relu(x) * scale + shift in one kernel: one pass over memory instead of three."""
 
 import numpy as np
-import tilewright as tw
 from _places import check, places
+
+import tilewright as tw
 
 TILE = (4, 256)
 

@@ -1,8 +1,9 @@
 """Gather rows of a table by index (an embedding look-up), and scatter them back in another order."""
 
 import numpy as np
-import tilewright as tw
 from _places import check, places
+
+import tilewright as tw
 
 
 @tw.tile_kernel

@@ -1,8 +1,9 @@
 """Segmented reduction: segment s holds the elements offsets[s] : offsets[s+1]; one block sums one segment."""
 
 import numpy as np
-import tilewright as tw
 from _places import check, places
+
+import tilewright as tw
 
 
 @tw.tile_kernel

@@ -1,8 +1,9 @@
 """y = sin(a * x + b) with broadcasting: one a per column, one b per row, and arrays of any strides."""
 
 import numpy as np
-import tilewright as tw
 from _places import check, places
+
+import tilewright as tw
 
 TM, TN = 32, 64
 

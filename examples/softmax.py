@@ -1,8 +1,9 @@
 """Softmax of each row. A block holds its whole row in registers, so memory is read once."""
 
 import numpy as np
-import tilewright as tw
 from _places import check, places
+
+import tilewright as tw
 
 
 @tw.tile_kernel

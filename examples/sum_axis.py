@@ -3,8 +3,9 @@
 import math
 
 import numpy as np
-import tilewright as tw
 from _places import check, places
+
+import tilewright as tw
 
 
 @tw.tile_kernel

@@ -1,8 +1,9 @@
 """2-D transpose: tiles are read row by row and written row by row, turned in between."""
 
 import numpy as np
-import tilewright as tw
 from _places import check, places
+
+import tilewright as tw
 
 
 @tw.tile_kernel

@@ -1,8 +1,9 @@
 """Vector add: the smallest kernel. One block adds one tile of the vectors."""
 
 import numpy as np
-import tilewright as tw
 from _places import check, places
+
+import tilewright as tw
 
 TILE = 1024
 

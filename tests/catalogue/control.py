@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import tilewright as tw
-
 from catalogue.case import Case
 from catalogue.memory import one_output
+
+import tilewright as tw
 
 
 @tw.tile_kernel

@@ -8,9 +8,9 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-import tilewright as tw
-
 from catalogue.case import Bound, Case, ulps
+
+import tilewright as tw
 
 TILE = 64
 SIZES = (0, 1, TILE - 1, TILE, TILE + 1, 131)

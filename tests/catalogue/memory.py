@@ -7,9 +7,9 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-import tilewright as tw
-
 from catalogue.case import Case
+
+import tilewright as tw
 
 DTYPES = (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint32, np.float16, ml_dtypes.bfloat16,
           np.float32, np.float64)

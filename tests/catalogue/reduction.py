@@ -7,11 +7,11 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-import tilewright as tw
-
 from catalogue.case import Case
 from catalogue.elementwise import numbers
 from catalogue.memory import values
+
+import tilewright as tw
 
 SHAPE = (8, 4, 16)
 AXES: tuple[Any, ...] = (None, 0, 1, 2, -1, (0, 2), (1, 2), (0, 1, 2))

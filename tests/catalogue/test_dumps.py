@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from catalogue.all import one_per_kernel
 from catalogue.case import Case, compare
+
 from tilewright.backend_ptx import backend_dumps
 from tilewright.frontend import translate
 from tilewright.interp import compile_function

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tilewright as tw
 from catalogue.all import all_cases
 from catalogue.case import Case
 
+import tilewright as tw
+
 
 def on_device(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(tw.to_device(a) if isinstance(a, np.ndarray) else a for a in args)
+    return tuple(tw.to_device(a, keep_strides=True) if isinstance(a, np.ndarray) else a for a in args)
 
 
 @pytest.mark.gpu

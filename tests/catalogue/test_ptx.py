@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-import tilewright as tw
 from catalogue.all import one_per_kernel
 from catalogue.case import Case
+
+import tilewright as tw
 from tilewright.backend_ptx.runtime.ptxas import assemble
 from tilewright.backend_ptx.targets import get_target
 
