@@ -11,6 +11,7 @@ from tilewright.interp.registry import HANDLERS
 from tilewright.interp.uniform import varying_values
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import TileError, TileInternalError, TileUnsupportedFeatureError, at
+from tilewright.tileir.types import Type
 
 Step = Callable[[Regs], Any]
 Runner = Callable[[Regs], None]
@@ -45,6 +46,13 @@ class Lowering:
 
     def slot_list(self, values: Any) -> tuple[int, ...]:
         return tuple(self.slot(v) for v in values)
+
+    def temporary(self, type_: Type, varies: bool) -> Value:
+        """A value of no op, for a handler that is made of others."""
+        value = Value(type_)
+        if varies:
+            self._varying.add(value)
+        return value
 
     def varies(self, value: Value) -> bool:
         """Does the value have a leading axis over the blocks of the chunk?"""

@@ -116,6 +116,23 @@ def access_vector(shared: Layout, layout: Layout, element_bytes: int) -> tuple[i
     return 1 << len(chosen), tuple(chosen)
 
 
+@lru_cache(maxsize=1024)
+def copy_vector(shared: Layout, layout: Layout, element_bytes: int) -> int:
+    """v such that registers [k*v, (k+1)*v), up to 16 bytes, lie side by side in the buffer, the first at a multiple of
+    v: what one asynchronous copy may move."""
+    bases = offset_bases(shared, layout)
+    vector = 1
+    for offset in bases[REGISTER]:
+        if offset != vector or element_bytes * vector >= VECTOR_BYTES:
+            break
+        vector *= 2
+    first = log2(vector)
+    others = [o for dim, offsets in bases.items() for i, o in enumerate(offsets) if dim != REGISTER or i >= first]
+    while vector > 1 and any(o & (vector - 1) for o in others):
+        vector //= 2
+    return vector
+
+
 def bank_conflicts(shared: Layout, layout: Layout, element_bytes: int) -> int:
     """Extra rounds of one warp access: 0 when each group of lanes is served at once. Worst register, group and warp are
     alike by linearity, so lane groups at register 0 decide."""

@@ -245,6 +245,19 @@ class TileAccess:
                 out = one if out is None else self.ctx.b.and_(out, one)
         return out
 
+    def room(self, offsets: Offsets, count: int) -> Val | None:
+        """How many of `count` elements along the vector axis, from `offsets` on, are inside (i32); None if all are.
+
+        `count` is at most `vector`, so that the first index is a multiple of it, and none before it is cut off alone.
+        """
+        b, cut = self.ctx.b, self.vector_axis
+        whole = self.predicate(offsets)
+        if whole is None or cut < 0 or self.kind(cut) != "any":
+            return None if whole is None else b.select(whole, b.const("i32", count), b.const("i32", 0))
+        _, high = self._limit(cut)
+        left = b.intrinsic("llvm.smin", [b.sub(high, self._element(cut, offsets[cut])), b.const("i32", count)])
+        return b.select(whole, left, b.const("i32", 0))
+
     def whole(self) -> Val:
         """Whether the whole tile is inside: one answer for all threads."""
         b = self.ctx.b

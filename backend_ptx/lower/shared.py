@@ -49,7 +49,8 @@ def shared_store(ctx: Context, op: ops.SharedStore) -> None:
     layout = ctx.layout(op.value)
     if value.elem == "i1":
         value = b.cast("zext", value, "i8")
-    access = _Access(ctx, ctx[op.buffer], layout, _no_index(b))
+    ref: SharedRef = ctx[op.buffer]
+    access = SharedAccess(ctx, ref, layout, _no_index(b), slot_offset(ctx, ref.type, op.slot, op.ahead))
     mine = owner(ctx, layout)
     done = b.label("stored")
     if mine is not None:
@@ -69,7 +70,8 @@ def shared_load(ctx: Context, op: ops.SharedLoad) -> None:
     ref: SharedRef = ctx[op.buffer]
     elem = elem_of(ref.type.dtype)
     at = _sub_tile(ctx, ref.type, op.index, op.shape) if op.index else _no_index(b)
-    access = _Access(ctx, ref, _widened(ctx.layout(op.result), ref.type.shape), at)
+    slot = slot_offset(ctx, ref.type, op.slot, op.ahead)
+    access = SharedAccess(ctx, ref, _widened(ctx.layout(op.result), ref.type.shape), at, slot)
     parts, order = [], []
     for registers, pointer in access.vectors():
         parts.append(b.load(memory_elem(elem), len(registers), pointer, access.bytes))
@@ -86,6 +88,23 @@ def barrier(ctx: Context, op: ops.Barrier) -> None:
 
 def _no_index(b: Builder) -> Val:
     return b.const("i32", 0)
+
+
+def slot_bytes(type: SharedType) -> int:
+    """Distance of the slots of a ring. A power of two, so that swizzles inside a slot hold."""
+    return type.size * type.dtype.bytes
+
+
+def slot_offset(ctx: Context, type: SharedType, slot: Value | None, ahead: int) -> Val | None:
+    """The offset in bytes (i32) of slot (slot + ahead) % copies; None for a buffer that is no ring."""
+    if slot is None:
+        return None
+    b = ctx.b
+    number = as_index(b, ctx[slot], slot.type.dtype.is_signed, "i32")
+    if ahead:
+        number = b.add(number, ahead)
+        number = b.select(b.icmp("sge", number, type.copies), b.sub(number, type.copies), number)
+    return b.mul(number, slot_bytes(type))
 
 
 def _widened(layout: Layout, shape: tuple[int, ...]) -> Layout:
@@ -118,14 +137,15 @@ def linear(b: Builder, number: Val, contributions: list[tuple[int, int]]) -> Val
     return out
 
 
-class _Access:
+class SharedAccess:
     """A thread's accesses to a whole buffer in one layout: vectors of registers and their addresses.
 
     The byte offset is linear over F2: a part of the thread, a part of the register, and `at`, combined by XOR. Where
-    the register's part shares no bit with the others it is added as a constant of the instruction.
+    the register's part shares no bit with the others it is added as a constant of the instruction. The slot of a ring is
+    added last.
     """
 
-    def __init__(self, ctx: Context, ref: SharedRef, layout: Layout, at: Val) -> None:
+    def __init__(self, ctx: Context, ref: SharedRef, layout: Layout, at: Val, slot: Val | None = None) -> None:
         self.ctx = ctx
         self.ref = ref
         assert ref.type.layout is not None
@@ -143,6 +163,7 @@ class _Access:
         if at.const != 0:
             self.moving = -1  # any bit may be set
         self.base = ctx.b.xor(thread, at)
+        self.slot = slot
         self.variants: dict[int, Val] = {}
 
     def vectors(self) -> Iterator[tuple[list[int], Val]]:
@@ -154,10 +175,15 @@ class _Access:
             if register & chooses == 0:
                 yield [register | k for k in within], self._pointer(combine(bases, register) * self.size)
 
+    def pointer_of(self, register: int) -> Val:
+        """The address of one register's element."""
+        return self._pointer(combine(self.offsets[REGISTER], register) * self.size)
+
     def _pointer(self, offset: int) -> Val:
         b = self.ctx.b
         mixed = offset & self.moving
         if mixed not in self.variants:
             start = b.xor(self.base, mixed)
+            start = start if self.slot is None else b.add(start, self.slot)
             self.variants[mixed] = b.gep(Val(SPACE, 0, SYMBOL), start)
         return b.gep(self.variants[mixed], (offset ^ mixed) + self.ref.offset)

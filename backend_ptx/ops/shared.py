@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from tilewright.tileir.core import Op, Value, attribute, operand, operands, require
+from tilewright.tileir.core import Op, Value, attribute, operand, operands, optional_operand, require
 from tilewright.tileir.types import SharedType, TileType, Type
+
+
+def require_slot(opcode: str, buffer: SharedType, slot: Value | None, ahead: int) -> None:
+    """A ring of several copies is accessed in slot (slot + ahead) % copies; a single buffer has no slot."""
+    if slot is None:
+        require(buffer.copies == 1 and ahead == 0, f"{opcode}: an access of {buffer} needs a slot")
+        return
+    scalar = isinstance(slot.type, TileType) and not slot.type.shape and slot.type.dtype.is_int
+    require(scalar, f"{opcode}: slot of type {slot.type}")
+    require(0 <= ahead < buffer.copies, f"{opcode}: {ahead} slots ahead in {buffer}")
 
 
 class SharedAlloc(Op, opcode="shared_alloc"):
@@ -18,28 +28,40 @@ class SharedAlloc(Op, opcode="shared_alloc"):
 
 
 class SharedStore(Op, opcode="shared_store", writes="buffer"):
-    """Write a tile that covers the whole buffer. Threads that hold copies of an element write the same value."""
+    """Write a tile that covers the whole buffer. Threads that hold copies of an element write the same value.
+
+    In a ring it goes to slot (slot + ahead) % copies, where 0 <= slot < copies.
+    """
 
     buffer: Value = operand()
+    slot: Value | None = optional_operand()
     value: Value = operand()
+    ahead: int = attribute(default=0)
 
     def infer(self) -> tuple[Type, ...]:
         buffer, value = self.buffer.type, self.value.type
         ok = isinstance(buffer, SharedType) and (buffer.dtype, buffer.shape) == (value.dtype, value.shape)
         require(ok, f"shared_store: {value} does not fit {buffer}")
+        require_slot("shared_store", buffer, self.slot, self.ahead)
         return ()
 
 
 class SharedLoad(Op, opcode="shared_load", reads="buffer"):
-    """The sub-tile of `shape` of a buffer at tile coordinates `index` (scalars, one an axis; none: the whole)."""
+    """The sub-tile of `shape` of a buffer at tile coordinates `index` (scalars, one an axis; none: the whole).
+
+    In a ring it comes from slot (slot + ahead) % copies, where 0 <= slot < copies.
+    """
 
     buffer: Value = operand()
+    slot: Value | None = optional_operand()
     index: tuple[Value, ...] = operands()
     shape: tuple[int, ...] = attribute()
+    ahead: int = attribute(default=0)
 
     def infer(self) -> tuple[Type, ...]:
         buffer = self.buffer.type
         require(isinstance(buffer, SharedType), f"shared_load: {buffer} is not in shared memory")
+        require_slot("shared_load", buffer, self.slot, self.ahead)
         ok = len(self.index) == len(buffer.shape) if self.index else self.shape == buffer.shape
         require(ok, f"shared_load: {len(self.index)} indices and shape {self.shape} for {buffer}")
         return (TileType(buffer.dtype, self.shape),)

@@ -1,7 +1,8 @@
 """Machine ops, so that every dump of the backend runs. They are named by opcode: their classes are the backend's.
 
-A tile's distribution over threads has no meaning here, so `convert_layout` is the identity and barriers do nothing. A
-shared buffer is an array with a leading axis over the blocks of the chunk.
+A tile's distribution over threads has no meaning here, so `convert_layout` is the identity; barriers and waits do
+nothing, and an asynchronous copy is a load at once. A shared buffer is an array with a leading axis over the blocks of
+the chunk.
 """
 
 from __future__ import annotations
@@ -36,27 +37,94 @@ def barrier(op: Any, low: Lowering) -> Fn:
 
 @impl_step("shared_alloc")
 def shared_alloc(op: Any, low: Lowering) -> Step:
+    """A ring has an axis over its slots, after the one over the blocks."""
     dst, varies = low.slot(op.result), low.varies(op.result)
-    shape, held = tuple(op.type.shape), format_of(op.type.dtype).held
+    ring = (op.type.copies,) if op.type.copies > 1 else ()
+    shape, held = (*ring, *op.type.shape), format_of(op.type.dtype).held
 
     def step(regs: Regs) -> None:
         regs[dst] = np.zeros((regs[0].count, *shape) if varies else shape, held)
     return step
 
 
-@impl("shared_store")
-def shared_store(op: Any, low: Lowering) -> Fn:
-    def store(buffer: Array, value: Array) -> None:
-        buffer[...] = value
+class Slot:
+    """Finds the slot of a ring, or the whole of a single buffer, as an index of the buffer's array."""
+
+    def __init__(self, op: Any, low: Lowering) -> None:
+        self.place = None if op.slot is None else low.slot(op.slot)
+        self.buffer_varies = low.varies(op.buffer)
+        self.ahead, self.copies = op.ahead, op.buffer.type.copies
+
+    def __call__(self, regs: Regs) -> Any:
+        if self.place is None:
+            return ...
+        number = (np.asarray(regs[self.place], np.int64) + self.ahead) % self.copies
+        if not self.buffer_varies:
+            return int(number)
+        return (np.arange(regs[0].count), number)
+
+
+@impl_step("shared_store")
+def shared_store(op: Any, low: Lowering) -> Step:
+    buffer, value = low.slot_list((op.buffer, op.value))
+    slot = Slot(op, low)
+
+    def store(regs: Regs) -> None:
+        regs[buffer][slot(regs)] = regs[value]
     return store
 
 
-@impl("shared_load")
-def shared_load(op: Any, low: Lowering) -> Fn:
+@impl_step("shared_load")
+def shared_load(op: Any, low: Lowering) -> Step:
+    buffer, dst = low.slot_list((op.buffer, op.result))
+    slot = Slot(op, low)
     if not op.index:
-        return lambda buffer: buffer.copy()
+        def whole(regs: Regs) -> None:
+            regs[dst] = np.array(regs[buffer][slot(regs)])
+        return whole
     extract: Any = HANDLERS["extract"].handler
-    return extract(SimpleNamespace(src=op.buffer, shape=op.shape, result=op.result), low)  # type: ignore[no-any-return]
+    part: Any = extract(SimpleNamespace(src=op.buffer, shape=op.shape, result=op.result), low)
+    index = low.slot_list(op.index)
+
+    def sub_tile(regs: Regs) -> None:
+        regs[dst] = part(regs[buffer][slot(regs)], *(regs[i] for i in index))
+    return sub_tile
+
+
+@impl_step("async_load")
+def async_load(op: Any, low: Lowering) -> Step:
+    """Loads at once, in the blocks where it is active."""
+    buffer, active = low.slot_list((op.buffer, op.active))
+    slot = Slot(op, low)
+    tile = low.temporary(op.tile.erased(), any(low.varies(v) for v in (op.array, *op.index)))
+    result, varies = low.slot(tile), low.varies(tile)
+    fields = {name: getattr(op, name) for name in ("array", "index", "shape", "steps", "order", "padding")}
+    load: Any = HANDLERS["load"].handler(SimpleNamespace(**fields, result=tile), low)
+
+    def step(regs: Regs) -> None:
+        wanted = regs[active]
+        if not np.any(wanted):
+            return
+        load(regs)
+        value, regs[result] = regs[result], None
+        where = slot(regs)
+        if np.all(wanted):
+            regs[buffer][where] = value
+            return
+        blocks = np.nonzero(wanted)[0]
+        part = value[blocks] if varies else value
+        regs[buffer][blocks if where is ... else (blocks, np.broadcast_to(where[1], wanted.shape)[blocks])] = part
+    return step
+
+
+@impl("async_commit")
+def async_commit(op: Any, low: Lowering) -> Fn:
+    return lambda: None
+
+
+@impl("async_wait")
+def async_wait(op: Any, low: Lowering) -> Fn:
+    return lambda: None
 
 
 _KINDS: dict[str, type[reduce.Reduction]] = {

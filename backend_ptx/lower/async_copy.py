@@ -1,0 +1,71 @@
+"""Asynchronous copies: cp.async of 4, 8 or 16 bytes a time, zero fill at edges, commit and wait (PTX ISA 9.7.9.25)."""
+
+from __future__ import annotations
+
+from tilewright.backend_ptx.instructions.copies import MAX_PENDING_GROUPS
+from tilewright.backend_ptx.instructions.table import instruction
+from tilewright.backend_ptx.layouts.queries import register_offsets
+from tilewright.backend_ptx.layouts.shared import copy_vector
+from tilewright.backend_ptx.llvm.builder import Val
+from tilewright.backend_ptx.lower.addresses import TileAccess
+from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.positions import owner
+from tilewright.backend_ptx.lower.registry import lower
+from tilewright.backend_ptx.lower.shared import SharedAccess, SharedRef, slot_offset
+from tilewright.backend_ptx.ops import async_copy as ops
+
+# By the number of bytes. Only 16-byte copies may leave out the L1 cache, which they would only pass through.
+_COPY = {4: "cp.async.ca.4", 8: "cp.async.ca.8", 16: "cp.async.cg.16"}
+
+
+@lower(ops.AsyncLoad)
+def async_load(ctx: Context, op: ops.AsyncLoad) -> None:
+    """The threads that own elements copy them, all or none of a thread's by one branch."""
+    b = ctx.b
+    layout = op.tile.layout
+    assert layout is not None, "async_load has no layout"
+    go, mine = ctx[op.active], owner(ctx, layout)
+    if mine is not None:
+        go = b.and_(go, mine)
+    if go.const:
+        _copy(ctx, op)
+        return
+    copy, done = b.label("copy"), b.label("copied")
+    b.cbr(go, copy, done)
+    b.start(copy)
+    _copy(ctx, op)
+    b.br(done)
+    b.start(done)
+
+
+def _copy(ctx: Context, op: ops.AsyncLoad) -> None:
+    b, layout = ctx.b, op.tile.layout
+    assert layout is not None
+    ref: SharedRef = ctx[op.buffer]
+    assert ref.type.layout is not None
+    tile = TileAccess(ctx, op.array, op.index, op.tile.shape, op.steps, op.order, layout, op.check_bounds)
+    place = SharedAccess(ctx, ref, layout, b.const("i32", 0), slot_offset(ctx, ref.type, op.slot, op.ahead))
+    count = min(tile.vector, copy_vector(ref.type.layout, layout, place.size))
+    record = instruction(_COPY[count * place.size])
+    for register, offsets in enumerate(register_offsets(layout)):
+        if register % count == 0:
+            to = b.cast("ptrtoint", place.pointer_of(register), "i32")
+            record.emit(b, to, tile.pointer(offsets), _bytes_inside(tile, offsets, count))
+
+
+def _bytes_inside(tile: TileAccess, offsets: tuple[int, ...], count: int) -> Val:
+    """How many bytes of an access lie in the array; the rest of the destination becomes zero."""
+    b = tile.ctx.b
+    inside = tile.room(offsets, count)
+    return b.const("i32", count * tile.bytes) if inside is None else b.mul(inside, tile.bytes)
+
+
+@lower(ops.AsyncCommit)
+def async_commit(ctx: Context, op: ops.AsyncCommit) -> None:
+    instruction("cp.async.commit").emit(ctx.b)
+
+
+@lower(ops.AsyncWait)
+def async_wait(ctx: Context, op: ops.AsyncWait) -> None:
+    """Waiting for more groups than asked is right too, and no instruction can leave more in flight."""
+    instruction(f"cp.async.wait.{min(op.pending, MAX_PENDING_GROUPS)}").emit(ctx.b)

@@ -1,0 +1,70 @@
+"""Asynchronous copies of tiles from global to shared memory, and how a thread waits for its own.
+
+Copies belong to groups: `async_commit` closes the group of all copies since the last one, and `async_wait(pending=n)`
+waits until at most the newest n groups of the thread are in flight. Then the thread sees the data of the others; other
+threads see it after a `barrier`.
+"""
+
+from __future__ import annotations
+
+from tilewright.backend_ptx.ops.shared import require_slot
+from tilewright.tileir.core import Op, Value, attribute, operand, operands, optional_operand, require
+from tilewright.tileir.dtypes import bool_
+from tilewright.tileir.enums import PaddingMode
+from tilewright.tileir.ops.memory import check_tile_access
+from tilewright.tileir.types import SharedType, TileType, Type
+
+
+class AsyncLoad(Op, opcode="async_load", reads="array", writes="buffer"):
+    """Start copying the tile that `load` with the same fields reads into slot (slot + ahead) % copies of a buffer.
+
+    `tile` says which thread copies which elements: its layout is that of a tile in registers. Nothing happens where
+    `active` is false. Elements outside the array become zero. Until a wait has covered the copy, nobody may touch
+    the slot.
+    """
+
+    buffer: Value = operand()
+    slot: Value | None = optional_operand()
+    array: Value = operand()
+    index: tuple[Value, ...] = operands()
+    active: Value = operand()
+    tile: TileType = attribute()
+    steps: tuple[int, ...] = attribute()
+    order: tuple[int, ...] = attribute()
+    padding: PaddingMode = attribute(default=PaddingMode.ZERO, enum=PaddingMode)
+    check_bounds: bool = attribute(default=True)
+    ahead: int = attribute(default=0)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The tile's shape, under the name that `load` has for it."""
+        return self.tile.shape
+
+    def infer(self) -> tuple[Type, ...]:
+        require(isinstance(self.tile, TileType), f"async_load: {self.tile} is no tile")
+        check_tile_access(self, self.tile.shape)
+        buffer, dtype = self.buffer.type, self.array.type.dtype
+        fits = isinstance(buffer, SharedType) and (buffer.dtype, buffer.shape) == (dtype, self.tile.shape)
+        require(fits and self.tile.dtype is dtype, f"async_load: {self.tile} of {self.array.type} does not fit {buffer}")
+        require_slot("async_load", buffer, self.slot, self.ahead)
+        zero = self.padding in (PaddingMode.ZERO, PaddingMode.UNDETERMINED)
+        require(zero, f"async_load: padding {self.padding.value!r} is not zero")
+        require(self.active.type.erased() == TileType(bool_), f"async_load: active has type {self.active.type}, not i1")
+        return ()
+
+
+class AsyncCommit(Op, opcode="async_commit", io=True):
+    """Close the group of the copies that the thread has started since the last commit (a group may be empty)."""
+
+    def infer(self) -> tuple[Type, ...]:
+        return ()
+
+
+class AsyncWait(Op, opcode="async_wait", io=True):
+    """Wait until at most the newest `pending` groups of this thread are in flight."""
+
+    pending: int = attribute(default=0)
+
+    def infer(self) -> tuple[Type, ...]:
+        require(self.pending >= 0, f"async_wait: {self.pending} groups cannot be pending")
+        return ()
