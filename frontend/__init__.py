@@ -2,7 +2,20 @@
 
 # Importing these modules fills the tables of handlers and call rules.
 from tilewright.frontend import assign, attributes, expressions, loops, statements, static, structs, subscripts
-from tilewright.frontend.calls import arith, arrays, builtins, convert, factories, math, matmul, memory, reduce, shape
+from tilewright.frontend.calls import (
+    arith,
+    arrays,
+    builtins,
+    compose,
+    convert,
+    factories,
+    math,
+    matmul,
+    memory,
+    reduce,
+    shape,
+    views,
+)
 from tilewright.frontend.translate import translate
 from tilewright.frontend.values import ConstArg
 
@@ -10,5 +23,5 @@ __all__ = ["ConstArg", "translate"]
 
 _REGISTERED = (
     assign, attributes, expressions, loops, statements, static, structs, subscripts,
-    arith, arrays, builtins, convert, factories, math, matmul, memory, reduce, shape,
+    arith, arrays, builtins, compose, convert, factories, math, matmul, memory, reduce, shape, views,
 )

@@ -47,7 +47,8 @@ def max(
     """Maximum along axes.
 
     `axis`: a constant int, a tuple of them, or None for all. The dtype stays (bools become int32); reduced axes
-    disappear, or have length 1 with `keepdims`. The order of combination is unspecified. NaNs are skipped unless `propagate_nan`.
+    disappear, or have length 1 with `keepdims`. The order of combination is unspecified.
+    NaNs are skipped unless `propagate_nan`.
     """
 
 
@@ -59,7 +60,8 @@ def min(
     """Minimum along axes.
 
     `axis`: a constant int, a tuple of them, or None for all. The dtype stays (bools become int32); reduced axes
-    disappear, or have length 1 with `keepdims`. The order of combination is unspecified. NaNs are skipped unless `propagate_nan`.
+    disappear, or have length 1 with `keepdims`. The order of combination is unspecified.
+    NaNs are skipped unless `propagate_nan`.
     """
 
 

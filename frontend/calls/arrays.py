@@ -130,3 +130,13 @@ def tiled_view(
 @call_rule("Array.get_raw_memory")
 def get_raw_memory(t: Translator, array: Val, /) -> Val:
     return RawMemory(array_arg("get_raw_memory", array))
+
+
+@call_rule("grid_dependency_control_wait")
+def grid_dependency_control_wait(t: Translator) -> None:
+    """Nothing: a launch starts after those that it depends on."""
+
+
+@call_rule("grid_dependency_control_launch_dependents")
+def grid_dependency_control_launch_dependents(t: Translator) -> None:
+    """Nothing: a hint."""

@@ -1,4 +1,4 @@
-"""mma, matmul, and the @ operator."""
+"""mma, mma_scaled, matmul, and the @ operator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,18 @@ from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Val
 from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import Related, TileTypeError
-from tilewright.tileir.dtypes import float8_e4m3fn, float8_e5m2, int8, uint8
+from tilewright.tileir.dtypes import (
+    DType,
+    float4_e2m1fn,
+    float8_e4m3fn,
+    float8_e5m2,
+    float8_e5m3fnu,
+    float8_e8m0fnu,
+    float32,
+    int8,
+    uint8,
+)
+from tilewright.tileir.ops.arith import Mul
 from tilewright.tileir.ops.matmul import ACCUMULATORS, Mma
 from tilewright.tileir.ops.shape import Reshape
 
@@ -100,3 +111,47 @@ def matmul(t: Translator, x: Val, y: Val, /) -> Val:
         return result
     squeezed = shape[:-2] + (() if row else shape[-2:-1]) + (() if column else shape[-1:])
     return t.emit(Reshape, src=result, shape=squeezed)
+
+
+# Operand dtype and scale dtype -> the allowed number of elements that share a scale.
+_SCALE_BLOCKS: dict[tuple[DType, DType], tuple[int, ...]] = {
+    (float8_e4m3fn, float8_e8m0fnu): (32,), (float8_e5m2, float8_e8m0fnu): (32,),
+    (float4_e2m1fn, float8_e8m0fnu): (16, 32), (float4_e2m1fn, float8_e4m3fn): (16,),
+    (float4_e2m1fn, float8_e5m3fnu): (16, 32),
+}
+
+
+@call_rule("mma_scaled")
+def mma_scaled(t: Translator, x: Val, x_scale: Val, y: Val, y_scale: Val, /, acc: Val) -> Val:
+    op = "mma_scaled"
+    a, sa = tile_arg(t, op, "x", x), tile_arg(t, op, "x_scale", x_scale)
+    b, sb = tile_arg(t, op, "y", y), tile_arg(t, op, "y_scale", y_scale)
+    acc = tile_arg(t, op, "acc", acc)
+    if a.type.dtype is not b.type.dtype or sa.type.dtype is not sb.type.dtype:
+        raise TileTypeError(f"{op}: the operands must have one dtype, and so must the scales")
+    if acc.type.dtype is not float32:
+        raise bad(op, "acc", f"is {acc.type.dtype}, expected float32")
+    blocks = _SCALE_BLOCKS.get((a.type.dtype, sa.type.dtype))
+    if blocks is None:
+        raise TileTypeError(f"{op}: {a.type.dtype} operands with {sa.type.dtype} scales are not supported")
+    for name, v in (("x", a), ("y", b)):
+        if v.type.rank not in (2, 3):
+            raise bad(op, name, f"must have two or three axes, got {_dims(v)}")
+    a, b = batched(t, op, _scaled(t, "x_scale", a, sa, -1, blocks), _scaled(t, "y_scale", b, sb, -2, blocks))
+    if acc.type.shape != _product_shape(a, b):
+        raise bad(op, "acc", f"has the shape {acc.type.shape}, but x @ y has {_product_shape(a, b)}")
+    return t.emit(Mma, a=a, b=b, acc=acc)
+
+
+def _scaled(t: Translator, name: str, value: Value, scale: Value, axis: int, blocks: tuple[int, ...]) -> Value:
+    """value * scale as float32 (exact), each scale standing for a run of elements along an axis."""
+    shape, factors = value.type.shape, scale.type.shape
+    k = len(shape) + axis
+    fits = len(shape) == len(factors) and all(n == m for i, (n, m) in enumerate(zip(shape, factors)) if i != k)
+    if not fits or shape[k] % factors[k] or shape[k] // factors[k] not in blocks:
+        sizes = " or ".join(map(str, blocks))
+        raise bad("mma_scaled", name, f"has the shape {factors}; one scale per {sizes} elements of {shape} is expected")
+    block = shape[k] // factors[k]
+    wide = t.emit(Reshape, src=cast(t, scale, float32), shape=(*factors[: k + 1], 1, *factors[k + 1 :]))
+    spread = broadcast(t, wide, (*factors[: k + 1], block, *factors[k + 1 :]))
+    return t.emit(Mul, lhs=cast(t, value, float32), rhs=t.emit(Reshape, src=spread, shape=shape))

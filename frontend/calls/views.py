@@ -1,0 +1,136 @@
+"""Tiled views, and loads and stores along one axis of element positions (advanced indexing)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.frontend.calls.arith import binary
+from tilewright.frontend.calls.arrays import count_tiles
+from tilewright.frontend.calls.memory import array_arg, cast_argument, index_scalar, tile_index
+from tilewright.frontend.calls.options import axis_of, bad, flag, latency_hint, member, tile_shape, tma_hint
+from tilewright.frontend.calls.registry import call_rule
+from tilewright.frontend.promotion import broadcast, broadcast_shapes, cast, convert
+from tilewright.frontend.translator import Translator
+from tilewright.frontend.values import SliceSpec, TiledView, Val, is_tile, named
+from tilewright.tileir.core import Value
+from tilewright.tileir.dtypes import DType, int32, int64
+from tilewright.tileir.enums import PaddingMode
+from tilewright.tileir.ops import memory as ops
+from tilewright.tileir.ops.shape import Iota, Reshape
+
+
+@call_rule("TiledView.num_tiles")
+def num_tiles(t: Translator, view: Val, /, axis: Val) -> Val:
+    k = axis_of("num_tiles", "axis", axis, len(view.steps))
+    return count_tiles(t, view.array, k, view.steps[k])
+
+
+def _access(t: Translator, op: str, view: TiledView, index: Val, options: dict[str, Val]) -> dict[str, Any]:
+    rank = len(view.steps)
+    return {
+        "array": view.array, "index": tile_index(t, op, "index", index, rank), "steps": view.steps,
+        "order": tuple(range(rank)), "check_bounds": flag(op, "check_bounds", options["check_bounds"]),
+        "latency": latency_hint(op, options["latency"]), "allow_tma": tma_hint(op, options["allow_tma"]),
+    }
+
+
+@call_rule("TiledView.load")
+def load(
+    t: Translator, view: Val, /, index: Val, *, check_bounds: Val = True, latency: Val = None, allow_tma: Val = None
+) -> Val:
+    options = {"check_bounds": check_bounds, "latency": latency, "allow_tma": allow_tma}
+    fields = _access(t, "load", view, index, options)
+    tile = t.emit(ops.Load, shape=view.block_shape, padding=view.padding, **fields)
+    return tile if view.tile_shape == view.block_shape else t.emit(Reshape, src=tile, shape=view.tile_shape)
+
+
+@call_rule("TiledView.store")
+def store(
+    t: Translator, view: Val, /, index: Val, tile: Val, *, check_bounds: Val = True, latency: Val = None,
+    allow_tma: Val = None,
+) -> None:
+    value = cast_argument(t, "store", "tile", tile, view.array)
+    if broadcast_shapes(value.type.shape, view.block_shape) != view.block_shape:
+        raise bad("store", "tile", f"has the shape {value.type.shape}, which does not broadcast to {view.tile_shape}")
+    options = {"check_bounds": check_bounds, "latency": latency, "allow_tma": allow_tma}
+    fields = _access(t, "store", view, index, options)
+    t.emit_op(ops.Store, value=broadcast(t, value, view.block_shape), **fields)
+
+
+# -- Advanced indexing -----------------------------------------------------------------------------------------------
+
+
+@call_rule("Slice")
+def slice_spec(t: Translator, start: Val, length: Val) -> Val:
+    [n] = tile_shape("Slice", "length", length)
+    return SliceSpec(index_scalar(t, "Slice", "start", start), n)
+
+
+def element_positions(t: Translator, op: str, array: Value, indices: Val) -> tuple[tuple[Value, ...], tuple[int, ...]]:
+    """The element positions along every axis, broadcast to the result's shape; and that shape."""
+    rank = array.type.rank
+    if rank < 2:
+        raise bad(op, "array", f"must have two axes or more, got {named(array)}")
+    if not isinstance(indices, tuple) or len(indices) != rank:
+        raise bad(op, "indices", f"must be a tuple of {rank} entries, one per axis")
+    sparse = [k for k, v in enumerate(indices) if not isinstance(v, SliceSpec)]
+    if len(sparse) != 1:
+        raise bad(op, "indices", "must hold one 1-D integer tile; the other entries are ct.Slice(start, length)")
+    tile = indices[sparse[0]]
+    if not is_tile(tile) or len(tile.type.shape) != 1 or not tile.type.dtype.is_int:
+        raise bad(op, "indices", f"must hold a 1-D integer tile on axis {sparse[0]}, got {named(tile)}")
+    wide = any(isinstance(v, SliceSpec) and v.start.type.dtype is int64 for v in indices)
+    runs = [_run(t, v, int64 if wide else int32) if isinstance(v, SliceSpec) else v for v in indices]
+    shape = tuple(v.type.shape[0] for v in runs)
+    placed = []
+    for k, v in enumerate(runs):
+        alone = tuple(n if i == k else 1 for i, n in enumerate(shape))
+        placed.append(broadcast(t, t.emit(Reshape, src=v, shape=alone), shape))
+    return tuple(placed), shape
+
+
+def _run(t: Translator, spec: SliceSpec, dtype: DType) -> Value:
+    tile: Value = binary(t, "add", t.emit(Iota, size=spec.length, dtype=dtype), cast(t, spec.start, dtype))
+    return tile
+
+
+def padding_constant(t: Translator, mode: PaddingMode, dtype: DType, shape: tuple[int, ...]) -> Value:
+    """The tile that a padding mode stands for; an integer array has no NaN and takes 0."""
+    value = {
+        PaddingMode.NEG_ZERO: -0.0, PaddingMode.NAN: float("nan"), PaddingMode.POS_INF: float("inf"),
+        PaddingMode.NEG_INF: float("-inf"),
+    }.get(mode, 0.0)
+    return t.constant(convert(value if dtype.is_float else 0, dtype), dtype, shape)
+
+
+@call_rule("load_advanced_indexing")
+def load_advanced_indexing(
+    t: Translator, array: Val, indices: Val, /, *, padding_mode: Val = PaddingMode.UNDETERMINED, latency: Val = None,
+    allow_tma: Val = None,
+) -> Val:
+    op = "load_advanced_indexing"
+    array = array_arg(op, array)
+    tiles, shape = element_positions(t, op, array, indices)
+    mode = member(op, "padding_mode", padding_mode, PaddingMode)
+    tma_hint(op, allow_tma)
+    return t.emit(
+        ops.Gather, array=array, indices=tiles, mask=None, shape=shape, check_bounds=True,
+        padding=padding_constant(t, mode, array.type.dtype, shape), latency=latency_hint(op, latency),
+    )
+
+
+@call_rule("store_advanced_indexing")
+def store_advanced_indexing(
+    t: Translator, array: Val, indices: Val, tile: Val, /, *, latency: Val = None, allow_tma: Val = None
+) -> None:
+    op = "store_advanced_indexing"
+    array = array_arg(op, array)
+    tiles, shape = element_positions(t, op, array, indices)
+    value = cast_argument(t, op, "tile", tile, array)
+    if value.type.shape != shape:
+        raise bad(op, "tile", f"has the shape {value.type.shape}, but the indices name {shape}")
+    tma_hint(op, allow_tma)
+    t.emit_op(
+        ops.Scatter, array=array, indices=tiles, value=value, mask=None, shape=shape, check_bounds=True,
+        latency=latency_hint(op, latency),
+    )
