@@ -10,10 +10,18 @@ from tilewright.tileir.ops import math as functions
 from tilewright.tileir.rewrite import Rewriter, Rule, constant_value
 
 
+def _agree(values: Sequence[Value], others: Sequence[Value]) -> bool:
+    """Whether the types agree to the last fact and layout, so that one may stand for the other."""
+    return [v.type for v in values] == [v.type for v in others]
+
+
 def _if(op: control.If, rewriter: Rewriter) -> Sequence[Value] | None:
     """A known condition leaves one branch."""
     chosen = constant_value(op.cond)
-    return None if chosen is None else rewriter.inline(op.then if chosen else op.orelse, ())
+    if chosen is None:
+        return None
+    block = op.then if chosen else op.orelse
+    return rewriter.inline(block, ()) if _agree(op.results, block.terminator.operands) else None
 
 
 def _if_results(op: control.If, rewriter: Rewriter) -> None:
@@ -32,9 +40,11 @@ def _for(op: control.For, rewriter: Rewriter) -> Sequence[Value] | None:
     lower, upper, step = (constant_value(v) for v in (op.lower, op.upper, op.step))
     if op.lower is op.upper or lower is not None and upper is not None and upper <= lower:
         return op.init
-    if lower is not None and upper is not None and step is not None and 0 < upper - lower <= step:
-        return rewriter.inline(op.loop, (op.lower, *op.init))
     yielded = op.loop.terminator.operands
+    if lower is not None and upper is not None and step is not None and 0 < upper - lower <= step:
+        arguments = (op.lower, *op.init)
+        if _agree(op.loop.params, arguments) and _agree(op.results, yielded):
+            return rewriter.inline(op.loop, arguments)
     for first, param, last, result in zip(op.init, op.loop.params[1:], yielded, op.results, strict=True):
         if last is param or last is first:
             _is_always(first, [param, result], rewriter)
@@ -62,7 +72,8 @@ def _while_never(op: control.While, rewriter: Rewriter) -> Sequence[Value] | Non
     """A condition that is False at once leaves what it computed."""
     condition = op.before.terminator
     assert isinstance(condition, control.Condition)
-    if constant_value(condition.cond) is not False:
+    known = constant_value(condition.cond) is False
+    if not known or not _agree(op.before.params, op.init) or not _agree(op.results, condition.values):
         return None
     return rewriter.inline(op.before, op.init)[1:]
 
