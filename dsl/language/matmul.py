@@ -8,7 +8,7 @@ from tilewright.language.builtin import builtin
 from tilewright.language.classes import Tile
 
 __all__ = [
-    "mma", "matmul",
+    "mma", "mma_scaled", "matmul",
 ]
 
 
@@ -26,3 +26,13 @@ def mma(x: Any, y: Any, /, acc: Any, *, use_fast_acc: bool = False) -> Tile:
 @builtin("matmul")
 def matmul(x: Any, y: Any, /) -> Tile:
     """x @ y for tiles of one axis or more; the operands promote, and the result has their dtype."""
+
+
+@builtin("mma_scaled")
+def mma_scaled(x: Any, x_scale: Any, y: Any, y_scale: Any, /, acc: Any) -> Tile:
+    """(x * scales of x) @ (y * scales of y) + acc, a scale for each run of elements along the inner axis.
+
+    x: (..., M, K), y: (..., K, N) of one eight- or four-bit float dtype; x_scale: (..., M, K / B), y_scale:
+    (..., K / B, N). B is 32 for float8_e4m3fn and float8_e5m2 with float8_e8m0fnu scales; for float4_e2m1fn 16 or 32
+    with float8_e8m0fnu or float8_e5m3fnu, 16 with float8_e4m3fn. acc: float32.
+    """
