@@ -54,8 +54,8 @@ class TileGrid:
         lows, highs = [], []
         for start, length, axis in zip(starts, self.shape, self.order, strict=True):
             extent = ref.extents[axis]
-            lows.append(np.clip(-start, 0, length))
-            highs.append(np.clip(extent - start, 0, length))
+            lows.append(_clip(-start, length))
+            highs.append(_clip(extent - start, length))
         key: Any = np.int64(0)
         for low, high, length in zip(lows, highs, self.shape, strict=True):
             key = (key * (length + 1) + low) * (length + 1) + high
@@ -66,6 +66,11 @@ class TileGrid:
             box = tuple(slice(_at(low, first), _at(high, first)) for low, high in zip(lows, highs, strict=True))
             if all(s.start < s.stop for s in box):
                 yield blocks, box
+
+
+def _clip(value: Any, length: int) -> Any:
+    """value limited to 0..length."""
+    return np.minimum(np.maximum(value, 0), length) if isinstance(value, np.ndarray) else min(max(value, 0), length)
 
 
 def _at(value: Any, block: int) -> int:

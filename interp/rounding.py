@@ -10,7 +10,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from tilewright.tileir import dtypes as dt
@@ -67,14 +66,9 @@ def nearest(x: Array, dtype: DType) -> Array:
         return x
     if dtype is dt.float32:
         return np.asarray(x).astype(np.float32)
-    if dtype is dt.float16:
-        return np.asarray(x).astype(np.float16).astype(np.float32)
-    y = odd_float32(x)
-    if dtype is dt.bfloat16:
-        return y.astype(ml_dtypes.bfloat16).astype(np.float32)
-    from tilewright.interp.formats import round_tf32
+    from tilewright.interp.formats import format_of
 
-    return round_tf32(y)
+    return format_of(dtype).round(odd_float32(x))
 
 
 def _step(y: Array, dtype: DType, up: Array, down: Array) -> Array:

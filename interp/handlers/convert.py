@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.interp import codes, rounding
-from tilewright.interp.formats import as_float, format_of, round_tf32
+from tilewright.interp.formats import as_float, format_of, round_f16
 from tilewright.interp.lowering import Lowering
 from tilewright.interp.registry import impl
 from tilewright.tileir import dtypes as dt
@@ -64,7 +64,7 @@ def _int_to_float(src: DType, dst: DType) -> Fn:
         return lambda x: codes.encode_nearest(exact(x), dst)
     if dst is dt.float16:
         # Whatever float32 cannot hold exactly is far beyond float16's range.
-        return lambda x: x.astype(np.float32).astype(np.float16).astype(np.float32)
+        return lambda x: round_f16(x.astype(np.float32))
     return lambda x: rounding.nearest(exact(x), dst)
 
 
@@ -101,7 +101,7 @@ def _narrowing(first: Fn, src: DType, dst: DType, mode: RoundingMode) -> Fn:
     if nearest and dst is dt.float32:
         return lambda x: first(x).astype(np.float32)
     if nearest and src is not dt.float64:
-        rnd = round_tf32 if dst is dt.tfloat32 else format_of(dst).round
+        rnd = format_of(dst).round
         return lambda x: rnd(first(x))
     return lambda x: rounding.narrow(np.asarray(first(x), np.float64), dst, mode)
 
