@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tilewright.tileir.core import Block, Function, Op, Value
-from tilewright.tileir.diagnostics import NO_SPAN
+from tilewright.tileir.diagnostics import NO_SPAN, TileError, TileInternalError
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.types import TileType
 
@@ -28,7 +28,14 @@ class Rewriter:
         self._out: list[Op] = []
 
     def run(self, function: Function) -> None:
-        self.block(function.body)
+        """Rewrite the function in place. A rule that fails becomes an error that names the op it was given."""
+        try:
+            self.block(function.body)
+        except Exception as error:
+            if self.current is None:
+                raise
+            what = error.message if isinstance(error, TileError) else repr(error)
+            raise TileInternalError(f"{what} at op {self.current.opcode}", self.current.span) from error
 
     def block(self, block: Block) -> None:
         outer, self._out = self._out, []

@@ -14,12 +14,14 @@ from interp_cases import bits
 from tileir_programs import arguments, random_function
 
 from tilewright.interp import compile_function
-from tilewright.tileir.core import Function, clone_function
+from tilewright.tileir.core import Function, Op, Value, clone_function
 from tilewright.tileir.diagnostics import TileInternalError
+from tilewright.tileir.ops.math import Neg
 from tilewright.tileir.parser import parse
 from tilewright.tileir.passes import pipeline
 from tilewright.tileir.passes.pipeline import PIPELINE, run_pipeline
 from tilewright.tileir.printer import to_text
+from tilewright.tileir.rewrite import Rewriter
 from tilewright.tileir.verifier import verify
 
 GOLDEN = Path(__file__).parent / "passes"
@@ -100,11 +102,19 @@ def crashes(function: Function) -> None:
     raise KeyError("lost")
 
 
-@pytest.mark.parametrize("broken", [breaks, crashes])
+def crashes_at_an_op(function: Function) -> None:
+    def rule(op: Op, rewriter: Rewriter) -> Value:
+        raise KeyError("lost")
+
+    Rewriter({Neg: rule}).run(function)
+
+
+@pytest.mark.parametrize("broken", [breaks, crashes, crashes_at_an_op])
 def test_a_failing_pass_is_named(broken: Callable[[Function], None]) -> None:
     text = "func @k(%x: f32) {\n  %y: f32 = neg(src=%x)\n  %z: f32 = neg(src=%y)\n  return()\n}\n"
     with pytest.raises(TileInternalError) as caught:
         run_pipeline(parse(text), passes=(broken,), verify=True)
     assert broken.__name__ in caught.value.message and "kernel k" in caught.value.message
     assert "TILEWRIGHT_DUMP_DIR" in caught.value.hints[0]
-    assert ("neg" if broken is breaks else "lost") in caught.value.message
+    assert ("lost" if broken is crashes else "neg") in caught.value.message
+    assert (caught.value.span.line == 2) == (broken is crashes_at_an_op)
