@@ -18,6 +18,7 @@ from tilewright.tileir.enums import PaddingMode
 from tilewright.tileir.ops import arith, arrays, control, memory, shape
 from tilewright.tileir.types import ArrayType, TileType
 
+pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
 I32 = TileType(dt.int32)
 PADDINGS = {PaddingMode.UNDETERMINED: 0.0, PaddingMode.ZERO: 0.0, PaddingMode.NEG_ZERO: -0.0, PaddingMode.NAN: np.nan,
             PaddingMode.POS_INF: np.inf, PaddingMode.NEG_INF: -np.inf}
