@@ -5,6 +5,7 @@ from tilewright.frontend import assign, attributes, expressions, loops, statemen
 from tilewright.frontend.calls import (
     arith,
     arrays,
+    atomics,
     builtins,
     compose,
     convert,
@@ -23,5 +24,5 @@ __all__ = ["ConstArg", "translate"]
 
 _REGISTERED = (
     assign, attributes, expressions, loops, statements, static, structs, subscripts,
-    arith, arrays, builtins, compose, convert, factories, math, matmul, memory, reduce, shape, views,
+    arith, arrays, atomics, builtins, compose, convert, factories, math, matmul, memory, reduce, shape, views,
 )

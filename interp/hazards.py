@@ -2,7 +2,8 @@
 
 Blocks of a chunk run each op together, so op 1 of every block precedes op 2 of any. That is what the kernel means
 unless blocks communicate through memory: by ordered accesses, or through an array that is both read and written.
-The latter is harmless where each block keeps to tiles of its own.
+The latter is harmless where each block keeps to tiles of its own, and where an array only receives atomic updates of
+one kind whose old values nobody asks for: those commute.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.tileir.core import Function, Op, Value
-from tilewright.tileir.ops import arith, arrays, convert, memory
+from tilewright.tileir.ops import arith, arrays, atomics, convert, memory
 from tilewright.tileir.types import ArrayType, ListType
 
 
@@ -33,9 +34,10 @@ def find_hazards(function: Function) -> Hazards:
     reads: dict[Value, list[Op]] = {}
     writes: dict[Value, list[Op]] = {}
     serial = False
+    used = {v for op in function.walk() for v in op.operands}
     for op in function.walk():
         effects = op.effects()
-        serial |= effects.ordered
+        serial |= effects.ordered and not _only_updates(op, used)
         for table, handles in ((reads, effects.reads), (writes, effects.writes)):
             for handle in handles:
                 for root in roots(handle, function):
@@ -43,7 +45,9 @@ def find_hazards(function: Function) -> Hazards:
     both = frozenset(reads) & frozenset(writes)
     axes: frozenset[int] | None = None
     for root in both:
-        own = _private_axes(function, root, reads[root] + writes[root])
+        own = _axes_of(function, root, [*dict.fromkeys(reads[root] + writes[root])], used)
+        if own is None:
+            continue
         axes = own if axes is None else axes & own
     return Hazards(serial or axes == frozenset(), axes, both, frozenset(writes), frozenset(reads) | frozenset(writes))
 
@@ -63,6 +67,22 @@ def roots(handle: Value, function: Function) -> list[Value]:
 def _element(param: Value) -> Any:
     type_ = param.type.element if isinstance(param.type, ListType) else param.type
     return type_.dtype if isinstance(type_, ArrayType) else None
+
+
+def _only_updates(op: Op, used: set[Value]) -> bool:
+    """An atomic operation that commutes with its like, and whose old values nobody asks for."""
+    return isinstance(op, atomics.AtomicRmw) and op.kind != "xchg" and op.result not in used
+
+
+def _axes_of(function: Function, root: Value, ops: list[Op], used: set[Value]) -> frozenset[int] | None:
+    """The grid axes over which chunks may spread as far as these accesses of `root` go; None for any."""
+    updates = [op for op in ops if _only_updates(op, used)]
+    if len(updates) < len(ops) or len({op.kind for op in updates}) > 1:  # type: ignore[attr-defined]
+        return _private_axes(function, root, ops)
+    if updates[0].kind != "add" or not root.type.dtype.is_float:  # type: ignore[attr-defined]
+        return None
+    # Float sums depend on the order: blocks must come in theirs, which one operation outside loops keeps along axis 0.
+    return frozenset((0,)) if len(updates) == 1 and updates[0] in function.body.ops else frozenset()
 
 
 def _private_axes(function: Function, root: Value, ops: list[Op]) -> frozenset[int]:

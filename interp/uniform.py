@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tilewright.tileir.core import Block, Function, Op, Value
-from tilewright.tileir.ops import arrays, control
+from tilewright.tileir.ops import arrays, atomics, control
 from tilewright.tileir.types import SharedType
 
 Varying = set[Value]
@@ -46,6 +46,10 @@ def _block_id(op: Any, varying: Varying, axes: frozenset[int]) -> None:
         varying.add(op.result)
 
 
+def _atomic(op: Any, varying: Varying, axes: frozenset[int]) -> None:
+    varying.update(op.results)  # every block finds what the ones before it left
+
+
 def _for(op: Any, varying: Varying, axes: frozenset[int]) -> None:
     iv, *carried = op.loop.params
     if op.lower in varying or op.step in varying:
@@ -80,5 +84,6 @@ def _join(targets: Any, sources: Any, varying: Varying, divergent: bool = False)
 
 
 _RULES: dict[type[Op], Callable[[Any, Varying, frozenset[int]], None]] = {
-    arrays.BlockId: _block_id, control.For: _for, control.While: _while, control.If: _if,
+    arrays.BlockId: _block_id, atomics.AtomicRmw: _atomic, atomics.AtomicCas: _atomic,
+    control.For: _for, control.While: _while, control.If: _if,
 }

@@ -189,10 +189,11 @@ def mask_argument(t: Translator, op: str, value: Val, shape: tuple[int, ...]) ->
         return None
     if not isinstance(value, bool) and not (is_tile(value) and value.type.dtype is bool_):
         raise bad(op, "mask", f"must be a bool tile, got {named(value)}", hints=["compare: mask=i < n"])
-    return _fit(t, op, "mask", typed(t, value), shape)
+    return fit(t, op, "mask", typed(t, value), shape)
 
 
-def _fit(t: Translator, op: str, argument: str, value: Value, shape: tuple[int, ...]) -> Value:
+def fit(t: Translator, op: str, argument: str, value: Value, shape: tuple[int, ...]) -> Value:
+    """An operand broadcast to the indices' shape."""
     if broadcast_shapes(value.type.shape, shape) != shape:
         raise bad(op, argument, f"has the shape {value.type.shape}, which does not broadcast to the indices' {shape}")
     return broadcast(t, value, shape)
@@ -208,7 +209,7 @@ def gather(
     padding = cast_argument(t, "gather", "padding_value", padding_value, array)
     return t.emit(
         ops.Gather, array=array, indices=tiles, mask=mask_argument(t, "gather", mask, shape),
-        padding=_fit(t, "gather", "padding_value", padding, shape), shape=shape,
+        padding=fit(t, "gather", "padding_value", padding, shape), shape=shape,
         check_bounds=flag("gather", "check_bounds", check_bounds), latency=latency_hint("gather", latency),
     )
 
@@ -222,7 +223,7 @@ def scatter(
     tiles, shape = element_indices(t, "scatter", indices, array)
     tile = cast_argument(t, "scatter", "value", value, array)
     t.emit_op(
-        ops.Scatter, array=array, indices=tiles, value=_fit(t, "scatter", "value", tile, shape),
+        ops.Scatter, array=array, indices=tiles, value=fit(t, "scatter", "value", tile, shape),
         mask=mask_argument(t, "scatter", mask, shape), shape=shape,
         check_bounds=flag("scatter", "check_bounds", check_bounds), latency=latency_hint("scatter", latency),
     )

@@ -1,5 +1,18 @@
 """NumPy meanings of the ops, one module a family. Importing this package registers them all."""
 
-from tilewright.interp.handlers import arith, arrays, control, convert, machine, math, matmul, memory, reduce, shape
+from tilewright.interp.handlers import (
+    arith,
+    arrays,
+    atomics,
+    control,
+    convert,
+    machine,
+    math,
+    matmul,
+    memory,
+    reduce,
+    shape,
+)
 
-__all__ = ["arith", "arrays", "control", "convert", "machine", "math", "matmul", "memory", "reduce", "shape"]
+__all__ = ["arith", "arrays", "atomics", "control", "convert", "machine", "math", "matmul", "memory", "reduce",
+           "shape"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tilewright.tileir.core import Op, Value, attribute, operand, operands, optional_operand, require
 from tilewright.tileir.dtypes import bool_
 from tilewright.tileir.enums import MemoryOrder, MemoryScope, PaddingMode
@@ -68,8 +70,8 @@ class Store(Op, opcode="store", writes="array"):
         return ()
 
 
-def check_gather(op: Gather | Scatter) -> tuple[int, ...]:
-    """What gather and scatter share; the common shape of the indices."""
+def check_gather(op: Any) -> tuple[int, ...]:
+    """What gather, scatter and atomics share; the common shape of the indices."""
     array = array_of(op.opcode, op.array)
     require(len(op.indices) == array.rank, f"{op.opcode}: {len(op.indices)} indices for an array of rank {array.rank}")
     shape: tuple[int, ...] = op.shape
