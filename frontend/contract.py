@@ -57,10 +57,12 @@ def _fused(op: Add | Sub, product: Mul) -> list[Op]:
     c = op.rhs if first else op.lhs
     out: list[Op] = []
     if isinstance(op, Sub):
-        negated = Neg(src=c if first else a, span=op.span)
+        negated = Neg(src=c if first else a)
+        negated.span = op.span
         out.append(negated)
         a, c = (a, negated.result) if first else (negated.result, c)
-    fma = Fma(a=a, b=b, c=c, rounding=op.rounding, ftz=op.ftz, span=op.span)
+    fma = Fma(a=a, b=b, c=c, rounding=op.rounding, ftz=op.ftz)
+    fma.span = op.span
     fma.results = op.results
     op.results[0].owner = fma
     return [*out, fma]

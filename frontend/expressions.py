@@ -176,8 +176,9 @@ def formatted(t: Translator, node: ast.JoinedStr) -> Val:
 def _format_spec(piece: ast.FormattedValue) -> str:
     if piece.format_spec is None:
         return ""
-    texts = [v.value for v in piece.format_spec.values if isinstance(v, ast.Constant)]  # type: ignore[attr-defined]
-    if len(texts) != len(piece.format_spec.values):  # type: ignore[attr-defined]
+    assert isinstance(piece.format_spec, ast.JoinedStr)
+    texts = [str(v.value) for v in piece.format_spec.values if isinstance(v, ast.Constant)]
+    if len(texts) != len(piece.format_spec.values):
         raise TileSyntaxError("a format spec must be written out in an f-string of a kernel")
     return "".join(texts)
 

@@ -35,7 +35,7 @@ class Proxy:
     def __bool__(self) -> bool:
         raise TypeError(f"{self!r} has no value while compiling")
 
-    __int__ = __index__ = __float__ = __len__ = __bool__  # type: ignore[assignment]
+    __int__ = __index__ = __float__ = __len__ = __bool__
 
     def __iter__(self) -> Any:
         raise TypeError(f"{self!r} cannot be iterated")
@@ -136,7 +136,7 @@ def to_host(t: Translator, value: Val) -> Any:
     if isinstance(value, tuple):
         return tuple(to_host(t, v) for v in value)
     if isinstance(value, Struct):
-        new = object.__new__(value.type)
+        new: Any = object.__new__(value.type)
         for name, field in value.fields.items():
             object.__setattr__(new, name, to_host(t, field))
         return new

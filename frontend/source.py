@@ -139,8 +139,8 @@ def _find_lambda(code: types.CodeType, tree: ast.AST) -> ast.Lambda:
     for node in found:
         inside = [p for p in positions if p[3] and p[2] is not None and p[0] is not None]
         if inside and all(
-            (node.body.lineno, node.body.col_offset) <= (p[0], p[2])  # type: ignore[operator]
-            and (p[1], p[3]) <= (node.body.end_lineno, node.body.end_col_offset)  # type: ignore[operator]
+            (node.body.lineno, node.body.col_offset) <= (p[0], p[2])
+            and (p[1], p[3]) <= (node.body.end_lineno, node.body.end_col_offset)
             for p in inside
         ):
             return node

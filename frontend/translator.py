@@ -74,11 +74,11 @@ class Translator:
 
     # -- Emitting --------------------------------------------------------------------------------------------------
 
-    def emit(self, kind: type[Op], **fields: Any) -> Value:
+    def emit(self, kind: type[Op], /, **fields: Any) -> Value:
         """Append an op with one result at the present place; its result."""
         return self.emit_op(kind, **fields).results[0]
 
-    def emit_op(self, kind: type[Op], **fields: Any) -> Op:
+    def emit_op(self, kind: type[Op], /, **fields: Any) -> Op:
         """Append an op at the present place."""
         op = kind(span=self.scope.span(self.node), **fields)
         self.block.ops.append(op)

@@ -17,7 +17,9 @@ def ir(kernel: Any, *args: Any) -> Function:
     return translate(kernel._pyfunc, kernel.arg_specs(*args))
 
 
-def result(function: Callable[..., Any], *args: Any, dtype: Any = np.float64, shape: tuple[int, ...] = (1,)) -> np.ndarray:
+def result(
+    function: Callable[..., Any], *args: Any, dtype: Any = np.float64, shape: tuple[int, ...] = (1,)
+) -> np.ndarray:
     """What `function(*args)` gives inside a kernel, a tile of `shape` converted to `dtype`."""
     rank = len(shape)
 

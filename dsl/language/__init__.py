@@ -4,8 +4,8 @@ from tilewright.language.arith import *  # noqa: F403
 from tilewright.language.arith import __all__ as _arith
 from tilewright.language.arrays import *  # noqa: F403
 from tilewright.language.arrays import __all__ as _arrays
-from tilewright.language.atomic import *  # noqa: F403
-from tilewright.language.atomic import __all__ as _atomic
+from tilewright.language.atomics import *  # noqa: F403
+from tilewright.language.atomics import __all__ as _atomics
 from tilewright.language.classes import Array, Scalar, Tile, TiledView
 from tilewright.language.compose import *  # noqa: F403
 from tilewright.language.compose import __all__ as _compose
@@ -34,6 +34,6 @@ from tilewright.language.views import __all__ as _views
 
 __all__ = [
     "Array", "Scalar", "Tile", "TiledView",
-    *_arith, *_arrays, *_atomic, *_compose, *_convert, *_factories, *_math, *_matmul, *_memory, *_output,
+    *_arith, *_arrays, *_atomics, *_compose, *_convert, *_factories, *_math, *_matmul, *_memory, *_output,
     *_reduce, *_scan, *_shape, *_static, *_views,
 ]

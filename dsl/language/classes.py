@@ -58,6 +58,10 @@ class Tile:
     def transpose(x, /, axis0: int | None = None, axis1: int | None = None) -> Tile:
         """Two axes exchanged: see `transpose`."""
 
+    @builtin("Tile.insert")
+    def insert(x, /, index: Index, value: Any) -> Tile:
+        """With a part replaced: see `insert`."""
+
     @builtin("Tile.extract")
     def extract(x, /, index: Index, shape: Shape) -> Tile:
         """A part: see `extract`."""
@@ -160,3 +164,27 @@ class TiledView:
         allow_tma: bool | None = None,
     ) -> None:
         """Write a tile at the tile coordinates `index`; the value is broadcast to the tile's shape."""
+
+    @builtin("TiledView.atomic_store_add")
+    def atomic_store_add(view, index: Index, update: Any, /) -> None:
+        """Add `update` (broadcast to the tile) to the tile at `index`, element by element, atomically and relaxed."""
+
+    @builtin("TiledView.atomic_store_max")
+    def atomic_store_max(view, index: Index, update: Any, /) -> None:
+        """Take the maximum with `update`, like `atomic_store_add`."""
+
+    @builtin("TiledView.atomic_store_min")
+    def atomic_store_min(view, index: Index, update: Any, /) -> None:
+        """Take the minimum with `update`, like `atomic_store_add`."""
+
+    @builtin("TiledView.atomic_store_and")
+    def atomic_store_and(view, index: Index, update: Any, /) -> None:
+        """Combine with `update` (of the array's dtype) by bitwise and, like `atomic_store_add`."""
+
+    @builtin("TiledView.atomic_store_or")
+    def atomic_store_or(view, index: Index, update: Any, /) -> None:
+        """Combine with `update` (of the array's dtype) by bitwise or, like `atomic_store_add`."""
+
+    @builtin("TiledView.atomic_store_xor")
+    def atomic_store_xor(view, index: Index, update: Any, /) -> None:
+        """Combine with `update` (of the array's dtype) by bitwise exclusive or, like `atomic_store_add`."""

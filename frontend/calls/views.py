@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tilewright.frontend.calls.arith import binary
 from tilewright.frontend.calls.arrays import count_tiles
-from tilewright.frontend.calls.memory import array_arg, cast_argument, index_scalar, tile_index
+from tilewright.frontend.calls.atomics import atomic_array, operand
+from tilewright.frontend.calls.memory import array_arg, cast_argument, fit, index_scalar, tile_index
 from tilewright.frontend.calls.options import axis_of, bad, flag, latency_hint, member, tile_shape, tma_hint
-from tilewright.frontend.calls.registry import call_rule
+from tilewright.frontend.calls.registry import add_rule, call_rule
 from tilewright.frontend.promotion import broadcast, broadcast_shapes, cast, convert
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import SliceSpec, TiledView, Val, is_tile, named
 from tilewright.tileir.core import Value
 from tilewright.tileir.dtypes import DType, int32, int64
-from tilewright.tileir.enums import PaddingMode
+from tilewright.tileir.enums import MemoryOrder, MemoryScope, PaddingMode
 from tilewright.tileir.ops import memory as ops
+from tilewright.tileir.ops.atomics import AtomicRmw
 from tilewright.tileir.ops.shape import Iota, Reshape
 
 
@@ -57,6 +60,37 @@ def store(
     t.emit_op(ops.Store, value=broadcast(t, value, view.block_shape), **fields)
 
 
+def _atomic_store(kind: str) -> Callable[..., None]:
+    op = f"atomic_store_{kind}"
+
+    def rule(t: Translator, view: Val, index: Val, update: Val, /) -> None:
+        array = atomic_array(op, kind, view.array)
+        shape = view.block_shape
+        value = fit(t, op, "update", operand(t, op, kind, "update", update, array), shape)
+        positions = []
+        for k, (i, step) in enumerate(zip(tile_index(t, op, "index", index, len(shape)), view.steps, strict=True)):
+            # A tile's number times its step may leave 32 bits.
+            start = binary(t, "mul", cast(t, i, int64), step)
+            run = binary(t, "add", t.emit(Iota, size=shape[k], dtype=int64), start)
+            positions.append(_along(t, run, k, shape))
+        t.emit_op(
+            AtomicRmw, array=array, indices=tuple(positions), mask=None, shape=shape, value=value, kind=kind,
+            check_bounds=True, memory_order=MemoryOrder.RELAXED, memory_scope=MemoryScope.DEVICE,
+        )
+
+    return rule
+
+
+def _along(t: Translator, run: Value, axis: int, shape: tuple[int, ...]) -> Value:
+    """A 1-D tile lying along an axis of a shape, repeated along the others."""
+    alone = tuple(n if k == axis else 1 for k, n in enumerate(shape))
+    return broadcast(t, t.emit(Reshape, src=run, shape=alone), shape)
+
+
+for _kind in ("add", "max", "min", "and", "or", "xor"):
+    add_rule(f"TiledView.atomic_store_{_kind}", _atomic_store(_kind))
+
+
 # -- Advanced indexing -----------------------------------------------------------------------------------------------
 
 
@@ -82,11 +116,7 @@ def element_positions(t: Translator, op: str, array: Value, indices: Val) -> tup
     wide = any(isinstance(v, SliceSpec) and v.start.type.dtype is int64 for v in indices)
     runs = [_run(t, v, int64 if wide else int32) if isinstance(v, SliceSpec) else v for v in indices]
     shape = tuple(v.type.shape[0] for v in runs)
-    placed = []
-    for k, v in enumerate(runs):
-        alone = tuple(n if i == k else 1 for i, n in enumerate(shape))
-        placed.append(broadcast(t, t.emit(Reshape, src=v, shape=alone), shape))
-    return tuple(placed), shape
+    return tuple(_along(t, v, k, shape) for k, v in enumerate(runs)), shape
 
 
 def _run(t: Translator, spec: SliceSpec, dtype: DType) -> Value:

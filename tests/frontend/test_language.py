@@ -11,8 +11,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-import tilewright as ct
 from frontend_support import ir, result
+
+import tilewright as ct
 
 SCALE = 3
 SETTINGS = (2, ("low", 5))
@@ -242,7 +243,8 @@ def test_static_eval_sees_types_of_tiles() -> None:
 @pytest.mark.parametrize("compute,error", [
     (lambda x: ct.static_eval(bool(x)), ct.TileStaticEvalError), (lambda x: ct.static_eval([1]), ct.TileTypeError),
     (lambda x: ct.static_eval(1 // 0), ct.TileStaticEvalError),
-    (lambda x: ct.static_eval(ct.static_eval(1)), ct.TileStaticEvalError), (lambda x: ct.static_assert(1), ct.TileTypeError),
+    (lambda x: ct.static_eval(ct.static_eval(1)), ct.TileStaticEvalError),
+    (lambda x: ct.static_assert(1), ct.TileTypeError),
     (lambda x: ct.static_assert(2 > 3, "no"), ct.TileStaticAssertionError),
     (lambda x: ct.ensure_constant(x), ct.TileStaticAssertionError),
 ])
@@ -385,7 +387,8 @@ def test_four_bit_packing() -> None:
 def test_scaled_product() -> None:
     @ct.tile_kernel
     def kernel(x, xs, y, ys, out):
-        a, b = ct.load(x, (0, 0), (4, 64)).astype(ct.float8_e4m3fn), ct.load(y, (0, 0), (64, 8)).astype(ct.float8_e4m3fn)
+        a = ct.load(x, (0, 0), (4, 64)).astype(ct.float8_e4m3fn)
+        b = ct.load(y, (0, 0), (64, 8)).astype(ct.float8_e4m3fn)
         sa = ct.load(xs, (0, 0), (4, 2)).astype(ct.float8_e8m0fnu, rounding_mode=ct.RoundingMode.RZ)
         sb = ct.load(ys, (0, 0), (2, 8)).astype(ct.float8_e8m0fnu, rounding_mode=ct.RoundingMode.RZ)
         ct.store(out, (0, 0), ct.mma_scaled(a, sa, b, sb, ct.zeros((4, 8), ct.float32)))

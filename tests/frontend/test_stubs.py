@@ -13,14 +13,14 @@ from tilewright.frontend.calls.call import SYNTAX_FORMS
 from tilewright.frontend.calls.registry import RULES
 from tilewright.language import Array, Tile, TiledView
 
-STUBS = {name: getattr(ct, name) for name in ct.language.__all__ if hasattr(getattr(ct, name), "__tilewright_builtin__")}
+PUBLIC = {name: getattr(ct, name) for name in ct.language.__all__}
+STUBS = {name: function for name, function in PUBLIC.items() if hasattr(function, "__tilewright_builtin__")}
 METHODS = {
     f"{kind.__name__}.{name}": member for kind in (Tile, Array, TiledView) for name, member in vars(kind).items()
     if hasattr(member, "__tilewright_builtin__")
 }
 # Functions whose IR op does not exist yet: calling one is a TileUnsupportedFeatureError.
 MISSING = {
-    "atomic_cas", "atomic_xchg", "atomic_add", "atomic_max", "atomic_min", "atomic_and", "atomic_or", "atomic_xor",
     "cumsum", "cumprod", "scan", "reduce", "print", "printf", "assert_",
 }
 
