@@ -14,6 +14,7 @@ from tilewright.frontend.calls import (
     matmul,
     memory,
     reduce,
+    scan,
     shape,
     views,
 )
@@ -24,5 +25,6 @@ __all__ = ["ConstArg", "translate"]
 
 _REGISTERED = (
     assign, attributes, expressions, loops, statements, static, structs, subscripts,
-    arith, arrays, atomics, builtins, compose, convert, factories, math, matmul, memory, reduce, shape, views,
+    arith, arrays, atomics, builtins, compose, convert, factories, math, matmul, memory, reduce, scan, shape,
+    views,
 )

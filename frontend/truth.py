@@ -8,7 +8,7 @@ from tilewright.frontend.promotion import convert
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Keywords, Text, Val, is_tile, known, named
 from tilewright.tileir.core import Value
-from tilewright.tileir.diagnostics import TileTypeError
+from tilewright.tileir.diagnostics import TileSyntaxError, TileTypeError
 from tilewright.tileir.dtypes import bool_
 from tilewright.tileir.ops.arith import Ne
 
@@ -22,6 +22,8 @@ def truth(t: Translator, value: Val, what: str) -> bool | Value:
         return bool(value)
     if isinstance(value, Keywords):
         return bool(value.items)
+    if t.combining and is_tile(value):
+        raise TileSyntaxError(f"{t.combining}: its function can have no branches", hints=["write ct.where(cond, x, y)"])
     if not is_tile(value):
         raise TileTypeError(f"{what}: expected a condition, got {named(value)}", hints=_hints(value))
     if value.type.shape:

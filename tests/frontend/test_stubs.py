@@ -21,7 +21,7 @@ METHODS = {
 }
 # Functions whose IR op does not exist yet: calling one is a TileUnsupportedFeatureError.
 MISSING = {
-    "cumsum", "cumprod", "scan", "reduce", "print", "printf", "assert_",
+    "print", "printf", "assert_",
 }
 
 
