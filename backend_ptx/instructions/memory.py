@@ -63,6 +63,26 @@ def _store(space: str, size: int, count: int) -> Instruction:
     )
 
 
+def _ordered_load(size: int, semantics: str, scope: str) -> Instruction:
+    """A load with a memory order. Operands: address, predicate, the padding."""
+    kind, width = _REGISTER_TYPE[size], _width(size, 1)
+    return Instruction(
+        f"ld.{semantics}.{scope}.global.{width}", f"@$2 ld.{semantics}.{scope}.global.{width} $0, [$1];",
+        (_ADDRESS["global"], "i1", kind), (kind,), "load", {"space": "global", "size": size, "count": 1, "semantics": semantics},
+        tied={2: 0}, reads=True, writes=True,  # `writes`: nothing may move over it
+    )
+
+
+def _ordered_store(size: int, semantics: str, scope: str) -> Instruction:
+    """A store with a memory order. Operands: address, predicate, the value."""
+    kind, width = _REGISTER_TYPE[size], _width(size, 1)
+    return Instruction(
+        f"st.{semantics}.{scope}.global.{width}", f"@$1 st.{semantics}.{scope}.global.{width} [$0], $2;",
+        (_ADDRESS["global"], "i1", kind), (), "store",
+        {"space": "global", "size": size, "count": 1, "semantics": semantics}, writes=True,
+    )
+
+
 def _atomic(op: str, kind: str, semantics: str, scope: str) -> Instruction:
     """Operands: address, predicate, what is returned where it is false, value (cas: expected, then new)."""
     register = _ATOMIC_REGISTER[kind]
@@ -90,6 +110,12 @@ def records() -> Iterator[Instruction]:
         for count in (1, 2, 4):
             if size * count <= MAX_BYTES:
                 yield _load("global", size, count, ".nc")
+    for size in (1, 2, 4, 8):
+        for scope in SCOPES:
+            for semantics in ("relaxed", "acquire"):
+                yield _ordered_load(size, semantics, scope)
+            for semantics in ("relaxed", "release"):
+                yield _ordered_store(size, semantics, scope)
     for op, kinds in _ATOMIC_TYPES.items():
         for kind in kinds:
             for semantics in SEMANTICS:

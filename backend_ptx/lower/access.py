@@ -61,6 +61,24 @@ def store(b: Builder, value: Val, pointer: Val, predicate: Val | None) -> None:
     instruction(f"st.global.{_name(width, count)}").emit(b, pointer, predicate, *_to_words(b, stored, width, count))
 
 
+def load_ordered(b: Builder, pointer: Val, predicate: Val | None, padding: Val, order: str, scope: str) -> Val:
+    """One element (a vector of length 1) with a memory order; where the predicate is false the padding."""
+    size = elem_bytes(padding.elem)
+    word = _to_words(b, _to_memory(b, padding), size, 1)
+    predicate = predicate or b.const("i1", 1)
+    words = instruction(f"ld.{order}.{scope}.global.b{size * 8}").emit(b, pointer, predicate, *word)
+    return _from_memory(b, _from_words(b, words, memory_elem(padding.elem), 1), padding.elem)
+
+
+def store_ordered(b: Builder, value: Val, pointer: Val, predicate: Val | None, order: str, scope: str) -> None:
+    """One element (a vector of length 1) with a memory order, where the predicate holds."""
+    stored = _to_memory(b, value)
+    size = elem_bytes(stored.elem)
+    predicate = predicate or b.const("i1", 1)
+    instruction(f"st.{order}.{scope}.global.b{size * 8}").emit(
+        b, pointer, predicate, *_to_words(b, stored, size, 1))
+
+
 def _name(size: int, count: int) -> str:
     return f"{f'v{count}.' if count > 1 else ''}b{size * 8}"
 

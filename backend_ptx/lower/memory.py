@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright.backend_ptx.layouts.queries import register_offsets
-from tilewright.backend_ptx.llvm.builder import Val
+from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower import access
 from tilewright.backend_ptx.lower.addresses import Offsets, TileAccess
 from tilewright.backend_ptx.lower.context import Context
@@ -13,16 +13,10 @@ from tilewright.backend_ptx.lower.fragments import elem_of
 from tilewright.backend_ptx.lower.padding import padding_number
 from tilewright.backend_ptx.lower.positions import owner
 from tilewright.backend_ptx.lower.registry import lower
-from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
-from tilewright.tileir.enums import MemoryOrder
+from tilewright.tileir.enums import MemoryOrder, MemoryScope
 from tilewright.tileir.ops import memory as ops
 
-
-def _check_order(op: ops.Load | ops.Store) -> None:
-    if op.memory_order is not MemoryOrder.WEAK:
-        raise TileUnsupportedFeatureError(
-            f"{op.opcode} with memory order {op.memory_order.value!r} is not supported on the GPU yet",
-            hints=["use memory_order WEAK, or run the kernel in the interpreter"])
+SCOPE = {MemoryScope.BLOCK: "cta", MemoryScope.DEVICE: "gpu", MemoryScope.SYS: "sys"}
 
 
 def _groups(tile: TileAccess, vector: int) -> list[Offsets]:
@@ -34,17 +28,36 @@ def _groups(tile: TileAccess, vector: int) -> list[Offsets]:
 
 @lower(ops.Load)
 def load(ctx: Context, op: ops.Load) -> None:
-    _check_order(op)
     b = ctx.b
     layout = op.result.type.layout if op.shape else None
     tile = TileAccess(ctx, op.array, op.index, op.shape, op.steps, op.order, layout, op.check_bounds)
     dtype = op.result.type.dtype
     padding = b.const(elem_of(dtype), padding_number(op.padding, dtype))
-    if tile.cuts_vectors:
+    if op.memory_order is not MemoryOrder.WEAK:
+        value = _load_ordered(tile, padding, op)
+    elif tile.cuts_vectors:
         value = _load_branching(tile, padding)
     else:
         value = _load_predicated(tile, padding, tile.vector)
     ctx.set(op.result, value if op.shape else b.extract(value, 0))
+
+
+def _load_ordered(tile: TileAccess, padding: Val, op: ops.Load) -> Val:
+    """Each element by its owner alone: share_ordered tells the others."""
+    b = tile.ctx.b
+    mine = owner(tile.ctx, tile.layout)
+    parts = []
+    for offsets in _groups(tile, 1):
+        predicate = _both(b, mine, tile.predicate(offsets))
+        parts.append(access.load_ordered(
+            b, tile.pointer(offsets), predicate, b.splat(padding, 1), op.memory_order.value, SCOPE[op.memory_scope]))
+    return b.concat(parts)
+
+
+def _both(b: Builder, one: Val | None, other: Val | None) -> Val | None:
+    if one is None or other is None:
+        return one or other
+    return b.and_(one, other)
 
 
 def _load_branching(tile: TileAccess, padding: Val) -> Val:
@@ -91,13 +104,18 @@ def _load_predicated(tile: TileAccess, padding: Val, count: int) -> Val:
 
 @lower(ops.Store)
 def store(ctx: Context, op: ops.Store) -> None:
-    _check_order(op)
     b = ctx.b
     shape = op.value.type.shape
     layout = op.value.type.layout if shape else None
     tile = TileAccess(ctx, op.array, op.index, shape, op.steps, op.order, layout, op.check_bounds)
     value = ctx[op.value] if shape else b.vector([ctx[op.value]])
     mine = owner(ctx, layout)
+    if op.memory_order is not MemoryOrder.WEAK:
+        for number, offsets in enumerate(_groups(tile, 1)):
+            access.store_ordered(
+                b, b.shuffle(value, [number]), tile.pointer(offsets), _both(b, mine, tile.predicate(offsets)),
+                op.memory_order.value, SCOPE[op.memory_scope])
+        return
     if not tile.cuts_vectors:
         _store_parts(tile, value, tile.vector, mine, masked=True)
         return
@@ -117,8 +135,6 @@ def _store_parts(tile: TileAccess, value: Val, count: int, mine: Val | None, mas
     b = tile.ctx.b
     groups: Sequence[Offsets] = _groups(tile, count)
     for number, offsets in enumerate(groups):
-        predicate = tile.predicate(offsets) if masked else None
-        if mine is not None:
-            predicate = mine if predicate is None else b.and_(predicate, mine)
+        predicate = _both(b, mine, tile.predicate(offsets) if masked else None)
         part = b.shuffle(value, range(number * count, (number + 1) * count))
         access.store(b, part, tile.pointer(offsets), predicate)

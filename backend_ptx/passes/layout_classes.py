@@ -15,6 +15,7 @@ from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops import arith, control, convert
 from tilewright.tileir.ops.arrays import AssumeDivisible
+from tilewright.tileir.ops.atomics import Atomic
 from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store
 from tilewright.tileir.ops.shape import Broadcast, Iota, Permute, Reshape
 from tilewright.tileir.types import TileType
@@ -141,7 +142,7 @@ class Classes:
             if is_tile(tile):
                 access = tile_access(op.array.type, op.order, op.steps, tile.type.shape)
                 self.anchors.append((tile, Anchor(op, access, weight, splits=True)))
-        elif isinstance(op, (Gather, Scatter)) and op.shape:
+        elif isinstance(op, (Gather, Scatter, Atomic)) and op.shape:
             access = gather_access(op.shape, op.array.type.dtype.bytes)
             for tile in self.groups[op][:1]:
                 self.anchors.append((tile, Anchor(op, access, weight, splits=False)))

@@ -46,13 +46,16 @@ def load(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
     total = size * count
     register = numpy_type(i.operands[2].type)
     invariant = ".nc." in i.extra["asm"]
+    order = facts.get("semantics", "")
 
     def run(m: Machine, r: Registers) -> None:
         threads = _predicated(m, r, predicate)
+        if order and len(threads):
+            m.memory.synchronise(order)
         values = [np.array(m.spread(r[p])) for p in padding]
         if len(threads):
             where = _at(m, r[address], threads).astype(np.uint64)
-            raw = m.memory.load(space, where, total, total, threads, invariant=invariant)
+            raw = m.memory.load(space, where, total, total, threads, invariant=invariant, ordered=bool(order))
             lanes = raw.view(f"u{size}")
             for lane, value in enumerate(values):
                 value[threads] = lanes[:, lane].astype(register)
@@ -64,14 +67,17 @@ def load(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
 def store(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
     address, predicate, *lanes = (c.slot(o) for o in i.operands)
     size, total, space = facts["size"], facts["size"] * facts["count"], _SPACES[facts["space"]]
+    order = facts.get("semantics", "")
 
     def run(m: Machine, r: Registers) -> None:
         threads = _predicated(m, r, predicate)
         if not len(threads):
             return
+        if order:
+            m.memory.synchronise(order)
         data = np.stack([_at(m, r[s], threads).astype(f"u{size}") for s in lanes], axis=1)
         raw = data.view(np.uint8).reshape(len(threads), total)
-        m.memory.store(space, _at(m, r[address], threads).astype(np.uint64), raw, total, threads)
+        m.memory.store(space, _at(m, r[address], threads).astype(np.uint64), raw, total, threads, ordered=bool(order))
 
     return run
 
@@ -95,6 +101,7 @@ def atomic_operation(c: FunctionCompiler, i: Instruction, facts: Facts) -> Opera
         threads = _predicated(m, r, predicate)
         out = np.array(m.spread(r[otherwise]))
         if len(threads):
+            m.memory.synchronise(facts["semantics"])
             given = [_at(m, r[s], threads) for s in operands]
             where = _at(m, r[address], threads)
             old = atomic(m, GLOBAL, where, kind, threads, lambda was, n: update(was, *(g[n] for g in given)))

@@ -97,6 +97,8 @@ class Memory:
         self.shared: Segment = Segment("shared memory", SHARED_BASE, np.empty(0, np.uint8))
         self.local: Segment | None = None
         self._local_piece = 0
+        self.block = 0
+        self.released: set[int] = set()  # blocks that have done a release
 
     # ---- set-up ----
 
@@ -208,14 +210,15 @@ class Memory:
     # ---- accesses ----
 
     def load(
-        self, space: int, addresses: Array, size: int, align: int, threads: Array, *, invariant: bool = False
+        self, space: int, addresses: Array, size: int, align: int, threads: Array, *, invariant: bool = False,
+        ordered: bool = False,
     ) -> Array:
-        """The bytes [accesses, size]."""
+        """The bytes [accesses, size]. `ordered`: an access with a memory order, which may meet others."""
         self._aligned(addresses, align, threads)
         out = None
         for segment, chosen, offsets in self._places(space, addresses, size, threads):
             who = threads if chosen is None else threads[chosen]
-            self._check_read(segment, offsets, size, who, invariant)
+            self._check_read(segment, offsets, size, who, invariant, ordered)
             raw = segment.window(size)[offsets].view(np.uint8).reshape(len(offsets), size)
             if chosen is None:
                 return np.asarray(raw)
@@ -224,7 +227,9 @@ class Memory:
             out[chosen] = raw
         return np.zeros((0, size), np.uint8) if out is None else out
 
-    def _check_read(self, segment: Segment, offsets: Array, size: int, threads: Array, invariant: bool) -> None:
+    def _check_read(
+        self, segment: Segment, offsets: Array, size: int, threads: Array, invariant: bool, ordered: bool = False
+    ) -> None:
         if segment.pending is not None:
             bad = _bytes_at(segment.pending, offsets, size).any(axis=1)
             if bad.any():
@@ -238,7 +243,7 @@ class Memory:
                 raise UnwrittenRead(
                     f"reads offset {int(offsets[bad][0])} of {segment.name}, which nothing has written", threads[bad]
                 )
-        if segment.history is not None:
+        if segment.history is not None and not ordered:
             segment.history.on_read(self.clocks, threads, offsets, size, self.block)
         if invariant:
             self._mark_constant(segment, offsets, size, threads)
@@ -251,17 +256,30 @@ class Memory:
             segment.constant = np.zeros(len(segment.data), bool)
         segment.constant[offsets[:, None] + np.arange(size)] = True
 
-    def store(self, space: int, addresses: Array, data: Array, align: int, threads: Array) -> None:
-        """`data` is uint8 [accesses, size]."""
+    def synchronise(self, semantics: str) -> None:
+        """An access with a memory order by the present block: what it acquires is all that blocks have released."""
+        if semantics in ("acquire", "acq_rel"):
+            for segment in self._segments:
+                if segment.history is not None:
+                    segment.history.forget(self.released)
+        if semantics in ("release", "acq_rel"):
+            self.released.add(self.block)
+
+    def store(
+        self, space: int, addresses: Array, data: Array, align: int, threads: Array, *, ordered: bool = False
+    ) -> None:
+        """`data` is uint8 [accesses, size]. `ordered` as for `load`."""
         size = data.shape[1]
         self._aligned(addresses, align, threads)
         for segment, chosen, offsets in self._places(space, addresses, size, threads):
             mine = data if chosen is None else data[chosen]
             who = threads if chosen is None else threads[chosen]
-            self._check_write(segment, offsets, mine, who)
+            self._check_write(segment, offsets, mine, who, ordered)
             self._put(segment, offsets, mine, who)
 
-    def _check_write(self, segment: Segment, offsets: Array, data: Array, threads: Array) -> None:
+    def _check_write(
+        self, segment: Segment, offsets: Array, data: Array, threads: Array, ordered: bool = False
+    ) -> None:
         size = data.shape[1]
         if not segment.writable:
             raise OutOfRange(f"writes {segment.name}, which is read-only", threads)
@@ -272,7 +290,7 @@ class Memory:
                     f"writes offset {int(offsets[bad][0])} of {segment.name} while an asynchronous copy is in flight",
                     threads[bad],
                 )
-        if segment.history is not None:
+        if segment.history is not None and not ordered:
             old = segment.window(size)[offsets].view(np.uint8).reshape(len(offsets), size)
             segment.history.on_write(self.clocks, threads, offsets, size, self.block, old != data)
         if segment is self.shared or segment is self.local:

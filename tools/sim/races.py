@@ -97,6 +97,12 @@ class History:
         first = offsets.astype(np.int64) // self.grain
         return first[:, None] if count == 1 else first[:, None] + np.arange(count)
 
+    def forget(self, blocks: set[int]) -> None:
+        """The present block is ordered after these."""
+        for seen in (self.wrote, self.looked):
+            if seen is not None and blocks:
+                seen[np.isin(seen, list(blocks))] = -1
+
     def on_read(self, clocks: Clocks, threads: Array, offsets: Array, size: int, block: int) -> None:
         cells = self._cells(offsets, size)
         who = threads[:, None]

@@ -1,0 +1,73 @@
+"""Atomic operations: one instruction for every element, by the thread that owns it.
+
+LLVM's atomicrmw ignores orders and scopes, so the instructions come from the table. Around an operation that releases
+or acquires, insert_barriers lets the block wait: what its other threads did before is then released with it, and what
+they do afterwards sees what was acquired (PTX ISA, memory consistency model: causality order runs through barriers).
+"""
+
+from __future__ import annotations
+
+from tilewright.backend_ptx.instructions.table import instruction
+from tilewright.backend_ptx.llvm.builder import Val
+from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.gather import Elements
+from tilewright.backend_ptx.lower.memory import SCOPE
+from tilewright.backend_ptx.lower.positions import owner
+from tilewright.backend_ptx.lower.registry import lower
+from tilewright.tileir import dtypes as dt
+from tilewright.tileir.core import Value
+from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
+from tilewright.tileir.dtypes import DType
+from tilewright.tileir.ops import atomics as ops
+
+_WORD = {"xchg": "exch"}
+_FLOAT_ADD = {dt.float16: "noftz.f16", dt.bfloat16: "noftz.bf16", dt.float32: "f32", dt.float64: "f64"}
+
+
+def _kind(op: str, dtype: DType) -> str:
+    """The instruction's type."""
+    if op in ("xchg", "cas", "and", "or", "xor"):
+        return f"b{dtype.bitwidth}"
+    if dtype.is_float:
+        return _FLOAT_ADD[dtype]
+    # Sums wrap alike for both signs, and only u64 has an addition.
+    return f"{'s' if dtype.is_signed and op != 'add' else 'u'}{dtype.bitwidth}"
+
+
+@lower(ops.AtomicRmw)
+def atomic_rmw(ctx: Context, op: ops.AtomicRmw) -> None:
+    if op.kind == "add" and op.array.type.dtype is dt.bfloat16 and not ctx.target.has_bf16_atomic:
+        raise TileUnsupportedFeatureError(
+            f"atomic_add on bfloat16 does not exist on {ctx.target}",
+            hints=["add into a float32 array, or compile for sm_90 or newer"])
+    _each(ctx, op, op.kind, [op.value])
+
+
+@lower(ops.AtomicCas)
+def atomic_cas(ctx: Context, op: ops.AtomicCas) -> None:
+    _each(ctx, op, "cas", [op.expected, op.desired])
+
+
+def _each(ctx: Context, op: ops.Atomic, name: str, values: list[Value]) -> None:
+    b, dtype = ctx.b, op.array.type.dtype
+    record = instruction(
+        f"atom.{_WORD.get(name, name)}.{_kind(name, dtype)}.{op.memory_order.value}.{SCOPE[op.memory_scope]}")
+    register = record.operands[2]
+    elements = Elements(ctx, op)
+    mine = owner(ctx, op.result.type.layout if op.shape else None)
+    given = [ctx[v] if ctx[v].n else b.vector([ctx[v]]) for v in values]
+    elem = given[0].elem
+    out = []
+    for i in range(elements.lanes):
+        operands = [b.bitcast(b.extract(v, i), register) for v in given]
+        # Where nothing happens a compare-and-swap returns what it expected.
+        otherwise = operands[0] if name == "cas" else b.const(register, 0)
+        predicate = _both(ctx, mine, None if elements.predicate is None else b.extract(elements.predicate, i))
+        out.append(b.bitcast(record.emit1(b, elements.pointer(i), predicate, otherwise, *operands), elem))
+    ctx.set(op.result, b.vector(out) if op.shape else out[0])
+
+
+def _both(ctx: Context, one: Val | None, other: Val | None) -> Val:
+    if one is None or other is None:
+        return one or other or ctx.b.const("i1", 1)
+    return ctx.b.and_(one, other)
