@@ -9,7 +9,9 @@ from tilewright.backend_ptx.passes.assign_layouts import assign_layouts
 from tilewright.backend_ptx.passes.choose_warps import choose_warps
 from tilewright.backend_ptx.passes.insert_barriers import insert_barriers
 from tilewright.backend_ptx.passes.lower_conversions import lower_conversions
+from tilewright.backend_ptx.passes.pipeline_loops import pipeline_loops
 from tilewright.backend_ptx.passes.plan_shared_memory import plan_shared_memory
+from tilewright.backend_ptx.passes.share_ordered import share_ordered
 from tilewright.backend_ptx.passes.split_reductions import split_reductions
 from tilewright.backend_ptx.passes.widen_reductions import widen_reductions
 from tilewright.backend_ptx.targets import Target
@@ -23,6 +25,8 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     choose_warps,
     assign_layouts,
     split_reductions,
+    share_ordered,
+    pipeline_loops,
     lower_conversions,
     plan_shared_memory,
     insert_barriers,
@@ -35,6 +39,13 @@ ORDER: Final[tuple[tuple[Pass, Pass, str], ...]] = (
     (choose_warps, assign_layouts, "every layout has the kernel's warp bits"),
     (assign_layouts, split_reductions, "layouts say which reductions cross warps"),
     (split_reductions, lower_conversions, "it inserts conversions"),
+    (split_reductions, pipeline_loops, "conversions that it inserts need shared memory beside the rings"),
+    (assign_layouts, pipeline_loops, "layouts say which loads go to other threads"),
+    (pipeline_loops, lower_conversions, "a ring replaces the conversions of what it holds"),
+    (pipeline_loops, plan_shared_memory, "it allocates the rings"),
+    (pipeline_loops, insert_barriers, "rings need barriers"),
+    (assign_layouts, share_ordered, "layouts say which threads hold copies"),
+    (share_ordered, plan_shared_memory, "it allocates buffers"),
     (lower_conversions, plan_shared_memory, "it allocates the buffers"),
     (plan_shared_memory, insert_barriers, "buffers that share bytes need barriers between them"),
 )

@@ -141,8 +141,8 @@ class SharedAccess:
     """A thread's accesses to a whole buffer in one layout: vectors of registers and their addresses.
 
     The byte offset is linear over F2: a part of the thread, a part of the register, and `at`, combined by XOR. Where
-    the register's part shares no bit with the others it is added as a constant of the instruction. The slot of a ring is
-    added last.
+    the register's part shares no bit with the others it is added as a constant of the instruction. The slot of a ring
+    is added last.
     """
 
     def __init__(self, ctx: Context, ref: SharedRef, layout: Layout, at: Val, slot: Val | None = None) -> None:

@@ -45,7 +45,8 @@ class AsyncLoad(Op, opcode="async_load", reads="array", writes="buffer"):
         check_tile_access(self, self.tile.shape)
         buffer, dtype = self.buffer.type, self.array.type.dtype
         fits = isinstance(buffer, SharedType) and (buffer.dtype, buffer.shape) == (dtype, self.tile.shape)
-        require(fits and self.tile.dtype is dtype, f"async_load: {self.tile} of {self.array.type} does not fit {buffer}")
+        what = f"async_load: {self.tile} of {self.array.type} does not fit {buffer}"
+        require(fits and self.tile.dtype is dtype, what)
         require_slot("async_load", buffer, self.slot, self.ahead)
         zero = self.padding in (PaddingMode.ZERO, PaddingMode.UNDETERMINED)
         require(zero, f"async_load: padding {self.padding.value!r} is not zero")

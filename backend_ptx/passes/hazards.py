@@ -2,6 +2,10 @@
 
 Threads of a warp and warps of a block run at their own pace. A later access must wait for an earlier one by another
 thread when they may touch the same bytes and one of them writes.
+
+An asynchronous copy is in flight until its thread waits: a barrier before that orders nothing (`Access.flying`). Slots
+of a ring are told apart while the value that names them is the same one; after a loop's end it names another slot
+(`Access.earlier`).
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.f2 import echelon
 from tilewright.backend_ptx.layouts.flat import parts
 from tilewright.backend_ptx.layouts.queries import is_replicated
+from tilewright.backend_ptx.ops.async_copy import AsyncLoad
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.passes.plan_shared_memory import buffer_bytes
 from tilewright.tileir.analysis.effects import Dependences
@@ -20,6 +25,7 @@ from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.memory import Load, Store
 from tilewright.tileir.types import SharedType
 
+_RING = (AsyncLoad, SharedLoad, SharedStore)
 # What must stand between two accesses; the greater includes the less.
 NOTHING, WARP, BLOCK = 0, 1, 2
 
@@ -32,17 +38,24 @@ class Access:
     memory: Value
     writes: bool
     ordered: bool = False
+    flying: bool = False  # an asynchronous copy that its thread has not waited for
+    earlier: bool = False  # of an earlier round of a loop
 
     @property
     def is_shared(self) -> bool:
         return isinstance(self.memory.type, SharedType)
 
+    @property
+    def in_ring(self) -> bool:
+        return isinstance(self.memory.type, SharedType) and self.memory.type.copies > 1
+
 
 def accesses_of(op: Op) -> list[Access]:
     """The accesses of an op, its bodies not counted."""
     effects = op.effects()
-    reads = [Access(op, m, False, effects.ordered) for m in effects.reads if m not in effects.writes]
-    return [*reads, *(Access(op, m, True, effects.ordered) for m in effects.writes)]
+    flying = isinstance(op, AsyncLoad)
+    reads = [Access(op, m, False, effects.ordered, flying) for m in effects.reads if m not in effects.writes]
+    return [*reads, *(Access(op, m, True, effects.ordered, flying) for m in effects.writes)]
 
 
 def needed_between(first: Access, second: Access, dependences: Dependences) -> int:
@@ -59,10 +72,23 @@ def _between_shared(first: Access, second: Access) -> int:
         return NOTHING
     if first.memory is not second.memory:
         return BLOCK if _bytes_overlap(first.memory, second.memory) else NOTHING
+    if _different_slots(first, second):
+        return NOTHING
     one, other = _whole_layout(first.op), _whole_layout(second.op)
+    asynchronous = isinstance(first.op, AsyncLoad) or isinstance(second.op, AsyncLoad)
+    if asynchronous and one is not None and one == other and not is_replicated(one):
+        return NOTHING  # each thread reads what it has copied itself, and waits for that
     if one is None or other is None or not stays_in_warp(one, other):
         return BLOCK
     return WARP
+
+
+def _different_slots(first: Access, second: Access) -> bool:
+    """Whether two accesses of one ring surely go to different slots."""
+    a, b = first.op, second.op
+    if first.earlier or second.earlier or not isinstance(a, _RING) or not isinstance(b, _RING):
+        return False
+    return a.slot is not None and a.slot is b.slot and a.ahead != b.ahead
 
 
 def _bytes_overlap(one: Value, other: Value) -> bool:
@@ -76,6 +102,8 @@ def _whole_layout(op: Op) -> Layout | None:
     if isinstance(op, SharedStore):
         layout: Layout = op.value.type.layout
         return layout
+    if isinstance(op, AsyncLoad):
+        return op.tile.layout
     if isinstance(op, SharedLoad) and not op.index:
         return op.result.type.layout  # type: ignore[no-any-return]
     return None

@@ -8,11 +8,15 @@
 
 A barrier among the threads of a warp (`scope="warp"`) stands where no element leaves its warp. The walk keeps the
 accesses that no barrier separates from here; around a loop they come back to its start, so bodies are walked until
-nothing new arrives.
+nothing new arrives. An asynchronous copy stays pending until a barrier that comes after its thread's wait.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
+from tilewright.backend_ptx.ops.async_copy import AsyncWait
 from tilewright.backend_ptx.ops.shared import Barrier
 from tilewright.backend_ptx.passes.choose_warps import OPTION
 from tilewright.backend_ptx.passes.hazards import BLOCK, NOTHING, WARP, Access, accesses_of, needed_between
@@ -53,19 +57,26 @@ class _Inserter:
             return self._loop([op.loop], state)
         if isinstance(op, While):
             return self._loop([op.before, op.after], state)
+        if isinstance(op, AsyncWait):
+            # Which groups land is the pipeline's business: later waits come before later uses.
+            return _changed(state, lambda access: replace(access, flying=False) if access.flying else access)
         if isinstance(op, Barrier):
             return _passed(state, BLOCK if op.scope == "block" else WARP)
         return self._leaf(op, state)
 
     def _loop(self, blocks: list[Block], state: State) -> State:
-        """Zero or more rounds: what is pending after any number of them."""
+        """Zero or more rounds: what is pending after any number of them. Only the walk from all that may be pending
+        decides: a barrier that an earlier walk asked for may be covered by another one of the last."""
         while True:
+            for block in blocks:
+                for op in block.walk():
+                    self.before.pop(op, None)
             end = dict(state)
             leaving = end
             for number, block in enumerate(blocks):
                 end = self.block(block, dict(end))
                 leaving = end if number == 0 else leaving
-            after = _join(state, end)
+            after = _join(state, _changed(end, _next_round))
             if after == state:
                 return _join(state, leaving)
             state = after
@@ -101,8 +112,21 @@ class _Inserter:
 def _passed(state: State, barrier: int) -> State:
     """The state after a barrier."""
     if barrier == BLOCK:
-        return {}
-    return {access: max(passed, barrier) for access, passed in state.items()}
+        return {access: passed for access, passed in state.items() if access.flying}
+    return {access: passed if access.flying else max(passed, barrier) for access, passed in state.items()}
+
+
+def _next_round(access: Access) -> Access:
+    return replace(access, earlier=True) if access.in_ring else access
+
+
+def _changed(state: State, change: Callable[[Access], Access]) -> State:
+    """The state with other accesses in place of its own."""
+    out: State = {}
+    for access, passed in state.items():
+        new = change(access)
+        out[new] = min(passed, out.get(new, passed))
+    return out
 
 
 def _join(one: State, other: State) -> State:

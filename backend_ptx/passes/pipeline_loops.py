@@ -1,0 +1,277 @@
+"""Start the loads of a loop some rounds early: a ring of slots in shared memory for each load.
+
+    before: %r: tile<...> = for(lower=%l, upper=%u, step=%s, init=(%x)) .loop(%k: i32, %acc: tile<...>) {
+                %t: tile<64x32xf16, #0> = load(array=%a, index=(%i, %k), ...)
+                %d: tile<64x32xf16, #1> = convert_layout(src=%t)
+                ... %d ...
+            }
+    after:  %ring: shared<3, 64x32xf16, #2> = shared_alloc(type=shared<3, 64x32xf16, #2>)
+            async_load(buffer=%ring, slot=%zero, array=%a, index=(%i, %l), active=%l < %u, tile=tile<..., #0>, ...)
+            async_commit()
+            async_load(buffer=%ring, slot=%zero, ahead=1, ..., index=(%i, %l + %s), ...)     // one a round ahead
+            async_commit()
+            %r, %end = for(lower=%l, upper=%u, step=%s, init=(%x, %zero)) .loop(%k: i32, %acc: tile<...>, %slot: i32) {
+                async_wait(pending=1)
+                async_load(buffer=%ring, slot=%slot, ahead=2, index=(%i, %k + 2 * %s), active=%u - %k > 2 * %s, ...)
+                async_commit()
+                %d: tile<64x32xf16, #1> = shared_load(buffer=%ring, slot=%slot, shape=(64, 32))
+                ... %d ...
+                yield(values=(..., %slot + 1 == 3 ? 0 : %slot + 1))
+            }
+            async_wait()
+
+A load that other threads read (its users convert the layout) goes to a ring that all threads share, and insert_barriers
+puts one barrier into each round, between the wait and the first access. A load whose users work in its own layout gets
+a ring in which each thread reads what it has copied itself, without a barrier, where that pays. Which loads qualify:
+pipeline_candidates; how many slots: pipeline_depth. The option `pipeline` says what was decided, and why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewright.backend_ptx.layouts.convert import plan_conversion
+from tilewright.backend_ptx.layouts.queries import registers
+from tilewright.backend_ptx.ops.async_copy import AsyncCommit, AsyncLoad, AsyncWait
+from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
+from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
+from tilewright.backend_ptx.passes.pipeline_candidates import Candidate, find_candidate, users_of
+from tilewright.backend_ptx.passes.pipeline_depth import Depth, decide_depth
+from tilewright.backend_ptx.passes.pipeline_rounds import Constants, Rounds, most_rounds
+from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.effects import Dependences
+from tilewright.tileir.analysis.facts import Facts, facts
+from tilewright.tileir.builder import Builder
+from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.dtypes import int32
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.ops import arith
+from tilewright.tileir.ops.control import For, While
+from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.types import SharedType, TileType
+
+OPTION = "pipeline"
+SLOT = TileType(int32)
+
+
+def pipeline_loops(function: Function, target: Target) -> None:
+    """Needs layouts on every tile; conversions must still be `convert_layout`."""
+    if not target.has_cp_async:
+        return
+    loops = [op for op in function.walk() if isinstance(op, For) and _is_innermost(op)]
+    if not loops:
+        return
+    known, dependences = facts(function), Dependences(function)
+    decisions: dict[Op, Depth] = {}
+    reports = []
+    for loop in loops:
+        depth, report = _decide(loop, function, known, dependences, target)
+        if report:
+            reports.append(report)
+        if depth.stages > 1:
+            decisions[loop] = depth
+    if reports:
+        function.options[OPTION] = "; ".join(reports)
+    if decisions:
+        rewrite(function, lambda rewriter, op: _rule(rewriter, op, decisions, known))
+
+
+def _is_innermost(loop: For) -> bool:
+    return not any(isinstance(op, (For, While)) for op in loop.loop.walk())
+
+
+# ---- what to do -------------------------------------------------------------------------------------------------
+
+
+def _decide(
+    loop: For, function: Function, known: Facts, dependences: Dependences, target: Target,
+) -> tuple[Depth, str]:
+    """The decision for a loop and what to say of it (nothing where it loads no tile)."""
+    warps: int = function.options[WARPS]
+    found: list[Candidate] = []
+    left: list[str] = []
+    for op in loop.loop.ops:
+        if not isinstance(op, Load) or not op.shape:
+            continue
+        users = users_of(op.result, loop)
+        what = find_candidate(loop, op, users, dependences, known, warps)
+        if isinstance(what, Candidate):
+            found.append(what)
+        else:
+            left.append(f"{_name(op)} stays a load: {what}")
+    if not Rounds.countable(loop, known):
+        found, left = [], [*left, *("the distance of the loop's bounds may overflow" for _ in found[:1])]
+    if not found:
+        return Depth(1, (), ""), ", ".join(left)
+    depth = decide_depth(
+        found, most_rounds(loop, known), _tile_registers(loop), 32 * warps, _other_bytes(loop, found), target)
+    if depth.stages > 1:
+        left += [f"{_name(c.load)} stays a load: too little to load in each round"
+                 for c in found if c not in depth.rings]
+        names = " and ".join(
+            _name(c.load) + ("" if c.exchanged else " (each thread its own part)") for c in depth.rings)
+        return depth, ", ".join([f"{names} in {depth.reason}", *left])
+    return depth, ", ".join([f"no ring: {depth.reason}", *left])
+
+
+def _name(load: Load) -> str:
+    return load.result.hint or load.array.hint or "a load"
+
+
+def _tile_registers(loop: For) -> int:
+    """32-bit registers that a thread needs for carried tiles and for the largest two tiles of a round."""
+
+    def size(value: Value) -> int:
+        type_ = value.type
+        if not isinstance(type_, TileType) or type_.layout is None:
+            return 0
+        return -(-registers(type_.layout) * type_.dtype.bytes // 4)
+
+    inside = sorted((size(r) for op in loop.loop.ops for r in op.results), reverse=True)
+    return sum(size(v) for v in loop.init) + sum(inside[:2])
+
+
+def _other_bytes(loop: For, rings: list[Candidate]) -> int:
+    """Shared memory for conversions in the loop that reading from rings does not replace."""
+    replaced = {c for ring in rings for c in ring.conversions}
+    return sum(
+        op.src.type.size * op.src.type.dtype.bytes
+        for op in loop.loop.walk()
+        if isinstance(op, ConvertLayout) and op not in replaced
+        and plan_conversion(op.src.type.layout, op.result.type.layout).kind in ("warp", "block"))
+
+
+# ---- doing it ---------------------------------------------------------------------------------------------------
+
+
+def _rule(rewriter: Rewriter, op: Op, decisions: dict[Op, Depth], known: Facts) -> None:
+    depth = decisions.get(op)
+    if depth is None:
+        rewriter.keep(op)
+        return
+    assert isinstance(op, For)
+    _Pipeline(rewriter, op, depth, known).run()
+
+
+@dataclass(slots=True)
+class _Ring:
+    candidate: Candidate
+    buffer: Value
+
+
+class _Pipeline:
+    """Rewrites one loop. `before` builds what comes before it."""
+
+    def __init__(self, before: Builder, loop: For, depth: Depth, known: Facts) -> None:
+        self.before = before
+        self.loop = loop
+        self.stages = depth.stages
+        self.candidates = depth.rings
+        self.constants = Constants(before)
+        self.rounds = Rounds(loop, known, self.constants)
+        self.known = known
+
+    def run(self) -> None:
+        b = self.before
+        rings = [_Ring(c, self._allocate(c)) for c in self.candidates]
+        zero = self.constants(0, int32)
+        self.rounds.prepare(b)
+        for stage in range(self.stages - 1):
+            active, variable = self.rounds.first(b, stage)
+            self._start(b, rings, zero, stage, active, variable)
+        slot = self._carry(zero)
+        body = Builder(Block(), self.loop.span)
+        body.emit(AsyncWait(pending=self.stages - 2))
+        active, variable = self.rounds.later(body, self.stages - 1)
+        self._start(body, rings, slot, self.stages - 1, active, variable)
+        self._use(body, rings, slot)
+        self.loop.loop.ops = body.block.ops
+        b.block.ops.append(self.loop)
+        b.emit(AsyncWait())
+
+    def _allocate(self, ring: Candidate) -> Value:
+        type_ = ring.load.result.type
+        with self.before.at(ring.load.span):
+            buffer = SharedType(type_.dtype, type_.shape, self.stages, ring.slot)
+            return self.before.value(SharedAlloc(type=buffer), f"{_name(ring.load)}_ring")
+
+    def _start(
+        self, b: Builder, rings: list[_Ring], slot: Value, ahead: int, active: Value, variable: Value,
+    ) -> None:
+        """The copies of one round, as a group."""
+        mapping = {self.loop.loop.params[0]: variable}
+        for ring in rings:
+            load, candidate = ring.candidate.load, ring.candidate
+            for op in candidate.slice:
+                if op.result not in mapping:
+                    b.block.ops.append(op.clone(mapping))
+            with b.at(load.span):
+                b.emit(AsyncLoad(
+                    buffer=ring.buffer, slot=slot, ahead=ahead, array=load.array, active=active,
+                    index=tuple(mapping.get(i, i) for i in load.index), steps=load.steps, order=load.order,
+                    tile=load.result.type.with_layout(candidate.copy), padding=load.padding,
+                    check_bounds=load.check_bounds and not self._inside(load)))
+        b.emit(AsyncCommit())
+
+    def _inside(self, load: Load) -> bool:
+        """Whether every round's tile lies in the array by what is known of its index."""
+        array = load.array.type
+        for axis, index in enumerate(load.index):
+            extent, fact = array.extents[load.order[axis]], self.known[index]
+            if extent is None or fact.low < 0 or fact.high * load.steps[axis] + load.shape[axis] > extent:
+                return False
+        return True
+
+    def _carry(self, zero: Value) -> Value:
+        """The loop carries the slot of the round."""
+        self.loop.init = (*self.loop.init, zero)
+        self.loop.results = (*self.loop.results, Value(SLOT, "", self.loop))
+        return self.loop.loop.add_param(SLOT, "slot")
+
+    def _use(self, b: Builder, rings: list[_Ring], slot: Value) -> None:
+        """The old body: loads and their conversions read from the rings, right before the first user."""
+        dead: set[Op] = {ring.candidate.load for ring in rings}
+        source: dict[Value, tuple[_Ring, Layout]] = {}
+        for ring in rings:
+            result = ring.candidate.load.result
+            source[result] = ring, result.type.layout
+            for conversion in ring.candidate.conversions:
+                dead.add(conversion)
+                source[conversion.result] = ring, conversion.result.type.layout
+        read: dict[tuple[_Ring, Layout] | Value, Value] = {}
+        for op in self.loop.loop.ops:
+            if op in dead:
+                continue
+            for value in _reads(op):
+                if value in source and value not in read:
+                    read[value] = self._read(b, *source[value], slot, value)
+            if op.terminator:
+                op.values = (*op.values, self._next(b, slot))  # type: ignore[attr-defined]
+            _replace(op, {v: n for v, n in read.items() if isinstance(v, Value)})
+            b.block.ops.append(op)
+
+    def _read(self, b: Builder, ring: _Ring, layout: Layout, slot: Value, value: Value) -> Value:
+        load = ring.candidate.load
+        with b.at(load.span):
+            out = b.value(SharedLoad(buffer=ring.buffer, slot=slot, index=(), shape=load.shape), value.hint)
+        out.type = load.result.type.with_layout(layout)
+        return out
+
+    def _next(self, b: Builder, slot: Value) -> Value:
+        one, last, zero = (self.constants(n, int32) for n in (1, self.stages - 1, 0))
+        after = b.value(arith.Add(lhs=slot, rhs=one))
+        return b.value(arith.Select(cond=b.value(arith.Eq(lhs=slot, rhs=last)), lhs=zero, rhs=after))
+
+
+def _reads(op: Op) -> list[Value]:
+    """What an op and its bodies read."""
+    return [*op.operands, *(v for block in op.blocks for inner in block.walk() for v in inner.operands)]
+
+
+def _replace(op: Op, new: dict[Value, Value]) -> None:
+    op.replace_operands(new)
+    for block in op.blocks:
+        for inner in block.walk():
+            inner.replace_operands(new)
