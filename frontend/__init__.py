@@ -1,7 +1,17 @@
 """The frontend: a kernel's Python source becomes Tile IR."""
 
 # Importing these modules fills the tables of handlers and call rules.
-from tilewright.frontend import assign, attributes, expressions, loops, statements, static, structs, subscripts
+from tilewright.frontend import (
+    assign,
+    attributes,
+    contexts,
+    expressions,
+    loops,
+    statements,
+    static,
+    structs,
+    subscripts,
+)
 from tilewright.frontend.calls import (
     arith,
     arrays,
@@ -13,6 +23,7 @@ from tilewright.frontend.calls import (
     math,
     matmul,
     memory,
+    raw,
     reduce,
     scan,
     shape,
@@ -24,7 +35,7 @@ from tilewright.frontend.values import ConstArg
 __all__ = ["ConstArg", "translate"]
 
 _REGISTERED = (
-    assign, attributes, expressions, loops, statements, static, structs, subscripts,
+    assign, attributes, contexts, expressions, loops, statements, static, structs, subscripts,
     arith, arrays, atomics, builtins, compose, convert, factories, math, matmul, memory, reduce, scan, shape,
     views,
 )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import types
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from tilewright.frontend.branches import run
 from tilewright.frontend.calls.binding import Signature
@@ -25,8 +23,7 @@ MAX_DEPTH = 1000
 def inline_function(t: Translator, function: types.FunctionType, args: Sequence[Val], kwargs: Mapping[str, Val]) -> Val:
     """Call a module-level function (or a method of a captured object)."""
     source = t.scope.source.kernel.function(function)
-    defaults = {n: frontend_value(t, v, n) for n, v in _host_defaults(function).items()}
-    return _inline(t, source, args, kwargs, defaults, None)
+    return _inline(t, source, args, kwargs, host_defaults(t, function), None)
 
 
 def inline_closure(t: Translator, closure: Closure, args: Sequence[Val], kwargs: Mapping[str, Val]) -> Val:
@@ -34,29 +31,20 @@ def inline_closure(t: Translator, closure: Closure, args: Sequence[Val], kwargs:
     return _inline(t, closure.source, args, kwargs, closure.defaults, closure.scope)
 
 
-def _host_defaults(function: types.FunctionType) -> dict[str, Any]:
+def host_defaults(t: Translator, function: types.FunctionType) -> dict[str, Val]:
+    """The default values of a module-level function."""
     given = function.__defaults__ or ()
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
-    return {**dict(zip(names[len(names) - len(given):], given)), **(function.__kwdefaults__ or {})}
+    defaults = {**dict(zip(names[len(names) - len(given):], given)), **(function.__kwdefaults__ or {})}
+    return {name: frontend_value(t, value, name) for name, value in defaults.items()}
 
 
 def _inline(
     t: Translator, source: FunctionSource, args: Sequence[Val], kwargs: Mapping[str, Val], defaults: dict[str, Val],
     outer: Scope | None,
 ) -> Val:
-    caller = t.scope
-    if caller.depth >= MAX_DEPTH:
-        raise TileRecursionError(
-            f"{source.name}: calls are nested more than {MAX_DEPTH} deep",
-            hints=["recursion must end while compiling: test a constant argument"],
-        )
-    signature = signature_of(source, defaults)
-    bound = signature.bind(source.name, args, kwargs)
-    scope = Scope(source, outer, t.span(), caller.depth + 1)
-    for parameter in source.parameters:
-        name, value = parameter.arg, bound[parameter.arg]
-        scope.bind(name, Keywords(value) if name == signature.var_keyword else value, parameter)
-    node = t.node
+    caller, node = t.scope, t.node
+    scope = activation(t, source, args, kwargs, defaults, outer)
     t.scope, t.node = scope, source.node
     try:
         run(t, source.body)
@@ -66,6 +54,25 @@ def _inline(
         raise
     finally:
         t.scope, t.node = caller, node
+
+
+def activation(
+    t: Translator, source: FunctionSource, args: Sequence[Val], kwargs: Mapping[str, Val], defaults: dict[str, Val],
+    outer: Scope | None,
+) -> Scope:
+    """The scope of one call, its parameters bound."""
+    if t.scope.depth >= MAX_DEPTH:
+        raise TileRecursionError(
+            f"{source.name}: calls are nested more than {MAX_DEPTH} deep",
+            hints=["recursion must end while compiling: test a constant argument"],
+        )
+    signature = signature_of(source, defaults)
+    bound = signature.bind(source.name, args, kwargs)
+    scope = Scope(source, outer, t.span(), t.scope.depth + 1)
+    for parameter in source.parameters:
+        name, value = parameter.arg, bound[parameter.arg]
+        scope.bind(name, Keywords(value) if name == signature.var_keyword else value, parameter)
+    return scope
 
 
 def signature_of(source: FunctionSource, defaults: dict[str, Val]) -> Signature:
@@ -98,11 +105,6 @@ def returned(t: Translator, scope: Scope) -> Val:
             scope.span(binding.node), hints=["end the function with a return of the same type"],
         )
     return value
-
-
-def is_generator(node: ast.AST) -> bool:
-    """A function with `yield`."""
-    return any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in ast.walk(node))
 
 
 def check_kernel_parameters(function: types.FunctionType) -> None:

@@ -25,6 +25,7 @@ class Translator:
         self.scope = scope
         self.node: ast.AST = scope.source.node
         self.block = body
+        self.entered: set[Scope] = set()  # activations of context managers
         self.combining = ""  # "reduce" or "scan" while its function is translated
 
     # -- Walking ---------------------------------------------------------------------------------------------------

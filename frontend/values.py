@@ -12,6 +12,7 @@ A frontend value (`Val`) is one of
 
 from __future__ import annotations
 
+import ast
 import enum
 import types
 from collections.abc import Callable
@@ -117,6 +118,14 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class Managed:
+    """A context manager that waits to be entered: the activation of its generator function, and what it yields."""
+
+    scope: Scope
+    yielded: ast.expr | None
+
+
+@dataclass(frozen=True, slots=True)
 class Builtin:
     """A function of the language that is reached as a method: `t.reshape`."""
 
@@ -210,5 +219,6 @@ _DESCRIPTIONS: tuple[tuple[Any, Callable[[Any], str]], ...] = (
     (TiledView, lambda v: f"tiled view of a {describe_type(v.array.type)}"),
     (RawMemory, lambda v: f"raw memory of a {describe_type(v.array.type)}"),
     (Text, lambda v: "formatted string"),
+    (Managed, lambda v: "context manager"),
     (Builtin, lambda v: f"function {v.name}"),
 )

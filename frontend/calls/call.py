@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import enum
 import types
@@ -23,6 +24,9 @@ from tilewright.tileir.diagnostics import (
     UnsupportedCallError,
 )
 from tilewright.tileir.dtypes import DType
+
+# All functions that contextlib.contextmanager makes share this code.
+_MANAGER_CODE = contextlib.contextmanager(lambda: iter(())).__code__
 
 ArgumentNodes = tuple[Sequence[ast.expr], Sequence[ast.keyword]]
 
@@ -109,6 +113,8 @@ def call_value(
             raise TileUnsupportedFeatureError(f"{name} is not implemented yet")
         return _call_rule(t, RULES[name], args, kwargs, nodes)
     if isinstance(function, types.FunctionType):
+        if function.__code__ is _MANAGER_CODE:
+            return SYNTHETIC["manager"](t, function, args, kwargs)
         return inline_function(t, function, args, kwargs)
     if isinstance(function, Closure):
         return inline_closure(t, function, args, kwargs)
@@ -182,7 +188,7 @@ def _call_type(t: Translator, kind: type, args: Sequence[Val], kwargs: Mapping[s
     raise _not_callable(kind)
 
 
-# Constructors of user types, registered by frontend/structs.py.
+# Constructors of user types (registered by frontend/structs.py) and of context managers (frontend/contexts.py).
 SYNTHETIC: dict[str, Callable[..., Val]] = {}
 
 _INSTEAD = {

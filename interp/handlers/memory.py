@@ -211,7 +211,8 @@ def scatter(op: memory.Scatter, low: Lowering) -> Step:
         if points.valid is not None:
             valid = np.broadcast_to(points.valid, full)
             places, value = places[valid], value[valid]
-        points.line[places] = encode(np.ascontiguousarray(value))
+        # ascontiguousarray makes an axis where there is none.
+        points.line[places] = encode(np.ascontiguousarray(value)).reshape(places.shape)
 
     def step(regs: Regs) -> None:
         count = regs[0].count if any_varies else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import math
 import operator
@@ -411,3 +412,56 @@ def test_matmul_ranks() -> None:
     a, v = np.arange(8.0).reshape(2, 4), np.arange(4.0)
     want = (a @ v).sum() * 1e6 + (v @ v) * 1000 + (a @ np.arange(16.0).reshape(2, 4, 2)).sum()
     assert math.isclose(value(compute), want, rel_tol=1e-6)
+
+
+# -- Context managers ------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def traced(out, first, last=9):
+    position = ct.atomic_add(out, 0, 1)
+    ct.scatter(out, position + 1, first)
+    yield position
+    ct.scatter(out, ct.atomic_add(out, 0, 1) + 1, last)
+
+
+def test_with_runs_both_parts_on_every_way_out() -> None:
+    @ct.tile_kernel
+    def kernel(out, n: int):
+        ct.store(out, (0,), 0)
+        for i in range(3):
+            with traced(out, 1) as a, traced(out, 2, last=8):
+                if n == i:
+                    break
+                ct.scatter(out, 30 + i, a)
+        with traced(out, 3, 7):
+            if n == 1:
+                return
+        ct.scatter(out, 40, 1)
+
+    def trace(n: int) -> list[int]:
+        out = np.zeros(50, np.int32)
+        kernel.interpret((1,), out, n, mode="single")
+        return [*out[1 : out[0] + 1].tolist(), *out[30:33].tolist(), int(out[40])]
+
+    assert trace(1) == [1, 2, 8, 9, 1, 2, 8, 9, 3, 7, 0, 0, 0, 0]
+    assert trace(5) == [*[1, 2, 8, 9] * 3, 3, 7, 0, 4, 8, 1]
+
+
+def test_with_needs_a_context_manager_entered_once() -> None:
+    def twice(x):
+        manager = traced(x, 1)
+        with manager:
+            with manager:
+                pass
+        return 0
+
+    for function, text in ((twice, "entered before"), (lambda x: with_(x), "expected a context manager")):
+        with pytest.raises(ct.TileTypeError, match=text):
+            value(function, np.zeros(50, np.int32))
+
+
+def with_(x):
+    with x:
+        pass
+    return 0
