@@ -187,7 +187,7 @@ class _Pipeline:
         active, variable = self.rounds.later(body, self.stages - 1)
         self._start(body, rings, slot, self.stages - 1, active, variable)
         self._use(body, rings, slot)
-        self.loop.loop.ops = body.block.ops
+        self.loop.loop.ops = self._without_dead(body.block.ops)
         b.block.ops.append(self.loop)
         b.emit(AsyncWait())
 
@@ -251,6 +251,17 @@ class _Pipeline:
                 op.values = (*op.values, self._next(b, slot))  # type: ignore[attr-defined]
             _replace(op, {v: n for v, n in read.items() if isinstance(v, Value)})
             b.block.ops.append(op)
+
+    def _without_dead(self, ops: list[Op]) -> list[Op]:
+        """Leave out index arithmetic of the loads that are gone."""
+        slices = {op for c in self.candidates for op in c.slice}
+        used: set[Value] = set()
+        kept = []
+        for op in reversed(ops):
+            if op not in slices or any(r in used for r in op.results):
+                used.update(_reads(op))
+                kept.append(op)
+        return kept[::-1]
 
     def _read(self, b: Builder, ring: _Ring, layout: Layout, slot: Value, value: Value) -> Value:
         load = ring.candidate.load
