@@ -68,6 +68,15 @@ class ArrayRef:
         return ArrayRef(self.window, self.memory, offset, extents, self.strides, self.unit, self.line)
 
 
+    def raw(self) -> ArrayRef:
+        """All whole elements from the first one to the end of the argument's memory, side by side."""
+        size = self.memory.itemsize
+        extent = (self.window.size - self.offset) // size if self.window.size else 0 * self.offset
+        elements = max(self.window.size // size, 0)
+        line: Any = np.ndarray((elements,), self.memory, self.window, 0, (size,))
+        return ArrayRef(self.window, self.memory, self.offset, (extent,), (size,), size, line)
+
+
 class ArrayRefs:
     """Arrays that differ by block: groups of (array, the blocks that have it)."""
 

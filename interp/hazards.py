@@ -54,8 +54,8 @@ def find_hazards(function: Function) -> Hazards:
 
 def roots(handle: Value, function: Function) -> list[Value]:
     """The parameters whose memory a handle may name; nothing for shared memory."""
-    while handle.op is not None and isinstance(handle.op, arrays.SliceArray | arrays.ListItem):
-        handle = handle.op.array if isinstance(handle.op, arrays.SliceArray) else handle.op.list
+    while isinstance(handle.op, arrays.SliceArray | arrays.RawView | arrays.ListItem):
+        handle = handle.op.list if isinstance(handle.op, arrays.ListItem) else handle.op.array
     if not isinstance(handle.type, ArrayType | ListType):
         return []
     if handle in function.params:

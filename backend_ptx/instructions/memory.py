@@ -68,7 +68,8 @@ def _ordered_load(size: int, semantics: str, scope: str) -> Instruction:
     kind, width = _REGISTER_TYPE[size], _width(size, 1)
     return Instruction(
         f"ld.{semantics}.{scope}.global.{width}", f"@$2 ld.{semantics}.{scope}.global.{width} $0, [$1];",
-        (_ADDRESS["global"], "i1", kind), (kind,), "load", {"space": "global", "size": size, "count": 1, "semantics": semantics},
+        (_ADDRESS["global"], "i1", kind), (kind,), "load",
+        {"space": "global", "size": size, "count": 1, "semantics": semantics},
         tied={2: 0}, reads=True, writes=True,  # `writes`: nothing may move over it
     )
 

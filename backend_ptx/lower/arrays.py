@@ -80,6 +80,16 @@ def slice_array(ctx: Context, op: ops.SliceArray) -> None:
     ctx.set(op.result, replace(source, type=type, pointer=b.gep(source.pointer, offset), extents=tuple(extents)))
 
 
+@lower(ops.RawView)
+def raw_view(ctx: Context, op: ops.RawView) -> None:
+    source: ArrayRef = ctx[op.array]
+    type: ArrayType = op.result.type
+    index = elem_of(type.index)
+    # Accesses through the view are never checked: the extent is only a number.
+    extent, stride = ctx.b.const(index, type.index.int_range[1]), ctx.b.const(index, 1)
+    ctx.set(op.result, replace(source, type=type, extents=(extent,), strides=(stride,)))
+
+
 def as_index(b: Builder, v: Val, signed: bool, elem: str) -> Val:
     """An integer scalar (or vector) of any width in the integer type `elem`."""
     have, want = int(v.elem[1:]), int(elem[1:])

@@ -17,7 +17,7 @@ from tilewright.backend_ptx.passes.plan_shared_memory import OPTION as SHARED_BY
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Function, Op, Value, clone_function
 from tilewright.tileir.diagnostics import NO_SPAN
-from tilewright.tileir.ops.arrays import ListItem, SliceArray
+from tilewright.tileir.ops.arrays import ListItem, RawView, SliceArray
 from tilewright.tileir.types import ArrayType, ListType
 
 Observer = Callable[[str, Function], None]
@@ -122,7 +122,7 @@ def written_params(function: Function) -> set[int]:
 def _roots(value: Value) -> Iterable[Value]:
     """The parameters that an array may be a view of; a value that is no parameter if that is not clear."""
     op: Op | None = value.op
-    while isinstance(op, (SliceArray, ListItem)):
-        value = op.array if isinstance(op, SliceArray) else op.list
+    while isinstance(op, (SliceArray, RawView, ListItem)):
+        value = op.list if isinstance(op, ListItem) else op.array
         op = value.op
     yield value

@@ -95,6 +95,15 @@ def slice_array(op: arrays.SliceArray, low: Lowering) -> Callable[[Any, Any, Any
     return closure
 
 
+@impl(arrays.RawView)
+def raw_view(op: arrays.RawView, low: Lowering) -> Callable[[Any], Any]:
+    def closure(ref: Any) -> Any:
+        if isinstance(ref, ArrayRef):
+            return ref.raw()
+        return ArrayRefs([(one.raw(), blocks) for one, blocks in ref.groups], ref.count)
+    return closure
+
+
 @impl(arrays.ListLength)
 def list_length(op: arrays.ListLength, low: Lowering) -> Callable[[Any], Any]:
     return lambda items: np.int32(len(items))

@@ -87,6 +87,22 @@ class SliceArray(Op, opcode="slice_array"):
         return (self.type,)
 
 
+class RawView(Op, opcode="raw_view"):
+    """The memory of an array from its first element on, as an array of one axis and stride 1 whose end is not known.
+
+    `type` is that array's type. The view aliases its source.
+    """
+
+    array: Value = operand()
+    type: ArrayType = attribute()
+
+    def infer(self) -> tuple[Type, ...]:
+        array = array_of("raw_view", self.array)
+        ok = self.type.dtype is array.dtype and self.type.strides == (1,) and self.type.extents == (None,)
+        require(ok, f"raw_view: the memory of {array} cannot be {self.type}")
+        return (self.type,)
+
+
 class ListLength(Op, opcode="list_length"):
     """Number of arrays in a list, i32."""
 

@@ -1,0 +1,14 @@
+"""An atomic maximum of floats."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    ct.atomic_max(x, 0, 1.0)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

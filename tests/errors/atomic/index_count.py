@@ -1,0 +1,14 @@
+"""As many indices as axes."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    ct.atomic_cas(x, (0, 0), 0, 1)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.int32))
