@@ -1,0 +1,44 @@
+"""Softmax of rows of any length; maximum and sum are corrected chunk by chunk, so one pass finds both."""
+
+import numpy as np
+from _places import check, places
+
+import tilewright as tw
+
+
+@tw.tile_kernel
+def online_softmax(x, out, chunk: tw.Constant[int]):
+    row = tw.bid(0)
+    chunks = tw.num_tiles(x, axis=1, shape=(1, chunk))
+    # Each lane keeps its own maximum and sum, so the loop has no reduction in it.
+    # A finite start: -inf - (-inf) would be NaN.
+    top = tw.full((1, chunk), -3.0e38, tw.float32)
+    total = tw.zeros((1, chunk), tw.float32)
+    for j in range(chunks):
+        t = tw.load(x, (row, j), (1, chunk), padding_mode=tw.PaddingMode.NEG_INF).astype(tw.float32)
+        higher = tw.maximum(top, t)
+        total = total * tw.exp(top - higher) + tw.exp(t - higher)
+        top = higher
+    row_top = tw.max(top)
+    share = 1.0 / tw.sum(total * tw.exp(top - row_top))
+    for j in range(chunks):
+        t = tw.load(x, (row, j), (1, chunk)).astype(tw.float32)
+        tw.store(out, (row, j), (tw.exp(t - row_top) * share).astype(out.dtype))
+
+
+def main() -> None:
+    rng = np.random.default_rng(21)
+    for m, n, dtype in ((8, 5000, np.float32), (5, 77, np.float16)):
+        x = (4 * rng.standard_normal((m, n))).astype(dtype)
+        e = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
+        want = e / e.sum(axis=1, keepdims=True)
+        half_ulp = 2.0**-11 if dtype == np.float16 else 2.0**-24
+        for place in places():
+            dx, out = place.put(x, np.empty_like(x))
+            online_softmax[(m,)](dx, out, 1024)
+            check(f"online softmax of {m} x {n} {x.dtype}", place, place.get(out), want,
+                  bound=(4e-6 + half_ulp) * want + 1e-7)
+
+
+if __name__ == "__main__":
+    main()
