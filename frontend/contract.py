@@ -1,4 +1,4 @@
-"""Clean-up at the end of a translation: products and sums become fma, unused constants go.
+"""Clean-up at the end of a translation: products and sums become fma, unused constants and extents go.
 
     %p = mul(%a, %b)                    %s = fma(%a, %b, %c)
     %s = add(%p, %c)          ->
@@ -11,6 +11,7 @@ from collections import Counter
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.dtypes import bfloat16, float16, float32, float64
 from tilewright.tileir.ops.arith import Add, Constant, Fma, Mul, Sub
+from tilewright.tileir.ops.arrays import Extent, Stride
 from tilewright.tileir.ops.math import Neg
 
 _FLOATS = (float16, bfloat16, float32, float64)
@@ -68,11 +69,14 @@ def _fused(op: Add | Sub, product: Mul) -> list[Op]:
     return [*out, fma]
 
 
-def drop_unused_constants(function: Function) -> None:
-    """Remove constants that folding left behind."""
+def drop_unused(function: Function) -> None:
+    """Remove constants that folding left behind, and the extents and strides that nobody took from a tuple."""
     uses = count_uses(function)
     for block in all_blocks(function.body):
-        block.ops = [op for op in block.ops if type(op) is not Constant or uses[op.results[0]]]
+        block.ops = [op for op in block.ops if type(op) not in _DROPPED or uses[op.results[0]]]
+
+
+_DROPPED = (Constant, Extent, Stride)
 
 
 def count_uses(function: Function) -> Counter[Value]:

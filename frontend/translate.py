@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 import types
 from collections.abc import Iterator
 from typing import Any
 
 from tilewright.frontend.branches import run
-from tilewright.frontend.contract import contract_fma, drop_unused_constants
+from tilewright.frontend.contract import contract_fma, drop_unused
 from tilewright.frontend.hostvalues import frontend_value
 from tilewright.frontend.inline import check_kernel_parameters, returned
 from tilewright.frontend.scopes import Scope
@@ -43,7 +44,7 @@ def translate(
     scope = Scope(source, None, None, 0)
     body = Block()
     t = Translator(scope, body)
-    with _errors(t), _deep_recursion():
+    with _errors(t), _deep_recursion:
         for parameter, spec in zip(source.parameters, arg_specs, strict=True):
             scope.bind(parameter.arg, _argument(t, body, spec, parameter.arg), parameter)
         run(t, source.body)
@@ -57,7 +58,7 @@ def translate(
         t.emit_op(Return)
         function = Function(name or source.name, body, dict(options or {}), source.span)
         contract_fma(function)
-        drop_unused_constants(function)
+        drop_unused(function)
     return function
 
 
@@ -89,11 +90,26 @@ def _errors(t: Translator) -> Iterator[None]:
         ) from error
 
 
-@contextlib.contextmanager
-def _deep_recursion() -> Iterator[None]:
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, _DEEP))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(limit)
+class _DeepRecursion:
+    """Raises Python's recursion limit while any thread translates."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._limit = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._limit = sys.getrecursionlimit()
+                sys.setrecursionlimit(max(self._limit, _DEEP))
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                sys.setrecursionlimit(self._limit)
+
+
+_deep_recursion = _DeepRecursion()
