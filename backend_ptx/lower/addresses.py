@@ -252,7 +252,7 @@ class TileAccess:
         """
         b, cut = self.ctx.b, self.vector_axis
         whole = self.predicate(offsets)
-        if whole is None or cut < 0 or self.kind(cut) != "any":
+        if whole is None or cut < 0 or self.kind(cut) != "any" or self._extent_divisor(cut) % count == 0:
             return None if whole is None else b.select(whole, b.const("i32", count), b.const("i32", 0))
         _, high = self._limit(cut)
         left = b.intrinsic("llvm.smin", [b.sub(high, self._element(cut, offsets[cut])), b.const("i32", count)])

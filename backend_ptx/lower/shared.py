@@ -101,6 +101,8 @@ def slot_offset(ctx: Context, type: SharedType, slot: Value | None, ahead: int) 
         return None
     b = ctx.b
     number = as_index(b, ctx[slot], slot.type.dtype.is_signed, "i32")
+    if number.const is not None:
+        return b.const("i32", (int(number.const) + ahead) % type.copies * slot_bytes(type))
     if ahead:
         number = b.add(number, ahead)
         number = b.select(b.icmp("sge", number, type.copies), b.sub(number, type.copies), number)

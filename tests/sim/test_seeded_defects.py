@@ -22,7 +22,7 @@ def transpose(x, out, m: tw.Constant[int], n: tw.Constant[int]):
     tw.store(out, (j, i), tw.transpose(tw.load(x, (i, j), (m, n))))
 
 
-@tw.tile_kernel
+@tw.tile_kernel(num_worker_warps=4)
 def softmax(x, out, n: tw.Constant[int]):
     i = tw.bid(0)
     row = tw.load(x, (i, 0), (1, n), padding_mode=tw.PaddingMode.NEG_INF)
@@ -34,6 +34,23 @@ def softmax(x, out, n: tw.Constant[int]):
 def turn_in_place(x, steps, m: tw.Constant[int]):
     for _ in range(steps):
         tw.store(x, (0, 0), tw.transpose(tw.load(x, (0, 0), (m, m))) + 1)
+
+
+@tw.tile_kernel
+def turned_sum(x, out, m: tw.Constant[int], n: tw.Constant[int]):
+    acc = tw.zeros((n, m), dtype=tw.float32)
+    for k in range(tw.cdiv(x.shape[1], n)):
+        acc = acc + tw.transpose(tw.load(x, (0, k), (m, n), padding_mode=tw.PaddingMode.ZERO))
+    tw.store(out, (0, 0), acc)
+
+
+@tw.tile_kernel
+def difference_sum(x, y, out, rounds, n: tw.Constant[int]):
+    i = tw.bid(0)
+    acc = tw.zeros((1, n), dtype=tw.float32)
+    for k in range(rounds):
+        acc = acc + (tw.load(x, (i, k), (1, n)) - tw.load(y, (i, k), (1, n)))
+    tw.store(out, (i, 0), acc)
 
 
 @dataclass(frozen=True)
@@ -55,6 +72,9 @@ PROGRAMS = {
         transpose, (3, 2), lambda r: (normal(r, 70, 100), np.zeros((100, 72), np.float32)[:, :70], 32, 64), 1),
     "whole": Program(transpose, (1, 1), lambda r: (normal(r, 32, 64), np.zeros((64, 32), np.float32), 32, 64), 1),
     "softmax": Program(softmax, (3,), lambda r: (normal(r, 3, 1000), np.zeros((3, 1000), np.float32), 1024), 1),
+    "ring": Program(turned_sum, (1,), lambda r: (normal(r, 60, 300), np.zeros((32, 64), np.float32), 64, 32), 1),
+    "own rings": Program(difference_sum, (2,), lambda r: (
+        normal(r, 2, 5000)[:, :4998], normal(r, 2, 5000)[:, :4998], np.zeros((2, 1024), np.float32), 5, 1024), 2),
     "in place": Program(turn_in_place, (1,), lambda r: (normal(r, 32, 32), 3, 32), 0),
 }
 
@@ -99,6 +119,9 @@ def swapped(match: re.Match[str]) -> str:
 
 NUMBER = r"%[\w.]+"
 BARRIER = r'^ *call void asm sideeffect "bar.sync 0;".*$'
+WAIT = r'^ *call void asm sideeffect "cp.async.wait_group 2;".*$'
+COMMIT = r'^ *call void asm sideeffect "cp.async.commit_group;".*$'
+SLOT, AHEAD = -1, 0
 # What is wrong: (program, pattern, replacement, which match).
 DEFECTS: dict[str, tuple[str, str, str | Callable[[re.Match[str]], str], int]] = {
     "no barrier between store and load of shared memory": ("transpose", BARRIER, "", 0),
@@ -120,6 +143,23 @@ DEFECTS: dict[str, tuple[str, str, str | Callable[[re.Match[str]], str], int]] =
         "softmax", r'("=r,l,b,0,~\{memory\}"\(.*), i32 -?\d+\)$', r"\1, i32 2000000000)", -1),
     "wrong axis of the grid": ("transpose", r"sreg\.ctaid\.y\(\)$", "sreg.ctaid.x()", -1),
     "shared memory read that nothing wrote": ("softmax", r"^ *store <1 x float> .*addrspace\(3\).*$", "", 0),
+    # The software pipeline: three groups of copies before the loop, one in it; 4 slots.
+    "no barrier in a round of the ring": ("ring", BARRIER, "", 0),
+    "no wait for the copies": ("ring", WAIT, "", 0),
+    "no wait for a thread's own copies": ("own rings", WAIT, "", 0),
+    "one group too many in flight": ("ring", r"cp\.async\.wait_group 2;", "cp.async.wait_group 3;", 0),
+    "one own group too many in flight": ("own rings", r"cp\.async\.wait_group 2;", "cp.async.wait_group 3;", 0),
+    "a group before the loop not closed": ("ring", COMMIT, "", 0),
+    "the last group before the loop not closed": ("own rings", COMMIT, "", 2),
+    "no group closed in the loop": ("ring", COMMIT, "", 3),
+    "copies before the loop go to the wrong slot": (
+        "ring", rf"add i32 ({NUMBER}), 8192$", r"add i32 \1, 0", 0),
+    "copies in the loop go to the slot that is read": ("ring", rf"add i32 ({NUMBER}), 3$", r"add i32 \1, 4", SLOT),
+    "copies in the loop go one slot too far back": ("own rings", rf"add i32 ({NUMBER}), 3$", r"add i32 \1, 2", SLOT),
+    "the slot does not come round": ("ring", rf"icmp eq i32 ({NUMBER}), 3$", r"icmp eq i32 \1, 9", -1),
+    "the wrong round is loaded ahead": ("own rings", rf"add i32 ({NUMBER}), 3$", r"add i32 \1, 2", AHEAD),
+    "a copy reads beyond the array": ("own rings", r'(\], 16, \$2;".*), i32 %\w+\)', r"\1, i32 16)", -1),
+    "the edge inside a copy is not seen": ("own rings", r"(smin\.i32\(.*), i32 4\)$", r"smin.i32(i32 4, i32 4)", -1),
 }
 
 

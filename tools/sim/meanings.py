@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from sim import floats, matrix, warp
 from sim.approx import approximate, divide_full
 from sim.compile import FunctionCompiler, Operation, op
-from sim.errors import SimError, Unsupported
+from sim.errors import PendingCopy, SimError, Unsupported
 from sim.ir import Instruction
 from sim.irtypes import numpy_type
 from sim.machine import Machine, Registers
@@ -136,12 +136,20 @@ def _update(facts: Facts) -> Callable[..., Any]:
 
 @dataclass
 class _Copies:
-    """Copies of one instruction that are in flight; `group` is the number of each thread's group."""
+    """Copies of one instruction that are in flight; `group` is the number of each thread's group.
+
+    They read `lengths` bytes at `sources` at some moment until they land: `data` is what was there at the start.
+    """
 
     threads: Array
     group: Array
+    sources: Array
+    lengths: Array
     offsets: Array
     data: Array
+
+    def part(self, chosen: Array) -> _Copies:
+        return _Copies(*(getattr(self, f.name)[chosen] for f in fields(self)))
 
 
 def _committed(m: Machine) -> Array:
@@ -163,20 +171,32 @@ def copy_async(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
         lengths = m.of_active(r[length])
         if (lengths > size).any():
             raise SimError(f"cp.async reads more than {size} bytes", threads[lengths > size])
-        data = np.zeros((len(threads), size), np.uint8)
-        addresses = m.of_active(r[source])
-        for n in np.unique(lengths):  # nothing is read where the length is 0, whatever the address
-            some = lengths == n
-            if n:
-                data[some, : int(n)] = _read(m, addresses[some], int(n), size, threads[some])
+        sources = np.array(m.of_active(r[source]))
+        data = _read(m, sources, lengths, size, threads)
         offsets = m.memory.begin_copy(m.of_active(r[to]).astype(np.uint64), size, threads)
-        _flying(m).append(_Copies(threads, _committed(m)[threads].copy(), offsets, data))
+        groups = _committed(m)[threads]
+        _flying(m).append(_Copies(np.array(threads), groups, sources, np.array(lengths), offsets, data))
 
     return run
 
 
-def _read(m: Machine, addresses: Array, n: int, size: int, threads: Array) -> Array:
-    return m.memory.load(GLOBAL, addresses, n, size, threads)
+def _read(m: Machine, sources: Array, lengths: Array, size: int, threads: Array) -> Array:
+    """The bytes, zero after the first `lengths`. Nothing is read where the length is 0, whatever the address."""
+    data = np.zeros((len(threads), size), np.uint8)
+    for n in np.unique(lengths):
+        some = lengths == n
+        if n:
+            data[some, : int(n)] = m.memory.load(GLOBAL, sources[some], int(n), size, threads[some])
+    return data
+
+
+def _land(m: Machine, copies: _Copies) -> None:
+    """The bytes arrive. Whoever changes the source before that changes what arrives, perhaps."""
+    now = _read(m, copies.sources, copies.lengths, copies.data.shape[1], copies.threads)
+    changed = (now != copies.data).any(axis=1)
+    if changed.any():
+        raise PendingCopy("global memory changes before its asynchronous copy has landed", copies.threads[changed])
+    m.memory.end_copy(copies.offsets, copies.data, copies.threads)
 
 
 def copy_commit(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
@@ -198,12 +218,9 @@ def copy_wait(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
         for copies in _flying(m):
             lands = (copies.group < done_before[copies.threads]) & here[copies.threads]
             if lands.any():
-                m.memory.end_copy(copies.offsets[lands], copies.data[lands], copies.threads[lands])
-            stays = ~lands
-            if stays.any():
-                left.append(
-                    _Copies(copies.threads[stays], copies.group[stays], copies.offsets[stays], copies.data[stays])
-                )
+                _land(m, copies.part(lands))
+            if not lands.all():
+                left.append(copies.part(~lands))
         m.block_state["copies"] = left
 
     return run
