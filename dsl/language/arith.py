@@ -9,7 +9,7 @@ from tilewright.language.classes import Tile
 from tilewright.tileir.enums import RoundingMode
 
 __all__ = [
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "cdiv", "pow", "minimum", "maximum", "atan2", "bitwise_and",
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "cdiv", "divmod", "pow", "minimum", "maximum", "atan2", "bitwise_and",
     "bitwise_or", "bitwise_xor", "bitwise_lshift", "bitwise_rshift", "equal", "not_equal", "less", "less_equal",
     "greater", "greater_equal", "where",
 ]
@@ -82,6 +82,11 @@ def mod(x: Any, y: Any, /) -> Tile:
     x and y are tiles or numbers; shapes broadcast, dtypes promote (bool < integer < float; signed and unsigned, or
     float16 and bfloat16, do not mix: TileTypeError).
     """
+
+
+@builtin("divmod")
+def divmod(x: Any, y: Any, /) -> tuple[Tile, Tile]:
+    """(x // y, x % y) of integers, or of constants."""
 
 
 @builtin("pow")

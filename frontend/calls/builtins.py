@@ -11,7 +11,7 @@ from tilewright.frontend import folding
 from tilewright.frontend.attributes import member
 from tilewright.frontend.calls.arith import binary
 from tilewright.frontend.calls.options import bad
-from tilewright.frontend.calls.registry import call_rule
+from tilewright.frontend.calls.registry import BY_VALUE, call_rule
 from tilewright.frontend.subscripts import item
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import (
@@ -167,3 +167,7 @@ def ensure_constant(t: Translator, x: Val, /) -> Val:
     if known(x) is None and (is_tile(x) or is_list(x)):
         raise TileStaticAssertionError(f"ensure_constant: {describe(x)} is not a constant")
     return x
+
+
+# Python's print is the language's.
+BY_VALUE[print] = "print"
