@@ -9,9 +9,9 @@ from tilewright.language.classes import Tile
 from tilewright.tileir.enums import RoundingMode
 
 __all__ = [
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "cdiv", "divmod", "pow", "minimum", "maximum", "atan2", "bitwise_and",
-    "bitwise_or", "bitwise_xor", "bitwise_lshift", "bitwise_rshift", "equal", "not_equal", "less", "less_equal",
-    "greater", "greater_equal", "where",
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "cdiv", "divmod", "pow", "minimum", "maximum", "atan2",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_lshift", "bitwise_rshift", "equal", "not_equal", "less",
+    "less_equal", "greater", "greater_equal", "where",
 ]
 
 
