@@ -20,7 +20,6 @@ from tilewright.frontend.calls import (
     compose,
     convert,
     factories,
-    fold,
     math,
     matmul,
     memory,
@@ -37,6 +36,6 @@ __all__ = ["ConstArg", "translate"]
 
 _REGISTERED = (
     assign, attributes, contexts, expressions, loops, statements, static, structs, subscripts,
-    arith, arrays, atomics, builtins, compose, convert, factories, fold, math, matmul, memory, raw, reduce, scan, shape,
+    arith, arrays, atomics, builtins, compose, convert, factories, math, matmul, memory, raw, reduce, scan, shape,
     views,
 )
