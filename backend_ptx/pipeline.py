@@ -11,6 +11,7 @@ from tilewright.backend_ptx.passes.insert_barriers import insert_barriers
 from tilewright.backend_ptx.passes.lower_conversions import lower_conversions
 from tilewright.backend_ptx.passes.pipeline_loops import pipeline_loops
 from tilewright.backend_ptx.passes.plan_shared_memory import plan_shared_memory
+from tilewright.backend_ptx.passes.raise_conversions import raise_conversions
 from tilewright.backend_ptx.passes.share_ordered import share_ordered
 from tilewright.backend_ptx.passes.split_reductions import split_reductions
 from tilewright.backend_ptx.passes.widen_reductions import widen_reductions
@@ -26,6 +27,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     assign_layouts,
     split_reductions,
     share_ordered,
+    raise_conversions,
     pipeline_loops,
     lower_conversions,
     plan_shared_memory,
@@ -40,6 +42,7 @@ ORDER: Final[tuple[tuple[Pass, Pass, str], ...]] = (
     (assign_layouts, split_reductions, "layouts say which reductions cross warps"),
     (split_reductions, lower_conversions, "it inserts conversions"),
     (split_reductions, pipeline_loops, "conversions that it inserts need shared memory beside the rings"),
+    (raise_conversions, pipeline_loops, "a ring replaces conversions of what was loaded, not of what became of it"),
     (assign_layouts, pipeline_loops, "layouts say which loads go to other threads"),
     (pipeline_loops, lower_conversions, "a ring replaces the conversions of what it holds"),
     (pipeline_loops, plan_shared_memory, "it allocates the rings"),

@@ -47,6 +47,8 @@ KERNELS: dict[str, Kernel] = {
     "in_place": Kernel((1,), lambda r: [r.integers(-9, 9, (32, 32)).astype(np.int32)]),
     "pieces": Kernel((1,), lambda r: [
         r.normal(size=(32, 64)).astype(ml_dtypes.bfloat16), np.zeros((64, 32), ml_dtypes.bfloat16), 2]),
+    "widened_transpose": Kernel((1,), lambda r: [
+        r.normal(size=(100, 72)).astype(np.float16), np.zeros((64, 104), np.float32), 3]),
     "outer": Kernel((2,), lambda r: [
         _floats(r, 128), _floats(r, 32), np.zeros((128, 32), np.float32), np.zeros(128, np.float32)]),
 }

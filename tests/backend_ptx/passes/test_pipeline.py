@@ -1,4 +1,4 @@
-"""The software pipeline on loops of several kinds: what it makes of them, and that nothing changes what they compute."""
+"""The software pipeline on loops of several kinds: what it makes of them; nothing changes what they compute."""
 
 from __future__ import annotations
 
