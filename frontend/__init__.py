@@ -23,6 +23,7 @@ from tilewright.frontend.calls import (
     math,
     matmul,
     memory,
+    output,
     raw,
     reduce,
     scan,
@@ -36,6 +37,6 @@ __all__ = ["ConstArg", "translate"]
 
 _REGISTERED = (
     assign, attributes, contexts, expressions, loops, statements, static, structs, subscripts,
-    arith, arrays, atomics, builtins, compose, convert, factories, math, matmul, memory, raw, reduce, scan, shape,
+    arith, arrays, atomics, builtins, compose, convert, factories, math, matmul, memory, output, raw, reduce, scan, shape,
     views,
 )

@@ -1,106 +1,28 @@
-"""`for` and `while`: which variables a loop carries, and how break and return end one without a jump."""
+"""`for` and `while` statements, `break` and `continue`."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 
 from tilewright.frontend.assign import assign
-from tilewright.frontend.branches import Side, merge_sides, narrowed, run, side_of
+from tilewright.frontend.branches import run
+from tilewright.frontend.carried import Carried
 from tilewright.frontend.dispatch import statement
-from tilewright.frontend.flow import BREAK, CONTINUE, FALL, RETURN, jumps
+from tilewright.frontend.flow import BREAK, CONTINUE, RETURN, jumps
+from tilewright.frontend.leaving import leaving_loop, while_condition
 from tilewright.frontend.promotion import typed
-from tilewright.frontend.scopes import RETURN_VALUE, Binding, Conflict, Exit, MaybeUnbound
+from tilewright.frontend.scopes import Binding, Exit
 from tilewright.frontend.static import static_items
-from tilewright.frontend.structure import Mismatch, concrete, forget_facts, hand_over, leaves, match, rebuild
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.truth import truth
-from tilewright.frontend.values import Range, Val, describe, is_list, named
+from tilewright.frontend.values import Range, Val, is_list, named
 from tilewright.tileir.core import Block, Value
-from tilewright.tileir.diagnostics import Related, TileSyntaxError, TileTypeError
+from tilewright.tileir.diagnostics import TileSyntaxError, TileTypeError
 from tilewright.tileir.dtypes import bool_, int32
-from tilewright.tileir.ops.arith import Add, Eq, Lt, Or, Select
+from tilewright.tileir.ops.arith import Add, Lt
 from tilewright.tileir.ops.control import Condition, For, While, Yield
 from tilewright.tileir.types import scalar
-
-
-class Carried:
-    """The variables that go round a loop, and their form as IR values."""
-
-    def __init__(self, t: Translator, node: ast.While | ast.For, hidden: str = "") -> None:
-        flow = t.scope.source.flow
-        live = flow.head[node] | flow.captured
-        found = t.scope.vars
-        self.assigned = sorted(flow.assigned[node])
-        self.names = [n for n in self.assigned if n in live and n in found and _is_usable(found[n])]
-        self.names += [hidden] if hidden else []
-        self.init = {n: forget_facts(t, concrete(t, found[n].value)) for n in self.names}
-        self.nodes = {n: found[n].node for n in self.names}
-
-    def values(self) -> list[Value]:
-        """Their values before the loop."""
-        return [leaf for n in self.names for leaf in leaves(self.init[n])]
-
-    def enter(self, t: Translator, block: Block) -> None:
-        """Add a parameter per value to a block and bind the variables to them."""
-        for n in self.names:
-            params = [block.add_param(leaf.type, n) for leaf in leaves(self.init[n])]
-            t.scope.vars[n] = Binding(rebuild(self.init[n], iter(params)), self.nodes[n])
-
-    def at_end(self, t: Translator, ways: int) -> list[Value]:
-        """Their values at the end of the body, where it is left one of `ways`; TileTypeError where a type changed."""
-        end = narrowed(t.scope.vars, ways)
-        out: list[Value] = []
-        for n in self.names:
-            binding = end.get(n) or Binding(MaybeUnbound(self.nodes[n]), self.nodes[n])
-            try:
-                if not _is_usable(binding):
-                    raise Mismatch
-                out += [hand_over(t, leaf, type_) for leaf, type_ in match(self.init[n], binding.value)]
-            except Mismatch:
-                raise self._changed(t, n, binding) from None
-        return out
-
-    def leave(self, t: Translator, results: Iterator[Value], end: dict[str, Binding]) -> None:
-        """Bind the variables to a loop's results; what else the body assigned may be undefined from here on."""
-        for n in self.names:
-            t.scope.vars[n] = Binding(rebuild(self.init[n], results), self.nodes[n])
-            _hint(t.scope.vars[n].value, n)
-        for n in self.assigned:
-            if n not in self.init and n in end:
-                t.scope.vars[n] = Binding(MaybeUnbound(end[n].node), end[n].node)
-
-    def _changed(self, t: Translator, name: str, binding: Binding) -> TileTypeError:
-        before, after = self.init[name], binding.value
-        node = binding.node
-        if isinstance(after, (Conflict, MaybeUnbound)):
-            text = "has a type after the body that depends on the way through it"
-        else:
-            text = f"is {named(before)} before the loop and {named(after)} at the end of its body"
-        return TileTypeError(
-            f"{name} {text}", t.span(node), label=describe(after) if _is_usable(binding) else "",
-            related=[Related(t.span(self.nodes[name]), f"{name} starts as {named(before)}")],
-            hints=[_how_to_start(name, before, after)],
-        )
-
-
-def _is_usable(binding: Binding) -> bool:
-    return not isinstance(binding.value, (Conflict, MaybeUnbound))
-
-
-def _how_to_start(name: str, before: Val, after: Val) -> str:
-    if not isinstance(after, Value) or not hasattr(after.type, "dtype") or not isinstance(before, Value):
-        return f"a variable that a loop carries keeps its type; use another name, or start {name} as what it becomes"
-    dtype, shape = after.type.dtype, getattr(after.type, "shape", ())
-    if not shape:
-        return f"start it with that type: {name} = ct.{dtype}(0)"
-    return f"start it with that type: {name} = ct.full({shape}, 0, ct.{dtype})"
-
-
-def _hint(value: Val, name: str) -> None:
-    for leaf in leaves(value):
-        leaf.hint = leaf.hint or name
-
 
 # -- for ---------------------------------------------------------------------------------------------------------------
 
@@ -175,12 +97,12 @@ def _breaking_for(t: Translator, node: ast.For, lower: Value, upper: Value, step
             assign(t, node.target, i)
             run(t, node.body)
 
-        _while_condition(t, node, cond, iteration)
+        while_condition(t, node, cond, iteration)
         t.scope.vars[_COUNTER] = Binding(t.emit(Add, lhs=i, rhs=step), node)
 
     outer = t.scope.loops
     t.scope.loops = [*outer, "for"]
-    _leaving_loop(t, node, Carried(t, node, _COUNTER), body)
+    leaving_loop(t, node, Carried(t, node, _COUNTER), body)
     t.scope.loops = outer
     del t.scope.vars[_COUNTER]
 
@@ -209,9 +131,9 @@ def while_statement(t: Translator, node: ast.While) -> None:
 
         def body() -> None:
             cond = truth(t, t.expr(node.test), "while")
-            _while_condition(t, node, cond, lambda: run(t, node.body))
+            while_condition(t, node, cond, lambda: run(t, node.body))
 
-        _leaving_loop(t, node, Carried(t, node), body)
+        leaving_loop(t, node, Carried(t, node), body)
     else:
         _plain_while(t, node)
     t.scope.loops.pop()
@@ -240,104 +162,6 @@ def _plain_while(t: Translator, node: ast.While) -> None:
     end, scope.vars, scope.exit = scope.vars, before, Exit()
     op = t.emit_op(While, init=init, before=head, after=body)
     carried.leave(t, iter(op.results), end)
-
-
-def _while_condition(t: Translator, node: ast.stmt, cond: bool | Value, iteration: Callable[[], None]) -> None:
-    """`if cond: iteration() else: break`."""
-    scope = t.scope
-    if cond is True:
-        iteration()
-        return
-    if cond is False:
-        scope.exit = Exit(BREAK)
-        return
-    flow = scope.source.flow
-    leaving = Side(Block(), dict(scope.vars), Exit(BREAK))
-    going = side_of(t, iteration)
-    merge_sides(t, cond, going, leaving, flow.head[node] | flow.after[node] | flow.tail[node])
-
-
-def _leaving_loop(t: Translator, node: ast.While | ast.For, carried: Carried, body: Callable[[], None]) -> None:
-    """A loop that break or return may end: the whole body stands before the `while` op's condition.
-
-    So variables that are assigned before every break are results of the op, and need no value before the loop.
-    """
-    scope = t.scope
-    init = carried.values()
-    before = scope.vars
-    scope.vars = dict(before)
-    head, after = Block(), Block()
-    carried.enter(t, head)
-    with t.inside(head):
-        body()
-        ways, code = scope.exit.ways, scope.exit.code
-        again = ways & (FALL | CONTINUE)
-        values = carried.at_end(t, again) if again else list(head.params)
-        extra = _new_names(t, node, carried, ways)
-        values += [leaf for v in extra.values() for leaf in leaves(v.value)]
-        if code is not None:
-            values.append(code)
-        t.emit_op(Condition, cond=_goes_on(t, scope.exit), values=values)
-    for value in values:
-        after.add_param(value.type, value.hint)
-    with t.inside(after):
-        t.emit_op(Yield, values=after.params[: len(init)])
-    end, scope.vars = scope.vars, before
-    op = t.emit_op(While, init=init, before=head, after=after)
-    results = iter(op.results)
-    carried.leave(t, results, end)
-    for name in carried.names:
-        scope.vars[name].valid = _after_loop(end[name].valid if name in end else 0)
-    for name, binding in extra.items():
-        scope.vars[name] = Binding(rebuild(binding.value, results), binding.node, _after_loop(binding.valid))
-        _hint(scope.vars[name].value, name)
-    scope.exit = _exit_after(t, ways, op.results[-1] if code is not None else None)
-    if scope.exit.falls:
-        scope.vars = narrowed(scope.vars, FALL)
-
-
-def _new_names(t: Translator, node: ast.stmt, carried: Carried, ways: int) -> dict[str, Binding]:
-    """Variables that the body defines and that hold after a break; the return value."""
-    flow, end = t.scope.source.flow, t.scope.vars
-    live = flow.after[node] | flow.tail[node] | flow.captured
-    out = {}
-    for n in (*carried.assigned, RETURN_VALUE):
-        binding = end.get(n)
-        if binding is None or n in carried.init or n not in live and n != RETURN_VALUE or not _is_usable(binding):
-            continue
-        needed = RETURN if n == RETURN_VALUE else BREAK
-        if ways & needed and binding.valid & needed:
-            out[n] = binding
-    return out
-
-
-def _goes_on(t: Translator, exit_: Exit) -> Value:
-    """The condition under which the loop runs again."""
-    again = exit_.ways & (FALL | CONTINUE)
-    if exit_.code is None:
-        return t.constant(bool(again), bool_)
-    code, ways = exit_.code, [w for w in (FALL, CONTINUE) if again & w]
-    tests = [t.emit(Eq, lhs=code, rhs=t.constant(w, int32)) for w in ways]
-    if not tests:
-        return t.constant(False, bool_)
-    return tests[0] if len(tests) == 1 else t.emit(Or, lhs=tests[0], rhs=tests[1])
-
-
-def _after_loop(valid: int) -> int:
-    """Ways after a loop: those that a break took fall through."""
-    return (valid & RETURN) | BREAK | CONTINUE | (FALL if valid & BREAK else 0)
-
-
-def _exit_after(t: Translator, ways: int, code: Value | None) -> Exit:
-    leaving = ways & (BREAK | RETURN)
-    if leaving == BREAK:
-        return Exit()
-    if leaving != BREAK | RETURN:
-        return Exit(RETURN)  # also a loop that never ends
-    assert code is not None
-    returned = t.emit(Eq, lhs=code, rhs=t.constant(RETURN, int32))
-    new = t.emit(Select, cond=returned, lhs=t.constant(RETURN, int32), rhs=t.constant(FALL, int32))
-    return Exit(FALL | RETURN, new)
 
 
 # -- Jumps -------------------------------------------------------------------------------------------------------------

@@ -111,7 +111,7 @@ def test_constants_fold(compute: Any, want: float) -> None:
     assert got == want or math.isnan(got) and math.isnan(want)
 
 
-@pytest.mark.parametrize("value,dtype", itertools.product([0.1, 1e300, -2.5], [ct.float64]))
+@pytest.mark.parametrize("value,dtype", list(itertools.product([0.1, 1e300, -2.5], [ct.float64])))
 def test_a_double_keeps_its_precision(value: float, dtype: DType) -> None:
     assert result(lambda: ct.zeros((1,), ct.float64) + value)[0] == value
 
