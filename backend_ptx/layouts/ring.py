@@ -1,7 +1,7 @@
 """Where the elements of a ring's slot lie: asynchronous copies write 16 bytes at once, readers find no bank conflict.
 
 A reader may fetch 8 rows of 16 bytes for a whole warp (ldmatrix): then the swizzle must spread those rows over the
-banks, whichever thread gets the data.
+banks, whichever thread gets the data. The same swizzle serves a warp that reads the 128 bytes as single words.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def ring_layout(copy: Layout, readers: tuple[Layout, ...], element_bytes: int) -
 
 @lru_cache(maxsize=512)
 def row_reader(copy: Layout, reader: Layout, element_bytes: int) -> Layout | None:
-    """The layout in which the lanes of a warp address the 16-byte rows of the 8x8 matrices that `reader` is made of;
-    None when rows of the matrices are not the vectors of `copy`.
+    """The layout in which the lanes of a warp would address, as 16-byte rows, the 128-byte blocks that `reader` is made
+    of; None when rows of those are not the vectors of `copy`.
 
-    A matrix is 128 bytes: the elements in a 4-byte word of every lane of a warp.
+    A block holds the elements in a 4-byte word of every lane of a warp, for 16 bits the 8x8 matrix of ldmatrix.
     """
     size = log2(VECTOR_BYTES // element_bytes) if element_bytes <= VECTOR_BYTES else 0
     vector = parts(copy)[0][:size]
