@@ -12,7 +12,9 @@ from tilewright.backend_ptx.passes.lower_conversions import lower_conversions
 from tilewright.backend_ptx.passes.pipeline_loops import pipeline_loops
 from tilewright.backend_ptx.passes.plan_shared_memory import plan_shared_memory
 from tilewright.backend_ptx.passes.raise_conversions import raise_conversions
+from tilewright.backend_ptx.passes.select_instructions import select_instructions
 from tilewright.backend_ptx.passes.share_ordered import share_ordered
+from tilewright.backend_ptx.passes.split_products import split_products
 from tilewright.backend_ptx.passes.split_reductions import split_reductions
 from tilewright.backend_ptx.passes.widen_reductions import widen_reductions
 from tilewright.backend_ptx.targets import Target
@@ -23,6 +25,7 @@ Observer = Callable[[str, Function], None]
 
 PIPELINE: Final[tuple[Pass, ...]] = (
     widen_reductions,
+    select_instructions,
     choose_warps,
     assign_layouts,
     split_reductions,
@@ -30,6 +33,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     raise_conversions,
     pipeline_loops,
     lower_conversions,
+    split_products,
     plan_shared_memory,
     insert_barriers,
 )
@@ -38,6 +42,10 @@ PIPELINE: Final[tuple[Pass, ...]] = (
 ORDER: Final[tuple[tuple[Pass, Pass, str], ...]] = (
     (widen_reductions, choose_warps, "the 32-bit copies count as tiles"),
     (widen_reductions, assign_layouts, "it makes tiles, which need layouts"),
+    (select_instructions, choose_warps, "products have warps of their own liking"),
+    (select_instructions, assign_layouts, "an instruction says how threads hold its operands"),
+    (lower_conversions, split_products, "pieces of operands are read from the buffers that it makes"),
+    (split_products, plan_shared_memory, "it moves reads of shared memory, which live longer then"),
     (choose_warps, assign_layouts, "every layout has the kernel's warp bits"),
     (assign_layouts, split_reductions, "layouts say which reductions cross warps"),
     (split_reductions, lower_conversions, "it inserts conversions"),

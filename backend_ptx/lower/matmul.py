@@ -1,8 +1,130 @@
-"""Matrix multiply-accumulate."""
+"""Matrix products: tensor-core instructions over the fragments of a warp, or multiply-adds of each thread."""
 
 from __future__ import annotations
 
-from tilewright.backend_ptx.lower.registry import refuse
-from tilewright.tileir.ops import matmul as ops
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
-refuse(ops.Mma, "matrix multiplication is not available on the GPU yet")
+from tilewright.backend_ptx.instructions.table import instruction
+from tilewright.backend_ptx.layouts.flat import axis_shifts, log2
+from tilewright.backend_ptx.layouts.mma import Fragment
+from tilewright.backend_ptx.layouts.queries import register_flats
+from tilewright.backend_ptx.llvm.builder import Builder, Val
+from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.registry import lower, refuse
+from tilewright.backend_ptx.ops import matmul as ops
+from tilewright.backend_ptx.passes.select_instructions import fragment_of
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.ops.matmul import Mma
+
+refuse(Mma, "select_instructions chooses an instruction first", "this is a defect of the backend, please report it")
+
+Place = tuple[int, int, int]  # (batch, row, column) of an element of lane 0 of warp 0
+
+
+@lru_cache(maxsize=512)
+def _registers(layout: Layout) -> dict[Place, int]:
+    """Which register of a thread holds an element, by the element's place as lane 0 of warp 0 sees it."""
+    *_, row, column = axis_shifts(layout.shape)
+    m, n = layout.shape[-2:]
+    batch = row + log2(m)
+    return {(f >> batch, f >> row & (m - 1), f >> column & (n - 1)): r for r, f in enumerate(register_flats(layout))}
+
+
+class Step(NamedTuple):
+    """One instruction: the registers of its operands, in words of packed elements."""
+
+    acc: tuple[int, ...]
+    a: tuple[tuple[int, ...], ...]
+    b: tuple[tuple[int, ...], ...]
+
+
+@lru_cache(maxsize=128)
+def _steps(acc: Layout, a: Layout, b: Layout, fragment: Fragment) -> tuple[Step, ...]:
+    """Every instruction of a warp, all of k for one k-step before the next."""
+    accs, left, right = _registers(acc), _registers(a), _registers(b)
+    origins = sorted(p for p in accs if p[1] % fragment.m == 0 and p[2] % fragment.n == 0)
+    halves = range(2 if fragment.m == 16 else 1)
+    words = range(2 if fragment.k > 4 * fragment.pack else 1)
+    out = []
+    for k in range(0, a.shape[-1], fragment.k):
+        for batch, m, n in origins:
+            out.append(Step(
+                tuple(accs[batch, m + 8 * h, n + e] for h in halves for e in range(2)),
+                tuple(tuple(left[batch, m + 8 * h, k + 4 * fragment.pack * w + e] for e in range(fragment.pack))
+                      for w in words for h in halves),
+                tuple(tuple(right[batch, k + 4 * fragment.pack * w + e, n] for e in range(fragment.pack))
+                      for w in words),
+            ))
+    return tuple(out)
+
+
+class _Words:
+    """The packed 32-bit registers of an operand, each made once."""
+
+    def __init__(self, b: Builder, value: Val) -> None:
+        self.b = b
+        self.value = value
+        self.made: dict[tuple[int, ...], Val] = {}
+
+    def __call__(self, registers: tuple[int, ...]) -> Val:
+        if registers not in self.made:
+            self.made[registers] = self._make(registers)
+        return self.made[registers]
+
+    def _make(self, registers: tuple[int, ...]) -> Val:
+        if len(registers) > 1:
+            return self.b.bitcast(self.b.shuffle(self.value, registers), "i32", 0)
+        element = self.b.extract(self.value, registers[0])
+        return element if element.elem == "double" else self.b.bitcast(element, "i32", 0)
+
+
+@lower(ops.MmaSync)
+def mma_sync(ctx: Context, op: ops.MmaSync) -> None:
+    b, record = ctx.b, instruction(op.instruction)
+    steps = _steps(ctx.layout(op.acc), ctx.layout(op.a), ctx.layout(op.b), fragment_of(op.instruction))
+    left, right = _Words(b, ctx[op.a]), _Words(b, ctx[op.b])
+    start: Val = ctx[op.acc]
+    packed = record.results[0] == "i32" and start.elem == "half"
+    sums = [b.extract(start, r) for r in range(start.n)]
+    for step in steps:
+        words = [*(left(r) for r in step.a), *(right(r) for r in step.b)]
+        before = [sums[r] for r in step.acc]
+        results = record.emit(b, *words, *(_pack_pairs(b, before) if packed else before))
+        after = _unpack_pairs(b, results) if packed else results
+        for register, value in zip(step.acc, after, strict=True):
+            sums[register] = value
+    ctx.set(op.result, b.vector(sums))
+
+
+def _pack_pairs(b: Builder, halves: Sequence[Val]) -> list[Val]:
+    return [b.bitcast(b.vector([x, y]), "i32", 0) for x, y in zip(halves[::2], halves[1::2], strict=True)]
+
+
+def _unpack_pairs(b: Builder, words: Sequence[Val]) -> list[Val]:
+    pairs = [b.bitcast(word, "half", 2) for word in words]
+    return [b.extract(pair, i) for pair in pairs for i in range(2)]
+
+
+@lower(ops.MmaFma)
+def mma_fma(ctx: Context, op: ops.MmaFma) -> None:
+    """One vector multiply-add over all of the thread's accumulators for each k."""
+    b, acc = ctx.b, ctx[op.acc]
+    add: Callable[[Val, Val, Val], Val] = b.fma if acc.is_float else lambda x, y, z: b.add(b.mul(x, y), z)
+    for left, right in _outer(ctx.layout(op.acc), ctx.layout(op.a), ctx.layout(op.b)):
+        acc = add(b.shuffle(ctx[op.a], left), b.shuffle(ctx[op.b], right), acc)
+    ctx.set(op.result, acc)
+
+
+@lru_cache(maxsize=128)
+def _outer(acc: Layout, a: Layout, b: Layout) -> tuple[tuple[list[int], list[int]], ...]:
+    """For each k the registers of a and b that each accumulator needs."""
+    left, right = _registers(a), _registers(b)
+    places = sorted(_registers(acc).items(), key=lambda item: item[1])
+
+    def of(k: int) -> Iterator[tuple[int, int]]:
+        for (batch, m, n), _ in places:
+            yield left[batch, m, k], right[batch, k, n]
+
+    return tuple(tuple(map(list, zip(*of(k), strict=True))) for k in range(a.shape[-1]))  # type: ignore[misc]

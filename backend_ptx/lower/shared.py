@@ -15,6 +15,7 @@ from tilewright.backend_ptx.lower.access import elem_bytes, memory_elem
 from tilewright.backend_ptx.lower.arrays import as_index
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import elem_of
+from tilewright.backend_ptx.lower.ldmatrix import ROW_BYTES, MatrixPlan, matrix_plan
 from tilewright.backend_ptx.lower.positions import owner
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.ops import shared as ops
@@ -71,7 +72,12 @@ def shared_load(ctx: Context, op: ops.SharedLoad) -> None:
     elem = elem_of(ref.type.dtype)
     at = _sub_tile(ctx, ref.type, op.index, op.shape) if op.index else _no_index(b)
     slot = slot_offset(ctx, ref.type, op.slot, op.ahead)
-    access = SharedAccess(ctx, ref, _widened(ctx.layout(op.result), ref.type.shape), at, slot)
+    layout = _widened(ctx.layout(op.result), ref.type.shape)
+    plan = matrix_plan(ref.type.layout, layout, elem_bytes(elem)) if ctx.target.has_ldmatrix else None
+    if plan is not None:
+        ctx.set(op.result, _load_matrices(ctx, ref, plan, elem, at, slot))
+        return
+    access = SharedAccess(ctx, ref, layout, at, slot)
     parts, order = [], []
     for registers, pointer in access.vectors():
         parts.append(b.load(memory_elem(elem), len(registers), pointer, access.bytes))
@@ -79,6 +85,22 @@ def shared_load(ctx: Context, op: ops.SharedLoad) -> None:
     place = {register: lane for lane, register in enumerate(order)}
     value = b.shuffle(b.concat(parts), [place[r] for r in range(len(order))])
     ctx.set(op.result, b.icmp("ne", value, 0) if elem == "i1" else value)
+
+
+def _load_matrices(ctx: Context, ref: SharedRef, plan: MatrixPlan, elem: str, at: Val, slot: Val | None) -> Val:
+    """The tile by ldmatrix; each instruction fills `count` words of every lane."""
+    b = ctx.b
+    load = instruction(f"ldmatrix.x{plan.count}{'.trans' if plan.trans else ''}")
+    access = SharedAccess(ctx, ref, plan.rows, at, slot)
+    parts, place = [], {}
+    for group, (registers, pointer) in enumerate(access.vectors()):
+        assert len(registers) * access.size == ROW_BYTES
+        words = load.emit(b, b.cast("ptrtoint", pointer, "i32"))
+        for matrix, word in enumerate(words):
+            for element in range(plan.word):
+                place[plan.register(matrix, element, group)] = len(parts) * plan.word + element
+            parts.append(b.bitcast(word, elem, plan.word))
+    return b.shuffle(b.concat(parts), [place[r] for r in range(len(place))])
 
 
 @lower(ops.Barrier)
@@ -126,7 +148,11 @@ def _sub_tile(ctx: Context, type: SharedType, index: tuple[Value, ...], shape: t
         if count:
             number = as_index(b, ctx[value], value.type.dtype.is_signed, "i32")
             contributions = [(k, table[first + k] * type.dtype.bytes) for k in range(count)]
-            out = b.xor(out, linear(b, number, contributions))
+            if number.const is not None:
+                known = combine([c for _, c in contributions], int(number.const) & ((1 << count) - 1))
+                out = b.const("i32", int(out.const) ^ known) if out.const is not None else b.xor(out, known)
+            else:
+                out = b.xor(out, linear(b, number, contributions))
     return out
 
 
@@ -162,9 +188,11 @@ class SharedAccess:
         self.moving = 0
         for _, part in contributions:
             self.moving |= part
-        if at.const != 0:
+        # A known place of a sub-tile is a constant like that of a register.
+        self.fixed = 0 if at.const is None else int(at.const)
+        if at.const is None:
             self.moving = -1  # any bit may be set
-        self.base = ctx.b.xor(thread, at)
+        self.base = thread if at.const is not None else ctx.b.xor(thread, at)
         self.slot = slot
         self.variants: dict[int, Val] = {}
 
@@ -183,6 +211,7 @@ class SharedAccess:
 
     def _pointer(self, offset: int) -> Val:
         b = self.ctx.b
+        offset ^= self.fixed
         mixed = offset & self.moving
         if mixed not in self.variants:
             start = b.xor(self.base, mixed)

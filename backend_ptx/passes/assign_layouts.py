@@ -14,40 +14,55 @@ classes without an access take what makes the ops between them and a neighbour f
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from collections.abc import Sequence
 
 from tilewright.backend_ptx.layouts.blocked import row_major
 from tilewright.backend_ptx.layouts.memory import conversion_cost
+from tilewright.backend_ptx.layouts.mma import ProductLayouts
 from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.passes.choose_warps import OPTION
 from tilewright.backend_ptx.passes.layout_classes import Anchor, Classes, LayoutClass, is_tile
 from tilewright.backend_ptx.passes.layout_rules import meet, rule_of
+from tilewright.backend_ptx.passes.product_layouts import layouts_of_products
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops import control
+from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Load, Store
+from tilewright.tileir.passes.dce import dce
 
 
 def assign_layouts(function: Function, target: Target) -> None:
     """Needs the option num_warps (see choose_warps)."""
     classes = Classes(function)
     warps: int = function.options[OPTION]
-    _Chooser(classes, warps).run()
-    _Inserter(classes, warps).run(function)
+    products = layouts_of_products(classes.products, warps)
+    _Chooser(classes, warps, products).run()
+    _Inserter(classes, warps, products).run(function)
+    dce(function)  # a conversion that moved before a cast leaves the old cast without users
 
 
 class _Chooser:
     """Sets `layout` of every class."""
 
-    def __init__(self, classes: Classes, warps: int) -> None:
+    def __init__(self, classes: Classes, warps: int, products: Mapping[Product, ProductLayouts]) -> None:
         self.classes = classes
         self.warps = warps
+        self.products = products
 
     def run(self) -> None:
         every = list(dict.fromkeys(self.classes.of.values()))
-        for found in sorted((c for c in every if c.anchors), key=lambda c: -c.importance):
+        for op, layouts in self.products.items():
+            accumulators = self.classes.of[op.result]
+            if accumulators.layout is None:
+                accumulators.layout = layouts.acc
+                self._spread(accumulators)
+        for found in sorted((c for c in every if c.anchors and c.layout is None), key=lambda c: -c.importance):
             self._choose(found)
             self._spread(found)
         for found in every:
@@ -125,9 +140,10 @@ def _edge_cost(op: Op, source: Layout, result: Layout, element_bytes: int) -> in
 class _Inserter:
     """Writes layouts into the types, copies cheap values for their users, and inserts conversions."""
 
-    def __init__(self, classes: Classes, warps: int) -> None:
+    def __init__(self, classes: Classes, warps: int, products: Mapping[Product, ProductLayouts]) -> None:
         self.classes = classes
         self.warps = warps
+        self.products = products
         self.own: dict[Value, Layout] = {}  # values whose layout is not that of their class
         self.made: dict[tuple[Value, Layout], Value] = {}
         self.after: dict[Op | Block, list[Op]] = {}
@@ -170,6 +186,8 @@ class _Inserter:
             wanted = self.layout_of(op.result)
             if anchor.access.cost(wanted) > _split_cost(anchor, wanted, self.warps):
                 self.own[op.result] = anchor.access.preferred(self.warps)
+        if isinstance(op, Product):
+            self.own[op.result] = self.products[op].acc
         rule = rule_of(op)
         if rule is not None and is_tile(op.results[0]) and is_tile(op.operands[0]) \
                 and op.results[0] not in self.classes.cheap:
@@ -184,6 +202,11 @@ class _Inserter:
             return
         if op.terminator:
             return  # fed by the op whose body it ends
+        if isinstance(op, Product):
+            wanted = self.products[op]
+            op.a, op.b = self._operand(op.a, wanted.a), self._operand(op.b, wanted.b)
+            op.acc = self._in_layout(op.acc, wanted.acc)
+            return
         rule = rule_of(op)
         if rule is not None:
             self._feed_shape(op)
@@ -250,6 +273,23 @@ class _Inserter:
             op.result.type = value.type.with_layout(layout)
             self._place(value, op)
             self.made[key] = op.result
+        return self.made[key]
+
+    def _operand(self, value: Value, layout: Layout) -> Value:
+        """An operand of a product. A cast that does not shrink it is done after the conversion, so that what is
+        converted is what was loaded, which a ring of asynchronous copies can hold."""
+        op = value.op
+        late = isinstance(op, Cast) and value not in self.classes.cheap and value.type.layout != layout
+        if not late or op.src.type.dtype.bytes > op.dtype.bytes or op.src.type.dtype.is_bool:
+            return self._in_layout(value, layout)
+        key = (value, layout)
+        if key not in self.made:
+            source = self._operand(op.src, layout)
+            cast = Cast(src=source, dtype=op.dtype, rounding=op.rounding, span=op.span)
+            cast.result.type = value.type.with_layout(layout)
+            cast.result.hint = value.hint
+            self._place(value, cast)
+            self.made[key] = cast.result
         return self.made[key]
 
     def _copy(self, value: Value, layout: Layout) -> Value:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tilewright.backend_ptx.layouts.flat import log2
+from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileValueError
@@ -21,6 +22,8 @@ USUAL = 4
 # More than this many bytes of one tile in a thread's registers, and the tile is spread over more warps.
 BYTES_A_THREAD = 128
 MOST = 16
+ACC_ELEMENTS = 64
+FRAGMENT_ELEMENTS = 16 * 8  # of the accumulator of one tensor-core instruction
 
 
 class Warps(NamedTuple):
@@ -60,6 +63,16 @@ def decide_warps(sizes: list[tuple[int, int]], wanted: int | None, target: Targe
     return Warps(count, f"{about}: {elements * width // (32 * count)} bytes in each thread")
 
 
+def decide_product_warps(elements: int) -> Warps:
+    """For a kernel with matrix products: its largest accumulator is spread so that each thread keeps
+    ACC_ELEMENTS of it, which leaves registers for operands and lets two blocks share a multiprocessor."""
+    count = 1
+    while count < MOST and elements // (32 * count) > ACC_ELEMENTS:
+        count *= 2
+    count = max(count, min(USUAL, 1 << log2(max(1, elements // FRAGMENT_ELEMENTS))))
+    return Warps(count, f"the largest accumulator has {elements} elements: {max(1, elements // (32 * count))} each thread")
+
+
 def choose_warps(function: Function, target: Target) -> None:
     """Write the decision into the function's options."""
     sizes = {
@@ -68,6 +81,10 @@ def choose_warps(function: Function, target: Target) -> None:
         if isinstance(value.type, TileType) and value.type.shape
     }
     wanted = function.options.get("num_worker_warps")
+    products = [op.acc.type for op in function.walk() if isinstance(op, Product)]
+    if products and wanted is None:
+        function.options[OPTION], function.options[REASON] = decide_product_warps(max(t.size for t in products))
+        return
     reduces = any(isinstance(op, (Reduction, ArgReduction)) for op in function.walk())
     warps = decide_warps(sorted(sizes), wanted, target, reduces)
     function.options[OPTION], function.options[REASON] = warps

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tilewright.backend_ptx.layouts.memory import Access, gather_access, tile_access
+from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.passes.layout_rules import rule_of
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.layout import Layout
@@ -72,6 +73,7 @@ class Classes:
         self.anchors: list[tuple[Value, Anchor]] = []
         self.edges: list[Op] = []
         self.groups: dict[Op, list[Value]] = {}
+        self.products: list[Product] = []
         self._block(function.body.ops, 1)
         self.of: dict[Value, LayoutClass] = self._collect()
 
@@ -114,6 +116,12 @@ class Classes:
             self._join(op.results)
             self._join([op.operands[0]])
             self.edges.append(op)
+        elif isinstance(op, Product):
+            # The operands come in layouts of their own, whatever they share with the accumulator's shape.
+            for value in (op.a, op.b):
+                self._join((value,))
+            self._join((op.acc, op.result))
+            self.products.append(op)
         elif not op.terminator:
             self._same_shapes(op)
             self._anchor(op, weight)

@@ -15,6 +15,7 @@ import numpy as np
 
 from tilewright.interp.chunk import Regs
 from tilewright.interp.formats import format_of
+from tilewright.interp.handlers.matmul import mma
 from tilewright.interp.lowering import Lowering, Step
 from tilewright.interp.registry import HANDLERS, impl, impl_step
 from tilewright.tileir.core import Value
@@ -193,3 +194,10 @@ def arg_reduce_bits(op: Any, low: Lowering) -> Fn:
         return tuple(np.take_along_axis(v, place, axis).squeeze(axis) for v in (x, index))  # type: ignore[return-value]
 
     return closure
+
+
+@impl("mma_sync")
+@impl("mma_fma")
+def product(op: Any, low: Lowering) -> Fn:
+    """As mma; the operands of mma_fma may be int32."""
+    return mma(op, low)
