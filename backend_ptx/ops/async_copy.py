@@ -7,6 +7,8 @@ threads see it after a `barrier`.
 
 from __future__ import annotations
 
+from typing import Any
+
 from tilewright.backend_ptx.ops.shared import require_slot
 from tilewright.tileir.core import Op, Value, attribute, operand, operands, optional_operand, require
 from tilewright.tileir.dtypes import bool_
@@ -42,7 +44,8 @@ class AsyncLoad(Op, opcode="async_load", reads="array", writes="buffer"):
 
     def infer(self) -> tuple[Type, ...]:
         require(isinstance(self.tile, TileType), f"async_load: {self.tile} is no tile")
-        check_tile_access(self, self.tile.shape)
+        access: Any = self  # it has the fields of a load
+        check_tile_access(access, self.tile.shape)
         buffer, dtype = self.buffer.type, self.array.type.dtype
         fits = isinstance(buffer, SharedType) and (buffer.dtype, buffer.shape) == (dtype, self.tile.shape)
         what = f"async_load: {self.tile} of {self.array.type} does not fit {buffer}"

@@ -50,7 +50,7 @@ def is_free_extract(op: Extract) -> bool:
 
 def _through_memory(rewriter: Rewriter, op: Op, src: Value, layout: Layout, index: tuple[Value, ...]) -> None:
     buffer = rewriter.value(SharedAlloc(type=SharedType(src.type.dtype, src.type.shape, layout=layout)))
-    rewriter.emit(SharedStore(buffer=buffer, value=src))
-    loaded = rewriter.value(SharedLoad(buffer=buffer, index=index, shape=op.results[0].type.shape))
+    rewriter.emit(SharedStore(buffer=buffer, slot=None, value=src))
+    loaded = rewriter.value(SharedLoad(buffer=buffer, slot=None, index=index, shape=op.results[0].type.shape))
     loaded.type = op.results[0].type
     rewriter.replace(op.results[0], loaded)

@@ -60,7 +60,7 @@ def _through_shared(rewriter: Rewriter, value: Value) -> Value:
     """The value as its owners hold it, for all threads."""
     layout: Layout = linear_shared(value.type.shape)
     buffer = rewriter.value(SharedAlloc(type=SharedType(value.type.dtype, value.type.shape, layout=layout)))
-    rewriter.emit(SharedStore(buffer=buffer, value=value))
-    loaded = rewriter.value(SharedLoad(buffer=buffer, index=(), shape=value.type.shape))
+    rewriter.emit(SharedStore(buffer=buffer, slot=None, value=value))
+    loaded = rewriter.value(SharedLoad(buffer=buffer, slot=None, index=(), shape=value.type.shape))
     loaded.type = value.type
     return loaded
