@@ -22,7 +22,7 @@ USUAL = 4
 # More than this many bytes of one tile in a thread's registers, and the tile is spread over more warps.
 BYTES_A_THREAD = 128
 MOST = 16
-ACC_ELEMENTS = 64
+ACC_ELEMENTS = 128
 FRAGMENT_ELEMENTS = 16 * 8  # of the accumulator of one tensor-core instruction
 
 
@@ -65,7 +65,8 @@ def decide_warps(sizes: list[tuple[int, int]], wanted: int | None, target: Targe
 
 def decide_product_warps(elements: int) -> Warps:
     """For a kernel with matrix products: its largest accumulator is spread so that each thread keeps
-    ACC_ELEMENTS of it, which leaves registers for operands and lets two blocks share a multiprocessor."""
+    ACC_ELEMENTS of it: larger warp tiles read less shared memory for each product (bfloat16 4096^3 with 128x128x64
+    tiles: 0.54 of cuBLAS with four warps, 0.37 with eight, on an H200)."""
     count = 1
     while count < MOST and elements // (32 * count) > ACC_ELEMENTS:
         count *= 2
