@@ -10,10 +10,12 @@ from tilewright.backend_ptx.passes.choose_warps import choose_warps
 from tilewright.backend_ptx.passes.insert_barriers import insert_barriers
 from tilewright.backend_ptx.passes.lower_conversions import lower_conversions
 from tilewright.backend_ptx.passes.pipeline_loops import pipeline_loops
+from tilewright.backend_ptx.passes.place_folds import place_folds
 from tilewright.backend_ptx.passes.plan_shared_memory import plan_shared_memory
 from tilewright.backend_ptx.passes.raise_conversions import raise_conversions
 from tilewright.backend_ptx.passes.select_instructions import select_instructions
 from tilewright.backend_ptx.passes.share_ordered import share_ordered
+from tilewright.backend_ptx.passes.share_printed import share_printed
 from tilewright.backend_ptx.passes.split_products import split_products
 from tilewright.backend_ptx.passes.split_reductions import split_reductions
 from tilewright.backend_ptx.passes.widen_reductions import widen_reductions
@@ -29,7 +31,9 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     choose_warps,
     assign_layouts,
     split_reductions,
+    place_folds,
     share_ordered,
+    share_printed,
     raise_conversions,
     pipeline_loops,
     lower_conversions,
@@ -55,8 +59,13 @@ ORDER: Final[tuple[tuple[Pass, Pass, str], ...]] = (
     (pipeline_loops, lower_conversions, "a ring replaces the conversions of what it holds"),
     (pipeline_loops, plan_shared_memory, "it allocates the rings"),
     (pipeline_loops, insert_barriers, "rings need barriers"),
+    (assign_layouts, place_folds, "layouts say which folds cross warps"),
+    (place_folds, lower_conversions, "it inserts conversions"),
     (assign_layouts, share_ordered, "layouts say which threads hold copies"),
     (share_ordered, plan_shared_memory, "it allocates buffers"),
+    (assign_layouts, share_printed, "layouts say which threads hold what"),
+    (share_printed, pipeline_loops, "its buffers take shared memory from the rings"),
+    (share_printed, plan_shared_memory, "it allocates buffers"),
     (lower_conversions, plan_shared_memory, "it allocates the buffers"),
     (plan_shared_memory, insert_barriers, "buffers that share bytes need barriers between them"),
 )

@@ -37,6 +37,6 @@ __all__ = ["ConstArg", "translate"]
 
 _REGISTERED = (
     assign, attributes, contexts, expressions, loops, statements, static, structs, subscripts,
-    arith, arrays, atomics, builtins, compose, convert, factories, math, matmul, memory, output, raw, reduce, scan, shape,
-    views,
+    arith, arrays, atomics, builtins, compose, convert, factories, math, matmul, memory, output, raw, reduce, scan,
+    shape, views,
 )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.tileir.core import Function, Op, Value
-from tilewright.tileir.ops import arith, arrays, atomics, convert, memory
+from tilewright.tileir.ops import arith, arrays, atomics, convert, memory, output
 from tilewright.tileir.types import ArrayType, ListType
 
 
@@ -37,7 +37,8 @@ def find_hazards(function: Function) -> Hazards:
     used = {v for op in function.walk() for v in op.operands}
     for op in function.walk():
         effects = op.effects()
-        serial |= effects.ordered and not _only_updates(op, used)
+        # Blocks that print come one after another, so that what each prints stays together.
+        serial |= effects.ordered and not _only_updates(op, used) or isinstance(op, output.Print)
         for table, handles in ((reads, effects.reads), (writes, effects.writes)):
             for handle in handles:
                 for root in roots(handle, function):

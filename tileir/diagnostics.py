@@ -108,6 +108,12 @@ class TileStaticAssertionError(TileError):
     """A static_assert that does not hold."""
 
 
+class TileAssertionError(TileError):
+    """An assert_ that does not hold while the interpreter runs; on a GPU it aborts the program."""
+
+    headline = "assertion failed"
+
+
 class TileInternalError(TileError):
     """A defect of Tilewright itself; never a user's mistake."""
 

@@ -74,7 +74,7 @@ def assert_(t: Translator, cond: Val, /, message: Val = None) -> None:
         axes = tuple(range(len(cond.type.shape)))
         least = t.emit(ReduceMin, src=cast(t, cond, int32), axes=axes)
         cond = t.emit(Ne, lhs=least, rhs=t.constant(0, int32))
-    t.emit_op(ops.Assert, cond=cond, message=message if message is not None else "assertion failed")
+    t.emit_op(ops.Assert, cond=cond, message=message or "")
 
 
 def _emit(t: Translator, pieces: list[Piece]) -> None:

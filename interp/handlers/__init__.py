@@ -6,13 +6,15 @@ from tilewright.interp.handlers import (
     atomics,
     control,
     convert,
+    fold,
     machine,
     math,
     matmul,
     memory,
+    output,
     reduce,
     shape,
 )
 
-__all__ = ["arith", "arrays", "atomics", "control", "convert", "machine", "math", "matmul", "memory", "reduce",
-           "shape"]
+__all__ = ["arith", "arrays", "atomics", "control", "convert", "fold", "machine", "math", "matmul", "memory", "output",
+           "reduce", "shape"]

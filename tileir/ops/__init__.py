@@ -1,5 +1,19 @@
 """The ops of Tile IR, one module a family. Importing this package registers them all."""
 
-from tilewright.tileir.ops import arith, arrays, atomics, control, convert, math, matmul, memory, reduce, shape
+from tilewright.tileir.ops import (
+           arith,
+           arrays,
+           atomics,
+           control,
+           convert,
+           fold,
+           math,
+           matmul,
+           memory,
+           output,
+           reduce,
+           shape,
+)
 
-__all__ = ["arith", "arrays", "atomics", "control", "convert", "math", "matmul", "memory", "reduce", "shape"]
+__all__ = ["arith", "arrays", "atomics", "control", "convert", "fold", "math", "matmul", "memory", "output", "reduce",
+           "shape"]

@@ -1,0 +1,44 @@
+"""Put every tile that is printed into shared memory, where the one thread that prints finds all of it.
+
+    before: print(values=(%x), ...)                                    // %x: tile<8x8xf32, #0>
+    after:  %0: shared<8x8xf32, #1> = shared_alloc(type=...)           // #1: row-major
+            shared_store(buffer=%0, value=%x)
+            print(values=(%0), ...)
+"""
+
+from __future__ import annotations
+
+from tilewright.backend_ptx.layouts.shared import linear_shared
+from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
+from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
+from tilewright.tileir.ops.output import Print
+from tilewright.tileir.types import SharedType
+
+# What one thread writes it writes slowly, and the driver's buffer for a launch holds a megabyte.
+MOST_ELEMENTS = 4096
+
+
+def share_printed(function: Function, target: Target) -> None:
+    """Needs layouts. TileUnsupportedFeatureError where a print has more than MOST_ELEMENTS elements."""
+
+    def share(rewriter: Rewriter, op: Op) -> None:
+        if isinstance(op, Print):
+            size = sum(v.type.size for v in op.values)
+            if size > MOST_ELEMENTS:
+                raise TileUnsupportedFeatureError(
+                    f"print: {size} elements at once; a GPU prints up to {MOST_ELEMENTS}", op.span,
+                    hints=["print a part (ct.extract) or a reduction, or run the kernel in the interpreter"])
+            op.values = tuple(_shared(rewriter, v) if v.type.shape else v for v in op.values)
+        rewriter.keep(op)
+
+    rewrite(function, share)
+
+
+def _shared(rewriter: Rewriter, value: Value) -> Value:
+    layout = linear_shared(value.type.shape)
+    buffer = rewriter.value(SharedAlloc(type=SharedType(value.type.dtype, value.type.shape, layout=layout)))
+    rewriter.emit(SharedStore(buffer=buffer, slot=None, value=value))
+    return buffer
