@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 
-from catalogue import atomics, control, elementwise, loops, memory, reduction
+from catalogue import atomics, control, elementwise, loops, matmul, memory, reduction
 from catalogue.case import Case
 
 
 @functools.cache
 def all_cases() -> tuple[Case, ...]:
-    found = [case for module in (elementwise, memory, control, loops, reduction, atomics) for case in module.cases()]
+    modules = (elementwise, memory, control, loops, reduction, atomics, matmul)
+    found = [case for module in modules for case in module.cases()]
     names = [case.name for case in found]
     assert len(set(names)) == len(names), "two catalogue cases have one name"
     return tuple(found)

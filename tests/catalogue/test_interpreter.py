@@ -1,4 +1,7 @@
-"""Every catalogue kernel in the interpreter: chunked equals the NumPy reference, block by block equals chunked bitwise."""
+"""Every catalogue kernel in the interpreter: chunked equals the NumPy reference, block by block equals chunked.
+
+Bitwise, but for sums that BLAS makes: those within the bound.
+"""
 
 from __future__ import annotations
 
@@ -20,4 +23,4 @@ def test_equals_reference(case: Case) -> None:
     got = run(case, "chunked")
     case.check(got, want, "the interpreter")
     for one, many in zip(run(case, "single"), got, strict=True):
-        compare(one, many, None, f"{case.name}: one block at a time")
+        compare(one, many, case.bound if "unordered" in case.tags else None, f"{case.name}: one block at a time")
