@@ -32,9 +32,9 @@ class Depth(NamedTuple):
 
 
 def decide_depth(
-    candidates: Sequence[Candidate], rounds: int | None, registers: int, threads: int, other_bytes: int, target: Target,
+    candidates: Sequence[Candidate], rounds: int | None, blocks: int, other_bytes: int, target: Target,
 ) -> Depth:
-    """`rounds` is the most that the loop can run (None: unknown), `registers` what tiles take in each thread,
+    """`rounds` is the most that the loop can run (None: unknown), `blocks` how many shall share a multiprocessor,
     `other_bytes` the shared memory that the loop needs beside rings."""
     if rounds is not None and rounds < 2:
         return Depth(1, (), "the loop runs at most once")
@@ -42,7 +42,7 @@ def decide_depth(
     if not rings:
         return Depth(1, (), "too little to load in each round")
     while rings:
-        found = _depth_of(rings, rounds, registers, threads, other_bytes, target)
+        found = _depth_of(rings, rounds, blocks, other_bytes, target)
         if found is not None:
             return found
         rings.remove(min(rings, key=lambda c: (c.exchanged, -c.bytes)))
@@ -58,7 +58,7 @@ def _pays(candidate: Candidate, rounds: int | None) -> bool:
 
 
 def _depth_of(
-    rings: Sequence[Candidate], rounds: int | None, registers: int, threads: int, other_bytes: int, target: Target,
+    rings: Sequence[Candidate], rounds: int | None, blocks: int, other_bytes: int, target: Target,
 ) -> Depth | None:
     size = sum(-(-c.bytes // ALIGNMENT) * ALIGNMENT for c in rings)
     hints = [c.load.latency for c in rings if c.load.latency is not None]
@@ -67,7 +67,6 @@ def _depth_of(
     if rounds is not None and rounds < wanted:
         wanted, why = rounds, f"{rounds} rounds at most"
     wanted = max(wanted, 2)
-    blocks = _resident(registers, threads, target)
     for resident in range(blocks, 0, -1):
         room = target.shared_per_block if resident == 1 else target.shared_per_sm // resident - RESERVED
         stages = min(wanted, (room - other_bytes) // size)
@@ -80,7 +79,10 @@ def _depth_of(
     return None
 
 
-def _resident(registers: int, threads: int, target: Target) -> int:
-    """Blocks on a multiprocessor that we aim at: two where the registers allow it."""
+def resident_blocks(registers: int, threads: int, wanted: int | None, target: Target) -> int:
+    """Blocks on a multiprocessor that we aim at: as many as the option `occupancy` asks for, else two where the
+    registers allow it. `registers` is what tiles take in each thread."""
+    if wanted is not None:
+        return wanted
     each = min(registers + OTHER_REGISTERS, target.registers_per_thread) * threads
     return max(1, min(2, target.registers_per_sm // each, target.threads_per_sm // threads))

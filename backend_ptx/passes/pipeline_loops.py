@@ -34,10 +34,11 @@ from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.ops.async_copy import AsyncCommit, AsyncLoad, AsyncWait
 from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
 from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
 from tilewright.backend_ptx.passes.pipeline_candidates import Candidate, find_candidate, users_of
-from tilewright.backend_ptx.passes.pipeline_depth import Depth, decide_depth
+from tilewright.backend_ptx.passes.pipeline_depth import Depth, decide_depth, resident_blocks
 from tilewright.backend_ptx.passes.pipeline_rounds import Constants, Rounds, most_rounds
 from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.backend_ptx.targets import Target
@@ -49,7 +50,9 @@ from tilewright.tileir.dtypes import int32
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.control import For, While
+from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.ops.shape import Permute
 from tilewright.tileir.types import SharedType, TileType
 
 OPTION = "pipeline"
@@ -105,8 +108,8 @@ def _decide(
         found, left = [], [*left, *("the distance of the loop's bounds may overflow" for _ in found[:1])]
     if not found:
         return Depth(1, (), ""), ", ".join(left)
-    depth = decide_depth(
-        found, most_rounds(loop, known), _tile_registers(loop), 32 * warps, _other_bytes(loop, found), target)
+    blocks = resident_blocks(_tile_registers(loop), 32 * warps, function.options.get("occupancy"), target)
+    depth = decide_depth(found, most_rounds(loop, known), blocks, _other_bytes(loop, found), target)
     if depth.stages > 1:
         left += [f"{_name(c.load)} stays a load: too little to load in each round"
                  for c in found if c not in depth.rings]
@@ -121,16 +124,38 @@ def _name(load: Load) -> str:
 
 
 def _tile_registers(loop: For) -> int:
-    """32-bit registers that a thread needs for carried tiles and for the largest two tiles of a round."""
+    """32-bit registers that a thread needs for carried tiles and for the largest two tiles of a round.
 
-    def size(value: Value) -> int:
-        type_ = value.type
-        if not isinstance(type_, TileType) or type_.layout is None:
-            return 0
-        return -(-registers(type_.layout) * type_.dtype.bytes // 4)
+    What is yielded takes the registers of what was carried. Operands of products come in small pieces.
+    """
+    yielded = set(loop.loop.terminator.operands)
+    passing = _only_for_products(loop)
+    inside = sorted((
+        _registers_of(r) for op in loop.loop.ops for r in op.results if r not in yielded and r not in passing
+    ), reverse=True)
+    return sum(_registers_of(v) for v in loop.init) + sum(inside[:2])
 
-    inside = sorted((size(r) for op in loop.loop.ops for r in op.results), reverse=True)
-    return sum(size(v) for v in loop.init) + sum(inside[:2])
+
+def _registers_of(value: Value) -> int:
+    type_ = value.type
+    if not isinstance(type_, TileType) or type_.layout is None:
+        return 0
+    return -(-registers(type_.layout) * type_.dtype.bytes // 4)
+
+
+def _only_for_products(loop: For) -> set[Value]:
+    """Tiles that become operands of products, and nothing else, by loads, conversions and casts."""
+    out: set[Value] = set()
+    others: set[Value] = set()
+    for op in reversed(list(loop.loop.walk())):
+        if isinstance(op, Product):
+            out.update((op.a, op.b))
+            others.add(op.acc)
+        elif isinstance(op, (ConvertLayout, Cast, Permute)) and op.results[0] in out - others:
+            out.update(op.operands)
+        else:
+            others.update(op.operands)
+    return {v for v in out - others if isinstance(v.op, (Load, ConvertLayout, Cast, Permute))}
 
 
 def _other_bytes(loop: For, rings: list[Candidate]) -> int:
