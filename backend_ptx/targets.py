@@ -49,6 +49,11 @@ class Target:
         """The processor's name in LLVM."""
         return self.name
 
+    @property
+    def sm(self) -> int:
+        """The capability as instruction records name it: 90 for 9.0."""
+        return 10 * self.capability[0] + self.capability[1]
+
     def with_ptx(self, version: int) -> Target:
         """The same target with PTX text of this version, which the floor and LLVM's newest one limit."""
         return replace(self, ptx=max(self.ptx, min(version, NEWEST_PTX)))

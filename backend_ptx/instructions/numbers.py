@@ -25,7 +25,9 @@ def _conversions() -> Iterator[Instruction]:
         yield Instruction(f"cvt.f16x2.{to}", f"cvt.rn.f16x2.{to} $0, $1;", ("i16",), ("i32",),
                           "unpack_fp8", {"kind": to[:-2]}, sm=89, ptx=81)
     # Ties away from zero: the only rounding that every target has.
-    yield Instruction("cvt.tf32.f32", "cvt.rna.tf32.f32 $0, $1;", ("float",), ("i32",), "to_tf32")
+    yield Instruction("cvt.rna.tf32.f32", "cvt.rna.tf32.f32 $0, $1;", ("float",), ("i32",), "to_tf32", {"even": False})
+    yield Instruction("cvt.rn.tf32.f32", "cvt.rn.tf32.f32 $0, $1;", ("float",), ("i32",), "to_tf32", {"even": True},
+                      sm=90, ptx=78)
     yield Instruction("prmt", "prmt.b32 $0, $1, $2, $3;", ("i32", "i32", "i32"), ("i32",), "permute_bytes")
 
 

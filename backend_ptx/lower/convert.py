@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower import directed, narrow
 from tilewright.backend_ptx.lower.context import Context
@@ -9,7 +10,7 @@ from tilewright.backend_ptx.lower.floats import isnan
 from tilewright.backend_ptx.lower.fragments import elem_of
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.targets import Target
-from tilewright.tileir.dtypes import DType, bfloat16, tfloat32
+from tilewright.tileir.dtypes import DType, bfloat16, float16, float32, tfloat32
 from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.ops import convert as ops
 
@@ -33,9 +34,21 @@ def converted(b: Builder, target: Target, v: Val, source: DType, dest: DType, ro
     for dtype in (source, dest):
         if elem_of(dtype) == "i8" and dtype.is_float:
             narrow.check_supported(dtype, target)
+    if dest is tfloat32 and source in (float32, float16, bfloat16):
+        record = _TF32.get(rounding)
+        if record is not None and instruction(record).sm <= target.sm:
+            return _to_tf32(b, b.cast("fpext", v, "float") if v.elem != "float" else v, record)
     if source.is_float:
         return _from_float(b, v, source, dest, rounding)
     return _from_int(b, v, source, dest, rounding)
+
+
+# Where the target has it, one instruction rounds to tf32; narrow.to_tf32 needs six.
+_TF32 = {RoundingMode.RN: "cvt.rn.tf32.f32", RoundingMode.RA: "cvt.rna.tf32.f32"}
+
+
+def _to_tf32(b: Builder, v: Val, record: str) -> Val:
+    return b.each(lambda x: b.bitcast(instruction(record).emit1(b, x), "float"), v)
 
 
 def _from_int(b: Builder, v: Val, source: DType, dest: DType, rounding: RoundingMode) -> Val:

@@ -127,7 +127,7 @@ def test_conversions() -> None:
     (back,) = simulate_record(instruction("cvt.f16x2.e4m3x2"), [pair])
     halves = back.view(np.float16).reshape(32, 2)
     np.testing.assert_array_equal(halves[:, 0], np.minimum(x, 448).astype(ml_dtypes.float8_e4m3fn).astype("f2"))
-    (tf,) = simulate_record(instruction("cvt.tf32.f32"), [np.full(32, 1 + 2.0**-11, "f4")])
+    (tf,) = simulate_record(instruction("cvt.rna.tf32.f32"), [np.full(32, 1 + 2.0**-11, "f4")])
     assert tf.view("f4")[0] == 1 + 2.0**-10  # a tie, away from zero
     # Bytes 0-3 come from the first operand, 4-7 from the second; bit 3 of a selector spreads the byte's sign.
     numbers = [np.full(32, v, "u4") for v in (0x33221100, 0x77665584, 0xC471)]

@@ -45,5 +45,9 @@ class Deadlock(SimError):
     """Threads that wait for something that cannot happen any more."""
 
 
+class Trap(SimError):
+    """The kernel has executed `trap`: an assertion of the user's failed."""
+
+
 class Unsupported(SimError):
     """An instruction or form that the simulator does not model."""

@@ -113,10 +113,11 @@ def from_integer(value: Array, to: np.dtype[Any]) -> Array:
     return round_to(wide, to)
 
 
-def to_tf32(value: Array) -> Array:
-    """float32 rounded to 10 mantissa bits, ties away from zero (cvt.rna.tf32)."""
+def to_tf32(value: Array, even: bool = False) -> Array:
+    """float32 rounded to 10 mantissa bits, ties away from zero (cvt.rna.tf32) or to even (cvt.rn.tf32)."""
     bits = value.view(np.uint32)
-    rounded = ((bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000)).view(np.float32)
+    half = (bits >> np.uint32(13) & np.uint32(1)) + np.uint32(0xFFF) if even else np.uint32(0x1000)
+    rounded = ((bits + half) & np.uint32(0xFFFFE000)).view(np.float32)
     return np.where(np.isfinite(value), rounded, value)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sim import directed, floats, warp
+from sim import directed, floats, output, warp
 from sim.approx import approximate, divide_full
 from sim.compile import FunctionCompiler, Operation, op
 from sim.errors import Unsupported
@@ -233,6 +233,7 @@ _BUILDERS: dict[str, Build] = {
     "llvm.nvvm.read.ptx.sreg.laneid": _register(lambda m: m.all_threads % 32),
     "llvm.nvvm.read.ptx.sreg.warpid": _register(lambda m: m.all_threads // 32),
     "llvm.nvvm.read.ptx.sreg.warpsize": _register(lambda m: _one(32)),
+    "vprintf": output.vprintf, "llvm.trap": output.trap,
     "llvm.nvvm.barrier0": lambda c, i: warp.barrier(c, i, {}),
     "llvm.nvvm.barrier.cta.sync.aligned.all": lambda c, i: warp.barrier(c, i, {}),
     "llvm.nvvm.bar.warp.sync": lambda c, i: warp.barrier_warp(c, i, {}),
@@ -263,7 +264,7 @@ def _nothing(c: FunctionCompiler, i: Instruction) -> Operation:
 def find(name: str) -> Build:
     """The builder of an intrinsic; type suffixes are dropped one by one."""
     parts = name.split(".")
-    for end in range(len(parts), 1, -1):
+    for end in range(len(parts), 0, -1):
         short = ".".join(parts[:end])
         if short in _BUILDERS:
             return _BUILDERS[short]

@@ -76,6 +76,7 @@ class GlobalVariable:
     align: int
     initial: Bits
     external: bool
+    constant: bool = False
 
 
 @dataclass

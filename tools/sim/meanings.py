@@ -255,7 +255,7 @@ def unpack_fp8(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
 
 
 def to_tf32(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
-    return pure(c, i, lambda a: floats.to_tf32(a).view(np.uint32))
+    return pure(c, i, lambda a: floats.to_tf32(a, facts["even"]).view(np.uint32))
 
 
 def permute_bytes(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:

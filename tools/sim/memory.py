@@ -110,10 +110,10 @@ class Memory:
         self._add(segment)
         return address
 
-    def add_constant(self, name: str, data: Array) -> int:
+    def add_global(self, name: str, data: Array, constant: bool) -> int:
         """Bytes that the module defines."""
         base = (len(self._segments) + 1) * _GLOBAL_STEP
-        self._add(Segment(name, base, data, writable=False))
+        self._add(Segment(name, base, data, writable=not constant))
         return base
 
     def _add(self, segment: Segment) -> None:
@@ -136,6 +136,11 @@ class Memory:
         self.local = Segment(
             "local memory", LOCAL_BASE, np.full(threads * size, 0xCD, np.uint8), written=np.zeros(threads * size, bool)
         )
+
+    def c_string(self, address: int) -> bytes:
+        """The bytes from a place in global memory up to a zero."""
+        ((segment, _, offsets),) = self._places(0, np.array([address], np.uint64), 1, np.zeros(1, np.int64))
+        return segment.data[int(offsets[0]) :].tobytes().partition(b"\0")[0]
 
     # ---- addresses ----
 

@@ -172,6 +172,8 @@ class _Line:
             one = self.constant(self.type())
             self.expect(")")
             return (one,) * t.count
+        if token == "c" and isinstance(t, Array):
+            return _characters(self.next())
         if token in "<[{":
             return self._members(token)
         if t == I1 and token in ("true", "false"):
@@ -197,6 +199,11 @@ class _Line:
 
 def _unquote(name: str) -> str:
     return name[1:-1] if name.startswith('"') else name
+
+
+def _characters(quoted: str) -> Bits:
+    """The bytes of "text\\00"."""
+    return tuple(int(m[1:], 16) if len(m) == 3 else ord(m) for m in re.findall(r"\\[0-9A-Fa-f]{2}|.", quoted[1:-1]))
 
 
 def _zero(t: Type) -> Bits:
@@ -586,7 +593,7 @@ def _global(module: Module, line: str, number: int) -> None:
     c = _Line(line, number)
     name = _unquote(c.next()[1:])
     c.expect("=")
-    space, external = 0, False
+    space, external, constant = 0, False, False
     while not c.starts_type():
         token = c.peek()
         if token == "addrspace":
@@ -595,6 +602,7 @@ def _global(module: Module, line: str, number: int) -> None:
         if token not in _LINKAGE:
             raise c.fail(f"unknown word {token!r}")
         external |= token == "external"
+        constant |= token == "constant"
         c.next()
     t = c.type()
     initial: Bits = None
@@ -604,4 +612,4 @@ def _global(module: Module, line: str, number: int) -> None:
     while c.peek():
         if c.next() == "align":
             align = c.integer()
-    module.globals[name] = GlobalVariable(name, space, t, align, initial, external)
+    module.globals[name] = GlobalVariable(name, space, t, align, initial, external, constant)

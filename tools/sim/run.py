@@ -126,7 +126,8 @@ def _place_globals(module: Module, memory: Memory, dynamic: int) -> tuple[dict[s
         end = max(end, start + size)
     for variable in module.globals.values():
         if variable.space in (0, GLOBAL, CONSTANT):
-            symbols[variable.name] = memory.add_constant("@" + variable.name, _initial_bytes(variable))
+            symbols[variable.name] = memory.add_global(
+                "@" + variable.name, _initial_bytes(variable), variable.constant)
         elif variable.space != SHARED:
             raise Unsupported(f"global @{variable.name} in address space {variable.space}")
     valid = np.zeros(end, bool)
