@@ -33,6 +33,7 @@ from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops import control
 from tilewright.tileir.ops.convert import Cast
+from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.memory import Load, Store
 from tilewright.tileir.passes.dce import dce
 
@@ -197,7 +198,7 @@ class _Inserter:
 
     def _feed(self, op: Op) -> None:
         """Make the operands of an op arrive in the layouts that it wants."""
-        if op.blocks:
+        if op.blocks and not isinstance(op, Fold):
             self._feed_carried(op)
             return
         if op.terminator:

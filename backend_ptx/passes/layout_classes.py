@@ -17,6 +17,7 @@ from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops import arith, control, convert
 from tilewright.tileir.ops.arrays import AssumeDivisible
 from tilewright.tileir.ops.atomics import Atomic
+from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store
 from tilewright.tileir.ops.shape import Broadcast, Iota, Permute, Reshape
 from tilewright.tileir.types import TileType
@@ -109,6 +110,8 @@ class Classes:
     def _op(self, op: Op, weight: int) -> None:
         if self._is_cheap(op):
             self.cheap.update(op.results)
+        elif isinstance(op, Fold):
+            self._same_shapes(op)
         elif op.blocks:
             for values in carried(op):
                 self._join(values)

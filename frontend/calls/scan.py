@@ -1,13 +1,8 @@
-"""Reductions and scans by a function of the user, cumsum and cumprod: made of extract, cat and the function's ops.
-
-The function is translated once per level, on tiles instead of scalars: its ops work element by element, so combining
-two tiles combines all their pairs at once. log2(n) levels; neighbours keep their order, so the function need not
-commute.
-"""
+"""Reductions and scans by a function of the user, cumsum and cumprod. The function becomes a body of scalar ops."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 from tilewright.frontend.calls.arith import binary
 from tilewright.frontend.calls.call import call_value
@@ -15,39 +10,34 @@ from tilewright.frontend.calls.options import axis_of, bad, check_rounding, flag
 from tilewright.frontend.calls.reduce import reducible
 from tilewright.frontend.calls.registry import call_rule
 from tilewright.frontend.calls.shape import tile_arg
-from tilewright.frontend.promotion import broadcast, broadcast_shapes, common_shape, implicit_cast, typed
+from tilewright.frontend.promotion import broadcast, common_shape, implicit_cast
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Val, is_loose, is_tile, known, named
-from tilewright.tileir.core import Value
+from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.diagnostics import TileSyntaxError, TileTypeError
-from tilewright.tileir.dtypes import int32
-from tilewright.tileir.ops.shape import Cat, Extract, Reshape
-
-Tiles = list[Value]
-Combine = Callable[[Tiles, Tiles], Tiles]
+from tilewright.tileir.dtypes import DType
+from tilewright.tileir.ops.arith import Constant
+from tilewright.tileir.ops.control import Yield
+from tilewright.tileir.ops.fold import Fold, ReduceWith, ScanWith
+from tilewright.tileir.ops.shape import Reshape
+from tilewright.tileir.types import TileType
 
 
 @call_rule("reduce")
 def reduce(t: Translator, x: Val, /, axis: Val, func: Val, identity: Val, *, keepdims: Val = False) -> Val:
-    tiles, k, combine = _operands(t, "reduce", x, axis, func, identity)
-    shape = tiles[0].type.shape
-    n = shape[k]
-    while n > 1:
-        n //= 2
-        split = (*shape[:k], n, 2, *shape[k + 1 :])
-        pairs = [t.emit(Reshape, src=v, shape=split) for v in tiles]
-        smaller = (*shape[:k], n, *shape[k + 1 :])
-        left, right = ([_part(t, v, k + 1, side, smaller) for v in pairs] for side in (0, 1))
-        tiles = combine(left, right)
+    tiles, k = _operands(t, "reduce", x, axis, identity)
     keep = flag("reduce", "keepdims", keepdims)
-    final = tuple(1 if i == k else m for i, m in enumerate(shape) if keep or i != k)
-    return _like(x, [t.emit(Reshape, src=v, shape=final) for v in tiles])
+    results = _fold(t, "reduce", ReduceWith, x, tiles, k, func)
+    if keep:
+        final = tuple(1 if i == k else n for i, n in enumerate(tiles[0].type.shape))
+        results = [t.emit(Reshape, src=v, shape=final) for v in results]
+    return _like(x, results)
 
 
 @call_rule("scan")
 def scan(t: Translator, x: Val, /, axis: Val, func: Val, identity: Val, *, reverse: Val = False) -> Val:
-    tiles, k, combine = _operands(t, "scan", x, axis, func, identity)
-    return _like(x, _scan(t, tiles, k, flag("scan", "reverse", reverse), combine))
+    tiles, k = _operands(t, "scan", x, axis, identity)
+    return _like(x, _fold(t, "scan", ScanWith, x, tiles, k, func, reverse=flag("scan", "reverse", reverse)))
 
 
 @call_rule("cumsum")
@@ -71,54 +61,25 @@ def _cumulate(t: Translator, op: str, name: str, x: Val, axis: Val, reverse: Val
     options = {"rounding": mode, "ftz": flag(op, "flush_to_zero", flush) or None}
     check_rounding(op, op, tile.type.dtype, options)
     k = axis_of(op, "axis", axis, tile.type.rank)
-
-    def combine(left: Tiles, right: Tiles) -> Tiles:
-        return [binary(t, name, left[0], right[0], op, **options)]
-
-    return _scan(t, [tile], k, flag(op, "reverse", reverse), combine)[0]
-
-
-def _scan(t: Translator, tiles: Tiles, k: int, reverse: bool, combine: Combine) -> Tiles:
-    """Running combination along axis k. Level by level, runs of 1, 2, 4, ... finished elements are joined in pairs:
-
-    the last element of a pair's left run is combined into each element of its right run (reversed: the other way).
-    """
-    shape = tiles[0].type.shape
-    n, run = shape[k], 1
-    while run < n:
-        pairs = n // (2 * run)
-        split = (*shape[:k], pairs, 2, run, *shape[k + 1 :])
-        half = (*shape[:k], pairs, 1, run, *shape[k + 1 :])
-        blocks = [t.emit(Reshape, src=v, shape=split) for v in tiles]
-        left, right = ([_part(t, v, k + 1, side, half) for v in blocks] for side in (0, 1))
-        done, rest = (right, left) if reverse else (left, right)
-        edge = (*half[: k + 2], 1, *half[k + 3 :])
-        total = [broadcast(t, _part(t, v, k + 2, 0 if reverse else run - 1, edge), half) for v in done]
-        rest = combine(total, rest)
-        left, right = (rest, done) if reverse else (done, rest)
-        tiles = [
-            t.emit(Reshape, src=t.emit(Cat, lhs=a, rhs=b, axis=k + 1), shape=shape)
-            for a, b in zip(left, right, strict=True)
-        ]
-        run *= 2
-    return tiles
-
-
-def _part(t: Translator, tile: Value, axis: int, position: int, shape: tuple[int, ...]) -> Value:
-    """One element along an axis (all along the others), under `shape`."""
-    lengths = tuple(1 if i == axis else n for i, n in enumerate(tile.type.shape))
-    index = tuple(typed(t, position if i == axis else 0, int32) for i in range(len(lengths)))
-    part = t.emit(Extract, src=tile, index=index, shape=lengths)
-    return part if lengths == shape else t.emit(Reshape, src=part, shape=shape)
+    block, (a, b) = _body([tile.type.dtype])
+    with t.inside(block):
+        t.emit_op(Yield, values=(binary(t, name, a, b, op, **options),))
+    return t.emit(ScanWith, srcs=(tile,), axis=k, reverse=flag(op, "reverse", reverse), combine=block)
 
 
 # -- The user's function -----------------------------------------------------------------------------------------------
 
 
-def _operands(
-    t: Translator, op: str, x: Val, axis: Val, func: Val, identity: Val
-) -> tuple[Tiles, int, Combine]:
-    """The tiles brought to one shape, the axis, and the function as a combination of groups of tiles."""
+def _body(dtypes: list[DType]) -> tuple[Block, list[Value]]:
+    """An empty body for tiles of these dtypes, and its parameters: earlier elements, then later ones."""
+    block = Block()
+    return block, [block.add_param(TileType(d), letter) for letter in "ab" for d in dtypes]
+
+
+def _operands(t: Translator, op: str, x: Val, axis: Val, identity: Val) -> tuple[list[Value], int]:
+    """The tiles brought to one shape, and the axis. The identity only tells what the user's function has as one."""
+    if t.combining:
+        raise TileSyntaxError(f"{op}: not possible inside the function of a {t.combining}")
     items = x if isinstance(x, tuple) else (x,)
     tiles = [tile_arg(t, op, "x", v) for v in items]
     if not tiles:
@@ -131,42 +92,53 @@ def _operands(
     for start in starts:
         if known(start) is None:
             raise bad(op, "identity", f"must be a constant scalar, got {named(start)}")
-
-    def combine(left: Tiles, right: Tiles) -> Tiles:
-        return _call(t, op, func, left, right, grouped=isinstance(x, tuple))
-
-    return [broadcast(t, v, shape) for v in tiles], k, combine
+    return [broadcast(t, v, shape) for v in tiles], k
 
 
-def _call(t: Translator, op: str, func: Val, left: Tiles, right: Tiles, *, grouped: bool) -> Tiles:
-    if t.combining:
-        raise TileSyntaxError(f"{op}: not possible inside the function of a {t.combining}")
-    before = len(t.block.ops)
+def _fold(
+    t: Translator, op: str, kind: type[Fold], x: Val, tiles: list[Value], axis: int, func: Val, **fields: Any
+) -> list[Value]:
+    dtypes = [v.type.dtype for v in tiles]
+    block, params = _body(dtypes)
+    with t.inside(block):
+        values = _call(t, op, func, params, dtypes, grouped=isinstance(x, tuple))
+        t.emit_op(Yield, values=tuple(values))
+    return list(t.emit_op(kind, srcs=tuple(tiles), axis=axis, combine=block, **fields).results)
+
+
+def _call(
+    t: Translator, op: str, func: Val, params: list[Value], dtypes: list[DType], *, grouped: bool
+) -> list[Value]:
     t.combining = op
     try:
-        value = call_value(t, func, [*left, *right], {})
+        value = call_value(t, func, params, {})
     finally:
         t.combining = ""
-    for new in t.block.ops[before:]:
-        if new.blocks or not new.effects().none:
+    for new in t.block.ops:
+        if not _computes(new):
             raise TileSyntaxError(f"{op}: its function can have no loops, branches or memory access", new.span)
     results = value if isinstance(value, tuple) else (value,)
-    if isinstance(value, tuple) is not grouped or len(results) != len(left):
-        wanted = f"a tuple of {len(left)} scalars" if grouped else "one scalar"
+    if isinstance(value, tuple) is not grouped or len(results) != len(dtypes):
+        wanted = f"a tuple of {len(dtypes)} scalars" if grouped else "one scalar"
         raise TileTypeError(f"{op}: its function must return {wanted}, got {named(value)}")
-    return [_same_kind(t, op, v, like) for v, like in zip(results, left, strict=True)]
+    return [_scalar(t, op, v, d) for v, d in zip(results, dtypes, strict=True)]
 
 
-def _same_kind(t: Translator, op: str, value: Val, like: Value) -> Value:
-    """A result of the function in the dtype and shape of the tile that it stands for."""
+def _computes(op: Op) -> bool:
+    """Whether an op of the function works on scalars alone."""
+    scalars = all(isinstance(v.type, TileType) and not v.type.shape for v in (*op.operands, *op.results))
+    return scalars and (op.elementwise or isinstance(op, Constant))
+
+
+def _scalar(t: Translator, op: str, value: Val, dtype: DType) -> Value:
+    """A result of the function in the dtype of the tile that it stands for."""
     what = f"{op}: the result of its function"
     if not (is_tile(value) or is_loose(value)):
         raise TileTypeError(f"{what} must be a scalar, got {named(value)}")
-    tile = implicit_cast(t, what, value, like.type.dtype)
-    if broadcast_shapes(tile.type.shape, like.type.shape) != like.type.shape:
+    if is_tile(value) and value.type.shape:
         raise TileTypeError(f"{what} must be a scalar")
-    return broadcast(t, tile, like.type.shape)
+    return implicit_cast(t, what, value, dtype)
 
 
-def _like(x: Val, tiles: Tiles) -> Val:
+def _like(x: Val, tiles: list[Value]) -> Val:
     return tuple(tiles) if isinstance(x, tuple) else tiles[0]

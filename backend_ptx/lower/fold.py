@@ -1,0 +1,184 @@
+"""Reductions and scans by a function: pairs of registers, then lanes by shuffles, from the axis' lowest bit up.
+
+Combining along bit k joins neighbouring runs of 2^k elements, so the function need not commute. No axis crosses warps
+(see place_folds). The function's body stands in the op on scalars; here it runs on a thread's vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tilewright.backend_ptx.instructions.table import instruction
+from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS, REGISTER, distributed, log2
+from tilewright.backend_ptx.llvm.builder import Builder, Val
+from tilewright.backend_ptx.lower.access import elem_bytes
+from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.registry import lower, lowering_of
+from tilewright.tileir.core import Op, Value
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.ops import fold as ops
+from tilewright.tileir.ops.arith import Constant
+from tilewright.tileir.types import TileType
+
+Parts = list[Val]
+Place = tuple[str, int]  # "register" or "lane", and the number of the bit
+
+
+@lower(ops.ReduceWith)
+def reduce_with(ctx: Context, op: ops.ReduceWith) -> None:
+    b = ctx.b
+    parts = [ctx[v] for v in op.srcs]
+    left = list(range(log2(parts[0].n)))  # the bits of the register number that are not reduced yet
+    for dim, bit in _axis_bits(ctx.layout(op.srcs[0]), op.axis):
+        if dim == REGISTER:
+            place = left.index(bit)
+            left.remove(bit)
+            low = [r for r in range(parts[0].n) if not r >> place & 1]
+            high = [r | 1 << place for r in low]
+            parts = _combine(ctx, op, [b.shuffle(p, low) for p in parts], [b.shuffle(p, high) for p in parts])
+        else:
+            other = [_shuffled(b, p, "bfly", b.const("i32", 1 << bit)) for p in parts]
+            behind = _lane_bit(ctx, bit)
+            first = [b.select(behind, o, p) for p, o in zip(parts, other, strict=True)]
+            second = [b.select(behind, p, o) for p, o in zip(parts, other, strict=True)]
+            parts = _combine(ctx, op, first, second)
+    for result, value in zip(op.results, parts, strict=True):
+        ctx.set(result, value if result.type.shape else b.extract(value, 0))
+
+
+@lower(ops.ScanWith)
+def scan_with(ctx: Context, op: ops.ScanWith) -> None:
+    parts = [ctx[v] for v in op.srcs]
+    done = _Done(op.reverse)
+    for place in _axis_bits(ctx.layout(op.srcs[0]), op.axis):
+        parts = _join_runs(ctx, op, parts, place, done)
+        done.add(place)
+    for result, value in zip(op.results, parts, strict=True):
+        ctx.set(result, value)
+
+
+def _axis_bits(layout: Layout, axis: int) -> list[Place]:
+    """Where each bit of the axis' index lies, the lowest first."""
+    found: dict[int, Place] = {}
+    for dim in (REGISTER, LANE):
+        for bit, basis in enumerate(layout.bases(dim)):
+            if basis[axis]:
+                found[basis[axis]] = dim, bit
+    assert len(found) == log2(layout.shape[axis]), "place_folds has not run"
+    return [found[weight] for weight in sorted(found)]
+
+
+class _Done:
+    """The bits along which runs are scanned already, and where the last element of a run lies (reversed: the first)."""
+
+    def __init__(self, reverse: bool) -> None:
+        self.reverse = reverse
+        self.masks = {REGISTER: 0, LANE: 0}
+
+    def add(self, place: Place) -> None:
+        self.masks[place[0]] |= 1 << place[1]
+
+    def source(self, dim: str, number: int, place: Place) -> int:
+        """The register (or for lanes: what `number` = 0 becomes) that holds the end of the run before."""
+        bit = 1 << place[1] if place[0] == dim else 0
+        if self.reverse:
+            return (number | bit) & ~self.masks[dim]
+        return (number | self.masks[dim]) & ~bit
+
+
+def _join_runs(ctx: Context, op: ops.ScanWith, parts: Parts, place: Place, done: _Done) -> Parts:
+    """Combine the end of each first run of a pair into all elements of the second one."""
+    b, n = ctx.b, parts[0].n
+    dim, bit = place
+    behind = [r for r in range(n) if dim == LANE or bool(r >> bit & 1) is not done.reverse]
+    sources = [done.source(REGISTER, r, place) for r in behind]
+    needed = sorted(set(sources))
+    ends = [b.shuffle(p, needed) for p in parts]
+    if dim == LANE or done.masks[LANE]:
+        lane = _source_lane(ctx, place, done)
+        ends = [_shuffled(b, p, "idx", lane) for p in ends]
+    ends = [b.shuffle(p, [needed.index(s) for s in sources]) for p in ends]
+    joined = _combine(ctx, op, ends, [b.shuffle(p, behind) for p in parts])
+    if dim == LANE:
+        second = _lane_bit(ctx, bit)
+        return [b.select(second, p, j) if done.reverse else b.select(second, j, p)
+                for p, j in zip(parts, joined, strict=True)]
+    number = {r: k for k, r in enumerate(behind)}
+    wide = [b.shuffle(j, [number.get(r, 0) for r in range(n)]) for j in joined]
+    return [b.shuffle(p, [n + r if r in number else r for r in range(n)], w)
+            for p, w in zip(parts, wide, strict=True)]
+
+
+def _source_lane(ctx: Context, place: Place, done: _Done) -> Val:
+    """The lane that holds the end of the run before this lane's."""
+    b, mask = ctx.b, done.masks[LANE]
+    bit = 1 << place[1] if place[0] == LANE else 0
+    if done.reverse:
+        return b.and_(b.or_(ctx.lane(), bit), ~mask & 31)
+    return b.and_(b.or_(ctx.lane(), mask), ~bit & 31)
+
+
+def _lane_bit(ctx: Context, bit: int) -> Val:
+    return ctx.once(("lane bit", bit), lambda b: b.icmp("ne", b.and_(ctx.tid, 1 << bit), 0))
+
+
+def _shuffled(b: Builder, value: Val, mode: str, operand: Val) -> Val:
+    """The same registers of another lane: 32 bits at a time, narrower elements one by one."""
+    record = instruction(f"shfl.{mode}")
+    if value.elem == "i1":
+        moved = _shuffled(b, b.cast("zext", value, "i32"), mode, operand)
+        return b.icmp("ne", moved, 0)
+    size = elem_bytes(value.elem)
+    if size < 4:
+        bits = b.cast("zext", b.bitcast(value, f"i{8 * size}"), "i32")
+        moved = b.each(lambda x: record.emit1(b, x, operand), bits)
+        return b.bitcast(b.cast("trunc", moved, f"i{8 * size}"), value.elem)
+    words = b.bitcast(value, "i32", value.n * size // 4)
+    moved = b.vector([record.emit1(b, b.extract(words, i), operand) for i in range(words.n)])
+    return b.bitcast(moved, value.elem, value.n)
+
+
+# ---- the function ---------------------------------------------------------------------------------------------------
+
+
+def _combine(ctx: Context, op: ops.Fold, first: Parts, second: Parts) -> Parts:
+    """The body, its scalars replaced by a thread's vectors."""
+    n = first[0].n
+    layout = distributed((n,), [1 << k for k in range(log2(n))], [0] * LANE_BITS, [0] * log2(ctx.warps))
+    values: dict[Value, Value] = {}
+
+    def vector(value: Value) -> Value:
+        """The stand-in of a scalar of the body; one from outside is the same for all elements."""
+        if value not in values:
+            values[value] = Value(TileType(value.type.dtype, (n,), layout))
+            ctx.set(values[value], ctx.b.splat(ctx[value], n))
+        return values[value]
+
+    for param, part in zip(op.combine.params, (*first, *second), strict=True):
+        values[param] = Value(TileType(param.type.dtype, (n,), layout))
+        ctx.set(values[param], part)
+    for inner in op.combine.ops:
+        if inner.terminator:
+            break
+        wide = _widened(inner, n, vector)
+        for old, new in zip(inner.results, wide.results, strict=True):
+            new.type = new.type.with_layout(layout)
+            values[old] = new
+        lowering_of(wide)(ctx, wide)
+    return [ctx[vector(v)] for v in op.combine.terminator.operands]
+
+
+def _widened(op: Op, n: int, vector: Callable[[Value], Value]) -> Op:
+    """The op on vectors."""
+    if isinstance(op, Constant):
+        return Constant(value=op.value, type=TileType(op.type.dtype, (n,)))
+    assert op.elementwise, f"{op.opcode} in the body of a fold"
+    fields: dict[str, object] = {}
+    for name, field in op.fields.items():
+        value = getattr(op, name)
+        if field.kind == "operands":
+            value = tuple(vector(v) for v in value)
+        elif field.kind in ("operand", "optional") and value is not None:
+            value = vector(value)
+        fields[name] = value
+    return type(op)(**fields)
