@@ -53,6 +53,17 @@ def difference_sum(x, y, out, rounds, n: tw.Constant[int]):
     tw.store(out, (i, 0), acc)
 
 
+@tw.tile_kernel
+def product(a, b, out, m: tw.Constant[int], n: tw.Constant[int], k: tw.Constant[int]):
+    i, j = tw.bid(0), tw.bid(1)
+    acc = tw.zeros((m, n), dtype=tw.float32)
+    for step in range(tw.cdiv(a.shape[1], k)):
+        left = tw.load(a, (i, step), (m, k), padding_mode=tw.PaddingMode.ZERO)
+        right = tw.load(b, (step, j), (k, n), padding_mode=tw.PaddingMode.ZERO)
+        acc = tw.mma(left, right, acc)
+    tw.store(out, (i, j), acc)
+
+
 @dataclass(frozen=True)
 class Program:
     """A kernel with arguments; the array `result` is compared."""
@@ -67,6 +78,10 @@ def normal(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return rng.standard_normal(shape).astype(np.float32)
 
 
+def half(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    return rng.standard_normal(shape).astype(np.float16)
+
+
 PROGRAMS = {
     "transpose": Program(
         transpose, (3, 2), lambda r: (normal(r, 70, 100), np.zeros((100, 72), np.float32)[:, :70], 32, 64), 1),
@@ -75,6 +90,8 @@ PROGRAMS = {
     "ring": Program(turned_sum, (1,), lambda r: (normal(r, 60, 300), np.zeros((32, 64), np.float32), 64, 32), 1),
     "own rings": Program(difference_sum, (2,), lambda r: (
         normal(r, 2, 5000)[:, :4998], normal(r, 2, 5000)[:, :4998], np.zeros((2, 1024), np.float32), 5, 1024), 2),
+    "product": Program(product, (2, 1), lambda r: (
+        half(r, 100, 152), half(r, 152, 56), np.zeros((100, 56), np.float32), 64, 64, 32), 2),
     "in place": Program(turn_in_place, (1,), lambda r: (normal(r, 32, 32), 3, 32), 0),
 }
 
@@ -117,6 +134,13 @@ def swapped(match: re.Match[str]) -> str:
     return match.group(1) + ", ".join([lanes[1], lanes[0], *lanes[2:]]) + ">"
 
 
+def other_accumulator(match: re.Match[str]) -> str:
+    """The last of a product's accumulators in place of the first."""
+    values = match.group(2).split(", ")
+    return match.group(1) + ", ".join([values[-1], *values[1:]]) + ")"
+
+
+MMA = r"(mma\.sync.*\(i32 %\w+, i32 %\w+, i32 %\w+, i32 %\w+, i32 %\w+, i32 %\w+, )([^)]*)\)"
 NUMBER = r"%[\w.]+"
 BARRIER = r'^ *call void asm sideeffect "bar.sync 0;".*$'
 WAIT = r'^ *call void asm sideeffect "cp.async.wait_group 2;".*$'
@@ -160,6 +184,18 @@ DEFECTS: dict[str, tuple[str, str, str | Callable[[re.Match[str]], str], int]] =
     "the wrong round is loaded ahead": ("own rings", rf"add i32 ({NUMBER}), 3$", r"add i32 \1, 2", AHEAD),
     "a copy reads beyond the array": ("own rings", r'(\], 16, \$2;".*), i32 %\w+\)', r"\1, i32 16)", -1),
     "the edge inside a copy is not seen": ("own rings", r"(smin\.i32\(.*), i32 4\)$", r"smin.i32(i32 4, i32 4)", -1),
+    # Tensor cores: fragments by ldmatrix from rings.
+    "no barrier in a round of a product": ("product", BARRIER, "", 0),
+    "a matrix that is not turned": ("product", r"x4\.trans\.shared", "x4.shared", 0),
+    "a matrix that is turned": ("product", r"x4\.shared", "x4.trans.shared", 0),
+    "rows of a matrix from the wrong bank": ("product", rf"(xor i32 {NUMBER}), 32$", r"\1, 16", -1),
+    "registers of a fragment exchanged": ("product", r'("ldmatrix[^"]* \{)\$0, \$1', r"\1$1, $0", 0),
+    "lanes of a product exchanged": (
+        "product", r"(shufflevector <\d+ x half> .*, <4 x i32> <)(i32 [^>]*)>", swapped, 0),
+    "the same step of k twice": ("product", rf"(xor i32 {NUMBER}), 32$", r"\1, 0", 2),
+    "copies of a product go to the slot that is read": ("product", rf"add i32 ({NUMBER}), 3$", r"add i32 \1, 4", 1),
+    "one group of a product too many in flight": ("product", r"wait_group 2;", "wait_group 3;", 0),
+    "the accumulator of another tile": ("product", MMA, other_accumulator, 1),
 }
 
 
