@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -47,6 +47,7 @@ def _steps(acc: Layout, a: Layout, b: Layout, fragment: Fragment) -> tuple[Step,
     origins = sorted(p for p in accs if p[1] % fragment.m == 0 and p[2] % fragment.n == 0)
     halves = range(2 if fragment.m == 16 else 1)
     words = range(2 if fragment.k > 4 * fragment.pack else 1)
+    assert all(accs[batch, m, n + 1] == accs[batch, m, n] + 1 for batch, m, n in origins), "neighbours are no pair"
     out = []
     for k in range(0, a.shape[-1], fragment.k):
         for batch, m, n in origins:
@@ -87,24 +88,16 @@ def mma_sync(ctx: Context, op: ops.MmaSync) -> None:
     left, right = _Words(b, ctx[op.a]), _Words(b, ctx[op.b])
     start: Val = ctx[op.acc]
     packed = record.results[0] == "i32" and start.elem == "half"
+    if packed:  # registers 2 i and 2 i + 1 share a 32-bit register, as _steps asserts
+        start = b.bitcast(start, "i32", start.n // 2)
     sums = [b.extract(start, r) for r in range(start.n)]
     for step in steps:
         words = [*(left(r) for r in step.a), *(right(r) for r in step.b)]
-        before = [sums[r] for r in step.acc]
-        results = record.emit(b, *words, *(_pack_pairs(b, before) if packed else before))
-        after = _unpack_pairs(b, results) if packed else results
-        for register, value in zip(step.acc, after, strict=True):
-            sums[register] = value
-    ctx.set(op.result, b.vector(sums))
-
-
-def _pack_pairs(b: Builder, halves: Sequence[Val]) -> list[Val]:
-    return [b.bitcast(b.vector([x, y]), "i32", 0) for x, y in zip(halves[::2], halves[1::2], strict=True)]
-
-
-def _unpack_pairs(b: Builder, words: Sequence[Val]) -> list[Val]:
-    pairs = [b.bitcast(word, "half", 2) for word in words]
-    return [b.extract(pair, i) for pair in pairs for i in range(2)]
+        places = [r // 2 for r in step.acc[::2]] if packed else step.acc
+        for place, value in zip(places, record.emit(b, *words, *(sums[p] for p in places)), strict=True):
+            sums[place] = value
+    result = b.vector(sums)
+    ctx.set(op.result, b.bitcast(result, "half", 2 * result.n) if packed else result)
 
 
 @lower(ops.MmaFma)
