@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -51,6 +52,15 @@ def alternate(
             stop.synchronize()
             samples[who].append(start.elapsed_time(stop) * 1e3 / inner)
     return {who: statistics.median(times) for who, times in samples.items()}
+
+
+def triton_kernels() -> Any:
+    """The module of Triton's contenders, None where Triton is not installed."""
+    if importlib.util.find_spec("triton") is None:
+        return None
+    from benchmarks import triton_kernels
+
+    return triton_kernels
 
 
 def copier(nbytes: int) -> Callable[[], Any]:

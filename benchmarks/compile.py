@@ -37,11 +37,14 @@ def kernels() -> Iterator[tuple[str, object, tuple]]:
     from vector_add import vector_add
 
     import tilewright as tw
+    from benchmarks.kernels import matmul
 
     vector = tw.spec("f32[1048576]")
     yield "vector add, tile 1024", vector_add, (vector, vector, vector, 1024)
     matrix = tw.spec("f32[4096,1024]")
     yield "softmax, 1024 columns", softmax, (matrix, matrix, 1024)
+    square = tw.spec("bf16[4096,4096]")
+    yield "matmul bf16, 128x128x64", matmul, (square, square, square, 128, 128, 64, 8, False)
 
 
 def rows(target: str = "sm_90a", rounds: int = 15) -> Iterator[str]:

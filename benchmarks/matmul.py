@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks._timing import Row, alternate
+from benchmarks._timing import Row, alternate, triton_kernels
 
 GROUP = 8
 TILES = ((128, 128, 64), (128, 128, 32), (128, 256, 32), (64, 128, 64))
@@ -27,6 +27,7 @@ def rows() -> Iterator[Row | str]:
     import tilewright as tw
     from benchmarks.kernels import matmul
 
+    rival = triton_kernels()
     torch.backends.cuda.matmul.allow_tf32 = True
     work = [
         (torch.bfloat16, 4096, 4096, 4096, False), (torch.float16, 4096, 4096, 4096, False),
@@ -47,8 +48,23 @@ def rows() -> Iterator[Row | str]:
             rounded = [x.double() for x in (a, b)] if not tf32 else [to_tf32(x) for x in (a, b)]
             if not close(c, *rounded, eps):
                 raise SystemExit(f"{name}: wrong result, so its time means nothing")
-            times = alternate({"ours": run, "cuBLAS": lambda: torch.matmul(a, b, out=theirs)})  # noqa: B023
-            yield Row(name, times, flops=2.0 * m * n * k)
+            contenders = {"ours": run, "cuBLAS": lambda: torch.matmul(a, b, out=theirs)}  # noqa: B023
+            if rival is not None and (tm, tn) == (128, 128):
+                contenders["triton"] = lambda: rival.run_matmul(a, b, theirs, tf32)  # noqa: B023
+            yield Row(name, alternate(contenders), flops=2.0 * m * n * k)
+    yield float32_error()
+
+
+def float32_error(n: int = 1024) -> str:
+    """A float32 product is real float32: its largest error against float64."""
+    import torch
+
+    from benchmarks.kernels import matmul
+
+    a, b, c = (torch.randn(n, n, device="cuda") for _ in range(3))
+    matmul[((n // 64) ** 2,)](a, b, c, 64, 64, 32, GROUP, False)
+    worst = float((c.double() - a.double() @ b.double()).abs().max())
+    return f"matmul float32 {n}^3 by FMA: largest error {worst:.2e} against float64"
 
 
 def to_tf32(x):

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks._timing import Row, alternate, copier
+from benchmarks._timing import Row, alternate, copier, triton_kernels
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 
@@ -26,8 +26,13 @@ def rows() -> Iterator[Row]:
     import tilewright as tw
     from benchmarks.kernels import row_sum
 
-    def report(name: str, nbytes: int, ours, theirs) -> Row:
-        return Row(name, alternate({"ours": ours, "copy": copier(nbytes), "torch": theirs}), bytes=nbytes)
+    rival = triton_kernels()
+
+    def report(name: str, nbytes: int, ours, theirs, triton=None) -> Row:
+        contenders = {"ours": ours, "copy": copier(nbytes), "torch": theirs}
+        if rival is not None and triton is not None:
+            contenders["triton"] = triton
+        return Row(name, alternate(contenders), bytes=nbytes)
 
     n = 1 << 27
     x, y = torch.randn(n, device="cuda"), torch.randn(n, device="cuda")
@@ -37,7 +42,8 @@ def rows() -> Iterator[Row]:
         out.fill_(float("nan"))
         run()
         require("vector add", torch.equal(out, x + y))
-        yield report(f"vector add f32 2^27, tile {tile}", 12 * n, run, lambda: torch.add(x, y, out=out))
+        yield report(f"vector add f32 2^27, tile {tile}", 12 * n, run, lambda: torch.add(x, y, out=out),
+                     lambda: rival.run_vector_add(x, y, out))
 
     x = x.reshape(16384, 8192)
     out = torch.full_like(x, float("nan"))
@@ -67,7 +73,8 @@ def rows() -> Iterator[Row]:
             want = torch.softmax(z.double()[:512], 1)
             eps = 2.0**-8 if dtype is torch.bfloat16 else 1e-6
             require("softmax", bool(((out[:512] - want).abs() <= eps * want).all()) and not bool(out.isnan().any()))
-            yield report(f"softmax {dtype} {m}x{columns}"[:44], 2 * z.nbytes, run, lambda: torch.softmax(z, 1))
+            yield report(f"softmax {dtype} {m}x{columns}"[:44], 2 * z.nbytes, run, lambda: torch.softmax(z, 1),  # noqa: B023
+                         lambda: rival.run_softmax(z, out))  # noqa: B023
 
 
     for dtype in (torch.bfloat16, torch.float32):
