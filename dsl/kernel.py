@@ -29,6 +29,7 @@ class tile_kernel:
     """
 
     __name__: str
+    __qualname__: str
     _pyfunc: Any  # the undecorated function
     _params: tuple[Param, ...]
     _options: KernelOptions
@@ -125,6 +126,10 @@ class tile_kernel:
     def __repr__(self) -> str:
         return f"<tile_kernel {self.__name__}>"
 
+    def __reduce__(self) -> str:
+        """Copies are the kernel itself; a kernel of a module's top level is pickled by its name, as functions are."""
+        return str(self.__qualname__)
+
 
 class BoundKernel:
     """A kernel and a grid: call it with the kernel's arguments."""
@@ -136,8 +141,11 @@ class BoundKernel:
         self.grid = grid
         self._launch = kernel._launcher.launch
 
-    def __call__(self, *args: Any, stream: Any = None) -> None:
+    def __call__(self, *args: Any, stream: Any = None, **named: Any) -> None:
         """Launch. Device arrays: on `stream`, by default their library's current one, without waiting for the end."""
+        if named:
+            raise TypeError(f"kernel {self.kernel.__name__} takes its arguments by position, so give "
+                            f"{next(iter(named))} without a name; the only named argument of a launch is stream")
         self._launch(self.grid, args, stream)
 
     def __repr__(self) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tilewright.frontend.calls.call import call_value
+from tilewright.frontend.calls.registry import RULES
 from tilewright.frontend.dispatch import expression
 from tilewright.frontend.hostvalues import frontend_value
 from tilewright.frontend.promotion import loose_dtype
@@ -95,7 +96,7 @@ def member(t: Translator, value: Val, name: str) -> Val:
             return readers[name](t, value)
         if name in _METHODS[kind]:
             return BoundMethod(Builtin(f"{kind}.{name}"), value)
-        hints = [_INSTEAD[name]] if name in _INSTEAD else []
+        hints = [_INSTEAD[name]] if name in _INSTEAD else _as_function(kind, name)
         raise TileTypeError(f"{named(value)} has no attribute {name}", hints=hints)
     if isinstance(value, types.ModuleType):
         return _from_module(t, value, name)
@@ -124,6 +125,13 @@ def _table(value: Val) -> tuple[dict[str, Reader] | None, str]:
     if is_loose(value) and not isinstance(value, enum.Enum):
         return _LOOSE, "Tile"
     return None, ""
+
+
+def _as_function(kind: str, name: str) -> list[str]:
+    """For a method that tiles lack, but whose name is a function of the language."""
+    rule = RULES.get(name)
+    of_tile = kind == "Tile" and rule is not None and rule.signature.positional_only[:1] == ("x",)
+    return [f"write ct.{name}(t)"] if of_tile else []
 
 
 def _from_module(t: Translator, module: types.ModuleType, name: str) -> Val:

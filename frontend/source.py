@@ -133,20 +133,27 @@ def _parse(code: types.CodeType, pyfunc: types.FunctionType) -> FunctionNode:
 
 
 def _find_lambda(code: types.CodeType, tree: ast.AST) -> ast.Lambda:
-    """The lambda whose body starts where the code's first instruction with a position does."""
+    """The innermost lambda whose body holds every instruction of the code that has a position."""
     found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
-    positions = [p for p in code.co_positions() if p[0] is not None and p[2] is not None and p[1] != p[0] or p[3]]
-    for node in found:
-        inside = [p for p in positions if p[3] and p[2] is not None and p[0] is not None]
-        if inside and all(
-            (node.body.lineno, node.body.col_offset) <= (p[0], p[2])
-            and (p[1], p[3]) <= (node.body.end_lineno, node.body.end_col_offset)
-            for p in inside
-        ):
-            return node
-    if len(found) == 1:
-        return found[0]
+    inside = [
+        ((line, col), (end_line, end_col)) for line, end_line, col, end_col in code.co_positions()
+        if line is not None and end_line is not None and col is not None and end_col
+    ]
+    matching = [node for node in found if inside and all(_holds(node.body, *p) for p in inside)]
+    if matching or len(found) == 1:
+        return [*found, *matching][-1]  # ast.walk finds outer lambdas before those inside them
     raise TileSyntaxError("a lambda's source text could not be told from others on its line", hints=["use def"])
+
+
+def _holds(node: ast.expr, start: tuple[int, int], end: tuple[int, int]) -> bool:
+    last = node.end_lineno or node.lineno, node.end_col_offset or 0
+    return (node.lineno, node.col_offset) <= start and end <= last
+
+
+def column_of(file: str, line: int, byte: int) -> int:
+    """The column of a place that `ast` counts in bytes of UTF-8."""
+    text = linecache.getline(file, line)
+    return byte if text.isascii() else len(text.encode()[:byte].decode(errors="ignore"))
 
 
 def span_of(node: ast.AST, file: str, function: str, call_site: Span | None) -> Span:
@@ -154,8 +161,10 @@ def span_of(node: ast.AST, file: str, function: str, call_site: Span | None) -> 
     line, col = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
     end_line, end_col = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", col)
     if isinstance(node, ast.FunctionDef):
-        end_line, end_col = line, col + len("def ") + len(node.name)
+        end_line, end_col = line, col + len("def ") + len(node.name.encode())
     elif isinstance(node, (ast.If, ast.While, ast.For, ast.With)):
         head = node.items[-1].context_expr if isinstance(node, ast.With) else getattr(node, "test", None) or node.iter  # type: ignore[union-attr]
         end_line, end_col = head.end_lineno, head.end_col_offset
-    return Span(file, line, col, end_line or line, end_col or col, function, call_site)
+    end_line = end_line or line
+    start, end = column_of(file, line, col), column_of(file, end_line, end_col or col)
+    return Span(file, line, start, end_line, end, function, call_site)

@@ -12,10 +12,12 @@ from tilewright.frontend.scopes import Scope
 from tilewright.frontend.unsupported import refuse
 from tilewright.frontend.values import Val
 from tilewright.tileir.core import Block, Op, Value
-from tilewright.tileir.diagnostics import NO_SPAN, Span, TileError, TileInternalError
+from tilewright.tileir.diagnostics import NO_SPAN, Span, TileError, TileInternalError, TileValueError
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.types import TileType
+
+LARGEST_TILE = 1 << 24  # elements; a block's registers hold 2**16 of 32 bits
 
 
 class Translator:
@@ -83,6 +85,8 @@ class Translator:
     def emit_op(self, kind: type[Op], /, **fields: Any) -> Op:
         """Append an op at the present place."""
         op = kind(span=self.scope.span(self.node), **fields)
+        for result in op.results:
+            _check_size(result)
         self.block.ops.append(op)
         return op
 
@@ -98,3 +102,9 @@ class Translator:
             yield block
         finally:
             self.block = outer
+
+
+def _check_size(value: Value) -> None:
+    if isinstance(value.type, TileType) and value.type.size > LARGEST_TILE:
+        raise TileValueError(f"a tile of shape {value.type.shape} has more than {LARGEST_TILE} elements",
+                             hints=["load smaller tiles and let a loop or more blocks do the rest"])

@@ -1,0 +1,15 @@
+"""A function of the language, called as a method."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    tile = ct.load(x, (0,), (16,))
+    ct.store(x, (0,), tile.exp())
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))
