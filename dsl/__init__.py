@@ -26,6 +26,7 @@ from tilewright.memory import DeviceArray, gpu_available, to_device
 from tilewright.options import ByTarget
 from tilewright.spec import Spec, spec
 from tilewright.tileir.diagnostics import (
+    TileAssertionError,
     TileError,
     TileInternalError,
     TileRecursionError,
@@ -79,5 +80,6 @@ __all__ = [
     "RoundingMode", "PaddingMode", "MemoryOrder", "MemoryScope",
     # errors
     "TileError", "TileSyntaxError", "TileTypeError", "TileValueError", "TileRecursionError",
-    "TileUnsupportedFeatureError", "TileStaticEvalError", "TileStaticAssertionError", "TileInternalError",
+    "TileUnsupportedFeatureError", "TileStaticEvalError", "TileStaticAssertionError", "TileAssertionError",
+    "TileInternalError",
 ]

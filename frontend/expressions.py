@@ -11,10 +11,11 @@ from tilewright.frontend.calls.call import call_rule_by_name, elements
 from tilewright.frontend.compare import contains, equals, identical
 from tilewright.frontend.dispatch import expression
 from tilewright.frontend.names import lookup
+from tilewright.frontend.texts import Piece, formatted, joined
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.truth import truth
 from tilewright.frontend.values import Closure, Text, Val, known
-from tilewright.tileir.diagnostics import TileSyntaxError, TileValueError
+from tilewright.tileir.diagnostics import TileSyntaxError
 
 _BINARY: dict[type[ast.operator], tuple[str, str]] = {
     ast.Add: ("add", "+"), ast.Sub: ("sub", "-"), ast.Mult: ("mul", "*"), ast.Div: ("truediv", "/"),
@@ -158,40 +159,34 @@ def make_closure(t: Translator, node: ast.Lambda | ast.FunctionDef) -> Closure:
 
 
 @expression(ast.JoinedStr)
-def formatted(t: Translator, node: ast.JoinedStr) -> Val:
-    parts: list[Any] = []
+def f_string(t: Translator, node: ast.JoinedStr) -> Val:
+    pieces: list[Piece] = []
     for piece in node.values:
         if isinstance(piece, ast.Constant):
-            parts.append(piece.value)
+            pieces.append(piece.value)
             continue
         assert isinstance(piece, ast.FormattedValue)
         if piece.conversion != -1:
-            raise TileSyntaxError("!r, !s and !a are not possible in an f-string of a kernel")
-        parts.append(_format(t, t.expr(piece.value), _format_spec(piece)))
-    if all(isinstance(p, str) for p in parts):
-        return "".join(parts)
-    return Text(tuple(q for p in parts for q in (p.parts if isinstance(p, Text) else (p,))))
+            letter = chr(piece.conversion)
+            raise TileSyntaxError(f"!{letter} is not possible in an f-string of a kernel", t.span(piece.value),
+                                  hints=["leave it out, or write str(x) or repr(x)"])
+        pieces += formatted(t, t.expr(piece.value), _format_spec(t, piece))
+    return joined(pieces)
 
 
-def _format_spec(piece: ast.FormattedValue) -> str:
+def _format_spec(t: Translator, piece: ast.FormattedValue) -> str:
     if piece.format_spec is None:
         return ""
     assert isinstance(piece.format_spec, ast.JoinedStr)
-    texts = [str(v.value) for v in piece.format_spec.values if isinstance(v, ast.Constant)]
-    if len(texts) != len(piece.format_spec.values):
-        raise TileSyntaxError("a format spec must be written out in an f-string of a kernel")
-    return "".join(texts)
-
-
-def _format(t: Translator, value: Val, spec: str) -> Any:
-    """A part of an f-string: text where it is constant, else (value, spec)."""
-    constant_value = known(value)
-    if constant_value is not None or isinstance(value, str) or value is None:
-        shown = constant_value if constant_value is not None else value
-        try:
-            return format(shown, spec)
-        except ValueError as error:
-            raise TileValueError(f"f-string: {error}") from None
-    if isinstance(value, Text) and not spec:
-        return value
-    return value, spec
+    spec = ""
+    for part in piece.format_spec.values:
+        if isinstance(part, ast.Constant):
+            spec += str(part.value)
+            continue
+        assert isinstance(part, ast.FormattedValue)
+        value = t.expr(part.value)
+        constant = value if isinstance(value, str) else known(value)
+        if constant is None or part.conversion != -1 or part.format_spec is not None:
+            raise TileSyntaxError("a format inside an f-string's format must be a plain constant", t.span(part.value))
+        spec += str(constant)
+    return spec

@@ -112,7 +112,7 @@ class RawMemory:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A formatted string with parts known only at run time: str, or (value, format spec)."""
+    """A formatted string with parts known only at run time: str, or (tile, C conversion of its elements)."""
 
     parts: tuple[str | tuple[Val, str], ...]
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Callable
-from typing import Any
 
 from tilewright.frontend import folding
 from tilewright.frontend.attributes import member
@@ -13,12 +11,12 @@ from tilewright.frontend.calls.arith import binary
 from tilewright.frontend.calls.options import bad
 from tilewright.frontend.calls.registry import BY_VALUE, call_rule
 from tilewright.frontend.subscripts import item
+from tilewright.frontend.texts import joined, shown
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import (
     Keywords,
     Range,
     Struct,
-    Text,
     Val,
     describe,
     is_list,
@@ -118,21 +116,12 @@ def tuple_(t: Translator, x: Val = (), /) -> Val:
 
 @call_rule("str", str)
 def str_(t: Translator, x: Val = "", /) -> Val:
-    return _text(x, str)
+    return joined(shown(x))
 
 
 @call_rule("repr", repr)
 def repr_(t: Translator, x: Val, /) -> Val:
-    return _text(x, repr)
-
-
-def _text(x: Val, show: Callable[[Any], str]) -> Val:
-    if isinstance(x, Text):
-        return x
-    constant = known(x)
-    if constant is None and is_tile(x):
-        return Text(((x, ""),))
-    return show(x if constant is None else constant)
+    return joined(shown(x, quoted=True))
 
 
 @call_rule("getattr", getattr)

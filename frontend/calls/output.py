@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Sequence
 
 from tilewright.frontend.calls.options import bad
 from tilewright.frontend.calls.registry import call_rule
-from tilewright.frontend.promotion import cast, typed
+from tilewright.frontend.promotion import cast
+from tilewright.frontend.texts import Piece, printable, shown
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Struct, Text, Val, describe, is_loose, is_tile, known, named
-from tilewright.tileir.core import Value
-from tilewright.tileir.diagnostics import TileTypeError
-from tilewright.tileir.dtypes import DType, bool_, float32, int32, uint32
+from tilewright.frontend.values import Val, is_loose, is_tile, named
+from tilewright.tileir import dtypes as dt
+from tilewright.tileir.diagnostics import TileTypeError, TileValueError
+from tilewright.tileir.dtypes import DType
 from tilewright.tileir.ops import output as ops
 from tilewright.tileir.ops.arith import Ne
 from tilewright.tileir.ops.reduce import ReduceMin
 
-Piece = str | tuple[Value, str]
-_SPEC = re.compile(r"([<>]?)([-+ ]?)(#?)(0?)(\d*)(\.\d+)?([a-zA-Z]?)")
-_C_FORMAT = re.compile(r"%(?:(%)|([-+ #0]*\d*(?:\.\d*)?)(?:hh|h|ll|l)?(.?))", re.DOTALL)
-_INTEGER, _FLOAT = "diouxX", "eEfFgGaA"
+_CONVERSION = re.compile(r"%(?:(%)|([-+ #0]*\d*(?:\.\d*)?)(hh|h|ll|l|)(.?))", re.DOTALL)
+# What a length makes of an integer before it is printed, as in C: signed, unsigned.
+_LENGTHS = {"hh": (dt.int8, dt.uint8), "h": (dt.int16, dt.uint16)}
 
 
 @call_rule("print", print)
@@ -31,8 +31,8 @@ def print_(t: Translator, *args: Val, sep: Val = " ", end: Val = "\n") -> None:
     pieces: list[Piece] = []
     for number, value in enumerate(args):
         pieces += [sep] if number else []
-        pieces += shown(t, value)
-    _emit(t, [*pieces, end])
+        pieces += shown(value)
+    _emit(t, "print", [*pieces, end])
 
 
 @call_rule("printf")
@@ -40,26 +40,41 @@ def printf(t: Translator, fmt: Val, /, *tiles: Val) -> None:
     if not isinstance(fmt, str):
         raise bad("printf", "fmt", f"must be a constant string, got {named(fmt)}")
     pieces: list[Piece] = []
-    left = list(tiles)
-    end = 0
-    for found in _C_FORMAT.finditer(fmt):
+    end = used = 0
+    for found in _CONVERSION.finditer(fmt):
         pieces.append(fmt[end : found.start()])
         end = found.end()
         if found.group(1):
             pieces.append("%")
             continue
-        options, letter = found.group(2), found.group(3)
-        if not letter or letter not in _INTEGER + _FLOAT:
-            raise bad("printf", "fmt", f"has {found.group(0)!r}; it may hold %{', %'.join(_INTEGER + _FLOAT)} and %%")
-        if not left:
+        if used == len(tiles):
             raise bad("printf", "fmt", f"asks for more values than the {len(tiles)} that are given")
-        value = left.pop(0)
-        if not is_tile(value) and not is_loose(value):
-            raise TileTypeError(f"printf: expected a tile or a scalar for {found.group(0)}, got {named(value)}")
-        pieces.append(_formatted(t, "printf", printable(t, value), f"%{options}{letter}", value))
-    if left:
-        raise bad("printf", "fmt", f"asks for {len(tiles) - len(left)} values, but {len(tiles)} are given")
-    _emit(t, [*pieces, fmt[end:]])
+        pieces.append(_converted(t, found, tiles[used]))
+        used += 1
+    if used < len(tiles):
+        raise bad("printf", "fmt", f"has {used} conversions, but {len(tiles)} values are given")
+    _emit(t, "printf", [*pieces, fmt[end:]])
+
+
+def _converted(t: Translator, found: re.Match[str], value: Val) -> Piece:
+    """A value of printf with its conversion."""
+    _, options, length, letter = found.groups()
+    if not letter or letter not in ops.INTEGER_CONVERSIONS + ops.FLOAT_CONVERSIONS:
+        letters = ", ".join("%" + c for c in ops.INTEGER_CONVERSIONS + ops.FLOAT_CONVERSIONS)
+        hints = ["put constant text into the format itself, or use print"] if letter == "s" else []
+        raise bad("printf", "fmt", f"has {found.group()!r}, expected {letters} or %%", hints=hints)
+    if not is_tile(value) and not is_loose(value):
+        raise TileTypeError(f"printf: expected a tile or a scalar for {found.group()}, got {named(value)}")
+    tile = printable(t, value)
+    fits = ops.FLOAT_CONVERSIONS if tile.type.dtype.is_float else ops.INTEGER_CONVERSIONS
+    if letter not in fits or length in _LENGTHS and letter in ops.FLOAT_CONVERSIONS:
+        raise bad("printf", "fmt", f"has {found.group()}, which does not fit {named(value)}",
+                  hints=[f"use one of {', '.join('%' + c for c in fits)}, or cast the value"])
+    if length in _LENGTHS:
+        narrow: DType = _LENGTHS[length][letter not in "di"]
+        if tile.type.dtype.bitwidth > narrow.bitwidth:
+            tile = cast(t, tile, narrow)
+    return tile, f"%{options}{letter}"
 
 
 @call_rule("assert_")
@@ -67,94 +82,31 @@ def assert_(t: Translator, cond: Val, /, message: Val = None) -> None:
     if message is not None and not isinstance(message, str):
         raise bad("assert_", "message", f"must be a constant string, got {named(message)}")
     if isinstance(cond, bool):
-        cond = t.constant(cond, bool_)
-    if not is_tile(cond) or cond.type.dtype is not bool_:
+        cond = t.constant(cond, dt.bool_)
+    if not is_tile(cond) or cond.type.dtype is not dt.bool_:
         raise bad("assert_", "cond", f"must be a bool tile, got {named(cond)}", hints=["compare: ct.assert_(x > 0)"])
     if cond.type.shape:
         axes = tuple(range(len(cond.type.shape)))
-        least = t.emit(ReduceMin, src=cast(t, cond, int32), axes=axes)
-        cond = t.emit(Ne, lhs=least, rhs=t.constant(0, int32))
+        least = t.emit(ReduceMin, src=cast(t, cond, dt.int32), axes=axes)
+        cond = t.emit(Ne, lhs=least, rhs=t.constant(0, dt.int32))
+    _check_text("assert_", message or "")
     t.emit_op(ops.Assert, cond=cond, message=message or "")
 
 
-def _emit(t: Translator, pieces: list[Piece]) -> None:
+def _emit(t: Translator, op: str, pieces: Sequence[Piece]) -> None:
     """One op for all pieces."""
     texts, formats, values = [""], [], []
     for piece in pieces:
         if isinstance(piece, str):
             texts[-1] += piece
             continue
-        values.append(piece[0])
+        values.append(printable(t, piece[0]))
         formats.append(piece[1])
         texts.append("")
+    _check_text(op, *texts)
     t.emit_op(ops.Print, values=tuple(values), texts=tuple(texts), formats=tuple(formats))
 
 
-# -- Values ------------------------------------------------------------------------------------------------------------
-
-
-def shown(t: Translator, value: Val, *, inside: bool = False) -> list[Piece]:
-    """What a value prints as; `inside` a tuple strings are quoted."""
-    if isinstance(value, str):
-        return [repr(value) if inside else value]
-    if isinstance(value, Text):
-        return [q for p in value.parts for q in ([p] if isinstance(p, str) else with_spec(t, *p))]
-    if is_loose(value) or value is None:
-        return [str(value)]
-    if isinstance(value, tuple):
-        out: list[Piece] = ["("]
-        for number, item in enumerate(value):
-            out += [", "] if number else []
-            out += shown(t, item, inside=True)
-        return [*out, ",)" if len(value) == 1 else ")"]
-    if isinstance(value, Struct):
-        out = [f"{value.type.__qualname__}("]
-        for number, (name, item) in enumerate(value.fields.items()):
-            out += [", " if number else "", f"{name}="]
-            out += shown(t, item, inside=True)
-        return [*out, ")"]
-    if is_tile(value):
-        return with_spec(t, value, "")
-    return [f"<object of type {describe(value)}>"]
-
-
-def with_spec(t: Translator, value: Val, spec: str) -> list[Piece]:
-    """A part of an f-string."""
-    if not is_tile(value):
-        constant = known(value)
-        return [format(constant, spec)] if constant is not None and spec else shown(t, value)
-    found = _SPEC.fullmatch(spec)
-    if found is None:
-        raise TileTypeError(f"f-string: the format {spec!r} is not possible for a {describe(value)}",
-                            hints=["formats look like [<][+][#][0][width][.digits][d, x, f, e, g, ...]"])
-    align, sign, sharp, zero, width, digits, letter = found.groups()
-    tile = printable(t, value)
-    kind = letter or ("f" if tile.type.dtype.is_float else "u" if tile.type.dtype in _UNSIGNED else "d")
-    left = "-" if align == "<" else ""
-    plain = f"%{left}{sign if sign != '-' else ''}{sharp}{zero}{width}{digits or ''}{kind}"
-    return [_formatted(t, "f-string", tile, plain, value)]
-
-
-_UNSIGNED = tuple(d for d in ops.PRINTED if d.is_int and not d.is_signed)
-
-
-def _formatted(t: Translator, op: str, tile: Value, form: str, value: Val) -> Piece:
-    wanted = _FLOAT if tile.type.dtype.is_float else _INTEGER
-    if form[-1] not in wanted:
-        raise TileTypeError(f"{op}: the format {form} does not fit {named(value)}",
-                            hints=[f"use one of {', '.join('%' + c for c in wanted)}, or cast the value"])
-    return tile, form
-
-
-def printable(t: Translator, value: Val) -> Value:
-    """A tile or number in a dtype that can be printed."""
-    tile = typed(t, value)
-    return cast(t, tile, _printed_dtype(tile.type.dtype))
-
-
-def _printed_dtype(dtype: DType) -> Any:
-    if dtype in ops.PRINTED:
-        return dtype
-    if dtype.is_float:
-        return float32
-    return uint32 if dtype.is_int and not dtype.is_signed else int32
+def _check_text(op: str, *texts: str) -> None:
+    if any("\0" in text for text in texts):
+        raise TileValueError(f"{op}: the text has a NUL character, where C's strings end")

@@ -20,9 +20,7 @@ METHODS = {
     if hasattr(member, "__tilewright_builtin__")
 }
 # Functions whose IR op does not exist yet: calling one is a TileUnsupportedFeatureError.
-MISSING = {
-    "print", "printf", "assert_",
-}
+MISSING: set[str] = set()
 
 
 def parameters(function: Any, skip: int = 0) -> list[tuple[str, Any, Any]]:
