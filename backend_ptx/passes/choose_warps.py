@@ -13,6 +13,7 @@ from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileValueError
+from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 from tilewright.tileir.types import TileType
 
@@ -86,6 +87,6 @@ def choose_warps(function: Function, target: Target) -> None:
     if products and wanted is None:
         function.options[OPTION], function.options[REASON] = decide_product_warps(max(t.size for t in products))
         return
-    reduces = any(isinstance(op, (Reduction, ArgReduction)) for op in function.walk())
+    reduces = any(isinstance(op, (Reduction, ArgReduction, Fold)) for op in function.walk())
     warps = decide_warps(sorted(sizes), wanted, target, reduces)
     function.options[OPTION], function.options[REASON] = warps

@@ -49,6 +49,10 @@ KERNELS: dict[str, Kernel] = {
         r.normal(size=(32, 64)).astype(ml_dtypes.bfloat16), np.zeros((64, 32), ml_dtypes.bfloat16), 2]),
     "widened_transpose": Kernel((1,), lambda r: [
         r.normal(size=(100, 72)).astype(np.float16), np.zeros((64, 104), np.float32), 3]),
+    "locked_sum": Kernel((3,), lambda r: [
+        np.zeros(1, np.int32), r.integers(-9, 9, (3, 256)).astype(np.int32), np.zeros((1, 256), np.int32)]),
+    "prefix_sum": Kernel((3,), lambda r: [
+        r.integers(-9, 9, 3000).astype(np.int32), np.zeros(3072, np.int32), np.zeros(3, np.int32)]),
     "outer": Kernel((2,), lambda r: [
         _floats(r, 128), _floats(r, 32), np.zeros((128, 32), np.float32), np.zeros(128, np.float32)]),
 }

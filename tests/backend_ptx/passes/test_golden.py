@@ -17,12 +17,14 @@ from tilewright.tileir.printer import to_text  # noqa: E402
 FOLDER = Path(__file__).with_name("golden")
 KERNEL_OF_PASS = {
     "widen_reductions": "reduce_axes", "choose_warps": "transpose", "assign_layouts": "transpose",
-    "split_reductions": "normalise_rows", "share_ordered": "in_place", "raise_conversions": "widened_transpose",
-    "pipeline_loops": "accumulate", "lower_conversions": "transpose", "plan_shared_memory": "accumulate", "insert_barriers": "in_place",
+    "split_reductions": "normalise_rows", "place_folds": "prefix_sum", "share_ordered": "locked_sum",
+    "raise_conversions": "widened_transpose",
+    "pipeline_loops": "accumulate", "lower_conversions": "transpose", "plan_shared_memory": "accumulate",
+    "insert_barriers": "in_place",
 }
 
 # By itself one warp would hold these small tiles, and nothing would cross warps.
-NEEDS_WARPS = ("split_reductions", "plan_shared_memory")
+NEEDS_WARPS = ("split_reductions", "place_folds", "plan_shared_memory")
 
 
 def test_every_pass_has_a_golden_file() -> None:
