@@ -47,6 +47,7 @@ from tilewright.tileir.analysis.facts import Facts, facts
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.dtypes import int32
+from tilewright.tileir.enums import PaddingMode
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.control import For, While
@@ -232,11 +233,13 @@ class _Pipeline:
             for op in candidate.slice:
                 if op.result not in mapping:
                     b.block.ops.append(op.clone(mapping))
+            # Nothing is padded where nothing lies outside, so that any padding will do.
+            padding = load.padding if load.check_bounds else PaddingMode.ZERO
             with b.at(load.span):
                 b.emit(AsyncLoad(
                     buffer=ring.buffer, slot=slot, ahead=ahead, array=load.array, active=active,
                     index=tuple(mapping.get(i, i) for i in load.index), steps=load.steps, order=load.order,
-                    tile=load.result.type.with_layout(candidate.copy), padding=load.padding,
+                    tile=load.result.type.with_layout(candidate.copy), padding=padding,
                     check_bounds=load.check_bounds and not self._inside(load)))
         b.emit(AsyncCommit())
 

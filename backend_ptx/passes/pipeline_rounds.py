@@ -89,9 +89,10 @@ class Rounds:
     def _times(self, b: Builder, step: Value, number: int) -> Value:
         dtype = step.type.dtype
         constant = self.known[self.loop.step].constant
-        if constant is not None:
+        if constant is not None or not number:
+            constant = constant or 0
             return self.constants(min(constant * number, dtype.int_range[1]), dtype)
-        return b.value(arith.Mul(lhs=step, rhs=self.constants(number, dtype)))
+        return step if number == 1 else b.value(arith.Mul(lhs=step, rhs=self.constants(number, dtype)))
 
 
 def _exact_in(loop: For, known: Facts, dtype: DType) -> bool:

@@ -1,0 +1,125 @@
+"""How deep a pipeline gets, which loads it takes, and how many barriers a round costs."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from kernels import function  # noqa: E402
+
+from tilewright.backend_ptx.ops.async_copy import AsyncCommit, AsyncLoad, AsyncWait  # noqa: E402
+from tilewright.backend_ptx.ops.shared import Barrier, SharedAlloc  # noqa: E402
+from tilewright.backend_ptx.passes.pipeline_depth import resident_blocks  # noqa: E402
+from tilewright.backend_ptx.pipeline import run_passes  # noqa: E402
+from tilewright.backend_ptx.targets import get_target  # noqa: E402
+from tilewright.tileir.core import Function  # noqa: E402
+from tilewright.tileir.ops.control import For  # noqa: E402
+from tilewright.tileir.ops.memory import Load  # noqa: E402
+from tilewright.tileir.parser import parse  # noqa: E402
+
+ARRAY = "array<?x?xf32, strides=?x1, stride_div=4x1, align=16, disjoint>"
+
+
+def passed(f: Function, target: str = "sm_90a") -> Function:
+    run_passes(f, get_target(target))
+    return f
+
+
+def loop_of(f: Function) -> For:
+    [loop] = [op for op in f.walk() if isinstance(op, For)]
+    return loop
+
+
+def summing(rows: int, columns: int, load: str = "", upper: str = "%n", before: str = "", body: str = "") -> Function:
+    """A loop that sums tiles of an array; `load` are more fields of its load."""
+    tile = f"tile<{rows}x{columns}xf32>"
+    at = f"shape=({rows}, {columns}), steps=({rows}, {columns}), order=(0, 1)"
+    return parse(f"""
+func @k(%a: {ARRAY}, %b: {ARRAY}, %n: i32) {{
+  %z: i32 = constant(value=0, type=tile<i32>)
+  %one: i32 = constant(value=1, type=tile<i32>)
+  %three: i32 = constant(value=3, type=tile<i32>)
+  %zero: {tile} = constant(value=0x0p+0, type={tile})
+  {before}
+  %r: {tile} = for(lower=%z, upper={upper}, step=%one, init=(%zero)) .loop(%k: i32, %acc: {tile}) {{
+    %t: {tile} = load(array=%a, index=(%z, %k), {at}{load})
+    %s: {tile} = add(lhs=%acc, rhs=%t)
+    {body}
+    yield(values=(%s))
+  }}
+  store(array=%b, index=(%z, %z), value=%r, steps=({rows}, {columns}), order=(0, 1))
+  return()
+}}
+""")
+
+
+@pytest.mark.parametrize(("made", "stages"), [
+    (summing(4, 1024), 4),
+    (summing(8, 1024), 3),  # 32 KiB a round, two blocks on a multiprocessor
+    (summing(8, 1024, ", latency=2"), 2),
+    (summing(4, 1024, ", latency=6"), 6),
+    (summing(2, 1024, ", latency=10"), 8),
+    (summing(8, 64, ", latency=3"), 3),  # so little is loaded ahead only where the user asks for it
+    (summing(64, 512), 0),  # 128 KiB a round: two slots fit nowhere
+    (summing(32, 512), 3),
+    (summing(8, 1024, upper="%three"), 0),  # too short a loop for what only hides latency
+    (summing(8, 1024, ", latency=5", upper="%three"), 3),
+    (summing(8, 64), 0),
+    (summing(8, 1024, ", latency=1"), 0),
+    (summing(8, 1024, ', padding="nan"'), 0),
+    (summing(4, 1024, ', padding="nan", check_bounds=false'), 4),
+])
+def test_depth(made: Function, stages: int) -> None:
+    f = passed(made)
+    rings = [op.type.copies for op in f.walk() if isinstance(op, SharedAlloc)]
+    assert rings == ([stages] if stages else [])
+    assert re.search(rf"{stages} slots of" if stages else r"stays a load|no ring", f.options["pipeline"])
+    waits = [op.pending for op in f.walk() if isinstance(op, AsyncWait)]
+    assert waits == ([stages - 2, 0] if stages else [])
+    assert len([op for op in f.walk() if isinstance(op, AsyncCommit)]) == stages
+    assert len([op for op in f.walk() if isinstance(op, Load)]) == (not stages)
+
+
+def test_a_written_array_is_not_loaded_early() -> None:
+    at = "steps=(8, 1024), order=(0, 1)"
+    f = passed(summing(8, 1024, body=f"store(array=%a, index=(%z, %k), value=%s, {at})"))
+    assert "the loop writes its array" in f.options["pipeline"]
+    assert not [op for op in f.walk() if isinstance(op, AsyncLoad)]
+
+
+def test_an_index_from_memory_is_not_known_early() -> None:
+    where = "%j: i32 = load(array=%c, index=(), shape=(), steps=(), order=())"
+    text = str(summing(8, 1024)).replace("%n: i32)", "%n: i32, %c: array<i32>)")
+    f = parse(text.replace("index=(%z, %k)", "index=(%z, %j)").replace("%t: tile", f"{where}\n    %t: tile", 1))
+    assert "its index is not known early enough" in passed(f).options["pipeline"]
+
+
+@pytest.mark.parametrize(("name", "barriers"), [
+    ("gemm", 1), ("chained_products", 1), ("running_sum", 0), ("stencil", 2),  # the stencil turns its result
+])
+def test_barriers_of_a_round(name: str, barriers: int) -> None:
+    loop = loop_of(passed(function(name)))
+    assert len([op for op in loop.loop.ops if isinstance(op, Barrier)]) == barriers
+    waits = [i for i, op in enumerate(loop.loop.ops) if isinstance(op, AsyncWait)]
+    assert waits == [0]
+
+
+def test_every_round_of_copies_is_a_group() -> None:
+    f = passed(function("gemm"))
+    copies = [op for op in f.walk() if isinstance(op, AsyncLoad)]
+    groups = [op for op in f.walk() if isinstance(op, AsyncCommit)]
+    assert len(copies) == 2 * len(groups)
+    assert {op.ahead for op in copies} == set(range(len(groups)))
+
+
+def test_blocks_that_share_a_multiprocessor() -> None:
+    target = get_target("sm_90a")
+    assert resident_blocks(64, 256, None, target) == 2
+    assert resident_blocks(128, 256, None, target) == 1
+    assert resident_blocks(128, 128, None, target) == 2
+    assert resident_blocks(200, 1024, None, target) == 1
+    assert resident_blocks(64, 256, 4, target) == 4
