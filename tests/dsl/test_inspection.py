@@ -108,7 +108,8 @@ def test_failures_leave_their_dump(
     monkeypatch.setenv("TILEWRIGHT_DUMP_DIR", str(tmp_path))
     with pytest.raises(TileCompilerExecutionError, match="LLVM refused"):
         row_sum.ptx(MATRIX, VECTOR, 1024)
-    assert "ret nothing" in (tmp_path / "row_sum" / "20-kernel.ll").read_text()
+    [text] = (tmp_path / "row_sum").glob("*-kernel.ll")
+    assert "ret nothing" in text.read_text()
 
     def fall(*args: object) -> str:
         raise KeyError("no such thing")
