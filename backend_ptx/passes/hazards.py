@@ -20,11 +20,14 @@ from tilewright.backend_ptx.ops.async_copy import AsyncLoad
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.passes.plan_shared_memory import buffer_bytes
 from tilewright.tileir.analysis.effects import Dependences
-from tilewright.tileir.core import Op, Value
+from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.memory import Load, Store
 from tilewright.tileir.types import SharedType
 
+_RELEASES = (MemoryOrder.RELEASE, MemoryOrder.ACQ_REL)
+_ACQUIRES = (MemoryOrder.ACQUIRE, MemoryOrder.ACQ_REL)
 _RING = (AsyncLoad, SharedLoad, SharedStore)
 # What must stand between two accesses; the greater includes the less.
 NOTHING, WARP, BLOCK = 0, 1, 2
@@ -37,7 +40,7 @@ class Access:
     op: Op
     memory: Value
     writes: bool
-    ordered: bool = False
+    order: MemoryOrder = MemoryOrder.WEAK
     flying: bool = False  # an asynchronous copy that its thread has not waited for
     earlier: bool = False  # of an earlier round of a loop
 
@@ -54,17 +57,23 @@ def accesses_of(op: Op) -> list[Access]:
     """The accesses of an op, its bodies not counted."""
     effects = op.effects()
     flying = isinstance(op, AsyncLoad)
-    reads = [Access(op, m, False, effects.ordered, flying) for m in effects.reads if m not in effects.writes]
-    return [*reads, *(Access(op, m, True, effects.ordered, flying) for m in effects.writes)]
+    order = getattr(op, "memory_order", MemoryOrder.WEAK)
+    reads = [Access(op, m, False, order, flying) for m in effects.reads if m not in effects.writes]
+    return [*reads, *(Access(op, m, True, order, flying) for m in effects.writes)]
 
 
-def needed_between(first: Access, second: Access, dependences: Dependences) -> int:
+def written_classes(function: Function, dependences: Dependences) -> frozenset[Value]:
+    """The alias classes that the function writes."""
+    return frozenset(dependences.alias_class(m) for op in function.walk() for m in op.effects().writes)
+
+
+def needed_between(first: Access, second: Access, dependences: Dependences, written: frozenset[Value]) -> int:
     """The barrier that must separate two accesses in this order: NOTHING, WARP or BLOCK."""
     if first.is_shared != second.is_shared:
         return NOTHING
     if first.is_shared:
         return _between_shared(first, second)
-    return _between_global(first, second, dependences)
+    return _between_global(first, second, dependences, written)
 
 
 def _between_shared(first: Access, second: Access) -> int:
@@ -118,8 +127,12 @@ def stays_in_warp(one: Layout, other: Layout) -> bool:
     return all(plan_conversion(a, b).kind != "block" for a, b in ((one, other), (other, one)))
 
 
-def _between_global(first: Access, second: Access, dependences: Dependences) -> int:
-    if first.ordered or second.ordered:
+def _between_global(first: Access, second: Access, dependences: Dependences, written: frozenset[Value]) -> int:
+    # What a release hands on and an acquire takes over is the whole block's: its threads must meet there. Memory that
+    # this launch only reads is none of other blocks' business.
+    if second.order in _RELEASES and dependences.alias_class(first.memory) in written:
+        return BLOCK
+    if first.order in _ACQUIRES and dependences.alias_class(second.memory) in written:
         return BLOCK
     if not (first.writes or second.writes):
         return NOTHING

@@ -19,10 +19,18 @@ from dataclasses import replace
 from tilewright.backend_ptx.ops.async_copy import AsyncWait
 from tilewright.backend_ptx.ops.shared import Barrier
 from tilewright.backend_ptx.passes.choose_warps import OPTION
-from tilewright.backend_ptx.passes.hazards import BLOCK, NOTHING, WARP, Access, accesses_of, needed_between
+from tilewright.backend_ptx.passes.hazards import (
+    BLOCK,
+    NOTHING,
+    WARP,
+    Access,
+    accesses_of,
+    needed_between,
+    written_classes,
+)
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.effects import Dependences
-from tilewright.tileir.core import Block, Function, Op
+from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.ops.control import For, If, While
 
 # What is pending: for every access the barrier that has already passed since (NOTHING or WARP).
@@ -31,7 +39,8 @@ State = dict[Access, int]
 
 def insert_barriers(function: Function, target: Target) -> None:
     """Needs the offsets of plan_shared_memory."""
-    inserter = _Inserter(Dependences(function))
+    dependences = Dependences(function)
+    inserter = _Inserter(dependences, written_classes(function, dependences))
     inserter.block(function.body, {})
     inserter.write(function.body, WARP if function.options[OPTION] == 1 else BLOCK)
 
@@ -39,8 +48,9 @@ def insert_barriers(function: Function, target: Target) -> None:
 class _Inserter:
     """`before[op]` is the strongest barrier that some path to `op` asks for."""
 
-    def __init__(self, dependences: Dependences) -> None:
+    def __init__(self, dependences: Dependences, written: frozenset[Value]) -> None:
         self.dependences = dependences
+        self.written = written
         self.before: dict[Op, int] = {}
 
     def block(self, block: Block, state: State) -> State:
@@ -86,9 +96,8 @@ class _Inserter:
         if not own:
             return state
         for new in own:
-            needed = max(
-                (n for old, passed in state.items() if (n := needed_between(old, new, self.dependences)) > passed),
-                default=NOTHING)
+            between = ((needed_between(old, new, self.dependences, self.written), p) for old, p in state.items())
+            needed = max((n for n, passed in between if n > passed), default=NOTHING)
             if needed > self.before.get(op, NOTHING):
                 self.before[op] = needed
         state = _passed(state, self.before.get(op, NOTHING))
