@@ -15,7 +15,7 @@ from tilewright.frontend.texts import Piece, formatted, joined
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.truth import truth
 from tilewright.frontend.values import Closure, Text, Val, known
-from tilewright.tileir.diagnostics import TileSyntaxError
+from tilewright.tileir.diagnostics import TileSyntaxError, at
 
 _BINARY: dict[type[ast.operator], tuple[str, str]] = {
     ast.Add: ("add", "+"), ast.Sub: ("sub", "-"), ast.Mult: ("mul", "*"), ast.Div: ("truediv", "/"),
@@ -170,7 +170,9 @@ def f_string(t: Translator, node: ast.JoinedStr) -> Val:
             letter = chr(piece.conversion)
             raise TileSyntaxError(f"!{letter} is not possible in an f-string of a kernel", t.span(piece.value),
                                   hints=["leave it out, or write str(x) or repr(x)"])
-        pieces += formatted(t, t.expr(piece.value), _format_spec(t, piece))
+        value, spec = t.expr(piece.value), _format_spec(t, piece)
+        with at(t.span(piece.value)):
+            pieces += formatted(t, value, spec)
     return joined(pieces)
 
 

@@ -47,22 +47,33 @@ def printf(t: Translator, fmt: Val, /, *tiles: Val) -> None:
         if found.group(1):
             pieces.append("%")
             continue
-        if used == len(tiles):
-            raise bad("printf", "fmt", f"asks for more values than the {len(tiles)} that are given")
-        pieces.append(_converted(t, found, tiles[used]))
+        _check_letter(found)
         used += 1
-    if used < len(tiles):
-        raise bad("printf", "fmt", f"has {used} conversions, but {len(tiles)} values are given")
+        if used <= len(tiles):
+            pieces.append(_converted(t, found, tiles[used - 1]))
+    if used != len(tiles):
+        wanted = "1 value" if used == 1 else f"{used} values"
+        raise bad("printf", "fmt", f"asks for {wanted}, but {len(tiles)} {'is' if len(tiles) == 1 else 'are'} given")
     _emit(t, "printf", [*pieces, fmt[end:]])
+
+
+_HINTS = {
+    "": ["write %% for a percent sign"], "s": ["put constant text into the format itself, or use print"],
+    "*": ["write the width into the format"],
+}
+
+
+def _check_letter(found: re.Match[str]) -> None:
+    letter = found.group(4)
+    if letter and letter in ops.INTEGER_CONVERSIONS + ops.FLOAT_CONVERSIONS:
+        return
+    letters = ", ".join("%" + c for c in ops.INTEGER_CONVERSIONS + ops.FLOAT_CONVERSIONS)
+    raise bad("printf", "fmt", f"has {found.group()!r}, expected {letters} or %%", hints=_HINTS.get(letter, []))
 
 
 def _converted(t: Translator, found: re.Match[str], value: Val) -> Piece:
     """A value of printf with its conversion."""
     _, options, length, letter = found.groups()
-    if not letter or letter not in ops.INTEGER_CONVERSIONS + ops.FLOAT_CONVERSIONS:
-        letters = ", ".join("%" + c for c in ops.INTEGER_CONVERSIONS + ops.FLOAT_CONVERSIONS)
-        hints = ["put constant text into the format itself, or use print"] if letter == "s" else []
-        raise bad("printf", "fmt", f"has {found.group()!r}, expected {letters} or %%", hints=hints)
     if not is_tile(value) and not is_loose(value):
         raise TileTypeError(f"printf: expected a tile or a scalar for {found.group()}, got {named(value)}")
     tile = printable(t, value)

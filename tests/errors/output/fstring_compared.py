@@ -1,0 +1,16 @@
+"""A comparison of formatted strings."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    t = ct.load(x, 0, 4)
+    if f"{t}" == "[0, 0, 0, 0]":
+        print("zeros")
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(4, np.float32))

@@ -1,0 +1,15 @@
+"""A percentage."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    t = ct.load(x, 0, 4)
+    print("ready:", f"{t:.1%}")
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(4, np.float32))

@@ -1,0 +1,15 @@
+"""More values than conversions."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    t = ct.load(x, 0, 4)
+    ct.printf("%f\n", t, t)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(4, np.float32))
