@@ -57,6 +57,20 @@ def rescaled_rows(x, out, n: tw.Constant[int]):
 
 
 @tw.tile_kernel
+def persistent_product(a, b, c, m: tw.Constant[int], n: tw.Constant[int], k: tw.Constant[int]):
+    """Each block computes several tiles: the rings of one tile's loop are filled again for the next."""
+    rows, columns = tw.cdiv(c.shape[0], m), tw.cdiv(c.shape[1], n)
+    for t in range(tw.bid(0), rows * columns, tw.num_blocks(0)):
+        i, j = t // columns, t % columns
+        acc = tw.zeros((m, n), dtype=tw.float32)
+        for step in range(tw.cdiv(a.shape[1], k)):
+            left = tw.load(a, (i, step), (m, k), padding_mode=ZERO)
+            right = tw.load(b, (step, j), (k, n), padding_mode=ZERO)
+            acc = tw.mma(left, right, acc)
+        tw.store(c, (i, j), acc)
+
+
+@tw.tile_kernel
 def looked_up_sum(x, rows, out, rounds, n: tw.Constant[int]):
     """The index of each load comes from memory: nothing can be loaded ahead but the indices."""
     acc = tw.zeros((1, n), dtype=x.dtype)
@@ -124,6 +138,19 @@ def cases() -> Iterator[Case]:
         "rescaled_rows", rescaled_rows, (2,),
         lambda r: (small_numbers(r, (5, 5002)), np.zeros((5, 1), np.float32), 1024), (1,), by_rows,
         bound=lambda want: 1e-3)
+    for columns in (5000, 1024, 7):
+        yield Case(
+            f"rescaled_rows_{columns}", rescaled_rows, (2,),
+            lambda r, columns=columns: (
+                small_numbers(r, (5, 5000))[:, :columns], np.zeros((5, 1), np.float32), 1024), (1,), by_rows,
+            bound=lambda want: 1e-3)
+    for dtype in (np.float16, ml_dtypes.bfloat16):
+        yield Case(
+            f"persistent_product_{np.dtype(dtype).name}", persistent_product, (3,),
+            lambda r, d=dtype: (
+                small_numbers(r, (100, 136), d), small_numbers(r, (136, 120), d), np.zeros((100, 120), np.float32),
+                32, 64, 32),
+            (2,), lambda a, b, c, m, n, k: (a.astype(np.float32) @ b.astype(np.float32),))
     yield Case(
         "looked_up_sum", looked_up_sum, (1,),
         lambda r: (small_numbers(r, (9, 1020)), r.integers(0, 9, 7).astype(np.int32), np.zeros((1, 1020), np.float32),
