@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilewright.language.builtin import builtin
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.enums import PaddingMode, RoundingMode
+
+if TYPE_CHECKING:
+    from tilewright.language.raw import RawArrayMemory
 
 Scalar = Any
 """A number or a tile with one element and no axes."""
@@ -126,7 +129,7 @@ class Array:
         """
 
     @builtin("Array.get_raw_memory")
-    def get_raw_memory(array, /) -> Any:
+    def get_raw_memory(array, /) -> RawArrayMemory:
         """The array's memory, addressed by offsets in elements from its start, without any bounds."""
 
 

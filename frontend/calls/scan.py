@@ -84,11 +84,15 @@ def _operands(t: Translator, op: str, x: Val, axis: Val, identity: Val) -> tuple
     tiles = [tile_arg(t, op, "x", v) for v in items]
     if not tiles:
         raise bad(op, "x", "is an empty tuple")
+    for tile in tiles:
+        if not tile.type.dtype.arithmetic:
+            raise bad(op, "x", f"holds {tile.type.dtype}, which cannot be computed with",
+                      hints=["cast it: x.astype(ct.float32)"])
     shape = common_shape(op, *tiles)
     k = axis_of(op, "axis", axis, len(shape))
     starts = identity if isinstance(identity, tuple) else (identity,)
     if len(starts) != len(tiles):
-        raise bad(op, "identity", f"has {len(starts)} values for {len(tiles)} tiles")
+        raise bad(op, "identity", f"must hold a constant for each of the {len(tiles)} tiles, got {named(identity)}")
     for start in starts:
         if known(start) is None:
             raise bad(op, "identity", f"must be a constant scalar, got {named(start)}")

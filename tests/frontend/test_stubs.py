@@ -12,11 +12,13 @@ import tilewright.frontend  # noqa: F401  fills the table of rules
 from tilewright.frontend.calls.call import SYNTAX_FORMS
 from tilewright.frontend.calls.registry import RULES
 from tilewright.language import Array, Tile, TiledView
+from tilewright.language.raw import RawArrayMemory
 
 PUBLIC = {name: getattr(ct, name) for name in ct.language.__all__}
 STUBS = {name: function for name, function in PUBLIC.items() if hasattr(function, "__tilewright_builtin__")}
 METHODS = {
-    f"{kind.__name__}.{name}": member for kind in (Tile, Array, TiledView) for name, member in vars(kind).items()
+    f"{kind.__name__}.{name}": member
+    for kind in (Tile, Array, TiledView, RawArrayMemory) for name, member in vars(kind).items()
     if hasattr(member, "__tilewright_builtin__")
 }
 # Functions whose IR op does not exist yet: calling one is a TileUnsupportedFeatureError.

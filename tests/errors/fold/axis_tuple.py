@@ -1,0 +1,15 @@
+"""A scan goes along one axis."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    t = ct.load(x, (0, 0), (4, 16))
+    ct.cumprod(t, (0, 1))
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros((4, 16), np.int32))

@@ -1,0 +1,15 @@
+"""The function of a reduction takes two values."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    t = ct.load(x, (0, 0), (4, 16))
+    ct.reduce(t, 1, lambda a: a, 0)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros((4, 16), np.int32))

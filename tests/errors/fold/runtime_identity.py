@@ -1,0 +1,15 @@
+"""The identity is a constant."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    t = ct.load(x, (0, 0), (4, 16))
+    ct.reduce(t, 1, lambda a, b: a + b, ct.bid(0))
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros((4, 16), np.int32))

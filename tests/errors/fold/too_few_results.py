@@ -1,0 +1,15 @@
+"""The function of two tiles returns two scalars."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    t = ct.load(x, (0, 0), (4, 16))
+    ct.scan((t, t), 1, lambda a, b, c, d: a + c, (0, 0))
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros((4, 16), np.int32))
