@@ -163,7 +163,7 @@ def f_string(t: Translator, node: ast.JoinedStr) -> Val:
     pieces: list[Piece] = []
     for piece in node.values:
         if isinstance(piece, ast.Constant):
-            pieces.append(piece.value)
+            pieces.append(str(piece.value))
             continue
         assert isinstance(piece, ast.FormattedValue)
         if piece.conversion != -1:
