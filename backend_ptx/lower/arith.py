@@ -9,7 +9,7 @@ from tilewright.backend_ptx.lower import floats, integers
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.directed import directed_operation
 from tilewright.backend_ptx.lower.fragments import elem_of, lanes_of
-from tilewright.backend_ptx.lower.narrow import constant_bits, to_float
+from tilewright.backend_ptx.lower.narrow import constant_bits, unpacked
 from tilewright.backend_ptx.lower.power import float_power_of_int
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.lower.remainder import float_mod
@@ -148,7 +148,7 @@ def comparison(b: Builder, word: str, dtype: DType, x: Val, y: Val) -> Val:
     """`word` is eq, ne, lt, le, gt or ge; the result is i1."""
     if dtype.is_float:
         if x.elem == "i8":
-            x, y = to_float(b, dtype, x), to_float(b, dtype, y)
+            x, y = unpacked(b, dtype, x), unpacked(b, dtype, y)
         return b.fcmp(_FLOAT[word], floats.extended(b, x), floats.extended(b, y))
     if dtype.is_bool:
         return b.icmp(_UNSIGNED[word], x, y)

@@ -33,13 +33,13 @@ def converted(b: Builder, target: Target, v: Val, source: DType, dest: DType, ro
         return v
     for dtype in (source, dest):
         if elem_of(dtype) == "i8" and dtype.is_float:
-            narrow.check_supported(dtype, target)
+            narrow.check_supported(dtype, target, dtype is dest)
     if dest is tfloat32 and source in (float32, float16, bfloat16):
         record = _TF32.get(rounding)
         if record is not None and instruction(record).sm <= target.sm:
             return _to_tf32(b, b.cast("fpext", v, "float") if v.elem != "float" else v, record)
     if source.is_float:
-        return _from_float(b, v, source, dest, rounding)
+        return _from_float(b, target, v, source, dest, rounding)
     return _from_int(b, v, source, dest, rounding)
 
 
@@ -90,9 +90,9 @@ def _int_to_int(b: Builder, v: Val, source: DType, dest: DType) -> Val:
     return b.cast("sext" if source.is_signed else "zext", v, elem)
 
 
-def _from_float(b: Builder, v: Val, source: DType, dest: DType, rounding: RoundingMode) -> Val:
+def _from_float(b: Builder, target: Target, v: Val, source: DType, dest: DType, rounding: RoundingMode) -> Val:
     if v.elem == "i8":
-        v = narrow.to_float(b, source, v)
+        v = narrow.to_float(b, source, v, target)
     if dest.is_bool:
         wide = b.cast("fpext", v, "float") if _SIZE[v.elem] == 16 else v
         return b.fcmp("une", wide, 0.0)

@@ -13,13 +13,19 @@ from tilewright.tileir.enums import RoundingMode
 _WORD = {float8_e4m3fn: "e4m3", float8_e5m2: "e5m2"}
 
 
-def check_supported(dtype: DType, target: Target) -> None:
-    """TileUnsupportedFeatureError if the target cannot convert to and from this 8- or 4-bit float."""
-    if dtype in _WORD and target.has_fp8_cvt:
+def check_supported(dtype: DType, target: Target, makes: bool) -> None:
+    """TileUnsupportedFeatureError if the target cannot make (or, for `makes` False, read) this 8- or 4-bit float."""
+    if dtype in _WORD and (not makes or _has_conversions(target)):
         return
-    need = "a GPU of compute capability 8.9 or later" if dtype in _WORD else "a later version of Tilewright"
+    need = "a later version of Tilewright"
+    if dtype in _WORD:
+        need = "a GPU of compute capability 8.9 or later, and a driver for CUDA 12.1 or later"
     raise TileUnsupportedFeatureError(
         f"{dtype} cannot be converted on {target.name}", hints=[f"this needs {need}; the interpreter does it"])
+
+
+def _has_conversions(target: Target) -> bool:
+    return target.has_fp8_cvt and target.ptx >= target.fp8_cvt_ptx
 
 
 def from_f32(b: Builder, dtype: DType, v: Val) -> Val:
@@ -37,8 +43,10 @@ def from_f32(b: Builder, dtype: DType, v: Val) -> Val:
     return b.bitcast(b.vector(pairs), "i8", v.n)
 
 
-def to_float(b: Builder, dtype: DType, v: Val) -> Val:
+def to_float(b: Builder, dtype: DType, v: Val, target: Target) -> Val:
     """float8 to float16, exact."""
+    if not _has_conversions(target):
+        return unpacked(b, dtype, v)
     name = f"llvm.nvvm.{_WORD[dtype]}x2.to.f16x2.rn"
 
     def pair(bits: Val) -> Val:
@@ -50,6 +58,19 @@ def to_float(b: Builder, dtype: DType, v: Val) -> Val:
         return b.shuffle(pair(b.extract(b.cast("zext", v, "i16"), 0)), [0])
     words = b.bitcast(v, "i16", v.n // 2)
     return b.concat([pair(b.extract(words, i)) for i in range(v.n // 2)])
+
+
+def unpacked(b: Builder, dtype: DType, v: Val) -> Val:
+    """float8 to float16 by moving bits, on any target; exact."""
+    assert dtype in _WORD, dtype
+    bits = b.cast("zext", v, "i16")
+    if dtype is float8_e5m2:  # float16 without its low byte
+        return b.bitcast(b.shl(bits, 8), "half")
+    magnitude = b.and_(bits, 0x7F)
+    sign = b.shl(b.and_(bits, 0x80), 8)
+    # The exponent's bias is 8 more in float16: times 2**8, which is exact for subnormal values too.
+    value = b.fmul(b.bitcast(b.or_(sign, b.shl(magnitude, 7)), "half"), 256.0)
+    return b.select(b.icmp("eq", magnitude, 0x7F), b.like(value, math.nan), value)
 
 
 def to_tf32(b: Builder, v: Val, rounding: RoundingMode) -> Val:

@@ -79,3 +79,10 @@ def test_to_float8(source) -> None:
 def test_from_float8(source) -> None:
     dtypes = [d for d in (*NUMBERS, *FP8) if d is not source]
     compare(elementwise("from8", [source], [one(convert.Cast, dtype=d) for d in dtypes]), "sm_90a")
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_89"])
+@pytest.mark.parametrize("source", FP8, ids=str)
+def test_from_float8_by_moving_bits(source, target) -> None:
+    """Where no instruction reads float8 (sm_89 has one from PTX 8.1 on)."""
+    compare(elementwise("from8", [source], [one(convert.Cast, dtype=d) for d in NUMBERS]), target)
