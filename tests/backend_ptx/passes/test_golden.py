@@ -16,10 +16,11 @@ from tilewright.tileir.printer import to_text  # noqa: E402
 
 FOLDER = Path(__file__).with_name("golden")
 KERNEL_OF_PASS = {
-    "widen_reductions": "reduce_axes", "choose_warps": "transpose", "assign_layouts": "transpose",
+    "widen_reductions": "reduce_axes", "select_instructions": "gemm", "choose_warps": "transpose",
+    "assign_layouts": "transpose",
     "split_reductions": "normalise_rows", "place_folds": "prefix_sum", "share_ordered": "locked_sum",
-    "raise_conversions": "widened_transpose",
-    "pipeline_loops": "accumulate", "lower_conversions": "transpose", "plan_shared_memory": "accumulate",
+    "share_printed": "printed", "raise_conversions": "widened_transpose", "pipeline_loops": "accumulate",
+    "lower_conversions": "transpose", "split_products": "gemm", "plan_shared_memory": "accumulate",
     "insert_barriers": "in_place",
 }
 

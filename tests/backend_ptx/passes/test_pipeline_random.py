@@ -134,8 +134,8 @@ def reports() -> list[str]:
 
 def test_the_programs_cover_what_can_happen() -> None:
     found = "\n".join(reports())
-    for words in ("each thread its own part", "slots of", "stays a load: padding", "as latency=", "latency=1", "at most",
-                  "lie side by side"):
+    for words in ("each thread its own part", "slots of", "stays a load: padding", "as latency=", "latency=1",
+                  "at most", "lie side by side"):
         assert words in found, words
 
 
