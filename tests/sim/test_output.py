@@ -15,6 +15,11 @@ from sim.errors import Trap
 from sim.lowered import lower_kernel, run_kernel
 
 import tilewright as ct
+from tilewright.backend_ptx import lower_function
+from tilewright.backend_ptx.targets import get_target
+from tilewright.interp import compile_function
+from tilewright.tileir.parser import parse
+from tilewright.tileir.printer import to_text
 
 
 @dataclass(frozen=True)
@@ -133,6 +138,27 @@ def test_gpu_code_prints_what_the_interpreter_prints(
     assert capfd.readouterr().out == expected
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_every_dump_prints_the_same(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    kernel, make, grid = CASES[name]
+    kernel[(grid,)](make())
+    expected = capfd.readouterr().out
+    seen = 0
+
+    def observe(step: str, function: Any) -> None:
+        nonlocal seen
+        seen += 1
+        text = to_text(function)
+        again = parse(text)
+        assert to_text(again) == text
+        compile_function(again).run((grid, 1, 1), [make()])
+        assert capfd.readouterr().out == expected, f"after {step}:\n{text}"
+
+    function = parse(kernel.ir(make()))
+    lower_function(function, get_target("sm_90a"), observer=observe)
+    assert seen > 5
+
+
 def test_texts(capfd: pytest.CaptureFixture[str]) -> None:
     def out(name: str) -> list[str]:
         kernel, make, grid = CASES[name]
@@ -211,6 +237,22 @@ def test_an_assertion_that_holds_does_nothing(capfd: pytest.CaptureFixture[str])
         execute(x, 128)
         assert x.tolist() == list(range(1, 129))
     assert capfd.readouterr().out == ""
+
+
+def test_only_the_blocks_that_get_there_assert_and_print(capfd: pytest.CaptureFixture[str]) -> None:
+    @ct.tile_kernel
+    def kernel(x):
+        i = ct.bid(0)
+        if ct.gather(x, i) > 2:
+            ct.assert_(i != 5, "block five")
+            print("passed", i)
+
+    x = np.array([3, 0, 4, 1, 2], np.int64)
+    for execute in (lambda *a: kernel[(5,)](*a), lambda *a: run_kernel(kernel, (5,), a)):
+        execute(x)
+        assert capfd.readouterr().out == "passed 0\npassed 2\n"
+    with pytest.raises(ct.TileAssertionError, match=r"block \(5, 0, 0\)"):
+        kernel[(8,)](np.array([0, 0, 0, 0, 0, 9, 0, 9]))
 
 
 @pytest.mark.parametrize("schedule", ["inorder", "random"])
