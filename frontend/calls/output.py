@@ -121,3 +121,7 @@ def _emit(t: Translator, op: str, pieces: Sequence[Piece]) -> None:
 def _check_text(op: str, *texts: str) -> None:
     if any("\0" in text for text in texts):
         raise TileValueError(f"{op}: the text has a NUL character, where C's strings end")
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        raise TileValueError(f"{op}: the text has characters that UTF-8 cannot hold") from None
