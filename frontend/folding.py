@@ -62,10 +62,6 @@ def _nan(x: Number) -> bool:
     return isinstance(x, float) and math.isnan(x)
 
 
-def rsqrt(x: float) -> float:
-    return 1.0 / math.sqrt(x)
-
-
 def plain(value: Any) -> Any:
     """An enum member or bool-like number as the plain number that it is."""
     if isinstance(value, bool) or type(value) in (int, float):

@@ -40,7 +40,7 @@ def bools() -> Function:
 
 def floats(dtype: DType) -> Function:
     nan = [two(c, propagate_nan=True) for c in (arith.Min, arith.Max)]
-    unary = [one(c) for c in (math.Neg, math.Abs, math.Floor, math.Ceil, math.IsNan, math.Sqrt)]
+    unary = [one(c) for c in (math.Neg, math.Abs, math.IsNan, math.Sqrt, *math.Integral.__subclasses__())]
     fma: Make = lambda x, y: arith.Fma(a=x, b=y, c=x)  # noqa: E731
     return elementwise(f"float_{dtype.ir}", [dtype] * 2, [*map(two, FLOAT), *map(two, COMPARISONS), *nan, *unary, fma])
 

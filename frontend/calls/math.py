@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from tilewright.frontend import folding
@@ -15,92 +13,61 @@ from tilewright.frontend.calls.registry import add_rule, call_rule
 from tilewright.frontend.promotion import convert, dtype_of, typed
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Val, is_loose, is_tile, known, named
-from tilewright.tileir.core import Op, Value
+from tilewright.tileir.core import OPS, Value
 from tilewright.tileir.diagnostics import TileTypeError
 from tilewright.tileir.dtypes import DType, bool_, float32, int32
 from tilewright.tileir.ops import math as ops
 
-
-@dataclass(frozen=True, slots=True)
-class Unary:
-    """A function of floats: its op, how it folds, and whether integers are converted to float32 first."""
-
-    op: type[Op]
-    fold: Callable[[Any], Any]
-    converts: bool = True
-
-
-FLOAT_FUNCTIONS: dict[str, Unary] = {
-    "exp": Unary(ops.Exp, math.exp),
-    "exp2": Unary(ops.Exp2, lambda x: 2.0**x),
-    "log": Unary(ops.Log, math.log),
-    "log2": Unary(ops.Log2, math.log2),
-    "sqrt": Unary(ops.Sqrt, math.sqrt),
-    "rsqrt": Unary(ops.Rsqrt, folding.rsqrt),
-    "sin": Unary(ops.Sin, math.sin),
-    "cos": Unary(ops.Cos, math.cos),
-    "tan": Unary(ops.Tan, math.tan),
-    "sinh": Unary(ops.Sinh, math.sinh),
-    "cosh": Unary(ops.Cosh, math.cosh),
-    "tanh": Unary(ops.Tanh, math.tanh),
-    "floor": Unary(ops.Floor, math.floor, converts=False),
-    "ceil": Unary(ops.Ceil, math.ceil, converts=False),
-    "isnan": Unary(ops.IsNan, math.isnan, converts=False),
+# Each function of floats is declared by its op: name, meaning for constants, options. No function is named here.
+FLOAT_FUNCTIONS: dict[str, type[ops.FloatUnary]] = {
+    name: op for name, op in OPS.items() if issubclass(op, ops.FloatUnary)
 }
 
 
 def unary(t: Translator, name: str, x: Val, **options: Any) -> Val:
     """A float function by name."""
-    spec = FLOAT_FUNCTIONS[name]
+    op = FLOAT_FUNCTIONS[name]
     x = number(name, x)
     constant = known(x)
     if is_loose(x):
-        return folding.run(name, spec.fold, x)
+        return folding.run(name, op.on_number, x)
     dtype = dtype_of(x)
     if not dtype.is_float:
-        if not spec.converts and constant is None:
+        if not op.converts and constant is None:
             raise TileTypeError(f"{name}: expected floats, got {named(x)}",
                                 hints=["cast with ct.astype(x, ct.float32)"])
         dtype = float32
     if constant is not None:
-        value = folding.run(name, spec.fold, convert(constant, dtype))
+        value = folding.run(name, op.on_number, convert(constant, dtype))
         dtype = bool_ if name == "isnan" else dtype
         return t.constant(convert(value, dtype), dtype)
     fields = {k: v for k, v in options.items() if v is not None}
     if fields:
         check_rounding(name, name, dtype, options)
-    return t.emit(spec.op, src=typed(t, x, dtype), **fields)
+    return t.emit(op, src=typed(t, x, dtype), **fields)
 
 
-def _plain(name: str) -> Callable[..., Val]:
-    return lambda t, x, /: unary(t, name, x)
+def _rule_of(name: str, op: type[ops.FloatUnary]) -> Callable[..., Val]:
+    """The call rule, whose options are those that the op has fields for."""
 
+    def plain(t: Translator, x: Val, /) -> Val:
+        return unary(t, name, x)
 
-def _rounded(name: str) -> Callable[..., Val]:
-    def rule(t: Translator, x: Val, /, *, rounding_mode: Val = None) -> Val:
+    def rounded(t: Translator, x: Val, /, *, rounding_mode: Val = None) -> Val:
         return unary(t, name, x, rounding=rounding_mode)
 
-    return rule
-
-
-def _flushed(name: str) -> Callable[..., Val]:
-    def rule(t: Translator, x: Val, /, *, flush_to_zero: Val = False) -> Val:
+    def flushed(t: Translator, x: Val, /, *, flush_to_zero: Val = False) -> Val:
         return unary(t, name, x, ftz=flag(name, "flush_to_zero", flush_to_zero) or None)
 
-    return rule
+    def both(t: Translator, x: Val, /, *, rounding_mode: Val = None, flush_to_zero: Val = False) -> Val:
+        return unary(t, name, x, rounding=rounding_mode, ftz=flag(name, "flush_to_zero", flush_to_zero) or None)
+
+    rules = {(False, False): plain, (True, False): rounded, (False, True): flushed, (True, True): both}
+    return rules["rounding" in op.fields, "ftz" in op.fields]
 
 
-for _name in ("log", "log2", "sin", "cos", "tan", "sinh", "cosh", "floor", "ceil", "isnan"):
-    add_rule(_name, _plain(_name))
-for _name in ("exp", "tanh"):
-    add_rule(_name, _rounded(_name))
-for _name in ("exp2", "rsqrt"):
-    add_rule(_name, _flushed(_name))
-
-
-@call_rule("sqrt")
-def sqrt(t: Translator, x: Val, /, *, rounding_mode: Val = None, flush_to_zero: Val = False) -> Val:
-    return unary(t, "sqrt", x, rounding=rounding_mode, ftz=flag("sqrt", "flush_to_zero", flush_to_zero) or None)
+for _name, _op in FLOAT_FUNCTIONS.items():
+    add_rule(_name, _rule_of(_name, _op))
 
 
 # -- Functions of any number -----------------------------------------------------------------------------------------

@@ -78,7 +78,7 @@ def _floordiv(op: Op, lhs: Any, rhs: Any) -> Number | None:
 
 
 def _integral(towards: Callable[[float], int], value: float) -> float:
-    """floor or ceil as a float; zeros keep their sign."""
+    """floor, ceil and their like as a float; zeros keep their sign."""
     return math.copysign(float(towards(value)), value) if math.isfinite(value) else value
 
 
@@ -165,13 +165,14 @@ _RULES: dict[type[Op], Callable[..., Number | None]] = {
     functions.Abs: _abs,
     functions.Not: lambda op, value: not value if isinstance(value, bool) else wrap(~value, _dtype(op)),
     functions.Sqrt: _sqrt,
-    functions.Floor: lambda op, value: _integral(math.floor, value),
-    functions.Ceil: lambda op, value: _integral(math.ceil, value),
     functions.IsNan: lambda op, value: value != value,
     arrays.AssumeDivisible: lambda op, value: value,
     convert.Cast: lambda op, value: cast(value, op.src.type.dtype, op.dtype, op.rounding),
     convert.Bitcast: lambda op, value: bitcast(value, op.src.type.dtype, op.dtype),
 }
+
+for _op in functions.Integral.__subclasses__():
+    _RULES[_op] = lambda op, value: _integral(op.on_number, value)
 
 # Ops that take the formats without arithmetic, too.
 _ANY_FORMAT = frozenset(
