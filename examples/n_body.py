@@ -41,7 +41,7 @@ def main() -> None:
     scale = np.abs(m * d / r2**1.5).sum(axis=2)
     for place in places():
         dx, dm, a = place.put(x, m, np.empty_like(x))
-        accelerate[(tw.cdiv(n, 64),)](dx, dm, a, soft, 64, 128)
+        accelerate[(tw.cdiv(n, 64),)](dx, dm, a, soft, 64, 64)
         check(f"pull among {n} bodies", place, place.get(a), want, bound=3e-6 * scale)
 
 

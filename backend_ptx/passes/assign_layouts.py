@@ -14,9 +14,7 @@ classes without an access take what makes the ops between them and a neighbour f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tilewright.backend_ptx.layouts.blocked import row_major
 from tilewright.backend_ptx.layouts.memory import conversion_cost

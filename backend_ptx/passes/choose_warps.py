@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from tilewright.backend_ptx.layouts.flat import log2
 from tilewright.backend_ptx.ops.matmul import Product
+from tilewright.backend_ptx.passes.pressure import peak_tile_bytes
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileValueError
@@ -23,6 +24,9 @@ USUAL = 4
 # More than this many bytes of one tile in a thread's registers, and the tile is spread over more warps.
 BYTES_A_THREAD = 128
 MOST = 16
+# Of 1020 bytes of registers; addresses and what instructions expand to need the rest. Beyond FULL warps each thread
+# has fewer registers, so that nothing is won.
+ALIVE_A_THREAD, FULL = 704, 8
 ACC_ELEMENTS = 128
 FRAGMENT_ELEMENTS = 16 * 8  # of the accumulator of one tensor-core instruction
 
@@ -54,7 +58,8 @@ def decide_warps(sizes: list[tuple[int, int]], wanted: int | None, target: Targe
     about = f"the largest tile has {elements} elements of {width} bytes"
     if reduces:
         count = min(MOST, 1 << log2(max(1, elements * width // (32 * BYTES_A_THREAD))))
-        return Warps(count, f"{about}, and a reduction: {max(1, elements * width // (32 * count))} bytes in each thread")
+        each = max(1, elements * width // (32 * count))
+        return Warps(count, f"{about}, and a reduction: {each} bytes in each thread")
     if vectors < 32 * USUAL:
         count = 1 << log2(max(1, vectors // 32))
         return Warps(count, f"{about}: a vector of {VECTOR_BYTES} bytes for each thread")
@@ -62,6 +67,16 @@ def decide_warps(sizes: list[tuple[int, int]], wanted: int | None, target: Targe
     while count < MOST and elements * width // (32 * count) > BYTES_A_THREAD:
         count *= 2
     return Warps(count, f"{about}: {elements * width // (32 * count)} bytes in each thread")
+
+
+def relieve(warps: Warps, alive: int) -> Warps:
+    """More warps where the tiles alive at one place, `alive` bytes, would spill from the registers of these."""
+    count = warps.number
+    while count < FULL and alive // (32 * count) > ALIVE_A_THREAD:
+        count *= 2
+    if count == warps.number:
+        return warps
+    return Warps(count, f"tiles of {alive} bytes are alive together: {alive // (32 * count)} in each thread")
 
 
 def decide_product_warps(elements: int) -> Warps:
@@ -72,7 +87,8 @@ def decide_product_warps(elements: int) -> Warps:
     while count < MOST and elements // (32 * count) > ACC_ELEMENTS:
         count *= 2
     count = max(count, min(USUAL, 1 << log2(max(1, elements // FRAGMENT_ELEMENTS))))
-    return Warps(count, f"the largest accumulator has {elements} elements: {max(1, elements // (32 * count))} each thread")
+    each = max(1, elements // (32 * count))
+    return Warps(count, f"the largest accumulator has {elements} elements: {each} each thread")
 
 
 def choose_warps(function: Function, target: Target) -> None:
@@ -89,4 +105,6 @@ def choose_warps(function: Function, target: Target) -> None:
         return
     reduces = any(isinstance(op, (Reduction, ArgReduction, Fold)) for op in function.walk())
     warps = decide_warps(sorted(sizes), wanted, target, reduces)
+    if wanted is None:
+        warps = relieve(warps, peak_tile_bytes(function))
     function.options[OPTION], function.options[REASON] = warps

@@ -17,8 +17,6 @@ from __future__ import annotations
 from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.ops.matmul import MmaSync, Product
 from tilewright.backend_ptx.ops.shared import SharedLoad
-from tilewright.backend_ptx.passes.choose_warps import OPTION
-from tilewright.backend_ptx.passes.product_layouts import _layouts
 from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.backend_ptx.passes.select_instructions import fragment_of
 from tilewright.backend_ptx.targets import Target

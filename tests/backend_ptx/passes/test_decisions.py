@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedAlloc
 from tilewright.backend_ptx.passes.assign_layouts import assign_layouts
-from tilewright.backend_ptx.passes.choose_warps import choose_warps, decide_warps
+from tilewright.backend_ptx.passes.choose_warps import Warps, choose_warps, decide_warps, relieve
 from tilewright.backend_ptx.passes.plan_shared_memory import buffer_bytes, find_intervals, plan_shared_memory
+from tilewright.backend_ptx.passes.pressure import peak_tile_bytes
 from tilewright.backend_ptx.pipeline import PIPELINE, check_order, run_passes
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.core import Function
@@ -31,6 +32,40 @@ def test_the_user_decides_on_warps() -> None:
     assert decide_warps([(64, 4)], 8, TARGET).number == 8
     with pytest.raises(TileValueError, match="num_worker_warps"):
         decide_warps([(64, 4)], 3, TARGET)
+
+
+def test_tiles_alive_together_spread_over_more_warps() -> None:
+    """Eight sums of 4096 elements, all needed at the end; their views and constants take no registers."""
+    names = range(8)
+    f = parse("\n".join([
+        "func @k(%a: array<?xf32, strides=1, align=16>) {", "%z: i32 = constant(value=0, type=tile<i32>)",
+        *(f"%x{k}: tile<4096xf32> = load(array=%a, index=(%z), shape=(4096), steps=(4096), order=(0))" for k in names),
+        *(f"%r{k}: tile<64x64xf32> = reshape(src=%x{k}, shape=(64, 64))" for k in names),
+        *(f"%s{k}: tile<64xf32> = reduce_sum(src=%r{k}, axes=(1))" for k in names), "return() }",
+    ]))
+    assert peak_tile_bytes(f) == 8 * 4096 * 4 + 64 * 4  # at the first sum
+    assert decide_warps([(4096, 4)], None, TARGET, reduces=True).number == 4
+    assert relieve(Warps(4, ""), 1 << 20).number == 8
+    choose_warps(f, TARGET)
+    assert f.options["num_warps"] == 8 and "alive together" in f.options["num_warps_reason"]
+
+
+def test_values_needed_in_a_loop_are_alive_in_it() -> None:
+    f = parse("""
+func @k(%a: array<?xf32, strides=1, align=16>, %n: i32) {
+  %z: i32 = constant(value=0, type=tile<i32>)
+  %one: i32 = constant(value=1, type=tile<i32>)
+  %x: tile<1024xf32> = load(array=%a, index=(%z), shape=(1024), steps=(1024), order=(0))
+  for(lower=%z, upper=%n, step=%one, init=()) .loop(%i: i32) {
+    %y: tile<1024xf32> = load(array=%a, index=(%i), shape=(1024), steps=(1024), order=(0))
+    %s: tile<1024xf32> = add(lhs=%x, rhs=%y)
+    %t: tile<1024xf32> = mul(lhs=%s, rhs=%s)
+    store(array=%a, index=(%i), value=%t, steps=(1024), order=(0))
+    yield(values=())
+  }
+  return()
+}""")
+    assert peak_tile_bytes(f) == 3 * 4096  # at the sum: x, which the next round needs, y and s
 
 
 def with_layouts(text: str) -> Function:
