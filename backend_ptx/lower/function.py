@@ -12,6 +12,7 @@ from tilewright.backend_ptx.lower.arrays import GLOBAL, param_name
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import ArrayRef, Fragment, ListRef, elem_of
 from tilewright.backend_ptx.lower.registry import load_lowerings
+from tilewright.backend_ptx.ops.matmul import MmaFma
 from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
 from tilewright.backend_ptx.passes.plan_shared_memory import OPTION as SHARED_BYTES
 from tilewright.backend_ptx.targets import Target
@@ -60,8 +61,20 @@ def emit_function(function: Function, target: Target) -> Lowered:
     ctx.lower_block(function.body)
     ctx.b.ret()
     params = [(_param_type(p, function, written), param_name(i)) for i, p in enumerate(abi.params)]
-    text = KernelText(abi.name, params, 32 * warps).text(ctx.b, debug)
+    text = KernelText(abi.name, params, 32 * warps, min_blocks(function, target)).text(ctx.b, debug)
     return Lowered(text, abi, 32 * warps, int(function.options.get(SHARED_BYTES, 0)), abi.name)
+
+
+def min_blocks(function: Function, target: Target) -> int:
+    """Blocks of a multiprocessor for which ptxas must leave registers, 0 where it may choose.
+
+    As the hint `occupancy` asks. Left alone, ptxas gives kernels with many independent multiply-adds too few registers
+    and spills some (96 for 128 threads, 116 without spills); one block as the least that must fit raises its limit.
+    """
+    wanted: int | None = function.options.get("occupancy")
+    if wanted is not None:
+        return min(wanted, target.threads_per_sm // (32 * function.options[WARPS]))
+    return 1 if any(isinstance(op, MmaFma) for op in function.walk()) else 0
 
 
 def _debug_lines(function: Function, abi: KernelAbi) -> DebugLines | None:
