@@ -45,7 +45,9 @@ def decide_depth(
         found = _depth_of(rings, rounds, blocks, other_bytes, target)
         if found is not None:
             return found
-        rings.remove(min(rings, key=lambda c: (c.exchanged, -c.bytes)))
+        left = min(rings, key=lambda c: (c.exchanged, -c.bytes))
+        rings.remove(left)
+        other_bytes += left.bytes * len(left.conversions)  # they go through buffers of their own then
     return Depth(1, (), f"two slots do not fit {target.shared_per_block / KIB:g} KiB")
 
 
