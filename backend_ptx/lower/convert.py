@@ -104,7 +104,7 @@ def _from_float(b: Builder, target: Target, v: Val, source: DType, dest: DType, 
 def _float_to_float(b: Builder, v: Val, source: DType, dest: DType, rounding: RoundingMode) -> Val:
     elem = elem_of(dest)
     if elem == "i8":
-        return narrow.from_f32(b, dest, _as_f32(b, v))
+        return narrow.from_f32(b, dest, _as_f32(b, v), rounding)
     if dest is tfloat32:
         return narrow.to_tf32(b, _tf32_source(b, v, rounding), rounding)
     if _SIZE[v.elem] < _SIZE[elem]:

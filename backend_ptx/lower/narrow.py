@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from tilewright.backend_ptx.llvm.builder import Builder, Val
+from tilewright.backend_ptx.lower import small_floats
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 from tilewright.tileir.dtypes import DType, float8_e4m3fn, float8_e5m2
@@ -14,12 +15,13 @@ _WORD = {float8_e4m3fn: "e4m3", float8_e5m2: "e5m2"}
 
 
 def check_supported(dtype: DType, target: Target, makes: bool) -> None:
-    """TileUnsupportedFeatureError if the target cannot make (or, for `makes` False, read) this 8- or 4-bit float."""
-    if dtype in _WORD and (not makes or _has_conversions(target)):
+    """TileUnsupportedFeatureError if the target cannot make (or, for `makes` False, read) this 8- or 4-bit float.
+
+    Formats that few targets know are converted by integer arithmetic.
+    """
+    if dtype not in _WORD or not makes or _has_conversions(target):
         return
-    need = "a later version of Tilewright"
-    if dtype in _WORD:
-        need = "a GPU of compute capability 8.9 or later, and a driver for CUDA 12.1 or later"
+    need = "a GPU of compute capability 8.9 or later, and a driver for CUDA 12.1 or later"
     raise TileUnsupportedFeatureError(
         f"{dtype} cannot be converted on {target.name}", hints=[f"this needs {need}; the interpreter does it"])
 
@@ -28,8 +30,11 @@ def _has_conversions(target: Target) -> bool:
     return target.has_fp8_cvt and target.ptx >= target.fp8_cvt_ptx
 
 
-def from_f32(b: Builder, dtype: DType, v: Val) -> Val:
-    """float32 to float8, to nearest even, saturating to the largest finite value. Two lanes an instruction."""
+def from_f32(b: Builder, dtype: DType, v: Val, rounding: RoundingMode = RoundingMode.RN) -> Val:
+    """float32 to float8 or float4, saturating to the largest finite value. Where the target has it, two lanes an
+    instruction; a rounding other than to nearest even is for e8m0 alone."""
+    if dtype not in _WORD:
+        return small_floats.encode(b, dtype, v, rounding)
     name = f"llvm.nvvm.ff.to.{_WORD[dtype]}x2.rn"
 
     def pair(low: Val, high: Val) -> Val:
@@ -44,7 +49,9 @@ def from_f32(b: Builder, dtype: DType, v: Val) -> Val:
 
 
 def to_float(b: Builder, dtype: DType, v: Val, target: Target) -> Val:
-    """float8 to float16, exact."""
+    """float8 to float16, other formats to float32, exact."""
+    if dtype not in _WORD:
+        return small_floats.decode(b, dtype, v)
     if not _has_conversions(target):
         return unpacked(b, dtype, v)
     name = f"llvm.nvvm.{_WORD[dtype]}x2.to.f16x2.rn"

@@ -1,0 +1,69 @@
+"""Eight- and four-bit floats without hardware: every code, and float32 values around every rounding boundary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sim.lowered import run_kernel
+
+import tilewright as ct
+from tilewright.interp import codes
+from tilewright.tileir.enums import RoundingMode
+
+RN, RZ, RP = RoundingMode.RN, RoundingMode.RZ, RoundingMode.RP
+DTYPES = [(ct.float8_e8m0fnu, RZ), (ct.float8_e8m0fnu, RP), (ct.float8_e5m3fnu, RN), (ct.float4_e2m1fn, RN)]
+
+
+def boundaries(dtype: Any) -> np.ndarray:
+    """Values of the format, the middles between neighbours, and what lies just beside all of those."""
+    table = codes.value_table(dtype)
+    with np.errstate(all="ignore"):
+        exact = np.unique(np.abs(table[np.isfinite(table)]))
+        places = np.concatenate([exact, (exact[1:] + exact[:-1]) / 2, [0, 1e-45, 1e-40, 1.2e-38, 3e38, np.inf]])
+        places = places.astype(np.float32)
+        near = np.concatenate([places, np.nextafter(places, np.float32(np.inf)), np.nextafter(places, np.float32(0))])
+    every = np.concatenate([near, -near, np.array([np.nan], np.float32)])
+    return np.resize(every, -(-len(every) // 256) * 256)
+
+
+@pytest.mark.parametrize("dtype,mode", DTYPES, ids=str)
+def test_encoding(dtype: Any, mode: RoundingMode) -> None:
+    @ct.tile_kernel
+    def kernel(x, out):
+        t = ct.load(x, (ct.bid(0),), (256,)).astype(dtype, rounding_mode=mode)
+        ct.store(out, (ct.bid(0),), ct.astype(t, ct.float32))
+
+    x = boundaries(dtype)
+    out = np.zeros_like(x)
+    run_kernel(kernel, (len(x) // 256,), (x, out), "sm_80")
+    want = codes.decode(codes.encode(x, dtype, mode), dtype)
+    wrong = ~((out.view(np.uint32) == want.view(np.uint32)) | np.isnan(out) & np.isnan(want))
+    assert not wrong.any(), list(zip(x[wrong][:5], out[wrong][:5], want[wrong][:5], strict=True))
+
+
+@pytest.mark.parametrize("dtype", [ct.float8_e8m0fnu, ct.float8_e5m3fnu], ids=str)
+def test_decoding_every_code(dtype: Any) -> None:
+    @ct.tile_kernel
+    def kernel(x, out, half):
+        t = ct.unpack_from_bytes(ct.load(x, (0,), (256,)), dtype)
+        ct.store(out, (0,), ct.astype(t, ct.float32))
+        ct.store(half, (0,), ct.astype(t, ct.bfloat16).astype(ct.float32))
+
+    x, out, half = np.arange(256, dtype=np.uint8), np.zeros(256, np.float32), np.zeros(256, np.float32)
+    run_kernel(kernel, (1,), (x, out, half), "sm_90a")
+    np.testing.assert_array_equal(out, codes.value_table(dtype))
+    np.testing.assert_array_equal(half, codes.value_table(dtype))
+
+
+def test_integers_to_powers_of_two() -> None:
+    @ct.tile_kernel
+    def kernel(x, out):
+        ct.store(out, (0,), ct.load(x, (0,), (64,)).astype(ct.float8_e8m0fnu).astype(ct.float32))
+
+    x = np.arange(64, dtype=np.int32)
+    out, want = np.zeros(64, np.float32), np.zeros(64, np.float32)
+    run_kernel(kernel, (1,), (x, out), "sm_80")
+    kernel.interpret((1,), x, want)
+    np.testing.assert_array_equal(out, want)
