@@ -9,15 +9,15 @@ from pathlib import Path
 
 from tilewright.tileir.core import Function
 
-# 20-kernel.ll and 21-kernel.ptx follow the Tile IR stages, however many those are.
-FIRST_TEXT = 20
+# 40-kernel.ll and 41-kernel.ptx follow the Tile IR stages, however many those are.
+FIRST_TEXT = 40
 
 _numbers: dict[str, itertools.count[int]] = {}
 _lock = threading.Lock()
 
 
 class Dump:
-    """Numbered files of one compilation: 00-frontend.tile, 01-<pass>.tile, ..., 20-kernel.ll, 21-kernel.ptx."""
+    """Numbered files of one compilation: 00-frontend.tile, 01-<pass>.tile, ..., 40-kernel.ll, 41-kernel.ptx."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
