@@ -41,8 +41,8 @@ def not_(ctx: Context, op: ops.Not) -> None:
         ctx.set(op.result, integers.compute(b, dtype, lambda v: b.xor(v, -1), x))
 
 
-@lower(ops.Floor, ops.Ceil)
-def floor_ceil(ctx: Context, op: ops.FloatUnary) -> None:
+@lower(ops.Floor, ops.Ceil, ops.Trunc)
+def integral(ctx: Context, op: ops.FloatUnary) -> None:
     b = ctx.b
     name = f"llvm.{op.opcode}"
     ctx.set(op.result, floats.through_f32(b, lambda v: b.intrinsic(name, [v]), ctx[op.src]))

@@ -10,7 +10,7 @@ from tilewright.tileir.enums import RoundingMode
 
 __all__ = [
     "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "floor", "ceil",
-    "isnan", "negative", "abs", "bitwise_not",
+    "trunc", "isnan", "negative", "abs", "bitwise_not",
 ]
 
 
@@ -118,6 +118,11 @@ def floor(x: Any, /) -> Tile:
 @builtin("ceil")
 def ceil(x: Any, /) -> Tile:
     """Smallest integral value not below x; floats only, the dtype stays."""
+
+
+@builtin("trunc")
+def trunc(x: Any, /) -> Tile:
+    """x rounded toward zero to an integral value; floats only, the dtype stays."""
 
 
 @builtin("isnan")

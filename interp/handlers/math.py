@@ -111,6 +111,11 @@ def ceil(op: math.Ceil, low: Lowering) -> Fn:
     return _integral(op, np.ceil)
 
 
+@impl(math.Trunc)
+def trunc(op: math.Trunc, low: Lowering) -> Fn:
+    return _integral(op, np.trunc)
+
+
 @impl(math.IsNan)
 def isnan(op: math.IsNan, low: Lowering) -> Fn:
     dtype = op.src.type.dtype

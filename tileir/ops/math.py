@@ -132,6 +132,10 @@ class Ceil(Integral, opcode="ceil", on_number=math.ceil):
     """Smallest integral value not below src."""
 
 
+class Trunc(Integral, opcode="trunc", on_number=math.trunc):
+    """src without its fraction: the integral value next to it toward zero."""
+
+
 class IsNan(FloatUnary, opcode="isnan", on_number=math.isnan, converts=False):
     """True where src is a NaN."""
 
