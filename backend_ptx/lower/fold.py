@@ -7,6 +7,7 @@ Combining along bit k joins neighbouring runs of 2^k elements, so the function n
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS, REGISTER, distributed, log2
@@ -173,7 +174,7 @@ def _widened(op: Op, n: int, vector: Callable[[Value], Value]) -> Op:
     if isinstance(op, Constant):
         return Constant(value=op.value, type=TileType(op.type.dtype, (n,)))
     assert op.elementwise, f"{op.opcode} in the body of a fold"
-    fields: dict[str, object] = {}
+    fields: dict[str, Any] = {}
     for name, field in op.fields.items():
         value = getattr(op, name)
         if field.kind == "operands":

@@ -11,12 +11,13 @@ from tilewright.backend_ptx.lower.positions import owner
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.tileir.core import Value
 from tilewright.tileir.ops import memory as ops
+from tilewright.tileir.ops.atomics import Atomic
 
 
 class Elements:
     """Addresses and predicates of the elements that this thread reads or writes; scalars count as one lane."""
 
-    def __init__(self, ctx: Context, op: ops.Gather | ops.Scatter) -> None:
+    def __init__(self, ctx: Context, op: ops.Gather | ops.Scatter | Atomic) -> None:
         self.ctx = ctx
         self.ref: ArrayRef = ctx[op.array]
         self.op = op

@@ -34,7 +34,7 @@ def _update(kind: str, dtype: DType) -> Update:
         return lambda old, expected, desired: np.where(_bits(old) == _bits(expected), desired, old)
     fmt, ufunc = format_of(dtype), _PLAIN[kind]
     if fmt.plain:
-        return lambda old, value: ufunc(old, value)  # type: ignore[no-any-return]
+        return lambda old, value: ufunc(old, value)
     return lambda old, value: fmt.encode(fmt.round(ufunc(fmt.decode(old), fmt.decode(value))))
 
 

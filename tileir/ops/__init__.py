@@ -1,18 +1,18 @@
 """The ops of Tile IR, one module a family. Importing this package registers them all."""
 
 from tilewright.tileir.ops import (
-           arith,
-           arrays,
-           atomics,
-           control,
-           convert,
-           fold,
-           math,
-           matmul,
-           memory,
-           output,
-           reduce,
-           shape,
+    arith,
+    arrays,
+    atomics,
+    control,
+    convert,
+    fold,
+    math,
+    matmul,
+    memory,
+    output,
+    reduce,
+    shape,
 )
 
 __all__ = ["arith", "arrays", "atomics", "control", "convert", "fold", "math", "matmul", "memory", "output", "reduce",
