@@ -124,9 +124,10 @@ def _unique(wanted: str, used: set[str]) -> str:
 
 
 def symbol_name(name: str) -> str:
-    """A PTX identifier for a kernel of this name: lambdas and non-ASCII names have none of their own."""
+    """A PTX identifier for a kernel of this name: lambdas, non-ASCII names and a lone _ have none of their own."""
     clean = _clean(name).replace(".", "_")
-    return clean if clean[:1].isalpha() or clean[:1] == "_" else f"kernel_{clean}"
+    usable = clean[:1].isalpha() or clean[:1] == "_" != clean
+    return clean if usable and clean != "WARP_SZ" else f"kernel_{clean}"  # WARP_SZ is PTX's only predefined constant
 
 
 def _clean(name: str) -> str:

@@ -61,3 +61,5 @@ def test_names() -> None:
     assert len(set(names)) == 2 and all(n.isascii() for n in names)
     assert symbol_name("<lambda>") == "_lambda_"
     assert symbol_name("2nd") == "kernel_2nd"
+    assert symbol_name("_") == "kernel__" and symbol_name("__") == "__"
+    assert symbol_name("WARP_SZ") == "kernel_WARP_SZ"
