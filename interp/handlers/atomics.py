@@ -76,6 +76,8 @@ def _atomic(op: atomics.Atomic, low: Lowering, kind: str, values: tuple[Any, ...
     slots, varying = _points_of(op, low)
     slots, varying = (*slots, *low.slot_list(values)), [*varying, *(low.varies(v) for v in values)]
     rank, n, shape = len(op.shape), len(op.indices), tuple(op.shape)
+    unused = not any(op.result in other.operands for other in low.function.walk())
+    at_once = _PLAIN.get(kind) if unused else None
     batched = bool(low.axes)  # every block acts, even where all blocks do the same
 
     def one(ref: ArrayRef, own: list[Any], count: int | None) -> Any:
@@ -92,6 +94,9 @@ def _atomic(op: atomics.Atomic, low: Lowering, kind: str, values: tuple[Any, ...
             lanes = np.flatnonzero(np.broadcast_to(points.valid, full))  # type: ignore[assignment]
             places = places[lanes]
         encoded = [fmt.encode(np.ascontiguousarray(v[lanes])) for v in given]
+        if at_once is not None:  # one element after another, without their old values
+            at_once.at(points.line, places, encoded[0])
+            return old.reshape(full)
         found = np.empty(len(places), fmt.memory)
         for group in rounds(places):
             at = places[group]
