@@ -6,10 +6,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tilewright.backend_ptx.layouts.flat import log2
-from tilewright.backend_ptx.ops.matmul import Product
+from tilewright.backend_ptx.ops.matmul import MmaFma, Product
 from tilewright.backend_ptx.passes.pressure import peak_tile_bytes
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Function
@@ -27,7 +28,8 @@ MOST = 16
 # Of 1020 bytes of registers; addresses and what instructions expand to need the rest. Beyond FULL warps each thread
 # has fewer registers, so that nothing is won.
 ALIVE_A_THREAD, FULL = 704, 8
-ACC_ELEMENTS = 128
+# 32-bit words of an accumulator in each thread.
+ACC_WORDS, FMA_WORDS = 128, 64
 FRAGMENT_ELEMENTS = 16 * 8  # of the accumulator of one tensor-core instruction
 
 
@@ -79,16 +81,24 @@ def relieve(warps: Warps, alive: int) -> Warps:
     return Warps(count, f"tiles of {alive} bytes are alive together: {alive // (32 * count)} in each thread")
 
 
-def decide_product_warps(elements: int) -> Warps:
-    """For a kernel with matrix products: its largest accumulator is spread so that each thread keeps
-    ACC_ELEMENTS of it: larger warp tiles read less shared memory for each product (bfloat16 4096^3 with 128x128x64
-    tiles: 0.54 of cuBLAS with four warps, 0.37 with eight, on an H200)."""
-    count = 1
-    while count < MOST and elements // (32 * count) > ACC_ELEMENTS:
-        count *= 2
-    count = max(count, min(USUAL, 1 << log2(max(1, elements // FRAGMENT_ELEMENTS))))
-    each = max(1, elements // (32 * count))
-    return Warps(count, f"the largest accumulator has {elements} elements: {each} each thread")
+def decide_product_warps(products: Sequence[Product]) -> Warps:
+    """For a kernel with matrix products: the accumulator that takes most is spread so that each thread keeps ACC_WORDS
+    of it: larger warp tiles read less shared memory for each product (bfloat16 4096^3 with 128x128x64 tiles: 0.54 of
+    cuBLAS with four warps, 0.37 with eight, on an H200). Multiply-adds by each thread need registers for operands of
+    all its rows and columns beside FMA_WORDS of it."""
+    count, why = 1, ""
+    for op in products:
+        elements, dtype = op.acc.type.size, op.acc.type.dtype
+        words = elements * max(4, dtype.bytes) // 4
+        most = FMA_WORDS if isinstance(op, MmaFma) else ACC_WORDS
+        needed = 1
+        while needed < MOST and words // (32 * needed) > most:
+            needed *= 2
+        needed = max(needed, min(USUAL, 1 << log2(max(1, elements // FRAGMENT_ELEMENTS))))
+        if needed > count or not why:
+            each = max(1, elements // (32 * needed))
+            count, why = needed, f"an accumulator has {elements} elements of {dtype.bytes} bytes: {each} each thread"
+    return Warps(count, why)
 
 
 def choose_warps(function: Function, target: Target) -> None:
@@ -99,9 +109,9 @@ def choose_warps(function: Function, target: Target) -> None:
         if isinstance(value.type, TileType) and value.type.shape
     }
     wanted = function.options.get("num_worker_warps")
-    products = [op.acc.type for op in function.walk() if isinstance(op, Product)]
+    products = [op for op in function.walk() if isinstance(op, Product)]
     if products and wanted is None:
-        function.options[OPTION], function.options[REASON] = decide_product_warps(max(t.size for t in products))
+        function.options[OPTION], function.options[REASON] = decide_product_warps(products)
         return
     reduces = any(isinstance(op, (Reduction, ArgReduction, Fold)) for op in function.walk())
     warps = decide_warps(sorted(sizes), wanted, target, reduces)
