@@ -73,7 +73,8 @@ def min_blocks(function: Function, target: Target) -> int:
     """
     wanted: int | None = function.options.get("occupancy")
     if wanted is not None:
-        return min(wanted, target.threads_per_sm // (32 * function.options[WARPS]))
+        warps: int = function.options[WARPS]
+        return min(wanted, target.threads_per_sm // (32 * warps))
     return 1 if any(isinstance(op, MmaFma) for op in function.walk()) else 0
 
 

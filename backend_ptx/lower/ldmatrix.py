@@ -20,11 +20,11 @@ ROW_BYTES, WORD_BYTES = 16, 4
 
 class MatrixPlan(NamedTuple):
     """How to read: `rows` is the layout of the addresses (its low registers are a row of 16 bytes, its lanes are rows
-    and matrices); `count` matrices an instruction; `word` elements in a register, `matrices` the register bits that
+    and matrices); `per_load` matrices an instruction; `word` elements in a register, `matrices` the register bits that
     choose among the matrices of one instruction and `others` those that choose the instruction."""
 
     rows: Layout
-    count: int
+    per_load: int
     trans: bool
     word: int
     matrices: tuple[int, ...]

@@ -88,11 +88,12 @@ def shared_load(ctx: Context, op: ops.SharedLoad) -> None:
 
 
 def _load_matrices(ctx: Context, ref: SharedRef, plan: MatrixPlan, elem: str, at: Val, slot: Val | None) -> Val:
-    """The tile by ldmatrix; each instruction fills `count` words of every lane."""
+    """The tile by ldmatrix; each instruction fills `per_load` words of every lane."""
     b = ctx.b
-    load = instruction(f"ldmatrix.x{plan.count}{'.trans' if plan.trans else ''}")
+    load = instruction(f"ldmatrix.x{plan.per_load}{'.trans' if plan.trans else ''}")
     access = SharedAccess(ctx, ref, plan.rows, at, slot)
-    parts, place = [], {}
+    parts: list[Val] = []
+    place: dict[int, int] = {}
     for group, (registers, pointer) in enumerate(access.vectors()):
         assert len(registers) * access.size == ROW_BYTES
         words = load.emit(b, b.cast("ptrtoint", pointer, "i32"))

@@ -30,10 +30,8 @@ from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops import control
-from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.memory import Load, Store
-from tilewright.tileir.passes.dce import dce
 
 
 def assign_layouts(function: Function, target: Target) -> None:
@@ -43,7 +41,6 @@ def assign_layouts(function: Function, target: Target) -> None:
     products = layouts_of_products(classes.products, warps)
     _Chooser(classes, warps, products).run()
     _Inserter(classes, warps, products).run(function)
-    dce(function)  # a conversion that moved before a cast leaves the old cast without users
 
 
 class _Chooser:
@@ -203,7 +200,7 @@ class _Inserter:
             return  # fed by the op whose body it ends
         if isinstance(op, Product):
             wanted = self.products[op]
-            op.a, op.b = self._operand(op.a, wanted.a), self._operand(op.b, wanted.b)
+            op.a, op.b = self._in_layout(op.a, wanted.a), self._in_layout(op.b, wanted.b)
             op.acc = self._in_layout(op.acc, wanted.acc)
             return
         rule = rule_of(op)
@@ -272,23 +269,6 @@ class _Inserter:
             op.result.type = value.type.with_layout(layout)
             self._place(value, op)
             self.made[key] = op.result
-        return self.made[key]
-
-    def _operand(self, value: Value, layout: Layout) -> Value:
-        """An operand of a product. A cast that does not shrink it is done after the conversion, so that what is
-        converted is what was loaded, which a ring of asynchronous copies can hold."""
-        op = value.op
-        late = isinstance(op, Cast) and value not in self.classes.cheap and value.type.layout != layout
-        if not late or op.src.type.dtype.bytes > op.dtype.bytes or op.src.type.dtype.is_bool:
-            return self._in_layout(value, layout)
-        key = (value, layout)
-        if key not in self.made:
-            source = self._operand(op.src, layout)
-            cast = Cast(src=source, dtype=op.dtype, rounding=op.rounding, span=op.span)
-            cast.result.type = value.type.with_layout(layout)
-            cast.result.hint = value.hint
-            self._place(value, cast)
-            self.made[key] = cast.result
         return self.made[key]
 
     def _copy(self, value: Value, layout: Layout) -> Value:

@@ -72,8 +72,8 @@ def _piece(rewriter: Rewriter, value: Value, axis: int, number: int, step: int) 
     op = value.op
     layout = transform.extract(value.type.layout, tuple(shape))
     if isinstance(op, Cast) and _is_loaded(op.src):
-        out = rewriter.value(Cast(src=_piece(rewriter, op.src, axis, number, step), dtype=op.dtype, rounding=op.rounding))
-        return _typed(out, value, layout)
+        source = _piece(rewriter, op.src, axis, number, step)
+        return _typed(rewriter.value(Cast(src=source, dtype=op.dtype, rounding=op.rounding)), value, layout)
     index = [0] * len(shape)
     index[axis] = number
     places = tuple(rewriter.value(Constant(value=i, type=TileType(int32))) for i in index)

@@ -205,20 +205,68 @@ def ints(rng: np.random.Generator, n: int, low: int = -60, high: int = 100) -> n
 
 
 def cases() -> Iterator[Case]:
-    yield one_output("collatz", collatz, (40,), lambda rng: (np.arange(1, 41, dtype=np.int32), np.zeros(40, np.int32)), 1,
-                     collatz_steps)
-    yield one_output("triangle", triangle, (33,), lambda rng: (np.zeros(33, np.int32),), 0,
-                     lambda out: np.arange(33, dtype=np.int32) * np.arange(1, 34, dtype=np.int32) // 2)
-    yield one_output("stepped", stepped, (30,), lambda rng: (ints(rng, 30, -9, 9), ints(rng, 30, -9, 30), ints(rng, 30, 1, 6),
-                     np.zeros(30, np.int32)), 3, stepped_reference)
-    yield one_output("break_continue", break_continue, (9,), lambda rng: (ints(rng, 90), np.zeros(9 * 8, np.int32), 10, 8), 1,
-                     break_reference)
-    yield one_output("early_return", early_return, (5,), lambda rng: (ints(rng, 70), np.zeros(70, np.int32), 16), 1,
-                     by_tile(lambda i, t: None if i % 3 == 1 else -t if i % 3 == 2 else t))
-    yield one_output("ternary_and_or", ternary_and_or, (5,), lambda rng: (ints(rng, 70, -90), np.zeros(70, np.int32), 16), 1,
-                     by_tile(lambda i, t: t * (1 if t.sum() > 0 and i != 2 or i == 3 else -1)))
-    yield one_output("helpers", helpers, (5,), lambda rng: (ints(rng, 70, -90), np.zeros(70, np.int32), 16), 1,
-                     by_tile(lambda i, t: 2 * ((np.full_like(t, -20) if t.sum() < -20 else np.minimum(t, 50)) * 2 + 3 + i)))
-    yield one_output("swap_tuple", swap_tuple, (5,), lambda rng: (ints(rng, 70), ints(rng, 70), np.zeros(70, np.int32), 7, 16),
-                     2, swap_reference)
+    yield one_output(
+        "collatz",
+        collatz,
+        (40,),
+        lambda rng: (np.arange(1, 41, dtype=np.int32), np.zeros(40, np.int32)),
+        1,
+        collatz_steps,
+    )
+    yield one_output(
+        "triangle",
+        triangle,
+        (33,),
+        lambda rng: (np.zeros(33, np.int32),),
+        0,
+        lambda out: np.arange(33, dtype=np.int32) * np.arange(1, 34, dtype=np.int32) // 2,
+    )
+    yield one_output(
+        "stepped",
+        stepped,
+        (30,),
+        lambda rng: (ints(rng, 30, -9, 9), ints(rng, 30, -9, 30), ints(rng, 30, 1, 6), np.zeros(30, np.int32)),
+        3,
+        stepped_reference,
+    )
+    yield one_output(
+        "break_continue",
+        break_continue,
+        (9,),
+        lambda rng: (ints(rng, 90), np.zeros(9 * 8, np.int32), 10, 8),
+        1,
+        break_reference,
+    )
+    yield one_output(
+        "early_return",
+        early_return,
+        (5,),
+        lambda rng: (ints(rng, 70), np.zeros(70, np.int32), 16),
+        1,
+        by_tile(lambda i, t: None if i % 3 == 1 else -t if i % 3 == 2 else t),
+    )
+    yield one_output(
+        "ternary_and_or",
+        ternary_and_or,
+        (5,),
+        lambda rng: (ints(rng, 70, -90), np.zeros(70, np.int32), 16),
+        1,
+        by_tile(lambda i, t: t * (1 if t.sum() > 0 and i != 2 or i == 3 else -1)),
+    )
+    yield one_output(
+        "helpers",
+        helpers,
+        (5,),
+        lambda rng: (ints(rng, 70, -90), np.zeros(70, np.int32), 16),
+        1,
+        by_tile(lambda i, t: 2 * ((np.full_like(t, -20) if t.sum() < -20 else np.minimum(t, 50)) * 2 + 3 + i)),
+    )
+    yield one_output(
+        "swap_tuple",
+        swap_tuple,
+        (5,),
+        lambda rng: (ints(rng, 70), ints(rng, 70), np.zeros(70, np.int32), 7, 16),
+        2,
+        swap_reference,
+    )
     yield one_output("nested", nested, (6,), lambda rng: (np.zeros(6, np.int32), 9), 0, nested_reference)

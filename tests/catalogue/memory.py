@@ -11,8 +11,19 @@ from catalogue.case import Case
 
 import tilewright as tw
 
-DTYPES = (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint32, np.float16, ml_dtypes.bfloat16,
-          np.float32, np.float64)
+DTYPES = (
+    np.bool_,
+    np.int8,
+    np.int16,
+    np.int32,
+    np.int64,
+    np.uint8,
+    np.uint32,
+    np.float16,
+    ml_dtypes.bfloat16,
+    np.float32,
+    np.float64,
+)
 
 
 @tw.tile_kernel
@@ -119,8 +130,16 @@ def values(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.n
     return np.asarray(100 * rng.standard_normal(shape)).astype(dtype)
 
 
-def copy_case(name: str, kernel: Any, grid: tuple[int, ...], shape: tuple[int, ...], tile: tuple[int, ...], dtype: Any,
-              view: Callable[[np.ndarray], np.ndarray] = lambda a: a, turn: bool = False) -> Case:
+def copy_case(
+    name: str,
+    kernel: Any,
+    grid: tuple[int, ...],
+    shape: tuple[int, ...],
+    tile: tuple[int, ...],
+    dtype: Any,
+    view: Callable[[np.ndarray], np.ndarray] = lambda a: a,
+    turn: bool = False,
+) -> Case:
     """out = x through views of both; `view` keeps the number of elements' shape decided by x."""
 
     def make(rng: np.random.Generator) -> tuple[Any, ...]:
@@ -150,13 +169,18 @@ def cast_case(src: Any, dst: Any) -> Case:
     def make(rng: np.random.Generator) -> tuple[Any, ...]:
         x = values(rng, (70,), src)
         if np.dtype(src).kind not in "iub":
-            x[:6] = np.array([0.5, -1.5, 1e30 if src in (np.float32, np.float64) else 300, np.nan, np.inf, -np.inf], src)
+            x[:6] = np.array(
+                [0.5, -1.5, 1e30 if src in (np.float32, np.float64) else 300, np.nan, np.inf, -np.inf], src
+            )
         return x, np.zeros(70, dst), 32
 
     def reference(x: np.ndarray, out: np.ndarray, tile: int) -> tuple[np.ndarray, ...]:
         with np.errstate(all="ignore"):
             if out.dtype.kind in "iu" and x.dtype.kind not in "iub":  # saturate, NaN to 0
-                info, wide = np.iinfo(out.dtype), np.trunc(np.nan_to_num(x.astype(np.float64), posinf=1e300, neginf=-1e300))
+                info, wide = (
+                    np.iinfo(out.dtype),
+                    np.trunc(np.nan_to_num(x.astype(np.float64), posinf=1e300, neginf=-1e300)),
+                )
                 exact = [min(max(int(v), info.min), info.max) for v in wide]
                 return (np.array(exact, out.dtype),)
             return (x.astype(out.dtype),)
@@ -170,7 +194,9 @@ def gather_case(index: Any) -> Case:
         columns = rng.integers(0, 20, 75).astype(index)
         return values(rng, (9, 17), np.float32), rows, columns, np.zeros(75, np.float32), 32
 
-    def reference(table: np.ndarray, r: np.ndarray, c: np.ndarray, out: np.ndarray, tile: int) -> tuple[np.ndarray, ...]:
+    def reference(
+        table: np.ndarray, r: np.ndarray, c: np.ndarray, out: np.ndarray, tile: int
+    ) -> tuple[np.ndarray, ...]:
         ok = (r >= 0) & (r < 9) & (c >= 0) & (c < 17) & (r != 2)
         return (np.where(ok, table[np.where(ok, r, 0), np.where(ok, c, 0)], np.float32(7)),)
 
@@ -190,7 +216,9 @@ def scatter_case() -> Case:
     return Case("scatter1", scatter1, (5,), make, (2,), reference)
 
 
-def one_output(name: str, kernel: Any, grid: tuple[int, ...], make: Any, output: int, reference: Any, **more: Any) -> Case:
+def one_output(
+    name: str, kernel: Any, grid: tuple[int, ...], make: Any, output: int, reference: Any, **more: Any
+) -> Case:
     return Case(name, kernel, grid, make, (output,), lambda *a: (reference(*a),), **more)
 
 
@@ -212,8 +240,9 @@ def cases() -> Iterator[Case]:
     yield copy_case("copy2-strided-view", copy2, (3, 3), (74, 135), (16, 16), np.int16, lambda a: a[::2, ::3])
     yield copy_case("copy2-offset-view", copy2, (3, 3), (40, 48), (16, 16), np.float32, lambda a: a[3:, 3:])
     yield copy_case("copy2-reversed-view", copy2, (3, 3), (37, 45), (16, 16), np.float32, lambda a: a[::-1, ::-1])
-    yield copy_case("copy2-broadcast-view", copy2, (3, 3), (1, 45), (16, 16), np.float32,
-                    lambda a: np.broadcast_to(a, (37, 45)))
+    yield copy_case(
+        "copy2-broadcast-view", copy2, (3, 3), (1, 45), (16, 16), np.float32, lambda a: np.broadcast_to(a, (37, 45))
+    )
     yield copy_case("copy2-wide", copy2, (2, 1), (64, 128), (32, 128), ml_dtypes.bfloat16)
     yield copy_case("order-F", turned, (3, 3), (37, 45), (16, 16), np.float32, turn=True)
     yield copy_case("store-order", turned_store, (3, 3), (37, 45), (16, 16), np.float32, turn=True)
@@ -222,12 +251,40 @@ def cases() -> Iterator[Case]:
         for dtype in (np.float32, np.float16, ml_dtypes.bfloat16, np.float64):
             yield padding_case(mode, dtype)
     yield padding_case(tw.PaddingMode.ZERO, np.int32)
-    for src in (np.bool_, np.int8, np.uint16, np.int32, np.int64, np.float16, ml_dtypes.bfloat16, np.float32, np.float64):
-        for dst in (np.bool_, np.int8, np.uint16, np.int32, np.uint64, np.float16, ml_dtypes.bfloat16, np.float32, np.float64):
+    for src in (
+        np.bool_,
+        np.int8,
+        np.uint16,
+        np.int32,
+        np.int64,
+        np.float16,
+        ml_dtypes.bfloat16,
+        np.float32,
+        np.float64,
+    ):
+        for dst in (
+            np.bool_,
+            np.int8,
+            np.uint16,
+            np.int32,
+            np.uint64,
+            np.float16,
+            ml_dtypes.bfloat16,
+            np.float32,
+            np.float64,
+        ):
             yield cast_case(src, dst)
     for index in (np.int32, np.int64, np.uint8):
         yield gather_case(index)
     yield scatter_case()
-    yield one_output("shifted", shifted, (5,), lambda rng: (values(rng, (131,), np.int32), np.zeros(131, np.int32), 32), 1,
-                     shifted_reference)
-    yield one_output("in_place", in_place, (5,), lambda rng: (values(rng, (131,), np.int32), 32), 0, lambda x, tile: x * 2 + 1)
+    yield one_output(
+        "shifted",
+        shifted,
+        (5,),
+        lambda rng: (values(rng, (131,), np.int32), np.zeros(131, np.int32), 32),
+        1,
+        shifted_reference,
+    )
+    yield one_output(
+        "in_place", in_place, (5,), lambda rng: (values(rng, (131,), np.int32), 32), 0, lambda x, tile: x * 2 + 1
+    )

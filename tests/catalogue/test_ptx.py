@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from catalogue.all import one_per_kernel
-from catalogue.case import Case
 
 import tilewright as tw
 from tilewright.backend_ptx.runtime.ptxas import assemble

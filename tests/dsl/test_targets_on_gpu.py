@@ -7,15 +7,18 @@ import dataclasses
 import ml_dtypes
 import numpy as np
 import pytest
-import tilewright as tw
 from benchmarks.kernels import matmul
+
+import tilewright as tw
 from tilewright.backend_ptx.runtime import driver
 from tilewright.backend_ptx.targets import get_target
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("tile", [(128, 128, 64), (32, 64, 32)])
-def test_matmul_for_sm_80_equals_matmul_for_this_gpu(tile: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_matmul_for_sm_80_equals_matmul_for_this_gpu(
+    tile: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = np.random.default_rng(0)
     m, n, k = 1000, 1032, 520
     a = rng.standard_normal((m, k)).astype(ml_dtypes.bfloat16)
