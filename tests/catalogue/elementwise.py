@@ -75,7 +75,9 @@ def quiet(f: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def make_binary_case(name: str, op: Any, ref: Any, dtype: Any, n: int, out_dtype: Any = None, adjust: Any = None) -> Case:
+def make_binary_case(
+    name: str, op: Any, ref: Any, dtype: Any, n: int, out_dtype: Any = None, adjust: Any = None
+) -> Case:
     def make(rng: np.random.Generator) -> tuple[Any, ...]:
         x, y = numbers(rng, n, dtype), numbers(rng, n, dtype)
         if adjust:
@@ -136,7 +138,7 @@ BINARY: dict[str, tuple[Any, Any, tuple[Any, ...], Any, Any]] = {
     "greater_equal": (operator.ge, np.greater_equal, INTS + FLOATS, np.bool_, None),
 }
 
-# name -> (function in the kernel, reference in higher precision, domain as a function of normal numbers, ulps in f32/f64)
+# name -> (function in the kernel, reference in higher precision, normal numbers to its domain, ulps allowed)
 FUNCTIONS: dict[str, tuple[Any, Any, Any, float]] = {
     "exp": (tw.exp, np.exp, lambda v: v % 80, 2),
     "exp2": (tw.exp2, np.exp2, lambda v: v % 100, 2),
@@ -157,7 +159,8 @@ FUNCTIONS: dict[str, tuple[Any, Any, Any, float]] = {
     "abs": (tw.abs, np.abs, lambda v: v, 0),
 }
 
-KERNELS = {name: binary(row[0]) for name, row in BINARY.items()} | {name: unary(row[0]) for name, row in FUNCTIONS.items()}
+KERNELS = {name: binary(row[0]) for name, row in BINARY.items()}
+KERNELS |= {name: unary(row[0]) for name, row in FUNCTIONS.items()}
 
 
 def function_case(name: str, dtype: Any, n: int) -> Case:
@@ -174,7 +177,8 @@ def function_case(name: str, dtype: Any, n: int) -> Case:
             return (ref(x.astype(wide)).astype(dtype),)
 
     bound: Bound | None = ulps(count, dtype) if count else None
-    return Case(f"{name}-{np.dtype(dtype).name}-{n}", KERNELS[name], (max(1, -(-n // TILE)),), make, (1,), reference, bound)
+    grid = (max(1, -(-n // TILE)),)
+    return Case(f"{name}-{np.dtype(dtype).name}-{n}", KERNELS[name], grid, make, (1,), reference, bound)
 
 
 def cases() -> Iterator[Case]:
