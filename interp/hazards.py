@@ -77,10 +77,10 @@ def _only_updates(op: Op, used: set[Value]) -> bool:
 
 def _axes_of(function: Function, root: Value, ops: list[Op], used: set[Value]) -> frozenset[int] | None:
     """The grid axes over which chunks may spread as far as these accesses of `root` go; None for any."""
-    updates = [op for op in ops if _only_updates(op, used)]
-    if len(updates) < len(ops) or len({op.kind for op in updates}) > 1:  # type: ignore[attr-defined]
+    updates: list[Any] = [op for op in ops if _only_updates(op, used)]
+    if len(updates) < len(ops) or len({op.kind for op in updates}) > 1:
         return _private_axes(function, root, ops)
-    if updates[0].kind != "add" or not root.type.dtype.is_float:  # type: ignore[attr-defined]
+    if updates[0].kind != "add" or not updates[0].array.type.dtype.is_float:
         return None
     # Float sums depend on the order: blocks must come in theirs, which one operation outside loops keeps along axis 0.
     return frozenset((0,)) if len(updates) == 1 and updates[0] in function.body.ops else frozenset()

@@ -86,6 +86,41 @@ def raw_memory(x, out, total):
     total.get_raw_memory().atomic_add_offset(tw.zeros((16,), tw.int32), got, mask=place < 12, memory_order=RELAXED)
 
 
+@tw.tile_kernel
+def ordered_copy(x, out):
+    t = tw.load(x, (tw.bid(0),), (64,), memory_order=ACQUIRE, memory_scope=DEVICE, padding_mode=tw.PaddingMode.ZERO)
+    tw.store(out, (tw.bid(0),), t, memory_order=RELEASE, memory_scope=tw.MemoryScope.SYS)
+
+
+@tw.tile_kernel
+def relaxed_copy(x, out):
+    t = tw.load(x, (tw.bid(0), 0), (2, 4), memory_order=RELAXED, memory_scope=tw.MemoryScope.BLOCK)
+    tw.store(out, (tw.bid(0), 0), t, memory_order=RELAXED, memory_scope=DEVICE, order="F")
+
+
+@tw.tile_kernel
+def branches(x, out, old):
+    i = tw.bid(0)
+    v = tw.load(x, (i,), ())
+    if v > 0:
+        got = tw.atomic_add(out, (i % 2, 1), v)
+    else:
+        got = tw.atomic_max(out, (i % 2, 0), -v)
+    for k in range(i):
+        tw.atomic_xor(out, (1, 2), v + k)
+    tw.scatter(old, i, got)
+
+
+def branches_reference(x: np.ndarray, out: np.ndarray, old: np.ndarray) -> tuple[np.ndarray, ...]:
+    for i, v in enumerate(x):
+        place = (i % 2, 1 if v > 0 else 0)
+        old[i] = out[place]
+        out[place] = out[place] + v if v > 0 else max(out[place], -v)
+        for k in range(i):
+            out[1, 2] ^= v + k
+    return (out,)
+
+
 def update_case(kind: str, dtype: Any, order: tw.MemoryOrder, blocks: int = 3, tile: int = 64) -> Case:
     integer = np.dtype(dtype).kind in "iu"
     n = blocks * tile - 9
@@ -181,3 +216,15 @@ def cases() -> Iterator[Case]:
     yield Case("raw-memory", raw_memory, (2,),
                  lambda rng: (rng.integers(0, 99, 64).astype(np.int32), np.zeros(32, np.int32), np.zeros(1, np.int32)),
                  (1, 2), raw_reference)
+    for dtype in (np.bool_, np.int8, np.uint16, np.int32, np.int64, np.float16, ml_dtypes.bfloat16, np.float32,
+                  np.float64):
+        yield Case(f"ordered-copy-{np.dtype(dtype).name}", ordered_copy, (3,),
+                   lambda rng, dtype=dtype: (values(rng, (150,), dtype), np.zeros(150, dtype)), (1,),
+                   lambda x, out: (x.copy(),))
+        yield Case(f"relaxed-copy-{np.dtype(dtype).name}", relaxed_copy, (3,),
+                   lambda rng, dtype=dtype: (values(rng, (6, 4), dtype), np.zeros((4, 6), dtype)), (1,),
+                   lambda x, out: (x.T.copy(),))
+    # Blocks of a GPU come in any order: old values are compared for those that commute alone.
+    yield Case("atomics-in-branches", branches, (7,),
+               lambda rng: (rng.integers(-9, 9, 7).astype(np.int32), np.zeros((2, 3), np.int32), np.zeros(7, np.int32)),
+               (1,), branches_reference)
