@@ -9,7 +9,7 @@ from tilewright.frontend.calls.registry import call_rule
 from tilewright.frontend.calls.shape import tile_arg
 from tilewright.frontend.promotion import broadcast, broadcast_shapes, cast, common_typed, no_common_dtype
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Val
+from tilewright.frontend.values import Val, named
 from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import Related, TileTypeError
 from tilewright.tileir.dtypes import (
@@ -24,6 +24,7 @@ from tilewright.tileir.dtypes import (
     uint8,
 )
 from tilewright.tileir.ops.arith import Mul
+from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.matmul import ACCUMULATORS, Mma
 from tilewright.tileir.ops.shape import Reshape
 
@@ -32,10 +33,11 @@ def _dims(value: Value) -> str:
     return "x".join(map(str, value.type.shape)) or "a scalar"
 
 
-def _came_from(name: str, value: Value) -> list[Related]:
+def _came_from(t: Translator, name: str, value: Value) -> list[Related]:
     """Where an operand was made, for the error's second frame."""
-    op = value.op
-    return [Related(op.span, f"{name}: {value.type} comes from here")] if op is not None else []
+    while isinstance(value.op, (Reshape, Cast)) and value.op.span == t.span():  # made by the product itself
+        value = value.op.src
+    return [Related(value.op.span, f"{name}, {named(value)}, comes from here")] if value.op is not None else []
 
 
 def batched(t: Translator, op: str, a: Value, b: Value) -> tuple[Value, Value]:
@@ -47,7 +49,7 @@ def batched(t: Translator, op: str, a: Value, b: Value) -> tuple[Value, Value]:
         k = a.type.shape[-1]
         raise TileTypeError(
             f"{op}: the inner sizes differ: the first operand is {_dims(a)}, the second {_dims(b)}",
-            related=_came_from("the second operand", b),
+            related=_came_from(t, "the second operand", b),
             hints=[f"the second operand must have {k} rows, as the first has {k} columns"],
         )
     batch = broadcast_shapes(a.type.shape[:-2], b.type.shape[:-2])

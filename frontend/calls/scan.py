@@ -19,7 +19,7 @@ from tilewright.tileir.dtypes import DType
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.control import Yield
 from tilewright.tileir.ops.fold import Fold, ReduceWith, ScanWith
-from tilewright.tileir.ops.shape import Reshape
+from tilewright.tileir.ops.shape import Broadcast, Iota, Reshape
 from tilewright.tileir.types import TileType
 
 
@@ -118,14 +118,22 @@ def _call(
         value = call_value(t, func, params, {})
     finally:
         t.combining = ""
-    for new in t.block.ops:
-        if not _computes(new):
-            raise TileSyntaxError(f"{op}: its function can have no loops, branches or memory access", new.span)
+    refused = [new for new in t.block.ops if not _computes(new)]
+    for new in refused:
+        if not (new.elementwise or isinstance(new, _MAKE_TILES)):
+            raise TileSyntaxError(f"{op}: its function can have no loops, branches, memory access or reductions",
+                                  new.span)
+    for new in refused:
+        raise TileTypeError(f"{op}: its function works on scalars, but this is {named(new.results[0])}", new.span,
+                            hints=["give the tiles to combine as the first argument"])
     results = value if isinstance(value, tuple) else (value,)
     if isinstance(value, tuple) is not grouped or len(results) != len(dtypes):
         wanted = f"a tuple of {len(dtypes)} scalars" if grouped else "one scalar"
         raise TileTypeError(f"{op}: its function must return {wanted}, got {named(value)}")
     return [_scalar(t, op, v, d) for v, d in zip(results, dtypes, strict=True)]
+
+
+_MAKE_TILES = (Constant, Broadcast, Iota, Reshape)
 
 
 def _computes(op: Op) -> bool:
