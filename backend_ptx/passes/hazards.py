@@ -23,6 +23,7 @@ from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.ops.atomics import AtomicRmw
 from tilewright.tileir.ops.memory import Load, Store
 from tilewright.tileir.types import SharedType
 
@@ -62,18 +63,29 @@ def accesses_of(op: Op) -> list[Access]:
     return [*reads, *(Access(op, m, True, order, flying) for m in effects.writes)]
 
 
-def written_classes(function: Function, dependences: Dependences) -> frozenset[Value]:
-    """The alias classes that the function writes."""
-    return frozenset(dependences.alias_class(m) for op in function.walk() for m in op.effects().writes)
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Of a function: the alias classes that it writes, and its relaxed atomics whose old values nobody uses."""
+
+    written: frozenset[Value]
+    updates: frozenset[Op]
 
 
-def needed_between(first: Access, second: Access, dependences: Dependences, written: frozenset[Value]) -> int:
+def summarise(function: Function, dependences: Dependences) -> Summary:
+    used = {v for op in function.walk() for v in op.operands}
+    written = frozenset(dependences.alias_class(m) for op in function.walk() for m in op.effects().writes)
+    return Summary(written, frozenset(
+        op for op in function.walk()
+        if isinstance(op, AtomicRmw) and op.memory_order is MemoryOrder.RELAXED and op.result not in used))
+
+
+def needed_between(first: Access, second: Access, dependences: Dependences, whole: Summary) -> int:
     """The barrier that must separate two accesses in this order: NOTHING, WARP or BLOCK."""
     if first.is_shared != second.is_shared:
         return NOTHING
     if first.is_shared:
         return _between_shared(first, second)
-    return _between_global(first, second, dependences, written)
+    return _between_global(first, second, dependences, whole)
 
 
 def _between_shared(first: Access, second: Access) -> int:
@@ -127,18 +139,28 @@ def stays_in_warp(one: Layout, other: Layout) -> bool:
     return all(plan_conversion(a, b).kind != "block" for a, b in ((one, other), (other, one)))
 
 
-def _between_global(first: Access, second: Access, dependences: Dependences, written: frozenset[Value]) -> int:
+def _between_global(first: Access, second: Access, dependences: Dependences, whole: Summary) -> int:
     # What a release hands on and an acquire takes over is the whole block's: its threads must meet there. Memory that
     # this launch only reads is none of other blocks' business.
-    if second.order in _RELEASES and dependences.alias_class(first.memory) in written:
+    if second.order in _RELEASES and dependences.alias_class(first.memory) in whole.written:
         return BLOCK
-    if first.order in _ACQUIRES and dependences.alias_class(second.memory) in written:
+    if first.order in _ACQUIRES and dependences.alias_class(second.memory) in whole.written:
         return BLOCK
     if not (first.writes or second.writes):
         return NOTHING
     if dependences.alias_class(first.memory) is not dependences.alias_class(second.memory):
         return NOTHING
+    if _commute(first.op, second.op, whole):
+        return NOTHING
     return NOTHING if _same_threads(first, second) else BLOCK
+
+
+def _commute(first: Op, second: Op, whole: Summary) -> bool:
+    """Atomic updates of one kind may come in any order: nobody sees what was between them."""
+    if first not in whole.updates or second not in whole.updates:
+        return False
+    assert isinstance(first, AtomicRmw) and isinstance(second, AtomicRmw)
+    return first.kind == second.kind != "xchg"
 
 
 def _same_threads(first: Access, second: Access) -> bool:

@@ -24,13 +24,14 @@ from tilewright.backend_ptx.passes.hazards import (
     NOTHING,
     WARP,
     Access,
+    Summary,
     accesses_of,
     needed_between,
-    written_classes,
+    summarise,
 )
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.effects import Dependences
-from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.core import Block, Function, Op
 from tilewright.tileir.ops.control import For, If, While
 
 # What is pending: for every access the barrier that has already passed since (NOTHING or WARP).
@@ -40,7 +41,7 @@ State = dict[Access, int]
 def insert_barriers(function: Function, target: Target) -> None:
     """Needs the offsets of plan_shared_memory."""
     dependences = Dependences(function)
-    inserter = _Inserter(dependences, written_classes(function, dependences))
+    inserter = _Inserter(dependences, summarise(function, dependences))
     inserter.block(function.body, {})
     inserter.write(function.body, WARP if function.options[OPTION] == 1 else BLOCK)
 
@@ -48,9 +49,9 @@ def insert_barriers(function: Function, target: Target) -> None:
 class _Inserter:
     """`before[op]` is the strongest barrier that some path to `op` asks for."""
 
-    def __init__(self, dependences: Dependences, written: frozenset[Value]) -> None:
+    def __init__(self, dependences: Dependences, whole: Summary) -> None:
         self.dependences = dependences
-        self.written = written
+        self.whole = whole
         self.before: dict[Op, int] = {}
 
     def block(self, block: Block, state: State) -> State:
@@ -96,7 +97,7 @@ class _Inserter:
         if not own:
             return state
         for new in own:
-            between = ((needed_between(old, new, self.dependences, self.written), p) for old, p in state.items())
+            between = ((needed_between(old, new, self.dependences, self.whole), p) for old, p in state.items())
             needed = max((n for n, passed in between if n > passed), default=NOTHING)
             if needed > self.before.get(op, NOTHING):
                 self.before[op] = needed

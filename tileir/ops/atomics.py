@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.tileir import dtypes as dt
-from tilewright.tileir.core import Op, Value, attribute, operand, operands, optional_operand, require
+from tilewright.tileir.core import Effects, Op, Value, attribute, operand, operands, optional_operand, require
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.enums import MemoryOrder, MemoryScope
 from tilewright.tileir.ops.memory import check_gather
@@ -33,6 +33,10 @@ class Atomic(Op, reads="array", writes="array"):
     check_bounds: bool = attribute(default=True)
     memory_order: MemoryOrder = attribute(default=MemoryOrder.RELAXED, enum=MemoryOrder)
     memory_scope: MemoryScope = attribute(default=MemoryScope.DEVICE, enum=MemoryScope)
+
+    def effects(self) -> Effects:
+        """A relaxed operation is kept by what it writes, and orders no other access."""
+        return super().effects()._replace(ordered=self.memory_order is not MemoryOrder.RELAXED)
 
     def element(self, kind: str) -> TileType:
         """The type of the elements, after checking what all atomics share."""

@@ -60,6 +60,27 @@ def test_a_relaxed_update_orders_nothing() -> None:
     assert "barrier" not in codes
 
 
+@ct.tile_kernel
+def counted_in_a_loop(x, counts, least):
+    for k in range(ct.num_tiles(x, 0, (1024,))):
+        t = ct.load(x, (k,), (1024,))
+        ct.atomic_add(counts, t, 1, memory_order=ct.MemoryOrder.RELAXED)
+        ct.atomic_min(least, t, k, memory_order=ct.MemoryOrder.RELAXED)
+
+
+@ct.tile_kernel
+def two_kinds(x, counts):
+    t = ct.load(x, (0,), (1024,))
+    ct.atomic_add(counts, t, 1, memory_order=ct.MemoryOrder.RELAXED)
+    ct.atomic_min(counts, t, 7, memory_order=ct.MemoryOrder.RELAXED)
+
+
+def test_updates_of_one_kind_commute() -> None:
+    codes = opcodes(passed(counted_in_a_loop, *(np.zeros(n, np.int32) for n in (4096, 16, 16))))
+    assert "barrier" not in codes
+    assert "barrier" in opcodes(passed(two_kinds, np.zeros(4096, np.int32), np.zeros(16, np.int32)))
+
+
 def test_one_thread_updates_a_scalar() -> None:
     f = parse(counted.ir(np.zeros(4096, np.int32), np.zeros(4096, np.int32), np.zeros(1, np.int32)))
     text = lower_function(f, TARGET).llvm_text
