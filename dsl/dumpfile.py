@@ -26,6 +26,7 @@ def run_dump(
     """
     import numpy
 
+    import tilewright.backend_ptx.ops  # noqa: F401  (dumps of the backend hold its machine ops)
     from tilewright.interp import compile_function
     from tilewright.tileir.parser import parse
     from tilewright.tileir.verifier import verify

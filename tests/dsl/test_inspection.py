@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +152,26 @@ def test_arguments_from_text() -> None:
     assert split_args("f32[4,4], (1,2) ,[a,b],3") == ["f32[4,4]", "(1,2)", "[a,b]", "3"]
     parsed = parse_args("f32[4,4], (1, i32), [f32[3],f32[4]], 3, -1.5, True")
     assert parsed == (tw.spec("f32[4,4]"), (1, tw.spec("i32")), [tw.spec("f32[3]"), tw.spec("f32[4]")], 3, -1.5, True)
+
+
+def test_every_dump_file_runs_in_a_fresh_process(
+    row_sum: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TILEWRIGHT_DUMP_DIR", str(tmp_path / "dumps"))
+    row_sum.ptx(tw.spec("f32[5,4096]"), tw.spec("f32[5]"), 4096, target="sm_80")
+    monkeypatch.delenv("TILEWRIGHT_DUMP_DIR")
+    x = np.random.default_rng(2).random((5, 4096), dtype=np.float32)
+    np.save(tmp_path / "x.npy", x)
+    stages = sorted((tmp_path / "dumps").rglob("*.tile"))
+    assert stages[-1].stem.endswith("insert_barriers") and "reduce_bits" in stages[-1].read_text()
+    program = "import sys; from tilewright.cli import main; sys.exit(main())"
+    for stage in (stages[0], stages[-1]):
+        out = tmp_path / stage.stem
+        command = [sys.executable, "-c", program, "run", str(stage), "--grid", "5", "--out", str(out),
+                   "--args", f"{tmp_path / 'x.npy'}, f32[5]:zeros"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert np.allclose(np.load(out / "out.npy"), x.sum(axis=1), rtol=1e-5)
 
 
 def test_run_a_dump(row_sum: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
