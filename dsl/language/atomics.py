@@ -45,7 +45,10 @@ def atomic_add(
     """Add `update`, and give the old elements.
 
     Indexing as in `gather`; each element is atomic, elements are unordered, those outside the array do nothing.
-    The array is int32, int64, uint32 or uint64, float16, bfloat16, float32 or float64.
+    The array is int32, int64, uint32 or uint64, float16, bfloat16 (a GPU of compute capability 9.0), float32 (GPUs add
+    subnormal numbers as zeros) or float64. The order of additions is unspecified, and float sums with it.
+
+        ct.atomic_add(counts, bins, 1, memory_order=ct.MemoryOrder.RELAXED)  # a sum that nobody waits for
     """
 
 
