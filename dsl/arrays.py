@@ -139,6 +139,8 @@ def _numpy_named(dtype: Any) -> DType:
 
 def _from_numpy(array: Any, owner: Any) -> ArrayInfo:
     dtype = _numpy_named(array.dtype)
+    if type(array).__name__ != "ndarray" and hasattr(array, "mask"):
+        raise TypeError("a masked array cannot be passed, as the kernel would not see its mask; fill it: a.filled(0)")
     size = dtype.bytes
     if any(s % size for s in array.strides):
         raise TypeError(f"an array with byte strides {array.strides} cannot be passed: they are not multiples of the "
@@ -174,6 +176,9 @@ def _from_cuda_interface(value: Any) -> ArrayInfo:
         strides = tuple(s // dtype.bytes for s in facts["strides"])
     if facts.get("mask") is not None:
         raise TypeError("a masked device array cannot be passed")
+    if (pointer or 0) % dtype.bytes:  # the GPU would stop at its first access
+        raise TypeError(f"a device array at address {pointer:#x} cannot be passed: it is not a multiple of the "
+                        f"{dtype.bytes}-byte elements; copy it first")
     return ArrayInfo(dtype, pointer or 0, shape, strides, _device_of(value, pointer), bool(readonly), value,
                      facts.get("stream"))
 

@@ -76,10 +76,20 @@ def test_dtypes(dtype: Any) -> None:
     (np.zeros(3, np.complex64), "complex64.*two arrays"), (np.zeros(3, ">f4"), "byte order"),
     (np.zeros(3, ml_dtypes.float4_e2m1fn), "float4.*uint8"), (np.array(["a"]), "dtype str"),
     (np.zeros(3, [("a", "i1"), ("b", "<i4")])["b"], "not multiples"),
+    (np.ma.masked_array(np.zeros(3), mask=[0, 1, 0]), "masked.*filled"),
 ])
 def test_refused_arrays(array: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         describe(array)
+
+
+def test_misaligned_device_array() -> None:
+    class Exporter:
+        __cuda_array_interface__ = {"data": (4098, False), "shape": (4,), "strides": None, "typestr": "<f4",
+                                    "version": 3}
+
+    with pytest.raises(TypeError, match="address 0x1002 cannot be passed: it is not a multiple of the 4-byte"):
+        describe(Exporter())
 
 
 def test_torch() -> None:
