@@ -1,0 +1,58 @@
+"""Every example checks itself: in the interpreter, and on a GPU where there is one."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import tilewright as tw
+
+FOLDER = Path(__file__).parents[2] / "examples"
+EXAMPLES = sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("_"))
+# The tour shows the interpreter, which needs nothing; all others run wherever `places` says.
+HOST_ONLY = {"demo"}
+
+
+def load(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The example as a module; examples import each other from their folder."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    spec = importlib.util.spec_from_file_location(f"example_{name}", FOLDER / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def lines_of(place: str, text: str) -> int:
+    """How many results were reported for a place: `check` prints the place in a column of its own."""
+    return sum(f" {place:<12} " in line for line in text.splitlines())
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_in_the_interpreter(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    module = load(name, monkeypatch)
+    monkeypatch.setattr(tw, "gpu_available", lambda: False)
+    module.main()
+    out = capsys.readouterr().out
+    assert "agrees with NumPy" in out if name in HOST_ONLY else lines_of("interpreter", out) > 0
+    assert lines_of("GPU", out) == 0
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in HOST_ONLY])
+def test_on_the_gpu(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    load(name, monkeypatch).main()
+    out = capsys.readouterr().out
+    # What runs in the interpreter runs on the GPU as well, and says so.
+    assert lines_of("GPU", out) >= lines_of("interpreter", out) > 0, out
+
+
+def test_demo_shows_every_stage(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    load("demo", monkeypatch).main()
+    out = capsys.readouterr().out
+    assert "func @softmax" in out and ".target sm_90a" in out
