@@ -13,7 +13,7 @@ from tilewright.backend_ptx.layouts.flat import log2
 from tilewright.backend_ptx.ops.matmul import MmaFma, Product
 from tilewright.backend_ptx.passes.pressure import peak_tile_bytes
 from tilewright.backend_ptx.targets import Target
-from tilewright.tileir.core import Function
+from tilewright.tileir.core import Block, Function
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
@@ -28,7 +28,7 @@ MOST = 16
 # Of 1020 bytes of registers; addresses and what instructions expand to need the rest. Beyond FULL warps each thread
 # has fewer registers, so that nothing is won.
 ALIVE_A_THREAD, FULL = 704, 8
-# 32-bit words of an accumulator in each thread.
+# 32-bit words of accumulators in each thread.
 ACC_WORDS, FMA_WORDS = 128, 64
 FRAGMENT_ELEMENTS = 16 * 8  # of the accumulator of one tensor-core instruction
 
@@ -81,24 +81,33 @@ def relieve(warps: Warps, alive: int) -> Warps:
     return Warps(count, f"tiles of {alive} bytes are alive together: {alive // (32 * count)} in each thread")
 
 
-def decide_product_warps(products: Sequence[Product]) -> Warps:
-    """For a kernel with matrix products: the accumulator that takes most is spread so that each thread keeps ACC_WORDS
-    of it: larger warp tiles read less shared memory for each product (bfloat16 4096^3 with 128x128x64 tiles: 0.54 of
-    cuBLAS with four warps, 0.37 with eight, on an H200). Multiply-adds by each thread need registers for operands of
-    all its rows and columns beside FMA_WORDS of it."""
-    count, why = 1, ""
-    for op in products:
-        elements, dtype = op.acc.type.size, op.acc.type.dtype
-        words = elements * max(4, dtype.bytes) // 4
-        most = FMA_WORDS if isinstance(op, MmaFma) else ACC_WORDS
-        needed = 1
-        while needed < MOST and words // (32 * needed) > most:
-            needed *= 2
-        needed = max(needed, min(USUAL, 1 << log2(max(1, elements // FRAGMENT_ELEMENTS))))
-        if needed > count or not why:
-            each = max(1, elements // (32 * needed))
-            count, why = needed, f"an accumulator has {elements} elements of {dtype.bytes} bytes: {each} each thread"
-    return Warps(count, why)
+def decide_product_warps(groups: Sequence[Sequence[Product]]) -> Warps:
+    """For a kernel with matrix products, in groups whose accumulators are alive together: they are spread so that each
+    thread keeps ACC_WORDS of them: larger warp tiles read less shared memory for each product (bfloat16 4096^3 with
+    128x128x64 tiles: 0.54 of cuBLAS with four warps, 0.37 with eight, on an H200). Multiply-adds by each thread need
+    registers for operands of all its rows and columns beside FMA_WORDS of them."""
+    return max((_warps_for(group) for group in groups), key=lambda warps: warps.number)
+
+
+def _warps_for(products: Sequence[Product]) -> Warps:
+    words = sum(op.acc.type.size * max(4, op.acc.type.dtype.bytes) // 4 for op in products)
+    most = FMA_WORDS if any(isinstance(op, MmaFma) for op in products) else ACC_WORDS
+    count = 1
+    while count < MOST and words // (32 * count) > most:
+        count *= 2
+    largest = max(op.acc.type.size for op in products)
+    count = max(count, min(USUAL, 1 << log2(max(1, largest // FRAGMENT_ELEMENTS))))
+    what = "an accumulator takes" if len(products) == 1 else f"{len(products)} accumulators take"
+    return Warps(count, f"{what} {words} registers: {max(1, words // (32 * count))} in each thread")
+
+
+def _products(block: Block) -> list[list[Product]]:
+    """The products of each block that start an accumulator; one that adds to another's result shares its registers."""
+    here = [op for op in block.ops if isinstance(op, Product)]
+    results = {op.result for op in here}
+    inner = [group for op in block.ops for b in op.blocks for group in _products(b)]
+    started = [op for op in here if op.acc not in results]
+    return [started, *inner] if started else inner
 
 
 def choose_warps(function: Function, target: Target) -> None:
@@ -109,7 +118,7 @@ def choose_warps(function: Function, target: Target) -> None:
         if isinstance(value.type, TileType) and value.type.shape
     }
     wanted = function.options.get("num_worker_warps")
-    products = [op for op in function.walk() if isinstance(op, Product)]
+    products = _products(function.body)
     if products and wanted is None:
         function.options[OPTION], function.options[REASON] = decide_product_warps(products)
         return

@@ -110,7 +110,7 @@ def _decide(
     if not found:
         return Depth(1, (), ""), ", ".join(left)
     blocks = resident_blocks(_tile_registers(loop), 32 * warps, function.options.get("occupancy"), target)
-    depth = decide_depth(found, most_rounds(loop, known), blocks, _other_bytes(loop, found), target)
+    depth = decide_depth(found, most_rounds(loop, known), blocks, _other_bytes(function, loop, found), target)
     if depth.stages > 1:
         left += [f"{_name(c.load)} stays a load: too little to load in each round"
                  for c in found if c not in depth.rings]
@@ -159,14 +159,24 @@ def _only_for_products(loop: For) -> set[Value]:
     return {v for v in out - others if isinstance(v.op, (Load, ConvertLayout, Cast, Permute))}
 
 
-def _other_bytes(loop: For, rings: list[Candidate]) -> int:
-    """Shared memory for conversions in the loop that reading from rings does not replace."""
+def _other_bytes(function: Function, loop: For, rings: list[Candidate]) -> int:
+    """Shared memory for conversions in the loop that reading from rings does not replace, and for those before it whose
+    results products in the loop read piece by piece."""
     replaced = {c for ring in rings for c in ring.conversions}
+    inside = set(loop.loop.walk())
+    read = {_converted(v) for op in inside if isinstance(op, Product) for v in (op.a, op.b)}
     return sum(
         op.src.type.size * op.src.type.dtype.bytes
-        for op in loop.loop.walk()
-        if isinstance(op, ConvertLayout) and op not in replaced
+        for op in function.walk()
+        if isinstance(op, ConvertLayout) and op not in replaced and (op in inside or op.result in read)
         and plan_conversion(op.src.type.layout, op.result.type.layout).kind in ("warp", "block"))
+
+
+def _converted(value: Value) -> Value:
+    """What is in shared memory of an operand: casts are done piece by piece too."""
+    while isinstance(value.op, Cast):
+        value = value.op.src
+    return value
 
 
 # ---- doing it ---------------------------------------------------------------------------------------------------
