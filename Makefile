@@ -33,7 +33,7 @@ lint: $(STAMP)  ## ruff and mypy
 
 gpu-test:  ## the GPU tests from an uninstalled checkout, no network: needs a driver and the dependencies in $(PYTHON)
 	$(PYTHON) tools/link_tree.py
-	PYTHONPATH=build/typing:$$PYTHONPATH $(PYTHON) -m pytest -q -m gpu --require-gpu tests
+	PYTHONPATH=$(CURDIR)/build/typing:$$PYTHONPATH $(PYTHON) -m pytest -q -m gpu --require-gpu tests
 
 bench-compile: $(STAMP)  ## time from a Python function to PTX, stage by stage
 	$(BIN)/python -m benchmarks.compile
