@@ -1,7 +1,8 @@
 """Matrix products where operands and sums come from anywhere: random sizes, dtypes, targets and warps, simulated.
 
 The catalogue has the usual products; here an operand is computed, gathered, used twice or turned, the sum is carried
-through branches and while loops, and one product feeds another. NumPy in float64 is the reference.
+through branches and while loops, and one product feeds another. NumPy in float64 is the reference. Large tiles go
+through ptxas, which must not spill.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ import pytest
 from sim import run_kernel
 
 import tilewright as tw
+from tilewright.backend_ptx.runtime.ptxas import assemble
+from tilewright.backend_ptx.targets import TARGETS as ALL_TARGETS
 
 ZERO = tw.PaddingMode.ZERO
 DTYPES = (np.float16, ml_dtypes.bfloat16, np.float32)
-TARGETS = ("sm_80", "sm_89", "sm_90a", "sm_120a")
+SIMULATED = ("sm_80", "sm_89", "sm_90a", "sm_120a")
 Array = np.ndarray[Any, Any]
 
 
@@ -109,7 +112,7 @@ class Draw:
         self.rng = np.random.default_rng(seed)
         self.seed = seed
         self.dtype = self.pick.choice(DTYPES)
-        self.target = self.pick.choice(TARGETS)
+        self.target = self.pick.choice(SIMULATED)
         self.warps = self.pick.choice((None, None, 4, 8))
         self.sizes = (self.power(7), self.power(7), self.power(6))
         # A last stretch of k that the tile does not fill.
@@ -208,3 +211,39 @@ def test_products(check: Callable[[Draw], None], seed: int) -> None:
         if "of shared memory" not in str(error):
             raise
         pytest.skip("the tiles are too large for this target")
+
+
+# The largest usual tiles: (dtype of the operands, of the sums, tile).
+LARGE = (
+    (ml_dtypes.bfloat16, np.float32, (128, 128, 64)), (ml_dtypes.bfloat16, np.float32, (128, 256, 32)),
+    (np.float16, np.float16, (128, 128, 64)), (np.int8, np.int32, (128, 128, 64)),
+    (np.float32, np.float32, (128, 128, 16)), (np.float64, np.float64, (64, 64, 16)),
+)
+
+
+@tw.tile_kernel
+def product(a, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
+    acc = tw.zeros((tm, tn), c.dtype)
+    for k in range(tw.num_tiles(a, 1, (tm, tk))):
+        left = tw.load(a, (tw.bid(0), k), (tm, tk), padding_mode=ZERO)
+        acc = tw.mma(left, tw.load(b, (k, tw.bid(1)), (tk, tn), padding_mode=ZERO), acc)
+    tw.store(c, (tw.bid(0), tw.bid(1)), acc)
+
+
+@pytest.mark.parametrize("target", ALL_TARGETS)
+@pytest.mark.parametrize("large", LARGE, ids=lambda x: f"{np.dtype(x[0])}-{np.dtype(x[1])}")
+def test_large_tiles_stay_in_registers(large: tuple[Any, Any, tuple[int, int, int]], target: str) -> None:
+    dtype, sums, tile = large
+    a = np.zeros((1024, 1024), dtype)
+    assembled = assemble(product.ptx(a, a.copy(), np.zeros((1024, 1024), sums), *tile, target=target), target)
+    assert assembled.spills == 0, f"{assembled.spills} bytes spilled"
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("tile", [(64, 64, 64), (128, 64, 128), (128, 128, 128)])
+def test_attention_stays_in_registers(tile: tuple[int, int, int], target: str) -> None:
+    """Two accumulators, of the scores and of the output, are alive together."""
+    q = np.zeros((1024, tile[2]), np.float16)
+    out = np.zeros(q.shape, np.float32)
+    assembled = assemble(attention.ptx(q, q.copy(), q.copy(), out, *tile, target=target), target)
+    assert assembled.spills == 0, f"{assembled.spills} bytes spilled"
