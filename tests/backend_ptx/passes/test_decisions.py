@@ -34,6 +34,35 @@ def test_the_user_decides_on_warps() -> None:
         decide_warps([(64, 4)], 3, TARGET)
 
 
+def products(sums: list[tuple[str, str]], opcode: str = 'mma_sync', more: str = ', instruction="x"') -> Function:
+    """Products with accumulators of these (shape, dtype); each starts one of its own."""
+    lines = []
+    for k, (shape, dtype) in enumerate(sums):
+        m, n = shape.split("x")
+        for name, size, kind in (("a", f"{m}x32", "bf16"), ("b", f"32x{n}", "bf16"), ("c", shape, dtype)):
+            type_ = f"tile<{size}x{kind}>"
+            lines.append(f"%{name}{k}: {type_} = constant(value=0x0p+0, type={type_})")
+        lines.append(f"%d{k}: tile<{shape}x{dtype}> = {opcode}(a=%a{k}, b=%b{k}, acc=%c{k}{more})")
+    return parse("\n".join(["func @k() {", *lines, "return() }"]))
+
+
+@pytest.mark.parametrize(("sums", "warps"), [
+    ([("128x128", "f32")], 4), ([("128x256", "f32")], 8), ([("64x64", "f32")], 4), ([("16x8", "f32")], 1),
+    ([("128x128", "f64")], 8), ([("128x64", "f32"), ("128x128", "f32")], 8), ([("64x64", "f32")] * 2, 4),
+])
+def test_accumulators_decide_on_warps(sums: list[tuple[str, str]], warps: int) -> None:
+    """128 registers of a thread for all accumulators together; a float64 takes two."""
+    f = products(sums)
+    choose_warps(f, TARGET)
+    assert f.options["num_warps"] == warps, f.options["num_warps_reason"]
+
+
+def test_multiply_adds_keep_fewer_sums() -> None:
+    f = products([("128x128", "f32")], "mma_fma", "")
+    choose_warps(f, TARGET)
+    assert f.options["num_warps"] == 8
+
+
 def test_tiles_alive_together_spread_over_more_warps() -> None:
     """Eight sums of 4096 elements, all needed at the end; their views and constants take no registers."""
     names = range(8)
