@@ -65,22 +65,23 @@ def choose(a: DType, b: DType, acc: DType, sizes: tuple[int, int, int], target: 
     """The tensor-core instruction for a product of these dtypes, None where plain multiply-adds do it."""
     operands: DType | None = None
     if a in _FP8:
-        record = _named(a, b, acc)
+        (record,) = _named(a, b, acc)
         if not (target.has_fp8_mma and target.ptx >= instruction(record).ptx and _fits(record, sizes)):
             a = b = operands = dt.float16
     if a is dt.float32:
         return None
-    record = _named(a, b, acc)
-    return Choice(record, operands) if _fits(record, sizes) else None
+    fitting = [record for record in _named(a, b, acc) if _fits(record, sizes)]
+    return Choice(fitting[0], operands) if fitting else None
 
 
-def _named(a: DType, b: DType, acc: DType) -> str:
+def _named(a: DType, b: DType, acc: DType) -> tuple[str, ...]:
+    """The instructions, that with the longest k first."""
     types = _PTX_TYPE[acc], _PTX_TYPE[a], _PTX_TYPE[b]
     if a is dt.float64:
-        return "mma.m8n8k4.f64.f64"
+        return ("mma.m8n8k4.f64.f64",)
     if a in _EIGHT_BITS:
-        return f"mma.m16n8k32.{types[0]}.{types[1]}.{types[2]}"
-    return f"mma.m16n8k{8 if a is dt.tfloat32 else 16}.{types[0]}.{types[1]}"
+        return tuple(f"mma.m16n8k{k}.{types[0]}.{types[1]}.{types[2]}" for k in ((32,) if a in _FP8 else (32, 16)))
+    return tuple(f"mma.m16n8k{k}.{types[0]}.{types[1]}" for k in ((8, 4) if a is dt.tfloat32 else (16, 8)))
 
 
 def _fits(record: str, sizes: tuple[int, int, int]) -> bool:

@@ -215,6 +215,11 @@ def cases() -> Iterator[Case]:
         shape = tuple(2 * t - 3 if t > 4 else t + 1 for t in tile)
         for dtype in (BF16, np.float32) if tile != (128, 128, 64) else (BF16,):
             yield product_case(title("tile", dtype, tile), product, dtype, dtype, np.float32, shape, tile)
+    # The instructions with half the depth.
+    yield product_case("shallow-int8", product, np.int8, np.int8, np.int32, (40, 24, 48), (32, 16, 16))
+    yield product_case("shallow-float16", product, np.float16, np.float16, np.float16, (40, 24, 24), (32, 16, 8))
+    yield product_case("shallow-tf32", product_tf32, np.float32, np.float32, np.float32, (40, 24, 12), (32, 16, 4),
+                       tf32=True)
     # Rows of 16 bytes and more, so that the copies may be asynchronous.
     for dtype in (np.float16, np.float32):
         yield product_case(title("aligned", dtype), product, dtype, dtype, np.float32, (64, 64, 128), (64, 64, 32))

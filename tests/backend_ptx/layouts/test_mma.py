@@ -22,7 +22,8 @@ from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.tileir.layout import Layout
 
 F64, TF32, F16, INT8 = Fragment(8, 8, 4, 1), Fragment(16, 8, 8, 1), Fragment(16, 8, 16, 2), Fragment(16, 8, 32, 4)
-ALL = (F64, TF32, F16, INT8)
+TF32_HALF, F16_HALF, INT8_HALF = Fragment(16, 8, 4, 1), Fragment(16, 8, 8, 2), Fragment(16, 8, 16, 4)
+ALL = (F64, TF32, F16, INT8, TF32_HALF, F16_HALF, INT8_HALF)
 
 # (row, column) of element i of lane `lane`: the formulas of the PTX ISA, section "Matrix Fragments for mma.<shape>",
 # with groupID = lane >> 2 and threadID_in_group = lane % 4.
@@ -51,6 +52,9 @@ TABLES: dict[Fragment, tuple[Table, Table, Table]] = {
         lambda lane, i: (lane >> 2 if i < 2 else (lane >> 2) + 8, lane % 4 * 2 + (i & 1)),
     ),
 }
+# Half the depth: the first half of the elements of A and B.
+TABLES |= {half: (TABLES[whole][0], TABLES[whole][1], TABLES[whole][2])
+           for half, whole in ((TF32_HALF, TF32), (F16_HALF, F16), (INT8_HALF, INT8))}
 
 
 @pytest.mark.parametrize("fragment", ALL, ids=lambda f: f"m{f.m}n{f.n}k{f.k}")
