@@ -8,8 +8,6 @@ declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare <1 x float> @llvm.maxnum.v1f32(<1 x float>, <1 x float>)
 declare <2 x float> @llvm.maxnum.v2f32(<2 x float>, <2 x float>)
 declare <2 x float> @llvm.fma.v2f32(<2 x float>, <2 x float>, <2 x float>)
-declare float @llvm.nvvm.saturate.f(float)
-declare float @llvm.nvvm.fma.rm.f(float, float, float)
 declare float @llvm.nvvm.ex2.approx.ftz.f32(float)
 define ptx_kernel void @softmax(ptr addrspace(1) noalias readonly align 16 %p0, i32 %p1, i32 %p2, i32 %p3, i32 %p4, ptr addrspace(1) align 16 %p5, i32 %p6, i32 %p7, i32 %p8, i32 %p9) #0 {
 entry:
@@ -98,121 +96,107 @@ stored1:
   %v77 = shufflevector <2 x float> %v76, <2 x float> poison, <1 x i32> <i32 0>
   %v78 = shufflevector <2 x float> %v76, <2 x float> poison, <1 x i32> <i32 1>
   %v79 = call <1 x float> @llvm.maxnum.v1f32(<1 x float> %v77, <1 x float> %v78)
-  %v80 = extractelement <1 x float> %v79, i32 0
-  %v81 = insertelement <2 x float> poison, float %v80, i32 0
-  %v82 = shufflevector <2 x float> %v81, <2 x float> poison, <2 x i32> zeroinitializer
-  %v83 = fsub <2 x float> %v34, %v82
-  %v84 = call <2 x float> @llvm.fma.v2f32(<2 x float> %v83, <2 x float> splat (float 0x3F775B5960000000), <2 x float> splat (float 0x3FDFDF9EE0000000))
-  %v85 = extractelement <2 x float> %v84, i32 0
-  %v86 = call float @llvm.nvvm.saturate.f(float %v85)
-  %v87 = extractelement <2 x float> %v84, i32 1
-  %v88 = call float @llvm.nvvm.saturate.f(float %v87)
-  %v89 = insertelement <2 x float> poison, float %v86, i32 0
-  %v90 = insertelement <2 x float> %v89, float %v88, i32 1
-  %v91 = extractelement <2 x float> %v90, i32 0
-  %v92 = call float @llvm.nvvm.fma.rm.f(float %v91, float 0x406FA00000000000, float 0x4168000020000000)
-  %v93 = extractelement <2 x float> %v90, i32 1
-  %v94 = call float @llvm.nvvm.fma.rm.f(float %v93, float 0x406FA00000000000, float 0x4168000020000000)
-  %v95 = insertelement <2 x float> poison, float %v92, i32 0
-  %v96 = insertelement <2 x float> %v95, float %v94, i32 1
-  %v97 = fsub <2 x float> %v96, splat (float 0x4168000FE0000000)
-  %v98 = fneg <2 x float> %v97
-  %v99 = call <2 x float> @llvm.fma.v2f32(<2 x float> %v83, <2 x float> splat (float 0x3FF7154760000000), <2 x float> %v98)
-  %v100 = call <2 x float> @llvm.fma.v2f32(<2 x float> %v83, <2 x float> splat (float 0x3E54AE0C00000000), <2 x float> %v99)
-  %v101 = extractelement <2 x float> %v100, i32 0
-  %v102 = call float @llvm.nvvm.ex2.approx.ftz.f32(float %v101)
-  %v103 = extractelement <2 x float> %v100, i32 1
-  %v104 = call float @llvm.nvvm.ex2.approx.ftz.f32(float %v103)
-  %v105 = insertelement <2 x float> poison, float %v102, i32 0
-  %v106 = insertelement <2 x float> %v105, float %v104, i32 1
-  %v107 = bitcast <2 x float> %v96 to <2 x i32>
-  %v108 = shl <2 x i32> %v107, splat (i32 23)
-  %v109 = bitcast <2 x i32> %v108 to <2 x float>
-  %v110 = fmul <2 x float> %v106, %v109
-  %v111 = shufflevector <2 x float> %v110, <2 x float> poison, <1 x i32> <i32 0>
-  %v112 = shufflevector <2 x float> %v110, <2 x float> poison, <1 x i32> <i32 1>
-  %v113 = fadd <1 x float> %v111, %v112
-  %v114 = bitcast <1 x float> %v113 to <1 x i32>
-  %v115 = extractelement <1 x i32> %v114, i32 0
-  %v116 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v115, i32 1) #1
-  %v117 = insertelement <1 x i32> poison, i32 %v116, i32 0
-  %v118 = bitcast <1 x i32> %v117 to <1 x float>
-  %v119 = fadd <1 x float> %v113, %v118
-  %v120 = bitcast <1 x float> %v119 to <1 x i32>
-  %v121 = extractelement <1 x i32> %v120, i32 0
-  %v122 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v121, i32 2) #1
-  %v123 = insertelement <1 x i32> poison, i32 %v122, i32 0
-  %v124 = bitcast <1 x i32> %v123 to <1 x float>
-  %v125 = fadd <1 x float> %v119, %v124
-  %v126 = bitcast <1 x float> %v125 to <1 x i32>
-  %v127 = extractelement <1 x i32> %v126, i32 0
-  %v128 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v127, i32 4) #1
-  %v129 = insertelement <1 x i32> poison, i32 %v128, i32 0
-  %v130 = bitcast <1 x i32> %v129 to <1 x float>
-  %v131 = fadd <1 x float> %v125, %v130
-  %v132 = bitcast <1 x float> %v131 to <1 x i32>
-  %v133 = extractelement <1 x i32> %v132, i32 0
-  %v134 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v133, i32 8) #1
-  %v135 = insertelement <1 x i32> poison, i32 %v134, i32 0
-  %v136 = bitcast <1 x i32> %v135 to <1 x float>
-  %v137 = fadd <1 x float> %v131, %v136
-  %v138 = bitcast <1 x float> %v137 to <1 x i32>
-  %v139 = extractelement <1 x i32> %v138, i32 0
-  %v140 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v139, i32 16) #1
-  %v141 = insertelement <1 x i32> poison, i32 %v140, i32 0
-  %v142 = bitcast <1 x i32> %v141 to <1 x float>
-  %v143 = fadd <1 x float> %v137, %v142
+  %v80 = fmul <1 x float> %v79, splat (float 0x3FF7154760000000)
+  %v81 = extractelement <1 x float> %v80, i32 0
+  %v82 = insertelement <2 x float> poison, float %v81, i32 0
+  %v83 = shufflevector <2 x float> %v82, <2 x float> poison, <2 x i32> zeroinitializer
+  %v84 = fneg <2 x float> %v83
+  %v85 = call <2 x float> @llvm.fma.v2f32(<2 x float> %v34, <2 x float> splat (float 0x3FF7154760000000), <2 x float> %v84)
+  %v86 = fcmp olt <2 x float> %v85, splat (float 0xC05F800000000000)
+  %v87 = select <2 x i1> %v86, <2 x float> splat (float 0x4050000000000000), <2 x float> splat (float 0x0000000000000000)
+  %v88 = fadd <2 x float> %v85, %v87
+  %v89 = extractelement <2 x float> %v88, i32 0
+  %v90 = call float @llvm.nvvm.ex2.approx.ftz.f32(float %v89)
+  %v91 = extractelement <2 x float> %v88, i32 1
+  %v92 = call float @llvm.nvvm.ex2.approx.ftz.f32(float %v91)
+  %v93 = insertelement <2 x float> poison, float %v90, i32 0
+  %v94 = insertelement <2 x float> %v93, float %v92, i32 1
+  %v95 = select <2 x i1> %v86, <2 x float> splat (float 0x3BF0000000000000), <2 x float> splat (float 0x3FF0000000000000)
+  %v96 = fmul <2 x float> %v94, %v95
+  %v97 = shufflevector <2 x float> %v96, <2 x float> poison, <1 x i32> <i32 0>
+  %v98 = shufflevector <2 x float> %v96, <2 x float> poison, <1 x i32> <i32 1>
+  %v99 = fadd <1 x float> %v97, %v98
+  %v100 = bitcast <1 x float> %v99 to <1 x i32>
+  %v101 = extractelement <1 x i32> %v100, i32 0
+  %v102 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v101, i32 1) #1
+  %v103 = insertelement <1 x i32> poison, i32 %v102, i32 0
+  %v104 = bitcast <1 x i32> %v103 to <1 x float>
+  %v105 = fadd <1 x float> %v99, %v104
+  %v106 = bitcast <1 x float> %v105 to <1 x i32>
+  %v107 = extractelement <1 x i32> %v106, i32 0
+  %v108 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v107, i32 2) #1
+  %v109 = insertelement <1 x i32> poison, i32 %v108, i32 0
+  %v110 = bitcast <1 x i32> %v109 to <1 x float>
+  %v111 = fadd <1 x float> %v105, %v110
+  %v112 = bitcast <1 x float> %v111 to <1 x i32>
+  %v113 = extractelement <1 x i32> %v112, i32 0
+  %v114 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v113, i32 4) #1
+  %v115 = insertelement <1 x i32> poison, i32 %v114, i32 0
+  %v116 = bitcast <1 x i32> %v115 to <1 x float>
+  %v117 = fadd <1 x float> %v111, %v116
+  %v118 = bitcast <1 x float> %v117 to <1 x i32>
+  %v119 = extractelement <1 x i32> %v118, i32 0
+  %v120 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v119, i32 8) #1
+  %v121 = insertelement <1 x i32> poison, i32 %v120, i32 0
+  %v122 = bitcast <1 x i32> %v121 to <1 x float>
+  %v123 = fadd <1 x float> %v117, %v122
+  %v124 = bitcast <1 x float> %v123 to <1 x i32>
+  %v125 = extractelement <1 x i32> %v124, i32 0
+  %v126 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v125, i32 16) #1
+  %v127 = insertelement <1 x i32> poison, i32 %v126, i32 0
+  %v128 = bitcast <1 x i32> %v127 to <1 x float>
+  %v129 = fadd <1 x float> %v123, %v128
   br i1 %v71, label %owner4, label %stored3
 owner4:
-  %v144 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v69
-  %v145 = getelementptr i8, ptr addrspace(3) %v144, i64 128
-  store <1 x float> %v143, ptr addrspace(3) %v145, align 4
+  %v130 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v69
+  %v131 = getelementptr i8, ptr addrspace(3) %v130, i64 128
+  store <1 x float> %v129, ptr addrspace(3) %v131, align 4
   br label %stored3
 stored3:
   call void asm sideeffect "bar.sync 0;", "~{memory}"() #1
-  %v146 = getelementptr i8, ptr addrspace(3) @shared_memory, i64 128
-  %v147 = load <4 x float>, ptr addrspace(3) %v146, align 16
-  %v148 = shufflevector <4 x float> %v147, <4 x float> poison, <2 x i32> <i32 0, i32 1>
-  %v149 = shufflevector <4 x float> %v147, <4 x float> poison, <2 x i32> <i32 2, i32 3>
-  %v150 = fadd <2 x float> %v148, %v149
-  %v151 = shufflevector <2 x float> %v150, <2 x float> poison, <1 x i32> <i32 0>
-  %v152 = shufflevector <2 x float> %v150, <2 x float> poison, <1 x i32> <i32 1>
-  %v153 = fadd <1 x float> %v151, %v152
-  %v154 = fdiv <1 x float> splat (float 0x3FF0000000000000), %v153
-  %v155 = extractelement <1 x float> %v154, i32 0
-  %v156 = insertelement <2 x float> poison, float %v155, i32 0
-  %v157 = shufflevector <2 x float> %v156, <2 x float> poison, <2 x i32> zeroinitializer
-  %v158 = fmul <2 x float> %v110, %v157
-  %v159 = sext i32 %v1 to i64
-  %v160 = sext i32 %p6 to i64
-  %v161 = sub i64 %v160, %v159
-  %v162 = call i64 @llvm.smax.i64(i64 %v161, i64 0)
-  %v163 = call i64 @llvm.smin.i64(i64 %v162, i64 1)
-  %v164 = trunc i64 %v163 to i32
-  %v165 = icmp sgt i32 %v164, 0
-  %v166 = sext i32 %p7 to i64
-  %v167 = call i64 @llvm.smax.i64(i64 %v166, i64 0)
-  %v168 = call i64 @llvm.smin.i64(i64 %v167, i64 256)
-  %v169 = trunc i64 %v168 to i32
-  %v170 = icmp slt i32 %v14, %v169
-  %v171 = and i1 %v165, %v170
-  %v172 = sext i32 %v1 to i64
-  %v173 = sext i32 %p8 to i64
-  %v174 = mul i64 %v173, 4
-  %v175 = mul i64 %v172, %v174
-  %v176 = getelementptr i8, ptr addrspace(1) %p5, i64 %v175
-  %v177 = sext i32 %p8 to i64
-  %v178 = mul i64 %v177, 4
-  %v179 = mul i64 0, %v178
-  %v180 = mul i32 %v14, 4
-  %v181 = sext i32 %v180 to i64
-  %v182 = add i64 %v179, %v181
-  %v183 = getelementptr i8, ptr addrspace(1) %v176, i64 %v182
-  %v184 = extractelement <2 x float> %v158, i32 0
-  %v185 = extractelement <2 x float> %v158, i32 1
-  %v186 = bitcast float %v184 to i32
-  %v187 = bitcast float %v185 to i32
-  call void asm sideeffect "@$1 st.global.v2.b32 [$0], {$2, $3};", "l,b,r,r,~{memory}"(ptr addrspace(1) %v183, i1 %v171, i32 %v186, i32 %v187)
+  %v132 = getelementptr i8, ptr addrspace(3) @shared_memory, i64 128
+  %v133 = load <4 x float>, ptr addrspace(3) %v132, align 16
+  %v134 = shufflevector <4 x float> %v133, <4 x float> poison, <2 x i32> <i32 0, i32 1>
+  %v135 = shufflevector <4 x float> %v133, <4 x float> poison, <2 x i32> <i32 2, i32 3>
+  %v136 = fadd <2 x float> %v134, %v135
+  %v137 = shufflevector <2 x float> %v136, <2 x float> poison, <1 x i32> <i32 0>
+  %v138 = shufflevector <2 x float> %v136, <2 x float> poison, <1 x i32> <i32 1>
+  %v139 = fadd <1 x float> %v137, %v138
+  %v140 = fdiv <1 x float> splat (float 0x3FF0000000000000), %v139
+  %v141 = extractelement <1 x float> %v140, i32 0
+  %v142 = insertelement <2 x float> poison, float %v141, i32 0
+  %v143 = shufflevector <2 x float> %v142, <2 x float> poison, <2 x i32> zeroinitializer
+  %v144 = fmul <2 x float> %v96, %v143
+  %v145 = sext i32 %v1 to i64
+  %v146 = sext i32 %p6 to i64
+  %v147 = sub i64 %v146, %v145
+  %v148 = call i64 @llvm.smax.i64(i64 %v147, i64 0)
+  %v149 = call i64 @llvm.smin.i64(i64 %v148, i64 1)
+  %v150 = trunc i64 %v149 to i32
+  %v151 = icmp sgt i32 %v150, 0
+  %v152 = sext i32 %p7 to i64
+  %v153 = call i64 @llvm.smax.i64(i64 %v152, i64 0)
+  %v154 = call i64 @llvm.smin.i64(i64 %v153, i64 256)
+  %v155 = trunc i64 %v154 to i32
+  %v156 = icmp slt i32 %v14, %v155
+  %v157 = and i1 %v151, %v156
+  %v158 = sext i32 %v1 to i64
+  %v159 = sext i32 %p8 to i64
+  %v160 = mul i64 %v159, 4
+  %v161 = mul i64 %v158, %v160
+  %v162 = getelementptr i8, ptr addrspace(1) %p5, i64 %v161
+  %v163 = sext i32 %p8 to i64
+  %v164 = mul i64 %v163, 4
+  %v165 = mul i64 0, %v164
+  %v166 = mul i32 %v14, 4
+  %v167 = sext i32 %v166 to i64
+  %v168 = add i64 %v165, %v167
+  %v169 = getelementptr i8, ptr addrspace(1) %v162, i64 %v168
+  %v170 = extractelement <2 x float> %v144, i32 0
+  %v171 = extractelement <2 x float> %v144, i32 1
+  %v172 = bitcast float %v170 to i32
+  %v173 = bitcast float %v171 to i32
+  call void asm sideeffect "@$1 st.global.v2.b32 [$0], {$2, $3};", "l,b,r,r,~{memory}"(ptr addrspace(1) %v169, i1 %v157, i32 %v172, i32 %v173)
   ret void
 }
 attributes #0 = { nounwind "nvvm.maxntid"="128" }
