@@ -65,9 +65,7 @@ kernel = tile_kernel
 
 __version__ = "0.1.0"
 
-_language_names: list[str] = list(getattr(_language, "__all__", ()))
 __all__ = [
-    *_language_names,
     # kernels and their launch
     "tile_kernel", "kernel", "function", "launch", "ByTarget", "Constant", "ConstantAnnotation", "ScalarInt64",
     "ScalarAnnotation", "IndexedWithInt64", "ArrayAnnotation", "ListAnnotation", "Spec", "spec", "to_device",
@@ -83,3 +81,4 @@ __all__ = [
     "TileUnsupportedFeatureError", "TileStaticEvalError", "TileStaticAssertionError", "TileAssertionError",
     "TileInternalError",
 ]
+__all__ += _language.__all__

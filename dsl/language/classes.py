@@ -26,6 +26,10 @@ class Tile:
     NumPy. `t[:, None]` and its kind add axes; there is no indexing by element.
     """
 
+    def __index__(self) -> int:
+        """A scalar integer tile may be a bound of range() and an index."""
+        raise RuntimeError("a tile exists inside a kernel only")
+
     @property
     def dtype(self) -> DType:
         """Type of the elements (constant)."""
