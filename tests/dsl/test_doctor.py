@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
+
 import tilewright as tw
 from tilewright import doctor
 from tilewright.backend_ptx.runtime import disassemble
