@@ -42,4 +42,7 @@ def reference() -> str:
     for part in PARTS:
         names = [n for n in language_table.CONTRACT[part].split() if stub(n) is not None]
         parts.append(f"### {part.capitalize()}\n\n" + "\n".join(entry(n) for n in names))
+    listed = {name for names in language_table.CONTRACT.values() for name in names.split()}
+    added = [n for n in ct.language.__all__ if n not in listed and hasattr(stub(n), "__tilewright_builtin__")]
+    parts.append("### Additions\n\n" + "\n".join(map(entry, added)))
     return START + "\n" + "\n".join(parts)
