@@ -30,6 +30,11 @@ class Case:
     def args(self, seed: int = 0) -> tuple[Any, ...]:
         return self.make(np.random.default_rng([seed, *self.name.encode()]))
 
+    def results(self, args: tuple[Any, ...]) -> list[Any]:
+        """The arrays that the kernel wrote, those of lists among them one by one."""
+        written = (args[i] for i in self.outputs)
+        return [a for w in written for a in (w if isinstance(w, list) else [w])]
+
     def check(self, got: list[np.ndarray], want: tuple[np.ndarray, ...], who: str) -> None:
         """Compare outputs with the reference; NaNs must stand in the same places."""
         for g, w in zip(got, want, strict=True):

@@ -54,7 +54,7 @@ def run(case: Case, text: str, stage: str) -> list[np.ndarray]:
     assert to_text(function) == text, f"{case.name}: {stage} prints differently after parsing"
     args = case.args()
     compile_function(function).run((*case.grid, 1, 1)[:3], runtime_arguments(case, args))
-    return [np.asarray(args[i]) for i in case.outputs]
+    return [np.asarray(a) for a in case.results(args)]
 
 
 def runtime_arguments(case: Case, args: tuple[Any, ...]) -> list[Any]:

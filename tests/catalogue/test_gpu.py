@@ -13,7 +13,12 @@ import tilewright as tw
 
 
 def on_device(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(tw.to_device(a, keep_strides=True) if isinstance(a, np.ndarray) else a for a in args)
+    def moved(a: Any) -> Any:
+        if isinstance(a, list):
+            return [moved(item) for item in a]
+        return tw.to_device(a, keep_strides=True) if isinstance(a, np.ndarray) else a
+
+    return tuple(moved(a) for a in args)
 
 
 @pytest.mark.gpu
@@ -21,8 +26,8 @@ def on_device(args: tuple[Any, ...]) -> tuple[Any, ...]:
 def test_gpu_equals_reference(case: Case) -> None:
     args = on_device(case.args())
     case.kernel[case.grid](*args)
-    got = [np.asarray(args[i].to_host()) for i in case.outputs]
+    got = [np.asarray(a.to_host()) for a in case.results(args)]
     case.check(got, case.reference(*case.args()), "the GPU")
     host = case.args()
     case.kernel.interpret(case.grid, *host)
-    case.check(got, tuple(np.asarray(host[i]) for i in case.outputs), "the GPU beside the interpreter")
+    case.check(got, tuple(np.asarray(a) for a in case.results(host)), "the GPU beside the interpreter")

@@ -14,7 +14,7 @@ from catalogue.case import Case, compare
 def run(case: Case, mode: str) -> list[np.ndarray]:
     args = case.args()
     case.kernel.interpret(case.grid, *args, mode=mode)
-    return [args[i] for i in case.outputs]
+    return case.results(args)
 
 
 @pytest.mark.parametrize("case", all_cases(), ids=lambda c: c.name)

@@ -30,4 +30,4 @@ def test_generated_code_equals_reference(index: int) -> None:
     except tw.TileUnsupportedFeatureError as error:
         assert target in str(error)
         pytest.skip(f"refused on {target}")
-    case.check([args[i] for i in case.outputs], case.reference(*case.args()), f"the code for {target}")
+    case.check(case.results(args), case.reference(*case.args()), f"the code for {target}")
