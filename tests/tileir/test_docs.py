@@ -53,6 +53,8 @@ def test_the_list_is_up_to_date(update_golden: bool) -> None:
 
 def test_every_op_says_what_it_means() -> None:
     for cls in OPS.values():
+        if not cls.__module__.startswith("tilewright."):
+            continue  # declared by another test
         assert cls.__dict__.get("__doc__"), f"{cls.opcode} has no docstring of its own"
 
 
