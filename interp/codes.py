@@ -77,7 +77,8 @@ def decode(code: Any, dtype: DType) -> Any:
 def _code_table(dtype: DType, mode: RoundingMode) -> Any:
     """Code for each upper half of a float32."""
     f = FORMATS[dtype]
-    halves = (np.arange(65536, dtype=np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
+    with np.errstate(invalid="ignore"):  # signalling NaNs among the patterns
+        halves = (np.arange(65536, dtype=np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
     width = f.exponent + f.mantissa
     finite = [c for c in range(1 << width) if np.isfinite(_value(c, f))]
     values = np.array([_value(c, f) for c in finite])
