@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from tilewright.backend_ptx.layouts.flat import log2
 from tilewright.backend_ptx.ops.matmul import MmaFma, Product
-from tilewright.backend_ptx.passes.pressure import peak_tile_bytes
+from tilewright.backend_ptx.passes.pressure import held_tile_bytes, peak_tile_bytes
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Block, Function
 from tilewright.tileir.diagnostics import TileValueError
@@ -81,16 +81,24 @@ def relieve(warps: Warps, alive: int) -> Warps:
     return Warps(count, f"tiles of {alive} bytes are alive together: {alive // (32 * count)} in each thread")
 
 
-def decide_product_warps(groups: Sequence[Sequence[Product]]) -> Warps:
-    """For a kernel with matrix products, in groups whose accumulators are alive together: they are spread so that each
-    thread keeps ACC_WORDS of them: larger warp tiles read less shared memory for each product (bfloat16 4096^3 with
-    128x128x64 tiles: 0.54 of cuBLAS with four warps, 0.37 with eight, on an H200). Multiply-adds by each thread need
-    registers for operands of all its rows and columns beside FMA_WORDS of them."""
-    return max((_warps_for(group) for group in groups), key=lambda warps: warps.number)
+class Group(NamedTuple):
+    """Products of one block, whose accumulators are alive together, and the 32-bit words of tiles kept beside them."""
+
+    products: Sequence[Product]
+    held: int = 0
 
 
-def _warps_for(products: Sequence[Product]) -> Warps:
-    words = sum(op.acc.type.size * max(4, op.acc.type.dtype.bytes) // 4 for op in products)
+def decide_product_warps(groups: Sequence[Group]) -> Warps:
+    """For a kernel with matrix products, in groups whose accumulators are alive together: these and what is held beside
+    them (attention's queries, for all keys) are spread so that each thread keeps ACC_WORDS of them: larger warp tiles
+    read less shared memory for each product (bfloat16 4096^3 with 128x128x64 tiles: 0.54 of cuBLAS with four warps,
+    0.37 with eight, on an H200). Multiply-adds by each thread need registers for operands of all its rows and columns
+    beside FMA_WORDS of them."""
+    return max((_warps_for(*group) for group in groups), key=lambda warps: warps.number)
+
+
+def _warps_for(products: Sequence[Product], held: int) -> Warps:
+    words = held + sum(op.acc.type.size * max(4, op.acc.type.dtype.bytes) // 4 for op in products)
     most = FMA_WORDS if any(isinstance(op, MmaFma) for op in products) else ACC_WORDS
     count = 1
     while count < MOST and words // (32 * count) > most:
@@ -98,16 +106,17 @@ def _warps_for(products: Sequence[Product]) -> Warps:
     largest = max(op.acc.type.size for op in products)
     count = max(count, min(USUAL, 1 << log2(max(1, largest // FRAGMENT_ELEMENTS))))
     what = "an accumulator takes" if len(products) == 1 else f"{len(products)} accumulators take"
-    return Warps(count, f"{what} {words} registers: {max(1, words // (32 * count))} in each thread")
+    what = f"{what} {words} registers" if not held else f"{what}, with tiles held beside, {words} registers"
+    return Warps(count, f"{what}: {max(1, words // (32 * count))} in each thread")
 
 
-def _products(block: Block) -> list[list[Product]]:
+def _products(block: Block) -> list[Group]:
     """The products of each block that start an accumulator; one that adds to another's result shares its registers."""
     here = [op for op in block.ops if isinstance(op, Product)]
     results = {op.result for op in here}
     inner = [group for op in block.ops for b in op.blocks for group in _products(b)]
     started = [op for op in here if op.acc not in results]
-    return [started, *inner] if started else inner
+    return [Group(started, held_tile_bytes(block) // 4), *inner] if started else inner
 
 
 def choose_warps(function: Function, target: Target) -> None:

@@ -16,6 +16,11 @@ def peak_tile_bytes(function: Function) -> int:
     return _peak(function.body, set())
 
 
+def held_tile_bytes(block: Block) -> int:
+    """The bytes of the tiles that a block takes from outside: they are kept as long as it runs."""
+    return _bytes({_held(v) for v in _free(block)})
+
+
 def _peak(block: Block, after: set[Value]) -> int:
     """`after`: the values that are needed after the block or during all of it."""
     alive, peak = set(after), 0
