@@ -26,6 +26,7 @@ def main() -> int:
     parser.add_argument("--text", action="store_true", help="print the simulated LLVM text")
     options = parser.parse_args()
     sys.path.insert(0, str(ROOT / "tests"))
+    sys.path.insert(0, str(ROOT / "examples"))
     from catalogue.all import all_cases  # type: ignore[import-not-found]
 
     cases = [case for case in all_cases() if options.pattern in case.name]
