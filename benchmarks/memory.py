@@ -23,7 +23,6 @@ def rows() -> Iterator[Row]:
     from transpose import transpose
     from vector_add import vector_add
 
-    import tilewright as tw
     from benchmarks.kernels import row_sum
 
     rival = triton_kernels()
@@ -86,4 +85,3 @@ def rows() -> Iterator[Row]:
             run()
             require("transpose", torch.equal(out, z.t()))
             yield report(f"transpose {dtype} 16384^2 tile {tile}", 2 * z.nbytes, run, lambda: out.copy_(z.t()))
-    assert tw
