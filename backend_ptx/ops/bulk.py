@@ -1,0 +1,115 @@
+"""Bulk copies of tiles by the tensor memory accelerator (TMA), and the mbarriers on which they complete.
+
+A ring of `copies` slots has two sets of `copies` mbarriers each: "full" completes a phase when the bytes of a slot have
+landed, "empty" when every warp that reads the slot has released it. A warp of the block's producer fills slots far ahead
+of the warps that consume them; see backend_ptx/roles.py for who runs which op. In program order each op is simple: the
+copy happens at once, waits and arrivals do nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.backend_ptx.ops.shared import require_slot
+from tilewright.tileir.core import Op, Value, attribute, operand, operands, optional_operand, require
+from tilewright.tileir.dtypes import int64
+from tilewright.tileir.enums import PaddingMode
+from tilewright.tileir.ops.memory import check_tile_access
+from tilewright.tileir.types import SharedType, Type
+
+
+def require_barriers(opcode: str, barriers: Value, slot: Value | None) -> None:
+    """mbarriers are a ring of 64-bit words in shared memory (PTX ISA 9.7.13.15)."""
+    type_ = barriers.type
+    ok = isinstance(type_, SharedType) and type_.dtype is int64 and type_.shape == ()
+    require(ok, f"{opcode}: {type_} holds no mbarriers")
+    require_slot(opcode, type_, slot, 0)
+
+
+class MbarrierInit(Op, opcode="mbarrier_init", io=True, collective=True):
+    """Initialise every mbarrier of a ring: a phase completes after `count` arrivals. All threads may use it afterwards."""
+
+    barriers: Value = operand()
+    count: int = attribute()
+
+    def infer(self) -> tuple[Type, ...]:
+        ok = isinstance(self.barriers.type, SharedType) and self.barriers.type.dtype is int64
+        require(ok and self.count > 0, f"mbarrier_init: {self.barriers.type}, {self.count} arrivals")
+        return ()
+
+
+class MbarrierWait(Op, opcode="mbarrier_wait", io=True):
+    """Wait until the phase of parity `parity` (0 or 1) of a slot's mbarrier is complete; a fresh one has completed
+    the phase of parity 1. `role` says who waits: "consumer" (every thread) or "producer" (its one thread)."""
+
+    barriers: Value = operand()
+    slot: Value | None = optional_operand()
+    parity: Value = operand()
+    role: str = attribute(default="consumer")
+
+    def infer(self) -> tuple[Type, ...]:
+        require_barriers("mbarrier_wait", self.barriers, self.slot)
+        return ()
+
+
+class MbarrierArrive(Op, opcode="mbarrier_arrive", io=True):
+    """One lane of each consumer warp arrives on a slot's mbarrier when all of the warp got here; not where `active` is
+    false."""
+
+    barriers: Value = operand()
+    slot: Value | None = optional_operand()
+    active: Value | None = optional_operand()
+    role: str = attribute(default="consumer")
+
+    def infer(self) -> tuple[Type, ...]:
+        require_barriers("mbarrier_arrive", self.barriers, self.slot)
+        return ()
+
+
+class MbarrierExpect(Op, opcode="mbarrier_expect", io=True):
+    """The producer arrives on a slot's mbarrier and announces `bytes` that copies will bring to it."""
+
+    barriers: Value = operand()
+    slot: Value | None = optional_operand()
+    bytes: int = attribute()
+    role: str = attribute(default="producer")
+
+    def infer(self) -> tuple[Type, ...]:
+        require_barriers("mbarrier_expect", self.barriers, self.slot)
+        return ()
+
+
+class TmaLoad(Op, opcode="tma_load", reads="array", writes="buffer", io=True):
+    """Start copying the tile that `load` with the same fields reads into a slot of a ring; the bytes arrive on the
+    slot's mbarrier. Elements outside the array become zero, and count as bytes too.
+
+    The buffer's layout is that of backend_ptx/layouts/bulk.py.
+    """
+
+    buffer: Value = operand()
+    barriers: Value = operand()
+    slot: Value | None = optional_operand()
+    array: Value = operand()
+    index: tuple[Value, ...] = operands()
+    steps: tuple[int, ...] = attribute()
+    order: tuple[int, ...] = attribute()
+    padding: PaddingMode = attribute(default=PaddingMode.ZERO, enum=PaddingMode)
+    check_bounds: bool = attribute(default=True)
+    role: str = attribute(default="producer")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The tile's shape, under the name that `load` has for it."""
+        return tuple(self.buffer.type.shape)
+
+    def infer(self) -> tuple[Type, ...]:
+        access: Any = self  # it has the fields of a load
+        buffer = self.buffer.type
+        require(isinstance(buffer, SharedType), f"tma_load: {buffer} is not in shared memory")
+        check_tile_access(access, buffer.shape)
+        require(buffer.dtype is self.array.type.dtype, f"tma_load: {self.array.type} does not fit {buffer}")
+        require_slot("tma_load", buffer, self.slot, 0)
+        require_barriers("tma_load", self.barriers, self.slot)
+        zero = self.padding in (PaddingMode.ZERO, PaddingMode.UNDETERMINED)
+        require(zero, f"tma_load: padding {self.padding.value!r} is not zero")
+        return ()
