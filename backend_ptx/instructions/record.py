@@ -26,7 +26,8 @@ class Instruction:
     access); `ordered`: it has another effect that LLVM must keep in place; `convergent`: all threads of the warp
     or block must execute it together.
     `meaning` names the function of the simulator that executes it, `facts` are the function's parameters.
-    `sm` and `ptx` are the least compute capability (80) and PTX version (70 for 7.0) that accept it.
+    `sm` and `ptx` are the least compute capability (80) and PTX version (70 for 7.0) that accept it; `exact`: only
+    the "a" target of that capability does.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Instruction:
     convergent: bool = False
     sm: int = 80
     ptx: int = 70
+    exact: bool = False
 
     @property
     def constraints(self) -> str:

@@ -7,10 +7,20 @@ from functools import cache
 from itertools import chain
 from types import MappingProxyType
 
-from tilewright.backend_ptx.instructions import copies, memory, numbers, tensor_core, warp
+from tilewright.backend_ptx.instructions import (
+    bulk,
+    copies,
+    mbarrier,
+    memory,
+    numbers,
+    roles,
+    tensor_core,
+    warp,
+    warpgroup,
+)
 from tilewright.backend_ptx.instructions.record import Instruction
 
-_FAMILIES = (memory, copies, warp, tensor_core, numbers)
+_FAMILIES = (memory, copies, warp, tensor_core, numbers, mbarrier, bulk, warpgroup, roles)
 
 
 @cache
@@ -29,6 +39,11 @@ def instruction(name: str) -> Instruction:
         return instructions()[name]
     except KeyError:
         raise KeyError(f"no instruction {name!r} in the table backend_ptx/instructions") from None
+
+
+def find_text(asm: str, constraints: str) -> Instruction | None:
+    """The record whose call carries this assembly text and these constraints (without the memory clobber), if any."""
+    return by_text().get((asm, constraints)) or warpgroup.from_text(asm, constraints)
 
 
 @cache

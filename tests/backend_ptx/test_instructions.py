@@ -9,11 +9,23 @@ from pathlib import Path
 
 import pytest
 
+from tilewright.backend_ptx.instructions import warpgroup
 from tilewright.backend_ptx.instructions.record import REGISTER, Instruction
-from tilewright.backend_ptx.instructions.table import by_text, instruction, instructions
+from tilewright.backend_ptx.instructions.table import by_text, find_text, instruction, instructions
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 
-NEEDS = sorted({(r.sm, r.ptx) for r in instructions().values()})
+# wgmma is made on demand: some of every kind and form.
+WGMMA = [
+    *(warpgroup.wgmma_ss(n, kind, steps=steps)
+      for kind, n, steps in zip(warpgroup.KINDS, (8, 40, 256, 128, 64, 24) * 2, (1, 4, 2) * 4, strict=True)),
+    *(warpgroup.wgmma_rs(n, kind, steps=steps)
+      for kind, n, steps in zip(warpgroup.KINDS, (256, 64, 8, 16, 32, 96) * 2, (2, 1, 4) * 4, strict=True)),
+    *(warpgroup.wgmma_ss(64, "bf16", a, b, 2) for a in (False, True) for b in (False, True)),
+    warpgroup.wgmma_rs(176, "f16", True, 4),
+    warpgroup.wgmma_wait_tied(0, 32), warpgroup.wgmma_wait_tied(1, 16, 8), warpgroup.wgmma_fence_tied(32, 4),
+]
+RECORDS = [*instructions().values(), *WGMMA]
+NEEDS = sorted({(r.sm, r.exact, r.ptx) for r in RECORDS})
 
 # LLVM ends the process on what it cannot select, so it runs in a child.
 COMPILE = """
@@ -49,12 +61,12 @@ def ptxas() -> str:
     return found
 
 
-@pytest.mark.parametrize(("sm", "ptx"), NEEDS)
-def test_assembles_for_its_least_target(sm: int, ptx: int, tmp_path: Path) -> None:
-    records = [r for r in instructions().values() if (r.sm, r.ptx) == (sm, ptx)]
+@pytest.mark.parametrize(("sm", "exact", "ptx"), NEEDS)
+def test_assembles_for_its_least_target(sm: int, exact: bool, ptx: int, tmp_path: Path) -> None:
+    records = [r for r in RECORDS if (r.sm, r.exact, r.ptx) == (sm, exact, ptx)]
     source = tmp_path / "all.ll"
     source.write_text('target triple = "nvptx64-nvidia-cuda"\n' + "".join(map(kernel_around, range(999), records)))
-    cpu = f"sm_{sm}"
+    cpu = f"sm_{sm}{'a' if exact else ''}"
     out = tmp_path / "all.ptx"
     command = [sys.executable, "-c", COMPILE, str(source), cpu, str(ptx), str(out)]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -66,6 +78,21 @@ def test_assembles_for_its_least_target(sm: int, ptx: int, tmp_path: Path) -> No
 
 def test_names_and_texts_are_unique() -> None:
     assert len(by_text()) == len(instructions())
+
+
+@pytest.mark.parametrize("record", WGMMA, ids=[r.name for r in WGMMA])
+def test_a_record_made_on_demand_is_found_by_its_text(record: Instruction) -> None:
+    found = find_text(record.asm, record.constraints)
+    assert found is not None and (found.name, found.facts) == (record.name, record.facts)
+    assert find_text(record.asm, record.constraints + ",r") is None
+
+
+def test_wgmma_refuses_what_has_no_instruction() -> None:
+    with pytest.raises(AssertionError, match="n = 40"):
+        warpgroup.wgmma_ss(40, "s8")
+    with pytest.raises(AssertionError, match="does not transpose"):
+        warpgroup.wgmma_ss(64, "e4m3", b_trans=True)
+    assert not warpgroup.valid_n(264, "bf16")
 
 
 def test_operands_have_a_register_and_ties_match() -> None:

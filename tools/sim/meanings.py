@@ -19,7 +19,7 @@ from sim.machine import Machine, Registers
 from sim.memory import GLOBAL, SHARED
 from sim.op_arith import pure
 from sim.op_memory import UPDATES, atomic
-from tilewright.backend_ptx.instructions.table import by_text
+from tilewright.backend_ptx.instructions.table import find_text
 
 Array = np.ndarray[Any, Any]
 Facts = Mapping[str, Any]
@@ -288,13 +288,25 @@ MEANINGS: dict[str, Callable[[FunctionCompiler, Instruction, Facts], Operation]]
     "fence": warp.fence, "shuffle": warp.shuffle, "vote": warp.vote, "warp_reduce": warp.warp_reduce,
     "matrix_load": matrix.matrix_load, "matrix_store": matrix.matrix_store, "mma": matrix.mma,
 }
+
+
+def _not_modelled(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
+    raise Unsupported("bulk copies and warpgroup products are not modelled")
+
+
+for _name in (
+    "mbarrier_init", "mbarrier_arrive", "mbarrier_expect", "mbarrier_wait", "fence_mbarrier_init", "fence_proxy",
+    "tma_load", "tma_store", "tma_commit", "tma_wait", "prefetch_map", "wgmma", "wgmma_fence", "wgmma_commit",
+    "wgmma_wait", "set_registers",
+):
+    MEANINGS[_name] = _not_modelled
 _CLOBBER = re.compile(r",?~\{memory\}")
 
 
 @op("asm")
 def _asm(c: FunctionCompiler, i: Instruction) -> Operation:
     key = (i.extra["asm"], _CLOBBER.sub("", i.extra["constraints"]))
-    record = by_text().get(key)
+    record = find_text(*key)
     if record is None:
         raise Unsupported(f"inline assembly that is not in the instruction table: {key}")
     return MEANINGS[record.meaning](c, i, record.facts)

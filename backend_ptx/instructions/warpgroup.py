@@ -1,0 +1,201 @@
+"""wgmma: D = A * B + D by the four warps of a warpgroup, asynchronously (PTX ISA, "Asynchronous Warpgroup Level").
+
+Products come in thousands of forms, so they are made on demand: `wgmma_ss` with A in shared memory, `wgmma_rs` with A
+in registers. One record holds several steps along k. B, and A in shared memory, are named by 64-bit descriptors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, partial
+
+from tilewright.backend_ptx.instructions.record import Instruction
+
+M = 64
+MAX_N = 256
+MAX_PENDING = 7
+A_REGISTERS = 4  # of 32 bits per thread and step
+_INTEGER_N = frozenset((8, 16, 24, *range(32, MAX_N + 1, 16)))
+
+_Record = partial(Instruction, reads=True, writes=True, convergent=True, sm=90, exact=True)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Element types of a product, its depth per step, and the register that holds `per_register` accumulators."""
+
+    k: int
+    acc: str
+    a: str
+    b: str
+    register: str = "float"
+    per_register: int = 1
+    ptx: int = 80
+
+    @property
+    def transposes(self) -> bool:
+        """Whether the rows of an operand in shared memory may run along m or n: for 16-bit elements only."""
+        return self.k == 16
+
+    @property
+    def integer(self) -> bool:
+        return self.acc == "s32"
+
+    def registers(self, n: int) -> int:
+        """Registers per thread of an accumulator [64, n]."""
+        return n // 2 // self.per_register
+
+
+KINDS: dict[str, Kind] = {
+    "bf16": Kind(16, "f32", "bf16", "bf16"), "f16": Kind(16, "f32", "f16", "f16"),
+    "f16acc": Kind(16, "f16", "f16", "f16", "i32", 2), "tf32": Kind(8, "f32", "tf32", "tf32"),
+}
+for _a in ("e4m3", "e5m2"):
+    for _b in ("e4m3", "e5m2"):
+        KINDS[_a if _a == _b else f"{_a}.{_b}"] = Kind(32, "f32", _a, _b)
+for _a in ("s8", "u8"):
+    for _b in ("s8", "u8"):
+        KINDS[_a if _a == _b else f"{_a}.{_b}"] = Kind(32, "s32", _a, _b, "i32", ptx=80 if _a == _b else 84)
+
+
+def valid_n(n: int, kind: str) -> bool:
+    """Whether there is an instruction for accumulators [64, n]."""
+    return n in _INTEGER_N if KINDS[kind].integer else n % 8 == 0 and 8 <= n <= MAX_N
+
+
+def _check(n: int, kind: str, trans: bool, steps: int) -> Kind:
+    found = KINDS[kind]
+    assert valid_n(n, kind), f"no wgmma of {kind} has n = {n}"
+    assert found.transposes or not trans, f"wgmma of {kind} does not transpose"
+    assert steps > 0
+    return found
+
+
+def _flag(on: bool) -> str:
+    return str(int(on))
+
+
+def _steps(kind: Kind, n: int, operands: list[str], transposes: str, scale: int) -> str:
+    """The assembly: one instruction per step. The first obeys scale_d, the others always add."""
+    words = ", ".join(f"${i}" for i in range(kind.registers(n)))
+    head = f"wgmma.mma_async.sync.aligned.m{M}n{n}k{kind.k}.{kind.acc}.{kind.a}.{kind.b} {{{words}}}, "
+    tail = ";" if kind.integer else f", 1, 1{transposes};"
+    lines = [f"{head}{o}, {'p' if i == 0 else '1'}{tail}" for i, o in enumerate(operands)]
+    return f"{{ .reg .pred p; setp.ne.b32 p, ${scale}, 0; " + " ".join(lines) + " }"
+
+
+@cache
+def wgmma_ss(n: int, kind: str, a_trans: bool = False, b_trans: bool = False, steps: int = 1) -> Instruction:
+    """Accumulators [64, n] += A B, both in shared memory, `steps` times.
+
+    Operands: the accumulators (tied to the results), per step the descriptors of A and of B, then i32 scale_d (0: the
+    first step ignores the accumulators). `trans`: rows of the operand in memory run along m (n), not along k.
+    """
+    found = _check(n, kind, a_trans or b_trans, steps)
+    count = found.registers(n)
+    scale = count + 2 * steps
+    transposes = f", {_flag(a_trans)}, {_flag(b_trans)}" if found.transposes else ""
+    operands = [f"${count + 2 * i}, ${count + 2 * i + 1}" for i in range(steps)]
+    return _Record(
+        f"wgmma.ss.m{M}n{n}k{found.k}.{kind}.{_flag(a_trans)}{_flag(b_trans)}.x{steps}",
+        _steps(found, n, operands, transposes, scale),
+        (found.register,) * count + ("i64", "i64") * steps + ("i32",), (found.register,) * count, "wgmma",
+        {"n": n, "kind": kind, "a_trans": a_trans, "b_trans": b_trans, "steps": steps, "shared_a": True},
+        tied={i: i for i in range(count)}, ptx=found.ptx,
+    )
+
+
+@cache
+def wgmma_rs(n: int, kind: str, b_trans: bool = False, steps: int = 1) -> Instruction:
+    """Accumulators [64, n] += A B, A in registers, `steps` times.
+
+    Operands: the accumulators (tied to the results), per step four i32 of A and the descriptor of B, then i32 scale_d
+    as for `wgmma_ss`.
+    """
+    found = _check(n, kind, b_trans, steps)
+    count = found.registers(n)
+    each = A_REGISTERS + 1
+    transposes = f", {_flag(b_trans)}" if found.transposes else ""
+    operands = []
+    for i in range(steps):
+        first = count + each * i
+        words = ", ".join(f"${first + r}" for r in range(A_REGISTERS))
+        operands.append(f"{{{words}}}, ${first + A_REGISTERS}")
+    return _Record(
+        f"wgmma.rs.m{M}n{n}k{found.k}.{kind}.{_flag(b_trans)}.x{steps}",
+        _steps(found, n, operands, transposes, count + each * steps),
+        (found.register,) * count + (*["i32"] * A_REGISTERS, "i64") * steps + ("i32",), (found.register,) * count,
+        "wgmma",
+        {"n": n, "kind": kind, "a_trans": False, "b_trans": b_trans, "steps": steps, "shared_a": False},
+        tied={i: i for i in range(count)}, ptx=found.ptx,
+    )
+
+
+def _tied(name: str, text: str, meaning: str, facts: dict[str, int], floats: int, words: int) -> Instruction:
+    """`text` with registers that pass through it, so that LLVM moves none of their readers or writers over it."""
+    types = ("float",) * floats + ("i32",) * words
+    return _Record(f"{name}.tied.{floats}.{words}", text, types, types, meaning, facts,
+                   tied={i: i for i in range(len(types))}, ptx=80)
+
+
+@cache
+def wgmma_wait_tied(pending: int, registers: int, words: int = 0) -> Instruction:
+    """`wgmma.wait.{pending}` with `registers` floats and then `words` i32 passing through: accumulators (or A in
+    registers) that products in flight own until this wait."""
+    return _tied(f"wgmma.wait.{pending}", _wait_text(pending), "wgmma_wait", {"pending": pending}, registers, words)
+
+
+@cache
+def wgmma_fence_tied(registers: int, words: int = 0) -> Instruction:
+    """`wgmma.fence` with `registers` floats and then `words` i32 passing through: what the next product takes."""
+    return _tied("wgmma.fence", _FENCE, "wgmma_fence", {}, registers, words)
+
+
+_FENCE = "wgmma.fence.sync.aligned;"
+
+
+def _wait_text(pending: int) -> str:
+    return f"wgmma.wait_group.sync.aligned {pending};"
+
+
+def records() -> Iterator[Instruction]:
+    """The forms without registers; `from_text` finds the others."""
+    yield _Record("wgmma.fence", _FENCE, (), (), "wgmma_fence", ptx=80)
+    yield _Record("wgmma.commit", "wgmma.commit_group.sync.aligned;", (), (), "wgmma_commit", ptx=80)
+    for pending in range(MAX_PENDING + 1):
+        yield _Record(f"wgmma.wait.{pending}", _wait_text(pending), (), (), "wgmma_wait", {"pending": pending},
+                      ptx=80)
+
+
+# Columns, element types, whether A is in registers, the flags of transposed operands.
+_PRODUCT = re.compile(
+    r"wgmma\.mma_async\.sync\.aligned\.m64n(\d+)k\d+\.(\w+\.\w+\.\w+) \{[^}]*\}, (\{?)[^;]*, p(?:, 1, 1)?([^;]*);"
+)
+_WAIT = re.compile(r"wgmma\.wait_group\.sync\.aligned (\d+);")
+_KIND_OF = {f"{k.acc}.{k.a}.{k.b}": name for name, k in KINDS.items()}
+
+
+def from_text(asm: str, constraints: str) -> Instruction | None:
+    """The record made on demand whose call carries this text and these constraints (no memory clobber)."""
+    found = _parse(asm, constraints)
+    matches = found is not None and (found.asm, found.constraints) == (asm, constraints)
+    return found if matches else None
+
+
+def _parse(asm: str, constraints: str) -> Instruction | None:
+    outputs = [c for c in constraints.split(",") if c[0] == "="] if constraints else []
+    wait = _WAIT.fullmatch(asm)
+    if wait is not None:
+        return wgmma_wait_tied(int(wait[1]), outputs.count("=f"), outputs.count("=r"))
+    if asm == _FENCE:
+        return wgmma_fence_tied(outputs.count("=f"), outputs.count("=r"))
+    product = _PRODUCT.search(asm)
+    if product is None or product[2] not in _KIND_OF:
+        return None
+    trans = [t == "1" for t in re.findall(r"[01]", product[4])]
+    n, kind, steps = int(product[1]), _KIND_OF[product[2]], asm.count("wgmma.mma_async")
+    if product[3]:
+        return wgmma_rs(n, kind, *(trans or [False]), steps)
+    return wgmma_ss(n, kind, *(trans or [False, False]), steps)
