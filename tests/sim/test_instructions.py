@@ -18,7 +18,8 @@ from tilewright.backend_ptx.llvm.builder import Builder, Val
 
 
 def test_every_record_has_a_meaning() -> None:
-    assert {r.meaning for r in instructions().values()} == set(MEANINGS)
+    on_demand = {"wgmma"}  # made by functions, so not in the table
+    assert {r.meaning for r in instructions().values()} | on_demand == set(MEANINGS)
 
 
 def simulate_record(record: Instruction, operands: list[np.ndarray], threads: int = 32) -> list[np.ndarray]:
