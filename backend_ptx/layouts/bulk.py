@@ -1,0 +1,164 @@
+"""Where a bulk copy (TMA) puts a tile in shared memory, in which pieces it copies it, and which tiles it cannot copy.
+
+TMA writes rows of one array axis, the inner one, whose elements lie side by side in global memory; an instruction
+brings a box of rows, dense and row-major. Rows of 32, 64 or 128 bytes are swizzled (CUtensorMapSwizzle): the number
+of a 16-byte chunk, taken from the address, is combined by XOR with the address bits from 128 bytes up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+
+from tilewright.backend_ptx.layouts.flat import axis_shifts, from_flat, log2
+from tilewright.backend_ptx.layouts.memory import tile_access
+from tilewright.tileir.dtypes import int32
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.types import ArrayType
+
+ROW_BYTES = 128
+CHUNK_BYTES = 16
+# The limits of cuTensorMapEncodeTiled and of cp.async.bulk.tensor (PTX ISA 9.7.9.25).
+MAX_RANK = 5
+MAX_BOX = 256
+DESTINATION_ALIGN = 128
+# A swizzle repeats after 8 of its rows, at most 1024 bytes; its slots start at a multiple of that.
+PATTERN_ROWS = 8
+SLOT_ALIGN = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class BulkCopy:
+    """How TMA fills a slot with a tile.
+
+    `dims` are the tile's axes in the order of the tensor map's, innermost first. `box` holds, per tile axis, the
+    elements that one instruction copies; `swizzle` the bytes of a swizzled row, 0 for none. `pieces` lists the
+    instructions: (first tile index, byte offset in the slot) of each.
+    """
+
+    dims: tuple[int, ...]
+    box: tuple[int, ...]
+    swizzle: int
+    pieces: tuple[tuple[tuple[int, ...], int], ...]
+
+
+@lru_cache(maxsize=512)
+def bulk_copy(shape: tuple[int, ...], inner: int, element_bytes: int) -> BulkCopy:
+    """The copy of a tile whose axis `inner` lies side by side in global memory."""
+    swizzle = _swizzle(shape, inner, element_bytes)
+    dims = (inner, *_others(shape, inner))
+    box = [1] * len(shape)
+    box[inner] = _row(shape, inner, element_bytes)
+    for axis in dims[1:]:
+        box[axis] = min(shape[axis], MAX_BOX)
+        if box[axis] < shape[axis]:
+            break  # rows of slower axes do not follow on these: one instruction for each
+    offsets = _linear_offsets(shape, inner, element_bytes)
+    # Boxes start at whole patterns, where the swizzle changes nothing.
+    starts = product(*(range(0, n, b) for n, b in zip(shape, box, strict=True)))
+    pieces = [(start, sum(_offset(o, i) for o, i in zip(offsets, start, strict=True)) * element_bytes)
+              for start in starts]
+    return BulkCopy(dims, tuple(box), swizzle, tuple(sorted(pieces, key=lambda piece: piece[1])))
+
+
+@lru_cache(maxsize=512)
+def bulk_layout(shape: tuple[int, ...], inner: int, element_bytes: int) -> Layout:
+    """The layout (dimension "offset", in elements) of a slot that `bulk_copy` fills.
+
+    From the lowest bit: a row of the inner axis, the rows (other axes row-major), the further rows' worth of the inner
+    axis.
+    """
+    bases = _linear_bases(shape, inner, element_bytes)
+    swizzle = _swizzle(shape, inner, element_bytes)
+    chunk, row = log2(CHUNK_BYTES // element_bytes), log2(ROW_BYTES // element_bytes)
+    for bit in range(log2(swizzle // CHUNK_BYTES) if swizzle else 0):
+        bases[row + bit] ^= bases[chunk + bit]
+    return from_flat(tuple(shape), offset=tuple(bases))
+
+
+def inner_axis(array: ArrayType, shape: tuple[int, ...], steps: tuple[int, ...], order: tuple[int, ...]) -> int | None:
+    """The tile axis along which elements lie side by side in memory; None if no axis is known to."""
+    access = tile_access(array, order, steps, shape)
+    return access.order[0] if access.contiguous else None
+
+
+def tma_refusal(
+    array: ArrayType, shape: tuple[int, ...], steps: tuple[int, ...], order: tuple[int, ...],
+) -> str | None:
+    """Why TMA cannot copy the tile that `load` with these fields reads; None if it can.
+
+    Whether the array is a parameter that the kernel does not write is another question: see `backend_ptx.tensor_maps`.
+    """
+    if not 1 <= len(shape) <= MAX_RANK:
+        return f"a tile of {len(shape)} axes, tensor maps have 1 to {MAX_RANK}"
+    if array.index is not int32:
+        return "its array is indexed with int64"
+    inner = inner_axis(array, shape, steps, order)
+    if inner is None:
+        return "its elements are not side by side in memory"
+    size = array.dtype.bytes
+    if shape[inner] * size < CHUNK_BYTES:
+        return f"rows of {shape[inner] * size} bytes, below {CHUNK_BYTES}"
+    if _bytes(shape, size) < DESTINATION_ALIGN:
+        return f"a tile of {_bytes(shape, size)} bytes, below {DESTINATION_ALIGN}"
+    if array.align % CHUNK_BYTES:
+        return f"its array is not known to start at a multiple of {CHUNK_BYTES} bytes"
+    if not array.disjoint:
+        return "its array's axes may overlap"
+    for axis in (order[k] for k in range(len(shape)) if k != inner):
+        stride = array.strides[axis]
+        divisor = array.stride_div[axis] if stride is None else stride
+        if array.extents[axis] != 1 and divisor * size % CHUNK_BYTES:
+            return f"the stride of axis {axis} is not known to be a multiple of {CHUNK_BYTES} bytes"
+    return None
+
+
+# ---- the order of elements without the swizzle --------------------------------------------------------------------
+
+
+def _bytes(shape: Sequence[int], element_bytes: int) -> int:
+    size = element_bytes
+    for n in shape:
+        size *= n
+    return size
+
+
+def _others(shape: tuple[int, ...], inner: int) -> list[int]:
+    """The axes that number the rows, fastest first."""
+    return [axis for axis in reversed(range(len(shape))) if axis != inner]
+
+
+def _swizzle(shape: tuple[int, ...], inner: int, element_bytes: int) -> int:
+    """Bytes of a swizzled row, 0 where there are too few rows for a whole pattern or rows are too short."""
+    row = min(shape[inner] * element_bytes, ROW_BYTES)
+    rows = _bytes(shape, 1) // shape[inner]
+    return row if row >= 2 * CHUNK_BYTES and rows >= PATTERN_ROWS else 0
+
+
+def _row(shape: tuple[int, ...], inner: int, element_bytes: int) -> int:
+    """Elements of the inner axis in one row of the slot."""
+    swizzle = _swizzle(shape, inner, element_bytes)
+    return swizzle // element_bytes if swizzle else min(shape[inner], MAX_BOX)
+
+
+def _linear_bases(shape: tuple[int, ...], inner: int, element_bytes: int) -> list[int]:
+    """Flat bases of the offset's bits, before the swizzle."""
+    shifts = axis_shifts(shape)
+    row = log2(_row(shape, inner, element_bytes))
+    bases = [1 << shifts[inner] + bit for bit in range(row)]
+    for axis in _others(shape, inner):
+        bases += [1 << shifts[axis] + bit for bit in range(log2(shape[axis]))]
+    return bases + [1 << shifts[inner] + bit for bit in range(row, log2(shape[inner]))]
+
+
+def _linear_offsets(shape: tuple[int, ...], inner: int, element_bytes: int) -> list[list[int]]:
+    """Per axis the offset in elements that each bit of its index contributes, before the swizzle."""
+    place = {flat: 1 << bit for bit, flat in enumerate(_linear_bases(shape, inner, element_bytes))}
+    return [[place[1 << shift + bit] for bit in range(log2(n))]
+            for shift, n in zip(axis_shifts(shape), shape, strict=True)]
+
+
+def _offset(contributions: list[int], index: int) -> int:
+    return sum(c for bit, c in enumerate(contributions) if index >> bit & 1)
