@@ -139,6 +139,11 @@ def cast(t: Translator, value: Value, dtype: DType) -> Value:
     return t.emit(Cast, src=value, dtype=dtype)
 
 
+def computable(t: Translator, value: Value) -> Value:
+    """A tile whose dtype can be computed with: the formats that are for storage become float32, which is exact."""
+    return value if value.type.dtype.arithmetic else cast(t, value, float32)
+
+
 def implicit_cast(t: Translator, what: str, value: Val, dtype: DType) -> Value:
     """`value` where a `dtype` is wanted (language rule: only without loss of kind); refuse what needs astype."""
     if is_loose(value):

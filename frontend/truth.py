@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from tilewright.frontend.promotion import convert
+from tilewright.frontend.promotion import computable, convert
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Keywords, Text, Val, is_tile, known, named
 from tilewright.tileir.core import Value
@@ -34,8 +34,9 @@ def truth(t: Translator, value: Val, what: str) -> bool | Value:
     if value.type.dtype is bool_:
         result: Value = value
         return result
-    zero = t.constant(convert(0, value.type.dtype), value.type.dtype)
-    return t.emit(Ne, lhs=value, rhs=zero)
+    number = computable(t, value)
+    zero = t.constant(convert(0, number.type.dtype), number.type.dtype)
+    return t.emit(Ne, lhs=number, rhs=zero)
 
 
 def _hints(value: Val) -> list[str]:

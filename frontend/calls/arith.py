@@ -20,6 +20,7 @@ from tilewright.frontend.promotion import (
     check_range,
     common_dtype,
     common_shape,
+    computable,
     convert,
     dtype_of,
     no_common_dtype,
@@ -101,7 +102,7 @@ def binary(t: Translator, name: str, x: Val, y: Val, what: str = "", **options: 
     if fields:
         check_rounding(what, name, dtype, options)
     shape = common_shape(what, x, y)
-    lhs, rhs = (broadcast(t, typed(t, v, dtype, shape if is_loose(v) else ()), shape) for v in (x, y))
+    lhs, rhs = (broadcast(t, computable(t, typed(t, v, dtype, shape if is_loose(v) else ())), shape) for v in (x, y))
     return t.emit(spec.op, lhs=lhs, rhs=rhs, **fields)
 
 
@@ -249,6 +250,7 @@ def zero_test(t: Translator, value: Value) -> Value:
     """`value == 0`, element-wise: what `not` means on tiles."""
     if value.type.dtype is bool_:
         return t.emit(Not, src=value)
+    value = computable(t, value)
     zero = t.constant(convert(0, value.type.dtype), value.type.dtype, value.type.shape)
     return t.emit(ops.Eq, lhs=value, rhs=zero)
 

@@ -10,12 +10,12 @@ from tilewright.frontend import folding
 from tilewright.frontend.calls.arith import number, zero_test
 from tilewright.frontend.calls.options import check_rounding, flag
 from tilewright.frontend.calls.registry import add_rule, call_rule
-from tilewright.frontend.promotion import convert, dtype_of, typed
+from tilewright.frontend.promotion import cast, computable, convert, dtype_of, typed
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Val, is_loose, is_tile, known, named
 from tilewright.tileir.core import OPS, Value
 from tilewright.tileir.diagnostics import TileTypeError
-from tilewright.tileir.dtypes import DType, bool_, float32, int32
+from tilewright.tileir.dtypes import DType, bool_, float8_e8m0fnu, float32, int32
 from tilewright.tileir.ops import math as ops
 
 # Each function of floats is declared by its op: name, meaning for constants, options. No function is named here.
@@ -44,7 +44,18 @@ def unary(t: Translator, name: str, x: Val, **options: Any) -> Val:
     fields = {k: v for k, v in options.items() if v is not None}
     if fields:
         check_rounding(name, name, dtype, options)
-    return t.emit(op, src=typed(t, x, dtype), **fields)
+    return stored(t, name, t.emit(op, src=computable(t, typed(t, x, dtype)), **fields), dtype)
+
+
+def stored(t: Translator, what: str, result: Value, dtype: DType) -> Value:
+    """The result of a function of `dtype`, which was computed in float32 where that format is for storage alone."""
+    if dtype.arithmetic or result.type.dtype is bool_:
+        return result
+    if dtype is float8_e8m0fnu:
+        # It has no rounding to nearest, and which direction is meant nobody said.
+        raise TileTypeError(f"{what}: {dtype} can be stored and converted but not computed with",
+                            hints=["compute in another type: ct.astype(x, ct.float32)"])
+    return cast(t, result, dtype)
 
 
 def _rule_of(name: str, op: type[ops.FloatUnary]) -> Callable[..., Val]:
@@ -85,7 +96,9 @@ def negate(t: Translator, x: Val, what: str = "-") -> Val:
     dtype = int32 if dtype_of(x) is bool_ else dtype_of(x)
     if known(x) is not None:
         return _folded(t, x, dtype, what, operator.neg)
-    return t.emit(ops.Neg, src=typed(t, x, dtype))
+    if not dtype.has_sign:
+        raise TileTypeError(f"{what}: {dtype} has no negative values")
+    return stored(t, what, t.emit(ops.Neg, src=computable(t, typed(t, x, dtype))), dtype)
 
 
 @call_rule("negative", operator.neg)
@@ -106,7 +119,8 @@ def absolute(t: Translator, x: Val, /) -> Val:
     x = number("abs", x)
     if known(x) is not None:
         return _folded(t, x, dtype_of(x), "abs", lambda v: v if isinstance(v, bool) else abs(v))
-    return x if x.type.dtype is bool_ else t.emit(ops.Abs, src=x)
+    dtype = x.type.dtype
+    return x if dtype is bool_ or not dtype.has_sign else stored(t, "abs", t.emit(ops.Abs, src=computable(t, x)), dtype)
 
 
 @call_rule("bitwise_not")
