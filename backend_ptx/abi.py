@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
+from tilewright.backend_ptx.tensor_maps import MAP_BYTES, TensorMapSpec, find_tensor_maps
 from tilewright.tileir.core import Function
 from tilewright.tileir.dtypes import BY_IR, DType, int32
 from tilewright.tileir.types import ArrayType, ListType, TileType
@@ -29,6 +30,7 @@ class AbiParam:
       scalar   a scalar argument
       table    address of a list's records: per array one int64 pointer, n extents, n strides
       length   number of arrays in that list (int32)
+      tensor_map  the 128 bytes of a tensor map, encoded as `tensor_map` says; `axis` numbers the kernel's maps
       grid     number of blocks along axis `axis` (int32); only with `linear_grid`
     `argument` is the index into `Function.params` (-1 for grid). Extents and strides that are constants of the type
     are passed all the same, so that the convention does not depend on the facts.
@@ -39,9 +41,13 @@ class AbiParam:
     dtype: DType
     name: str
     axis: int = -1
+    tensor_map: TensorMapSpec | None = None
 
     @property
     def llvm_type(self) -> str:
+        """As a value in the kernel; a tensor map is the address of its bytes."""
+        if self.kind == "tensor_map":
+            return "ptr"
         if self.kind in ("pointer", "table"):
             return "ptr addrspace(1)"
         return _LLVM_SCALAR[self.dtype.ir]
@@ -49,7 +55,22 @@ class AbiParam:
     @property
     def size(self) -> int:
         """Bytes in the parameter buffer."""
+        if self.kind == "tensor_map":
+            return MAP_BYTES
         return 8 if self.kind in ("pointer", "table") else self.dtype.bytes
+
+    def to_data(self) -> dict[str, Any]:
+        """As plain data for JSON."""
+        data = {"kind": self.kind, "argument": self.argument, "dtype": self.dtype.ir, "name": self.name,
+                "axis": self.axis}
+        return data if self.tensor_map is None else {**data, "tensor_map": self.tensor_map.to_data()}
+
+    @staticmethod
+    def from_data(data: dict[str, Any]) -> AbiParam:
+        """The inverse of `to_data`. Raises KeyError or TypeError on anything else."""
+        spec = data.get("tensor_map")
+        found = None if spec is None else TensorMapSpec.from_data(spec)
+        return AbiParam(data["kind"], data["argument"], BY_IR[data["dtype"]], data["name"], data["axis"], found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +96,19 @@ class KernelAbi:
     def position(self, kind: str, argument: int, axis: int = -1) -> int:
         return self._index[kind, argument, axis]
 
+    def map_position(self, spec: TensorMapSpec) -> int:
+        """The position of the parameter that holds this tensor map."""
+        return next(i for i, p in enumerate(self.params) if p.tensor_map == spec)
+
     def to_json(self) -> str:
-        params = [{**asdict(p), "dtype": p.dtype.ir} for p in self.params]
+        params = [p.to_data() for p in self.params]
         return json.dumps({"name": self.name, "linear_grid": self.linear_grid, "params": params})
 
     @staticmethod
     def from_json(text: str) -> KernelAbi:
         """The inverse of to_json. Raises ValueError, KeyError or TypeError on anything else."""
         data: dict[str, Any] = json.loads(text)
-        params = tuple(AbiParam(**{**p, "dtype": BY_IR[p["dtype"]]}) for p in data["params"])
+        params = tuple(AbiParam.from_data(p) for p in data["params"])
         return KernelAbi(data["name"], params, data["linear_grid"])
 
 
@@ -94,6 +119,9 @@ def kernel_abi(function: Function) -> KernelAbi:
     for index, value in enumerate(function.params):
         name = _unique(value.hint or f"arg{index}", used)
         params += _params_of(value.type, index, name)
+    for number, spec in enumerate(find_tensor_maps(function)):
+        name = _unique(f"{function.params[spec.argument].hint or 'array'}.map", used)
+        params.append(AbiParam("tensor_map", spec.argument, spec.dtype, name, number, spec))
     linear = bool(function.options.get("linear_grid", False))
     if linear:
         params += [AbiParam("grid", -1, int32, _unique(f"grid.{a}", used), i) for i, a in enumerate("xyz")]

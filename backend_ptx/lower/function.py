@@ -16,6 +16,7 @@ from tilewright.backend_ptx.ops.matmul import MmaFma
 from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
 from tilewright.backend_ptx.passes.plan_shared_memory import OPTION as SHARED_BYTES
 from tilewright.backend_ptx.targets import Target
+from tilewright.backend_ptx.tensor_maps import MAP_ALIGN, MAP_BYTES
 from tilewright.tileir.core import Function, Op, Value, clone_function
 from tilewright.tileir.diagnostics import NO_SPAN
 from tilewright.tileir.ops.arrays import ListItem, RawView, SliceArray
@@ -109,6 +110,9 @@ def _argument(ctx: Context, abi: KernelAbi, number: int, value: Value, read_only
 
 def _param_type(param: AbiParam, function: Function, written: set[int]) -> str:
     """The LLVM type of a parameter with its attributes."""
+    if param.kind == "tensor_map":
+        # Without the annotation the kernel would copy it to local memory, where TMA cannot read it.
+        return f'ptr byval([{MAP_BYTES} x i8]) align {MAP_ALIGN} "nvvm.grid_constant"'
     if param.kind == "table":
         return f"{GLOBAL} noalias readonly align 8"
     if param.kind != "pointer":

@@ -1,0 +1,107 @@
+"""Bulk copies by TMA and the mbarriers on which they complete (PTX ISA: "cp.async.bulk.tensor", "mbarrier").
+
+One thread, the first of the warps after the consumers, does what the producer does. Shared addresses are 32-bit
+numbers.
+"""
+
+from __future__ import annotations
+
+from tilewright.backend_ptx.instructions.table import instruction
+from tilewright.backend_ptx.layouts.bulk import ROW_BYTES, SLOT_ALIGN
+from tilewright.backend_ptx.llvm.builder import Val
+from tilewright.backend_ptx.lower.arrays import as_index, param_name
+from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.registry import lower
+from tilewright.backend_ptx.lower.shared import SPACE, SYMBOL, SharedRef, slot_bytes, slot_offset
+from tilewright.backend_ptx.ops import bulk as ops
+from tilewright.backend_ptx.tensor_maps import bulk_copy_of, tensor_map_spec
+from tilewright.tileir.core import Value
+
+_LOW, _HIGH = -(1 << 31), (1 << 31) - 1
+
+
+@lower(ops.MbarrierInit)
+def mbarrier_init(ctx: Context, op: ops.MbarrierInit) -> None:
+    """One thread initialises; the fences let the copies and, past the barrier, all threads see it."""
+    b = ctx.b
+    ref: SharedRef = ctx[op.barriers]
+    init, done = b.label("init"), b.label("initialised")
+    b.cbr(b.icmp("eq", ctx.tid, 0), init, done)
+    b.start(init)
+    first = shared_number(ctx, ref)
+    for slot in range(ref.type.copies):
+        place = b.add(first, slot * slot_bytes(ref.type))
+        instruction("mbarrier.init").emit(b, place, b.const("i32", op.count))
+    instruction("fence.mbarrier_init").emit(b)
+    instruction("fence.proxy.async").emit(b)
+    b.br(done)
+    b.start(done)
+    instruction("bar.sync").emit(b)
+
+
+@lower(ops.MbarrierWait)
+def mbarrier_wait(ctx: Context, op: ops.MbarrierWait) -> None:
+    parity = as_index(ctx.b, ctx[op.parity], op.parity.type.dtype.is_signed, "i32")
+    instruction("mbarrier.wait").emit(ctx.b, shared_number(ctx, ctx[op.barriers], op.slot), parity)
+
+
+@lower(ops.MbarrierArrive)
+def mbarrier_arrive(ctx: Context, op: ops.MbarrierArrive) -> None:
+    """The other lanes have read what they needed before lane 0 says so."""
+    b = ctx.b
+    instruction("bar.warp.sync").emit(b)
+    first = b.icmp("eq", ctx.lane(), 0)
+    chosen = first if op.active is None else b.and_(first, ctx[op.active])
+    instruction("mbarrier.arrive").emit(b, shared_number(ctx, ctx[op.barriers], op.slot), chosen)
+
+
+@lower(ops.MbarrierExpect)
+def mbarrier_expect(ctx: Context, op: ops.MbarrierExpect) -> None:
+    place = shared_number(ctx, ctx[op.barriers], op.slot)
+    instruction("mbarrier.expect_tx").emit(ctx.b, place, ctx.b.const("i32", op.bytes), producer_thread(ctx))
+
+
+@lower(ops.TmaLoad)
+def tma_load(ctx: Context, op: ops.TmaLoad) -> None:
+    """One instruction for each box; all arrive on the slot's mbarrier."""
+    b = ctx.b
+    copy, spec = bulk_copy_of(op), tensor_map_spec(op, ctx.function.params)
+    ref: SharedRef = ctx[op.buffer]
+    check_alignment(ref, copy.swizzle)
+    slot, barrier = shared_number(ctx, ref, op.slot), shared_number(ctx, ctx[op.barriers], op.slot)
+    source = Val("ptr", 0, f"%{param_name(ctx.abi.map_position(spec))}")
+    record, chosen = instruction(f"tma.load.{len(copy.dims)}d"), producer_thread(ctx)
+    for start, offset in copy.pieces:
+        place = [_coordinate(ctx, op.index[k], op.steps[k], start[k]) for k in copy.dims]
+        record.emit(b, b.add(slot, offset), source, barrier, *place, chosen)
+
+
+def check_alignment(ref: SharedRef, swizzle: int) -> None:
+    """A swizzle is a function of the address, a slot's layout one of the offset: they agree at whole patterns."""
+    pattern = 8 * swizzle or ROW_BYTES
+    assert ref.offset % SLOT_ALIGN == 0, f"{ref.type} is planned at offset {ref.offset}"
+    assert ref.type.copies == 1 or slot_bytes(ref.type) % pattern == 0, f"slots of {ref.type} cut the swizzle"
+
+
+def _coordinate(ctx: Context, index: Value, step: int, start: int) -> Val:
+    """index * step + start in i32. What is too large for it lies outside every array, and so does what it becomes."""
+    b, known = ctx.b, ctx.facts[index]
+    signed = index.type.dtype.is_signed
+    if _LOW <= known.low * step and known.high * step + start <= _HIGH:
+        return b.add(b.mul(as_index(b, ctx[index], signed, "i32"), step), start)
+    wide = b.add(b.mul(as_index(b, ctx[index], signed, "i64"), step), start)
+    above = b.intrinsic("llvm.smax", [wide, b.like(wide, _LOW)])
+    return b.cast("trunc", b.intrinsic("llvm.smin", [above, b.like(wide, _HIGH)]), "i32")
+
+
+def producer_thread(ctx: Context) -> Val:
+    """Whether this thread is the one that starts copies: the first after the warps that hold tiles."""
+    return ctx.once("producer thread", lambda b: b.icmp("eq", ctx.tid, 32 * ctx.warps))
+
+
+def shared_number(ctx: Context, ref: SharedRef, slot: Value | None = None) -> Val:
+    """The address of a buffer, or of a slot of it, as a 32-bit number."""
+    b = ctx.b
+    base = ctx.once("shared memory", lambda b: b.cast("ptrtoint", Val(SPACE, 0, SYMBOL), "i32"))
+    offset = slot_offset(ctx, ref.type, slot, 0)
+    return b.add(base if offset is None else b.add(base, offset), ref.offset)

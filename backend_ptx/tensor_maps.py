@@ -1,0 +1,78 @@
+"""Which tensor maps a kernel needs: one for each array, box and swizzle that its bulk copies use.
+
+A tensor map describes an array in global memory to TMA: base, extents, strides, box, swizzle. The launcher encodes it
+into 128 bytes, which are a parameter of the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tilewright.backend_ptx.layouts.bulk import BulkCopy, bulk_copy, inner_axis
+from tilewright.backend_ptx.ops.bulk import TmaLoad
+from tilewright.tileir.analysis.effects import Dependences
+from tilewright.tileir.core import Function, Value
+from tilewright.tileir.dtypes import BY_IR, DType
+
+MAP_BYTES, MAP_ALIGN = 128, 64
+
+
+@dataclass(frozen=True, slots=True)
+class TensorMapSpec:
+    """How to encode a tensor map of array argument `argument`, whose elements are `dtype`.
+
+    Dimension k of the map, innermost (side by side in memory) first, is axis axes[k] of the array; an instruction
+    copies box[k] elements of it. `swizzle` is the width of swizzled rows in bytes: 0 (none), 32, 64 or 128. Elements outside
+    the array read as zero.
+    """
+
+    argument: int
+    dtype: DType
+    axes: tuple[int, ...]
+    box: tuple[int, ...]
+    swizzle: int
+
+    def to_data(self) -> dict[str, Any]:
+        """As plain data for JSON."""
+        return {"argument": self.argument, "dtype": self.dtype.ir, "axes": self.axes, "box": self.box,
+                "swizzle": self.swizzle}
+
+    @staticmethod
+    def from_data(data: dict[str, Any]) -> TensorMapSpec:
+        """The inverse of `to_data`. Raises KeyError or TypeError on anything else."""
+        return TensorMapSpec(data["argument"], BY_IR[data["dtype"]], tuple(data["axes"]), tuple(data["box"]),
+                             data["swizzle"])
+
+
+def bulk_copy_of(op: TmaLoad) -> BulkCopy:
+    """The instructions that a bulk copy takes."""
+    inner = inner_axis(op.array.type, op.shape, op.steps, op.order)
+    assert inner is not None, f"{op.array.type} cannot be copied by TMA"
+    return bulk_copy(op.shape, inner, op.array.type.dtype.bytes)
+
+
+def tensor_map_spec(op: TmaLoad, params: Sequence[Value]) -> TensorMapSpec:
+    """The map that a bulk copy uses; its array is one of the kernel's parameters."""
+    copy = bulk_copy_of(op)
+    axes = tuple(op.order[k] for k in copy.dims)
+    return TensorMapSpec(params.index(op.array), op.array.type.dtype, axes, tuple(copy.box[k] for k in copy.dims),
+                         copy.swizzle)
+
+
+def find_tensor_maps(function: Function) -> tuple[TensorMapSpec, ...]:
+    """The maps that a function needs, each once, in the order of their first use."""
+    params = list(function.params)
+    return tuple(dict.fromkeys(tensor_map_spec(op, params) for op in function.walk() if isinstance(op, TmaLoad)))
+
+
+def array_refusal(function: Function, array: Value, dependences: Dependences) -> str | None:
+    """Why no tensor map can describe an array in this kernel; None if one can. See also layouts.bulk.tma_refusal."""
+    if array not in function.params:
+        return "its array is no parameter of the kernel"
+    # Bulk copies read by another way than the writes of threads: without fences they see old elements.
+    own = dependences.alias_class(array)
+    if any(own in dependences.summary(op).writes for op in function.body.ops):
+        return "the kernel writes its array"
+    return None
