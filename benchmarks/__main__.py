@@ -12,7 +12,9 @@ from pathlib import Path
 
 from benchmarks._timing import Row
 
-GROUPS = ("memory", "matmul", "launch", "compile", "interp")
+GROUPS = (
+    "limits", "memory", "softmax", "norms", "transposes", "gemv", "matmul", "launch", "compile", "report", "interp",
+)
 
 
 def machine() -> str:

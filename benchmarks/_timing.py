@@ -11,12 +11,16 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a benchmark: medians in microseconds by contender; the first contender is ours."""
+    """One line of a benchmark: medians in microseconds by contender; the first contender is ours.
+
+    `moved`: for work that is given in `flops`, the bytes that it must move at least (for the roofline).
+    """
 
     name: str
     times: dict[str, float]
     bytes: float = 0.0
     flops: float = 0.0
+    moved: float = 0.0
 
     def rate(self, who: str) -> float:
         """GB/s if bytes are given, else TFLOP/s."""
@@ -52,6 +56,20 @@ def alternate(
             stop.synchronize()
             samples[who].append(start.elapsed_time(stop) * 1e3 / inner)
     return {who: statistics.median(times) for who, times in samples.items()}
+
+
+def fastest(choices: dict[str, Callable[[], Any]]) -> Callable[[], Any]:
+    """The fastest here of several ways to do the same work, as a tuner picks it. Those that fail drop out."""
+    working = {}
+    for name, run in choices.items():
+        try:
+            run()
+        except Exception as error:  # a contender that this machine refuses: too many registers, too much memory
+            print(f"  (left out: {name}: {type(error).__name__})")
+            continue
+        working[name] = run
+    times = alternate(working, rounds=5, warmup=2, inner=2)
+    return working[min(times, key=lambda name: times[name])]
 
 
 def triton_kernels() -> Any:

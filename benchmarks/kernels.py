@@ -4,12 +4,6 @@ import tilewright as tw
 
 
 @tw.tile_kernel
-def row_sum(x, out, columns: tw.Constant[int]):
-    row = tw.bid(0)
-    tw.store(out, (row,), tw.sum(tw.load(x, (row, 0), (1, columns), padding_mode=tw.PaddingMode.ZERO), axis=1))
-
-
-@tw.tile_kernel
 def matmul(a, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int], group: tw.Constant[int],
            tf32: tw.Constant[bool]):
     """c = a @ b; blocks that run together share rows of a and columns of b (`group` rows of tiles at a time)."""

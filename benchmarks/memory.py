@@ -1,87 +1,81 @@
-"""Memory-bound kernels against a device copy that moves the same bytes, and against torch."""
+"""Element-wise kernels and row sums beside torch, tuned Triton, and a device copy that moves the same bytes."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from benchmarks._timing import Row, alternate, copier, triton_kernels
+from benchmarks._check import require, spoil
+from benchmarks._timing import Row, alternate, copier, fastest, triton_kernels
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 
-
-def require(name: str, ok: bool) -> None:
-    if not ok:
-        raise SystemExit(f"{name}: wrong result, so its time means nothing")
+ELEMENTS = 1 << 27
 
 
 def rows() -> Iterator[Row]:
     import torch
-    from fused_relu import relu_scale_add
-    from softmax import softmax
-    from transpose import transpose
-    from vector_add import vector_add
 
-    from benchmarks.kernels import row_sum
+    x = torch.randn(ELEMENTS, device="cuda")
+    yield from vector_add(x)
+    yield from fused_chain(x.reshape(16384, 8192))
+    for columns in (1024, 2048, 4096, 8192, 16384):
+        yield from row_sums(x.reshape(-1, columns))
 
+
+def vector_add(x: Any) -> Iterator[Row]:
+    import torch
+    from vector_add import vector_add as kernel
+
+    y, out, n = torch.randn_like(x), torch.empty_like(x), x.numel()
+    others = {"copy": copier(12 * n), "torch": lambda: torch.add(x, y, out=out)}
     rival = triton_kernels()
-
-    def report(name: str, nbytes: int, ours, theirs, triton=None) -> Row:
-        contenders = {"ours": ours, "copy": copier(nbytes), "torch": theirs}
-        if rival is not None and triton is not None:
-            contenders["triton"] = triton
-        return Row(name, alternate(contenders), bytes=nbytes)
-
-    n = 1 << 27
-    x, y = torch.randn(n, device="cuda"), torch.randn(n, device="cuda")
-    out = torch.full_like(x, float("nan"))
+    if rival is not None:
+        others["triton"] = lambda: rival.run_vector_add(x, y, out)
     for tile in (1024, 2048, 4096):
-        run = lambda tile=tile: vector_add[(n // tile,)](x, y, out, tile)  # noqa: E731
-        out.fill_(float("nan"))
+        run = lambda tile=tile: kernel[(n // tile,)](x, y, out, tile)  # noqa: E731
+        spoil(out)
         run()
         require("vector add", torch.equal(out, x + y))
-        yield report(f"vector add f32 2^27, tile {tile}", 12 * n, run, lambda: torch.add(x, y, out=out),
-                     lambda: rival.run_vector_add(x, y, out))
+        yield Row(f"vector add f32 2^27, tile {tile}", alternate({"ours": run, **others}), bytes=12 * n)
 
-    x = x.reshape(16384, 8192)
-    out = torch.full_like(x, float("nan"))
-    for tm, tn in ((1, 2048), (4, 512), (2, 2048)):
-        run = lambda tm=tm, tn=tn: relu_scale_add[(16384 // tm, 8192 // tn)](x, out, 0.5, 1.0, tm, tn)  # noqa: E731
-        out.fill_(float("nan"))
+
+def fused_chain(x: Any) -> Iterator[Row]:
+    import torch
+
+    from benchmarks.row_kernels import scaled_relu
+
+    out, (m, n) = torch.empty_like(x), x.shape
+    others = {"copy": copier(2 * x.nbytes), "torch": lambda: torch.relu(x) * 0.5 + 1}
+    rival = triton_kernels()
+    if rival is not None:
+        others["triton"] = fastest(rival.scaled_relu_choices(x, out, 0.5, 1.0))
+    for tm, tn in ((1, 2048), (1, 4096), (1, 8192), (4, 512)):
+        run = lambda g=(n // tn, m // tm), t=(tm, tn): scaled_relu[g](x, out, 0.5, 1.0, *t)  # noqa: E731
+        spoil(out)
         run()
         require("fused chain", torch.allclose(out, torch.relu(x) * 0.5 + 1, atol=1e-6))
-        yield report(f"relu(x)*0.5+1 f32 16384x8192, tile {tm}x{tn}", 8 * n, run, lambda: torch.relu(x) * 0.5 + 1)
+        yield Row(f"relu(x)*0.5+1 f32 {m}x{n}, tile {tm}x{tn}", alternate({"ours": run, **others}), bytes=2 * x.nbytes)
 
-    for columns in (1024, 2048, 4096, 8192):
-        m = n // columns
-        x = x.reshape(m, columns)
-        sums = torch.full((m,), float("nan"), device="cuda")
-        run = lambda: row_sum[(m,)](x, sums, columns)  # noqa: E731, B023
+
+def row_sums(x: Any) -> Iterator[Row]:
+    import torch
+
+    from benchmarks.row_kernels import row_sum
+
+    (m, n), out = x.shape, torch.empty(x.shape[0], device="cuda")
+    nbytes = x.nbytes + out.nbytes
+    others = {"copy": copier(nbytes), "torch": lambda: torch.sum(x, 1, out=out)}
+    rival = triton_kernels()
+    if rival is not None:
+        others["triton"] = fastest(rival.row_sum_choices(x, out))
+    bound = n * 1.2e-7 * x.abs().sum(1, dtype=torch.float64)
+    for height in (1,) if n > 1024 else (1, 4):
+        run = lambda g=(m // height,), h=height: row_sum[g](x, out, h, n)  # noqa: E731
+        spoil(out)
         run()
-        require("row sum", bool(((sums - x.double().sum(1)).abs() <= columns * 1.2e-7 * x.double().abs().sum(1)).all()))
-        yield report(f"row sum f32 {m}x{columns}", 4 * n + 4 * m, run, lambda: torch.sum(x, 1, out=sums))
-
-    for dtype in (torch.bfloat16, torch.float32):
-        for columns in (1024, 2048, 4096, 8192):
-            m = n // columns
-            z = torch.randn(m, columns, device="cuda", dtype=dtype)
-            out = torch.full_like(z, float("nan"))
-            run = lambda: softmax[(m,)](z, out, columns)  # noqa: E731, B023
-            run()
-            want = torch.softmax(z.double()[:512], 1)
-            eps = 2.0**-8 if dtype is torch.bfloat16 else 1e-6
-            require("softmax", bool(((out[:512] - want).abs() <= eps * want).all()) and not bool(out.isnan().any()))
-            yield report(f"softmax {dtype} {m}x{columns}"[:44], 2 * z.nbytes, run, lambda: torch.softmax(z, 1),  # noqa: B023
-                         lambda: rival.run_softmax(z, out))  # noqa: B023
-
-
-    for dtype in (torch.bfloat16, torch.float32):
-        z = torch.randn(16384, 16384, device="cuda", dtype=dtype)
-        out = torch.empty_like(z)
-        for tile in (32, 64, 128):
-            run = lambda tile=tile: transpose[(16384 // tile, 16384 // tile)](z, out, tile, tile)  # noqa: E731
-            out.zero_()
-            run()
-            require("transpose", torch.equal(out, z.t()))
-            yield report(f"transpose {dtype} 16384^2 tile {tile}", 2 * z.nbytes, run, lambda: out.copy_(z.t()))
+        require("row sum", ((out - x.sum(1, dtype=torch.float64)).abs() <= bound).all())
+        name = f"row sum f32 {m}x{n}, {height} row{'s' if height > 1 else ''} a block"
+        yield Row(name, alternate({"ours": run, **others}), bytes=nbytes)

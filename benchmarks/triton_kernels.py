@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import triton
@@ -22,6 +23,46 @@ def softmax(x, out, columns, stride, TILE: tl.constexpr):
     t = tl.load(x + row * stride + at, mask=at < columns, other=-float("inf")).to(tl.float32)
     e = tl.exp(t - tl.max(t, axis=0))
     tl.store(out + row * stride + at, e / tl.sum(e, axis=0), mask=at < columns)
+
+
+@triton.jit
+def row_sum(x, out, columns, stride, TILE: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, TILE)
+    tl.store(out + row, tl.sum(tl.load(x + row * stride + at, mask=at < columns, other=0.0), axis=0))
+
+
+@triton.jit
+def scaled_relu(x, out, n, scale, shift, TILE: tl.constexpr):
+    at = tl.program_id(0) * TILE + tl.arange(0, TILE)
+    mask = at < n
+    tl.store(out + at, tl.maximum(tl.load(x + at, mask=mask), 0.0) * scale + shift, mask=mask)
+
+
+@triton.jit
+def norm(x, weight, bias, out, columns, stride, eps, RMS: tl.constexpr, TILE: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, TILE)
+    mask = at < columns
+    t = tl.load(x + row * stride + at, mask=mask, other=0.0).to(tl.float32)
+    if not RMS:
+        t = tl.where(mask, t - tl.sum(t, axis=0) / columns, 0.0)
+    t = t * tl.rsqrt(tl.sum(t * t, axis=0) / columns + eps) * tl.load(weight + at, mask=mask).to(tl.float32)
+    if not RMS:
+        t += tl.load(bias + at, mask=mask).to(tl.float32)
+    tl.store(out + row * stride + at, t, mask=mask)
+
+
+@triton.jit
+def gemv(w, x, y, n, k, ROWS: tl.constexpr, CHUNK: tl.constexpr):
+    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    acc = tl.zeros((ROWS, CHUNK), tl.float32)
+    for start in range(0, k, CHUNK):
+        at = start + tl.arange(0, CHUNK)
+        a = tl.load(w + rows[:, None].to(tl.int64) * k + at[None, :], mask=(rows[:, None] < n) & (at[None, :] < k),
+                    other=0.0)
+        acc += a.to(tl.float32) * tl.load(x + at, mask=at < k, other=0.0).to(tl.float32)[None, :]
+    tl.store(y + rows, tl.sum(acc, axis=1), mask=rows < n)
 
 
 @triton.jit
@@ -49,10 +90,46 @@ def run_vector_add(x: Any, y: Any, out: Any) -> None:
     vector_add[(triton.cdiv(x.numel(), 1024),)](x, y, out, x.numel(), TILE=1024)
 
 
-def run_softmax(x: Any, out: Any) -> None:
-    rows, columns = x.shape
+Choices = dict[str, Callable[[], Any]]
+
+
+def _row_warps(columns: int) -> tuple[int, list[int]]:
+    """The tile for a whole row, and the numbers of warps worth trying."""
     tile = triton.next_power_of_2(columns)
-    softmax[(rows,)](x, out, columns, x.stride(0), TILE=tile, num_warps=4 if tile <= 2048 else 8)
+    most = min(32, max(1, tile // 256))
+    return tile, [w for w in (1, 2, 4, 8, 16, 32) if most // 8 <= w <= most]
+
+
+def softmax_choices(x: Any, out: Any) -> Choices:
+    tile, warps = _row_warps(x.shape[1])
+    return {f"softmax, {w} warps": lambda w=w: softmax[(x.shape[0],)](
+        x, out, x.shape[1], x.stride(0), TILE=tile, num_warps=w) for w in warps}
+
+
+def row_sum_choices(x: Any, out: Any) -> Choices:
+    tile, warps = _row_warps(x.shape[1])
+    return {f"row sum, {w} warps": lambda w=w: row_sum[(x.shape[0],)](
+        x, out, x.shape[1], x.stride(0), TILE=tile, num_warps=w) for w in warps}
+
+
+def norm_choices(x: Any, weight: Any, bias: Any, out: Any, eps: float) -> Choices:
+    """Layer norm, or RMS norm where `bias` is None."""
+    tile, warps = _row_warps(x.shape[1])
+    return {f"norm, {w} warps": lambda w=w: norm[(x.shape[0],)](
+        x, weight, bias, out, x.shape[1], x.stride(0), eps, RMS=bias is None, TILE=tile, num_warps=w) for w in warps}
+
+
+def scaled_relu_choices(x: Any, out: Any, scale: float, shift: float) -> Choices:
+    n = x.numel()
+    return {f"relu, tile {t}": lambda t=t: scaled_relu[(triton.cdiv(n, t),)](
+        x, out, n, scale, shift, TILE=t, num_warps=4) for t in (1024, 2048, 4096)}
+
+
+def gemv_choices(w: Any, x: Any, y: Any) -> Choices:
+    """w: (n, k), rows along memory."""
+    n, k = w.shape
+    return {f"gemv, {r}x{c}": lambda r=r, c=c: gemv[(triton.cdiv(n, r),)](
+        w, x, y, n, k, ROWS=r, CHUNK=c, num_warps=warps) for r, c, warps in ((4, 1024, 4), (8, 512, 4), (16, 256, 4))}
 
 
 def run_matmul(a: Any, b: Any, c: Any, tf32: bool) -> None:
