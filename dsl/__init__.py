@@ -60,6 +60,7 @@ from tilewright.tileir.dtypes import (
     uint64,
 )
 from tilewright.tileir.enums import MemoryOrder, MemoryScope, PaddingMode, RoundingMode
+from tilewright.timeouts import compiler_timeout
 
 kernel = tile_kernel
 
@@ -69,7 +70,7 @@ __all__ = [
     # kernels and their launch
     "tile_kernel", "kernel", "function", "launch", "ByTarget", "Constant", "ConstantAnnotation", "ScalarInt64",
     "ScalarAnnotation", "IndexedWithInt64", "ArrayAnnotation", "ListAnnotation", "Spec", "spec", "to_device",
-    "DeviceArray", "gpu_available",
+    "DeviceArray", "gpu_available", "compiler_timeout",
     # element types
     "DType", "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
     "float32", "float64", "tfloat32", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "float8_e5m3fnu",

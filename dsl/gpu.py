@@ -8,10 +8,11 @@ from typing import Any
 from tilewright.arrays import ArrayInfo
 from tilewright.bind import Argument, Array, ArrayList, Leaf, Scalar, Tuple, leaves
 from tilewright.checks import check_outputs, output_pairs, overlap, overlap_error, real, written_params
-from tilewright.dumps import open_dump
+from tilewright.dumps import Dump, observed
 from tilewright.grid import Grid, check_hardware
 from tilewright.options import KernelOptions
 from tilewright.specialise import Once, Specialiser
+from tilewright.timeouts import limited
 
 MAX_PLANS = 4096  # plans are per exact shape; a kernel with ever new shapes must not grow without bound
 
@@ -35,7 +36,7 @@ class GpuRunner:
         if plan is None:
             device = get_device(ordinal)
             key = ordinal, linear, tuple(argument.key(True) for argument in arguments)
-            kernel, written = self._kernels.get(key, lambda: self.build(arguments, linear, device))
+            kernel, written = self._kernels.get(key, lambda: self._build_in_time(arguments, linear, device))
             plan = DevicePlan(kernel, arguments, written)
             if len(self._plans) >= MAX_PLANS:
                 self._plans.clear()
@@ -43,18 +44,27 @@ class GpuRunner:
         check_outputs(arguments, plan.written)
         return plan
 
+    def _build_in_time(self, arguments: Sequence[Argument], linear: bool, device: Any) -> tuple[Any, frozenset[int]]:
+        built = limited(self._name, lambda: self.build(arguments, linear, device))
+        if not device.is_current():  # under a limit another thread has built it
+            device.make_current()
+        return built
+
     def build(self, arguments: Sequence[Argument], linear: bool, device: Any) -> tuple[Any, frozenset[int]]:
         """Compile and load for one device: a DeviceKernel, and the parameters that it writes."""
         from tilewright.backend_ptx.runtime.kernel import build_kernel
 
         options = {**self._options.resolve(device.target.name), "linear_grid": linear}
-        dump = open_dump(self._name)
-        if dump is None:
-            function = self._specialiser.tile_ir(arguments, facts=True)
-            return build_kernel(function, device, options), written_params(function)
-        function = self._specialiser.make_tile_ir(arguments, facts=True, dump=dump)
-        kernel = build_kernel(function, device, options, observer=dump.function, text_observer=dump.text)
-        return kernel, written_params(function)
+
+        def make(dump: Dump | None) -> tuple[Any, frozenset[int]]:
+            if dump is None:
+                function = self._specialiser.tile_ir(arguments, facts=True)
+                return build_kernel(function, device, options), written_params(function)
+            function = self._specialiser.make_tile_ir(arguments, facts=True, dump=dump)
+            kernel = build_kernel(function, device, options, observer=dump.function, text_observer=dump.text)
+            return kernel, written_params(function)
+
+        return observed(self._name, make)
 
 
 class DevicePlan:

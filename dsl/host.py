@@ -9,9 +9,10 @@ from typing import Any
 from tilewright.arrays import HOST, ArrayInfo, host_view, numpy_dtype
 from tilewright.bind import Argument, Array, ArrayList, Leaf, arrays, leaves
 from tilewright.checks import check_outputs, real, written_params
+from tilewright.dumps import Dump, observed
 from tilewright.grid import Grid
 from tilewright.specialise import Once, Specialiser
-from tilewright.tileir.core import Function
+from tilewright.timeouts import limited
 
 
 class HostRunner:
@@ -24,7 +25,8 @@ class HostRunner:
     def run(self, grid: Grid, arguments: Sequence[Argument], mode: str) -> None:
         """Check the outputs, then execute every block. Device arrays are copied to the host and back."""
         key = tuple(argument.key(False) for argument in arguments)
-        program, written = self._programs.get(key, lambda: self._make(arguments))
+        program, written = self._programs.get(
+            key, lambda: limited(self._specialiser.name, lambda: self._make(arguments)))
         check_outputs(arguments, written)
         if grid.empty:
             return
@@ -36,8 +38,12 @@ class HostRunner:
     def _make(self, arguments: Sequence[Argument]) -> tuple[Any, frozenset[int]]:
         from tilewright.interp import compile_function
 
-        function: Function = self._specialiser.tile_ir(arguments, facts=False)
-        return compile_function(function), written_params(function)
+        def make(dump: Dump | None) -> tuple[Any, frozenset[int]]:
+            function = (self._specialiser.tile_ir(arguments, facts=False) if dump is None else
+                        self._specialiser.make_tile_ir(arguments, facts=False, dump=dump))
+            return compile_function(function), written_params(function)
+
+        return observed(self._specialiser.name, make)
 
 
 def _value(leaf: Leaf) -> Any:

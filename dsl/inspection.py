@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.arrays import HOST
 from tilewright.bind import Argument, arrays, bind
-from tilewright.dumps import open_dump
+from tilewright.dumps import Dump, observed
 from tilewright.spec import Spec
 from tilewright.specialise import frontend_spec
+from tilewright.timeouts import limited
 
 if TYPE_CHECKING:
     from tilewright.backend_ptx.compile import Compiled
@@ -21,7 +22,8 @@ def tile_ir(kernel: tile_kernel, args: tuple[Any, ...], *, passes: bool) -> str:
     arguments = _bind(kernel, args)
     specialiser = kernel._launcher.specialiser
     if passes:
-        return str(specialiser.make_tile_ir(arguments, facts=True))
+        return str(limited(kernel.__name__, lambda: observed(
+            kernel.__name__, lambda dump: specialiser.make_tile_ir(arguments, facts=True, dump=dump))))
     return str(specialiser.translate(arguments, facts=True))
 
 
@@ -36,11 +38,14 @@ def compiled(kernel: tile_kernel, args: tuple[Any, ...], target: str | None) -> 
 
     arguments = _bind(kernel, args)
     record = choose_target(arguments, target)
-    dump = open_dump(kernel.__name__)
-    function = kernel._launcher.specialiser.make_tile_ir(arguments, facts=True, dump=dump)
-    return compile_kernel(
-        function, record, options=kernel._options.resolve(record.name), observer=dump.function if dump else None,
-        text_observer=dump.text if dump else None)
+
+    def make(dump: Dump | None) -> Compiled:
+        function = kernel._launcher.specialiser.make_tile_ir(arguments, facts=True, dump=dump)
+        return compile_kernel(
+            function, record, options=kernel._options.resolve(record.name), observer=dump.function if dump else None,
+            text_observer=dump.text if dump else None)
+
+    return limited(kernel.__name__, lambda: observed(kernel.__name__, make))
 
 
 def cubin(kernel: tile_kernel, args: tuple[Any, ...], target: str | None) -> bytes:

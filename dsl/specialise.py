@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from tilewright.bind import Argument, Const, Tuple
-from tilewright.dumps import Dump, open_dump
+from tilewright.dumps import Dump
 from tilewright.options import KernelOptions
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileError, TileInternalError
@@ -52,7 +52,7 @@ class Specialiser:
 
     def __init__(self, pyfunc: FunctionType, name: str, options: KernelOptions) -> None:
         self._pyfunc = pyfunc
-        self._name = name
+        self.name = name
         self._options = options
         self._functions = Once()
 
@@ -65,10 +65,9 @@ class Specialiser:
         return self._functions.get(key, lambda: self.make_tile_ir(arguments, facts=facts))
 
     def make_tile_ir(self, arguments: Sequence[Argument], *, facts: bool, dump: Dump | None = None) -> Function:
-        """The same, made anew; each stage goes to `dump`, or to a new dump folder if the environment asks."""
+        """The same, made anew; `dump` sees each stage."""
         from tilewright.tileir.passes import run_pipeline
 
-        dump = dump or open_dump(self._name)
         function = self.translate(arguments, facts=facts)
         if dump is not None:
             dump.function("frontend", function)
@@ -77,7 +76,9 @@ class Specialiser:
         except TileError:
             raise
         except Exception as error:
-            raise internal_error(f"the passes over kernel {self._name}", error) from error
+            raise internal_error(f"the passes over kernel {self.name}", error) from error
+        if dump is not None:
+            dump.finished(function)
         return function
 
     def translate(self, arguments: Sequence[Argument], *, facts: bool) -> Function:
@@ -86,13 +87,13 @@ class Specialiser:
 
         specs = tuple(frontend_spec(argument, facts=facts) for argument in arguments)
         try:
-            return translate(self._pyfunc, specs, name=self._name, options=self._options.resolve(""))
+            return translate(self._pyfunc, specs, name=self.name, options=self._options.resolve(""))
         except TileError:
             raise
         except RecursionError:
             raise
         except Exception as error:
-            raise internal_error(f"the translation of kernel {self._name}", error) from error
+            raise internal_error(f"the translation of kernel {self.name}", error) from error
 
 
 def frontend_spec(argument: Argument, *, facts: bool) -> Any:

@@ -56,7 +56,7 @@ def ptxas_version() -> str:
 
 def assemble(ptx: str, target: str | Target, *, kernel: str = "kernel", level: int = 3) -> Assembled:
     """Assemble PTX for one target; TileCompilerExecutionError with ptxas' message where it is refused."""
-    with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
+    with tempfile.TemporaryDirectory(prefix="tilewright-", dir=os.environ.get("TILEWRIGHT_TEMP_DIR")) as folder:
         source, output = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
         source.write_text(ptx)
         command = [find_ptxas(), f"-arch={get_target(target).name}", f"-O{level}", "-v", str(source), "-o", str(output)]

@@ -1,0 +1,131 @@
+"""A limit on the time of one compilation: `compiler_timeout`, and TILEWRIGHT_COMPILER_TIMEOUT_SEC for all of them."""
+
+from __future__ import annotations
+
+import contextvars
+import ctypes
+import math
+import os
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, TypeVar
+
+from tilewright.tileir.diagnostics import TileCompilerTimeoutError
+
+T = TypeVar("T")
+
+_limit: contextvars.ContextVar[float | None] = contextvars.ContextVar("tilewright_compiler_timeout", default=None)
+_watched: contextvars.ContextVar[bool] = contextvars.ContextVar("tilewright_compilation_watched", default=False)
+
+
+class compiler_timeout:
+    """A limit, in seconds, on every compilation that this thread starts inside the `with` block.
+
+    A launch (or `kernel.ptx`, `export_kernel`, ...) whose compilation takes longer raises TileCompilerTimeoutError;
+    nothing has run then, and no array has changed. Kernels that are compiled already are not concerned. Blocks nest,
+    and the innermost counts. Outside of all blocks TILEWRIGHT_COMPILER_TIMEOUT_SEC holds, where it is set.
+
+    Raises TypeError for what is no number, ValueError for one that is not above zero.
+
+    Example:
+
+        with ct.compiler_timeout(20):
+            scale[(8,)](x, y)
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = _checked(seconds, "compiler_timeout")
+        self._before: list[contextvars.Token[float | None]] = []
+
+    def __enter__(self) -> compiler_timeout:
+        self._before.append(_limit.set(self.seconds))
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+                 ) -> None:
+        _limit.reset(self._before.pop())
+
+    def __repr__(self) -> str:
+        return f"compiler_timeout({self.seconds:g})"
+
+
+def _checked(seconds: Any, what: str) -> float:
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+        raise TypeError(f"{what} takes a number of seconds, not {type(seconds).__name__}")
+    if not 0 < seconds < math.inf:
+        raise ValueError(f"{what} takes a number of seconds above zero, not {seconds}")
+    return float(seconds)
+
+
+def current_limit() -> float | None:
+    """The limit for a compilation that starts now, in seconds; None without one.
+
+    Raises ValueError where the environment variable holds something else than a number above zero.
+    """
+    inner = _limit.get()
+    given = os.environ.get("TILEWRIGHT_COMPILER_TIMEOUT_SEC")
+    if inner is not None or not given:
+        return inner
+    try:
+        return _checked(float(given), "TILEWRIGHT_COMPILER_TIMEOUT_SEC")
+    except ValueError:
+        raise ValueError(f"TILEWRIGHT_COMPILER_TIMEOUT_SEC must be a number of seconds above zero, not {given!r}"
+                         ) from None
+
+
+def limited(kernel: str, make: Callable[[], T]) -> T:
+    """The result of `make`, which compiles `kernel`; TileCompilerTimeoutError where it takes longer than the limit.
+
+    Under a limit the work is done by a second thread, because LLVM and the driver cannot be interrupted: the caller
+    gets its error on time, and the thread stops as soon as it is back in Python.
+    """
+    seconds = current_limit()
+    if seconds is None or _watched.get():
+        return make()
+    job = _Job(make)
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(job.run,), daemon=True,
+                              name=f"compiling {kernel}")
+    thread.start()
+    try:
+        thread.join(seconds)
+    finally:
+        if thread.is_alive():  # too long, or the user pressed Ctrl-C
+            _stop(thread)
+    if not job.done:
+        raise TileCompilerTimeoutError(
+            f"the compilation of kernel {kernel} took longer than {seconds:g} s and was given up",
+            hints=["smaller tiles and fewer unrolled iterations compile faster; or raise the limit, which "
+                   "compiler_timeout or TILEWRIGHT_COMPILER_TIMEOUT_SEC has set"])
+    if job.error is not None:
+        raise job.error
+    return job.value  # type: ignore[no-any-return]
+
+
+class _Abandoned(BaseException):
+    """What stops a compilation that nobody waits for; no handler for Exception holds it up."""
+
+
+class _Job:
+    """One call with its outcome."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self.done = False
+        self.value: Any = None
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        _watched.set(True)
+        try:
+            self.value = self._make()
+        except _Abandoned:
+            return
+        except BaseException as error:
+            self.error = error
+        self.done = True
+
+
+def _stop(thread: threading.Thread) -> None:
+    if thread.ident is not None:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Abandoned))
