@@ -24,8 +24,8 @@ class TensorMapSpec:
     """How to encode a tensor map of array argument `argument`, whose elements are `dtype`.
 
     Dimension k of the map, innermost (side by side in memory) first, is axis axes[k] of the array; an instruction
-    copies box[k] elements of it. `swizzle` is the width of swizzled rows in bytes: 0 (none), 32, 64 or 128. Elements outside
-    the array read as zero.
+    copies box[k] elements of it. `swizzle` is the width of swizzled rows in bytes: 0 (none), 32, 64 or 128. Elements
+    outside the array read as zero.
     """
 
     argument: int

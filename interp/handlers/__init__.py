@@ -4,6 +4,7 @@ from tilewright.interp.handlers import (
     arith,
     arrays,
     atomics,
+    bulk,
     control,
     convert,
     fold,
@@ -14,7 +15,8 @@ from tilewright.interp.handlers import (
     output,
     reduce,
     shape,
+    warpgroup,
 )
 
-__all__ = ["arith", "arrays", "atomics", "control", "convert", "fold", "machine", "math", "matmul", "memory", "output",
-           "reduce", "shape"]
+__all__ = ["arith", "arrays", "atomics", "bulk", "control", "convert", "fold", "machine", "math", "matmul", "memory",
+           "output", "reduce", "shape", "warpgroup"]

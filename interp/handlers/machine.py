@@ -54,7 +54,7 @@ class Slot:
     def __init__(self, op: Any, low: Lowering) -> None:
         self.place = None if op.slot is None else low.slot(op.slot)
         self.buffer_varies = low.varies(op.buffer)
-        self.ahead, self.copies = op.ahead, op.buffer.type.copies
+        self.ahead, self.copies = getattr(op, "ahead", 0), op.buffer.type.copies
 
     def __call__(self, regs: Regs) -> Any:
         if self.place is None:

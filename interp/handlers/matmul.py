@@ -28,7 +28,7 @@ def mma(op: matmul.Mma, low: Lowering) -> Callable[[Array, Array, Array], Array]
 
 def product_of(op: matmul.Mma, low: Lowering) -> Callable[[Array, Array], Array]:
     """a @ b of floats. Where one side is the same for all blocks, their products are one larger product."""
-    plain = op.a.type.rank == 2
+    plain = len(op.a.type.shape) == 2
     if plain and low.varies(op.a) and not low.varies(op.b):
         return _stack_rows
     if plain and low.varies(op.b) and not low.varies(op.a):

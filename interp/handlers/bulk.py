@@ -1,0 +1,37 @@
+"""Bulk copies and their mbarriers, by opcode: in program order a copy is a load at once, and nobody has to wait."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from tilewright.interp.chunk import Regs
+from tilewright.interp.handlers.machine import Fn, Slot
+from tilewright.interp.lowering import Lowering, Step
+from tilewright.interp.registry import HANDLERS, impl, impl_step
+from tilewright.tileir.types import TileType
+
+
+@impl("mbarrier_init")
+@impl("mbarrier_wait")
+@impl("mbarrier_arrive")
+@impl("mbarrier_expect")
+def nothing(op: Any, low: Lowering) -> Fn:
+    return lambda *operands: None
+
+
+@impl_step("tma_load")
+def tma_load(op: Any, low: Lowering) -> Step:
+    """Loads at once into the slot."""
+    buffer, slot = low.slot(op.buffer), Slot(op, low)
+    type_ = TileType(op.buffer.type.dtype, op.shape)
+    result = low.temporary(type_, any(low.varies(v) for v in (op.array, *op.index)))
+    tile = low.slot(result)
+    fields = {name: getattr(op, name) for name in ("array", "index", "shape", "steps", "order", "padding")}
+    load: Any = HANDLERS["load"].handler(SimpleNamespace(**fields, result=result), low)
+
+    def step(regs: Regs) -> None:
+        load(regs)
+        regs[buffer][slot(regs)] = regs[tile]
+        regs[tile] = None
+    return step
