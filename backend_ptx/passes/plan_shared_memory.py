@@ -2,34 +2,42 @@
 
     before: %0: shared<64x64xf32> = shared_alloc(type=...)
     after:  func @k(...) options(shared_bytes=16384) { ... %0: shared<64x64xf32> = shared_alloc(type=..., offset=0) }
+
+Rings that mbarriers guard, and the mbarriers, keep their bytes for the whole kernel: the producer runs ahead of the
+rest of the block, and no barrier of the others holds it up.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilewright.backend_ptx.layouts.bulk import SLOT_ALIGN
+from tilewright.backend_ptx.ops.bulk import MbarrierInit, TmaLoad
 from tilewright.backend_ptx.ops.shared import SharedAlloc
+from tilewright.backend_ptx.ops.warpgroup import SharedView, Wgmma, WgmmaWait
 from tilewright.backend_ptx.targets import Target
-from tilewright.tileir.core import Block, Function, Value
+from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.types import SharedType
 
 OPTION = "shared_bytes"
-# A whole row of banks, so that swizzles computed from offset 0 hold everywhere.
+# A whole row of banks, so that swizzles computed from offset 0 hold everywhere. The hardware's own swizzles, of TMA and
+# wgmma, are functions of the address and need more: SLOT_ALIGN.
 ALIGNMENT = 128
 # Buffers up to this size get bytes of their own while all of them take no more than the total: a buffer that reuses
 # bytes costs a barrier, and so few bytes do not keep a block from a multiprocessor.
 SMALL, SMALL_TOTAL = 1024, 4096
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Interval:
     """A buffer and the program positions of its first and last possible use."""
 
     op: SharedAlloc
     first: int
     last: int
+    align: int = ALIGNMENT
 
     @property
     def size(self) -> int:
@@ -54,6 +62,8 @@ def plan_shared_memory(function: Function, target: Target) -> None:
 def find_intervals(function: Function) -> list[Interval]:
     """The lifetime of every buffer. One that exists before a loop and is used in it lives until the loop ends."""
     intervals: dict[Value, Interval] = {}
+    running: list[Interval] = []  # read by products that no wait has covered
+    guarded: list[Interval] = []
     position = 0
 
     def visit(block: Block, loops: tuple[list[Interval], ...]) -> None:
@@ -62,12 +72,23 @@ def find_intervals(function: Function) -> list[Interval]:
             position += 1
             if isinstance(op, SharedAlloc):
                 intervals[op.result] = Interval(op, position, position)
-            for value in op.operands:
-                found = intervals.get(value)
-                if found is not None:
-                    found.last = position
-                    for used in loops:
-                        used.append(found)
+            here = [intervals[v] for v in op.operands if v in intervals]
+            if isinstance(op, SharedView):
+                intervals[op.result] = here[0]
+            elif isinstance(op, Wgmma):
+                running.extend(here)
+            elif isinstance(op, WgmmaWait):
+                here = [*here, *running]
+                if op.pending == 0:
+                    running.clear()
+            elif isinstance(op, (TmaLoad, MbarrierInit)):
+                guarded.extend(here)
+            if isinstance(op, (TmaLoad, Wgmma)):
+                _align(op, intervals)
+            for found in here:
+                found.last = position
+                for used in loops:
+                    used.append(found)
             start = position
             used_here: list[Interval] = []
             inner = (*loops, used_here) if isinstance(op, (For, While)) else loops
@@ -76,9 +97,21 @@ def find_intervals(function: Function) -> list[Interval]:
             for found in used_here:
                 if found.first < start:
                     found.last = position
+            if inner is not loops:
+                for found in running:  # into the next round
+                    found.first, found.last = min(found.first, start), position
 
     visit(function.body, ())
-    return list(intervals.values())
+    for interval in guarded:
+        interval.first, interval.last = 0, position
+    return list(dict.fromkeys(intervals.values()))
+
+
+def _align(op: Op, intervals: dict[Value, Interval]) -> None:
+    """What the hardware's swizzles need of the buffers that it fills or multiplies."""
+    for value in (op.buffer,) if isinstance(op, TmaLoad) else op.operands:
+        if value in intervals:
+            intervals[value].align = SLOT_ALIGN
 
 
 def _place(intervals: list[Interval]) -> int:
@@ -96,7 +129,7 @@ def _place(intervals: list[Interval]) -> int:
         for other in sorted(busy, key=lambda p: p.op.offset):
             if offset + here.size <= other.op.offset:
                 break
-            offset = max(offset, other.op.offset + other.size)
+            offset = max(offset, -(-(other.op.offset + other.size) // here.align) * here.align)
         here.op.offset = offset
         placed.append(here)
         total = max(total, offset + here.size)
