@@ -13,11 +13,13 @@ from tilewright.backend_ptx.passes.pipeline_loops import pipeline_loops
 from tilewright.backend_ptx.passes.place_folds import place_folds
 from tilewright.backend_ptx.passes.plan_shared_memory import plan_shared_memory
 from tilewright.backend_ptx.passes.raise_conversions import raise_conversions
+from tilewright.backend_ptx.passes.ring_loads import ring_loads
 from tilewright.backend_ptx.passes.select_instructions import select_instructions
 from tilewright.backend_ptx.passes.share_ordered import share_ordered
 from tilewright.backend_ptx.passes.share_printed import share_printed
 from tilewright.backend_ptx.passes.split_products import split_products
 from tilewright.backend_ptx.passes.split_reductions import split_reductions
+from tilewright.backend_ptx.passes.wait_for_products import wait_for_products
 from tilewright.backend_ptx.passes.widen_reductions import widen_reductions
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Function
@@ -34,7 +36,9 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     place_folds,
     share_ordered,
     share_printed,
+    wait_for_products,
     raise_conversions,
+    ring_loads,
     pipeline_loops,
     lower_conversions,
     split_products,
@@ -56,6 +60,11 @@ ORDER: Final[tuple[tuple[Pass, Pass, str], ...]] = (
     (split_reductions, pipeline_loops, "conversions that it inserts need shared memory beside the rings"),
     (raise_conversions, pipeline_loops, "a ring replaces conversions of what was loaded, not of what became of it"),
     (assign_layouts, pipeline_loops, "layouts say which loads go to other threads"),
+    (assign_layouts, wait_for_products, "it puts operands of wgmma in place"),
+    (wait_for_products, ring_loads, "a slot is free once a wait has covered the products that read it"),
+    (raise_conversions, ring_loads, "a ring replaces conversions of what was loaded, not of what became of it"),
+    (ring_loads, pipeline_loops, "what a producer brings is no business of the other threads"),
+    (ring_loads, plan_shared_memory, "it allocates rings"),
     (pipeline_loops, lower_conversions, "a ring replaces the conversions of what it holds"),
     (pipeline_loops, plan_shared_memory, "it allocates the rings"),
     (pipeline_loops, insert_barriers, "rings need barriers"),

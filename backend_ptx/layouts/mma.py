@@ -96,17 +96,17 @@ def fragment_layouts(
     wm, wn = warp_grid(m, n, fragment, warps, rows_only)
     m_bits, n_bits, k_bits = log2(m), log2(n), log2(k)
     batch_bits = sum(log2(size) for size in batch)
-    m_own = _axis("m", log2(fragment.m), m_bits - wm)
-    n_own = _axis("n", log2(fragment.n), n_bits - wn)
-    k_own = _axis("k", log2(fragment.k), k_bits)
+    m_own = axis_bits("m", log2(fragment.m), m_bits - wm)
+    n_own = axis_bits("n", log2(fragment.n), n_bits - wn)
+    k_own = axis_bits("k", log2(fragment.k), k_bits)
     spare = log2(warps) - wm - wn
     in_warps = min(spare, batch_bits)
-    batches = _axis("b", 0, batch_bits - in_warps)
-    warp = [*_axis("m", m_bits - wm, m_bits), *_axis("n", n_bits - wn, n_bits),
-            *_axis("b", batch_bits - in_warps, batch_bits), *[None] * (spare - in_warps)]
-    acc = _layout(acc_shape, [*fragment.acc_registers, *n_own, *m_own, *batches], fragment.acc_lanes, warp, "mn")
-    a = _layout((*batch, m, k), [*fragment.a_registers, *m_own, *k_own, *batches], fragment.a_lanes, warp, "mk")
-    b = _layout((*batch, k, n), [*fragment.b_registers, *n_own, *k_own, *batches], fragment.b_lanes, warp, "kn")
+    batches = axis_bits("b", 0, batch_bits - in_warps)
+    warp = [*axis_bits("m", m_bits - wm, m_bits), *axis_bits("n", n_bits - wn, n_bits),
+            *axis_bits("b", batch_bits - in_warps, batch_bits), *[None] * (spare - in_warps)]
+    acc = layout_of_bits(acc_shape, [*fragment.acc_registers, *n_own, *m_own, *batches], fragment.acc_lanes, warp, "mn")
+    a = layout_of_bits((*batch, m, k), [*fragment.a_registers, *m_own, *k_own, *batches], fragment.a_lanes, warp, "mk")
+    b = layout_of_bits((*batch, k, n), [*fragment.b_registers, *n_own, *k_own, *batches], fragment.b_lanes, warp, "kn")
     return ProductLayouts(acc, a, b)
 
 
@@ -137,13 +137,13 @@ def block_layouts(acc_shape: tuple[int, ...], k: int, warps: int) -> ProductLayo
         return ("m", bit - n_bits) if bit < n_bits + m_bits else ("b", bit - n_bits - m_bits)
 
     register, lane, warp = ([tagged(x) for x in dim] for dim in parts(acc))
-    k_own = _axis("k", 0, log2(k))
-    a = _layout((*batch, m, k), [*k_own, *_without("n", register)], lane, warp, "mk")
-    b = _layout((*batch, k, n), [*_without("m", register), *k_own], lane, warp, "kn")
+    k_own = axis_bits("k", 0, log2(k))
+    a = layout_of_bits((*batch, m, k), [*k_own, *_without("n", register)], lane, warp, "mk")
+    b = layout_of_bits((*batch, k, n), [*_without("m", register), *k_own], lane, warp, "kn")
     return ProductLayouts(acc, a, b)
 
 
-def _axis(name: str, first: int, end: int) -> list[Bit]:
+def axis_bits(name: str, first: int, end: int) -> list[Bit]:
     return [(name, i) for i in range(first, end)]
 
 
@@ -151,7 +151,7 @@ def _without(axis: str, bits: Iterable[Bit]) -> list[Bit]:
     return [bit for bit in bits if bit is not None and bit[0] != axis]
 
 
-def _layout(
+def layout_of_bits(
     shape: tuple[int, ...], register: Sequence[Bit], lane: Sequence[Bit], warp: Sequence[Bit], axes: str,
 ) -> Layout:
     """The layout of a tile whose last two axes are named by `axes`; bits of other axes are copies."""

@@ -21,7 +21,8 @@ class Context:
     """`ctx[value]` is the fragment of a value; `ctx.set` defines one.
 
     `tid` is the thread's number in the block: lane in bits 0-4, warp above. `memo` holds values of the prologue,
-    which all code may use (see `once`). `facts` holds the range and a divisor of every integer.
+    which all code may use (see `once`). `facts` holds the range and a divisor of every integer. `producers` are warps
+    beside the `warps` that hold tiles; they fill rings.
     """
 
     def __init__(
@@ -31,11 +32,18 @@ class Context:
         self.target = target
         self.abi = abi
         self.warps = warps
+        self.producers = int(function.options.get("producer_warps", 0))
         self.facts = facts(function)
         self.b = Builder()
         self.debug = debug
         self.memo: dict[Any, Any] = {}
         self._fragments: dict[Value, Any] = {}
+
+    def part(self, function: Function) -> Context:
+        """A context that goes on in the same text with another function."""
+        out = Context(function, self.target, self.abi, self.warps, self.debug)
+        out.b, out.memo = self.b, self.memo
+        return out
 
     # Any, because the op's type rule decides which kind of fragment an operand has.
     def __getitem__(self, value: Value) -> Any:

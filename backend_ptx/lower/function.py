@@ -9,12 +9,14 @@ from tilewright.backend_ptx.abi import AbiParam, KernelAbi, kernel_abi
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.llvm.module import DebugLines, KernelText
 from tilewright.backend_ptx.lower.arrays import GLOBAL, param_name
+from tilewright.backend_ptx.lower.bulk import producer_thread
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import ArrayRef, Fragment, ListRef, elem_of
-from tilewright.backend_ptx.lower.registry import load_lowerings
+from tilewright.backend_ptx.lower.registry import load_lowerings, lowering_of
 from tilewright.backend_ptx.ops.matmul import MmaFma
 from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
 from tilewright.backend_ptx.passes.plan_shared_memory import OPTION as SHARED_BYTES
+from tilewright.backend_ptx.roles import CONSUMER, PRODUCER, initial_ops, project
 from tilewright.backend_ptx.targets import Target
 from tilewright.backend_ptx.tensor_maps import MAP_ALIGN, MAP_BYTES
 from tilewright.tileir.core import Function, Op, Value, clone_function
@@ -57,13 +59,39 @@ def emit_function(function: Function, target: Target) -> Lowered:
     debug = _debug_lines(function, abi)
     ctx = Context(function, target, abi, warps, debug)
     written = written_params(function)
-    for number, value in enumerate(function.params):
-        ctx.set(value, _argument(ctx, abi, number, value, number not in written))
-    ctx.lower_block(function.body)
-    ctx.b.ret()
+    threads = 32 * (warps + ctx.producers)
+    if ctx.producers:
+        _emit_roles(ctx, written)
+    else:
+        _emit_body(ctx, written)
     params = [(_param_type(p, function, written), param_name(i)) for i, p in enumerate(abi.params)]
-    text = KernelText(abi.name, params, 32 * warps, min_blocks(function, target)).text(ctx.b, debug)
-    return Lowered(text, abi, 32 * warps, int(function.options.get(SHARED_BYTES, 0)), abi.name)
+    text = KernelText(abi.name, params, threads, min_blocks(function, target)).text(ctx.b, debug)
+    return Lowered(text, abi, threads, int(function.options.get(SHARED_BYTES, 0)), abi.name)
+
+
+def _emit_body(ctx: Context, written: set[int]) -> None:
+    for number, value in enumerate(ctx.function.params):
+        ctx.set(value, _argument(ctx, ctx.abi, number, value, number not in written))
+    ctx.lower_block(ctx.function.body)
+    ctx.b.ret()
+
+
+def _emit_roles(ctx: Context, written: set[int]) -> None:
+    """One branch of the kernel for the producer's thread, one for the consumers; the producer's other lanes leave."""
+    b = ctx.b
+    for op in initial_ops(ctx.function):
+        assert op.barriers.op is not None
+        lowering_of(op.barriers.op)(ctx, op.barriers.op)
+        lowering_of(op)(ctx, op)
+    consume, others, produce, leave = (b.label(n) for n in ("consume", "others", "produce", "leave"))
+    b.cbr(b.icmp("ult", ctx.tid, 32 * ctx.warps), consume, others)
+    b.start(others)
+    b.cbr(producer_thread(ctx), produce, leave)
+    b.start(leave)
+    b.ret()
+    for label, role in ((produce, PRODUCER), (consume, CONSUMER)):
+        b.start(label)
+        _emit_body(ctx.part(project(ctx.function, role)), written)
 
 
 def min_blocks(function: Function, target: Target) -> int:

@@ -24,7 +24,7 @@ Place = tuple[int, int, int]  # (batch, row, column) of an element of lane 0 of 
 
 
 @lru_cache(maxsize=512)
-def _registers(layout: Layout) -> dict[Place, int]:
+def register_places(layout: Layout) -> dict[Place, int]:
     """Which register of a thread holds an element, by the element's place as lane 0 of warp 0 sees it."""
     *_, row, column = axis_shifts(layout.shape)
     m, n = layout.shape[-2:]
@@ -43,7 +43,7 @@ class Step(NamedTuple):
 @lru_cache(maxsize=128)
 def _steps(acc: Layout, a: Layout, b: Layout, fragment: Fragment) -> tuple[Step, ...]:
     """Every instruction of a warp, all of k for one k-step before the next."""
-    accs, left, right = _registers(acc), _registers(a), _registers(b)
+    accs, left, right = register_places(acc), register_places(a), register_places(b)
     origins = sorted(p for p in accs if p[1] % fragment.m == 0 and p[2] % fragment.n == 0)
     halves = range(2 if fragment.m == 16 else 1)
     words = range(2 if fragment.k > 4 * fragment.pack else 1)
@@ -61,7 +61,7 @@ def _steps(acc: Layout, a: Layout, b: Layout, fragment: Fragment) -> tuple[Step,
     return tuple(out)
 
 
-class _Words:
+class Words:
     """The packed 32-bit registers of an operand, each made once."""
 
     def __init__(self, b: Builder, value: Val) -> None:
@@ -85,7 +85,7 @@ class _Words:
 def mma_sync(ctx: Context, op: ops.MmaSync) -> None:
     b, record = ctx.b, instruction(op.instruction)
     steps = _steps(ctx.layout(op.acc), ctx.layout(op.a), ctx.layout(op.b), fragment_of(op.instruction))
-    left, right = _Words(b, ctx[op.a]), _Words(b, ctx[op.b])
+    left, right = Words(b, ctx[op.a]), Words(b, ctx[op.b])
     start: Val = ctx[op.acc]
     packed = record.results[0] == "i32" and start.elem == "half"
     if packed:  # registers 2 i and 2 i + 1 share a 32-bit register, as _steps asserts
@@ -113,8 +113,8 @@ def mma_fma(ctx: Context, op: ops.MmaFma) -> None:
 @lru_cache(maxsize=128)
 def _outer(acc: Layout, a: Layout, b: Layout) -> tuple[tuple[list[int], list[int]], ...]:
     """For each k the registers of a and b that each accumulator needs."""
-    left, right = _registers(a), _registers(b)
-    places = sorted(_registers(acc).items(), key=lambda item: item[1])
+    left, right = register_places(a), register_places(b)
+    places = sorted(register_places(acc).items(), key=lambda item: item[1])
 
     def of(k: int) -> Iterator[tuple[int, int]]:
         for (batch, m, n), _ in places:

@@ -56,7 +56,7 @@ def lowering_of(op: Op) -> Lowering:
 
 FAMILIES = (
     "arith", "arrays", "async_copy", "atomics", "bulk", "control", "convert", "fold", "gather", "layout", "math",
-    "matmul", "memory", "output", "reduce", "shape", "shared",
+    "matmul", "memory", "output", "reduce", "shape", "shared", "warpgroup",
 )
 
 

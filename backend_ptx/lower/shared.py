@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.layouts.f2 import combine
 from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS, REGISTER, WARP, axis_shifts, log2
+from tilewright.backend_ptx.layouts.matrices import ROW_BYTES, MatrixPlan, matrix_plan
 from tilewright.backend_ptx.layouts.queries import shifts
 from tilewright.backend_ptx.layouts.shared import access_vector, inverse, offset_bases
 from tilewright.backend_ptx.llvm.builder import Builder, Val
@@ -15,7 +16,6 @@ from tilewright.backend_ptx.lower.access import elem_bytes, memory_elem
 from tilewright.backend_ptx.lower.arrays import as_index
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import elem_of
-from tilewright.backend_ptx.lower.ldmatrix import ROW_BYTES, MatrixPlan, matrix_plan
 from tilewright.backend_ptx.lower.positions import owner
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.ops import shared as ops
@@ -24,6 +24,7 @@ from tilewright.tileir.layout import Layout
 from tilewright.tileir.types import SharedType
 
 SPACE = "ptr addrspace(3)"
+CONSUMERS_BARRIER = 1
 # The dynamic allocation of a launch; its size is the option shared_bytes. 1024: what a 128-byte swizzle of TMA needs.
 SYMBOL = "@shared_memory"
 _DEFINITION = f"{SYMBOL} = external addrspace(3) global [0 x i8], align 1024"
@@ -31,10 +32,11 @@ _DEFINITION = f"{SYMBOL} = external addrspace(3) global [0 x i8], align 1024"
 
 @dataclass(frozen=True, slots=True)
 class SharedRef:
-    """A buffer: its type and its first byte in the allocation."""
+    """A buffer: its type and its first byte in the allocation; `slot` is added where it is a slot of a ring."""
 
     type: SharedType
     offset: int
+    slot: Val | None = None
 
 
 @lower(ops.SharedAlloc)
@@ -51,18 +53,35 @@ def shared_store(ctx: Context, op: ops.SharedStore) -> None:
     if value.elem == "i1":
         value = b.cast("zext", value, "i8")
     ref: SharedRef = ctx[op.buffer]
-    access = SharedAccess(ctx, ref, layout, _no_index(b), slot_offset(ctx, ref.type, op.slot, op.ahead))
+    plan = matrix_plan(ref.type.layout, layout, elem_bytes(value.elem)) if ctx.target.has_stmatrix else None
+    slot = slot_offset(ctx, ref.type, op.slot, op.ahead)
+    access = SharedAccess(ctx, ref, layout if plan is None else plan.rows, _no_index(b), slot)
+    # Copies differ in the warp alone where matrices are stored, so that all lanes of a warp take the same way.
     mine = owner(ctx, layout)
     done = b.label("stored")
     if mine is not None:
         mine_only = b.label("owner")
         b.cbr(mine, mine_only, done)
         b.start(mine_only)
-    for registers, pointer in access.vectors():
-        b.store(b.shuffle(value, registers), pointer, access.bytes)
+    if plan is not None:
+        _store_matrices(access, plan, value)
+    else:
+        for registers, pointer in access.vectors():
+            b.store(b.shuffle(value, registers), pointer, access.bytes)
     if mine is not None:
         b.br(done)
         b.start(done)
+
+
+def _store_matrices(access: SharedAccess, plan: MatrixPlan, value: Val) -> None:
+    """The tile by stmatrix; each instruction takes as many words of every lane as it stores matrices."""
+    b = access.ctx.b
+    store = instruction(f"stmatrix.x{plan.per_instruction}{'.trans' if plan.trans else ''}")
+    for group, (registers, pointer) in enumerate(access.vectors()):
+        assert len(registers) * access.size == ROW_BYTES
+        words = [b.bitcast(b.shuffle(value, plan.registers(matrix, group)), "i32", 0)
+                 for matrix in range(plan.per_instruction)]
+        store.emit(b, b.cast("ptrtoint", pointer, "i32"), *words)
 
 
 @lower(ops.SharedLoad)
@@ -88,9 +107,9 @@ def shared_load(ctx: Context, op: ops.SharedLoad) -> None:
 
 
 def _load_matrices(ctx: Context, ref: SharedRef, plan: MatrixPlan, elem: str, at: Val, slot: Val | None) -> Val:
-    """The tile by ldmatrix; each instruction fills `per_load` words of every lane."""
+    """The tile by ldmatrix; each instruction fills a word of every lane for each of its matrices."""
     b = ctx.b
-    load = instruction(f"ldmatrix.x{plan.per_load}{'.trans' if plan.trans else ''}")
+    load = instruction(f"ldmatrix.x{plan.per_instruction}{'.trans' if plan.trans else ''}")
     access = SharedAccess(ctx, ref, plan.rows, at, slot)
     parts: list[Val] = []
     place: dict[int, int] = {}
@@ -98,15 +117,21 @@ def _load_matrices(ctx: Context, ref: SharedRef, plan: MatrixPlan, elem: str, at
         assert len(registers) * access.size == ROW_BYTES
         words = load.emit(b, b.cast("ptrtoint", pointer, "i32"))
         for matrix, word in enumerate(words):
-            for element in range(plan.word):
-                place[plan.register(matrix, element, group)] = len(parts) * plan.word + element
-            parts.append(b.bitcast(word, elem, plan.word))
+            for element, register in enumerate(plan.registers(matrix, group)):
+                place[register] = len(parts) * plan.per_word + element
+            parts.append(b.bitcast(word, elem, plan.per_word))
     return b.shuffle(b.concat(parts), [place[r] for r in range(len(place))])
 
 
 @lower(ops.Barrier)
 def barrier(ctx: Context, op: ops.Barrier) -> None:
-    instruction("bar.sync" if op.scope == "block" else "bar.warp.sync").emit(ctx.b)
+    if op.scope == "warp":
+        instruction("bar.warp.sync").emit(ctx.b)
+    elif ctx.producers:  # which never come here
+        number, threads = ctx.b.const("i32", CONSUMERS_BARRIER), ctx.b.const("i32", 32 * ctx.warps)
+        instruction("bar.sync.named").emit(ctx.b, number, threads)
+    else:
+        instruction("bar.sync").emit(ctx.b)
 
 
 def _no_index(b: Builder) -> Val:

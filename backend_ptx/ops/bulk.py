@@ -1,9 +1,9 @@
 """Bulk copies of tiles by the tensor memory accelerator (TMA), and the mbarriers on which they complete.
 
 A ring of `copies` slots has two sets of `copies` mbarriers each: "full" completes a phase when the bytes of a slot have
-landed, "empty" when every warp that reads the slot has released it. A warp of the block's producer fills slots far ahead
-of the warps that consume them; see backend_ptx/roles.py for who runs which op. In program order each op is simple: the
-copy happens at once, waits and arrivals do nothing.
+landed, "empty" when every warp that reads the slot has released it. The block's producer fills slots far ahead of the
+warps that consume them; see backend_ptx/roles.py for who runs which op. In program order each op is simple: the copy
+happens at once, waits and arrivals do nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def require_barriers(opcode: str, barriers: Value, slot: Value | None) -> None:
 
 
 class MbarrierInit(Op, opcode="mbarrier_init", io=True, collective=True):
-    """Initialise every mbarrier of a ring: a phase completes after `count` arrivals. All threads may use it afterwards."""
+    """Initialise every mbarrier of a ring: a phase completes after `count` arrivals. All threads may use it after."""
 
     barriers: Value = operand()
     count: int = attribute()

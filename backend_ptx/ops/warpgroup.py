@@ -6,7 +6,9 @@ order a product happens at once and a wait hands its value on.
 
 from __future__ import annotations
 
-from tilewright.tileir.core import Op, Value, attribute, operand, require
+from tilewright.backend_ptx.ops.matmul import Product
+from tilewright.backend_ptx.ops.shared import require_slot
+from tilewright.tileir.core import Effects, Op, Value, attribute, operand, operands, optional_operand, require
 from tilewright.tileir.types import SharedType, TileType, Type
 
 
@@ -20,17 +22,24 @@ class Stage(Op, opcode="stage"):
 
 
 class SharedView(Op, opcode="shared_view"):
-    """Slot `slot` of a ring as a buffer of its own, its axes permuted: axis i of the view is axis axes[i] of the slot."""
+    """Slot `slot` of a ring (none: a single buffer) as a buffer of its own, under another shape.
+
+    Its axes are permuted first: axis i becomes axis axes[i] of the slot. Then it gets `shape`, in row-major order.
+    """
 
     buffer: Value = operand()
-    slot: Value = operand()
+    slot: Value | None = optional_operand()
     axes: tuple[int, ...] = attribute()
+    shape: tuple[int, ...] = attribute()
 
     def infer(self) -> tuple[Type, ...]:
         buffer = self.buffer.type
         ok = isinstance(buffer, SharedType) and sorted(self.axes) == list(range(len(buffer.shape)))
         require(ok, f"shared_view: axes {self.axes} of {buffer}")
-        return (SharedType(buffer.dtype, tuple(buffer.shape[a] for a in self.axes)),)
+        require_slot("shared_view", buffer, self.slot, 0)
+        view = SharedType(buffer.dtype, self.shape)
+        require(view.size == buffer.size, f"shared_view: {view} does not have {buffer.size} elements")
+        return (view,)
 
 
 class ProxyFence(Op, opcode="proxy_fence", io=True):
@@ -40,16 +49,18 @@ class ProxyFence(Op, opcode="proxy_fence", io=True):
         return ()
 
 
-class Wgmma(Op, opcode="wgmma", collective=True, io=True, reads="a b"):
+class Wgmma(Product, opcode="wgmma", collective=True, io=True):
     """Start a @ b + acc. a [M, K]: a tile in registers or a buffer; b [K, N]: a buffer; acc [M, N].
 
-    Until a `wgmma_wait` covers it, only another wgmma may take the result, as its acc.
+    `kind` names the dtypes (backend_ptx/instructions/warpgroup.py). Until a `wgmma_wait` covers it, only another wgmma
+    may take the result, as its acc. Before layouts are assigned, a and b are tiles.
     """
 
-    a: Value = operand()
-    b: Value = operand()
-    acc: Value = operand()
-    instruction: str = attribute()
+    kind: str = attribute()
+
+    def effects(self) -> Effects:
+        shared = tuple(v for v in (self.a, self.b) if isinstance(v.type, SharedType))
+        return Effects(reads=shared, io=True)
 
     def infer(self) -> tuple[Type, ...]:
         a, b, acc = self.a.type, self.b.type, self.acc.type
@@ -60,10 +71,10 @@ class Wgmma(Op, opcode="wgmma", collective=True, io=True, reads="a b"):
 
 
 class WgmmaWait(Op, opcode="wgmma_wait", collective=True, io=True):
-    """The value of an accumulator when at most the newest `pending` products of the thread are still running."""
+    """The values of accumulators when at most the newest `pending` products of the thread are still running."""
 
-    acc: Value = operand()
+    accs: tuple[Value, ...] = operands()
     pending: int = attribute(default=0)
 
     def infer(self) -> tuple[Type, ...]:
-        return (self.acc.type.erased(),)
+        return tuple(v.type.erased() for v in self.accs)

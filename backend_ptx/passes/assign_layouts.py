@@ -21,10 +21,12 @@ from tilewright.backend_ptx.layouts.memory import conversion_cost
 from tilewright.backend_ptx.layouts.mma import ProductLayouts
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
+from tilewright.backend_ptx.ops.warpgroup import Stage, Wgmma
 from tilewright.backend_ptx.passes.choose_warps import OPTION
 from tilewright.backend_ptx.passes.layout_classes import Anchor, Classes, LayoutClass, is_tile
 from tilewright.backend_ptx.passes.layout_rules import meet, rule_of
 from tilewright.backend_ptx.passes.product_layouts import layouts_of_products
+from tilewright.backend_ptx.passes.product_operands import is_moved_only, staged_type
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import Span
@@ -198,6 +200,9 @@ class _Inserter:
             return
         if op.terminator:
             return  # fed by the op whose body it ends
+        if isinstance(op, Wgmma):
+            self._feed_warpgroups(op)
+            return
         if isinstance(op, Product):
             wanted = self.products[op]
             op.a, op.b = self._in_layout(op.a, wanted.a), self._in_layout(op.b, wanted.b)
@@ -209,6 +214,27 @@ class _Inserter:
             return
         new = {v: self._in_layout(v, self._group_layout(op, v)) for v in op.operands if is_tile(v)}
         op.replace_operands(new)
+
+    def _feed_warpgroups(self, op: Wgmma) -> None:
+        """wgmma reads B, and A where it was only moved, from shared memory."""
+        wanted = self.products[op]
+        op.acc = self._in_layout(op.acc, wanted.acc)
+        op.a = self._staged(op, op.a, 1) if is_moved_only(op.a) else self._in_layout(op.a, wanted.a)
+        op.b = self._staged(op, op.b, 0)
+
+    def _staged(self, op: Wgmma, value: Value, k_axis: int) -> Value:
+        """The operand in shared memory, from the layout that it has."""
+        type_ = staged_type(op, value, k_axis)
+        if value in self.classes.cheap:
+            value = self._copy(value, row_major(value.type.shape, self.warps))
+        key = (value, type_.layout)
+        if key not in self.made:
+            stage = Stage(src=value)
+            stage.span = op.span
+            stage.result.type = type_
+            self._place(value, stage)
+            self.made[key] = stage.result
+        return self.made[key]
 
     def _feed_shape(self, op: Op) -> None:
         tiles = [v for v in op.operands if is_tile(v)]

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tilewright.backend_ptx.layouts.flat import log2
+from tilewright.backend_ptx.layouts.warpgroup import WARPS
 from tilewright.backend_ptx.ops.matmul import MmaFma, Product
+from tilewright.backend_ptx.ops.warpgroup import Wgmma
 from tilewright.backend_ptx.passes.pressure import held_tile_bytes, peak_tile_bytes
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Block, Function
@@ -103,6 +105,8 @@ def _warps_for(products: Sequence[Product], held: int) -> Warps:
     count = 1
     while count < MOST and words // (32 * count) > most:
         count *= 2
+    if any(isinstance(op, Wgmma) for op in products):
+        count = max(count, WARPS)
     largest = max(op.acc.type.size for op in products)
     count = max(count, min(USUAL, 1 << log2(max(1, largest // FRAGMENT_ELEMENTS))))
     what = "an accumulator takes" if len(products) == 1 else f"{len(products)} accumulators take"

@@ -5,7 +5,7 @@ thread when they may touch the same bytes and one of them writes.
 
 An asynchronous copy is in flight until its thread waits: a barrier before that orders nothing (`Access.flying`). Slots
 of a ring are told apart while the value that names them is the same one; after a loop's end it names another slot
-(`Access.earlier`).
+(`Access.earlier`). Rings that mbarriers guard are none of a barrier's business.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from tilewright.backend_ptx.layouts.f2 import echelon
 from tilewright.backend_ptx.layouts.flat import parts
 from tilewright.backend_ptx.layouts.queries import is_replicated
 from tilewright.backend_ptx.ops.async_copy import AsyncLoad
+from tilewright.backend_ptx.ops.bulk import TmaLoad
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
+from tilewright.backend_ptx.ops.warpgroup import SharedView
 from tilewright.backend_ptx.passes.plan_shared_memory import buffer_bytes
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Function, Op, Value
@@ -57,10 +59,21 @@ class Access:
 def accesses_of(op: Op) -> list[Access]:
     """The accesses of an op, its bodies not counted."""
     effects = op.effects()
+    if isinstance(op, TmaLoad):
+        return []  # by the producer, into a ring
     flying = isinstance(op, AsyncLoad)
     order = getattr(op, "memory_order", MemoryOrder.WEAK)
-    reads = [Access(op, m, False, order, flying) for m in effects.reads if m not in effects.writes]
-    return [*reads, *(Access(op, m, True, order, flying) for m in effects.writes)]
+    writes = [buffer_of(m) for m in effects.writes]
+    reads = [m for m in map(buffer_of, effects.reads) if m not in writes]
+    found = [*((m, False) for m in reads), *((m, True) for m in writes)]
+    return [Access(op, memory, written, order, flying) for memory, written in found]
+
+
+def buffer_of(memory: Value) -> Value:
+    """The buffer that a view shows."""
+    while isinstance(memory.op, SharedView):
+        memory = memory.op.buffer
+    return memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +82,7 @@ class Summary:
 
     written: frozenset[Value]
     updates: frozenset[Op]
+    guarded: frozenset[Value] = frozenset()  # rings whose slots mbarriers hand over
 
 
 def summarise(function: Function, dependences: Dependences) -> Summary:
@@ -76,12 +90,15 @@ def summarise(function: Function, dependences: Dependences) -> Summary:
     written = frozenset(dependences.alias_class(m) for op in function.walk() for m in op.effects().writes)
     return Summary(written, frozenset(
         op for op in function.walk()
-        if isinstance(op, AtomicRmw) and op.memory_order is MemoryOrder.RELAXED and op.result not in used))
+        if isinstance(op, AtomicRmw) and op.memory_order is MemoryOrder.RELAXED and op.result not in used
+    ), frozenset(op.buffer for op in function.walk() if isinstance(op, TmaLoad)))
 
 
 def needed_between(first: Access, second: Access, dependences: Dependences, whole: Summary) -> int:
     """The barrier that must separate two accesses in this order: NOTHING, WARP or BLOCK."""
     if first.is_shared != second.is_shared:
+        return NOTHING
+    if first.memory in whole.guarded or second.memory in whole.guarded:
         return NOTHING
     if first.is_shared:
         return _between_shared(first, second)

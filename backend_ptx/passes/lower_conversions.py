@@ -5,8 +5,9 @@
             shared_store(buffer=%0, value=%x)
             %y: tile<64x64xf32, #1> = shared_load(buffer=%0, shape=(64, 64))
 
-Conversions inside a thread stay. An `extract` whose sub-tiles lie in several threads goes the same way, and reads its
-part. Barriers come later (insert_barriers), when offsets are known.
+A `stage`, which puts an operand of wgmma into shared memory, becomes a store too, and a fence that shows it to the
+tensor cores. Conversions inside a thread stay. An `extract` whose sub-tiles lie in several threads goes the same way,
+and reads its part. Barriers come later (insert_barriers), when offsets are known.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.shared import linear_shared, swizzled_shared
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
+from tilewright.backend_ptx.ops.warpgroup import ProxyFence, Stage
 from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Function, Op, Value
@@ -36,10 +38,20 @@ def _lower(rewriter: Rewriter, op: Op) -> None:
             layout = swizzled_shared(source, wanted, op.src.type.dtype.bytes)
             _through_memory(rewriter, op, op.src, layout, ())
             return
+    elif isinstance(op, Stage):
+        _stage(rewriter, op)
+        return
     elif isinstance(op, Extract) and not is_free_extract(op):
         _through_memory(rewriter, op, op.src, linear_shared(op.src.type.shape), op.index)
         return
     rewriter.keep(op)
+
+
+def _stage(rewriter: Rewriter, op: Stage) -> None:
+    buffer = rewriter.value(SharedAlloc(type=op.result.type))
+    rewriter.emit(SharedStore(buffer=buffer, slot=None, value=op.src))
+    rewriter.emit(ProxyFence())
+    rewriter.replace(op.result, buffer)
 
 
 def is_free_extract(op: Extract) -> bool:

@@ -5,7 +5,9 @@
 
 float32 products (which mean real float32) and tiles smaller than an instruction's become `mma_fma`, with operands
 converted to the accumulator's format; that is exact for every operand format. 8-bit floats without tensor cores for
-them become float16, which holds them exactly.
+them become float16, which holds them exactly. Where the target has wgmma, products of at least 64 rows become `wgmma`:
+
+    after:  %y: tile<128x128xf32> = wgmma(a=%ta, b=%tb, acc=%x, kind="bf16")
 """
 
 from __future__ import annotations
@@ -13,8 +15,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tilewright.backend_ptx.instructions.table import instruction
+from tilewright.backend_ptx.instructions.warpgroup import KINDS
 from tilewright.backend_ptx.layouts.mma import Fragment
+from tilewright.backend_ptx.layouts.warpgroup import LEAST_COLUMNS, ROWS, WARPS
 from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync
+from tilewright.backend_ptx.ops.warpgroup import Wgmma
 from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir import dtypes as dt
@@ -22,6 +27,7 @@ from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.matmul import Mma
+from tilewright.tileir.ops.shape import Reshape
 
 _PTX_TYPE = {
     dt.float16: "f16", dt.bfloat16: "bf16", dt.tfloat32: "tf32", dt.float32: "f32", dt.float64: "f64",
@@ -40,12 +46,21 @@ class Choice(NamedTuple):
 
 def select_instructions(function: Function, target: Target) -> None:
     """Afterwards there is no `mma`."""
-    rewrite(function, lambda rewriter, op: _rule(rewriter, op, target))
+    groups = target.has_wgmma and _whole_warpgroups(function.options.get("num_worker_warps"))
+    rewrite(function, lambda rewriter, op: _rule(rewriter, op, target, groups))
 
 
-def _rule(rewriter: Rewriter, op: Op, target: Target) -> None:
+def _whole_warpgroups(wanted: int | None) -> bool:
+    return wanted is None or wanted % WARPS == 0
+
+
+def _rule(rewriter: Rewriter, op: Op, target: Target, groups: bool) -> None:
     if not isinstance(op, Mma):
         rewriter.keep(op)
+        return
+    kind = warpgroup_kind(op) if groups else None
+    if kind is not None:
+        rewriter.replace(op.result, _by_warpgroups(rewriter, op, kind))
         return
     choice = choose(op.a.type.dtype, op.b.type.dtype, op.acc.type.dtype, _sizes(op), target)
     if choice is None:
@@ -54,6 +69,34 @@ def _rule(rewriter: Rewriter, op: Op, target: Target) -> None:
     a, b = (_cast(rewriter, v, choice.operands or v.type.dtype) for v in (op.a, op.b))
     made = MmaSync(a=a, b=b, acc=op.acc, instruction=choice.instruction)
     rewriter.replace(op.result, rewriter.value(made))
+
+
+def warpgroup_kind(op: Mma) -> str | None:
+    """The kind of wgmma that computes a product, None where none does: the name in instructions/warpgroup.py."""
+    m, n, k = _sizes(op)
+    if any(size != 1 for size in op.acc.type.shape[:-2]) or m < ROWS or n < LEAST_COLUMNS:
+        return None
+    types = tuple(_PTX_TYPE.get(v.type.dtype) for v in (op.acc, op.a, op.b))
+    found = [name for name, kind in KINDS.items() if (kind.acc, kind.a, kind.b) == types and k >= kind.k]
+    return found[0] if found else None
+
+
+def warpgroup_fragment(kind: str) -> Fragment:
+    """How a warp holds A and the accumulator: as for the mma.sync of the same operands."""
+    k = KINDS[kind].k
+    return Fragment(16, 8, k, k // 8)
+
+
+def _by_warpgroups(rewriter: Rewriter, op: Mma, kind: str) -> Value:
+    """wgmma has no batches; those of length 1 go."""
+    a, b, acc = (_flat(rewriter, v) for v in (op.a, op.b, op.acc))
+    made = rewriter.value(Wgmma(a=a, b=b, acc=acc, kind=kind))
+    return made if acc is op.acc else rewriter.value(Reshape(src=made, shape=op.acc.type.shape))
+
+
+def _flat(rewriter: Rewriter, value: Value) -> Value:
+    shape = value.type.shape
+    return value if len(shape) == 2 else rewriter.value(Reshape(src=value, shape=shape[-2:]), value.hint)
 
 
 def _sizes(op: Mma) -> tuple[int, int, int]:

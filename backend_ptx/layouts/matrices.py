@@ -1,0 +1,87 @@
+"""Tiles made of the 8x8 matrices that ldmatrix and stmatrix move: which 16-byte rows of a buffer a warp addresses.
+
+PTX ISA, "ldmatrix" and "stmatrix": lane 8 i + r passes the address of row r of matrix i; lane l holds the elements
+2 (l%4) and 2 (l%4) + 1 of row l/4 of each matrix, or with .trans of column l/4. Elements of 8 and 32 bits travel as
+pairs and halves of 16-bit ones, without .trans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS, REGISTER, distributed, log2, parts
+from tilewright.backend_ptx.layouts.shared import offset_bases
+from tilewright.tileir.layout import Layout
+
+ROW_BYTES, WORD_BYTES = 16, 4
+
+
+class MatrixPlan(NamedTuple):
+    """How to move a tile: `rows` is the layout of the addresses (its low registers are a row of 16 bytes, its lanes are
+    rows and matrices). Of the tile's register bits, `word` choose among the elements of a 32-bit register, `matrices`
+    among the matrices of one instruction, and `others` choose the instruction."""
+
+    rows: Layout
+    trans: bool
+    word: tuple[int, ...]
+    matrices: tuple[int, ...]
+    others: tuple[int, ...]
+
+    @property
+    def per_instruction(self) -> int:
+        """Matrices that one instruction moves."""
+        return 1 << len(self.matrices)
+
+    @property
+    def per_word(self) -> int:
+        """Elements in a 32-bit register."""
+        return 1 << len(self.word)
+
+    def registers(self, matrix: int, group: int) -> list[int]:
+        """The tile's registers in the word of one matrix of the group-th instruction."""
+        first = _spread(matrix, self.matrices) | _spread(group, self.others)
+        return [first | _spread(element, self.word) for element in range(self.per_word)]
+
+
+def _spread(number: int, bits: Sequence[int]) -> int:
+    return sum(1 << bit for i, bit in enumerate(bits) if number >> i & 1)
+
+
+@lru_cache(maxsize=512)
+def matrix_plan(shared: Layout, layout: Layout, element_bytes: int) -> MatrixPlan | None:
+    """The plan for moving `layout` from or to `shared`, None where the tile is not made of such matrices."""
+    if element_bytes > WORD_BYTES:
+        return None
+    offsets = offset_bases(shared, layout)
+    register, lane, warp = parts(layout)
+    size = log2(WORD_BYTES // element_bytes)
+    row = log2(ROW_BYTES // element_bytes)
+    if len(register) < size or 0 in lane:
+        return None
+    at_register, at_lane = offsets[REGISTER], offsets[LANE]
+    wanted = [1 << i for i in range(row)]
+    word = tuple(at_register.index(w) for w in wanted[:size] if w in at_register)
+    if len(word) == size and [at_lane[0], at_lane[1]] == wanted[size:]:
+        trans, inside, rows = False, [*(register[i] for i in word), lane[0], lane[1]], [lane[2], lane[3], lane[4]]
+    elif element_bytes == 2 and [at_lane[2], at_lane[3], at_lane[4]] == wanted:
+        trans, word = True, (0,)
+        inside, rows = [lane[2], lane[3], lane[4]], [register[0], lane[0], lane[1]]
+    else:
+        return None
+    free = [i for i in range(len(register)) if i not in word]
+    chosen, others = tuple(free[:2]), tuple(free[2:])
+    lanes = [*rows, *(register[i] for i in chosen)]
+    addresses = distributed(
+        layout.shape, [*inside, *(register[i] for i in others)], [*lanes, *[0] * (LANE_BITS - len(lanes))], warp)
+    if not _rows_are_whole(shared, addresses, row):
+        return None
+    return MatrixPlan(addresses, trans, word, chosen, others)
+
+
+def _rows_are_whole(shared: Layout, addresses: Layout, row: int) -> bool:
+    """Whether every address is a multiple of 16 bytes."""
+    rest = [o for dim, bases in offset_bases(shared, addresses).items()
+            for i, o in enumerate(bases) if dim != REGISTER or i >= row]
+    return not any(o & ((1 << row) - 1) for o in rest)

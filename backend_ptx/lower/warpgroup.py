@@ -1,0 +1,208 @@
+"""Products of warpgroups: descriptors of operands in shared memory, the instructions, waits (PTX ISA 9.7.15).
+
+A product is one asm text with all its steps of k for each 64 rows of the warpgroup. Descriptors are numbers that differ
+by constants, so that ptxas keeps them in uniform registers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewright.backend_ptx.instructions.table import instruction
+from tilewright.backend_ptx.instructions.warpgroup import KINDS, wgmma_fence_tied, wgmma_rs, wgmma_ss, wgmma_wait_tied
+from tilewright.backend_ptx.layouts.bulk import bulk_layout
+from tilewright.backend_ptx.layouts.flat import OFFSET, log2
+from tilewright.backend_ptx.layouts.warpgroup import MOST_COLUMNS, ROWS, WARPS, warpgroup_grid
+from tilewright.backend_ptx.llvm.builder import Val
+from tilewright.backend_ptx.lower.bulk import shared_number
+from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.matmul import Words, register_places
+from tilewright.backend_ptx.lower.registry import lower
+from tilewright.backend_ptx.lower.shared import SharedRef, slot_offset
+from tilewright.backend_ptx.ops import warpgroup as ops
+from tilewright.backend_ptx.passes.select_instructions import warpgroup_fragment
+from tilewright.tileir.core import Value
+from tilewright.tileir.types import SharedType
+
+# Matrix descriptors count 16 bytes (PTX ISA 9.7.15.5.1.2.2): bits 0-13 address, 16-29 and 32-45 offsets, 62-63 swizzle.
+UNIT = 16
+_SWIZZLE = {128: 1, 64: 2, 32: 3}
+GROUP_ROWS = 8
+
+
+@lower(ops.SharedView)
+def shared_view(ctx: Context, op: ops.SharedView) -> None:
+    ref: SharedRef = ctx[op.buffer]
+    ctx.set(op.result, SharedRef(op.result.type, ref.offset, slot_offset(ctx, ref.type, op.slot, 0)))
+
+
+@lower(ops.ProxyFence)
+def proxy_fence(ctx: Context, op: ops.ProxyFence) -> None:
+    instruction("fence.proxy.async").emit(ctx.b)
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """An operand in shared memory: rows of `row` bytes along the dense axis, `rows` of them, then the next piece.
+
+    `transposed`: the dense axis is m (or n) and not k.
+    """
+
+    row: int
+    rows: int
+    transposed: bool
+    element_bytes: int
+
+    @property
+    def piece(self) -> int:
+        """Bytes of the part of the tile that is as wide as a row."""
+        return self.row * self.rows
+
+    @property
+    def fields(self) -> int:
+        """The descriptor without the address. Leading offset: from piece to piece, where the dense axis is m or n (of
+        no meaning along k); stride offset: from 8 rows to the next 8."""
+        leading = self.piece if self.transposed else UNIT
+        return _SWIZZLE[self.row] << 62 | (GROUP_ROWS * self.row // UNIT) << 32 | (leading // UNIT) << 16
+
+    def offset(self, place: int, k: int) -> int:
+        """Bytes from the buffer's start to (m or n = place, k), which must start rows or instructions."""
+        dense, row = (place, k) if self.transposed else (k, place)
+        width = self.row // self.element_bytes
+        return dense // width * self.piece + row * self.row + dense % width * self.element_bytes
+
+
+def matrix_of(type_: SharedType, k_axis: int) -> Matrix:
+    """How an operand lies in its buffer."""
+    assert type_.layout is not None
+    size = type_.dtype.bytes
+    [inner] = [i for i, part in enumerate(type_.layout.bases(OFFSET)[0]) if part]
+    assert type_.layout == bulk_layout(type_.shape, inner, size), f"tensor cores cannot read {type_.layout}"
+    row = min(128, type_.shape[inner] * size)
+    return Matrix(row, type_.shape[1 - inner], inner != k_axis, size)
+
+
+@lower(ops.Wgmma)
+def wgmma(ctx: Context, op: ops.Wgmma) -> None:
+    """Start the products of every 64 rows (and at most 256 columns) of this thread's warpgroup, as one group."""
+    b, kind = ctx.b, KINDS[op.kind]
+    m, n = op.acc.type.shape
+    wm, wn, _ = warpgroup_grid(m, n, ctx.warps)
+    rows, columns = m >> wm, n >> wn
+    width = min(columns, MOST_COLUMNS)
+    steps = range(0, op.a.type.shape[-1], kind.k)
+    group = _warpgroup(ctx)
+    first_row = b.mul(b.and_(group, (1 << wm) - 1), rows)
+    first_column = b.mul(b.and_(b.lshr(group, wm), (1 << wn) - 1), columns)
+    right = matrix_of(op.b.type, 0)
+    b_start = _descriptor(ctx, op.b, right, first_column, columns if wn else 0)
+    shared_a = isinstance(op.a.type, SharedType)
+    if shared_a:
+        left = matrix_of(op.a.type, 1)
+        a_start = _descriptor(ctx, op.a, left, first_row, rows if wm else 0)
+        record = wgmma_ss(width, op.kind, left.transposed, right.transposed, len(steps))
+    else:
+        words = _fragments(ctx, op)
+        record = wgmma_rs(width, op.kind, right.transposed, len(steps))
+    sums, pack = _registers(ctx, op.acc, kind.per_register)
+    sums = list(_tied(ctx, wgmma_fence_tied, sums))
+    count = width // 2 // kind.per_register
+    number = 0
+    for row in range(0, rows, ROWS):
+        for column in range(0, columns, width):
+            arguments: list[Val] = []
+            for step, k in enumerate(steps):
+                if shared_a:
+                    arguments.append(b.add(a_start, left.offset(row, k) // UNIT))
+                else:
+                    arguments += words[row // ROWS][step]
+                arguments.append(b.add(b_start, right.offset(column, k) // UNIT))
+            here = slice(number * count, (number + 1) * count)
+            sums[here] = record.emit(b, *sums[here], *arguments, b.const("i32", 1))
+            number += 1
+    instruction("wgmma.commit").emit(b)
+    ctx.set(op.result, _vector(ctx, sums, pack))
+
+
+def _warpgroup(ctx: Context) -> Val:
+    """The number of the warpgroup, the same for all lanes as far as ptxas can see."""
+    def make(b: object) -> Val:
+        [out] = instruction("shfl.idx").emit(ctx.b, ctx.b.lshr(ctx.tid, 5 + log2(WARPS)), ctx.b.const("i32", 0))
+        return out
+    return ctx.once("warpgroup", make)
+
+
+def _descriptor(ctx: Context, value: Value, matrix: Matrix, first: Val, part: int) -> Val:
+    """The descriptor of the warpgroup's part of an operand; `part` rows (columns) each, 0 where all read the same."""
+    b = ctx.b
+    ref: SharedRef = ctx[value]
+    start = shared_number(ctx, ref)
+    if part:
+        # Parts are whole pieces or whole groups of rows, so that their offsets grow evenly.
+        each = matrix.offset(part, 0)
+        start = b.add(start, b.mul(b.udiv(first, part), each))
+    low = b.cast("zext", b.lshr(start, log2(UNIT)), "i64")
+    return b.or_(low, _signed(matrix.fields))
+
+
+def _signed(bits: int) -> int:
+    return bits - (1 << 64) if bits >> 63 else bits
+
+
+def _fragments(ctx: Context, op: ops.Wgmma) -> list[list[list[Val]]]:
+    """The registers of A: for each 64 rows, for each step of k, four words."""
+    fragment = warpgroup_fragment(op.kind)
+    layout = ctx.layout(op.a)
+    places = register_places(layout)
+    words = Words(ctx.b, ctx[op.a])
+    rows = sorted({place[1] & -ROWS for place in places})
+    return [[[
+        words(tuple(places[0, row + 8 * half, k + 4 * fragment.pack * upper + e] for e in range(fragment.pack)))
+        for upper in range(2) for half in range(2)
+    ] for k in range(0, layout.shape[-1], fragment.k)] for row in rows]
+
+
+def _registers(ctx: Context, acc: Value, per_register: int) -> tuple[list[Val], str]:
+    """The accumulators as the instruction takes them, and their element type."""
+    b, value = ctx.b, ctx[acc]
+    elem = value.elem
+    if per_register > 1:
+        value = b.bitcast(value, "i32", value.n // per_register)
+    return [b.extract(value, i) for i in range(value.n)], elem
+
+
+def _vector(ctx: Context, registers: list[Val], elem: str) -> Val:
+    value = ctx.b.vector(registers)
+    if value.elem == elem:
+        return value
+    return ctx.b.bitcast(value, elem, value.n * (2 if elem == "half" else 1))
+
+
+def _tied(ctx: Context, record: object, registers: list[Val]) -> tuple[Val, ...]:
+    """A fence or wait through which registers pass."""
+    floats = sum(r.elem == "float" for r in registers)
+    return record(floats, len(registers) - floats).emit(ctx.b, *registers)  # type: ignore[operator,no-any-return]
+
+
+@lower(ops.WgmmaWait)
+def wgmma_wait(ctx: Context, op: ops.WgmmaWait) -> None:
+    """Accumulators pass through the wait, so that LLVM moves none of their readers above it."""
+    if not op.accs:
+        instruction(f"wgmma.wait.{min(op.pending, 7)}").emit(ctx.b)
+        return
+    registers: list[Val] = []
+    parts: list[tuple[int, str]] = []
+    for acc in op.accs:
+        found, elem = _registers(ctx, acc, 2 if ctx[acc].elem == "half" else 1)
+        registers += found
+        parts.append((len(found), elem))
+    # Floats come first in the instruction's operands.
+    order = sorted(range(len(registers)), key=lambda i: registers[i].elem != "float")
+    floats = sum(r.elem == "float" for r in registers)
+    record = wgmma_wait_tied(op.pending, floats, len(registers) - floats)
+    passed = record.emit(ctx.b, *(registers[i] for i in order))
+    after = {i: value for i, value in zip(order, passed, strict=True)}
+    start = 0
+    for result, (count, elem) in zip(op.results, parts, strict=True):
+        ctx.set(result, _vector(ctx, [after[start + i] for i in range(count)], elem))
+        start += count

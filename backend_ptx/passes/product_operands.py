@@ -1,0 +1,99 @@
+"""Where wgmma finds its operands: in shared memory or in registers, and along which axis a buffer is dense.
+
+B is always in shared memory. A goes there when it comes straight from memory; what threads compute (a product's result
+after some arithmetic, a tile that is dequantised) stays in their registers, where no trip is needed.
+"""
+
+from __future__ import annotations
+
+from tilewright.backend_ptx.instructions.warpgroup import KINDS
+from tilewright.backend_ptx.layouts.bulk import bulk_layout
+from tilewright.backend_ptx.layouts.memory import tile_access
+from tilewright.backend_ptx.ops.warpgroup import Wgmma
+from tilewright.tileir.core import Op, Value
+from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.ops.shape import Permute, Reshape
+from tilewright.tileir.types import SharedType
+
+MOST_STEPS = 32  # ops between an operand and the load whose memory order decides
+
+
+def is_moved_only(value: Value) -> bool:
+    """Whether an operand is what some load brings, its axes at most permuted."""
+    return isinstance(source_of(value)[0].op, Load)
+
+
+def source_of(value: Value) -> tuple[Value, list[Op]]:
+    """The value that permutations and reshapes (of axes of length 1) make an operand of, and these, the last first."""
+    passed: list[Op] = []
+    op = value.op
+    while isinstance(op, Permute) or isinstance(op, Reshape) and _keeps_axes(op):
+        passed.append(op)
+        value = op.src
+        op = value.op
+    return value, passed
+
+
+def _keeps_axes(op: Reshape) -> bool:
+    return [n for n in op.shape if n > 1] == [n for n in op.src.type.shape if n > 1]
+
+
+def staged_type(op: Wgmma, value: Value, inner_if_free: int) -> SharedType:
+    """The buffer for an operand of a product. Its dense axis is that of the memory from which it comes, for dtypes that
+    tensor cores can transpose; else k, which is `inner_if_free`."""
+    type_ = value.type
+    inner = dense_axis(value) if KINDS[op.kind].transposes else inner_if_free
+    inner = inner_if_free if inner is None else inner
+    return SharedType(type_.dtype, type_.shape, layout=bulk_layout(type_.shape, inner, type_.dtype.bytes))
+
+
+def dense_axis(value: Value) -> int | None:
+    """The axis of a tile along which the memory that it comes from is dense."""
+    steps = 0
+    path: list[Op] = []
+    while not isinstance(value.op, Load):
+        op = value.op
+        steps += 1
+        if op is None or steps > MOST_STEPS:
+            return None
+        if not (isinstance(op, Permute) or op.elementwise or isinstance(op, Reshape) and _keeps_axes(op)):
+            return None
+        path.append(op)
+        tiles = [v for v in op.operands if getattr(v.type, "shape", ()) and v.type.size == op.results[0].type.size]
+        if not tiles:
+            return None
+        value = max(tiles, key=lambda v: isinstance(source_of(v)[0].op, Load))
+    load = value.op
+    access = tile_access(load.array.type, load.order, load.steps, load.shape)
+    axis = access.order[0] if access.contiguous else None
+    for op in reversed(path):
+        if axis is not None:
+            axis = _moved(op, axis)
+    return axis
+
+
+def view_of(value: Value) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """(axes, shape) of a `shared_view` that shows what `source_of` finds as `value`."""
+    source, passed = source_of(value)
+    rank = len(source.type.shape)
+    axes: list[int | None] = list(range(rank))
+    for op in reversed(passed):
+        if isinstance(op, Permute):
+            axes = [axes[a] for a in op.axes]
+        else:
+            long = iter([a for a, n in zip(axes, op.src.type.shape, strict=True) if n > 1])
+            axes = [next(long) if n > 1 else None for n in op.shape]
+    kept = [a for a in axes if a is not None]
+    return (*(a for a in range(rank) if a not in kept), *kept), tuple(value.type.shape)
+
+
+def _moved(op: Op, axis: int) -> int | None:
+    """Where an axis of the source is in the result of an op."""
+    if isinstance(op, Permute):
+        return op.axes.index(axis)
+    if not isinstance(op, Reshape):
+        return axis
+    long = [i for i, n in enumerate(op.src.type.shape) if n > 1]
+    if axis not in long:
+        return None
+    return [i for i, n in enumerate(op.shape) if n > 1][long.index(axis)]

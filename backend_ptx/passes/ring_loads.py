@@ -1,0 +1,369 @@
+"""Loads that feed products of warpgroups: a producer warp brings tiles by TMA into rings of slots, far ahead.
+
+    before: %r = for(lower=%l, upper=%u, step=%s, init=(%x)) .loop(%k: i32, %acc: tile<128x256xf32>) {
+                %t: tile<128x64xbf16> = load(array=%a, index=(%i, %k), ...)
+                %a: shared<128x64xbf16> = stage(src=%t)
+                %y = wgmma(a=%a, b=%b, acc=%acc, kind="bf16")
+                yield(values=(%y))
+            }
+            %0 = wgmma_wait(accs=(%r))
+    after:  %ring: shared<4, 128x64xbf16> = shared_alloc(...)
+            %full: shared<4, i64> = shared_alloc(...) ; %empty likewise ; mbarrier_init of both
+            %r, %n, %q = for(..., init=(%x, %zero, %zero)) .loop(%k: i32, %acc, %slot: i32, %parity: i32) {
+                mbarrier_wait(barriers=%empty, slot=%slot, parity=%parity ^ 1, role="producer")
+                mbarrier_expect(barriers=%full, slot=%slot, bytes=16384)
+                tma_load(buffer=%ring, barriers=%full, slot=%slot, array=%a, index=(%i, %k), ...)
+                mbarrier_wait(barriers=%full, slot=%slot, parity=%parity)
+                %a: shared<128x64xbf16> = shared_view(buffer=%ring, slot=%slot, ...)
+                %y = wgmma(a=%a, b=%b, acc=%acc, kind="bf16")
+                wgmma_wait(accs=(), pending=1)                              // the round before is done with its slot
+                mbarrier_arrive(barriers=%empty, slot=%slot - 1, active=%k > %l)
+                yield(values=(%y, %slot + 1 == 4 ? 0 : %slot + 1, ...))
+            }
+            %0 = wgmma_wait(accs=(%r))
+            mbarrier_arrive(barriers=%empty, slot=%n - 1, active=%l < %u)
+
+Loads of a loop whose slots are released at the same place share a ring state and its mbarriers. Slot and parity go
+through all loops and branches around, so that the producer runs on into the next round of an outer loop while consumers
+still work on this one. The text is one program in order; roles.py takes it apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierExpect, MbarrierInit, MbarrierWait, TmaLoad
+from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
+from tilewright.backend_ptx.ops.warpgroup import SharedView, Stage, Wgmma, WgmmaWait
+from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
+from tilewright.backend_ptx.passes.product_operands import view_of
+from tilewright.backend_ptx.passes.ring_candidates import Candidate, Scope, find_candidate
+from tilewright.backend_ptx.passes.ring_depth import decide_slots
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.uses import uses
+from tilewright.tileir.builder import Builder
+from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.dtypes import DType, int32, int64
+from tilewright.tileir.ops import arith, control
+from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.passes.dce import dce
+from tilewright.tileir.types import SharedType, TileType
+
+OPTION, PRODUCERS = "rings", "producer_warps"
+SLOT = TileType(int32)
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """Loads of a loop that share mbarriers. `release`: the op after which their slots are free, None where that is only
+    known a round later."""
+
+    loop: control.For
+    release: Op | None
+    loads: list[Candidate] = field(default_factory=list)
+    slots: int = 0
+    rings: dict[Candidate, Value] = field(default_factory=dict)
+    full: Value | None = None
+    empty: Value | None = None
+
+    @property
+    def bytes(self) -> int:
+        return sum(c.bytes for c in self.loads)
+
+
+class State(NamedTuple):
+    """Where a group is: the slot of the next round and its parity."""
+
+    slot: Value
+    parity: Value
+
+
+def ring_loads(function: Function, target: Target) -> None:
+    """Needs staged operands and waits for products; conversions must still be `convert_layout`."""
+    if not (target.has_tma and target.has_wgmma):
+        return
+    users = uses(function)
+    scope = Scope(function, users)
+    groups: list[Group] = []
+    reports: list[str] = []
+    for loop in [op for op in function.walk() if isinstance(op, control.For)]:
+        if not any(isinstance(op, Wgmma) for op in loop.loop.ops):
+            continue
+        found, left = _find_groups(loop, scope)
+        groups += found
+        reports += left
+    if groups:
+        reason = decide_slots(function, [(g.bytes, [c.load.latency for c in g.loads]) for g in groups], groups, target)
+        reports.insert(0, reason)
+    groups = [g for g in groups if g.slots > 1]
+    if reports:
+        function.options[OPTION] = "; ".join(reports)
+    if not groups:
+        return
+    function.options[PRODUCERS] = 1
+    _Rings(function, groups, users).run()
+    dce(function)
+
+
+def _find_groups(loop: control.For, scope: Scope) -> tuple[list[Group], list[str]]:
+    groups: dict[Op | None, Group] = {}
+    left = []
+    for op in loop.loop.ops:
+        if not isinstance(op, Load) or not op.shape:
+            continue
+        found = find_candidate(loop, op, scope)
+        if isinstance(found, str):
+            left.append(f"{_name(op)} stays a load: {found}")
+            continue
+        release = _release(loop, found, scope)
+        groups.setdefault(release, Group(loop, release)).loads.append(found)
+    return list(groups.values()), left
+
+
+def _name(load: Load) -> str:
+    return load.result.hint or load.array.hint or "a load"
+
+
+def _release(loop: control.For, candidate: Candidate, scope: Scope) -> Op | None:
+    """The op of the loop's body after which nothing reads the slot; None if products still do when the round ends."""
+    order = {op: i for i, op in enumerate(loop.loop.ops)}
+    last = order[candidate.load]
+    for user in scope.users.get(candidate.load.result, []):
+        last = max(last, order[_at_level(user, loop.loop, scope)])
+    for stage in candidate.stages:
+        for product in scope.users[stage.result]:
+            wait = next((op for op in loop.loop.ops[order[product]:] if isinstance(op, WgmmaWait)), None)
+            if wait is None:
+                return None
+            last = max(last, order[wait])
+    return loop.loop.ops[last]
+
+
+def _at_level(op: Op, block: Block, scope: Scope) -> Op:
+    """The op of a block that is, or contains, another one."""
+    while scope.block_of[op] is not block:
+        op = scope.owner[scope.block_of[op]]
+    return op
+
+
+class _Rings:
+    """Rewrites the function: state of every group through the control flow around it, copies, waits and releases."""
+
+    def __init__(self, function: Function, groups: Sequence[Group], users: dict[Value, list[Op]]) -> None:
+        self.function = function
+        self.groups = list(groups)
+        self.users = users
+        self.warps: int = function.options[WARPS]
+        self.of_loop: dict[Op, list[Group]] = {}
+        for group in groups:
+            self.of_loop.setdefault(group.loop, []).append(group)
+        self.constants: dict[tuple[int, DType], Value] = {}
+        self.top = Builder(Block(), function.span)
+
+    def run(self) -> None:
+        for group in self.groups:
+            self._allocate(group)
+        start = {g: State(self._constant(0), self._constant(0)) for g in self.groups}
+        self._block(self.function.body, start)
+        self.function.body.ops[:0] = self.top.block.ops
+
+    def _constant(self, value: int, dtype: DType = int32) -> Value:
+        key = (value, dtype)
+        if key not in self.constants:
+            self.constants[key] = self.top.value(arith.Constant(value=value, type=TileType(dtype)))
+        return self.constants[key]
+
+    def _allocate(self, group: Group) -> None:
+        b = self.top
+        for candidate in group.loads:
+            with b.at(candidate.load.span):
+                slot = candidate.type
+                ring = SharedType(slot.dtype, slot.shape, group.slots, slot.layout)
+                group.rings[candidate] = b.value(SharedAlloc(type=ring), f"{_name(candidate.load)}_ring")
+        words = SharedType(int64, (), group.slots)
+        group.full = b.value(SharedAlloc(type=words), "full")
+        group.empty = b.value(SharedAlloc(type=words), "empty")
+        b.emit(MbarrierInit(barriers=group.full, count=1))
+        b.emit(MbarrierInit(barriers=group.empty, count=self.warps))
+
+    # ---- the state through control flow --------------------------------------------------------------------------
+
+    def _inside(self, op: Op) -> list[Group]:
+        """The groups whose loops an op is or contains."""
+        if not op.blocks:
+            return []
+        inner = [g for block in op.blocks for nested in block.walk() for g in self.of_loop.get(nested, [])]
+        return [*self.of_loop.get(op, []), *inner]
+
+    def _block(self, block: Block, states: dict[Group, State]) -> dict[Group, State]:
+        """Rewrite a block; the states at its end."""
+        states = dict(states)
+        old, block.ops = block.ops, []
+        for op in old:
+            groups = self._inside(op)
+            if isinstance(op, control.For) and groups:
+                states.update(self._for(op, groups, states))
+            elif isinstance(op, control.If) and groups:
+                states.update(self._if(op, groups, states))
+            block.ops.append(op)
+            if isinstance(op, control.For) and op in self.of_loop:
+                self._after(block, op, old, states)
+        return states
+
+    def _for(self, op: control.For, groups: list[Group], states: dict[Group, State]) -> dict[Group, State]:
+        op.init = (*op.init, *(v for g in groups for v in states[g]))
+        params = {g: State(op.loop.add_param(SLOT, "slot"), op.loop.add_param(SLOT, "parity")) for g in groups}
+        ends = self._block(op.loop, {**states, **params})
+        for group in self.of_loop.get(op, []):
+            ends[group] = self._round(group, params[group])
+        end = op.loop.terminator
+        assert isinstance(end, control.Yield)
+        end.values = (*end.values, *(v for g in groups for v in ends[g]))
+        results = {g: State(Value(SLOT, "slot", op), Value(SLOT, "parity", op)) for g in groups}
+        op.results = (*op.results, *(v for g in groups for v in results[g]))
+        return results
+
+    def _if(self, op: control.If, groups: list[Group], states: dict[Group, State]) -> dict[Group, State]:
+        for block in (op.then, op.orelse):
+            ends = self._block(block, states)
+            end = block.terminator
+            assert isinstance(end, control.Yield)
+            end.values = (*end.values, *(v for g in groups for v in ends[g]))
+        results = {g: State(Value(SLOT, "slot", op), Value(SLOT, "parity", op)) for g in groups}
+        op.results = (*op.results, *(v for g in groups for v in results[g]))
+        return results
+
+    def _after(self, block: Block, loop: control.For, following: list[Op], states: dict[Group, State]) -> None:
+        """Release what the last round held, once the wait behind the loop has passed."""
+        late = [g for g in self.of_loop[loop] if g.release is None]
+        if not late:
+            return
+        place = following.index(loop) + 1
+        while place < len(following) and not isinstance(following[place], WgmmaWait):
+            place += 1
+        b = Builder(Block(), loop.span)
+        if place == len(following):
+            b.emit(WgmmaWait(accs=(), pending=0))
+        ran = b.value(arith.Lt(lhs=loop.lower, rhs=loop.upper))
+        for group in late:
+            b.emit(MbarrierArrive(barriers=group.empty, slot=self._before(b, group, states[group].slot), active=ran))
+        if place == len(following):
+            block.ops += b.block.ops
+        else:
+            following[place + 1:place + 1] = b.block.ops
+
+    # ---- one round -----------------------------------------------------------------------------------------------
+
+    def _round(self, group: Group, state: State) -> State:
+        """Rewrite the body of a group's loop; the state of the next round."""
+        body = group.loop.loop
+        loads = {c.load: c for c in group.loads}
+        stages = {s: c for c in group.loads for s in c.stages}
+        old, body.ops = body.ops, []
+        b = Builder(body, group.loop.span)
+        waited = started = False
+        renamed: dict[Value, Value] = {}
+        end = old.pop()
+        for op in old:
+            b.span = op.span
+            if op in loads:
+                if not started:
+                    self._announce(b, group, state)
+                    started = True
+                self._copy(b, group, loads[op], state)
+                continue
+            if isinstance(op, Stage) and op in stages:
+                continue
+            sources = self._sources(op, group, stages, renamed)
+            if sources and not waited:
+                b.emit(MbarrierWait(barriers=group.full, slot=state.slot, parity=state.parity))
+                waited = True
+            for value, source in sources.items():
+                renamed[value] = self._read(b, group, source, state)
+            _replace(op, renamed)
+            body.ops.append(op)
+            if op is group.release:
+                b.emit(MbarrierArrive(barriers=group.empty, slot=state.slot, active=None))
+        if group.release is None:
+            self._release_previous(b, group, state)
+        _replace(end, renamed)
+        following = self._next(b, group, state)
+        body.ops.append(end)
+        return following
+
+    def _sources(
+        self, op: Op, group: Group, stages: dict[Stage, Candidate], renamed: dict[Value, Value],
+    ) -> dict[Value, Stage | Candidate]:
+        """What an op reads of the group's loads for the first time, and what each becomes."""
+        reads = _reads(op)
+        staged: dict[Value, Stage | Candidate] = {s.result: s for s in stages if s.result in reads}
+        if not self._only_views(op, stages):
+            staged.update((c.load.result, c) for c in group.loads if c.load.result in reads)
+        return {value: source for value, source in staged.items() if value not in renamed}
+
+    def _read(self, b: Builder, group: Group, source: Stage | Candidate, state: State) -> Value:
+        """A staged operand as a view of the slot, or the tile in registers."""
+        if isinstance(source, Stage):
+            [ring] = [group.rings[c] for c in group.loads if source in c.stages]
+            axes, shape = view_of(source.src)
+            view = b.value(SharedView(buffer=ring, slot=state.slot, axes=axes, shape=shape), source.src.hint)
+            view.type = source.result.type
+            return view
+        load = source.load
+        tile = b.value(
+            SharedLoad(buffer=group.rings[source], slot=state.slot, index=(), shape=load.shape), load.result.hint)
+        tile.type = load.result.type
+        return tile
+
+    def _only_views(self, op: Op, stages: dict[Stage, Candidate]) -> bool:
+        """Whether an op only leads to staged operands, so that it will be dead."""
+        if len(op.results) != 1 or op.blocks or op.effects().writes:
+            return False
+        users = self.users.get(op.results[0], [])
+        return bool(users) and all(u in stages or self._only_views(u, stages) for u in users)
+
+    def _announce(self, b: Builder, group: Group, state: State) -> None:
+        free = b.value(arith.Xor(lhs=state.parity, rhs=self._constant(1)))
+        b.emit(MbarrierWait(barriers=group.empty, slot=state.slot, parity=free, role="producer"))
+        b.emit(MbarrierExpect(barriers=group.full, slot=state.slot, bytes=group.bytes))
+
+    def _copy(self, b: Builder, group: Group, candidate: Candidate, state: State) -> None:
+        load = candidate.load
+        b.emit(TmaLoad(
+            buffer=group.rings[candidate], barriers=group.full, slot=state.slot, array=load.array, index=load.index,
+            steps=load.steps, order=load.order, check_bounds=load.check_bounds))
+
+    def _release_previous(self, b: Builder, group: Group, state: State) -> None:
+        """Products of this round may run on; those of the round before are done."""
+        products = sum(isinstance(op, Wgmma) for op in b.block.ops)
+        b.emit(WgmmaWait(accs=(), pending=products))
+        variable = group.loop.loop.params[0]
+        later = b.value(arith.Gt(lhs=variable, rhs=group.loop.lower))
+        b.emit(MbarrierArrive(barriers=group.empty, slot=self._before(b, group, state.slot), active=later))
+
+    def _before(self, b: Builder, group: Group, slot: Value) -> Value:
+        first = b.value(arith.Eq(lhs=slot, rhs=self._constant(0)))
+        less = b.value(arith.Sub(lhs=slot, rhs=self._constant(1)))
+        return b.value(arith.Select(cond=first, lhs=self._constant(group.slots - 1), rhs=less))
+
+    def _next(self, b: Builder, group: Group, state: State) -> State:
+        one = self._constant(1)
+        wraps = b.value(arith.Eq(lhs=state.slot, rhs=self._constant(group.slots - 1)))
+        slot = b.value(arith.Select(
+            cond=wraps, lhs=self._constant(0), rhs=b.value(arith.Add(lhs=state.slot, rhs=one))))
+        flipped = b.value(arith.Xor(lhs=state.parity, rhs=one))
+        return State(slot, b.value(arith.Select(cond=wraps, lhs=flipped, rhs=state.parity)))
+
+
+def _reads(op: Op) -> list[Value]:
+    """What an op and its bodies read."""
+    return [*op.operands, *(v for block in op.blocks for inner in block.walk() for v in inner.operands)]
+
+
+def _replace(op: Op, new: dict[Value, Value]) -> None:
+    op.replace_operands(new)
+    for block in op.blocks:
+        for inner in block.walk():
+            inner.replace_operands(new)

@@ -1,0 +1,99 @@
+"""Wait for products of warpgroups where their results are used, as late as possible.
+
+    before: %r = for(..., init=(%zero)) .loop(%k: i32, %acc: tile<128x256xf32>) {
+                %s: tile<128x256xf32> = wgmma(a=%a, b=%b, acc=%acc, kind="bf16")
+                yield(values=(%s))
+            }
+            %h = cast(src=%r, ...)
+    after:  %r = for(..., init=(%zero)) .loop(%k: i32, %acc: tile<128x256xf32>) {
+                %s: tile<128x256xf32> = wgmma(a=%a, b=%b, acc=%acc, kind="bf16")
+                yield(values=(%s))                          // still in flight: only the next round's wgmma takes it
+            }
+            %0: tile<128x256xf32> = wgmma_wait(accs=(%r))
+            %h = cast(src=%0, ...)
+
+Products that add to one accumulator follow each other without a wait: tensor cores keep their order.
+"""
+
+from __future__ import annotations
+
+from tilewright.backend_ptx.ops.warpgroup import Wgmma, WgmmaWait
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.uses import uses
+from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.ops.control import For
+
+Users = dict[Value, list[Op]]
+
+
+def wait_for_products(function: Function, target: Target) -> None:
+    """Needs operands of wgmma in place; no wait must stand yet."""
+    if not any(isinstance(op, Wgmma) for op in function.walk()):
+        return
+    users = uses(function)
+    carried = {loop: found for loop in function.walk() if isinstance(loop, For) and (found := in_flight(loop, users))}
+    quiet = {value for loop, found in carried.items() for i in found
+             for value in (loop.loop.terminator.operands[i],)}
+    _visit(function.body, users, carried, quiet)
+
+
+def in_flight(loop: For, users: Users) -> list[int]:
+    """The carried values that a loop's products alone touch, so that no round has to wait for them."""
+    out = []
+    for i, param in enumerate(loop.loop.params[1:]):
+        value, here = param, False
+        while (step := _next_product(value, users, loop.loop)) is not None:
+            value, here = step.result, True
+        ends = [op for op in users.get(value, [])]
+        yielded = loop.loop.terminator.operands
+        if here and ends == [loop.loop.terminator] and [v for v in yielded if v is value] == [yielded[i]]:
+            out.append(i)
+    return out
+
+
+def _next_product(value: Value, users: Users, block: Block) -> Wgmma | None:
+    """The product of a block that alone uses a value, as its accumulator."""
+    found = users.get(value, [])
+    if len(found) != 1 or not isinstance(found[0], Wgmma) or found[0] not in block.ops:
+        return None
+    op = found[0]
+    return op if op.acc is value and value not in (op.a, op.b) else None
+
+
+def _visit(block: Block, users: Users, carried: dict[For, list[int]], quiet: set[Value]) -> None:
+    pending: dict[Value, Value] = {}  # in flight -> its value after a wait, once there is one
+    renamed: dict[Value, Value] = {}
+    ops: list[Op] = []
+    for op in block.ops:
+        due = [v for v in dict.fromkeys(_read(op)) if v in pending and not _passes(op, v, users, quiet)]
+        if due:
+            wait = WgmmaWait(accs=tuple(due), pending=0)
+            wait.span = op.span
+            for value, result in zip(due, wait.results, strict=True):
+                result.type, result.hint = value.type, value.hint
+                renamed[value] = result
+                del pending[value]
+            ops.append(wait)
+        op.replace_operands(renamed)
+        for inner in op.blocks:
+            for nested in inner.walk():
+                nested.replace_operands(renamed)
+            _visit(inner, users, carried, quiet)
+        if isinstance(op, Wgmma):
+            pending[op.result] = op.result
+        elif isinstance(op, For) and op in carried:
+            pending.update((op.results[i], op.results[i]) for i in carried[op])
+        ops.append(op)
+    block.ops = ops
+
+
+def _read(op: Op) -> list[Value]:
+    """What an op and its bodies read."""
+    return [*op.operands, *(v for block in op.blocks for inner in block.walk() for v in inner.operands)]
+
+
+def _passes(op: Op, value: Value, users: Users, quiet: set[Value]) -> bool:
+    """Whether a use needs no wait: the accumulator of a next product that alone uses it, or the end of a round."""
+    if isinstance(op, Wgmma):
+        return op.acc is value and value not in (op.a, op.b) and len(users[value]) == 1
+    return op.terminator and value in quiet
