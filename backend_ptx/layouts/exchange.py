@@ -1,0 +1,96 @@
+"""Trips through shared memory: the buffer's layout that suits both sides, and layouts of stores that stay in a warp."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from tilewright.backend_ptx.layouts.flat import LANE_BITS, axis_shifts, distributed, is_plain, log2, parts
+from tilewright.backend_ptx.layouts.matrices import WORD_BYTES, matrix_plan
+from tilewright.backend_ptx.layouts.queries import registers
+from tilewright.backend_ptx.layouts.shared import (
+    ROW_BYTES,
+    VECTOR_BYTES,
+    access_vector,
+    bank_conflicts,
+    swizzled_shared,
+)
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.layout import Layout
+
+
+def exchange_layout(source: Layout, target: Layout, element_bytes: int, gpu: Target) -> Layout:
+    """The layout of a buffer through which a tile gets from `source` to `target` with the fewest instructions and
+    rounds of shared memory."""
+    return _exchange_layout(source, target, element_bytes, gpu.has_stmatrix, gpu.has_ldmatrix)
+
+
+@lru_cache(maxsize=512)
+def _exchange_layout(source: Layout, target: Layout, element_bytes: int, stmatrix: bool, ldmatrix: bool) -> Layout:
+    candidates = [swizzled_shared(source, target, element_bytes)]
+    if is_plain(source) and is_plain(target):
+        # A side that moves matrices counts as one whose lanes hold the rows of 16 bytes that the other side moves.
+        if stmatrix and (rows := matrix_rows(target, source, element_bytes)) is not None:
+            candidates.append(swizzled_shared(rows, target, element_bytes))
+        if ldmatrix and (rows := matrix_rows(source, target, element_bytes)) is not None:
+            candidates.append(swizzled_shared(source, rows, element_bytes))
+
+    def cost(shared: Layout) -> int:
+        return side_cost(shared, source, element_bytes, stmatrix) + side_cost(shared, target, element_bytes, ldmatrix)
+
+    return min(candidates, key=cost)
+
+
+@lru_cache(maxsize=512)
+def matrix_rows(vectors: Layout, fragment: Layout, element_bytes: int) -> Layout | None:
+    """The layout in which a warp addresses `fragment` as matrices with the 16-byte vectors of `vectors` as rows, its
+    registers in the order in which a row holds them; None where they are no rows of such matrices.
+
+    A matrix is a 4-byte word of every lane: its register bits are those that lie in a vector, else the lowest.
+    """
+    if element_bytes > WORD_BYTES:
+        return None
+    vector = parts(vectors)[0][: log2(VECTOR_BYTES // element_bytes)]
+    register, lane, warp = parts(fragment)
+    size = log2(WORD_BYTES // element_bytes)
+    word = ([b for b in register if b in vector] or list(register))[:size]
+    matrix = [*word, *lane]
+    if len(vector) < log2(VECTOR_BYTES // element_bytes) or len(word) < size or 0 in lane:
+        return None
+    if any(b not in matrix for b in vector):
+        return None
+    inside = [b for b in matrix if b in vector]
+    free = [b for b in register if b not in word]
+    lanes = [*(b for b in matrix if b not in vector), *free[:2]]
+    lanes += [0] * (LANE_BITS - len(lanes))
+    return distributed(fragment.shape, [*inside, *free[2:]], lanes, warp)
+
+
+def side_cost(shared: Layout, layout: Layout, element_bytes: int, matrices: bool) -> int:
+    """Instructions of a warp that moves its part of a tile from or to a buffer, and rounds of the banks."""
+    plan = matrix_plan(shared, layout, element_bytes) if matrices else None
+    if plan is not None:
+        count = registers(layout) // (plan.per_word * plan.per_instruction)
+        rounds = plan.per_instruction * (1 + bank_conflicts(shared, plan.rows, element_bytes))
+        return count * (1 + rounds)
+    vector, _ = access_vector(shared, layout, element_bytes)
+    rounds = max(1, 32 * vector * element_bytes // ROW_BYTES) * (1 + bank_conflicts(shared, layout, element_bytes))
+    return registers(layout) // vector * (1 + rounds)
+
+
+@lru_cache(maxsize=512)
+def within_warp(source: Layout, order: tuple[int, ...], vector: int) -> Layout | None:
+    """The layout with the widest accesses of memory for which no element of `source` leaves its warp: up to `vector`
+    neighbours along axis order[0] a thread, then lanes and registers along the axes from the fastest. None for layouts
+    that are not plain."""
+    if not is_plain(source):
+        return None
+    register, lane, warp = parts(source)
+    own = {b for b in (*register, *lane) if b}
+    shifts = axis_shifts(source.shape)
+    bits = [b for axis in order for k in range(log2(source.shape[axis])) if (b := 1 << shifts[axis] + k) in own]
+    inner = 0
+    while inner < min(log2(vector), len(bits)) and bits[inner] == 1 << shifts[order[0]] + inner:
+        inner += 1
+    lanes = bits[inner : inner + LANE_BITS]
+    lanes += [0] * (LANE_BITS - len(lanes))
+    return distributed(source.shape, [*bits[:inner], *bits[inner + LANE_BITS :]], lanes, warp)
