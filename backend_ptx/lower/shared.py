@@ -1,0 +1,246 @@
+"""Shared memory: buffers in the block's dynamic allocation, vector accesses at swizzled addresses, barriers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tilewright.backend_ptx.instructions.table import instruction
+from tilewright.backend_ptx.layouts.f2 import combine
+from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS, REGISTER, WARP, axis_shifts, log2
+from tilewright.backend_ptx.layouts.matrices import ROW_BYTES, MatrixPlan, matrix_plan
+from tilewright.backend_ptx.layouts.queries import shifts
+from tilewright.backend_ptx.layouts.shared import access_vector, inverse, offset_bases
+from tilewright.backend_ptx.llvm.builder import Builder, Val
+from tilewright.backend_ptx.lower.access import elem_bytes, memory_elem
+from tilewright.backend_ptx.lower.arrays import as_index
+from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.fragments import elem_of
+from tilewright.backend_ptx.lower.positions import owner
+from tilewright.backend_ptx.lower.registry import lower
+from tilewright.backend_ptx.ops import shared as ops
+from tilewright.tileir.core import Value
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.types import SharedType
+
+SPACE = "ptr addrspace(3)"
+CONSUMERS_BARRIER = 1
+# The dynamic allocation of a launch; its size is the option shared_bytes. 1024: what a 128-byte swizzle of TMA needs.
+SYMBOL = "@shared_memory"
+_DEFINITION = f"{SYMBOL} = external addrspace(3) global [0 x i8], align 1024"
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRef:
+    """A buffer: its type and its first byte in the allocation; `slot` is added where it is a slot of a ring."""
+
+    type: SharedType
+    offset: int
+    slot: Val | None = None
+
+
+@lower(ops.SharedAlloc)
+def shared_alloc(ctx: Context, op: ops.SharedAlloc) -> None:
+    assert op.offset >= 0, "plan_shared_memory has not run"
+    ctx.b.add_global(_DEFINITION)
+    ctx.set(op.result, SharedRef(op.type, op.offset))
+
+
+@lower(ops.SharedStore)
+def shared_store(ctx: Context, op: ops.SharedStore) -> None:
+    b, value = ctx.b, ctx[op.value]
+    layout = ctx.layout(op.value)
+    if value.elem == "i1":
+        value = b.cast("zext", value, "i8")
+    ref: SharedRef = ctx[op.buffer]
+    plan = matrix_plan(ref.type.layout, layout, elem_bytes(value.elem)) if ctx.target.has_stmatrix else None
+    slot = slot_offset(ctx, ref.type, op.slot, op.ahead)
+    access = SharedAccess(ctx, ref, layout if plan is None else plan.rows, _no_index(b), slot)
+    # Copies differ in the warp alone where matrices are stored, so that all lanes of a warp take the same way.
+    mine = owner(ctx, layout)
+    done = b.label("stored")
+    if mine is not None:
+        mine_only = b.label("owner")
+        b.cbr(mine, mine_only, done)
+        b.start(mine_only)
+    if plan is not None:
+        _store_matrices(access, plan, value)
+    else:
+        for registers, pointer in access.vectors():
+            b.store(b.shuffle(value, registers), pointer, access.bytes)
+    if mine is not None:
+        b.br(done)
+        b.start(done)
+
+
+def _store_matrices(access: SharedAccess, plan: MatrixPlan, value: Val) -> None:
+    """The tile by stmatrix; each instruction takes as many words of every lane as it stores matrices."""
+    b = access.ctx.b
+    store = instruction(f"stmatrix.x{plan.per_instruction}{'.trans' if plan.trans else ''}")
+    for group, (registers, pointer) in enumerate(access.vectors()):
+        assert len(registers) * access.size == ROW_BYTES
+        words = [b.bitcast(b.shuffle(value, plan.registers(matrix, group)), "i32", 0)
+                 for matrix in range(plan.per_instruction)]
+        store.emit(b, b.cast("ptrtoint", pointer, "i32"), *words)
+
+
+@lower(ops.SharedLoad)
+def shared_load(ctx: Context, op: ops.SharedLoad) -> None:
+    b = ctx.b
+    ref: SharedRef = ctx[op.buffer]
+    elem = elem_of(ref.type.dtype)
+    at = _sub_tile(ctx, ref.type, op.index, op.shape) if op.index else _no_index(b)
+    slot = slot_offset(ctx, ref.type, op.slot, op.ahead)
+    layout = _widened(ctx.layout(op.result), ref.type.shape)
+    plan = matrix_plan(ref.type.layout, layout, elem_bytes(elem)) if ctx.target.has_ldmatrix else None
+    if plan is not None:
+        ctx.set(op.result, _load_matrices(ctx, ref, plan, elem, at, slot))
+        return
+    access = SharedAccess(ctx, ref, layout, at, slot)
+    parts, order = [], []
+    for registers, pointer in access.vectors():
+        parts.append(b.load(memory_elem(elem), len(registers), pointer, access.bytes))
+        order += registers
+    place = {register: lane for lane, register in enumerate(order)}
+    value = b.shuffle(b.concat(parts), [place[r] for r in range(len(order))])
+    ctx.set(op.result, b.icmp("ne", value, 0) if elem == "i1" else value)
+
+
+def _load_matrices(ctx: Context, ref: SharedRef, plan: MatrixPlan, elem: str, at: Val, slot: Val | None) -> Val:
+    """The tile by ldmatrix; each instruction fills a word of every lane for each of its matrices."""
+    b = ctx.b
+    load = instruction(f"ldmatrix.x{plan.per_instruction}{'.trans' if plan.trans else ''}")
+    access = SharedAccess(ctx, ref, plan.rows, at, slot)
+    parts: list[Val] = []
+    place: dict[int, int] = {}
+    for group, (registers, pointer) in enumerate(access.vectors()):
+        assert len(registers) * access.size == ROW_BYTES
+        words = load.emit(b, b.cast("ptrtoint", pointer, "i32"))
+        for matrix, word in enumerate(words):
+            for element, register in enumerate(plan.registers(matrix, group)):
+                place[register] = len(parts) * plan.per_word + element
+            parts.append(b.bitcast(word, elem, plan.per_word))
+    return b.shuffle(b.concat(parts), [place[r] for r in range(len(place))])
+
+
+@lower(ops.Barrier)
+def barrier(ctx: Context, op: ops.Barrier) -> None:
+    if op.scope == "warp":
+        instruction("bar.warp.sync").emit(ctx.b)
+    elif ctx.producers:  # which never come here
+        number, threads = ctx.b.const("i32", CONSUMERS_BARRIER), ctx.b.const("i32", 32 * ctx.warps)
+        instruction("bar.sync.named").emit(ctx.b, number, threads)
+    else:
+        instruction("bar.sync").emit(ctx.b)
+
+
+def _no_index(b: Builder) -> Val:
+    return b.const("i32", 0)
+
+
+def slot_bytes(type: SharedType) -> int:
+    """Distance of the slots of a ring. A power of two, so that swizzles inside a slot hold."""
+    return type.size * type.dtype.bytes
+
+
+def slot_offset(ctx: Context, type: SharedType, slot: Value | None, ahead: int) -> Val | None:
+    """The offset in bytes (i32) of slot (slot + ahead) % copies; None for a buffer that is no ring."""
+    if slot is None:
+        return None
+    b = ctx.b
+    number = as_index(b, ctx[slot], slot.type.dtype.is_signed, "i32")
+    if number.const is not None:
+        return b.const("i32", (int(number.const) + ahead) % type.copies * slot_bytes(type))
+    if ahead:
+        number = b.add(number, ahead)
+        number = b.select(b.icmp("sge", number, type.copies), b.sub(number, type.copies), number)
+    return b.mul(number, slot_bytes(type))
+
+
+def _widened(layout: Layout, shape: tuple[int, ...]) -> Layout:
+    """The layout of a sub-tile as a map to the indices of the whole tile (those of sub-tile 0)."""
+    return layout if layout.shape == shape else Layout(layout.dims, shape)
+
+
+def _sub_tile(ctx: Context, type: SharedType, index: tuple[Value, ...], shape: tuple[int, ...]) -> Val:
+    """The offset in bytes of the sub-tile at tile coordinates `index`."""
+    b = ctx.b
+    assert type.layout is not None
+    table, place = inverse(type.layout), axis_shifts(type.shape)
+    out = b.const("i32", 0)
+    for axis, value in enumerate(index):
+        first = place[axis] + log2(shape[axis])
+        count = log2(type.shape[axis] // shape[axis])
+        if count:
+            number = as_index(b, ctx[value], value.type.dtype.is_signed, "i32")
+            contributions = [(k, table[first + k] * type.dtype.bytes) for k in range(count)]
+            if number.const is not None:
+                known = combine([c for _, c in contributions], int(number.const) & ((1 << count) - 1))
+                out = b.const("i32", int(out.const) ^ known) if out.const is not None else b.xor(out, known)
+            else:
+                out = b.xor(out, linear(b, number, contributions))
+    return out
+
+
+def linear(b: Builder, number: Val, contributions: list[tuple[int, int]]) -> Val:
+    """XOR of what the set bits of `number` contribute: (bit, contribution) pairs."""
+    out = b.like(number, 0)
+    for mask, shift in shifts(contributions):
+        part = b.and_(number, mask)
+        out = b.xor(out, b.shl(part, shift) if shift >= 0 else b.lshr(part, -shift))
+    return out
+
+
+class SharedAccess:
+    """A thread's accesses to a whole buffer in one layout: vectors of registers and their addresses.
+
+    The byte offset is linear over F2: a part of the thread, a part of the register, and `at`, combined by XOR. Where
+    the register's part shares no bit with the others it is added as a constant of the instruction. The slot of a ring
+    is added last.
+    """
+
+    def __init__(self, ctx: Context, ref: SharedRef, layout: Layout, at: Val, slot: Val | None = None) -> None:
+        self.ctx = ctx
+        self.ref = ref
+        assert ref.type.layout is not None
+        self.size = elem_bytes(elem_of(ref.type.dtype))
+        self.offsets = offset_bases(ref.type.layout, layout)
+        self.vector, self.vector_bits = access_vector(ref.type.layout, layout, self.size)
+        self.bytes = self.size * self.vector
+        threads = [*self.offsets[LANE], *[0] * (LANE_BITS - len(self.offsets[LANE])), *self.offsets[WARP]]
+        contributions = [(bit, o * self.size) for bit, o in enumerate(threads)]
+        key = ("shared thread offset", tuple(contributions))
+        thread = ctx.once(key, lambda b: linear(b, ctx.tid, contributions))
+        self.moving = 0
+        for _, part in contributions:
+            self.moving |= part
+        # A known place of a sub-tile is a constant like that of a register.
+        self.fixed = 0 if at.const is None else int(at.const)
+        if at.const is None:
+            self.moving = -1  # any bit may be set
+        self.base = thread if at.const is not None else ctx.b.xor(thread, at)
+        self.slot = slot
+        self.variants: dict[int, Val] = {}
+
+    def vectors(self) -> Iterator[tuple[list[int], Val]]:
+        """(registers, address) of each access; the registers in the order of the addresses."""
+        bases = self.offsets[REGISTER]
+        within = [sum(1 << bit for i, bit in enumerate(self.vector_bits) if k >> i & 1) for k in range(self.vector)]
+        chooses = within[-1]
+        for register in range(1 << len(bases)):
+            if register & chooses == 0:
+                yield [register | k for k in within], self._pointer(combine(bases, register) * self.size)
+
+    def pointer_of(self, register: int) -> Val:
+        """The address of one register's element."""
+        return self._pointer(combine(self.offsets[REGISTER], register) * self.size)
+
+    def _pointer(self, offset: int) -> Val:
+        b = self.ctx.b
+        offset ^= self.fixed
+        mixed = offset & self.moving
+        if mixed not in self.variants:
+            start = b.xor(self.base, mixed)
+            start = start if self.slot is None else b.add(start, self.slot)
+            self.variants[mixed] = b.gep(Val(SPACE, 0, SYMBOL), start)
+        return b.gep(self.variants[mixed], (offset ^ mixed) + self.ref.offset)
