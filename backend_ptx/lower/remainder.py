@@ -71,7 +71,8 @@ def _unfinished(b: Builder, size: Val, divisor: Val) -> Val:
 def _one_step(b: Builder, size: Val, divisor: Val) -> Val:
     """Subtract a multiple of divisor * 2**s that leaves less than it: all products and differences are exact."""
     shift = b.sub(_exponent(b, size), b.add(_exponent(b, divisor), STEP))
-    shift = b.intrinsic("llvm.smax", [shift, b.like(shift, 0)])
+    # Two factors of at most 2**1023 reach 2**2046; beyond it the quotient has up to 51 bits, which is as exact.
+    shift = b.intrinsic("llvm.smin", [b.intrinsic("llvm.smax", [shift, b.like(shift, 0)]), b.like(shift, 2046)])
     first = b.lshr(shift, 1)
     scaled = b.fmul(b.fmul(divisor, _two_to(b, first)), _two_to(b, b.sub(shift, first)))
     quotient = b.intrinsic("llvm.trunc", [b.fdiv(size, scaled)])

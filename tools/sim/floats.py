@@ -60,9 +60,9 @@ def fma(a: Array, b: Array, c: Array) -> Array:
 
 
 def flush(value: Array) -> Array:
-    """Subnormal float32 become zero of their sign."""
-    small = np.abs(value) < np.float32(2.0**-126)
-    return np.where(small, np.copysign(np.float32(0), value), value)
+    """Subnormal numbers become zero of their sign."""
+    small = np.abs(value) < np.finfo(value.dtype).smallest_normal
+    return np.where(small, np.copysign(value.dtype.type(0), value), value)
 
 
 def minimum_number(a: Array, b: Array) -> Array:
