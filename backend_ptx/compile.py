@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilewright.backend_ptx.abi import KernelAbi
 from tilewright.backend_ptx.targets import Target, get_target
 from tilewright.tileir.core import Function, clone_function
 from tilewright.tileir.diagnostics import TileError, TileInternalError
+
+if TYPE_CHECKING:
+    from tilewright.backend_ptx.lower import Lowered
 
 FunctionObserver = Callable[[str, Function], None]
 TextObserver = Callable[[str, str], None]
@@ -47,7 +50,7 @@ def compile_kernel(
     started = time.perf_counter()
     function = clone_function(function)
     function.options.update(options or {})
-    lowered = _lower(function, target, observer)
+    lowered = lower_kernel(function, target, observer)
     timings = {"lower": time.perf_counter() - started}
     if text_observer is not None:
         text_observer("kernel.ll", lowered.llvm_text)
@@ -66,7 +69,8 @@ def backend_dumps(function: Function, target: str | Target, observer: FunctionOb
     run_passes(clone_function(function), get_target(target), observer)
 
 
-def _lower(function: Function, target: Target, observer: FunctionObserver | None) -> Any:
+def lower_kernel(function: Function, target: Target, observer: FunctionObserver | None = None) -> Lowered:
+    """The function as LLVM text; TileInternalError for whatever is no user's mistake."""
     from tilewright.backend_ptx.llvm.compile import DUMP_HINT
     from tilewright.backend_ptx.lower import lower_function
 

@@ -54,6 +54,28 @@ def llvm_to_ptx(
     return ptx, {name: end - start for name, start, end in zip(stages, clock, clock[1:])}
 
 
+def link_texts(texts: list[str], target: Target) -> str:
+    """Modules with kernels of different names as one. What several declare becomes one, private names are made unique.
+
+    Raises TileCompilerExecutionError when LLVM refuses: that is a defect of the lowering.
+    """
+    if len(texts) == 1:
+        return texts[0]
+    binding = _binding()
+    with _lock:
+        linked = None
+        for text in texts:
+            try:
+                module = binding.parse_assembly(text)
+                if linked is None:
+                    linked = module
+                else:
+                    linked.link_in(module)
+            except RuntimeError as error:
+                raise _refused(str(error), text, target) from None
+        return str(linked)
+
+
 def _binding() -> Any:
     try:
         import llvmlite.binding as binding

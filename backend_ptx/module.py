@@ -1,0 +1,43 @@
+"""Several kernels in one PTX module, for export: LLVM links their texts, and renames what is private to each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tilewright.backend_ptx.compile import FunctionObserver, TextObserver, lower_kernel
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.core import Function, clone_function
+
+if TYPE_CHECKING:
+    from tilewright.backend_ptx.lower import Lowered
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """The PTX of all kernels, and each kernel as lowered (name, ABI, threads, shared memory)."""
+
+    ptx: str
+    kernels: tuple[Lowered, ...]
+
+
+def compile_module(
+    functions: Sequence[Function], target: Target, *, options: Mapping[str, Any],
+    observer: FunctionObserver | None = None, text_observer: TextObserver | None = None,
+) -> Module:
+    """Compile functions of different names for one target; they stay as they are. `options` are hints for all."""
+    from tilewright.backend_ptx.llvm.compile import link_texts, llvm_to_ptx
+
+    kernels: list[Lowered] = []
+    for function in functions:
+        own = clone_function(function)
+        own.options.update(options)
+        kernels.append(lower_kernel(own, target, observer))
+    text = link_texts([kernel.llvm_text for kernel in kernels], target)
+    if text_observer is not None:
+        text_observer("kernel.ll", text)
+    ptx, _ = llvm_to_ptx(text, target)
+    if text_observer is not None:
+        text_observer("kernel.ptx", ptx)
+    return Module(ptx, tuple(kernels))

@@ -1,0 +1,254 @@
+"""export_kernel: PTX or machine code of a kernel, for programs that launch it without Python."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any, Literal
+
+from tilewright.compilation.arguments import arguments_of
+from tilewright.compilation.constraints import ArrayConstraint, TupleConstraint, with_groups
+from tilewright.compilation.signature import KernelSignature
+from tilewright.dumps import Dump, observed
+from tilewright.kernel import tile_kernel
+from tilewright.tileir.core import Function
+from tilewright.tileir.diagnostics import TileInternalError, TileUnsupportedFeatureError
+from tilewright.timeouts import limited
+
+if TYPE_CHECKING:
+    from tilewright.backend_ptx.lower import Lowered
+    from tilewright.backend_ptx.module import Module
+    from tilewright.backend_ptx.targets import Target
+
+OutputFormat = Literal["cubin", "ptx", "tileir_bytecode"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedParameter:
+    """One parameter of an exported kernel.
+
+    `kind`: "pointer", "extent" or "stride" of an array, "scalar", "table" or "length" of a list; `name`: the kernel's
+    own name for the argument, with .n0, .s1, .length, ... for its parts; `c_type`: how C declares it; `size`: bytes.
+    """
+
+    name: str
+    kind: str
+    c_type: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedKernel:
+    """What a program needs to launch an exported kernel with cuLaunchKernel.
+
+    `symbol`: its name in the module; `threads`: blockDimX (Y and Z are 1); `shared_bytes`: dynamic shared memory of
+    the launch, which above 48 KiB needs CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES; `parameters`: in order. The
+    grid of the launch is the kernel's grid.
+    """
+
+    symbol: str
+    threads: int
+    shared_bytes: int
+    parameters: tuple[ExportedParameter, ...]
+
+
+def export_kernel(
+    kernel: tile_kernel, signatures: Sequence[KernelSignature], output_file: IO[Any] | str | bytes | os.PathLike[Any],
+    *, gpu_code: str | None = None, output_format: OutputFormat = "cubin", bytecode_version: str | None = None,
+) -> tuple[ExportedKernel, ...]:
+    """Compile a kernel ahead of time, once per signature, all into one file; says how to launch each.
+
+    `output_file`: a path, or a file open for writing; nothing is written unless everything compiles. `gpu_code`: the
+    GPU, such as "sm_90" or "sm_80"; None for the one in this machine. `output_format`: "cubin" for machine code (made
+    by ptxas where it is installed, else by the driver, for its own GPU), or "ptx" for text. Hints of the kernel count
+    as in a launch. Neither a GPU nor a driver is needed for PTX, nor for a cubin with ptxas.
+
+    Raises TypeError and ValueError for signatures that do not fit the kernel, TileError for a kernel that does not
+    compile, and TileUnsupportedFeatureError for the format "tileir_bytecode", for an array that the kernel writes and
+    that may overlap another, and where no assembler for the GPU is here.
+
+    Example:
+
+        from tilewright.compilation import ArrayConstraint, CallingConvention, KernelSignature, export_kernel
+
+        array = ArrayConstraint(ct.float32, 1, index_dtype=ct.int32, stride_lower_bound_incl=0, alias_groups=(),
+                                may_alias_internally=False, stride_constant=[1], base_addr_divisible_by=16)
+        signature = KernelSignature([array, array, 256], CallingConvention.cutile_python_v1(), symbol="scale_f32")
+        [info] = export_kernel(scale, [signature], "scale.ptx", gpu_code="sm_90", output_format="ptx")
+        print(info.symbol, info.threads, [p.c_type for p in info.parameters])
+    """
+    from tilewright.backend_ptx.module import compile_module
+
+    _check_format(output_format, bytecode_version)
+    named = _named_signatures(kernel, signatures)
+    target = _target(gpu_code)
+    options = kernel._options.resolve(target.name)
+
+    def make(dump: Dump | None) -> Module:
+        functions = [_function(kernel, signature, dump) for signature in named]
+        return compile_module(functions, target, options=options, observer=dump.function if dump else None,
+                              text_observer=dump.text if dump else None)
+
+    module = limited(kernel.__name__, lambda: observed(kernel.__name__, make))
+    infos = tuple(_info(lowered) for lowered in module.kernels)
+    if output_format == "ptx":
+        _write(output_file, _with_launch_notes(module.ptx, infos))
+    else:
+        _write(output_file, _assemble(module.ptx, kernel.__name__, target))
+    return infos
+
+
+def _check_format(output_format: str, bytecode_version: str | None) -> None:
+    if output_format == "tileir_bytecode":
+        raise TileUnsupportedFeatureError(
+            "Tilewright has no bytecode of its Tile IR to export",
+            hints=["export output_format=\"ptx\" or \"cubin\"; kernel.ir(...) is the Tile IR as text"])
+    if output_format not in ("cubin", "ptx"):
+        raise ValueError(f"export_kernel: output_format must be 'cubin' or 'ptx', not {output_format!r}")
+    if bytecode_version is not None:
+        raise TileUnsupportedFeatureError("bytecode_version belongs to the format tileir_bytecode, which Tilewright "
+                                          "does not have", hints=["leave bytecode_version out"])
+
+
+def _named_signatures(kernel: tile_kernel, signatures: Sequence[KernelSignature]) -> list[KernelSignature]:
+    """The signatures with their symbols, which differ and which PTX can spell."""
+    from tilewright.backend_ptx.abi import symbol_name
+
+    if not isinstance(kernel, tile_kernel):
+        raise TypeError(f"export_kernel: the kernel must be made with @tile_kernel, not {type(kernel).__name__}")
+    out: list[KernelSignature] = []
+    for signature in signatures:
+        if not isinstance(signature, KernelSignature):
+            raise TypeError(f"export_kernel: signatures must hold KernelSignatures, not {type(signature).__name__}")
+        named = signature
+        if named.symbol is None:
+            named = named.with_mangled_symbol(symbol_name(kernel.__name__))
+        if symbol_name(named.symbol or "") != named.symbol:
+            raise ValueError(f"export_kernel: {named.symbol!r} cannot be the name of a kernel; use ASCII letters, "
+                             "digits and _, and begin with a letter")
+        if any(named.symbol == other.symbol for other in out):
+            raise ValueError(f"export_kernel: two signatures have the symbol {named.symbol!r}")
+        out.append(named)
+    if not out:
+        raise ValueError("export_kernel: there is no signature to compile the kernel for")
+    return out
+
+
+def _target(gpu_code: str | None) -> Target:
+    from tilewright.backend_ptx import targets
+    from tilewright.backend_ptx.runtime import driver
+
+    if gpu_code is not None:
+        if not isinstance(gpu_code, str):
+            raise TypeError(f"export_kernel: gpu_code must be a name such as 'sm_90', not {gpu_code!r}")
+        return targets.get_target(gpu_code)
+    if not driver.available():
+        raise ValueError("export_kernel: there is no GPU here to compile for; name one, such as gpu_code=\"sm_90\"")
+    return driver.get_device(driver.current_ordinal()).target
+
+
+def _function(kernel: tile_kernel, signature: KernelSignature, dump: Dump | None) -> Function:
+    """The Tile IR of one signature under its symbol, such that it needs nothing but the arguments of the convention."""
+    from tilewright.tileir.ops.memory import Load, Store
+
+    function = kernel._launcher.specialiser.make_tile_ir(arguments_of(kernel, signature), facts=True, dump=dump)
+    _check_overlaps(kernel, signature, function)
+    assert signature.symbol is not None
+    function.name = signature.symbol
+    for op in function.walk():
+        if isinstance(op, (Load, Store)):
+            op.allow_tma = False  # a tensor map would be one more parameter, which the launching program had to encode
+    return function
+
+
+def _check_overlaps(kernel: tile_kernel, signature: KernelSignature, function: Function) -> None:
+    """Refuse arrays that may overlap another where the kernel writes one: it is compiled for arrays that do not."""
+    from tilewright.checks import written_params
+
+    written = written_params(function)
+    for i, (name, groups) in enumerate(_leaf_groups(kernel, signature)):
+        for j, (other, others) in enumerate(_leaf_groups(kernel, signature)):
+            if i in written and i != j and set(groups) & set(others):
+                shared = sorted(set(groups) & set(others))[0]
+                raise TileUnsupportedFeatureError(
+                    f"the kernel writes {name}, which may overlap {other} (alias group {shared!r}); kernels are "
+                    "compiled for outputs that overlap no other argument",
+                    hints=["leave the alias groups of the output empty, or pass a copy of the other array"])
+
+
+def _leaf_groups(kernel: tile_kernel, signature: KernelSignature) -> list[tuple[str, tuple[str, ...]]]:
+    """Per parameter of the Tile IR function its name and the alias groups of the array memory behind it."""
+    from tilewright.bind import Const, Tuple
+
+    def walk(argument: Any, constraint: Any) -> list[tuple[str, tuple[str, ...]]]:
+        if isinstance(argument, Const):
+            return []
+        if isinstance(argument, Tuple):
+            assert isinstance(constraint, TupleConstraint)
+            return [leaf for a, c in zip(argument.items, constraint.items) for leaf in walk(a, c)]
+        arrays = [groups for c, groups in with_groups([constraint]) if isinstance(c, ArrayConstraint)]
+        return [(argument.name, arrays[0] if arrays else ())]
+
+    pairs = zip(arguments_of(kernel, signature), signature.parameters)
+    return [leaf for argument, constraint in pairs for leaf in walk(argument, constraint)]
+
+
+_C_TYPES = {"i1": "bool", "f16": "__half", "bf16": "__nv_bfloat16", "f32": "float", "f64": "double", "tf32": "float"}
+
+
+def _info(lowered: Lowered) -> ExportedKernel:
+    parameters: list[ExportedParameter] = []
+    for p in lowered.abi.params:
+        if p.kind in ("tensor_map", "grid"):
+            raise TileInternalError(f"the exported kernel {lowered.name} has a parameter of kind {p.kind}")
+        if p.kind in ("pointer", "table"):
+            c_type = "const int64_t*" if p.kind == "table" else "void*"
+        elif p.dtype.is_int:
+            c_type = f"{'u' if p.dtype.kind == 'uint' else ''}int{p.dtype.bitwidth}_t"
+        else:
+            c_type = _C_TYPES.get(p.dtype.ir, "uint8_t")
+        parameters.append(ExportedParameter(p.name, p.kind, c_type, p.size))
+    return ExportedKernel(lowered.name, lowered.threads, lowered.shared_bytes, tuple(parameters))
+
+
+def _with_launch_notes(ptx: str, infos: tuple[ExportedKernel, ...]) -> str:
+    notes = [f"// {i.symbol}: {i.threads} threads per block, {i.shared_bytes} bytes of dynamic shared memory\n"
+             f"//   ({', '.join(f'{p.c_type} {p.name}' for p in i.parameters)})" for i in infos]
+    return "\n".join(notes) + "\n" + ptx
+
+
+def _assemble(ptx: str, name: str, target: Target) -> bytes:
+    from tilewright.backend_ptx.runtime import driver
+    from tilewright.backend_ptx.runtime.link import link_ptx
+    from tilewright.backend_ptx.runtime.ptxas import assemble, find_ptxas
+
+    try:
+        find_ptxas()
+    except FileNotFoundError as error:
+        device = driver.get_device(driver.current_ordinal()) if driver.available() else None
+        if device is None or device.target.name != target.name:
+            raise TileUnsupportedFeatureError(
+                f"there is no assembler here for {target.name}", notes=[str(error)],
+                hints=["pip install 'nvidia-cuda-nvcc==13.0.*', or export output_format=\"ptx\""]) from None
+        if not device.is_current():
+            device.make_current()
+        return link_ptx(ptx, name)[0]
+    return assemble(ptx, target, kernel=name).cubin
+
+
+def _write(output: IO[Any] | str | bytes | os.PathLike[Any], data: str | bytes) -> None:
+    raw = data.encode() if isinstance(data, str) else data
+    if isinstance(output, (str, bytes, os.PathLike)):
+        with open(output, "wb") as file:
+            file.write(raw)
+        return
+    if not hasattr(output, "write"):
+        raise TypeError(f"export_kernel: output_file must be a path or a file, not {type(output).__name__}")
+    if isinstance(output, io.TextIOBase):
+        if not isinstance(data, str):
+            raise TypeError("export_kernel: a cubin is binary; open the file with mode \"wb\"")
+        output.write(data)
+    else:
+        output.write(raw)
