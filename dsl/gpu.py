@@ -79,7 +79,7 @@ class DevicePlan:
         self.written = written
         flat = list(leaves(arguments))
         template, pointers, scalars = _template(kernel.abi, flat)
-        self._plan = LaunchPlan(kernel, template, pointers, scalars)
+        self._plan = LaunchPlan(kernel, template, pointers, scalars, _tensor_maps(kernel, flat, pointers))
         self._has_lists = any(isinstance(leaf, ArrayList) for leaf in flat)
         self._names = [leaf.name for leaf in flat if isinstance(leaf, Array)]
         self._pairs = _overlap_pairs(flat, written)
@@ -161,13 +161,28 @@ def _template(abi: Any, flat: Sequence[Leaf]) -> tuple[list[int], list[int], lis
             pointers.append(slot)
         elif param.kind in ("scalar", "length", "grid"):
             scalars.append(slot)
-        else:
+        elif param.kind != "tensor_map":
             leaf = flat[param.argument]
             assert isinstance(leaf, Array)
             info = real(leaf)
             values = info.shape if param.kind == "extent" else info.strides
             template[slot] = slot_bits(param, values[param.axis])
     return template, pointers, scalars
+
+
+def _tensor_maps(kernel: Any, flat: Sequence[Leaf], pointers: Sequence[int]) -> list[Any]:
+    """The tensor maps among the parameters; `pointers` are the slots of addresses."""
+    from tilewright.backend_ptx.runtime.tensor_map import MapHole
+
+    holes = []
+    for slot, param in enumerate(kernel.abi.params):
+        if param.kind == "tensor_map":
+            leaf = flat[param.argument]
+            assert isinstance(leaf, Array)
+            info, place = real(leaf), pointers.index(kernel.abi.position("pointer", param.argument))
+            holes.append(MapHole(slot, place, param.tensor_map, info.shape, info.strides, kernel.device,
+                                 f"argument {leaf.name!r}"))
+    return holes
 
 
 def _overlap_pairs(flat: Sequence[Leaf], written: frozenset[int]) -> list[tuple[Any, ...]]:

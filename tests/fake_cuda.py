@@ -19,11 +19,12 @@ import pytest
 
 _FORMATS = {"u64": "<Q", "b64": "<Q", "f64": "<d", "u32": "<i", "b32": "<i", "f32": "<f", "u16": "<H", "b16": "<H",
             "u8": "<B", "b8": "<B"}
-_PARAM = re.compile(r"\.param\s+(?:\.align \d+\s+)?\.(\w+)")
+_PARAM = re.compile(r"\.param\s+(?:\.align (\d+)\s+)?\.(\w+)(?:\s+\.ptr[^,\n]*)?\s+\w+(?:\[(\d+)\])?")
 
 
 class CUresult(enum.IntEnum):
     CUDA_SUCCESS = 0
+    CUDA_ERROR_INVALID_VALUE = 1
     CUDA_ERROR_INVALID_PTX = 218
     CUDA_ERROR_INVALID_CONTEXT = 201
     CUDA_ERROR_LAUNCH_FAILED = 719
@@ -31,7 +32,7 @@ class CUresult(enum.IntEnum):
 
 @dataclass
 class Launch:
-    """One recorded launch: `params` in order, as ints and floats."""
+    """One recorded launch: `params` in order, as ints and floats, a tensor map as its 128 bytes."""
 
     name: str
     grid: tuple[int, int, int]
@@ -39,6 +40,49 @@ class Launch:
     shared: int
     stream: int
     params: list[Any]
+
+
+@dataclass(frozen=True)
+class TensorMap:
+    """What the fake driver writes into the 128 bytes of a tensor map: dimensions innermost first, strides in bytes."""
+
+    pointer: int
+    bytes: int
+    dims: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
+    swizzle: int
+
+    FORMAT = "<QBBB5Q4Q5H"
+
+    def pack(self) -> bytes:
+        def filled(values: tuple[int, ...], count: int) -> tuple[int, ...]:
+            return (*values, *[0] * (count - len(values)))
+
+        return struct.pack(self.FORMAT, self.pointer, self.bytes, self.swizzle, len(self.dims), *filled(self.dims, 5),
+                           *filled(self.strides, 4), *filled(self.box, 5)).ljust(128, b"\0")
+
+    @staticmethod
+    def unpack(data: bytes) -> TensorMap:
+        pointer, size, swizzle, rank, *rest = struct.unpack(TensorMap.FORMAT, data[: struct.calcsize(TensorMap.FORMAT)])
+        dims, strides, box = rest[:5], rest[5:9], rest[9:]
+        return TensorMap(pointer, size, tuple(dims[:rank]), tuple(strides[: rank - 1]), tuple(box[:rank]), swizzle)
+
+    def complaint(self) -> str | None:
+        """What the driver would refuse."""
+        checks = {
+            "address": self.pointer and self.pointer % 16 == 0,
+            "extents": all(0 < n <= 1 << 32 for n in self.dims),
+            "strides": all(s % 16 == 0 and 0 < s < 1 << 40 for s in self.strides),
+            "box": all(0 < n <= 256 for n in self.box) and self.box[0] * self.bytes % 16 == 0,
+            "swizzle": self.swizzle == 0 or self.box[0] * self.bytes <= self.swizzle,
+        }
+        return next((what for what, ok in checks.items() if not ok), None)
+
+
+_ENCODE = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p,
+    ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_int)
 
 
 class _Names:
@@ -61,6 +105,8 @@ class FakeCuda:
     fail_link: bool = False
     synchronised: list[int] = field(default_factory=list)
     attributes: dict[str, int] = field(default_factory=dict)
+    encoded: list[TensorMap] = field(default_factory=list)
+    callbacks: list[Any] = field(default_factory=list)
 
     CUresult = CUresult
     CUdevice_attribute = CUjit_option = CUjitInputType = CUfunction_attribute = CUpointer_attribute = _Names()
@@ -127,7 +173,8 @@ class FakeCuda:
     def cuModuleGetFunction(self, module: str, name: bytes) -> Any:
         entry = re.search(rf"\.entry {name.decode()}\((.*?)\)", module, re.DOTALL)
         assert entry is not None, f"the PTX has no kernel {name.decode()}"
-        return CUresult(0), (name.decode(), [_FORMATS[kind] for kind in _PARAM.findall(entry[1])])
+        params = _PARAM.findall(entry[1])
+        return CUresult(0), (name.decode(), [f"{size}s" if size else _FORMATS[kind] for _, kind, size in params])
 
     def cuFuncGetAttribute(self, attribute: str, function: Any) -> Any:
         return CUresult(0), 32 if attribute.endswith("NUM_REGS") else 0
@@ -146,6 +193,28 @@ class FakeCuda:
                   for i, f in enumerate(formats)]
         self.launches.append(Launch(name, (x, y, z), threads, shared, stream, values))
         return (CUresult(0),)
+
+    def cuGetProcAddress(self, symbol: bytes, version: int, flags: int) -> Any:
+        assert symbol == b"cuTensorMapEncodeTiled" and version >= 12000
+        self.callbacks.append(_ENCODE(self._encode_tiled))
+        return CUresult(0), ctypes.cast(self.callbacks[-1], ctypes.c_void_p).value, 0
+
+    def _encode_tiled(
+        self, out: int, kind: int, rank: int, pointer: int | None, dims: int, strides: int, box: int, steps: int,
+        interleave: int, swizzle: int, l2: int, fill: int,
+    ) -> int:
+        if not self.context:
+            return CUresult.CUDA_ERROR_INVALID_CONTEXT
+        wide, narrow = ctypes.c_uint64 * rank, ctypes.c_uint32 * rank
+        assert list(narrow.from_address(steps)) == [1] * rank and (interleave, fill) == (0, 0)
+        made = TensorMap(
+            pointer or 0, {0: 1, 1: 2, 2: 4, 4: 8}[kind], tuple(wide.from_address(dims)),
+            tuple(wide.from_address(strides))[: rank - 1], tuple(narrow.from_address(box)), (0, 32, 64, 128)[swizzle])
+        if out % 64 or made.complaint():
+            return CUresult.CUDA_ERROR_INVALID_VALUE
+        self.encoded.append(made)
+        ctypes.memmove(out, made.pack(), 128)
+        return 0
 
     def cuMemAlloc(self, size: int) -> Any:
         block = ctypes.create_string_buffer(size + 256)
@@ -177,7 +246,7 @@ class FakeCuda:
 
 def install(patch: pytest.MonkeyPatch, **options: Any) -> FakeCuda:
     """Let Tilewright find this driver and no cuda-core, for the length of a test."""
-    from tilewright.backend_ptx.runtime import driver
+    from tilewright.backend_ptx.runtime import driver, tensor_map
 
     fake = FakeCuda(**options)
     bindings = types.ModuleType("cuda.bindings")
@@ -185,14 +254,18 @@ def install(patch: pytest.MonkeyPatch, **options: Any) -> FakeCuda:
     patch.setitem(sys.modules, "cuda.bindings", bindings)
     patch.setitem(sys.modules, "cuda.core", None)
     patch.setattr(driver, "_devices", {})
-    for cached in (driver.driver, driver.driver_version, driver.device_count):
-        cached.cache_clear()
+    patch.setattr(tensor_map, "_zeros", {})
+    _forget()
     return fake
 
 
 def uninstall() -> None:
     """Forget what was asked of the fake driver."""
-    from tilewright.backend_ptx.runtime import driver
+    _forget()
 
-    for cached in (driver.driver, driver.driver_version, driver.device_count):
+
+def _forget() -> None:
+    from tilewright.backend_ptx.runtime import driver, tensor_map
+
+    for cached in (driver.driver, driver.driver_version, driver.device_count, tensor_map._encode_function):
         cached.cache_clear()

@@ -87,11 +87,17 @@ def _coordinate(ctx: Context, index: Value, step: int, start: int) -> Val:
     """index * step + start in i32. What is too large for it lies outside every array, and so does what it becomes."""
     b, known = ctx.b, ctx.facts[index]
     signed = index.type.dtype.is_signed
-    if _LOW <= known.low * step and known.high * step + start <= _HIGH:
-        return b.add(b.mul(as_index(b, ctx[index], signed, "i32"), step), start)
-    wide = b.add(b.mul(as_index(b, ctx[index], signed, "i64"), step), start)
-    above = b.intrinsic("llvm.smax", [wide, b.like(wide, _LOW)])
-    return b.cast("trunc", b.intrinsic("llvm.smin", [above, b.like(wide, _HIGH)]), "i32")
+    if index.type.dtype.bitwidth > 32 or known.high > _HIGH:
+        wide = b.add(b.mul(as_index(b, ctx[index], signed, "i64"), step), start)
+        above = b.intrinsic("llvm.smax", [wide, b.like(wide, _LOW)])
+        return b.cast("trunc", b.intrinsic("llvm.smin", [above, b.like(wide, _HIGH)]), "i32")
+    number = as_index(b, ctx[index], signed, "i32")
+    place = b.add(b.mul(number, step), start)
+    if known.high * step + start > _HIGH:
+        place = b.select(b.icmp("sgt", number, (_HIGH - start) // step), b.like(place, _HIGH), place)
+    if known.low * step < _LOW:
+        place = b.select(b.icmp("slt", number, _LOW // step), b.like(place, _LOW), place)
+    return place
 
 
 def producer_thread(ctx: Context) -> Val:

@@ -9,6 +9,7 @@ from typing import Any
 from tilewright.backend_ptx.abi import AbiParam
 from tilewright.backend_ptx.runtime.driver import CudaError, device_count, driver
 from tilewright.backend_ptx.runtime.kernel import DeviceKernel
+from tilewright.backend_ptx.runtime.tensor_map import MapHole, TensorMap
 
 _CTYPES: dict[str, Any] = {
     "i1": ctypes.c_bool, "i8": ctypes.c_int8, "u8": ctypes.c_uint8, "i16": ctypes.c_int16, "u16": ctypes.c_uint16,
@@ -19,9 +20,12 @@ _INVALID_CONTEXT = 201
 
 
 class Frame:
-    """One set of parameter slots, eight bytes each, with the array of addresses that the driver reads."""
+    """One set of parameter slots, eight bytes each, with the array of addresses that the driver reads.
 
-    __slots__ = ("slots", "cells", "table", "address")
+    The address of a tensor map is that of the map itself, which `maps` keeps alive.
+    """
+
+    __slots__ = ("slots", "cells", "table", "address", "maps")
 
     def __init__(self, template: Sequence[int], cell_types: Sequence[tuple[int, Any]]) -> None:
         self.slots: Any = (ctypes.c_uint64 * max(1, len(template)))(*template)
@@ -29,24 +33,27 @@ class Frame:
         self.cells = [kind.from_buffer(self.slots, 8 * slot) for slot, kind in cell_types]
         self.table: Any = (ctypes.c_void_p * max(1, len(template)))(*(start + 8 * i for i in range(len(template))))
         self.address = ctypes.addressof(self.table)
+        self.maps: list[TensorMap] = []
 
 
 class LaunchPlan:
-    """A kernel with every parameter known but the addresses (`pointer_slots`) and the scalars (`scalar_slots`).
+    """A kernel with every parameter known but the addresses (`pointer_slots`), the scalars (`scalar_slots`) and the
+    tensor maps, which `maps` makes of the addresses.
 
     `launch` may run in many threads at once: a frame belongs to one launch at a time (list.pop and append are atomic).
     """
 
-    __slots__ = ("kernel", "device", "pointer_slots", "_template", "_cells", "_frames", "_call", "_handle", "_threads",
-                 "_shared", "_check_context")
+    __slots__ = ("kernel", "device", "pointer_slots", "_template", "_cells", "_maps", "_frames", "_call", "_handle",
+                 "_threads", "_shared", "_check_context")
 
     def __init__(self, kernel: DeviceKernel, template: Sequence[int], pointer_slots: Sequence[int],
-                 scalar_slots: Sequence[int]) -> None:
+                 scalar_slots: Sequence[int], maps: Sequence[MapHole] = ()) -> None:
         self.kernel = kernel
         self.device = kernel.device
         self.pointer_slots = tuple(pointer_slots)
         self._template = list(template)
         self._cells = [(slot, _CTYPES[kernel.abi.params[slot].dtype.ir]) for slot in scalar_slots]
+        self._maps = tuple(maps)
         self._frames: list[Frame] = []
         self._call = driver().cuLaunchKernel
         self._handle = kernel.handle
@@ -69,6 +76,10 @@ class LaunchPlan:
                 cell.value = value
         if self._check_context and not self.device.is_current():
             self.device.make_current()
+        if self._maps:
+            frame.maps = made = [hole.at(pointers[hole.pointer]) for hole in self._maps]
+            for hole, tensor_map in zip(self._maps, made):
+                frame.table[hole.slot] = tensor_map.address
         x, y, z = grid
         [status] = self._call(self._handle, x, y, z, self._threads, 1, 1, self._shared, stream, frame.address, 0)
         if status:

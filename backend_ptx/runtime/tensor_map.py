@@ -1,0 +1,135 @@
+"""Tensor maps for a launch: encoded by the driver, kept per address of the array."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright.backend_ptx.runtime.driver import CudaError, Device, check, driver
+from tilewright.backend_ptx.runtime.memory import Buffer, upload
+from tilewright.backend_ptx.tensor_maps import MAP_ALIGN, MAP_BYTES, TensorMapSpec
+
+STRIDE_BYTES = 16  # what strides are multiples of
+ZERO_BYTES = 256
+MAX_KEPT = 1024  # maps of one parameter; arrays that are new in every launch must not pile up
+
+# Numbers of enumerations in cuda.h. The type only says how wide an element is: nothing computes with it, and all bits
+# arrive as they are.
+_DATA_TYPE = {1: 0, 2: 1, 4: 2, 8: 4}  # CU_TENSOR_MAP_DATA_TYPE_UINT8, 16, 32, 64
+_SWIZZLE = {0: 0, 32: 1, 64: 2, 128: 3}  # CU_TENSOR_MAP_SWIZZLE_NONE, 32B, 64B, 128B
+_NO_INTERLEAVE, _L2_PROMOTION_128B, _FILL_ZERO = 0, 2, 0
+_SINCE = 12000  # the CUDA version that brought tensor maps
+_INVALID_CONTEXT = 201
+
+
+class TensorMap:
+    """128 bytes at `address`, which is as aligned as the driver asks for."""
+
+    __slots__ = ("address", "_memory")
+
+    def __init__(self) -> None:
+        # The bindings' own CUtensorMap is a Python object, which nothing aligns to 64 bytes.
+        self._memory = ctypes.create_string_buffer(MAP_BYTES + MAP_ALIGN)
+        self.address = -(-ctypes.addressof(self._memory) // MAP_ALIGN) * MAP_ALIGN
+
+    @property
+    def data(self) -> bytes:
+        return ctypes.string_at(self.address, MAP_BYTES)
+
+
+class MapHole:
+    """A tensor map parameter of a plan, whose array has known extents and strides (elements) but any address.
+
+    `slot` is the parameter's position, `pointer` the position of the array among the launch's pointers.
+    """
+
+    __slots__ = ("slot", "pointer", "_spec", "_extents", "_strides", "_device", "_name", "_kept")
+
+    def __init__(
+        self, slot: int, pointer: int, spec: TensorMapSpec, extents: Sequence[int], strides: Sequence[int],
+        device: Device, name: str,
+    ) -> None:
+        self.slot, self.pointer = slot, pointer
+        self._spec = spec
+        self._extents, self._strides = tuple(extents), tuple(strides)
+        self._device, self._name = device, name
+        self._kept: dict[int, TensorMap] = {}
+
+    def at(self, pointer: int) -> TensorMap:
+        """The map of the array at this address. Raises CudaError where the driver refuses it."""
+        found = self._kept.get(pointer)
+        if found is None:
+            found = self._encode(pointer)
+            if len(self._kept) >= MAX_KEPT:
+                self._kept.clear()
+            self._kept[pointer] = found
+        return found
+
+    def _encode(self, pointer: int) -> TensorMap:
+        spec = self._spec
+        dims, strides = map_geometry(spec, self._extents, self._strides)
+        if 0 in dims:
+            # A map has no extent 0. Of an array of one zero every element, inside or outside, reads as zero too.
+            pointer, dims = zeros(self._device), tuple(1 for _ in dims)
+        status, made = _encode_tiled(spec, pointer, dims, strides)
+        if status == _INVALID_CONTEXT:
+            self._device.make_current()
+            status, made = _encode_tiled(spec, pointer, dims, strides)
+        if status:
+            what = (f"making a tensor map of {self._name} (address {pointer:#x}, extents {dims}, strides {strides} "
+                    f"bytes, box {spec.box}, swizzle {spec.swizzle})")
+            raise CudaError(what, status, getattr(driver().CUresult(status), "name", "error"))
+        return made
+
+
+def map_geometry(
+    spec: TensorMapSpec, extents: Sequence[int], strides: Sequence[int],
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """(extents of the map's dimensions, strides of all but the innermost in bytes) of an array."""
+    size = spec.dtype.bytes
+    dims = tuple(extents[axis] for axis in spec.axes)
+    # Nobody moves along an axis of one element, so its stride may be anything; the map's must be valid.
+    valid = -(-max(dims[0], 1) * size // STRIDE_BYTES) * STRIDE_BYTES
+    empty = 0 in dims
+    return dims, tuple(valid if empty or extents[axis] == 1 else strides[axis] * size for axis in spec.axes[1:])
+
+
+def _encode_tiled(
+    spec: TensorMapSpec, pointer: int, dims: Sequence[int], strides: Sequence[int],
+) -> tuple[int, TensorMap]:
+    """The driver's status and the map."""
+    made, rank = TensorMap(), len(dims)
+    status = _encode_function()(
+        made.address, _DATA_TYPE[spec.dtype.bytes], rank, pointer, (ctypes.c_uint64 * rank)(*dims),
+        (ctypes.c_uint64 * rank)(*strides), (ctypes.c_uint32 * rank)(*spec.box), (ctypes.c_uint32 * rank)(*[1] * rank),
+        _NO_INTERLEAVE, _SWIZZLE[spec.swizzle], _L2_PROMOTION_128B, _FILL_ZERO)
+    return int(status), made
+
+
+@functools.cache
+def _encode_function() -> Any:
+    """cuTensorMapEncodeTiled of the driver, called with our own memory for the map."""
+    address, _ = check(driver().cuGetProcAddress(b"cuTensorMapEncodeTiled", _SINCE, 0), "looking up tensor maps")
+    if not int(address):
+        raise CudaError("looking up cuTensorMapEncodeTiled", 500, "CUDA_ERROR_NOT_FOUND")
+    pointer, number = ctypes.c_void_p, ctypes.c_int
+    return ctypes.CFUNCTYPE(
+        number, pointer, number, ctypes.c_uint32, pointer, pointer, pointer, pointer, pointer, number, number, number,
+        number)(int(address))
+
+
+_zeros: dict[int, Buffer] = {}
+_zeros_lock = threading.Lock()
+
+
+def zeros(device: Device) -> int:
+    """The address of a few zero bytes on a device, there as long as the process."""
+    with _zeros_lock:
+        if device.ordinal not in _zeros:
+            buffer, content = Buffer(device, ZERO_BYTES), ctypes.create_string_buffer(ZERO_BYTES)
+            upload(device, buffer.pointer, ctypes.addressof(content), ZERO_BYTES)
+            _zeros[device.ordinal] = buffer
+        return _zeros[device.ordinal].pointer

@@ -1,0 +1,86 @@
+"""Kernels that copy a tile by TMA, wait for it and store it, made by hand: one of the threads starts the copies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tilewright.backend_ptx.ops  # noqa: F401  (registers the machine ops)
+from tilewright.backend_ptx.layouts.bulk import bulk_layout, inner_axis
+from tilewright.backend_ptx.layouts.memory import tile_access
+from tilewright.backend_ptx.lower.function import Lowered, emit_function
+from tilewright.backend_ptx.ops.bulk import TmaLoad
+from tilewright.backend_ptx.passes.insert_barriers import insert_barriers
+from tilewright.backend_ptx.passes.plan_shared_memory import plan_shared_memory
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.core import Function
+from tilewright.tileir.ops.memory import Store
+from tilewright.tileir.parser import parse
+
+WARPS = 4
+
+
+def copy_text(dtype: str, shape: tuple[int, ...], order: tuple[int, ...], inner: int, copies: int = 2) -> str:
+    """Block i copies tile (i, 1 - i, 0, ...) of %a, whose axis order[inner] has stride 1, to tile (i, 0, ...) of %out.
+
+    The padding shows in %out, which is [blocks * shape[0], *shape[1:]].
+    """
+    rank = len(shape)
+    x, size = "x".join(map(str, shape)), {"f32": 4, "bf16": 2, "i8": 1, "f64": 8}[dtype]
+    dims = "x".join("?" * rank)
+    strides = "x".join("1" if axis == order[inner] else "?" for axis in range(rank))
+    per_vector = 16 // size
+    divisors = "x".join("1" if axis == order[inner] else str(per_vector) for axis in range(rank))
+    own = "x".join(["?"] * (rank - 1) + ["1"])
+    index = ", ".join((["%i", "%j"] + ["%0"] * rank)[:rank])
+    place = ", ".join((["%i"] + ["%0"] * rank)[:rank])
+    count = size
+    for n in shape:
+        count *= n
+    steps, axes = f"({', '.join(map(str, shape))})", f"({', '.join(map(str, order))})"
+    return f"""
+func @copy(%a: array<{dims}x{dtype}, strides={strides}, stride_div={divisors}, align=16, disjoint>,
+          %out: array<{dims}x{dtype}, strides={own}, align=16>) {{
+  %i: i32 = block_id(axis=0)
+  %0: i32 = constant(value=0, type=tile<i32>)
+  %1: i32 = constant(value=1, type=tile<i32>)
+  %j: i32 = sub(lhs=%1, rhs=%i)
+  %slot: i32 = constant(value={copies - 1}, type=tile<i32>)
+  %ring: shared<{copies}, {x}x{dtype}> = shared_alloc(type=shared<{copies}, {x}x{dtype}>)
+  %full: shared<{copies}, i64> = shared_alloc(type=shared<{copies}, i64>)
+  mbarrier_init(barriers=%full, count=1)
+  mbarrier_expect(barriers=%full, slot=%slot, bytes={count})
+  tma_load(buffer=%ring, barriers=%full, slot=%slot, array=%a, index=({index}), steps={steps}, order={axes})
+  mbarrier_wait(barriers=%full, slot=%slot, parity=%0)
+  %t: tile<{x}x{dtype}> = shared_load(buffer=%ring, slot=%slot, index=(), shape={steps})
+  store(array=%out, index=({place}), value=%t, steps={steps}, order=({', '.join(map(str, range(rank)))}))
+  return()
+}}
+"""
+
+
+def laid_out(text: str, target: Target) -> Function:
+    """The function with the layouts and offsets that the passes would give it."""
+    function = parse(text)
+    function.options["num_warps"] = WARPS
+    for op in function.walk():
+        made: Any = op
+        if isinstance(op, TmaLoad):
+            inner = inner_axis(op.array.type, op.shape, op.steps, op.order)
+            assert inner is not None
+            alloc: Any = op.buffer.op
+            alloc.type = alloc.type.with_layout(bulk_layout(op.shape, inner, op.array.type.dtype.bytes))
+            alloc.result.type = alloc.type
+        elif isinstance(op, Store):
+            access = tile_access(op.array.type, op.order, op.steps, op.value.type.shape)
+            made.value.type = made.value.type.with_layout(access.preferred(WARPS))
+    plan_shared_memory(function, target)
+    insert_barriers(function, target)
+    return function
+
+
+def lowered(text: str, target: Target, monkeypatch: Any) -> Lowered:
+    """The kernel's LLVM text; thread 0, which also waits, is the one that starts the copies."""
+    from tilewright.backend_ptx.lower import bulk
+
+    monkeypatch.setattr(bulk, "producer_thread", lambda ctx: ctx.b.icmp("eq", ctx.tid, 0))
+    return emit_function(laid_out(text, target), target)
