@@ -3,24 +3,27 @@
 `simulate` runs a kernel's text; `run_function` lowers a Tile IR function for a target and runs it, `run_kernel` does
 so for a decorated kernel. The parts: parser (text to `ir`), compile and op_* (closures over register slots),
 intrinsics and meanings (llvm.* functions, the instruction table), machine (threads, divergence, scheduling), memory
-and races.
+and races; for Hopper mbarrier, bulk and tensormap, warpgroup, descriptor, inflight and registers.
 """
 
 from sim.errors import (
     Deadlock,
     Divergence,
+    InFlight,
     Misaligned,
     OutOfRange,
     PendingCopy,
     Race,
     SimError,
+    Unfenced,
     Unsupported,
     UnwrittenRead,
 )
 from sim.lowered import run_function, run_kernel, run_lowered
 from sim.run import AddressTable, simulate
+from sim.tensormap import TensorMap
 
 __all__ = [
-    "AddressTable", "Deadlock", "Divergence", "Misaligned", "OutOfRange", "PendingCopy", "Race", "SimError",
-    "Unsupported", "UnwrittenRead", "run_function", "run_kernel", "run_lowered", "simulate",
+    "AddressTable", "Deadlock", "Divergence", "InFlight", "Misaligned", "OutOfRange", "PendingCopy", "Race", "SimError",
+    "TensorMap", "Unfenced", "Unsupported", "UnwrittenRead", "run_function", "run_kernel", "run_lowered", "simulate",
 ]

@@ -13,6 +13,7 @@ from sim.ir import Bits, Block, Const, ConstExpr, Function, Global, Instruction,
 from sim.irtypes import I1, Array, Int, Ptr, Struct, Type, Vec, bits_of, numpy_type, scalar
 from sim.machine import Call, Code, Compiled, Machine, Registers, merge
 from sim.parser import TERMINATORS
+from sim.registers import guard, uses_products, watched
 
 Value = Any
 Operation = Callable[[Machine, Registers], Any]
@@ -59,6 +60,7 @@ class ModuleCompiler:
         self.module = module
         self.symbols = symbols
         self.local_size = 0
+        self.watches_registers = uses_products(module)
         self._done: dict[str, Compiled] = {}
 
     def function(self, name: str) -> Compiled:
@@ -88,6 +90,7 @@ class FunctionCompiler:
         self._constants: dict[Operand, int] = {}
         self.uses: Counter[str] = Counter()
         self.defined: dict[str, Instruction] = {}
+        self.watch: frozenset[str] = frozenset()  # registers that wgmma takes
 
     # ---- slots ----
 
@@ -141,6 +144,8 @@ class FunctionCompiler:
                 self.uses.update(o.name for o in instruction.operands if isinstance(o, Local))
                 if instruction.result is not None:
                     self.defined[instruction.result] = instruction
+        if self.parent.watches_registers:
+            self.watch = watched(self.source, self.defined)
         index = {block.label: i for i, block in enumerate(self.source.blocks)}
         self.out.blocks.extend(Code(block.label) for block in self.source.blocks)
         for block, code in zip(self.source.blocks, self.out.blocks, strict=True):
@@ -164,7 +169,10 @@ class FunctionCompiler:
         if instruction.opcode == "call" and instruction.extra["callee"] in self.parent.module.functions:
             return self._call(instruction)
         try:
-            return OPS[instruction.opcode](self, instruction)
+            operation = OPS[instruction.opcode](self, instruction)
+            if not self.parent.watches_registers:
+                return operation
+            return guard(instruction, [self.slot(o) for o in instruction.operands], operation, self.watch)
         except Unsupported as error:
             error.where = f"\n  at line {instruction.line}: {instruction.text}"
             raise

@@ -37,6 +37,14 @@ class Race(SimError):
     """Two accesses of different threads to one byte, at least one a write, with nothing that orders them."""
 
 
+class Unfenced(SimError):
+    """A matrix unit or bulk copy uses what a thread wrote, and no fence makes that visible to it."""
+
+
+class InFlight(SimError):
+    """A thread uses a register that a matrix unit may still be writing."""
+
+
 class Divergence(SimError):
     """A collective instruction that some threads of the warp did not reach together."""
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sim.run import AddressTable, Grid, simulate, three
+from sim.tensormap import TensorMap
 
 
 def run_function(function: Any, grid: Grid, args: Sequence[Any], target: str = "sm_80", **how: Any) -> Any:
@@ -85,4 +86,7 @@ def _parameter(param: Any, args: Sequence[Any], blocks: Sequence[int]) -> Any:
         return len(given)
     if param.kind == "table":
         return AddressTable([np.asarray(a) for a in given])
+    if param.kind == "tensor_map":
+        spec = param.tensor_map
+        return TensorMap(given, spec.axes, spec.box, spec.swizzle)
     return given

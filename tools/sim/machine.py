@@ -30,7 +30,8 @@ WARP = 32
 class Wait(Protocol):
     """What a group waits for; `ready` is polled."""
 
-    text: str
+    @property
+    def text(self) -> str: ...
 
     def ready(self, machine: Machine) -> bool: ...
 
@@ -118,6 +119,7 @@ class Machine:
         self.groups: list[Group] = []
         self.agents: list[Agent] = []
         self.block_state: dict[str, Any] = {}  # what instructions keep per block (copies in flight, barriers)
+        self.final_checks: list[Callable[[Machine], None]] = []  # run when all threads of the block have left
         self.exited = np.zeros(threads, bool)
         self.returned: Any = None  # what the last `ret` returns
 
@@ -176,6 +178,7 @@ class Machine:
         self.block_index = block
         self.block_state = {}
         self.agents = []
+        self.final_checks = []
         self.exited[:] = False
         registers = list(self.kernel.registers)
         for slot, value in zip(self.kernel.params, arguments, strict=True):
@@ -193,6 +196,8 @@ class Machine:
             steps += 1
             if steps > self._max_steps:
                 raise Deadlock(f"block {block} is still running after {steps} steps")
+        for check in self.final_checks:
+            check(self)
         while self.agents:
             self._step_agent()
 

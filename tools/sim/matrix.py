@@ -55,7 +55,7 @@ def fragment(which: str, m: int, n: int, k: int, bits: int) -> tuple[Array, Arra
     return row, column
 
 
-def _values(registers: Array, kind: str) -> Array:
+def values_of(registers: Array, kind: str) -> Array:
     """[..., registers] of raw 32-bit (or float) registers as numbers [..., registers, elements]."""
     if kind in ("f64", "f32"):
         return registers[..., None]
@@ -72,13 +72,13 @@ def _values(registers: Array, kind: str) -> Array:
     return floats.from_fp8(bytes_, kind)
 
 
-def _matrix(m: Machine, registers: list[Array], which: str, shape: tuple[int, int, int], kind: str) -> Array:
+def matrix_of(m: Machine, registers: list[Array], which: str, shape: tuple[int, int, int], kind: str) -> Array:
     """The operand of every warp as a float64 matrix [warps, rows, columns]."""
     rows, columns = {"A": (0, 2), "B": (2, 1), "C": (0, 1)}[which]
     row, column = fragment(which, *shape, _BITS[kind])
     stacked = np.stack([by_warp(m, v) for v in registers], axis=2)
     out = np.empty((m.warps, shape[rows], shape[columns]), np.float64)
-    out[:, row, column] = _values(stacked, kind).astype(np.float64)
+    out[:, row, column] = values_of(stacked, kind).astype(np.float64)
     return out
 
 
@@ -93,9 +93,9 @@ def mma(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
     def run(m: Machine, r: Registers) -> None:
         m.whole_warps("mma.sync")
         values = [r[s] for s in slots]
-        a = _matrix(m, values[: cut[0]], "A", shape, facts["a"])
-        b = _matrix(m, values[cut[0] : cut[1]], "B", shape, facts["b"])
-        d = a @ b + _matrix(m, values[cut[1] :], "C", shape, acc)
+        a = matrix_of(m, values[: cut[0]], "A", shape, facts["a"])
+        b = matrix_of(m, values[cut[0] : cut[1]], "B", shape, facts["b"])
+        d = a @ b + matrix_of(m, values[cut[1] :], "C", shape, acc)
         lanes = d[:, row, column]  # [warps, 32, registers, elements]
         m.put(r, target, tuple(from_warps(m, _registers(lanes[:, :, n], acc)) for n in range(row.shape[1])))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sim import floats, matrix, warp
+from sim import bulk, floats, matrix, mbarrier, warp, warpgroup
 from sim.approx import approximate, divide_full
 from sim.compile import FunctionCompiler, Operation, op
 from sim.errors import PendingCopy, SimError, Unsupported
@@ -287,19 +287,14 @@ MEANINGS: dict[str, Callable[[FunctionCompiler, Instruction, Facts], Operation]]
     "barrier": warp.barrier, "barrier_named": warp.barrier_named, "barrier_warp": warp.barrier_warp,
     "fence": warp.fence, "shuffle": warp.shuffle, "vote": warp.vote, "warp_reduce": warp.warp_reduce,
     "matrix_load": matrix.matrix_load, "matrix_store": matrix.matrix_store, "mma": matrix.mma,
+    "mbarrier_init": mbarrier.mbarrier_init, "mbarrier_arrive": mbarrier.mbarrier_arrive,
+    "mbarrier_expect": mbarrier.mbarrier_expect, "mbarrier_wait": mbarrier.mbarrier_wait,
+    "fence_mbarrier_init": mbarrier.fence_mbarrier_init, "fence_proxy": mbarrier.fence_proxy,
+    "tma_load": bulk.tma_load, "tma_store": bulk.tma_store, "tma_commit": bulk.tma_commit, "tma_wait": bulk.tma_wait,
+    "prefetch_map": bulk.prefetch_map, "wgmma": warpgroup.wgmma, "wgmma_fence": warpgroup.wgmma_fence,
+    "wgmma_commit": warpgroup.wgmma_commit, "wgmma_wait": warpgroup.wgmma_wait,
+    "set_registers": warpgroup.set_registers,
 }
-
-
-def _not_modelled(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
-    raise Unsupported("bulk copies and warpgroup products are not modelled")
-
-
-for _name in (
-    "mbarrier_init", "mbarrier_arrive", "mbarrier_expect", "mbarrier_wait", "fence_mbarrier_init", "fence_proxy",
-    "tma_load", "tma_store", "tma_commit", "tma_wait", "prefetch_map", "wgmma", "wgmma_fence", "wgmma_commit",
-    "wgmma_wait", "set_registers",
-):
-    MEANINGS[_name] = _not_modelled
 _CLOBBER = re.compile(r",?~\{memory\}")
 
 

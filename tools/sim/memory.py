@@ -23,6 +23,7 @@ SHARED_BASE = 1024  # not 0, so that a forgotten base address shows
 SHARED_WINDOW = 1 << 56  # where shared memory lies in the generic address space
 LOCAL_BASE = 1 << 57
 _GLOBAL_STEP = 1 << 36
+READ_GRAIN = 16
 _HISTORY_LIMIT = 1 << 20  # bytes of a global array whose accesses are remembered
 _RAW = {1: "u1", 2: "u2", 4: "u4", 8: "u8"}
 
@@ -38,6 +39,8 @@ class Segment:
     valid: Array | None = None  # bool per byte: belongs to the array; None for all
     written: Array | None = None  # bool per byte: something wrote it; None for all
     pending: Array | None = None  # number of asynchronous copies in flight per byte
+    reading: Array | None = None  # number of asynchronous reads in flight per 16 bytes
+    guarded: Array | None = None  # bool per byte: belongs to an mbarrier
     history: History | None = None
     # Bytes read through the read-only path, and bytes stored, by the whole launch.
     constant: Array | None = None
@@ -99,6 +102,7 @@ class Memory:
         self._local_piece = 0
         self.block = 0
         self.released: set[int] = set()  # blocks that have done a release
+        self.tensor_maps: dict[int, Any] = {}  # by address
 
     # ---- set-up ----
 
@@ -136,6 +140,17 @@ class Memory:
         self.local = Segment(
             "local memory", LOCAL_BASE, np.full(threads * size, 0xCD, np.uint8), written=np.zeros(threads * size, bool)
         )
+
+    def shared_offsets(self, addresses: Array, size: int, threads: Array) -> Array:
+        """Byte offsets of aligned accesses to shared memory."""
+        self._aligned(addresses, size, threads)
+        return self._inside(self.shared, addresses, size, threads)
+
+    def load_shared(self, addresses: Array, size: int, threads: Array) -> Array:
+        return self.load(SHARED, addresses, size, size, threads)
+
+    def store_shared(self, addresses: Array, data: Array, threads: Array) -> None:
+        self.store(SHARED, addresses, data, data.shape[1], threads)
 
     def c_string(self, address: int) -> bytes:
         """The bytes from a place in global memory up to a zero."""
@@ -235,6 +250,7 @@ class Memory:
     def _check_read(
         self, segment: Segment, offsets: Array, size: int, threads: Array, invariant: bool, ordered: bool = False
     ) -> None:
+        self._check_guard(segment, offsets, size, threads)
         if segment.pending is not None:
             bad = _bytes_at(segment.pending, offsets, size).any(axis=1)
             if bad.any():
@@ -252,6 +268,26 @@ class Memory:
             segment.history.on_read(self.clocks, threads, offsets, size, self.block)
         if invariant:
             self._mark_constant(segment, offsets, size, threads)
+
+    @staticmethod
+    def _check_guard(segment: Segment, offsets: Array, size: int, threads: Array) -> None:
+        if segment.guarded is None:
+            return
+        bad = _bytes_at(segment.guarded, offsets, size).any(axis=1)
+        if bad.any():
+            raise Race(f"touches an mbarrier at offset {int(offsets[bad][0])} of {segment.name}", threads[bad])
+
+    @staticmethod
+    def _check_unread(segment: Segment, offsets: Array, threads: Array) -> None:
+        """No asynchronous read of the bytes is in flight."""
+        if segment.reading is None:
+            return
+        bad = segment.reading[offsets // READ_GRAIN] > 0
+        if bad.any():
+            raise Race(
+                f"race: writes offset {int(offsets[bad][0])} of {segment.name}, which a matrix unit or bulk store "
+                "may still be reading", threads[bad],
+            )
 
     @staticmethod
     def _mark_constant(segment: Segment, offsets: Array, size: int, threads: Array) -> None:
@@ -288,6 +324,8 @@ class Memory:
         size = data.shape[1]
         if not segment.writable:
             raise OutOfRange(f"writes {segment.name}, which is read-only", threads)
+        self._check_guard(segment, offsets, size, threads)
+        self._check_unread(segment, offsets, threads)
         if segment.pending is not None:
             bad = _bytes_at(segment.pending, offsets, size).any(axis=1)
             if bad.any():
@@ -340,6 +378,8 @@ class Memory:
         shared = self.shared
         offsets = self._inside(shared, addresses, size, threads)
         assert shared.pending is not None
+        self._check_guard(shared, offsets, size, threads)
+        self._check_unread(shared, offsets, threads)
         where = offsets[:, None] + np.arange(size)
         if shared.pending[where].any():
             raise PendingCopy("two asynchronous copies write the same shared memory", threads)

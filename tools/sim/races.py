@@ -3,6 +3,11 @@
 `known[w, v]` is the latest time of warp v that warp w is ordered after. Time of a warp advances at each barrier it
 passes, so two accesses of one warp without a barrier between them are unordered too, unless one thread made both:
 since Volta the lanes of a warp run at their own pace. A race is found whichever of the two accesses ran first here.
+
+Bulk copies and matrix units access memory by another way ("proxy") than threads. Each bulk copy's landing counts as a
+write by an *engine*, a warp that exists only here (one for each mbarrier); and what threads write must pass a proxy
+fence before matrix units and copies may read it: every ordinary write has a number, and `fenced[w, v]` is the latest
+write of warp v that warp w knows to have passed one.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ import numpy as np
 from sim.errors import Race
 
 Array = np.ndarray[Any, Any]
+_TIME, _WRITES, _FENCED = range(3)
 _SEVERAL = -1  # "reader thread" when several lanes of the warp read the cell
 _MAX_GRAIN = 16
 
@@ -22,41 +28,85 @@ class Clocks:
     """The vector clocks of the warps of one block. Blocks run one after another, so time only grows."""
 
     def __init__(self, warps: int) -> None:
-        self._clock = np.ones((warps, warps), np.int32)
-        self._own = np.eye(warps, dtype=np.int32)
+        self.writes = 0  # number of the latest ordinary write
+        # Times; latest write known, by number; latest write known to have passed a proxy fence.
+        self._state = np.zeros((3, warps, warps), np.int64)
+        self._state[_TIME] = 1
         self._refresh()
 
     def _refresh(self) -> None:
-        self.known = self._clock - self._own
-        self.now = np.ascontiguousarray(np.diagonal(self._clock))
+        clock = self._state[_TIME]
+        self.known = clock - np.eye(len(clock), dtype=np.int64)
+        self.now = np.ascontiguousarray(np.diagonal(clock))
+
+    @property
+    def fenced(self) -> Array:
+        return np.asarray(self._state[_FENCED])
+
+    def add_engine(self) -> int:
+        """A warp more, of which nobody knows anything."""
+        number = len(self.now)
+        self._state = np.pad(self._state, ((0, 0), (0, 1), (0, 1)))
+        self._state[_TIME, :, number] = 1
+        self._state[_TIME, number, number] = 2
+        self._refresh()
+        return number
+
+    def _note_writes(self, warps: Array) -> None:
+        self._state[_WRITES, warps, warps] = self.writes
 
     def join(self, warps: Array) -> None:
         """A barrier among `warps`: all are ordered after everything that any of them did."""
-        latest = self._clock[warps].max(axis=0)
-        self._clock[warps] = latest
-        self._clock[warps, warps] += 1
+        self._note_writes(warps)
+        self._state[:, warps] = self._state[:, warps].max(axis=1)[:, None]
+        self._state[_TIME, warps, warps] += 1
         self._refresh()
 
-    def release(self, warps: Array) -> Array:
-        """What a waiter learns when these warps arrive; their time advances."""
-        latest: Array = self._clock[warps].max(axis=0)
-        self._clock[warps, warps] += 1
+    def release(self, warps: Array, whole: bool = True) -> Array:
+        """What a waiter learns when these warps arrive; their time advances.
+
+        Where only some lanes arrive (not `whole`) it is what the warps did before their last barrier.
+        """
+        if whole:
+            self._note_writes(warps)
+        told = self._state[:, warps]
+        if not whole:
+            told[_TIME, np.arange(len(warps)), warps] -= 1
+            return np.asarray(told.max(axis=1))
+        latest: Array = told.max(axis=1)
+        self._state[_TIME, warps, warps] += 1
         self._refresh()
         return latest
 
     def acquire(self, warps: Array, learned: Array) -> None:
         """`warps` become ordered after what `release` returned."""
-        self._clock[warps] = np.maximum(self._clock[warps], learned)
+        count = learned.shape[1]  # engines may have come since
+        self._state[:, warps, :count] = np.maximum(self._state[:, warps, :count], learned[:, None])
         self._refresh()
 
     def advance(self, warps: Array) -> None:
         """A barrier inside each of `warps`."""
-        self._clock[warps, warps] += 1
+        self._note_writes(warps)
+        self._state[_TIME, warps, warps] += 1
         self._refresh()
+
+    def fence(self, warps: Array) -> None:
+        """A proxy fence by `warps`: all writes that they know of have passed it."""
+        self._note_writes(warps)
+        self._state[_FENCED, warps] = np.maximum(self._state[_FENCED, warps], self._state[_WRITES, warps])
 
     def new_block(self) -> None:
         """The next block starts: what came before is judged per block, not per warp."""
         self.join(np.arange(len(self.now)))
+
+
+def merge_learned(a: Array | None, b: Array) -> Array:
+    """Both of two things learned, of which one may be older and know fewer engines."""
+    if a is None:
+        return b
+    wide = max(a.shape[1], b.shape[1])
+    a, b = (np.pad(v, ((0, 0), (0, wide - v.shape[1]))) for v in (a, b))
+    return np.maximum(a, b)
 
 
 class History:
@@ -73,6 +123,8 @@ class History:
         self.written = np.zeros(cells, np.int32)  # time of the write, 0 for never
         self.read = np.zeros((cells, warps), np.int32)  # time of the last read by each warp
         self.reader = np.zeros((cells, warps), np.int32)
+        # Number of the last ordinary write, 0 where a bulk copy wrote last.
+        self.number = None if per_block else np.zeros(cells, np.int64)
         # Memory that outlives a block also remembers blocks; -1 is none.
         self.wrote = np.full(cells, -1, np.int32) if per_block else None
         self.looked = np.full(cells, -1, np.int32) if per_block else None
@@ -85,7 +137,7 @@ class History:
         if grain == self.grain:
             return
         factor = self.grain // grain
-        for name in ("writer", "written", "read", "reader", "wrote", "looked"):
+        for name in ("writer", "written", "read", "reader", "number", "wrote", "looked"):
             old = getattr(self, name)
             if old is not None:
                 setattr(self, name, np.repeat(old, factor, axis=0))
@@ -133,7 +185,7 @@ class History:
         who = threads[:, None]
         warp = who >> 5
         writer = self.writer[cells]
-        known = clocks.known[warp]  # [threads, 1, warps]
+        known = clocks.known[warp][..., : self.read.shape[1]]  # [threads, 1, warps]
         differs = changes.reshape(*cells.shape, -1).any(axis=-1)
         bad = (self.written[cells] > clocks.known[warp, writer >> 5]) & (writer != who) & differs
         if bad.any():
@@ -147,6 +199,9 @@ class History:
                 self._report("writes what thread {} reads", unordered.any(axis=-1), who, first)
         self.writer[cells] = who
         self.written[cells] = clocks.now[warp]
+        if self.number is not None:
+            clocks.writes += 1
+            self.number[cells] = clocks.writes
         if self.wrote is not None and self.looked is not None:
             for seen, text in ((self.wrote, "writes what another block writes too"),
                                (self.looked, "writes what another block reads")):
@@ -155,12 +210,28 @@ class History:
                     self._report_block(text, other, who)
             self.wrote[cells] = block
 
-    @staticmethod
-    def _report(text: str, bad: Array, who: Array, other: Array) -> None:
+    def on_engine_write(self, clocks: Clocks, offsets: Array, size: int, engine: int) -> None:
+        """A bulk copy lands; that it may write there was checked when it started."""
+        cells = self._cells(offsets, size)
+        self.writer[cells] = engine << 5
+        self.written[cells] = clocks.now[engine]
+        if self.number is not None:
+            self.number[cells] = 0
+
+    def unfenced(self, clocks: Clocks, warps: Array, offsets: Array, size: int) -> Array:
+        """Per access by a matrix unit or bulk copy of one of `warps`: no fence after the last ordinary write."""
+        assert self.number is not None
+        cells = self._cells(offsets, size)
+        late = self.number[cells] > clocks.fenced[warps[:, None], self.writer[cells] >> 5]
+        return np.asarray(late.any(axis=1))
+
+    def _report(self, text: str, bad: Array, who: Array, other: Array) -> None:
         row, column = np.argwhere(bad)[0]
         thread = int(np.broadcast_to(who, bad.shape)[row, column])
         second = int(other[row, column])
         name = "another lane of its warp" if second == _SEVERAL else f"{second}"
+        if second >> 5 >= self.read.shape[1]:
+            name, text = "a bulk copy", text.replace("thread {}", "{}")
         raise Race(f"race: thread {thread} {text.format(name)}, with no barrier between them", [thread])
 
     @staticmethod

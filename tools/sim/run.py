@@ -18,6 +18,7 @@ from sim.irtypes import Ptr, Type, numpy_type, size_of
 from sim.machine import Machine
 from sim.memory import CONSTANT, GLOBAL, SHARED, SHARED_BASE, Memory
 from sim.parser import parse_module
+from sim.tensormap import PlacedMap, TensorMap
 
 Array = np.ndarray[Any, Any]
 Grid = int | Sequence[int]
@@ -46,7 +47,8 @@ def simulate(
 
     `grid` is 1 to 3 numbers of blocks, `threads` the threads of a block. `args` match the LLVM parameters one by
     one: a NumPy array for a pointer (its address is that of element [0, ...]; strides may be any), a Python or NumPy
-    number for the rest, an int for a pointer that stays an address (null), an AddressTable for a list.
+    number for the rest, an int for a pointer that stays an address (null), an AddressTable for a list, a
+    TensorMap for a tensor map passed by value.
     `shared_bytes` is the dynamic shared memory. schedule="inorder" runs all warps side by side, "random" one at a
     time as `seed` chooses; races are found in both. `max_steps` bounds the basic blocks run per block of the grid.
     Raises SimError, which names the instruction, the line and the threads.
@@ -98,10 +100,19 @@ def _arguments(params: Sequence[tuple[Type, str]], args: Sequence[Any], memory: 
             members = [address(f"{name}[{k}]", a) for k, a in enumerate(given.arrays)]
             given = given.records(members)
             memory.keep.append(given)
+        if isinstance(given, TensorMap):
+            given = _place_map(name, given, address(name, given.array), memory)
         if isinstance(t, Ptr) and isinstance(given, np.ndarray):
             given = address(name, given)
         values.append(_scalar(t, given))
     return values
+
+
+def _place_map(name: str, given: TensorMap, base: int, memory: Memory) -> int:
+    """The address of the parameter's 128 bytes, which hold nothing that a thread may read."""
+    place = memory.add_global(name, np.empty(0, np.uint8), True)
+    memory.tensor_maps[place] = PlacedMap(name, given, base)
+    return place
 
 
 def _scalar(t: Type, given: Any) -> Array:

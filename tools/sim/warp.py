@@ -13,6 +13,7 @@ from sim.errors import Divergence, SimError
 from sim.ir import Instruction
 from sim.machine import WARP, Machine, Registers
 from sim.op_arith import signed, unsigned
+from sim.races import merge_learned
 
 Array = np.ndarray[Any, Any]
 Facts = Mapping[str, Any]
@@ -58,7 +59,7 @@ def _arrive(m: Machine, number: int, expected: int, waits: bool) -> _Passed | No
     if state.arrived > expected:
         raise SimError(f"barrier {number}: {state.arrived} threads arrive, {expected} are expected", m.active)
     told = clocks.release(warps)
-    state.learned = told if state.learned is None else np.maximum(state.learned, told)
+    state.learned = merge_learned(state.learned, told)
     if waits:
         state.waiting.append(warps)
     generation = state.generation

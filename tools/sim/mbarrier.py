@@ -1,0 +1,234 @@
+"""Meanings of mbarriers: phases that complete when all threads and all bytes have arrived."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sim.compile import FunctionCompiler, Operation
+from sim.errors import PendingCopy, SimError, Unfenced
+from sim.ir import Instruction
+from sim.machine import WARP, Machine, Registers
+from sim.memory import SHARED_BASE
+from sim.races import merge_learned
+
+Array = np.ndarray[Any, Any]
+Facts = Mapping[str, Any]
+SIZE = 8
+_MAX_COUNT, _MAX_BYTES = (1 << 20) - 1, (1 << 20) - 1
+
+
+@dataclass
+class Mbarrier:
+    """One mbarrier. `missing` arrivals and `bytes` are still to come in the present phase."""
+
+    offset: int
+    count: int
+    engine: int  # the clock of the copies that arrive here
+    maker: int  # warp that initialised it
+    visible: bool = False  # to bulk copies
+    phase: int = 0
+    missing: int = 0
+    bytes: int = 0
+    learned: Array | None = None  # what those who have arrived tell
+    told: Array | None = None  # the same of the last complete phase
+    last_copy: int = -1  # latest phase in which a copy was started
+    last_seen: int = -1  # latest phase for which a thread has waited
+
+    def __str__(self) -> str:
+        return (f"the mbarrier at shared offset {self.offset} (phase {self.phase}: {self.missing} of {self.count} "
+                f"arrivals and {self.bytes} bytes are missing)")
+
+    def arrive(self, machine: Machine, warp: int, whole: bool, thread: int) -> None:
+        if self.missing == 0:
+            raise SimError(f"an arrival too many on {self}", [thread])
+        self.learned = merge_learned(self.learned, machine.memory.clocks.release(np.array([warp]), whole))
+        self.missing -= 1
+        self._check_complete()
+
+    def announce(self, count: int, thread: int) -> None:
+        """Bytes that copies will bring in this phase."""
+        self.bytes += count
+        if abs(self.bytes) > _MAX_BYTES:
+            raise SimError(f"more than {_MAX_BYTES} bytes in one phase of {self}", [thread])
+
+    def land(self, machine: Machine, count: int) -> None:
+        """A copy has brought bytes."""
+        self.learned = merge_learned(self.learned, machine.memory.clocks.release(np.array([self.engine])))
+        self.bytes -= count
+        self._check_complete()
+
+    def _check_complete(self) -> None:
+        if self.missing or self.bytes:
+            return
+        self.told, self.learned = self.learned, None
+        self.phase += 1
+        self.missing = self.count
+
+    def passed(self, parity: int) -> bool:
+        """Whether the phase of this parity is complete (before the first phase: that of parity 1)."""
+        return self.phase & 1 != parity
+
+    def pass_on(self, machine: Machine, warps: Array) -> None:
+        """Warps have seen the last phase complete."""
+        self.last_seen = max(self.last_seen, self.phase - 1)
+        if self.told is not None:
+            machine.memory.clocks.acquire(warps, self.told)
+
+
+def _all(m: Machine) -> dict[int, Mbarrier]:
+    found: dict[int, Mbarrier] = m.block_state.setdefault("mbarriers", {})
+    return found
+
+
+def mbarrier_at(m: Machine, address: int, thread: int) -> Mbarrier:
+    """The mbarrier at a shared address, for use by a thread; its initialisation must come before."""
+    found = _all(m).get(address - SHARED_BASE)
+    if found is None:
+        raise SimError(f"there is no mbarrier at shared offset {address - SHARED_BASE}", [thread])
+    history = m.memory.shared.history
+    if history is not None:
+        history.on_read(m.memory.clocks, np.array([thread]), np.array([found.offset]), SIZE, m.memory.block)
+    return found
+
+
+def mbarrier_init(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
+    address, count = (c.slot(o) for o in i.operands)
+
+    def run(m: Machine, r: Registers) -> None:
+        given = zip(m.active, m.of_active(r[address]), m.of_active(r[count]), strict=True)
+        for thread, where, arrivals in given:
+            _init(m, int(thread), int(where), int(arrivals))
+
+    return run
+
+
+def _init(m: Machine, thread: int, address: int, count: int) -> None:
+    if not 1 <= count <= _MAX_COUNT:
+        raise SimError(f"mbarrier.init with {count} arrivals", [thread])
+    memory, shared = m.memory, m.memory.shared
+    one, who = np.array([address], np.uint64), np.array([thread])
+    offset = int(memory.shared_offsets(one, SIZE, who)[0])
+    if offset in _all(m):
+        raise SimError(f"mbarrier.init of {_all(m)[offset]}, which is one already", [thread])
+    memory.store_shared(one, np.zeros((1, SIZE), np.uint8), who)
+    if shared.guarded is None:
+        shared.guarded = np.zeros(len(shared.data), bool)
+    shared.guarded[offset : offset + SIZE] = True
+    if not _all(m):
+        m.final_checks.append(_check_all_seen)
+    _all(m)[offset] = Mbarrier(offset, count, _engine(m, len(_all(m))), thread // WARP, missing=count)
+
+
+def _engine(m: Machine, number: int) -> int:
+    """The clock of the block's mbarrier `number`; blocks use the same ones."""
+    clocks = m.memory.clocks
+    if m.warps + number < len(clocks.now):
+        return m.warps + number
+    return clocks.add_engine()
+
+
+def _check_all_seen(m: Machine) -> None:
+    for barrier in _all(m).values():
+        if barrier.last_copy > barrier.last_seen:
+            raise PendingCopy(f"the kernel ends while bulk copies may be in flight: nothing waited for {barrier}")
+
+
+def fence_mbarrier_init(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
+    return lambda m, r: _make_visible(m)
+
+
+def _make_visible(m: Machine) -> None:
+    warps = set(m.active_warps().tolist())
+    for barrier in _all(m).values():
+        barrier.visible |= barrier.maker in warps
+
+
+def fence_proxy(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
+    def run(m: Machine, r: Registers) -> None:
+        m.memory.clocks.fence(m.active_warps())
+        _make_visible(m)
+
+    return run
+
+
+def _chosen(m: Machine, r: Registers, predicate: int) -> Array:
+    """The active threads for which the predicate holds."""
+    chosen: Array = m.active[m.of_active(r[predicate])]
+    return chosen
+
+
+def mbarrier_arrive(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
+    address, predicate = (c.slot(o) for o in i.operands)
+
+    def run(m: Machine, r: Registers) -> None:
+        threads = _chosen(m, r, predicate)
+        where = m.spread(r[address])
+        for thread in threads.tolist():
+            mbarrier_at(m, int(where[thread]), thread).arrive(m, thread // WARP, _whole(m, threads, thread), thread)
+
+    return run
+
+
+def _whole(m: Machine, threads: Array, thread: int) -> bool:
+    """Whether all lanes of the thread's warp are among `threads`."""
+    lanes = min(WARP, m.threads - thread // WARP * WARP)
+    return int((threads // WARP == thread // WARP).sum()) == lanes
+
+
+def mbarrier_expect(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
+    address, count, predicate = (c.slot(o) for o in i.operands)
+
+    def run(m: Machine, r: Registers) -> None:
+        threads = _chosen(m, r, predicate)
+        where, counts = m.spread(r[address]), m.spread(r[count])
+        for thread in threads.tolist():
+            barrier = mbarrier_at(m, int(where[thread]), thread)
+            barrier.announce(int(counts[thread]), thread)
+            barrier.arrive(m, thread // WARP, _whole(m, threads, thread), thread)
+
+    return run
+
+
+@dataclass
+class _Passed:
+    """Wait for phases of mbarriers, each on behalf of some warps."""
+
+    items: list[tuple[Mbarrier, int, Array]] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        open_ = [f"parity {parity} of {b}" for b, parity, _ in self.items if not b.passed(parity)]
+        return ", ".join(open_)
+
+    def ready(self, machine: Machine) -> bool:
+        if not all(barrier.passed(parity) for barrier, parity, _ in self.items):
+            return False
+        for barrier, _, warps in self.items:
+            barrier.pass_on(machine, warps)
+        return True
+
+
+def mbarrier_wait(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
+    address, parity = (c.slot(o) for o in i.operands)
+
+    def run(m: Machine, r: Registers) -> Any:
+        pairs = np.stack([m.of_active(r[address]), m.of_active(r[parity])], axis=1)
+        wait = _Passed()
+        for where, which in np.unique(pairs, axis=0).tolist():
+            threads = m.active[(pairs == (where, which)).all(axis=1)]
+            if which not in (0, 1):
+                raise SimError(f"mbarrier.try_wait for parity {which}", threads)
+            wait.items.append((mbarrier_at(m, where, int(threads[0])), which, np.unique(threads // WARP)))
+        return None if wait.ready(m) else wait
+
+    return run
+
+
+def require_visible(barrier: Mbarrier, thread: int) -> None:
+    """A bulk copy is about to use it."""
+    if not barrier.visible:
+        raise Unfenced(f"a bulk copy uses {barrier} with no fence.mbarrier_init after its initialisation", [thread])

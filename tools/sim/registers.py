@@ -1,0 +1,104 @@
+"""Watch the registers that products of warpgroups own or take (see inflight.py), at every other instruction.
+
+Only modules with wgmma pay for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from sim.inflight import products, settle
+from sim.ir import Function, Instruction, Local, Module
+from sim.irtypes import Float, Int, Type, scalar
+from sim.machine import Machine, Registers
+
+Operation = Callable[[Machine, Registers], Any]
+# What only moves registers, or renames them.
+_MOVES = frozenset("extractelement insertelement shufflevector extractvalue insertvalue phi freeze".split())
+_FLOAT, _WORD = Float("float"), Int(32)
+
+
+def is_product(i: Instruction) -> bool:
+    return i.opcode == "asm" and "wgmma.mma_async" in i.extra["asm"]
+
+
+def _passes_through(i: Instruction) -> bool:
+    """wgmma.fence and wgmma.wait_group with registers tied through them."""
+    return i.opcode == "asm" and i.extra["asm"].startswith("wgmma.")
+
+
+def _is_move(i: Instruction) -> bool:
+    if i.opcode == "bitcast":
+        return scalar(i.type) in (_FLOAT, _WORD) and scalar(i.operands[0].type) in (_FLOAT, _WORD)
+    return i.opcode in _MOVES
+
+
+def uses_products(module: Module) -> bool:
+    return any(is_product(i) for f in module.functions.values() for b in f.blocks for i in b.instructions)
+
+
+def register_operands(i: Instruction) -> list[Local]:
+    """The operands of a product that are accumulators or A in registers."""
+    found = [o for o in i.operands if isinstance(o, Local) and o.type in (_FLOAT, _WORD)]
+    # The last 32-bit word that is not tied is scale_d.
+    results = len(getattr(i.type, "elems", (i.type,)))
+    plain = i.operands[: len(i.operands) - results]
+    return [o for o in found if o is not plain[-1]]
+
+
+def roots(i: Instruction, defined: dict[str, Instruction]) -> frozenset[str]:
+    """The registers whose writing decides what a product takes: its operands, seen through moves and products."""
+    seen: set[str] = set()
+    found: set[str] = set()
+    todo = [o.name for o in register_operands(i)]
+    while todo:
+        name = todo.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        source = defined.get(name)
+        if source is None or is_product(source):
+            continue
+        if _is_move(source) or _passes_through(source):
+            todo += [o.name for o in source.operands if isinstance(o, Local)]
+        else:
+            found.add(name)
+    return frozenset(found)
+
+
+def watched(function: Function, defined: dict[str, Instruction]) -> frozenset[str]:
+    """The roots of all products of a function."""
+    all_: Iterable[Instruction] = (i for b in function.blocks for i in b.instructions if is_product(i))
+    return frozenset().union(*(roots(i, defined) for i in all_))
+
+
+def _holds_words(t: Type) -> bool:
+    return scalar(t) in (_FLOAT, _WORD)
+
+
+def guard(i: Instruction, slots: list[int], operation: Operation, watch: frozenset[str]) -> Operation:
+    """The operation, with tokens among its operands settled before and its result noted after.
+
+    `slots` are those of its operands.
+    """
+    if is_product(i) or _passes_through(i):
+        return operation
+    checked = [] if _is_move(i) else [
+        (s, scalar(o.type) == _FLOAT) for s, o in zip(slots, i.operands, strict=True)
+        if isinstance(o, Local) and _holds_words(o.type)
+    ]
+    name = i.result if i.result in watch else None
+    if not checked and name is None:
+        return operation
+
+    def run(m: Machine, r: Registers) -> Any:
+        if "products" in m.block_state:
+            for slot, strict in checked:
+                r[slot] = settle(m, r[slot], strict=strict)
+        asked = operation(m, r)
+        if name is not None:
+            products(m).note_write(name, m.active_warps())
+        return asked
+
+    return run

@@ -1,0 +1,74 @@
+"""Accesses to shared memory by matrix units and bulk copies: they last from an instruction to the wait that covers it.
+
+Bytes are handled in pieces of 16. While a read lasts nobody may write the bytes, while a write lasts nobody may touch
+them; both need all ordinary writes to have passed a proxy fence.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sim.errors import Unfenced
+from sim.memory import READ_GRAIN, Memory
+
+Array = np.ndarray[Any, Any]
+_POISON = 0xCD
+
+
+def begin_reads(memory: Memory, addresses: Array, thread: int, name: str) -> tuple[Array, Array]:
+    """Start reading 16 bytes at each address on behalf of a thread. Returns offsets and the bytes [n, 16]."""
+    threads = np.full(len(addresses), thread)
+    data = memory.load_shared(addresses, READ_GRAIN, threads)
+    offsets = memory.shared_offsets(addresses, READ_GRAIN, threads)
+    _require_fence(memory, offsets, thread, f"{name} reads")
+    shared = memory.shared
+    if shared.reading is None:
+        shared.reading = np.zeros(-(-len(shared.data) // READ_GRAIN), np.int32)
+    np.add.at(shared.reading, offsets // READ_GRAIN, 1)
+    return offsets, data
+
+
+def end_reads(memory: Memory, offsets: Array, thread: int) -> None:
+    """The reads are over, as reads by the thread at this moment."""
+    shared = memory.shared
+    assert shared.reading is not None
+    np.subtract.at(shared.reading, offsets // READ_GRAIN, 1)
+    if shared.history is not None:
+        threads = np.full(len(offsets), thread)
+        shared.history.on_read(memory.clocks, threads, offsets, READ_GRAIN, memory.block)
+
+
+def begin_write(memory: Memory, addresses: Array, thread: int, name: str) -> Array:
+    """A bulk copy into the 16 bytes at each address starts. Returns offsets."""
+    threads = np.full(len(addresses), thread)
+    offsets = memory.shared_offsets(addresses, READ_GRAIN, threads)
+    _require_fence(memory, offsets, thread, f"{name} overwrites")
+    memory.begin_copy(addresses, READ_GRAIN, threads)
+    memory.shared.data[offsets[:, None] + np.arange(READ_GRAIN)] = _POISON
+    return offsets
+
+
+def land(memory: Memory, offsets: Array, data: Array, engine: int) -> None:
+    """The bytes [n, 16] have arrived, written by an engine (see races.py)."""
+    shared = memory.shared
+    where = offsets[:, None] + np.arange(READ_GRAIN)
+    assert shared.pending is not None and shared.written is not None
+    shared.pending[where] = 0
+    shared.data[where] = data
+    shared.written[where] = True
+    if shared.history is not None:
+        shared.history.on_engine_write(memory.clocks, offsets, READ_GRAIN, engine)
+
+
+def _require_fence(memory: Memory, offsets: Array, thread: int, what: str) -> None:
+    history = memory.shared.history
+    if history is None:
+        return
+    late = history.unfenced(memory.clocks, np.full(len(offsets), thread >> 5), offsets, READ_GRAIN)
+    if late.any():
+        raise Unfenced(
+            f"{what} shared memory at offset {int(offsets[late][0])}, which a thread wrote with no fence.proxy.async "
+            "after that", [thread],
+        )
