@@ -1,0 +1,140 @@
+"""Tensor maps of a launch, on a recorded driver: what is encoded, how often, and what the kernel gets to see."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fake_cuda
+import pytest
+from fake_cuda import FakeCuda, TensorMap
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "backend_ptx/lower"))
+from bulk_kernels import copy_text, lowered  # noqa: E402
+
+from tilewright.annotations import PLAIN_ARRAY  # noqa: E402
+from tilewright.arrays import ArrayInfo  # noqa: E402
+from tilewright.backend_ptx.llvm.compile import llvm_to_ptx  # noqa: E402
+from tilewright.backend_ptx.runtime.cache import Entry  # noqa: E402
+from tilewright.backend_ptx.runtime.driver import CudaError, get_device  # noqa: E402
+from tilewright.backend_ptx.runtime.kernel import _load_entry  # noqa: E402
+from tilewright.backend_ptx.targets import get_target  # noqa: E402
+from tilewright.bind import Array  # noqa: E402
+from tilewright.gpu import DevicePlan  # noqa: E402
+from tilewright.grid import make_grid  # noqa: E402
+from tilewright.tileir.dtypes import bfloat16  # noqa: E402
+
+ADDRESS, OUT = 0x7000_0000_0100, 0x7100_0000_0000
+
+
+@pytest.fixture
+def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
+    yield fake_cuda.install(monkeypatch)
+    fake_cuda.uninstall()
+
+
+@pytest.fixture
+def entry(monkeypatch: pytest.MonkeyPatch) -> Entry:
+    """A kernel that copies [64, 64] tiles of bfloat16, as a cache entry."""
+    target = get_target("sm_90a")
+    made = lowered(copy_text("bf16", (64, 64), (0, 1), 1), target, monkeypatch)
+    ptx, _ = llvm_to_ptx(made.llvm_text, target)
+    meta = {"abi": made.abi.to_json(), "threads": made.threads, "shared_bytes": made.shared_bytes}
+    return Entry(meta, ptx, ptx.encode())
+
+
+def plan_of(entry: Entry, shape: tuple[int, ...], strides: tuple[int, ...]) -> DevicePlan:
+    kernel = _load_entry(entry, get_device(0))
+    assert kernel is not None
+    out = ArrayInfo(bfloat16, OUT, (128, 64), (64, 1), 0)
+    infos = {"a": ArrayInfo(bfloat16, ADDRESS, shape, strides, 0), "out": out}
+    return DevicePlan(kernel, [Array(n, i, PLAIN_ARRAY) for n, i in infos.items()], frozenset({1}))
+
+
+def launch(plan: DevicePlan, pointer: int = ADDRESS) -> None:
+    plan.launch(make_grid((2,)), [pointer, OUT], [], 0)
+
+
+def last_map(cuda: FakeCuda) -> TensorMap:
+    params: list[Any] = cuda.launches[-1].params
+    assert params[0] == ADDRESS or params[0] == ADDRESS + 4096
+    return TensorMap.unpack(params[-1])
+
+
+def test_what_is_encoded(cuda: FakeCuda, entry: Entry) -> None:
+    launch(plan_of(entry, (100, 200), (208, 1)))
+    assert last_map(cuda) == TensorMap(ADDRESS, 2, (200, 100), (416,), (64, 64), 128)
+    assert cuda.launches[-1].params[1:5] == [100, 200, 208, 1]
+
+
+def test_each_address_is_encoded_once(cuda: FakeCuda, entry: Entry) -> None:
+    plan = plan_of(entry, (100, 200), (208, 1))
+    for pointer in (ADDRESS, ADDRESS, ADDRESS + 4096, ADDRESS, ADDRESS + 4096):
+        launch(plan, pointer)
+        assert last_map(cuda).pointer == pointer
+    assert len(cuda.encoded) == 2
+
+
+def test_new_addresses_do_not_pile_up(cuda: FakeCuda, entry: Entry, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tilewright.backend_ptx.runtime import tensor_map
+
+    monkeypatch.setattr(tensor_map, "MAX_KEPT", 3)
+    plan = plan_of(entry, (100, 200), (208, 1))
+    for k in range(20):
+        launch(plan, ADDRESS + 16 * k)
+        assert TensorMap.unpack(cuda.launches[-1].params[-1]).pointer == ADDRESS + 16 * k
+        assert len(plan._plan._maps[0]._kept) <= 3
+
+
+@pytest.mark.parametrize("shape, strides", [((0, 64), (64, 1)), ((64, 0), (1, 1)), ((0, 0), (1, 1))])
+def test_an_empty_array_reads_as_zero(
+    cuda: FakeCuda, entry: Entry, shape: tuple[int, ...], strides: tuple[int, ...],
+) -> None:
+    plan = plan_of(entry, shape, strides)
+    plan.launch(make_grid((2,)), [0, OUT], [], 0)
+    made = TensorMap.unpack(cuda.launches[-1].params[-1])
+    assert made.dims == (1, 1)
+    zeros = cuda.memory[made.pointer].raw
+    assert len(zeros) >= 256 and not any(zeros)
+    assert cuda.launches[-1].params[1:3] == list(shape)
+
+
+def test_the_stride_of_a_single_row_is_free(cuda: FakeCuda, entry: Entry) -> None:
+    launch(plan_of(entry, (1, 200), (3, 1)))
+    assert last_map(cuda) == TensorMap(ADDRESS, 2, (200, 1), (400,), (64, 64), 128)
+
+
+def test_a_refusal_names_the_argument_and_the_code(cuda: FakeCuda, entry: Entry) -> None:
+    with pytest.raises(CudaError, match=r"argument 'a'.*CUDA_ERROR_INVALID_VALUE \(1\)") as caught:
+        launch(plan_of(entry, (100, 200), (201, 1)))
+    assert caught.value.code == 1
+
+
+def test_a_thread_without_a_context(cuda: FakeCuda, entry: Entry) -> None:
+    plan = plan_of(entry, (100, 200), (208, 1))
+    cuda.context = 0
+    thread = threading.Thread(target=launch, args=(plan,))
+    thread.start()
+    thread.join()
+    assert last_map(cuda).pointer == ADDRESS and cuda.context == 100
+
+
+def test_many_threads(cuda: FakeCuda, entry: Entry) -> None:
+    plan = plan_of(entry, (100, 200), (208, 1))
+    get_device(0).make_current()
+
+    def work(k: int) -> None:
+        for _ in range(50):
+            launch(plan, ADDRESS + 16 * k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(cuda.launches) == 200
+    assert all(TensorMap.unpack(x.params[-1]).pointer == x.params[0] for x in cuda.launches)
