@@ -59,17 +59,25 @@ def unpack(t: Translator, targets: list[ast.expr], value: Val) -> None:
 
 def assign_item(t: Translator, target: ast.Subscript, value: Val) -> None:
     """`x[i] = value`: only dataclasses with __setitem__ have it."""
+    container = check_items(t, target)
+    call_value(t, getattr(container.type, "__setitem__"), [container, evaluate_index(t, target.slice), value], {})
+
+
+def check_items(t: Translator, target: ast.Subscript) -> Struct:
+    """The object whose items are assigned; TileTypeError for what has none that can be."""
     container = t.expr(target.value)
-    setter = getattr(container.type, "__setitem__", None) if isinstance(container, Struct) else None
-    if setter is not None:
-        call_value(t, setter, [container, evaluate_index(t, target.slice), value], {})
-        return
+    if isinstance(container, Struct) and hasattr(container.type, "__setitem__"):
+        return container
     hints = []
     if is_array(container):
         hints = ["store a tile: ct.store(a, index=..., tile=...), or single elements: ct.scatter(a, indices, value)"]
     elif is_tile(container):
         hints = ["tiles do not change; choose between two with ct.where(mask, x, y)"]
-    raise TileTypeError(f"items of {named(container)} cannot be assigned", hints=hints)
+    elif isinstance(container, tuple):
+        hints = ["tuples do not change; make a new one: t[:i] + (v,) + t[i + 1:]"]
+    elif isinstance(container, Struct):
+        hints = [f"give {container.type.__name__} a method __setitem__"]
+    raise TileTypeError(f"items of {named(container)} cannot be assigned", t.span(target), hints=hints)
 
 
 @statement(ast.Assign)
@@ -92,13 +100,19 @@ def augmented_assignment(t: Translator, node: ast.AugAssign) -> None:
     elif isinstance(node.target, ast.Subscript):
         load = ast.copy_location(ast.Subscript(node.target.value, node.target.slice, ast.Load()), node.target)
     else:
-        raise TileSyntaxError("only names can be assigned with += and its kind in a kernel")
-    assign(t, node.target, apply_binary(t, type(node.op), t.expr(load), t.expr(node.value)))
+        raise TileSyntaxError("only names can be assigned with += and its kind in a kernel", t.span(node.target),
+                              hints=["make a new object: dataclasses.replace(x, field=...)"])
+    if isinstance(node.target, ast.Subscript):
+        check_items(t, node.target)
+    x, y = t.expr(load), t.expr(node.value)
+    with t.pointing(x=load, y=node.value):
+        value = apply_binary(t, type(node.op), x, y)
+    assign(t, node.target, value)
 
 
 @statement(ast.FunctionDef)
 def nested_function(t: Translator, node: ast.FunctionDef) -> None:
     if node.decorator_list:
         raise TileSyntaxError("decorators are not possible on a function inside a kernel",
-                              t.span(node.decorator_list[0]))
+                              t.span(node.decorator_list[0]), hints=["leave it out: kernels call plain functions"])
     t.scope.bind(node.name, make_closure(t, node), node)

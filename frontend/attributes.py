@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import enum
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from tilewright.frontend.advice import on_function, on_member
 from tilewright.frontend.calls.call import call_value
 from tilewright.frontend.calls.registry import RULES
 from tilewright.frontend.dispatch import expression
@@ -20,15 +21,18 @@ from tilewright.frontend.values import (
     Keywords,
     RawMemory,
     Struct,
+    Text,
     TiledView,
     Val,
     is_array,
+    is_list,
     is_loose,
     is_tile,
     named,
 )
 from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import TileTypeError
+from tilewright.tileir.dtypes import DType
 from tilewright.tileir.ops.arrays import Extent, Stride
 
 Reader = Callable[[Translator, Any], Val]
@@ -61,12 +65,6 @@ _METHODS: dict[str, tuple[str, ...]] = {
         *(f"atomic_{n}_offset" for n in ("cas", "xchg", "add", "max", "min", "and", "or", "xor")),
     ),
 }
-# Members that NumPy users try, and what to write instead.
-_INSTEAD = {
-    "T": "write ct.transpose(t)", "size": "multiply the lengths of t.shape", "sum": "write ct.sum(t, axis)",
-    "max": "write ct.max(t, axis)", "min": "write ct.min(t, axis)", "mean": "write ct.sum(t, axis) / n",
-    "to": "write t.astype(dtype)", "bitwidth": "kernels cannot ask a dtype's properties; pass them as constants",
-}
 
 
 def extent(t: Translator, array: Value, axis: int) -> Val:
@@ -96,7 +94,7 @@ def member(t: Translator, value: Val, name: str) -> Val:
             return readers[name](t, value)
         if name in _METHODS[kind]:
             return BoundMethod(Builtin(f"{kind}.{name}"), value)
-        hints = [_INSTEAD[name]] if name in _INSTEAD else _as_function(kind, name)
+        hints = on_member(kind, name) or _as_function(kind, name) or close_to(name, [*readers, *_METHODS[kind]])
         raise TileTypeError(f"{named(value)} has no attribute {name}", hints=hints)
     if isinstance(value, types.ModuleType):
         return _from_module(t, value, name)
@@ -109,8 +107,19 @@ def member(t: Translator, value: Val, name: str) -> Val:
         return _from_struct(t, value, name)
     elif isinstance(value, Keywords) and name == "get":
         return BoundMethod(Builtin("dict.get"), value)
-    hints = [_INSTEAD[name]] if name in _INSTEAD else []
-    raise TileTypeError(f"{named(value)} has no attribute {name} in a kernel", hints=hints)
+    raise TileTypeError(f"{named(value)} has no attribute {name} in a kernel", hints=_other_hints(value))
+
+
+def _other_hints(value: Val) -> list[str]:
+    if isinstance(value, DType):
+        return ["compare it: x.dtype == ct.float32; pass its properties as constants"]
+    if isinstance(value, tuple):
+        return ["tuples have no fields and do not grow: index with t[0], join with t + (v,)"]
+    if isinstance(value, (str, Text)):
+        return ["make the text outside the kernel, or in ct.static_eval(...)"]
+    if is_list(value):
+        return ["a list of arrays has its length, len(xs), and its arrays, xs[i]"]
+    return []
 
 
 def _table(value: Val) -> tuple[dict[str, Reader] | None, str]:
@@ -127,6 +136,14 @@ def _table(value: Val) -> tuple[dict[str, Reader] | None, str]:
     return None, ""
 
 
+def close_to(name: str, names: Iterable[str], prefix: str = "") -> list[str]:
+    """A name that was probably meant."""
+    import difflib
+
+    close = difflib.get_close_matches(name, [n for n in names if not n.startswith("_")], 1, 0.75)
+    return [f"did you mean {prefix}{close[0]}?"] if close else []
+
+
 def _as_function(kind: str, name: str) -> list[str]:
     """For a method that tiles lack, but whose name is a function of the language."""
     rule = RULES.get(name)
@@ -138,10 +155,7 @@ def _from_module(t: Translator, module: types.ModuleType, name: str) -> Val:
     try:
         value = getattr(module, name)
     except AttributeError:
-        import difflib
-
-        close = difflib.get_close_matches(name, dir(module), 1, 0.75)
-        hints = [f"did you mean {module.__name__}.{close[0]}?"] if close else []
+        hints = on_function(name) or close_to(name, dir(module), f"{module.__name__}.")
         raise TileTypeError(f"the module {module.__name__} has no attribute {name}", hints=hints) from None
     return frontend_value(t, value, f"{module.__name__}.{name}")
 
@@ -150,6 +164,9 @@ def _from_type(t: Translator, kind: type, name: str) -> Val:
     if name in ("__name__", "__qualname__"):
         return getattr(kind, name)
     if not hasattr(kind, name):
+        if issubclass(kind, enum.Enum):
+            raise TileTypeError(f"{kind.__name__} has no member {name}",
+                                hints=close_to(name, kind.__members__) or [f"it has {', '.join(kind.__members__)}"])
         raise TileTypeError(f"{kind.__name__} has no attribute {name}")
     return frontend_value(t, getattr(kind, name), f"{kind.__name__}.{name}")
 
@@ -171,5 +188,6 @@ def _from_struct(t: Translator, value: Struct, name: str) -> Val:
     if isinstance(found, types.FunctionType):
         return BoundMethod(found, value)
     if found is None:
-        raise TileTypeError(f"{value.type.__name__} has no field or method {name}")
+        hints = close_to(name, value.fields) or [f"its fields are {', '.join(value.fields)}"]
+        raise TileTypeError(f"{value.type.__name__} has no field or method {name}", hints=hints)
     return frontend_value(t, found, f"{value.type.__name__}.{name}")

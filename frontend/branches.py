@@ -10,7 +10,7 @@ from tilewright.frontend.flow import ANY, BREAK, CONTINUE, FALL, RETURN, Names
 from tilewright.frontend.scopes import RETURN_VALUE, Binding, Conflict, Exit, MaybeUnbound
 from tilewright.frontend.structure import NOTHING, Merge, Mismatch, fill, hand_over
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.truth import truth
+from tilewright.frontend.truth import condition, truth
 from tilewright.frontend.values import Val, describe
 from tilewright.tileir.core import Block, Value
 from tilewright.tileir.diagnostics import Related, TileTypeError
@@ -57,7 +57,7 @@ def if_statement(t: Translator, node: ast.If, rest: Sequence[ast.stmt]) -> bool:
 
     That happens when the other branch is certain to leave (`if c: return`): there are no jumps in the IR.
     """
-    cond = truth(t, t.expr(node.test), "if")
+    cond = condition(t, node.test, "if")
     if isinstance(cond, bool):
         run(t, node.body if cond else node.orelse)
         return False

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import enum
 
+from tilewright.frontend import advice
 from tilewright.frontend.branches import short_circuit
 from tilewright.frontend.calls import arith, math
+from tilewright.frontend.promotion import of_operand
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Keywords, Text, Val, describe, is_loose, is_tile, named
+from tilewright.frontend.values import Keywords, Struct, Text, Val, is_loose, is_tile, named
 from tilewright.tileir.diagnostics import TileTypeError
 from tilewright.tileir.dtypes import DType
 
@@ -27,7 +29,15 @@ def equals(t: Translator, x: Val, y: Val, negate: bool = False) -> Val:
     for value in (x, y):
         if isinstance(value, Text):
             raise TileTypeError(f"{symbol}: a string made from run-time values cannot be compared")
-    raise TileTypeError(f"{symbol}: {describe(x)} and {describe(y)} cannot be compared")
+    raise TileTypeError(f"{symbol}: {named(x)} and {named(y)} cannot be compared", hints=_hints(x, y, negate))
+
+
+def _hints(x: Val, y: Val, negate: bool) -> list[str]:
+    if x is None or y is None:
+        return ["write x is not None" if negate else "write x is None"]
+    if isinstance(x, Struct) and isinstance(y, Struct):
+        return ["compare their fields one by one"]
+    return advice.on_number(x) or advice.on_number(y)
 
 
 def _equal_tuples(t: Translator, x: tuple[Val, ...], y: tuple[Val, ...]) -> Val:
@@ -53,7 +63,9 @@ def contains(t: Translator, x: Val, container: Val) -> Val:
     if isinstance(container, str) and isinstance(x, str):
         return x in container
     if not isinstance(container, tuple):
-        raise TileTypeError(f"in: expected a tuple, got {named(container)}")
+        error = TileTypeError(f"in: expected a tuple on the right, got {named(container)}",
+                              hints=["write x == y"] if is_loose(container) else [])
+        raise of_operand("y", error)
     result: Val = False
     for item in container:
         result = short_circuit(t, result, lambda item=item: equals(t, x, item), is_and=False, what="in")  # type: ignore[misc]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tilewright.frontend.assign import assign
 from tilewright.frontend.branches import run
@@ -12,7 +13,7 @@ from tilewright.frontend.calls.call import SYNTHETIC
 from tilewright.frontend.dispatch import statement
 from tilewright.frontend.inline import activation, host_defaults
 from tilewright.frontend.scopes import Exit, Scope
-from tilewright.frontend.source import FunctionSource
+from tilewright.frontend.source import FunctionSource, span_of
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Managed, Val, named
 from tilewright.tileir.diagnostics import TileError, TileSyntaxError, TileTypeError
@@ -24,22 +25,36 @@ def make_managed(
     """Calling a context manager function binds its arguments; its code runs when it is entered."""
     generator: types.FunctionType = function.__wrapped__  # type: ignore[attr-defined]
     source = t.scope.source.kernel.function(generator)
-    return Managed(activation(t, source, args, kwargs, host_defaults(t, generator), None), split(source)[1])
+    scope = activation(t, source, args, kwargs, host_defaults(t, generator), None)
+    try:
+        return Managed(scope, split(source)[1])
+    except TileError as error:
+        error.span = replace(error.span, call_site=t.span())
+        raise
+
+
+_MANAGER_HINTS = {
+    "return": ["leave it out: the part after the yield runs to its end"],
+    "try": ["leave it out: kernels have no exceptions, so the part after the yield always runs"],
+}
 
 
 def split(source: FunctionSource) -> tuple[list[ast.stmt], ast.expr | None, list[ast.stmt]]:
     """The statements before the `yield`, what it yields, and the statements after it."""
+    for node in ast.walk(source.node):
+        if isinstance(node, (ast.Return, ast.Try)):
+            what = "return" if isinstance(node, ast.Return) else "try"
+            raise TileSyntaxError(
+                f"{source.name}: a context manager of a kernel can have no {what}",
+                span_of(node, source.file, source.name, None), hints=_MANAGER_HINTS[what],
+            )
     yields = [n for n in ast.walk(source.node) if isinstance(n, (ast.Yield, ast.YieldFrom))]
     places = [i for i, s in enumerate(source.body) if isinstance(s, ast.Expr) and isinstance(s.value, ast.Yield)]
     if len(yields) != 1 or len(places) != 1:
         raise TileSyntaxError(
             f"{source.name}: a context manager needs exactly one yield, not inside a branch, loop or expression",
-            source.span,
+            source.span if len(yields) != 2 else span_of(yields[1], source.file, source.name, None),
         )
-    for node in ast.walk(source.node):
-        if isinstance(node, (ast.Return, ast.Try)):
-            what = "return" if isinstance(node, ast.Return) else "try"
-            raise TileSyntaxError(f"{source.name}: a context manager of a kernel can have no {what}", source.span)
     [at] = places
     yielded = source.body[at]
     assert isinstance(yielded, ast.Expr) and isinstance(yielded.value, ast.Yield)

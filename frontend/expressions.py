@@ -13,7 +13,7 @@ from tilewright.frontend.dispatch import expression
 from tilewright.frontend.names import lookup
 from tilewright.frontend.texts import Piece, formatted, joined
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.truth import truth
+from tilewright.frontend.truth import condition
 from tilewright.frontend.values import Closure, Text, Val, known
 from tilewright.tileir.diagnostics import TileSyntaxError, at
 
@@ -48,7 +48,9 @@ def tuple_(t: Translator, node: ast.Tuple) -> Val:
 
 @expression(ast.BinOp)
 def binary_operator(t: Translator, node: ast.BinOp) -> Val:
-    return apply_binary(t, type(node.op), t.expr(node.left), t.expr(node.right))
+    x, y = t.expr(node.left), t.expr(node.right)
+    with t.pointing(x=node.left, y=node.right):
+        return apply_binary(t, type(node.op), x, y)
 
 
 def apply_binary(t: Translator, op: type[ast.operator], x: Val, y: Val) -> Val:
@@ -76,21 +78,24 @@ def concatenate(x: str | Text, y: str | Text) -> str | Text:
 @expression(ast.UnaryOp)
 def unary_operator(t: Translator, node: ast.UnaryOp) -> Val:
     value = t.expr(node.operand)
-    match node.op:
-        case ast.USub():
-            return math.negate(t, value)
-        case ast.UAdd():
-            return math.positive(t, value)
-        case ast.Invert():
-            return math.invert(t, value)
-    return math.logical_not(t, value)
+    with t.pointing(x=node.operand):
+        match node.op:
+            case ast.USub():
+                return math.negate(t, value)
+            case ast.UAdd():
+                return math.positive(t, value)
+            case ast.Invert():
+                return math.invert(t, value, "~")
+        return math.logical_not(t, value)
 
 
 @expression(ast.Compare)
 def comparison(t: Translator, node: ast.Compare) -> Val:
     left = t.expr(node.left)
     if len(node.ops) == 1:
-        return compare(t, node.ops[0], left, t.expr(node.comparators[0]))
+        right = t.expr(node.comparators[0])
+        with t.pointing(x=node.left, y=node.comparators[0]):
+            return compare(t, node.ops[0], left, right)
     return _chain(t, node, 0, left)
 
 
@@ -126,15 +131,15 @@ def bool_operator(t: Translator, node: ast.BoolOp) -> Val:
 
 
 def _bool_operator(t: Translator, values: list[ast.expr], is_and: bool, what: str) -> Val:
-    first = t.expr(values[0])
+    first = condition(t, values[0], what)
     if len(values) == 1:
-        return truth(t, first, what)
+        return first
     return short_circuit(t, first, lambda: _bool_operator(t, values[1:], is_and, what), is_and=is_and, what=what)
 
 
 @expression(ast.IfExp)
 def conditional(t: Translator, node: ast.IfExp) -> Val:
-    cond = truth(t, t.expr(node.test), "if")
+    cond = condition(t, node.test, "if")
     if isinstance(cond, bool):
         return t.expr(node.body if cond else node.orelse)
     return select_value(t, cond, node)

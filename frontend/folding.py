@@ -18,7 +18,10 @@ def run(what: str, function: Callable[..., Any], *args: Number) -> Number:
     try:
         value = function(*args)
     except (ZeroDivisionError, OverflowError, ValueError) as error:
-        raise TileValueError(f"{what}: {error} (computing with the constants {_list(args)})") from None
+        # An OverflowError of C's library carries its number and its words.
+        reason = "the result is too large" if error.args[:1] == (34,) else error
+        constants = "the constant" if len(args) == 1 else "the constants"
+        raise TileValueError(f"{what}: {reason} (computing with {constants} {_list(args)})") from None
     except TypeError as error:
         raise TileTypeError(f"{what}: {error}") from None
     if isinstance(value, complex):

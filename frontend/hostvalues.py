@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import sys
 import types
 from typing import Any
 
+from tilewright.frontend.advice import on_object
 from tilewright.frontend.promotion import convert
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import SliceSpec, Struct, Val
@@ -16,6 +18,10 @@ from tilewright.tileir.dtypes import BY_NAME, DType
 _AS_THEY_ARE = (
     str, type(None), type(Ellipsis), enum.Enum, DType, types.ModuleType, types.FunctionType, types.BuiltinFunctionType,
     types.MethodType, type, slice,
+)
+# Functions that are not written in Python: names may stand for them, calls are refused with advice.
+NATIVE_FUNCTIONS = (
+    "builtin_function_or_method", "ufunc", "wrapper_descriptor", "method_descriptor", "_ArrayFunctionDispatcher",
 )
 _FOREIGN_NAMES = {"bool": "bool_", "half": "float16", "float": "float32", "double": "float64"}
 
@@ -43,12 +49,21 @@ def frontend_value(t: Translator, value: Any, name: str) -> Val:
         return struct_value(t, value, name)
     if isinstance(value, (*_AS_THEY_ARE, SliceSpec)) or hasattr(value, "__tilewright_builtin__"):
         return value
-    if type(value).__name__ in ("builtin_function_or_method", "ufunc", "wrapper_descriptor", "method_descriptor"):
+    if type(value).__name__ in NATIVE_FUNCTIONS:
         return value
-    raise TileTypeError(
-        f"{name} is a {type(value).__name__}, which a kernel cannot use",
-        hints=["pass arrays and numbers as arguments; constants may be numbers, strings, dtypes, enums, tuples"],
-    )
+    raise TileTypeError(f"{name} is {_kind(value)}, which a kernel cannot use", hints=on_object(value))
+
+
+def _kind(value: Any) -> str:
+    """The kind of an object in the user's words."""
+    kind = type(value)
+    if kind.__name__ == "tile_kernel":
+        return "a kernel"
+    module = kind.__module__.strip("_").partition(".")[0]
+    text = kind.__name__ if module == "builtins" else f"{module} {kind.__name__}"
+    if module not in (*sys.stdlib_module_names, "numpy", "torch"):
+        text = f"{kind.__name__} object"
+    return f"an {text}" if text[:1].lower() in "aeio" else f"a {text}"
 
 
 def struct_value(t: Translator, value: Any, name: str) -> Struct:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import types
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +11,7 @@ from tilewright.frontend.flow import FALL, RETURN
 from tilewright.frontend.hostvalues import frontend_value
 from tilewright.frontend.names import usable
 from tilewright.frontend.scopes import RETURN_VALUE, Conflict, Scope
-from tilewright.frontend.source import FunctionSource
+from tilewright.frontend.source import FunctionSource, span_of
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Closure, Keywords, Val, describe, named
 from tilewright.tileir.diagnostics import Related, TileError, TileRecursionError, TileSyntaxError, TileTypeError
@@ -94,8 +93,8 @@ def returned(t: Translator, scope: Scope) -> Val:
     if isinstance(value, Conflict):
         first, second = scope.span(value.first_node), scope.span(value.second_node)
         raise TileTypeError(
-            f"{scope.source.name} returns {named(value.first)} in line {first.line} and a "
-            f"{describe(value.second)} in line {second.line}", second,
+            f"{scope.source.name} returns {named(value.first)} in line {first.line} and "
+            f"{named(value.second)} in line {second.line}", second,
             related=[Related(first, describe(value.first))], hints=["return the same type and shape on every way"],
         )
     value = usable(scope, "the returned value", binding)
@@ -107,9 +106,11 @@ def returned(t: Translator, scope: Scope) -> Val:
     return value
 
 
-def check_kernel_parameters(function: types.FunctionType) -> None:
+def check_kernel_parameters(source: FunctionSource) -> None:
     """A kernel has neither *args nor **kwargs."""
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise TileSyntaxError(f"a kernel cannot have the parameter {parameter}",
+    a = source.node.args
+    for stars, parameter in (("*", a.vararg), ("**", a.kwarg)):
+        if parameter is not None:
+            raise TileSyntaxError(f"a kernel cannot have the parameter {stars}{parameter.arg}",
+                                  span_of(parameter, source.file, source.name, None),
                                   hints=["list the parameters, or pass a tuple"])

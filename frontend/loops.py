@@ -15,8 +15,8 @@ from tilewright.frontend.promotion import typed
 from tilewright.frontend.scopes import Binding, Exit
 from tilewright.frontend.static import static_items
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.truth import truth
-from tilewright.frontend.values import Range, Val, is_list, named
+from tilewright.frontend.truth import condition
+from tilewright.frontend.values import Range, Val, is_array, is_list, is_tile, named
 from tilewright.tileir.core import Block, Value
 from tilewright.tileir.diagnostics import TileSyntaxError, TileTypeError
 from tilewright.tileir.dtypes import bool_, int32
@@ -30,7 +30,8 @@ from tilewright.tileir.types import scalar
 @statement(ast.For)
 def for_statement(t: Translator, node: ast.For) -> None:
     if node.orelse:
-        raise TileSyntaxError("else after a for loop is not possible in a kernel", t.span(node.orelse[0]))
+        raise TileSyntaxError("else after a for loop is not possible in a kernel", t.span(node.orelse[0]),
+                              hints=["set a flag before the break and test it after the loop"])
     items = static_items(t, node.iter)
     if items is not None:
         unroll(t, node, items)
@@ -54,6 +55,10 @@ def _iterable_hints(value: Val) -> list[str]:
         return ["write for i in range(len(xs)): x = xs[i]"]
     if isinstance(value, tuple):
         return ["write for x in ct.static_iter(...): the body is repeated for every item"]
+    if is_array(value):
+        return ["go over its tiles: for i in range(ct.num_tiles(a, axis, shape)), and ct.load(a, i, shape)"]
+    if is_tile(value):
+        return ["compute with the whole tile at once; ct.sum, ct.max and ct.reduce combine its elements"]
     return ["ct.static_iter(...) takes any Python iterable that is known while compiling"]
 
 
@@ -111,7 +116,9 @@ def unroll(t: Translator, node: ast.For, items: Sequence[Val]) -> None:
     """A loop over `ct.static_iter`: the body once per item."""
     if jumps(node.body):
         kind = next(n for n in ast.walk(node) if isinstance(n, (ast.Break, ast.Continue, ast.Return)))
-        raise TileSyntaxError(f"{type(kind).__name__.lower()} is not possible in a static_iter loop", t.span(kind))
+        word = type(kind).__name__.lower()
+        raise TileSyntaxError(f"{word} is not possible in a static_iter loop", t.span(kind),
+                              hints=["put what follows under an if; a loop over range(...) can break and continue"])
     t.scope.loops.append("static")
     for item in items:
         assign(t, node.target, item)
@@ -125,12 +132,13 @@ def unroll(t: Translator, node: ast.For, items: Sequence[Val]) -> None:
 @statement(ast.While)
 def while_statement(t: Translator, node: ast.While) -> None:
     if node.orelse:
-        raise TileSyntaxError("else after a while loop is not possible in a kernel", t.span(node.orelse[0]))
+        raise TileSyntaxError("else after a while loop is not possible in a kernel", t.span(node.orelse[0]),
+                              hints=["set a flag before the break and test it after the loop"])
     t.scope.loops.append("while")
     if jumps(node.body) & (BREAK | RETURN) or isinstance(node.test, ast.Constant):
 
         def body() -> None:
-            cond = truth(t, t.expr(node.test), "while")
+            cond = condition(t, node.test, "while")
             while_condition(t, node, cond, lambda: run(t, node.body))
 
         leaving_loop(t, node, Carried(t, node), body)
@@ -149,7 +157,7 @@ def _plain_while(t: Translator, node: ast.While) -> None:
     head, body = Block(), Block()
     carried.enter(t, head)
     with t.inside(head):
-        cond = truth(t, t.expr(node.test), "while")
+        cond = condition(t, node.test, "while")
         if cond is False:
             scope.vars = before
             return

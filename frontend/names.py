@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.frontend.hostvalues import frontend_value
+from tilewright.frontend.promotion import loose_dtype
 from tilewright.frontend.scopes import Binding, Conflict, MaybeUnbound, Scope
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Val, describe, named
+from tilewright.frontend.values import Closure, Val, describe, is_loose, is_tile, named
+from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import Related, TileError, TileSyntaxError, TileTypeError
 
 _NOTHING: Any = object()
@@ -56,8 +58,20 @@ def conflict_error(scope: Scope, name: str, value: Conflict) -> TileError:
     return TileTypeError(
         f"{name} is {named(value.first)} after line {first.line} and {named(value.second)} after line {second.line}",
         related=[Related(first, describe(value.first)), Related(second, describe(value.second))],
-        hints=["give it the same type and shape in both branches, for example with ct.astype or ct.full"],
+        hints=[_conflict_hint(value.first, value.second)],
     )
+
+
+def _conflict_hint(first: Val, second: Val) -> str:
+    if isinstance(first, Closure) and isinstance(second, Closure):
+        return "call each in its branch, and keep the result; or make the condition a constant"
+    if is_loose(first) and is_loose(second):
+        return f"give both one type: ct.{loose_dtype(max(first, second, key=abs))}(...)"
+    if (is_tile(first) or is_loose(first)) and (is_tile(second) or is_loose(second)):
+        return "give it the same type and shape in both branches, for example with ct.astype or ct.full"
+    if isinstance(first, Value) or isinstance(second, Value):
+        return "use it inside the branches, where its type is known"
+    return "what is not a tile or a number must be the same in both branches, or the condition a constant"
 
 
 def _similar(t: Translator, name: str) -> list[str]:

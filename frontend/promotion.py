@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tilewright.frontend import advice
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Val, is_loose, is_tile, named, strict_value
 from tilewright.tileir.analysis.evaluate import convert_constant
 from tilewright.tileir.core import Value
-from tilewright.tileir.diagnostics import TileTypeError, TileValueError
+from tilewright.tileir.diagnostics import TileError, TileTypeError, TileValueError
 from tilewright.tileir.dtypes import DType, bfloat16, bool_, float16, float32, int32, int64, uint64
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.convert import Cast
@@ -41,7 +42,8 @@ def loose_dtype(value: Number) -> DType:
         low, high = dtype.int_range
         if low <= value <= high:
             return dtype
-    raise TileValueError(f"the constant {value} does not fit in 64 bits")
+    shown = value if value.bit_length() <= 256 else f"of {value.bit_length()} bits"
+    raise TileValueError(f"the constant {shown} does not fit in 64 bits")
 
 
 def dtype_of(x: Val) -> DType:
@@ -76,21 +78,28 @@ def common_dtype(what: str, x: Val, y: Val) -> DType:
         if category(a) != category(b):
             return a if category(a) > category(b) else b
         return common_typed(a, b) or uint64
-    if is_loose(x):
-        return _with_loose(what, y.type.dtype, x)
-    if is_loose(y):
-        return _with_loose(what, x.type.dtype, y)
+    if is_loose(x) or is_loose(y):
+        try:
+            return _with_loose(what, y.type.dtype, x) if is_loose(x) else _with_loose(what, x.type.dtype, y)
+        except TileError as error:
+            raise of_operand("x" if is_loose(x) else "y", error)
     common = common_typed(x.type.dtype, y.type.dtype)
     if common is None:
         raise no_common_dtype(what, x.type.dtype, y.type.dtype)
     return common
 
 
+def of_operand(argument: str, error: TileError) -> TileError:
+    """The error as one about the operand x or y, which the call or operator underlines."""
+    error.argument = argument  # type: ignore[attr-defined]
+    return error
+
+
 def no_common_dtype(what: str, a: DType, b: DType) -> TileTypeError:
     """The error for operands whose dtypes do not promote."""
     return TileTypeError(
         f"{what}: {a} and {b} have no common type",
-        hints=[f"cast one side, for example ct.astype(x, ct.{a})"],
+        hints=[f"cast one side, for example ct.astype(x, ct.{b if a is bool_ else a})"],
     )
 
 
@@ -98,18 +107,17 @@ def _with_loose(what: str, dtype: DType, constant: Number) -> DType:
     if category(constant) <= category(dtype):
         if category(constant) == category(dtype) == INT:
             check_range(what, constant, dtype)
+        loose_dtype(constant)  # 64 bits hold it
         return dtype
     return loose_dtype(constant)
 
 
-def check_range(what: str, constant: Number, dtype: DType) -> None:
+def check_range(what: str, constant: Number, dtype: DType, hint: str = "cast the tile to a wider dtype first") -> None:
     """A loose int must be a value of the integer dtype that it meets."""
     low, high = dtype.int_range
     if not low <= constant <= high:
         raise TileValueError(
-            f"{what}: the constant {constant} is out of range for {dtype} ({low} to {high})",
-            hints=["cast the tile to a wider dtype first"],
-        )
+            f"{what}: the constant {constant} is out of range for {dtype} ({low} to {high})", hints=[hint])
 
 
 # -- Typing values ---------------------------------------------------------------------------------------------------
@@ -149,7 +157,8 @@ def implicit_cast(t: Translator, what: str, value: Val, dtype: DType) -> Value:
     if is_loose(value):
         return t.constant(convert(_checked_loose(what, value, dtype), dtype), dtype)
     if not is_tile(value):
-        raise TileTypeError(f"{what}: expected a tile or a scalar, got {named(value)}")
+        raise TileTypeError(f"{what}: expected a tile or a scalar, got {named(value)}",
+                            hints=advice.on_number(value))
     if common_typed(value.type.dtype, dtype) is not dtype:
         raise TileTypeError(
             f"{what}: {value.type.dtype} is not converted to {dtype} implicitly",
@@ -161,7 +170,7 @@ def implicit_cast(t: Translator, what: str, value: Val, dtype: DType) -> Value:
 def _checked_loose(what: str, value: Number, dtype: DType) -> Number:
     if dtype is bool_:
         if value not in (0, 1) or isinstance(value, float):
-            raise TileTypeError(f"{what}: the constant {value} is not a bool")
+            raise TileTypeError(f"{what}: the constant {value} is not a bool", hints=["write True or False"])
         return bool(value)
     if category(value) > category(dtype):
         raise TileTypeError(
@@ -169,7 +178,8 @@ def _checked_loose(what: str, value: Number, dtype: DType) -> Number:
             hints=[f"write ct.{dtype}({value})"],
         )
     if dtype.is_int:
-        check_range(what, value, dtype)
+        check_range(what, value, dtype, f"ct.{dtype}({value}) wraps it to {convert(value, dtype)}")
+    loose_dtype(value)  # 64 bits hold it
     return value
 
 

@@ -5,11 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tilewright.frontend.calls.arith import binary, power
-from tilewright.frontend.calls.math import invert, negate
+from tilewright.frontend.calls.arith import BINARY, binary, power
+from tilewright.frontend.calls.call import call_rule_by_name
+from tilewright.frontend.calls.math import FLOAT_FUNCTIONS, invert, negate
 from tilewright.frontend.hostvalues import frontend_value
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Struct, Val, is_array, is_loose, is_tile, named, strict_value
+from tilewright.frontend.values import (
+    BoundMethod,
+    Closure,
+    Keywords,
+    Managed,
+    Range,
+    RawMemory,
+    SliceSpec,
+    Struct,
+    Text,
+    TiledView,
+    Val,
+    describe,
+    is_array,
+    is_loose,
+    is_tile,
+    named,
+    strict_value,
+)
 from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import TileTypeError
 
@@ -23,12 +42,16 @@ _COMPARISONS = {
 }
 
 
+# Functions that stand-ins can be given to: they need types alone, and read and change nothing.
+_COMPUTES = {*BINARY, *FLOAT_FUNCTIONS, "pow", "negative", "abs", "bitwise_not", "matmul", "where"}
+
+
 class Proxy:
     """A run-time value: its type can be asked, its value cannot."""
 
     __hash__ = object.__hash__
 
-    def __init__(self, t: Translator, value: Value) -> None:
+    def __init__(self, t: Translator, value: Val) -> None:
         self._t = t
         self._value = value
 
@@ -36,6 +59,22 @@ class Proxy:
         raise TypeError(f"{self!r} has no value while compiling")
 
     __int__ = __index__ = __float__ = __len__ = __bool__
+
+    def __repr__(self) -> str:
+        return f"<{describe(self._value)}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"{self!r} belongs to the kernel and cannot be called in static_eval")
+
+    def __tilewright_call__(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """`ct.name(self, ...)`."""
+        if name not in _COMPUTES:
+            error = TypeError(f"{name} needs values")
+            error.builtin = name  # type: ignore[attr-defined]
+            raise error
+        positional = [from_host(self._t, v, "an argument") for v in args]
+        named = {k: from_host(self._t, v, "an argument") for k, v in kwargs.items()}
+        return to_host(self._t, call_rule_by_name(self._t, name, positional, **named))
 
     def __iter__(self) -> Any:
         raise TypeError(f"{self!r} cannot be iterated")
@@ -135,6 +174,10 @@ def to_host(t: Translator, value: Val) -> Any:
         return Proxy(t, value)
     if isinstance(value, tuple):
         return tuple(to_host(t, v) for v in value)
+    if isinstance(value, (BoundMethod, Closure, Managed, Range, RawMemory, SliceSpec, Text, TiledView)):
+        return Proxy(t, value)
+    if isinstance(value, Keywords):
+        return {name: to_host(t, item) for name, item in value.items.items()}
     if isinstance(value, Struct):
         new: Any = object.__new__(value.type)
         for name, field in value.fields.items():

@@ -10,7 +10,7 @@ from typing import Any
 
 from tilewright.frontend.calls.call import rule_name, syntax_form
 from tilewright.frontend.flow import read_names
-from tilewright.frontend.proxies import from_host, to_host
+from tilewright.frontend.proxies import Proxy, from_host, to_host
 from tilewright.frontend.scopes import Conflict, MaybeUnbound, Scope
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Val, named
@@ -36,8 +36,13 @@ def run_python(t: Translator, node: ast.expr, what: str) -> Any:
     try:
         return eval(code, space)
     except TileError as error:
-        raise TileStaticEvalError(f"{what}: {error.message}") from error
+        raise TileStaticEvalError(f"{what}: {error.message}", hints=error.hints) from error
     except Exception as error:
+        builtin = getattr(error, "builtin", "")
+        if builtin:
+            message = f"{what}: {builtin} cannot be called here; the expression runs while compiling, without values"
+            hint = "leave the inner one out" if builtin.startswith("static_") else f"call {builtin} outside of {what}"
+            raise TileStaticEvalError(message, hints=[hint]) from error
         raise TileStaticEvalError(f"{what}: {type(error).__name__}: {error}") from error
 
 
@@ -56,7 +61,7 @@ def _locals(t: Translator, names: Iterable[str]) -> dict[str, Any]:
 
 def _arguments(node: ast.Call, what: str, least: int, most: int) -> Sequence[ast.expr]:
     if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
-        raise TileSyntaxError(f"{what}: takes positional arguments only")
+        raise TileSyntaxError(f"{what}: takes positional arguments only", hints=[f"write ct.{what}(expression)"])
     if not least <= len(node.args) <= most:
         wanted = str(least) if least == most else f"{least} or {most}"
         raise TileTypeError(f"{what}: takes {wanted} argument{'' if most == 1 else 's'}, got {len(node.args)}")
@@ -74,7 +79,11 @@ def static_assert(t: Translator, node: ast.Call) -> Val:
     condition, *message = _arguments(node, "static_assert", 1, 2)
     value = run_python(t, condition, "static_assert")
     if not isinstance(value, bool):
-        raise TileTypeError(f"static_assert: the condition must be a constant bool, got {named(value)}")
+        known_later = isinstance(value, Proxy)
+        hints = ["write ct.assert_(condition) to check values of the run"] if known_later else ["compare: n > 0"]
+        got = f"{value!r}, which only the run knows" if known_later else named(value)
+        raise TileTypeError(f"static_assert: the condition must be a constant bool, got {got}", t.span(condition),
+                            hints=hints)
     if value:
         return None
     text = run_python(t, message[0], "static_assert") if message else None
@@ -99,7 +108,8 @@ def static_items(t: Translator, node: ast.expr) -> list[Val] | None:
     except Exception as error:
         raise TileStaticEvalError(f"static_iter: {type(error).__name__}: {error}", t.span(node)) from error
     if len(items) > MAX_ITEMS:
-        raise TileStaticEvalError(f"static_iter: more than {MAX_ITEMS} items", t.span(node))
+        raise TileStaticEvalError(f"static_iter: more than {MAX_ITEMS} items", t.span(node),
+                                  hints=["the body is repeated for every item; loop with range(...) instead"])
     return [from_host(t, item, "an item of static_iter") for item in items]
 
 
@@ -121,7 +131,7 @@ def _function(t: Translator, node: ast.expr) -> Val:
 def comprehension(t: Translator, node: ast.Call) -> Val:
     """`tuple(e for x in ct.static_iter(...) if c)`."""
     from tilewright.frontend.assign import assign
-    from tilewright.frontend.truth import truth
+    from tilewright.frontend.truth import condition
 
     [generator] = node.args
     assert isinstance(generator, ast.GeneratorExp)
@@ -135,12 +145,14 @@ def comprehension(t: Translator, node: ast.Call) -> Val:
             return
         items = static_items(t, clauses[0].iter)
         if items is None:
-            raise TileSyntaxError("a comprehension must go over ct.static_iter(...)", t.span(clauses[0].iter))
+            raise TileSyntaxError("a comprehension must go over ct.static_iter(...)", t.span(clauses[0].iter),
+                                  hints=["write tuple(... for x in ct.static_iter(...))"])
         for item in items:
             assign(t, clauses[0].target, item)
-            tests = [truth(t, t.expr(c), "if") for c in clauses[0].ifs]
+            tests = [condition(t, c, "if") for c in clauses[0].ifs]
             if not all(isinstance(c, bool) for c in tests):
-                raise TileTypeError("the condition of a comprehension must be a constant", t.span(clauses[0].ifs[0]))
+                raise TileTypeError("the condition of a comprehension must be a constant", t.span(clauses[0].ifs[0]),
+                                    hints=["the length of a tuple is known while compiling"])
             if all(tests):
                 visit(clauses[1:])
 

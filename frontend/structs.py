@@ -34,34 +34,36 @@ def construct(t: Translator, kind: type, args: Sequence[Val], kwargs: Mapping[st
 
 def _fields(kind: Any) -> tuple[dataclasses.Field[Any], ...]:
     """The fields of a dataclass that kernels can construct."""
-    problem = ""
+    problem, advice = "", "write @dataclass(frozen=True)"
     if not kind.__dataclass_params__.frozen:
         problem = "is not frozen"
     elif "__dataclass_fields__" not in vars(kind):
-        problem = "is a subclass of a dataclass, but not one itself"
+        problem, advice = "is a subclass of a dataclass, but not one itself", "decorate it, too"
     elif kind.__new__ is not object.__new__:
-        problem = "has its own __new__"
+        problem, advice = "has its own __new__", "write a function that returns the object"
     for f in dataclasses.fields(kind):
         if f.default_factory is not dataclasses.MISSING:
-            problem = f"has a default_factory (field {f.name})"
+            problem, advice = f"has a default_factory (field {f.name})", "give the field a default that is a constant"
         elif not f.init:
-            problem = f"has a field without init ({f.name})"
+            problem, advice = f"has a field without init ({f.name})", "make it a property"
     if problem:
         raise TileTypeError(f"{kind.__name__} {problem}, so a kernel cannot construct it",
-                            hints=["write @dataclass(frozen=True)"])
+                            hints=[advice])
     return dataclasses.fields(kind)
 
 
 def enum_member(t: Translator, kind: Any, args: Sequence[Val], kwargs: Mapping[str, Val]) -> Val:
     """`Color(1)`."""
     if len(args) != 1 or kwargs:
-        raise TileTypeError(f"{kind.__name__}: takes one constant")
+        raise TileTypeError(f"{kind.__name__}: takes one constant, got {len(args) + len(kwargs)}")
     value = known(args[0])
     value = args[0] if value is None else value
     try:
         return kind(value)
     except (ValueError, TypeError):
-        raise TileValueError(f"{kind.__name__} has no member with the value {describe(args[0])}") from None
+        shown = describe(args[0]) if known(args[0]) is None and not isinstance(value, str) else repr(value)
+        raise TileValueError(f"{kind.__name__} has no member with the value {shown}",
+                             hints=[f"it has {', '.join(repr(m.value) for m in kind)}"]) from None
 
 
 SYNTHETIC["dataclass"] = construct

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 
+from tilewright.frontend.advice import on_number
 from tilewright.frontend.calls.call import call_value
 from tilewright.frontend.dispatch import expression
 from tilewright.frontend.promotion import typed
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import (
     Keywords,
+    Range,
     Struct,
     Val,
     is_array,
@@ -47,7 +49,9 @@ def item(t: Translator, value: Val, index: Val) -> Val:
         return _from_tuple(value, index)
     if isinstance(value, Keywords):
         if index not in value.items:
-            raise TileTypeError(f"there is no keyword argument {index!r}")
+            given = f"it was called with {', '.join(value.items)}" if value.items else "it was called without any"
+            raise TileTypeError(f"there is no keyword argument {index!r}",
+                                hints=[f"{given}; kwargs.get(name, default) gives a default"])
         return value.items[index]
     if is_list(value):
         return _from_list(t, value, index)
@@ -55,7 +59,11 @@ def item(t: Translator, value: Val, index: Val) -> Val:
         return new_axes(t, typed(t, value), index)
     if isinstance(value, Struct) and hasattr(value.type, "__getitem__"):
         return call_value(t, value.type.__getitem__, [value, index], {})
-    hints = []
+    hints = on_number(value)
+    if isinstance(value, Struct):
+        hints = [f"its fields are {', '.join(value.fields)}"]
+    if isinstance(value, Range):
+        hints = ["a range is for loops: for i in r; its item is start + i * step"]
     if is_array(value):
         hints = ["load a tile: ct.load(a, index=..., shape=...), or single elements: ct.gather(a, indices)"]
     raise TileTypeError(f"{named(value)} cannot be indexed", hints=hints)
@@ -85,8 +93,17 @@ def _constant_index(index: Val, what: str) -> int:
 def _from_list(t: Translator, value: Value, index: Val) -> Val:
     scalar = is_tile(index) and not index.type.shape and index.type.dtype.is_int
     if not scalar and not isinstance(index, int):
-        raise TileTypeError(f"the index of a list must be an integer scalar, got {named(index)}")
+        hints = ["take one array at a time: xs[i]"] if isinstance(index, slice) else []
+        raise TileTypeError(f"the index of a list must be an integer scalar, got {named(index)}", hints=hints)
     return t.emit(ListItem, list=value, index=typed(t, index, int32))
+
+
+def _element_hint(index: Val) -> str:
+    if is_tile(index) and index.type.dtype.is_bool:
+        return "choose by a mask with ct.where(mask, x, y)"
+    if index is Ellipsis or isinstance(index, slice) and index == slice(None):
+        return "leave the index out: it would be the whole tile"
+    return "t[:, None] adds an axis; take a part with ct.extract, elements of an array with ct.gather"
 
 
 def _keeps_axes(entry: Val) -> bool:
@@ -97,10 +114,7 @@ def new_axes(t: Translator, value: Value, index: Val) -> Value:
     """`t[:, None]`: None adds an axis, `:` keeps one, `...` keeps the rest."""
     entries = index if isinstance(index, tuple) else (index,)
     if index is not None and not isinstance(index, tuple) or not all(map(_keeps_axes, entries)):
-        raise TileTypeError(
-            f"{named(value)} cannot be indexed by element",
-            hints=["t[:, None] adds an axis; take a part with ct.extract, elements of an array with ct.gather"],
-        )
+        raise TileTypeError(f"{named(value)} cannot be indexed by element", hints=[_element_hint(index)])
     shape = value.type.shape
     kept = sum(e == slice(None) for e in entries)
     if kept > len(shape):

@@ -36,8 +36,8 @@ def translate(
     The function's source, globals and closure values are read at its first translation and kept.
     Raises TileError for whatever is wrong with the kernel.
     """
-    check_kernel_parameters(pyfunc)
     source = kernel_source(pyfunc).root
+    check_kernel_parameters(source)
     if len(source.parameters) != len(arg_specs):
         counts = f"takes {len(source.parameters)} arguments, got {len(arg_specs)}"
         raise TileTypeError(f"{source.name}: {counts}", source.span)

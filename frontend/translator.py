@@ -73,6 +73,17 @@ class Translator:
         """The place of a node (default: the present one) in the present function."""
         return self.scope.span(node or self.node)
 
+    @contextlib.contextmanager
+    def pointing(self, **nodes: ast.expr) -> Iterator[None]:
+        """Place errors about an argument at the node that stands for it here: the operands of an operator."""
+        try:
+            yield
+        except TileError as error:
+            node = nodes.get(getattr(error, "argument", ""))
+            if error.span is NO_SPAN and node is not None:
+                error.span = self.span(node)
+            raise
+
     def _internal(self, error: Exception) -> TileInternalError:
         return TileInternalError(f"the frontend failed here: {type(error).__name__}: {error}", self.span())
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import enum
 
+from tilewright.frontend.advice import on_number
 from tilewright.frontend.promotion import computable, convert
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Keywords, Text, Val, is_tile, known, named
 from tilewright.tileir.core import Value
-from tilewright.tileir.diagnostics import TileSyntaxError, TileTypeError
+from tilewright.tileir.diagnostics import TileSyntaxError, TileTypeError, at
 from tilewright.tileir.dtypes import bool_
 from tilewright.tileir.ops.arith import Ne
+
+
+def condition(t: Translator, node: ast.expr, what: str) -> bool | Value:
+    """The truth value of an expression that stands as a condition."""
+    value = t.expr(node)
+    with at(t.span(node)):
+        return truth(t, value, what)
 
 
 def truth(t: Translator, value: Val, what: str) -> bool | Value:
@@ -29,7 +38,7 @@ def truth(t: Translator, value: Val, what: str) -> bool | Value:
     if value.type.shape:
         raise TileTypeError(
             f"{what}: the condition must be a scalar, got {named(value)}",
-            hints=["choose element by element with ct.where(cond, x, y), or reduce the tile first (ct.max, .item())"],
+            hints=_tile_hints(value, what),
         )
     if value.type.dtype is bool_:
         result: Value = value
@@ -40,4 +49,12 @@ def truth(t: Translator, value: Val, what: str) -> bool | Value:
 
 
 def _hints(value: Val) -> list[str]:
-    return ["a formatted string cannot be tested"] if isinstance(value, Text) else []
+    return ["a formatted string cannot be tested"] if isinstance(value, Text) else on_number(value)
+
+
+def _tile_hints(value: Value, what: str) -> list[str]:
+    if value.type.size == 1:
+        return ["take the single element with .item()"]
+    if what in ("and", "or"):
+        return [f"combine tiles element by element: (a) {'&' if what == 'and' else '|'} (b)"]
+    return ["choose element by element with ct.where(cond, x, y), or reduce the tile first (ct.max, .item())"]

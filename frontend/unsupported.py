@@ -8,7 +8,7 @@ from tilewright.tileir.diagnostics import TileSyntaxError
 
 _WHAT: dict[type[ast.AST], tuple[str, str]] = {
     ast.Assert: ("assert", "use ct.static_assert for constants, ct.assert_ for values known at run time"),
-    ast.Raise: ("raise", "use ct.static_assert to refuse arguments while compiling"),
+    ast.Raise: ("raise", "use ct.static_assert to refuse arguments while compiling, ct.assert_ to stop while running"),
     ast.Try: ("try", "kernels have no exceptions; test the condition with if"),
     ast.TryStar: ("try", "kernels have no exceptions; test the condition with if"),
     ast.Delete: ("del", "leave it out; values need no clean-up"),

@@ -179,10 +179,15 @@ def describe(value: Val) -> str:
 def named(value: Val) -> str:
     """`describe` with its article."""
     text = describe(value)
+    if isinstance(value, _ONLY_ONE):
+        return f"the {text}"
     if text in ("None", "...") or text[:1] in "\"'" or isinstance(value, enum.Enum):
         return text
     # uint8 is read "you-int".
     return f"an {text}" if text[:1] in "aeio" else f"a {text}"
+
+
+_ONLY_ONE = (DType, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, Builtin, RawMemory)
 
 
 def describe_type(type_: Any) -> str:
@@ -206,12 +211,12 @@ _DESCRIPTIONS: tuple[tuple[Any, Callable[[Any], str]], ...] = (
     (type(Ellipsis), lambda v: "..."),
     (slice, lambda v: "slice"),
     (DType, lambda v: f"dtype {v}"),
-    (type, lambda v: f"type {v.__name__}"),
+    (type, lambda v: f"{'type' if v.__module__ == 'builtins' else 'class'} {v.__name__}"),
     (types.ModuleType, lambda v: f"module {v.__name__}"),
     ((types.FunctionType, types.BuiltinFunctionType), lambda v: f"function {v.__name__}"),
     (Closure, lambda v: f"function {v.source.name}"),
     (BoundMethod, lambda v: "bound method"),
-    (tuple, lambda v: f"tuple of {len(v)}" if len(v) != 1 else "tuple of 1"),
+    (tuple, lambda v: f"tuple of {len(v)}" if v else "empty tuple"),
     (Range, lambda v: "range"),
     (Keywords, lambda v: "dict of keyword arguments"),
     (Struct, lambda v: f"{v.type.__name__} object"),

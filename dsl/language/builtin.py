@@ -12,7 +12,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 def builtin(name: str, *, host: bool = False) -> Callable[[F], F]:
     """Make a documented stub the language's function `name`; the frontend knows it by this mark.
 
-    On the host a stub raises RuntimeError, unless `host` says that its body works there too.
+    On the host a stub raises RuntimeError, unless `host` says that its body works there too. In the Python code of
+    static_eval, tiles and arrays have stand-ins, which answer for the functions that they are given to.
     """
 
     def mark(stub: F) -> F:
@@ -22,10 +23,16 @@ def builtin(name: str, *, host: bool = False) -> Callable[[F], F]:
 
         @functools.wraps(stub)
         def refuse(*args: Any, **kwargs: Any) -> Any:
-            raise RuntimeError(
+            for value in (*args, *kwargs.values()):
+                stand_in = getattr(value, "__tilewright_call__", None)  # a tile or array in static_eval
+                if stand_in is not None:
+                    return stand_in(name, args, kwargs)
+            error = RuntimeError(
                 f"{stub.__qualname__} works on tiles inside a kernel; it cannot be called on the host. "
                 "Write a function decorated with @tile_kernel and launch it over a grid: kernel[grid](...)"
             )
+            error.builtin = name  # type: ignore[attr-defined]
+            raise error
 
         refuse.__tilewright_builtin__ = name  # type: ignore[attr-defined]
         return refuse  # type: ignore[return-value]

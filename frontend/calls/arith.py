@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tilewright.frontend import folding
+from tilewright.frontend import advice, folding
 from tilewright.frontend.calls.options import check_rounding, flag
 from tilewright.frontend.calls.registry import add_rule, call_rule
 from tilewright.frontend.promotion import (
@@ -24,10 +24,11 @@ from tilewright.frontend.promotion import (
     convert,
     dtype_of,
     no_common_dtype,
+    of_operand,
     typed,
 )
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Val, is_array, is_loose, is_tile, known, named
+from tilewright.frontend.values import Val, is_loose, is_tile, known, named
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.diagnostics import TileTypeError
 from tilewright.tileir.dtypes import DType, bool_, float32, int8, int16, int32, uint8, uint16
@@ -71,23 +72,26 @@ BINARY: dict[str, Binary] = {
 }
 
 
-def number(what: str, value: Val) -> Any:
-    """An operand: a tile or a loose constant as a plain number."""
+def number(what: str, value: Val, argument: str = "x", other: Val = None) -> Any:
+    """An operand: a tile or a loose constant as a plain number. `argument` is its name, `other` the second operand."""
     if is_tile(value):
         return value
     if is_loose(value):
         return folding.plain(value)
-    hints = []
-    if is_array(value):
-        hints = ["load a tile of the array first: ct.load(a, index=..., shape=...)"]
-    raise TileTypeError(f"{what}: expected a tile or a number, got {named(value)}", hints=hints)
+    message = f"expected a tile or a number, got {named(value)}"
+    raise of_operand(argument, TileTypeError(f"{what}: {message}", hints=advice.on_number(value, other)))
+
+
+def numbers(what: str, x: Val, y: Val) -> tuple[Any, Any]:
+    """Both operands of a binary function."""
+    return number(what, x, "x", y), number(what, y, "y", x)
 
 
 def binary(t: Translator, name: str, x: Val, y: Val, what: str = "", **options: Any) -> Val:
     """`x op y` with promotion, broadcasting and folding; `what` is how the user wrote the operation."""
     spec = BINARY[name]
     what = what or name
-    x, y = number(what, x), number(what, y)
+    x, y = numbers(what, x, y)
     if is_loose(x) and is_loose(y):
         if spec.kind in ("bitwise", "shift", "integer"):
             _refuse_floats(what, x, y, bools=spec.kind != "shift")
@@ -130,9 +134,14 @@ def operand_dtype(what: str, kind: str, x: Val, y: Val) -> DType:
 
 
 def _refuse_floats(what: str, *values: Val, bools: bool) -> None:
-    for v in values:
+    for argument, v in zip("xy", values, strict=True):
         if category(v) == FLOAT or not bools and category(v) == BOOL:
-            raise TileTypeError(f"{what}: expected integers, got {named(v)}")
+            hints = ["cast with ct.astype(x, ct.int32)"] if is_tile(v) else []
+            raise of_operand(argument, TileTypeError(f"{what}: expected integers, got {named(v)}", hints=hints))
+
+
+def _width(dtype: DType) -> int:
+    return dtype.bitwidth
 
 
 def _bitwise_dtype(what: str, x: Val, y: Val) -> DType:
@@ -142,7 +151,7 @@ def _bitwise_dtype(what: str, x: Val, y: Val) -> DType:
         if x.type.dtype is not y.type.dtype:
             raise TileTypeError(
                 f"{what}: both sides must have the same type, got {x.type.dtype} and {y.type.dtype}",
-                hints=[f"cast one side, for example ct.astype(x, ct.{x.type.dtype})"],
+                hints=[f"cast one side, for example ct.astype(x, ct.{max(x.type.dtype, y.type.dtype, key=_width)})"],
             )
         return dtype_of(x)
     constant, dtype = (x, y.type.dtype) if is_loose(x) else (y, x.type.dtype)
@@ -201,7 +210,7 @@ def pow_rule(t: Translator, x: Val, y: Val, /) -> Val:
 
 def power(t: Translator, x: Val, y: Val, what: str = "pow") -> Val:
     """`x ** y`."""
-    x, y = number(what, x), number(what, y)
+    x, y = numbers(what, x, y)
     left, right = known(x), known(y)
     if left is not None and right is not None:
         if is_loose(x) and is_loose(y):
@@ -225,7 +234,7 @@ def power(t: Translator, x: Val, y: Val, what: str = "pow") -> Val:
 
 @call_rule("divmod", divmod)
 def divmod_(t: Translator, x: Val, y: Val, /) -> Val:
-    x, y = number("divmod", x), number("divmod", y)
+    x, y = numbers("divmod", x, y)
     if known(x) is None or known(y) is None:
         _refuse_floats("divmod", x, y, bools=True)
     return binary(t, "floordiv", x, y, "divmod"), binary(t, "mod", x, y, "divmod")
@@ -233,7 +242,8 @@ def divmod_(t: Translator, x: Val, y: Val, /) -> Val:
 
 @call_rule("where")
 def where(t: Translator, cond: Val, x: Val, y: Val, /) -> Val:
-    cond, x, y = (number("where", v) for v in (cond, x, y))
+    cond = number("where", cond, "cond")
+    x, y = numbers("where", x, y)
     dtype = common_dtype("where", x, y)
     shape = common_shape("where", cond, x, y)
     cond = broadcast(t, as_bool(t, cond), shape)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilewright.frontend.attributes import extent
 from tilewright.frontend.calls.arith import binary
-from tilewright.frontend.calls.memory import access_shape, array_arg, axis_order
+from tilewright.frontend.calls.memory import access_shape, array_arg, axes_text, axis_order
 from tilewright.frontend.calls.options import axis_of, bad, integer, member
 from tilewright.frontend.calls.registry import call_rule
 from tilewright.frontend.promotion import cast, typed
@@ -121,7 +121,8 @@ def tiled_view(
         given = traversal_steps if isinstance(traversal_steps, tuple) else (traversal_steps,)
         steps = tuple(integer("tiled_view", "traversal_steps", s) for s in given)
         if len(steps) != len(full):
-            raise bad("tiled_view", "traversal_steps", f"has {len(steps)} entries, but the array has {len(full)} axes")
+            raise bad("tiled_view", "traversal_steps",
+                      f"has {len(steps)} entries, but the array has {axes_text(len(full))}")
         if min(steps, default=1) < 1:
             raise bad("tiled_view", "traversal_steps", f"is {steps}; steps are positive")
     return TiledView(array, seen, steps, member("tiled_view", "padding_mode", padding_mode, PaddingMode))

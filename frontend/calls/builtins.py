@@ -18,7 +18,7 @@ from tilewright.frontend.values import (
     Range,
     Struct,
     Val,
-    describe,
+    is_array,
     is_list,
     is_loose,
     is_tile,
@@ -33,23 +33,32 @@ from tilewright.tileir.ops.arrays import ListLength
 def range_(t: Translator, *bounds: Val) -> Val:
     if not 1 <= len(bounds) <= 3:
         raise TileTypeError(f"range: takes 1 to 3 arguments, got {len(bounds)}")
-    for v in bounds:
+    for number, v in enumerate(bounds):
         ok = is_loose(v) and isinstance(v, int) and not isinstance(v, bool)
         if not ok and not (is_tile(v) and not v.type.shape and v.type.dtype.is_signed):
-            raise TileTypeError(f"range: expected signed integer scalars, got {named(v)}", hints=_range_hints(v))
+            raise _bound_error(number, f"expected signed integer scalars, got {named(v)}", _range_hints(v))
     start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
     constant = known(step)
     if constant is not None and constant <= 0:
-        raise TileTypeError(
-            f"range: the step is {constant}; it must be positive",
-            hints=["count upwards and compute n - 1 - i in the body"],
-        )
+        raise _bound_error(2, f"the step is {constant}; it must be positive",
+                           ["count upwards and compute n - 1 - i in the body"])
     return Range(start, stop, step)
 
 
+def _bound_error(number: int, message: str, hints: list[str]) -> TileTypeError:
+    """An error about one of range's arguments; the call underlines it."""
+    error = TileTypeError(f"range: {message}", hints=hints)
+    error.argument, error.number = "bounds", number  # type: ignore[attr-defined]
+    return error
+
+
 def _range_hints(value: Val) -> list[str]:
+    if isinstance(value, float):
+        return ["write // for a whole number of rounds, or ct.cdiv to round up"]
+    if is_array(value):
+        return ["write range(ct.num_tiles(a, axis, shape)), or range(a.shape[axis])"]
     if is_tile(value) and value.type.shape:
-        return ["take the single element with .item()"]
+        return ["take the single element with .item()"] if value.type.size == 1 else []
     return ["cast it: ct.astype(x, ct.int32)"] if is_tile(value) else []
 
 
@@ -61,7 +70,8 @@ def len_(t: Translator, x: Val, /) -> Val:
         return len(x.items)
     if is_list(x):
         return t.emit(ListLength, list=x)
-    raise TileTypeError(f"len: expected a tuple or a list of arrays, got {named(x)}", hints=["use x.shape[axis]"])
+    hints = ["write x.shape[axis]"] if is_tile(x) or is_array(x) else []
+    raise bad("len", "x", f"must be a tuple or a list of arrays, got {named(x)}", hints=hints)
 
 
 @call_rule("builtin min", min)
@@ -76,8 +86,9 @@ def max_(t: Translator, *values: Val) -> Val:
 
 def _extreme(t: Translator, what: str, name: str, values: tuple[Val, ...]) -> Val:
     if len(values) != 2:
-        raise TileTypeError(f"{what}: takes two numbers, got {len(values)}",
-                            hints=[f"reduce a tile with ct.{what}(t, axis)"])
+        reduced = len(values) == 1 and is_tile(values[0])
+        hints = [f"reduce a tile with ct.{what}(t, axis)"] if reduced else [f"nest them: {what}({what}(a, b), c)"]
+        raise TileTypeError(f"{what}: takes two numbers, got {len(values)}", hints=hints)
     return binary(t, name, *values, what)
 
 
@@ -87,8 +98,9 @@ def _number(what: str, value: Val) -> bool | int | float | str:
         return constant
     if isinstance(value, str):
         return value
-    hints = ["convert run-time values with x.astype(ct.int32) and its kind"] if is_tile(value) else []
-    raise TileTypeError(f"{what}: expected a constant, got {named(value)}", hints=hints)
+    dtype = {"int": "int32", "float": "float32", "bool": "bool_"}[what]
+    hints = [f"convert run-time values with x.astype(ct.{dtype})"] if is_tile(value) else []
+    raise bad(what, "x", f"must be a constant, got {named(value)}", hints=hints)
 
 
 @call_rule("int", int)
@@ -110,8 +122,8 @@ def bool_(t: Translator, x: Val = False, /) -> Val:
 def tuple_(t: Translator, x: Val = (), /) -> Val:
     if isinstance(x, tuple):
         return x
-    raise TileTypeError(f"tuple: expected a tuple, got {named(x)}",
-                        hints=["write tuple(... for x in ct.static_iter(...))"])
+    raise bad("tuple", "x", f"must be a tuple, got {named(x)}",
+              hints=["write tuple(... for x in ct.static_iter(...))"])
 
 
 @call_rule("str", str)
@@ -139,10 +151,13 @@ def get(t: Translator, x: Val, key: Val, default: Val = None, /) -> Val:
 @call_rule("replace", dataclasses.replace)
 def replace(t: Translator, obj: Val, /, **changes: Val) -> Val:
     if not isinstance(obj, Struct):
-        raise TileTypeError(f"replace: expected a dataclass object, got {named(obj)}")
+        raise bad("replace", "obj", f"must be a dataclass object, got {named(obj)}")
     for name in changes:
         if name not in obj.fields:
-            raise TileTypeError(f"replace: {obj.type.__name__} has no field {name}")
+            error = TileTypeError(f"replace: {obj.type.__name__} has no field {name}",
+                                  hints=[f"its fields are {', '.join(obj.fields)}"])
+            error.keyword = name  # type: ignore[attr-defined]
+            raise error
     return Struct(obj.type, {**obj.fields, **changes})
 
 
@@ -154,7 +169,8 @@ def getitem(t: Translator, x: Val, index: Val, /) -> Val:
 @call_rule("ensure_constant")
 def ensure_constant(t: Translator, x: Val, /) -> Val:
     if known(x) is None and (is_tile(x) or is_list(x)):
-        raise TileStaticAssertionError(f"ensure_constant: {describe(x)} is not a constant")
+        raise TileStaticAssertionError(f"ensure_constant: {named(x)} is not a constant",
+                                       hints=["annotate the kernel's parameter with ct.Constant[int]"])
     return x
 
 

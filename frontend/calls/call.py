@@ -10,15 +10,17 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tilewright.frontend.advice import on_builtin, on_function
 from tilewright.frontend.calls.registry import BY_VALUE, RULES, CallRule
 from tilewright.frontend.dispatch import expression
-from tilewright.frontend.hostvalues import frontend_value
+from tilewright.frontend.hostvalues import NATIVE_FUNCTIONS, frontend_value
 from tilewright.frontend.inline import inline_closure, inline_function
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import BoundMethod, Closure, Keywords, Struct, Val, named
+from tilewright.frontend.values import BoundMethod, Closure, Keywords, Struct, Val, is_loose, named
 from tilewright.tileir.diagnostics import (
     NO_SPAN,
     TileError,
+    TileSyntaxError,
     TileTypeError,
     TileUnsupportedFeatureError,
     UnsupportedCallError,
@@ -49,11 +51,32 @@ def call(t: Translator, node: ast.Call) -> Val:
     function = t.expr(node.func)
     form = SYNTAX_FORMS.get(rule_name(function))
     if form is not None:
+        _check_written_out(t, node.func, rule_name(function))
         return form(t, node)
     if function is tuple and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
         return SYNTAX_FORMS["tuple"](t, node)
-    args = elements(t, node.args)
-    return call_value(t, function, args, keyword_arguments(t, node.keywords), (node.args, node.keywords))
+    args, kwargs = elements(t, node.args), keyword_arguments(t, node.keywords)
+    try:
+        return call_value(t, function, args, kwargs, (node.args, node.keywords))
+    except TileError as error:
+        name = getattr(error, "keyword", None)
+        if error.span is NO_SPAN and name is not None:
+            error.span = next((t.span(k) for k in node.keywords if k.arg == name), NO_SPAN)
+        raise
+
+
+def _check_written_out(t: Translator, node: ast.expr, name: str) -> None:
+    """What takes Python source must stand there under its own name, not in a variable."""
+    root = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name) or root.id in t.scope.source.locals:
+        raise _not_a_value(name)
+
+
+def _not_a_value(name: str) -> TileSyntaxError:
+    return TileSyntaxError(f"{name} cannot be passed around: it takes the source text of its argument",
+                           hints=[f"write ct.{name}(...) where it is needed"])
 
 
 def elements(t: Translator, nodes: Sequence[ast.expr]) -> list[Val]:
@@ -104,14 +127,17 @@ def call_rule_by_name(t: Translator, name: str, args: Sequence[Val], **kwargs: V
 
 
 def call_value(
-    t: Translator, function: Val, args: Sequence[Val], kwargs: Mapping[str, Val], nodes: ArgumentNodes | None = None
+    t: Translator, function: Val, args: Sequence[Val], kwargs: Mapping[str, Val], nodes: ArgumentNodes | None = None,
+    receivers: int = 0,
 ) -> Val:
-    """Call a frontend value."""
+    """Call a frontend value; the first `receivers` arguments stood before the dot."""
     name = rule_name(function)
     if name:
+        if name in SYNTAX_FORMS and name not in RULES:
+            raise _not_a_value(name)
         if name not in RULES:
             raise TileUnsupportedFeatureError(f"{name} is not implemented yet")
-        return _call_rule(t, RULES[name], args, kwargs, nodes)
+        return _call_rule(t, RULES[name], args, kwargs, nodes, receivers)
     if isinstance(function, types.FunctionType):
         if function.__code__ is _MANAGER_CODE:
             return SYNTHETIC["manager"](t, function, args, kwargs)
@@ -119,9 +145,9 @@ def call_value(
     if isinstance(function, Closure):
         return inline_closure(t, function, args, kwargs)
     if isinstance(function, BoundMethod):
-        return call_value(t, function.function, [function.receiver, *args], kwargs, _shifted(nodes))
+        return call_value(t, function.function, [function.receiver, *args], kwargs, _shifted(nodes), 1)
     if isinstance(function, DType):
-        return _call_rule(t, RULES["dtype"], [function, *args], kwargs, _shifted(nodes))
+        return _call_rule(t, RULES["dtype"], [function, *args], kwargs, _shifted(nodes), 1)
     if isinstance(function, types.MethodType):
         receiver = frontend_value(t, function.__self__, function.__name__)
         return call_value(t, function.__func__, [receiver, *args], kwargs)
@@ -138,10 +164,11 @@ def _shifted(nodes: ArgumentNodes | None) -> ArgumentNodes | None:
 
 
 def _call_rule(
-    t: Translator, rule: CallRule, args: Sequence[Val], kwargs: Mapping[str, Val], nodes: ArgumentNodes | None
+    t: Translator, rule: CallRule, args: Sequence[Val], kwargs: Mapping[str, Val], nodes: ArgumentNodes | None,
+    receivers: int = 0,
 ) -> Val:
-    what = rule.name.rpartition(".")[2]
-    bound = rule.signature.bind(what, args, kwargs)
+    what = str(args[0]) if rule.name == "dtype" else rule.name.rpartition(".")[2]
+    bound = rule.signature.bind(what, args, kwargs, receivers)
     signature = rule.signature
     positional = [bound[n] for n in (*signature.positional_only, *signature.positional)]
     if signature.var_positional:
@@ -154,14 +181,14 @@ def _call_rule(
     except TileError as error:
         argument = getattr(error, "argument", "")
         if argument and nodes and error.span is NO_SPAN:
-            node = _argument_node(rule, argument, nodes)
+            node = _argument_node(rule, argument, nodes, getattr(error, "number", 0))
             if node is not None:
-                error.span = t.span(node)
+                error.span = t.span(_part(node, getattr(error, "item", None)))
         raise
 
 
-def _argument_node(rule: CallRule, name: str, nodes: ArgumentNodes) -> ast.expr | None:
-    """Where the argument of a parameter stands in the call."""
+def _argument_node(rule: CallRule, name: str, nodes: ArgumentNodes, number: int) -> ast.expr | None:
+    """Where the argument of a parameter stands in the call; `number`: which of those that a *parameter takes."""
     args, keywords = nodes
     for keyword in keywords:
         if keyword.arg == name:
@@ -169,8 +196,14 @@ def _argument_node(rule: CallRule, name: str, nodes: ArgumentNodes) -> ast.expr 
     if any(isinstance(a, ast.Starred) for a in args):
         return None
     positions = rule.signature.positions(len(args))
-    node = args[positions.index(name)] if name in positions else None
+    node = args[positions.index(name) + number] if name in positions else None
     return node if node is not None and hasattr(node, "lineno") else None
+
+
+def _part(node: ast.expr, item: int | None) -> ast.expr:
+    """An entry of an argument that was written as a tuple."""
+    whole = item is None or not isinstance(node, ast.Tuple) or any(isinstance(e, ast.Starred) for e in node.elts)
+    return node if whole or item >= len(node.elts) else node.elts[item]  # type: ignore[operator, attr-defined]
 
 
 def _call_method(t: Translator, struct: Struct, name: str, args: Sequence[Val], kwargs: Mapping[str, Val]) -> Val:
@@ -191,21 +224,18 @@ def _call_type(t: Translator, kind: type, args: Sequence[Val], kwargs: Mapping[s
 # Constructors of user types (registered by frontend/structs.py) and of context managers (frontend/contexts.py).
 SYNTHETIC: dict[str, Callable[..., Val]] = {}
 
-_INSTEAD = {
-    "enumerate": "count with range: for i in range(n)", "zip": "index with range: for i in range(n)",
-    "sum": "write ct.sum(tile)", "any": "write ct.max(mask)", "all": "write ct.min(mask)", "pow": "write x ** y",
-    "round": "write ct.floor(x + 0.5)", "list": "write a tuple", "isinstance": "test x.dtype == ct.float32",
-    "sorted": "", "reversed": "",
-}
-
 
 def _not_callable(function: Val) -> TileError:
     name = getattr(function, "__name__", "")
-    if isinstance(function, (types.BuiltinFunctionType, type)) or type(function).__name__ == "ufunc":
-        module = getattr(function, "__module__", "") or ""
-        hints = [_INSTEAD[name]] if _INSTEAD.get(name) else []
-        if module in ("math", "numpy") and name in RULES:
-            hints = [f"write ct.{name}(x)"]
-        shown = f"{module}.{name}" if module not in ("", "builtins") else name
+    if isinstance(function, type) and function.__module__ != "builtins":
+        return UnsupportedCallError(f"the class {name} cannot be called in a kernel",
+                                    hints=["kernels make objects of frozen dataclasses only"])
+    if isinstance(function, (types.BuiltinFunctionType, type)) or type(function).__name__ in NATIVE_FUNCTIONS:
+        module = (getattr(function, "__module__", "") or "").partition(".")[0]
+        hints = on_builtin(name) if module in ("", "builtins", "io") else on_function(name)
+        if module in ("math", "numpy", "torch") and name in RULES:
+            hints = [f"write {RULES[name].signature.brief(f'ct.{name}')}"]
+        shown = f"{module}.{name}" if module not in ("", "builtins", "io") else name
         return UnsupportedCallError(f"{shown} cannot be called in a kernel", hints=hints)
-    return TileTypeError(f"{named(function)} cannot be called in a kernel")
+    hints = ["write * to multiply"] if is_loose(function) else []
+    return TileTypeError(f"{named(function)} cannot be called in a kernel", hints=hints)

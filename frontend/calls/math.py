@@ -7,16 +7,19 @@ from collections.abc import Callable
 from typing import Any
 
 from tilewright.frontend import folding
+from tilewright.frontend.advice import on_number
 from tilewright.frontend.calls.arith import number, zero_test
 from tilewright.frontend.calls.options import check_rounding, flag
 from tilewright.frontend.calls.registry import add_rule, call_rule
-from tilewright.frontend.promotion import cast, computable, convert, dtype_of, typed
+from tilewright.frontend.promotion import cast, computable, convert, dtype_of, of_operand, typed
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Val, is_loose, is_tile, known, named
-from tilewright.tileir.core import OPS, Value
+from tilewright.tileir.core import OPS, Op, Value
 from tilewright.tileir.diagnostics import TileTypeError
-from tilewright.tileir.dtypes import DType, bool_, float8_e8m0fnu, float32, int32
+from tilewright.tileir.dtypes import DType, bool_, float8_e4m3fn, float8_e5m2, float8_e8m0fnu, float32, int32, uint8
 from tilewright.tileir.ops import math as ops
+from tilewright.tileir.ops.arith import And, Xor
+from tilewright.tileir.ops.convert import Bitcast
 
 # Each function of floats is declared by its op: name, meaning for constants, options. No function is named here.
 FLOAT_FUNCTIONS: dict[str, type[ops.FloatUnary]] = {
@@ -34,8 +37,8 @@ def unary(t: Translator, name: str, x: Val, **options: Any) -> Val:
     dtype = dtype_of(x)
     if not dtype.is_float:
         if not op.converts and constant is None:
-            raise TileTypeError(f"{name}: expected floats, got {named(x)}",
-                                hints=["cast with ct.astype(x, ct.float32)"])
+            raise of_operand("x", TileTypeError(f"{name}: expected floats, got {named(x)}",
+                                                hints=["cast with ct.astype(x, ct.float32)"]))
         dtype = float32
     if constant is not None:
         value = folding.run(name, op.on_number, convert(constant, dtype))
@@ -90,6 +93,17 @@ def _folded(t: Translator, x: Val, dtype: DType, what: str, fold: Callable[[Any]
     return value if is_loose(x) else t.constant(convert(value, dtype), dtype)
 
 
+# Conversions to these saturate, so that infinity would not survive a way through float32.
+_SIGN_AND_BYTE = (float8_e4m3fn, float8_e5m2)
+
+
+def _with_sign_bits(t: Translator, x: Value, op: type[Op], mask: int) -> Val:
+    """Codes with their sign bit changed."""
+    bits = t.emit(Bitcast, src=x, dtype=uint8)
+    changed = t.emit(op, lhs=bits, rhs=t.constant(mask, uint8, x.type.shape))
+    return t.emit(Bitcast, src=changed, dtype=x.type.dtype)
+
+
 def negate(t: Translator, x: Val, what: str = "-") -> Val:
     """`-x`; a bool becomes int32 first."""
     x = number(what, x)
@@ -98,6 +112,8 @@ def negate(t: Translator, x: Val, what: str = "-") -> Val:
         return _folded(t, x, dtype, what, operator.neg)
     if not dtype.has_sign:
         raise TileTypeError(f"{what}: {dtype} has no negative values")
+    if dtype in _SIGN_AND_BYTE:
+        return _with_sign_bits(t, x, Xor, 0x80)
     return stored(t, what, t.emit(ops.Neg, src=computable(t, typed(t, x, dtype))), dtype)
 
 
@@ -120,37 +136,51 @@ def absolute(t: Translator, x: Val, /) -> Val:
     if known(x) is not None:
         return _folded(t, x, dtype_of(x), "abs", lambda v: v if isinstance(v, bool) else abs(v))
     dtype = x.type.dtype
+    if dtype in _SIGN_AND_BYTE:
+        return _with_sign_bits(t, x, And, 0x7F)
     return x if dtype is bool_ or not dtype.has_sign else stored(t, "abs", t.emit(ops.Abs, src=computable(t, x)), dtype)
 
 
 @call_rule("bitwise_not")
 def bitwise_not(t: Translator, x: Val, /) -> Val:
-    x = number("bitwise_not", x)
+    return _inverted(t, x, "bitwise_not")
+
+
+def _inverted(t: Translator, x: Val, what: str) -> Val:
+    x = number(what, x)
     if dtype_of(x).is_float:
-        raise TileTypeError(f"bitwise_not: expected integers or bools, got {named(x)}")
+        message = f"{what}: expected integers or bools, got {named(x)}"
+        raise of_operand("x", TileTypeError(message, hints=["compare first: ~(x > 0); or ct.bitcast(x, ct.int32)"]))
     if known(x) is not None:
-        return _folded(t, x, dtype_of(x), "bitwise_not", lambda v: not v if isinstance(v, bool) else ~v)
+        return _folded(t, x, dtype_of(x), what, lambda v: not v if isinstance(v, bool) else ~v)
     return t.emit(ops.Not, src=x)
 
 
 @call_rule("invert", operator.invert)
-def invert(t: Translator, x: Val, /) -> Val:
+def invert_rule(t: Translator, x: Val, /) -> Val:
+    return invert(t, x, "invert")
+
+
+def invert(t: Translator, x: Val, what: str = "~") -> Val:
+    """`~x`."""
     if isinstance(x, bool):
-        raise TileTypeError("~: not possible on a bool constant", hints=["write not x"])
-    return bitwise_not(t, x)
+        raise TileTypeError(f"{what}: not possible on a bool constant", hints=["write not x"])
+    return _inverted(t, x, what)
 
 
 @call_rule("logical_not", operator.not_)
 def logical_not(t: Translator, x: Val, /) -> Val:
     """`not x`: element-wise on tiles."""
     if x is None:
-        raise TileTypeError("not: expected a bool, a number or a tile, got None", hints=["write x is None"])
+        raise of_operand("x", TileTypeError("not: expected a bool, a number or a tile, got None",
+                                            hints=["write x is None"]))
     constant = known(x)
     if constant is not None:
         return not constant if is_loose(x) else t.constant(not constant, bool_)
     if isinstance(x, (str, tuple)):
         return not x
     if not is_tile(x):
-        raise TileTypeError(f"not: expected a bool, a number or a tile, got {named(x)}")
+        message = f"not: expected a bool, a number or a tile, got {named(x)}"
+        raise of_operand("x", TileTypeError(message, hints=on_number(x)))
     value: Value = x
     return zero_test(t, value)

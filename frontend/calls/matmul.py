@@ -9,7 +9,7 @@ from tilewright.frontend.calls.registry import call_rule
 from tilewright.frontend.calls.shape import tile_arg
 from tilewright.frontend.promotion import broadcast, broadcast_shapes, cast, common_typed, no_common_dtype
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Val, named
+from tilewright.frontend.values import Val, is_loose, named
 from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import Related, TileTypeError
 from tilewright.tileir.dtypes import (
@@ -44,7 +44,8 @@ def batched(t: Translator, op: str, a: Value, b: Value) -> tuple[Value, Value]:
     """The operands with equal batch axes; refuses inner sizes that differ."""
     for name, v in (("x", a), ("y", b)):
         if v.type.rank < 2:
-            raise bad(op, name, f"must have two axes or more, got {_dims(v)}")
+            hints = ["add an axis: t[None, :] is a row, t[:, None] a column; or write x @ y"] if v.type.rank else []
+            raise bad(op, name, f"must have two axes or more, got {named(v)}", hints=hints)
     if a.type.shape[-1] != b.type.shape[-2]:
         k = a.type.shape[-1]
         raise TileTypeError(
@@ -65,6 +66,9 @@ def _product_shape(a: Value, b: Value) -> tuple[int, ...]:
 @call_rule("mma")
 def mma(t: Translator, x: Val, y: Val, /, acc: Val, *, use_fast_acc: Val = False) -> Val:
     a, b = tile_arg(t, "mma", "x", x), tile_arg(t, "mma", "y", y)
+    if is_loose(acc):
+        raise bad("mma", "acc", f"must be a tile of the product's shape, got {named(acc)}",
+                  hints=["start it with ct.zeros((m, n), ct.float32)"])
     acc = tile_arg(t, "mma", "acc", acc)
     pair = {a.type.dtype, b.type.dtype}
     if len(pair) > 1 and pair != {int8, uint8}:
@@ -72,10 +76,13 @@ def mma(t: Translator, x: Val, y: Val, /, acc: Val, *, use_fast_acc: Val = False
                             hints=["cast one with astype"])
     allowed = ACCUMULATORS.get(a.type.dtype)
     if allowed is None:
-        raise bad("mma", "x", f"is a {a.type.dtype} tile, which cannot be multiplied")
+        dtypes = ", ".join(d.name for d in ACCUMULATORS)
+        raise bad("mma", "x", f"holds {a.type.dtype}, which cannot be multiplied",
+                  hints=[f"cast both to one of {dtypes}"])
     if acc.type.dtype not in allowed:
         names = " or ".join(d.name for d in allowed)
-        raise bad("mma", "acc", f"is {acc.type.dtype}; {a.type.dtype} operands need {names}")
+        raise bad("mma", "acc", f"is {acc.type.dtype}; {a.type.dtype} operands need {names}",
+                  hints=[f"start it with ct.zeros(shape, ct.{allowed[-1]})"])
     a, b = batched(t, "mma", a, b)
     if acc.type.shape != _product_shape(a, b):
         wanted = _product_shape(a, b)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.frontend.calls.options import bad, flag, integer, latency_hint, member, tile_shape, tma_hint
+from tilewright.frontend.calls.options import bad, each, flag, integer, latency_hint, member, tile_shape, tma_hint
 from tilewright.frontend.calls.registry import call_rule
 from tilewright.frontend.promotion import broadcast, broadcast_shapes, implicit_cast, typed
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Val, is_array, is_loose, is_tile, named
+from tilewright.frontend.values import TiledView, Val, is_array, is_list, is_loose, is_tile, named
 from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import TileError
 from tilewright.tileir.dtypes import bool_
@@ -29,7 +29,13 @@ def array_arg(op: str, value: Val, argument: str = "array") -> Value:
     if is_array(value):
         array: Value = value
         return array
-    hints = ["tiles are values already; only arrays are loaded and stored"] if is_tile(value) else []
+    hints = []
+    if is_tile(value):
+        hints = ["tiles are values already; only arrays are loaded and stored"]
+    elif is_list(value):
+        hints = ["take one array of the list: xs[i]"]
+    elif isinstance(value, TiledView):
+        hints = ["a view has its own methods: view.load(index), view.store(index, tile)"]
     raise bad(op, argument, f"must be an array, got {named(value)}", hints=hints)
 
 
@@ -37,9 +43,9 @@ def tile_index(t: Translator, op: str, argument: str, value: Val, rank: int) -> 
     """Tile coordinates: one signed integer scalar per axis."""
     items = value if isinstance(value, tuple) else (value,)
     if len(items) != rank:
-        raise bad(op, argument, f"has {_count(len(items))}, but the array has {_axes(rank)}",
+        raise bad(op, argument, f"has {_count(len(items))}, but the array has {axes_text(rank)}",
                   hints=[f"give one integer per axis: ({', '.join('ijklmn'[:rank])}{',' if rank == 1 else ''})"])
-    return tuple(index_scalar(t, op, argument, v) for v in items)
+    return tuple(each(lambda v: index_scalar(t, op, argument, v), items))
 
 
 def index_scalar(t: Translator, op: str, argument: str, value: Val) -> Value:
@@ -59,7 +65,7 @@ def _count(n: int) -> str:
     return f"{n} entry" if n == 1 else f"{n} entries"
 
 
-def _axes(rank: int) -> str:
+def axes_text(rank: int) -> str:
     return f"{rank} axis" if rank == 1 else f"{rank} axes"
 
 
@@ -69,7 +75,7 @@ def access_shape(op: str, value: Val, rank: int, argument: str = "shape") -> tup
     if not shape:
         return (), (1,) * rank
     if len(shape) != rank:
-        raise bad(op, argument, f"has {_count(len(shape))}, but the array has {_axes(rank)}")
+        raise bad(op, argument, f"has {_count(len(shape))}, but the array has {axes_text(rank)}")
     return shape, shape
 
 
@@ -81,10 +87,10 @@ def axis_order(op: str, value: Val, rank: int) -> tuple[int, ...]:
         return tuple(reversed(range(rank)))
     if not isinstance(value, tuple):
         raise bad(op, "order", f'must be "C", "F" or a tuple of axes, got {named(value)}')
-    axes = tuple(integer(op, "order", a) for a in value)
+    axes = tuple(each(lambda a: integer(op, "order", a), value))
     wrapped = tuple(a % rank if -rank <= a < rank else -1 for a in axes)
     if sorted(wrapped) != list(range(rank)):
-        raise bad(op, "order", f"is {axes}, which is not an order of the array's {_axes(rank)}")
+        raise bad(op, "order", f"is {axes}, which is not an order of the array's {axes_text(rank)}")
     return wrapped
 
 
@@ -135,7 +141,7 @@ def store(
         value = t.emit(Reshape, src=value, shape=(1,) * rank)
     if len(value.type.shape) != rank:
         raise bad(
-            "store", "tile", f"has {_axes(len(value.type.shape))}, but the array has {_axes(rank)}",
+            "store", "tile", f"has {axes_text(len(value.type.shape))}, but the array has {axes_text(rank)}",
             hints=["reshape the tile, or add axes with t[:, None]"],
         )
     t.emit_op(
@@ -167,20 +173,23 @@ def element_indices(
     rank = array.type.rank
     items = value if isinstance(value, tuple) else (value,)
     if len(items) != rank:
-        raise bad(op, "indices", f"has {_count(len(items))}, but the array has {_axes(rank)}")
+        raise bad(op, "indices", f"has {_count(len(items))}, but the array has {axes_text(rank)}")
     shape: tuple[int, ...] = ()
-    tiles = []
-    for v in items:
-        integers = v.type.dtype.is_int if is_tile(v) else isinstance(v, int) and not isinstance(v, bool)
-        if not integers:
-            raise bad(op, "indices", f"must hold integer tiles or scalars, got {named(v)}")
-        tile = typed(t, v)
+    tiles = each(lambda v: _positions(t, op, v), items)
+    for tile in tiles:
         new = broadcast_shapes(shape, tile.type.shape)
         if new is None:
             raise bad(op, "indices", f"hold shapes that do not fit together: {shape} and {tile.type.shape}")
         shape = new
-        tiles.append(tile)
     return tuple(broadcast(t, v, shape) for v in tiles), shape
+
+
+def _positions(t: Translator, op: str, value: Val) -> Value:
+    """An integer tile or scalar."""
+    if value.type.dtype.is_int if is_tile(value) else isinstance(value, int) and not isinstance(value, bool):
+        return typed(t, value)
+    hints = ["cast them: i.astype(ct.int32)"] if is_tile(value) else []
+    raise bad(op, "indices", f"must hold integer tiles or scalars, got {named(value)}", hints=hints)
 
 
 def mask_argument(t: Translator, op: str, value: Val, shape: tuple[int, ...]) -> Value | None:

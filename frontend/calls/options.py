@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from tilewright.frontend.values import Val, known, named
 from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import TileError, TileTypeError, TileValueError
-from tilewright.tileir.dtypes import DType, bfloat16, float16, float32, float64
+from tilewright.tileir.dtypes import BY_NAME, DType, bfloat16, float16, float32, float64
 from tilewright.tileir.enums import RoundingMode
 
 E = TypeVar("E", bound=enum.Enum)
+T = TypeVar("T")
 
 _IEEE = (RoundingMode.RN, RoundingMode.RZ, RoundingMode.RM, RoundingMode.RP)
 ROUNDING: dict[str, tuple[RoundingMode, ...]] = {
@@ -31,18 +32,40 @@ def bad(op: str, argument: str, message: str, kind: type[TileError] = TileTypeEr
     return error
 
 
+def each(function: Callable[[Val], T], values: Iterable[Val]) -> list[T]:
+    """`function` of every entry of an argument; an error about one underlines that entry."""
+    out = []
+    for k, value in enumerate(values):
+        try:
+            out.append(function(value))
+        except TileError as error:
+            error.item = k  # type: ignore[attr-defined]
+            raise
+    return out
+
+
 def flag(op: str, argument: str, value: Val) -> bool:
     """A constant bool."""
     if isinstance(value, bool):
         return value
-    raise bad(op, argument, f"must be True or False, got {named(value)}")
+    hints = []
+    if isinstance(value, Value):
+        hints = ["options are constants: make it a parameter annotated with ct.Constant[bool]"]
+    raise bad(op, argument, f"must be True or False, got {named(value)}", hints=hints)
 
 
 def member(op: str, argument: str, value: Val, kind: type[E]) -> E:
     """A constant member of an enum."""
     if isinstance(value, kind):
         return value
-    raise bad(op, argument, f"must be a member of {kind.__name__}, got {named(value)}")
+    raise bad(op, argument, f"must be a member of {kind.__name__}, got {named(value)}",
+              hints=[f"write ct.{kind.__name__}.{_member_hint(value, kind)}"])
+
+
+def _member_hint(value: Val, kind: type[E]) -> str:
+    """The member whose name or value was given as a string, else the first."""
+    text = value.lower() if isinstance(value, str) else ""
+    return next((m.name for m in kind if text in (m.name.lower(), m.value)), next(iter(kind)).name)
 
 
 def integer(op: str, argument: str, value: Val) -> int:
@@ -53,17 +76,21 @@ def integer(op: str, argument: str, value: Val) -> int:
     if isinstance(value, Value):
         raise bad(
             op, argument, f"must be known while compiling, got {named(value)}",
-            hints=["annotate the kernel's parameter with ct.Constant[int]"],
+            hints=["make it a parameter annotated with ct.Constant[int]"],
         )
-    raise bad(op, argument, f"must be a constant integer, got {named(value)}")
+    hints = ["write // for a whole number"] if isinstance(constant, float) and constant.is_integer() else []
+    raise bad(op, argument, f"must be a constant integer, got {named(value)}", hints=hints)
 
 
 def axis_of(op: str, argument: str, value: Val, rank: int) -> int:
     """A constant axis of a tile or array of `rank` axes, negative counting from the end."""
     axis = integer(op, argument, value)
     if not -rank <= axis < rank:
+        if not rank:
+            raise bad(op, argument, f"is {axis}, but a scalar has no axes")
         have = f"{rank} axis" if rank == 1 else f"{rank} axes"
-        raise bad(op, argument, f"is {axis}, but there {'is' if rank == 1 else 'are'} {have}")
+        raise bad(op, argument, f"is {axis}, but there {'is' if rank == 1 else 'are'} {have}",
+                  hints=[f"count from 0 to {rank - 1}, or from -{rank} to -1" if rank > 1 else "write 0"])
     return axis % rank
 
 
@@ -73,7 +100,7 @@ def tile_shape(op: str, argument: str, value: Val, *, allow_int: bool = True) ->
         if not allow_int:
             raise bad(op, argument, f"must be a tuple of constant integers, got {named(value)}")
         value = (value,)
-    return tuple(_length(op, argument, d) for d in value)
+    return tuple(each(lambda d: _length(op, argument, d), value))
 
 
 def _length(op: str, argument: str, value: Val) -> int:
@@ -91,6 +118,8 @@ def dtype_arg(op: str, argument: str, value: Val) -> DType:
     hints = []
     if value in (int, float, bool):
         hints = [f"write ct.{ {int: 'int32', float: 'float32', bool: 'bool_'}[value]}"]
+    elif isinstance(value, str) and value in BY_NAME:
+        hints = [f"write ct.{BY_NAME[value]}"]
     raise bad(op, argument, f"must be a dtype such as ct.float32, got {named(value)}", hints=hints)
 
 

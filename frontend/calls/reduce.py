@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tilewright.frontend.calls.options import axis_of, bad, check_rounding, flag
+from tilewright.frontend.calls.options import axis_of, bad, check_rounding, each, flag
 from tilewright.frontend.calls.registry import add_rule
 from tilewright.frontend.calls.shape import tile_arg
 from tilewright.frontend.promotion import cast
@@ -30,7 +30,7 @@ def _axes(op: str, axis: Val, rank: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(rank))
     given = axis if isinstance(axis, tuple) else (axis,)
-    axes = [axis_of(op, "axis", a, rank) for a in given]
+    axes = each(lambda a: axis_of(op, "axis", a, rank), given)
     if len(set(axes)) < len(axes):
         raise bad(op, "axis", "names an axis twice")
     return tuple(sorted(axes))

@@ -25,7 +25,7 @@ from tilewright.tileir.types import TileType
 
 @call_rule("reduce")
 def reduce(t: Translator, x: Val, /, axis: Val, func: Val, identity: Val, *, keepdims: Val = False) -> Val:
-    tiles, k = _operands(t, "reduce", x, axis, identity)
+    tiles, k = _operands(t, "reduce", x, axis, func, identity)
     keep = flag("reduce", "keepdims", keepdims)
     results = _fold(t, "reduce", ReduceWith, x, tiles, k, func)
     if keep:
@@ -36,7 +36,7 @@ def reduce(t: Translator, x: Val, /, axis: Val, func: Val, identity: Val, *, kee
 
 @call_rule("scan")
 def scan(t: Translator, x: Val, /, axis: Val, func: Val, identity: Val, *, reverse: Val = False) -> Val:
-    tiles, k = _operands(t, "scan", x, axis, identity)
+    tiles, k = _operands(t, "scan", x, axis, func, identity)
     return _like(x, _fold(t, "scan", ScanWith, x, tiles, k, func, reverse=flag("scan", "reverse", reverse)))
 
 
@@ -76,7 +76,7 @@ def _body(dtypes: list[DType]) -> tuple[Block, list[Value]]:
     return block, [block.add_param(TileType(d), letter) for letter in "ab" for d in dtypes]
 
 
-def _operands(t: Translator, op: str, x: Val, axis: Val, identity: Val) -> tuple[list[Value], int]:
+def _operands(t: Translator, op: str, x: Val, axis: Val, func: Val, identity: Val) -> tuple[list[Value], int]:
     """The tiles brought to one shape, and the axis. The identity only tells what the user's function has as one."""
     if t.combining:
         raise TileSyntaxError(f"{op}: not possible inside the function of a {t.combining}")
@@ -88,6 +88,9 @@ def _operands(t: Translator, op: str, x: Val, axis: Val, identity: Val) -> tuple
         if not tile.type.dtype.arithmetic:
             raise bad(op, "x", f"holds {tile.type.dtype}, which cannot be computed with",
                       hints=["cast it: x.astype(ct.float32)"])
+    if is_tile(func) or is_loose(func) or isinstance(func, (str, tuple, type(None))):
+        raise bad(op, "func", f"must be a function of two scalars, got {named(func)}",
+                  hints=["write lambda a, b: a + b, or ct.maximum"])
     shape = common_shape(op, *tiles)
     k = axis_of(op, "axis", axis, len(shape))
     starts = identity if isinstance(identity, tuple) else (identity,)
@@ -122,7 +125,7 @@ def _call(
     for new in refused:
         if not (new.elementwise or isinstance(new, _MAKE_TILES)):
             raise TileSyntaxError(f"{op}: its function can have no loops, branches, memory access or reductions",
-                                  new.span)
+                                  new.span, hints=["choose with ct.where(cond, x, y); compute the rest outside"])
     for new in refused:
         raise TileTypeError(f"{op}: its function works on scalars, but this is {named(new.results[0])}", new.span,
                             hints=["give the tiles to combine as the first argument"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from tilewright.frontend.calls.memory import index_scalar
-from tilewright.frontend.calls.options import axis_of, bad, integer, tile_shape
+from tilewright.frontend.calls.options import axis_of, bad, each, integer, tile_shape
 from tilewright.frontend.calls.registry import RULES, call_rule
 from tilewright.frontend.promotion import broadcast, broadcast_shapes, typed
 from tilewright.frontend.translator import Translator
@@ -27,7 +27,7 @@ def reshape(t: Translator, x: Val, /, shape: Val) -> Val:
     x = tile_arg(t, "reshape", "x", x)
     if not isinstance(shape, tuple):
         raise bad("reshape", "shape", f"must be a tuple, got {named(shape)}", hints=[f"write ({describe_int(shape)},)"])
-    lengths = [integer("reshape", "shape", d) for d in shape]
+    lengths = each(lambda d: integer("reshape", "shape", d), shape)
     if lengths.count(-1) > 1:
         raise bad("reshape", "shape", "can have one -1 only")
     if -1 in lengths:
@@ -78,9 +78,9 @@ def permute(t: Translator, x: Val, /, axes: Val) -> Val:
     rank = x.type.rank
     if not isinstance(axes, tuple):
         raise bad("permute", "axes", f"must be a tuple of axes, got {named(axes)}")
-    order = tuple(axis_of("permute", "axes", a, rank) for a in axes)
+    order = tuple(each(lambda a: axis_of("permute", "axes", a, rank), axes))
     if sorted(order) != list(range(rank)):
-        raise bad("permute", "axes", f"is {tuple(map(known, axes))}, but must name each of the {rank} axes once")
+        raise bad("permute", "axes", f"is {tuple(map(known, axes))}, but must name each of the tile's {rank} axes once")
     return _permuted(t, x, order)
 
 

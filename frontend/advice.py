@@ -1,0 +1,161 @@
+"""What to write instead: hints for what users reach for out of habit from Python, NumPy and Triton."""
+
+from __future__ import annotations
+
+import enum
+import types
+from typing import Any
+
+from tilewright.frontend.values import (
+    Closure,
+    RawMemory,
+    SliceSpec,
+    Struct,
+    TiledView,
+    Val,
+    is_array,
+    is_list,
+    is_tile,
+)
+
+LOAD_FIRST = "load a tile of the array first: ct.load(a, index=..., shape=...)"
+_NO_POINTERS = "arrays are no pointers: ct.gather(a, positions) reads elements, ct.scatter(a, positions, v) writes them"
+
+# Functions of NumPy, math, torch and Triton that the language has under another name, or as an expression.
+_FUNCTIONS: dict[str, str] = {
+    "program_id": "write ct.bid(axis)", "num_programs": "write ct.num_blocks(axis)",
+    "dot": "write a @ b, or ct.mma(a, b, acc)", "mean": "write ct.sum(t, axis) / n",
+    "average": "write ct.sum(t, axis) / n", "var": "write ct.sum((t - mean) * (t - mean), axis) / n",
+    "sigmoid": "write 1 / (1 + ct.exp(-x))",
+    "relu": "write ct.maximum(x, 0)", "softmax": "write e = ct.exp(t - ct.max(t, axis, keepdims=True)), "
+    "then e / ct.sum(e, axis, keepdims=True)", "zeros_like": "write ct.zeros(t.shape, t.dtype)",
+    "ones_like": "write ct.ones(t.shape, t.dtype)", "full_like": "write ct.full(t.shape, value, t.dtype)",
+    "empty": "write ct.zeros(shape, dtype)", "array": "write ct.astile((a, b), dtype=...)",
+    "trans": "write ct.transpose(t)",
+    "swapaxes": "write ct.transpose(t, axis0, axis1)", "concatenate": "write ct.cat((a, b), axis)",
+    "stack": "add an axis to each and write ct.cat((a, b), axis)", "join": "write ct.cat((a, b), axis)",
+    "clip": "write ct.minimum(ct.maximum(x, low), high)", "clamp": "write ct.minimum(ct.maximum(x, low), high)",
+    "any": "write ct.max(mask.astype(ct.int32)) > 0", "all": "write ct.min(mask.astype(ct.int32)) > 0",
+    "round": "write ct.floor(x + 0.5)", "rint": "write ct.floor(x + 0.5)", "power": "write x ** y",
+    "square": "write x * x", "fma": "write a * b + c", "multiply": "write x * y", "subtract": "write x - y",
+    "divide": "write x / y", "absolute": "write ct.abs(x)", "fabs": "write ct.abs(x)",
+    "fmax": "write ct.maximum(x, y)",
+    "fmin": "write ct.minimum(x, y)", "log10": "write ct.log2(x) * 0.30102999566398120",
+    "log1p": "write ct.log(1 + x)", "expm1": "write ct.exp(x) - 1", "logical_and": "write a & b",
+    "logical_or": "write a | b",
+    "logical_not": "write ~a", "isinf": "write ct.abs(x) == float('inf')", "isfinite": "write ct.abs(x) < float('inf')",
+    "sign": "write ct.where(x > 0, 1, ct.where(x < 0, -1, 0))", "size": "multiply the lengths of t.shape",
+    "shape": "write t.shape", "len": "write t.shape[0]", "take": "write ct.gather(a, indices)",
+    "constexpr": "annotate the parameter with ct.Constant[int]", "static_range": "write ct.static_iter(range(n))",
+    "multiple_of": "write ct.assume_divisible_by(x, n)", "device_print": "write ct.printf or print",
+    "device_assert": "write ct.assert_(cond, message)", "atomic_sub": "write ct.atomic_add(a, i, -x)",
+    "jit": "decorate with @ct.tile_kernel", "debug_barrier": "leave it out: a block runs tile by tile",
+    "syncthreads": "leave it out: a block runs tile by tile", "make_block_ptr": "write a.tiled_view(tile_shape)",
+    "arange": "write ct.arange(n, dtype=ct.int32), n a power of two", "range": "write range(n)",
+    "fdiv": "write x / y", "cdiv": "write ct.cdiv(x, y)", "print": "write print(...)",
+    "float": "write ct.float32", "int": "write ct.int32", "bool": "write ct.bool_", "half": "write ct.float16",
+    "double": "write ct.float64", "float8e4nv": "write ct.float8_e4m3fn", "float8e5": "write ct.float8_e5m2",
+}
+_BUILTINS: dict[str, str] = {
+    "enumerate": "count with range: for i in range(n)", "zip": "index with range: for i in range(n)",
+    "sum": "write ct.sum(tile)", "pow": "write x ** y", "list": "write a tuple: (a, b)",
+    "dict": "pass keyword arguments or use a frozen dataclass", "set": "write a tuple: (a, b)",
+    "isinstance": "test x.dtype == ct.float32, or x.ndim", "type": "test x.dtype == ct.float32, or x.ndim",
+    "map": "write tuple(f(x) for x in ct.static_iter(...))",
+    "filter": "write tuple(x for x in ct.static_iter(...) if c)",
+    "sorted": "sort outside, or in ct.static_eval(...)", "reversed": "write t[::-1] of a tuple",
+    "iter": "loop with range or ct.static_iter", "next": "loop with range or ct.static_iter",
+    "slice": "write ct.Slice(start, length)", "input": "pass the value as an argument of the kernel",
+    "open": "kernels have no files: print(...) shows values, arrays carry them out",
+    "id": "compare values instead", "hash": "compute it from integers", "hasattr": "know it from the annotation",
+    "setattr": "make a new object: dataclasses.replace(x, field=...)", "vars": "name the fields one by one",
+    "eval": "write ct.static_eval(...)", "exec": "write ct.static_eval(...)", "object": "use a frozen dataclass",
+    "complex": "compute with real and imaginary part as two tiles", "bytes": "use a uint8 array",
+    "super": "call the function of the other class by its name",
+}
+# Members that NumPy and torch users try, and what to write instead.
+_TILE_MEMBERS: dict[str, str] = {
+    "T": "write ct.transpose(t)", "size": "multiply the lengths of t.shape", "mean": "write ct.sum(t, axis) / n",
+    "to": "write t.astype(dtype)", "type": "write t.astype(dtype)", "float": "write t.astype(ct.float32)",
+    "half": "write t.astype(ct.float16)", "int": "write t.astype(ct.int32)", "long": "write t.astype(ct.int64)",
+    "view": "write t.reshape(shape), or ct.bitcast(t, dtype)", "flatten": "write t.reshape((-1,))",
+    "ravel": "write t.reshape((-1,))", "squeeze": "write t.reshape(shape)",
+    "unsqueeze": "write ct.expand_dims(t, axis)",
+    "expand": "write ct.broadcast_to(t, shape)", "copy": "leave it out: tiles do not change",
+    "clone": "leave it out: tiles do not change", "fill": "write ct.full(t.shape, value, t.dtype)",
+    "numel": "multiply the lengths of t.shape", "any": _FUNCTIONS["any"], "all": _FUNCTIONS["all"],
+    "clip": _FUNCTIONS["clip"], "clamp": _FUNCTIONS["clip"], "dot": "write a @ b", "element_ty": "write t.dtype",
+    "sum": "write ct.sum(t, axis)", "prod": "write ct.prod(t, axis)", "max": "write ct.max(t, axis)",
+    "min": "write ct.min(t, axis)", "argmax": "write ct.argmax(t, axis)", "argmin": "write ct.argmin(t, axis)",
+    "cumsum": "write ct.cumsum(t, axis)", "load": "tiles are values already; only arrays are loaded",
+}
+_ARRAY_MEMBERS: dict[str, str] = {
+    "T": 'load its tiles with order="F"', "size": "multiply the lengths of a.shape",
+    "itemsize": "it follows from a.dtype", "data_ptr": _NO_POINTERS,
+    "load": "write ct.load(a, index=..., shape=...)", "store": "write ct.store(a, index=..., tile=...)",
+}
+
+
+def on_number(value: Val, other: Val = None) -> list[str]:
+    """For a value that stands where a tile or a number is wanted; `other` is the second operand."""
+    if is_array(value):
+        return [LOAD_FIRST, _NO_POINTERS] if is_tile(other) and other.type.dtype.is_int else [LOAD_FIRST]
+    if is_list(value):
+        return ["take one array of the list, xs[i], and load a tile of it"]
+    if isinstance(value, TiledView):
+        return ["load a tile of the view first: view.load(index)"]
+    if isinstance(value, RawMemory):
+        return ["load elements first: memory.load_offset(offsets)"]
+    if isinstance(value, SliceSpec):
+        return ["a Slice is for load_advanced_indexing and store_advanced_indexing"]
+    if isinstance(value, enum.Enum):
+        return ["write .value, or make the class an IntEnum"]
+    if isinstance(value, tuple):
+        return ["compute with its items one by one; + joins two tuples"]
+    if isinstance(value, Struct):
+        return ["compute with its fields one by one"]
+    if value is None:
+        return ["a function without return gives None"]
+    if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, Closure)) or _is_builtin(value):
+        return ["call it: write its arguments in parentheses"]
+    return []
+
+
+def _is_builtin(value: Val) -> bool:
+    return isinstance(getattr(value, "__tilewright_builtin__", None), str)
+
+
+def on_member(kind: str, name: str) -> list[str]:
+    """For a member that a tile or an array ("Tile", "Array") lacks."""
+    table = {"Tile": _TILE_MEMBERS, "Array": _ARRAY_MEMBERS}.get(kind, {})
+    if name in table:
+        return [table[name]]
+    of_tile = name in _TILE_MEMBERS or name in ("astype", "reshape", "permute", "transpose", "extract", "item")
+    return [LOAD_FIRST] if kind == "Array" and of_tile else []
+
+
+def on_function(name: str) -> list[str]:
+    """For a function of another library, or one that the language lacks."""
+    return [_FUNCTIONS[name]] if name in _FUNCTIONS else []
+
+
+def on_builtin(name: str) -> list[str]:
+    """For one of Python's own functions that kernels lack."""
+    return [_BUILTINS[name]] if name in _BUILTINS else on_function(name)
+
+
+def on_object(value: Any) -> list[str]:
+    """For a captured object that kernels cannot use."""
+    if isinstance(value, list):
+        return ["make it a tuple, or pass a list of arrays as an argument"]
+    if isinstance(value, (dict, set, frozenset)):
+        return ["use a tuple or a frozen dataclass; ct.static_eval(...) can read it as it is"]
+    if any(hasattr(value, f"__{name}__") for name in ("array_interface", "dlpack", "cuda_array_interface")):
+        return ["pass it as an argument of the kernel"]
+    if type(value).__name__ == "partial":
+        return ["write a function or a lambda that calls it with all arguments"]
+    if type(value).__name__ == "tile_kernel":
+        return ["a kernel is launched from the host only; put what both need into a plain function"]
+    if isinstance(value, (bytes, complex)):
+        return []
+    return ["make it an instance of a frozen dataclass, or pass what it holds as arguments"]
