@@ -9,7 +9,7 @@ from tilewright.backend_ptx.lower import floats, integers
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.directed import directed_operation
 from tilewright.backend_ptx.lower.fragments import elem_of, lanes_of
-from tilewright.backend_ptx.lower.narrow import constant_bits, unpacked
+from tilewright.backend_ptx.lower.narrow import constant_bits
 from tilewright.backend_ptx.lower.power import float_power_of_int
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.lower.remainder import float_mod
@@ -132,28 +132,6 @@ def shift(ctx: Context, op: ops.Binary) -> None:
     count = b.and_(integers.widened(b, ctx[op.rhs], dtype), dtype.bitwidth - 1)
     word = "shl" if op.opcode == "shl" else "ashr" if dtype.is_signed else "lshr"
     ctx.set(op.result, integers.narrowed(b, b.binary(word, integers.widened(b, x, dtype), count), dtype))
-
-
-_SIGNED = {"eq": "eq", "ne": "ne", "lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge"}
-_UNSIGNED = {"eq": "eq", "ne": "ne", "lt": "ult", "le": "ule", "gt": "ugt", "ge": "uge"}
-_FLOAT = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
-
-
-@lower(ops.Eq, ops.Ne, ops.Lt, ops.Le, ops.Gt, ops.Ge)
-def compare(ctx: Context, op: ops.Compare) -> None:
-    ctx.set(op.result, comparison(ctx.b, op.opcode, op.lhs.type.dtype, ctx[op.lhs], ctx[op.rhs]))
-
-
-def comparison(b: Builder, word: str, dtype: DType, x: Val, y: Val) -> Val:
-    """`word` is eq, ne, lt, le, gt or ge; the result is i1."""
-    if dtype.is_float:
-        if x.elem == "i8":
-            x, y = unpacked(b, dtype, x), unpacked(b, dtype, y)
-        return b.fcmp(_FLOAT[word], floats.extended(b, x), floats.extended(b, y))
-    if dtype.is_bool:
-        return b.icmp(_UNSIGNED[word], x, y)
-    predicate = (_SIGNED if dtype.is_signed else _UNSIGNED)[word]
-    return b.icmp(predicate, integers.widened(b, x, dtype), integers.widened(b, y, dtype))
 
 
 @lower(ops.Select)

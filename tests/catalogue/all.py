@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import functools
 
-from catalogue import atomics, control, elementwise, folds, gallery, loops, matmul, memory, pieces, reduction, views
+from catalogue import (
+    atomics,
+    control,
+    elementwise,
+    folds,
+    gallery,
+    loops,
+    matmul,
+    memory,
+    pieces,
+    reduction,
+    rows,
+    views,
+)
 from catalogue.case import Case
 
 
 @functools.cache
 def all_cases() -> tuple[Case, ...]:
-    modules = (elementwise, memory, control, loops, reduction, atomics, folds, pieces, views, matmul, gallery)
+    modules = (elementwise, memory, control, loops, reduction, atomics, folds, pieces, views, matmul, gallery, rows)
     found = [case for module in modules for case in module.cases()]
     names = [case.name for case in found]
     assert len(set(names)) == len(names), "two catalogue cases have one name"

@@ -102,101 +102,96 @@ stored1:
   %v83 = shufflevector <2 x float> %v82, <2 x float> poison, <2 x i32> zeroinitializer
   %v84 = fneg <2 x float> %v83
   %v85 = call <2 x float> @llvm.fma.v2f32(<2 x float> %v34, <2 x float> splat (float 0x3FF7154760000000), <2 x float> %v84)
-  %v86 = fcmp olt <2 x float> %v85, splat (float 0xC05F800000000000)
-  %v87 = select <2 x i1> %v86, <2 x float> splat (float 0x4050000000000000), <2 x float> splat (float 0x0000000000000000)
-  %v88 = fadd <2 x float> %v85, %v87
-  %v89 = extractelement <2 x float> %v88, i32 0
-  %v90 = call float @llvm.nvvm.ex2.approx.ftz.f32(float %v89)
-  %v91 = extractelement <2 x float> %v88, i32 1
-  %v92 = call float @llvm.nvvm.ex2.approx.ftz.f32(float %v91)
-  %v93 = insertelement <2 x float> poison, float %v90, i32 0
-  %v94 = insertelement <2 x float> %v93, float %v92, i32 1
-  %v95 = select <2 x i1> %v86, <2 x float> splat (float 0x3BF0000000000000), <2 x float> splat (float 0x3FF0000000000000)
-  %v96 = fmul <2 x float> %v94, %v95
-  %v97 = shufflevector <2 x float> %v96, <2 x float> poison, <1 x i32> <i32 0>
-  %v98 = shufflevector <2 x float> %v96, <2 x float> poison, <1 x i32> <i32 1>
-  %v99 = fadd <1 x float> %v97, %v98
-  %v100 = bitcast <1 x float> %v99 to <1 x i32>
-  %v101 = extractelement <1 x i32> %v100, i32 0
-  %v102 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v101, i32 1) #1
-  %v103 = insertelement <1 x i32> poison, i32 %v102, i32 0
-  %v104 = bitcast <1 x i32> %v103 to <1 x float>
-  %v105 = fadd <1 x float> %v99, %v104
-  %v106 = bitcast <1 x float> %v105 to <1 x i32>
-  %v107 = extractelement <1 x i32> %v106, i32 0
-  %v108 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v107, i32 2) #1
-  %v109 = insertelement <1 x i32> poison, i32 %v108, i32 0
-  %v110 = bitcast <1 x i32> %v109 to <1 x float>
-  %v111 = fadd <1 x float> %v105, %v110
-  %v112 = bitcast <1 x float> %v111 to <1 x i32>
-  %v113 = extractelement <1 x i32> %v112, i32 0
-  %v114 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v113, i32 4) #1
-  %v115 = insertelement <1 x i32> poison, i32 %v114, i32 0
-  %v116 = bitcast <1 x i32> %v115 to <1 x float>
-  %v117 = fadd <1 x float> %v111, %v116
-  %v118 = bitcast <1 x float> %v117 to <1 x i32>
-  %v119 = extractelement <1 x i32> %v118, i32 0
-  %v120 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v119, i32 8) #1
-  %v121 = insertelement <1 x i32> poison, i32 %v120, i32 0
-  %v122 = bitcast <1 x i32> %v121 to <1 x float>
-  %v123 = fadd <1 x float> %v117, %v122
-  %v124 = bitcast <1 x float> %v123 to <1 x i32>
-  %v125 = extractelement <1 x i32> %v124, i32 0
-  %v126 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v125, i32 16) #1
-  %v127 = insertelement <1 x i32> poison, i32 %v126, i32 0
-  %v128 = bitcast <1 x i32> %v127 to <1 x float>
-  %v129 = fadd <1 x float> %v123, %v128
+  %v86 = extractelement <2 x float> %v85, i32 0
+  %v87 = call float @llvm.nvvm.ex2.approx.ftz.f32(float %v86)
+  %v88 = extractelement <2 x float> %v85, i32 1
+  %v89 = call float @llvm.nvvm.ex2.approx.ftz.f32(float %v88)
+  %v90 = insertelement <2 x float> poison, float %v87, i32 0
+  %v91 = insertelement <2 x float> %v90, float %v89, i32 1
+  %v92 = shufflevector <2 x float> %v91, <2 x float> poison, <1 x i32> <i32 0>
+  %v93 = shufflevector <2 x float> %v91, <2 x float> poison, <1 x i32> <i32 1>
+  %v94 = fadd <1 x float> %v92, %v93
+  %v95 = bitcast <1 x float> %v94 to <1 x i32>
+  %v96 = extractelement <1 x i32> %v95, i32 0
+  %v97 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v96, i32 1) #1
+  %v98 = insertelement <1 x i32> poison, i32 %v97, i32 0
+  %v99 = bitcast <1 x i32> %v98 to <1 x float>
+  %v100 = fadd <1 x float> %v94, %v99
+  %v101 = bitcast <1 x float> %v100 to <1 x i32>
+  %v102 = extractelement <1 x i32> %v101, i32 0
+  %v103 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v102, i32 2) #1
+  %v104 = insertelement <1 x i32> poison, i32 %v103, i32 0
+  %v105 = bitcast <1 x i32> %v104 to <1 x float>
+  %v106 = fadd <1 x float> %v100, %v105
+  %v107 = bitcast <1 x float> %v106 to <1 x i32>
+  %v108 = extractelement <1 x i32> %v107, i32 0
+  %v109 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v108, i32 4) #1
+  %v110 = insertelement <1 x i32> poison, i32 %v109, i32 0
+  %v111 = bitcast <1 x i32> %v110 to <1 x float>
+  %v112 = fadd <1 x float> %v106, %v111
+  %v113 = bitcast <1 x float> %v112 to <1 x i32>
+  %v114 = extractelement <1 x i32> %v113, i32 0
+  %v115 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v114, i32 8) #1
+  %v116 = insertelement <1 x i32> poison, i32 %v115, i32 0
+  %v117 = bitcast <1 x i32> %v116 to <1 x float>
+  %v118 = fadd <1 x float> %v112, %v117
+  %v119 = bitcast <1 x float> %v118 to <1 x i32>
+  %v120 = extractelement <1 x i32> %v119, i32 0
+  %v121 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v120, i32 16) #1
+  %v122 = insertelement <1 x i32> poison, i32 %v121, i32 0
+  %v123 = bitcast <1 x i32> %v122 to <1 x float>
+  %v124 = fadd <1 x float> %v118, %v123
   br i1 %v71, label %owner4, label %stored3
 owner4:
-  %v130 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v69
-  %v131 = getelementptr i8, ptr addrspace(3) %v130, i64 128
-  store <1 x float> %v129, ptr addrspace(3) %v131, align 4
+  %v125 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v69
+  %v126 = getelementptr i8, ptr addrspace(3) %v125, i64 128
+  store <1 x float> %v124, ptr addrspace(3) %v126, align 4
   br label %stored3
 stored3:
   call void asm sideeffect "bar.sync 0;", "~{memory}"() #1
-  %v132 = getelementptr i8, ptr addrspace(3) @shared_memory, i64 128
-  %v133 = load <4 x float>, ptr addrspace(3) %v132, align 16
-  %v134 = shufflevector <4 x float> %v133, <4 x float> poison, <2 x i32> <i32 0, i32 1>
-  %v135 = shufflevector <4 x float> %v133, <4 x float> poison, <2 x i32> <i32 2, i32 3>
-  %v136 = fadd <2 x float> %v134, %v135
-  %v137 = shufflevector <2 x float> %v136, <2 x float> poison, <1 x i32> <i32 0>
-  %v138 = shufflevector <2 x float> %v136, <2 x float> poison, <1 x i32> <i32 1>
-  %v139 = fadd <1 x float> %v137, %v138
-  %v140 = fdiv <1 x float> splat (float 0x3FF0000000000000), %v139
-  %v141 = extractelement <1 x float> %v140, i32 0
-  %v142 = insertelement <2 x float> poison, float %v141, i32 0
-  %v143 = shufflevector <2 x float> %v142, <2 x float> poison, <2 x i32> zeroinitializer
-  %v144 = fmul <2 x float> %v96, %v143
-  %v145 = sext i32 %v1 to i64
-  %v146 = sext i32 %p6 to i64
-  %v147 = sub i64 %v146, %v145
+  %v127 = getelementptr i8, ptr addrspace(3) @shared_memory, i64 128
+  %v128 = load <4 x float>, ptr addrspace(3) %v127, align 16
+  %v129 = shufflevector <4 x float> %v128, <4 x float> poison, <2 x i32> <i32 0, i32 1>
+  %v130 = shufflevector <4 x float> %v128, <4 x float> poison, <2 x i32> <i32 2, i32 3>
+  %v131 = fadd <2 x float> %v129, %v130
+  %v132 = shufflevector <2 x float> %v131, <2 x float> poison, <1 x i32> <i32 0>
+  %v133 = shufflevector <2 x float> %v131, <2 x float> poison, <1 x i32> <i32 1>
+  %v134 = fadd <1 x float> %v132, %v133
+  %v135 = fdiv <1 x float> splat (float 0x3FF0000000000000), %v134
+  %v136 = extractelement <1 x float> %v135, i32 0
+  %v137 = insertelement <2 x float> poison, float %v136, i32 0
+  %v138 = shufflevector <2 x float> %v137, <2 x float> poison, <2 x i32> zeroinitializer
+  %v139 = fmul <2 x float> %v91, %v138
+  %v140 = sext i32 %v1 to i64
+  %v141 = sext i32 %p6 to i64
+  %v142 = sub i64 %v141, %v140
+  %v143 = call i64 @llvm.smax.i64(i64 %v142, i64 0)
+  %v144 = call i64 @llvm.smin.i64(i64 %v143, i64 1)
+  %v145 = trunc i64 %v144 to i32
+  %v146 = icmp sgt i32 %v145, 0
+  %v147 = sext i32 %p7 to i64
   %v148 = call i64 @llvm.smax.i64(i64 %v147, i64 0)
-  %v149 = call i64 @llvm.smin.i64(i64 %v148, i64 1)
+  %v149 = call i64 @llvm.smin.i64(i64 %v148, i64 256)
   %v150 = trunc i64 %v149 to i32
-  %v151 = icmp sgt i32 %v150, 0
-  %v152 = sext i32 %p7 to i64
-  %v153 = call i64 @llvm.smax.i64(i64 %v152, i64 0)
-  %v154 = call i64 @llvm.smin.i64(i64 %v153, i64 256)
-  %v155 = trunc i64 %v154 to i32
-  %v156 = icmp slt i32 %v14, %v155
-  %v157 = and i1 %v151, %v156
-  %v158 = sext i32 %v1 to i64
-  %v159 = sext i32 %p8 to i64
-  %v160 = mul i64 %v159, 4
-  %v161 = mul i64 %v158, %v160
-  %v162 = getelementptr i8, ptr addrspace(1) %p5, i64 %v161
-  %v163 = sext i32 %p8 to i64
-  %v164 = mul i64 %v163, 4
-  %v165 = mul i64 0, %v164
-  %v166 = mul i32 %v14, 4
-  %v167 = sext i32 %v166 to i64
-  %v168 = add i64 %v165, %v167
-  %v169 = getelementptr i8, ptr addrspace(1) %v162, i64 %v168
-  %v170 = extractelement <2 x float> %v144, i32 0
-  %v171 = extractelement <2 x float> %v144, i32 1
-  %v172 = bitcast float %v170 to i32
-  %v173 = bitcast float %v171 to i32
-  call void asm sideeffect "@$1 st.global.v2.b32 [$0], {$2, $3};", "l,b,r,r,~{memory}"(ptr addrspace(1) %v169, i1 %v157, i32 %v172, i32 %v173)
+  %v151 = icmp slt i32 %v14, %v150
+  %v152 = and i1 %v146, %v151
+  %v153 = sext i32 %v1 to i64
+  %v154 = sext i32 %p8 to i64
+  %v155 = mul i64 %v154, 4
+  %v156 = mul i64 %v153, %v155
+  %v157 = getelementptr i8, ptr addrspace(1) %p5, i64 %v156
+  %v158 = sext i32 %p8 to i64
+  %v159 = mul i64 %v158, 4
+  %v160 = mul i64 0, %v159
+  %v161 = mul i32 %v14, 4
+  %v162 = sext i32 %v161 to i64
+  %v163 = add i64 %v160, %v162
+  %v164 = getelementptr i8, ptr addrspace(1) %v157, i64 %v163
+  %v165 = extractelement <2 x float> %v139, i32 0
+  %v166 = extractelement <2 x float> %v139, i32 1
+  %v167 = bitcast float %v165 to i32
+  %v168 = bitcast float %v166 to i32
+  call void asm sideeffect "@$1 st.global.v2.b32 [$0], {$2, $3};", "l,b,r,r,~{memory}"(ptr addrspace(1) %v164, i1 %v152, i32 %v167, i32 %v168)
   ret void
 }
 attributes #0 = { nounwind "nvvm.maxntid"="128" }

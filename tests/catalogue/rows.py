@@ -1,0 +1,80 @@
+"""The benchmarks' kernels over rows and their products with few rows, at tiny shapes, ragged ones too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import ml_dtypes
+import numpy as np
+from benchmarks import gemv_kernels, row_kernels
+from catalogue.case import Case
+
+EPS = 1e-5
+BF16 = ml_dtypes.bfloat16
+
+
+def bfloats(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    return rng.standard_normal(shape).astype(BF16)
+
+
+def whole_numbers(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """Small ones, whose products and sums are exact: NumPy's products of matrices round by the shape of the whole."""
+    return rng.integers(-4, 5, shape).astype(BF16)
+
+
+def norm(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
+    t = x.astype(np.float64)
+    if bias is not None:
+        t = t - t.mean(axis=1, keepdims=True)
+    t = t / np.sqrt((t * t).mean(axis=1, keepdims=True) + EPS) * weight.astype(np.float64)
+    return t if bias is None else t + bias.astype(np.float64)
+
+
+def near(steps: float, slack: float = 0.0):
+    return lambda want: steps * np.abs(want) + slack
+
+
+def norms() -> Iterator[Case]:
+    # Columns: a whole tile, an end between groups of 16, an end inside one.
+    for n in (64, 48, 50):
+        for rows in (1, 4):
+            yield Case(
+                f"rms norm of {n} columns, {rows} at a time", row_kernels.rms_norm, (-(-6 // rows),),
+                lambda rng, n=n, rows=rows: (
+                    bfloats(rng, 6, n), bfloats(rng, n), np.zeros((6, n), BF16), EPS, rows, 64), (2,),
+                lambda x, w, out, *_: (norm(x, w, None),), near(2.0**-8, 1e-6))
+            yield Case(
+                f"layer norm of {n} columns, {rows} at a time", row_kernels.layer_norm, (-(-6 // rows),),
+                lambda rng, n=n, rows=rows: (
+                    bfloats(rng, 6, n), bfloats(rng, n), bfloats(rng, n), np.zeros((6, n), BF16), EPS, rows, 64), (3,),
+                lambda x, w, b, out, *_: (norm(x, w, b),), near(2.0**-8, 1e-5))
+
+
+def products() -> Iterator[Case]:
+    yield Case(
+        "gemv over rows", gemv_kernels.gemv_rows, (5,),
+        lambda rng: (bfloats(rng, 18, 300), bfloats(rng, 300), np.zeros(18, np.float32), 4, 128), (2,),
+        lambda w, x, *_: (w.astype(np.float64) @ x.astype(np.float64),), near(0, 1e-4))
+
+    def split(rng: np.random.Generator, m: int, k: int, n: int, splits: int) -> tuple:
+        parts = np.full((splits, m, n), np.nan, np.float32)
+        return parts, np.zeros(n, np.int32), np.zeros((m, n), np.float32)
+
+    yield Case(
+        "gemv over columns, split", gemv_kernels.gemv_columns, (2, 3),
+        lambda rng: (bfloats(rng, 200, 100), bfloats(rng, 200), *split(rng, 1, 200, 100, 3), 16, 64), (3, 4),
+        lambda w, x, p, turns, *_: (turns * 0, (x.astype(np.float64) @ w.astype(np.float64))[None]), near(0, 1e-4))
+    for turned in (True, False):
+        for splits in (1, 3):
+            yield Case(
+                f"skinny product, {'w.T' if turned else 'w'}, {splits} splits", gemv_kernels.skinny, (3, splits),
+                lambda rng, t=turned, s=splits: (
+                    whole_numbers(rng, 13, 200), whole_numbers(rng, *((72, 200) if t else (200, 72))),
+                    *split(rng, 13, 200, 72, s), 16, 32, 64, t, s > 1), (3, 4),
+                lambda x, w, p, turns, y, tm, tn, tk, t, s: (
+                    turns * 0, x.astype(np.float32) @ (w.T if t else w).astype(np.float32)))
+
+
+def cases() -> Iterator[Case]:
+    yield from norms()
+    yield from products()
