@@ -106,7 +106,7 @@ class Launcher:
         check_hardware(grid)
         plan = self.gpu.prepare(arguments, grid.linear, device)
         if not grid.empty:
-            plan.launch_bound(grid, arguments, handle if stream is not None else _own_stream(arguments))
+            plan.launch_bound(grid, arguments, handle if stream is not None else own_stream(arguments))
         self._remember(args, key, plan)
 
     def _remember(self, args: tuple[Any, ...], key: Any, plan: Any) -> None:
@@ -159,7 +159,7 @@ class _Known:
         self.on_torch = on_torch
 
 
-def _own_stream(arguments: Sequence[Argument]) -> int:
+def own_stream(arguments: Sequence[Argument]) -> int:
     """The stream that the arrays' libraries work on; what others have queued elsewhere is waited for."""
     streams = list(dict.fromkeys(stream_of(real(array)) for array in arrays(arguments)))
     for other in streams[1:]:

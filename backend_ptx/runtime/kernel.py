@@ -59,7 +59,7 @@ def build_kernel(
     key = cache_key(function, options, device)
     watched = observer is not None or text_observer is not None
     entry = cache.load(key) if cache is not None and not watched else None
-    kernel = _load_entry(entry, device) if entry is not None else None
+    kernel = load_entry(entry, device) if entry is not None else None
     if kernel is not None:
         return kernel
     compiled = compile_kernel(function, device.target, options=options, observer=observer,
@@ -101,7 +101,7 @@ def source_digest() -> str:
     return digest.hexdigest()
 
 
-def _load_entry(entry: Entry, device: Device) -> DeviceKernel | None:
+def load_entry(entry: Entry, device: Device) -> DeviceKernel | None:
     """A cached kernel, or None where this build cannot read the entry."""
     try:
         abi = KernelAbi.from_json(str(entry.meta["abi"]))

@@ -20,7 +20,7 @@ from tilewright.arrays import ArrayInfo  # noqa: E402
 from tilewright.backend_ptx.llvm.compile import llvm_to_ptx  # noqa: E402
 from tilewright.backend_ptx.runtime.cache import Entry  # noqa: E402
 from tilewright.backend_ptx.runtime.driver import CudaError, get_device  # noqa: E402
-from tilewright.backend_ptx.runtime.kernel import _load_entry  # noqa: E402
+from tilewright.backend_ptx.runtime.kernel import load_entry  # noqa: E402
 from tilewright.backend_ptx.targets import get_target  # noqa: E402
 from tilewright.bind import Array  # noqa: E402
 from tilewright.gpu import DevicePlan  # noqa: E402
@@ -48,7 +48,7 @@ def entry(monkeypatch: pytest.MonkeyPatch) -> Entry:
 
 
 def plan_of(entry: Entry, shape: tuple[int, ...], strides: tuple[int, ...]) -> DevicePlan:
-    kernel = _load_entry(entry, get_device(0))
+    kernel = load_entry(entry, get_device(0))
     assert kernel is not None
     out = ArrayInfo(bfloat16, OUT, (128, 64), (64, 1), 0)
     infos = {"a": ArrayInfo(bfloat16, ADDRESS, shape, strides, 0), "out": out}
