@@ -476,7 +476,7 @@ def _call(c: _Line, op: str) -> Instruction:
     if c.accept("asm"):
         while c.peek() in ("sideeffect", "alignstack", "inteldialect", "unwind"):
             c.next()
-        text = c.next()[1:-1]
+        text = re.sub(r"\\([0-9A-Fa-f]{2})", lambda m: chr(int(m[1], 16)), c.next()[1:-1])
         c.expect(",")
         constraints = c.next()[1:-1]
         return Instruction("asm", t, _arguments(c), extra={"asm": text, "constraints": constraints})
