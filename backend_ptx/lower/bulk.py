@@ -6,6 +6,8 @@ numbers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.layouts.bulk import ROW_BYTES, SLOT_ALIGN
 from tilewright.backend_ptx.llvm.builder import Val
@@ -22,16 +24,27 @@ _LOW, _HIGH = -(1 << 31), (1 << 31) - 1
 
 @lower(ops.MbarrierInit)
 def mbarrier_init(ctx: Context, op: ops.MbarrierInit) -> None:
-    """One thread initialises; the fences let the copies and, past the barrier, all threads see it."""
+    init_mbarriers(ctx, [op])
+
+
+def init_mbarriers(ctx: Context, rings: Sequence[ops.MbarrierInit]) -> None:
+    """One thread initialises all; the fences let the copies and, past one barrier of the block, all threads see it.
+
+    The same thread has the tensor maps fetched, which the first copies would wait for.
+    """
     b = ctx.b
-    ref: SharedRef = ctx[op.barriers]
     init, done = b.label("init"), b.label("initialised")
     b.cbr(b.icmp("eq", ctx.tid, 0), init, done)
     b.start(init)
-    first = shared_number(ctx, ref)
-    for slot in range(ref.type.copies):
-        place = b.add(first, slot * slot_bytes(ref.type))
-        instruction("mbarrier.init").emit(b, place, b.const("i32", op.count))
+    for position, param in enumerate(ctx.abi.params):
+        if param.kind == "tensor_map":
+            instruction("prefetch.tensormap").emit(b, Val("ptr", 0, f"%{param_name(position)}"))
+    for op in rings:
+        ref: SharedRef = ctx[op.barriers]
+        first = shared_number(ctx, ref)
+        for slot in range(ref.type.copies):
+            place = b.add(first, slot * slot_bytes(ref.type))
+            instruction("mbarrier.init").emit(b, place, b.const("i32", op.count))
     instruction("fence.mbarrier_init").emit(b)
     instruction("fence.proxy.async").emit(b)
     b.br(done)
