@@ -19,6 +19,7 @@ from tilewright.backend_ptx.passes.share_ordered import share_ordered
 from tilewright.backend_ptx.passes.share_printed import share_printed
 from tilewright.backend_ptx.passes.split_products import split_products
 from tilewright.backend_ptx.passes.split_reductions import split_reductions
+from tilewright.backend_ptx.passes.split_stores import split_stores
 from tilewright.backend_ptx.passes.wait_for_products import wait_for_products
 from tilewright.backend_ptx.passes.widen_reductions import widen_reductions
 from tilewright.backend_ptx.targets import Target
@@ -38,6 +39,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     share_printed,
     wait_for_products,
     raise_conversions,
+    split_stores,
     ring_loads,
     pipeline_loops,
     lower_conversions,
@@ -63,6 +65,10 @@ ORDER: Final[tuple[tuple[Pass, Pass, str], ...]] = (
     (assign_layouts, wait_for_products, "it puts operands of wgmma in place"),
     (wait_for_products, ring_loads, "a slot is free once a wait has covered the products that read it"),
     (raise_conversions, ring_loads, "a ring replaces conversions of what was loaded, not of what became of it"),
+    (raise_conversions, split_stores, "what is left before a store stays there"),
+    (split_stores, ring_loads, "rings take the shared memory that it saves"),
+    (split_stores, pipeline_loops, "rings take the shared memory that it saves"),
+    (split_stores, plan_shared_memory, "it allocates buffers"),
     (ring_loads, pipeline_loops, "what a producer brings is no business of the other threads"),
     (ring_loads, plan_shared_memory, "it allocates rings"),
     (pipeline_loops, lower_conversions, "a ring replaces the conversions of what it holds"),

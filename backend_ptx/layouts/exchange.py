@@ -27,11 +27,12 @@ def exchange_layout(source: Layout, target: Layout, element_bytes: int, gpu: Tar
 @lru_cache(maxsize=512)
 def _exchange_layout(source: Layout, target: Layout, element_bytes: int, stmatrix: bool, ldmatrix: bool) -> Layout:
     candidates = [swizzled_shared(source, target, element_bytes)]
+    # One side moves rows of 16 bytes; the other counts as one whose lanes hold such rows, which is what an instruction
+    # for matrices asks of it. Where it has none, its single words find no bank conflicts either.
     if is_plain(source) and is_plain(target):
-        # A side that moves matrices counts as one whose lanes hold the rows of 16 bytes that the other side moves.
-        if stmatrix and (rows := matrix_rows(target, source, element_bytes)) is not None:
+        if (rows := matrix_rows(target, source, element_bytes)) is not None:
             candidates.append(swizzled_shared(rows, target, element_bytes))
-        if ldmatrix and (rows := matrix_rows(source, target, element_bytes)) is not None:
+        if (rows := matrix_rows(source, target, element_bytes)) is not None:
             candidates.append(swizzled_shared(source, rows, element_bytes))
 
     def cost(shared: Layout) -> int:

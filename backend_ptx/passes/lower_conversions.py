@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.layouts.convert import plan_conversion
-from tilewright.backend_ptx.layouts.shared import linear_shared, swizzled_shared
+from tilewright.backend_ptx.layouts.exchange import exchange_layout
+from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import ProxyFence, Stage
@@ -28,14 +29,14 @@ from tilewright.tileir.types import SharedType
 
 def lower_conversions(function: Function, target: Target) -> None:
     """Needs layouts on every tile."""
-    rewrite(function, _lower)
+    rewrite(function, lambda rewriter, op: _lower(rewriter, op, target))
 
 
-def _lower(rewriter: Rewriter, op: Op) -> None:
+def _lower(rewriter: Rewriter, op: Op, target: Target) -> None:
     if isinstance(op, ConvertLayout):
         source, wanted = op.src.type.layout, op.result.type.layout
         if plan_conversion(source, wanted).kind in ("warp", "block"):
-            layout = swizzled_shared(source, wanted, op.src.type.dtype.bytes)
+            layout = exchange_layout(source, wanted, op.src.type.dtype.bytes, target)
             _through_memory(rewriter, op, op.src, layout, ())
             return
     elif isinstance(op, Stage):

@@ -9,6 +9,7 @@ rest of the block, and no barrier of the others holds it up.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 from tilewright.backend_ptx.layouts.bulk import SLOT_ALIGN
@@ -112,6 +113,12 @@ def _align(op: Op, intervals: dict[Value, Interval]) -> None:
     for value in (op.buffer,) if isinstance(op, TmaLoad) else op.operands:
         if value in intervals:
             intervals[value].align = SLOT_ALIGN
+
+
+def peak_bytes(function: Function, where: Container[Op] | None = None) -> int:
+    """The most bytes of buffers alive at once; of those allocated by the ops in `where`, if that is given."""
+    intervals = [i for i in find_intervals(function) if where is None or i.op in where]
+    return max((sum(i.size for i in intervals if i.first <= at.first <= i.last) for at in intervals), default=0)
 
 
 def _place(intervals: list[Interval]) -> int:
