@@ -12,7 +12,7 @@ import traceback
 from pathlib import Path
 
 GROUPS = (
-    "limits", "memory", "softmax", "norms", "transposes", "gemv", "matmul", "launch", "compile", "report", "interp",
+    "limits", "memory", "softmax", "norms", "transposes", "gemv", "matmul", "attention", "launch", "compile", "report", "interp",
 )
 
 
