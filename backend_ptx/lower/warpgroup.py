@@ -22,6 +22,7 @@ from tilewright.backend_ptx.lower.shared import SharedRef, slot_offset
 from tilewright.backend_ptx.ops import warpgroup as ops
 from tilewright.backend_ptx.passes.select_instructions import warpgroup_fragment
 from tilewright.tileir.core import Value
+from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.types import SharedType
 
 # Matrix descriptors count 16 bytes (PTX ISA 9.7.15.5.1.2.2): bits 0-13 address, 16-29 and 32-45 offsets, 62-63 swizzle.
@@ -105,7 +106,12 @@ def wgmma(ctx: Context, op: ops.Wgmma) -> None:
         words = _fragments(ctx, op)
         record = wgmma_rs(width, op.kind, right.transposed, len(steps))
     sums, pack = _registers(ctx, op.acc, kind.per_register)
-    sums = list(_tied(ctx, wgmma_fence_tied, sums))
+    fresh = _is_zero(op.acc)
+    if fresh:  # the first step does not read them
+        sums = [b.poison(r.elem) for r in sums]
+        instruction("wgmma.fence").emit(b)
+    else:
+        sums = list(_tied(ctx, wgmma_fence_tied, sums))
     count = width // 2 // kind.per_register
     number = 0
     for row in range(0, rows, ROWS):
@@ -118,10 +124,15 @@ def wgmma(ctx: Context, op: ops.Wgmma) -> None:
                     arguments += words[row // ROWS][step]
                 arguments.append(b.add(b_start, right.offset(column, k) // UNIT))
             here = slice(number * count, (number + 1) * count)
-            sums[here] = record.emit(b, *sums[here], *arguments, b.const("i32", 1))
+            sums[here] = record.emit(b, *sums[here], *arguments, b.const("i32", int(not fresh)))
             number += 1
     instruction("wgmma.commit").emit(b)
     ctx.set(op.result, _vector(ctx, sums, pack))
+
+
+def _is_zero(acc: Value) -> bool:
+    """Whether an accumulator starts from zeros."""
+    return isinstance(acc.op, Constant) and acc.op.value == 0
 
 
 def _warpgroup(ctx: Context) -> Val:

@@ -55,11 +55,14 @@ class _Chooser:
 
     def run(self) -> None:
         every = list(dict.fromkeys(self.classes.of.values()))
+        fixed: list[LayoutClass] = []
         for op, layouts in self.products.items():
             accumulators = self.classes.of[op.result]
             if accumulators.layout is None:
                 accumulators.layout = layouts.acc
-                self._spread(accumulators)
+                fixed.append(accumulators)
+        for accumulators in fixed:
+            self._spread(accumulators)
         for found in sorted((c for c in every if c.anchors and c.layout is None), key=lambda c: -c.importance):
             self._choose(found)
             self._spread(found)

@@ -14,8 +14,9 @@ from tilewright.backend_ptx.layouts.warpgroup import WARPS
 from tilewright.backend_ptx.ops.matmul import MmaFma, Product
 from tilewright.backend_ptx.ops.warpgroup import Wgmma
 from tilewright.backend_ptx.passes.pressure import held_tile_bytes, peak_tile_bytes
+from tilewright.backend_ptx.passes.product_operands import is_moved_only
 from tilewright.backend_ptx.targets import Target
-from tilewright.tileir.core import Block, Function
+from tilewright.tileir.core import Block, Function, Value
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
@@ -120,7 +121,13 @@ def _products(block: Block) -> list[Group]:
     results = {op.result for op in here}
     inner = [group for op in block.ops for b in op.blocks for group in _products(b)]
     started = [op for op in here if op.acc not in results]
-    return [Group(started, held_tile_bytes(block) // 4), *inner] if started else inner
+    return [Group(started, held_tile_bytes(block, _in_memory(here)) // 4), *inner] if started else inner
+
+
+def _in_memory(products: Sequence[Product]) -> set[Value]:
+    """Operands that wgmma reads from shared memory, so that no register holds them."""
+    operands = {v for op in products if isinstance(op, Wgmma) for v in (op.a, op.b) if is_moved_only(v)}
+    return operands - {op.acc for op in products}
 
 
 def choose_warps(function: Function, target: Target) -> None:

@@ -6,7 +6,8 @@
             barrier()
             %y: tile<64x64xf32, #1> = shared_load(buffer=%0, shape=(64, 64))
 
-A barrier among the threads of a warp (`scope="warp"`) stands where no element leaves its warp. The walk keeps the
+What an access in a loop must wait for of what came before the loop, it waits for once, before the loop. A barrier among
+the threads of a warp (`scope="warp"`) stands where no element leaves its warp. The walk keeps the
 accesses that no barrier separates from here; around a loop they come back to its start, so bodies are walked until
 nothing new arrives. An asynchronous copy stays pending until a barrier that comes after its thread's wait.
 """
@@ -65,15 +66,29 @@ class _Inserter:
             then, orelse = self.block(op.then, dict(state)), self.block(op.orelse, dict(state))
             return _join(then, orelse)
         if isinstance(op, For):
-            return self._loop([op.loop], state)
+            return self._loop([op.loop], self._before_loop(op, state))
         if isinstance(op, While):
-            return self._loop([op.before, op.after], state)
+            return self._loop([op.before, op.after], self._before_loop(op, state))
         if isinstance(op, AsyncWait):
             # Which groups land is the pipeline's business: later waits come before later uses.
             return _changed(state, lambda access: replace(access, flying=False) if access.flying else access)
         if isinstance(op, Barrier):
             return _passed(state, BLOCK if op.scope == "block" else WARP)
         return self._leaf(op, state)
+
+    def _before_loop(self, op: Op, state: State) -> State:
+        """What some access of the loop must wait for, it waits for once, before the loop."""
+        inside = [access for block in op.blocks for inner in block.walk() for access in accesses_of(inner)]
+        self._ask(op, inside, {old: passed for old, passed in state.items() if not old.flying})
+        return _passed(state, self.before.get(op, NOTHING))
+
+    def _ask(self, op: Op, accesses: list[Access], state: State) -> None:
+        """The barrier before `op` that its accesses need after those of a state."""
+        for new in accesses:
+            between = ((needed_between(old, new, self.dependences, self.whole), p) for old, p in state.items())
+            needed = max((n for n, passed in between if n > passed), default=NOTHING)
+            if needed > self.before.get(op, NOTHING):
+                self.before[op] = needed
 
     def _loop(self, blocks: list[Block], state: State) -> State:
         """Zero or more rounds: what is pending after any number of them. Only the walk from all that may be pending
@@ -96,11 +111,7 @@ class _Inserter:
         own = accesses_of(op)
         if not own:
             return state
-        for new in own:
-            between = ((needed_between(old, new, self.dependences, self.whole), p) for old, p in state.items())
-            needed = max((n for n, passed in between if n > passed), default=NOTHING)
-            if needed > self.before.get(op, NOTHING):
-                self.before[op] = needed
+        self._ask(op, own, state)
         state = _passed(state, self.before.get(op, NOTHING))
         return {**state, **dict.fromkeys(own, NOTHING)}
 

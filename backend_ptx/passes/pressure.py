@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from tilewright.tileir.core import Block, Function, Value
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.shape import Broadcast, Iota, Reshape
@@ -16,9 +18,10 @@ def peak_tile_bytes(function: Function) -> int:
     return _peak(function.body, set())
 
 
-def held_tile_bytes(block: Block) -> int:
-    """The bytes of the tiles that a block takes from outside: they are kept as long as it runs."""
-    return _bytes({_held(v) for v in _free(block)})
+def held_tile_bytes(block: Block, elsewhere: Collection[Value] = ()) -> int:
+    """The bytes of the tiles that a block takes from outside: they are kept as long as it runs. Those in `elsewhere`
+    are not in registers."""
+    return _bytes({_held(v) for v in _free(block) if v not in elsewhere})
 
 
 def _peak(block: Block, after: set[Value]) -> int:

@@ -23,8 +23,9 @@
             %0 = wgmma_wait(accs=(%r))
             mbarrier_arrive(barriers=%empty, slot=%n - 1, active=%l < %u)
 
-Loads of a loop whose slots are released at the same place share a ring state and its mbarriers. Slot and parity go
-through all loops and branches around, so that the producer runs on into the next round of an outer loop while consumers
+Loads of a loop whose slots are released at the same place share mbarriers: they are a group, and have rings of as many
+slots. Loops that come one after the other use the same rings where their tiles fit. Slot and parity go through all
+loops and branches around, so that the producer runs on into the next round of an outer loop while consumers
 still work on this one. The text is one program in order; roles.py takes it apart.
 """
 
@@ -56,6 +57,24 @@ SLOT = TileType(int32)
 
 
 @dataclass(slots=True, eq=False)
+class Ring:
+    """Buffers of `slots` slots, one for each load of a group, and their mbarriers."""
+
+    types: tuple[SharedType, ...]
+    latencies: list[int | None]
+    loops: list[control.For] = field(default_factory=list)
+    slots: int = 0
+    buffers: list[Value] = field(default_factory=list)
+    full: Value | None = None
+    empty: Value | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Of one slot of each buffer."""
+        return sum(t.size * t.dtype.bytes for t in self.types)
+
+
+@dataclass(slots=True, eq=False)
 class Group:
     """Loads of a loop that share mbarriers. `release`: the op after which their slots are free, None where that is only
     known a round later."""
@@ -63,14 +82,10 @@ class Group:
     loop: control.For
     release: Op | None
     loads: list[Candidate] = field(default_factory=list)
-    slots: int = 0
-    rings: dict[Candidate, Value] = field(default_factory=dict)
-    full: Value | None = None
-    empty: Value | None = None
+    ring: Ring = field(default_factory=lambda: Ring((), []))
 
-    @property
-    def bytes(self) -> int:
-        return sum(c.bytes for c in self.loads)
+    def buffer(self, candidate: Candidate) -> Value:
+        return self.ring.buffers[self.loads.index(candidate)]
 
 
 class State(NamedTuple):
@@ -94,10 +109,10 @@ def ring_loads(function: Function, target: Target) -> None:
         found, left = _find_groups(loop, scope)
         groups += found
         reports += left
-    if groups:
-        reason = decide_slots(function, [(g.bytes, [c.load.latency for c in g.loads]) for g in groups], groups, target)
-        reports.insert(0, reason)
-    groups = [g for g in groups if g.slots > 1]
+    rings = _share_rings(groups, scope)
+    if rings:
+        reports.insert(0, decide_slots(function, rings, {s for g in groups for c in g.loads for s in c.stages}, target))
+    groups = [g for g in groups if g.ring.slots > 1]
     if reports:
         function.options[OPTION] = "; ".join(reports)
     if not groups:
@@ -105,6 +120,26 @@ def ring_loads(function: Function, target: Target) -> None:
     function.options[PRODUCERS] = 1
     _Rings(function, groups, users).run()
     dce(function)
+
+
+def _share_rings(groups: Sequence[Group], scope: Scope) -> list[Ring]:
+    """Give each group a ring: that of an earlier loop with the same tiles, or a new one."""
+    rings: list[Ring] = []
+    for group in groups:
+        types = tuple(c.type for c in group.loads)
+        free = [r for r in rings if r.types == types and all(_apart(group.loop, loop, scope) for loop in r.loops)]
+        if not free:
+            free = [Ring(types, [])]
+            rings += free
+        group.ring = free[0]
+        group.ring.loops.append(group.loop)
+        group.ring.latencies += [c.load.latency for c in group.loads]
+    return rings
+
+
+def _apart(one: Op, other: Op, scope: Scope) -> bool:
+    """Whether neither loop is, or contains, the other."""
+    return one is not other and one not in scope.around(other) and other not in scope.around(one)
 
 
 def _find_groups(loop: control.For, scope: Scope) -> tuple[list[Group], list[str]]:
@@ -163,9 +198,11 @@ class _Rings:
         self.top = Builder(Block(), function.span)
 
     def run(self) -> None:
+        start: dict[Ring, State] = {}
         for group in self.groups:
-            self._allocate(group)
-        start = {g: State(self._constant(0), self._constant(0)) for g in self.groups}
+            if group.ring not in start:
+                self._allocate(group)
+                start[group.ring] = State(self._constant(0), self._constant(0))
         self._block(self.function.body, start)
         self.function.body.ops[:0] = self.top.block.ops
 
@@ -176,66 +213,57 @@ class _Rings:
         return self.constants[key]
 
     def _allocate(self, group: Group) -> None:
-        b = self.top
-        for candidate in group.loads:
+        b, ring = self.top, group.ring
+        for candidate, slot in zip(group.loads, ring.types, strict=True):
             with b.at(candidate.load.span):
-                slot = candidate.type
-                ring = SharedType(slot.dtype, slot.shape, group.slots, slot.layout)
-                group.rings[candidate] = b.value(SharedAlloc(type=ring), f"{_name(candidate.load)}_ring")
-        words = SharedType(int64, (), group.slots)
-        group.full = b.value(SharedAlloc(type=words), "full")
-        group.empty = b.value(SharedAlloc(type=words), "empty")
-        b.emit(MbarrierInit(barriers=group.full, count=1))
-        b.emit(MbarrierInit(barriers=group.empty, count=self.warps))
+                type_ = SharedType(slot.dtype, slot.shape, ring.slots, slot.layout)
+                ring.buffers.append(b.value(SharedAlloc(type=type_), f"{_name(candidate.load)}_ring"))
+        words = SharedType(int64, (), ring.slots)
+        ring.full = b.value(SharedAlloc(type=words), "full")
+        ring.empty = b.value(SharedAlloc(type=words), "empty")
+        b.emit(MbarrierInit(barriers=ring.full, count=1))
+        b.emit(MbarrierInit(barriers=ring.empty, count=self.warps))
 
     # ---- the state through control flow --------------------------------------------------------------------------
 
-    def _inside(self, op: Op) -> list[Group]:
-        """The groups whose loops an op is or contains."""
+    def _inside(self, op: Op) -> list[Ring]:
+        """The rings of the loops that an op is or contains."""
         if not op.blocks:
             return []
-        inner = [g for block in op.blocks for nested in block.walk() for g in self.of_loop.get(nested, [])]
-        return [*self.of_loop.get(op, []), *inner]
+        groups = [*self.of_loop.get(op, [])]
+        groups += [g for block in op.blocks for nested in block.walk() for g in self.of_loop.get(nested, [])]
+        return list(dict.fromkeys(g.ring for g in groups))
 
-    def _block(self, block: Block, states: dict[Group, State]) -> dict[Group, State]:
+    def _block(self, block: Block, states: dict[Ring, State]) -> dict[Ring, State]:
         """Rewrite a block; the states at its end."""
         states = dict(states)
         old, block.ops = block.ops, []
         for op in old:
-            groups = self._inside(op)
-            if isinstance(op, control.For) and groups:
-                states.update(self._for(op, groups, states))
-            elif isinstance(op, control.If) and groups:
-                states.update(self._if(op, groups, states))
+            rings = self._inside(op)
+            if isinstance(op, control.For) and rings:
+                states.update(self._for(op, rings, states))
+            elif isinstance(op, control.If) and rings:
+                states.update(self._if(op, rings, states))
             block.ops.append(op)
             if isinstance(op, control.For) and op in self.of_loop:
                 self._after(block, op, old, states)
         return states
 
-    def _for(self, op: control.For, groups: list[Group], states: dict[Group, State]) -> dict[Group, State]:
-        op.init = (*op.init, *(v for g in groups for v in states[g]))
-        params = {g: State(op.loop.add_param(SLOT, "slot"), op.loop.add_param(SLOT, "parity")) for g in groups}
+    def _for(self, op: control.For, rings: list[Ring], states: dict[Ring, State]) -> dict[Ring, State]:
+        op.init = (*op.init, *(v for r in rings for v in states[r]))
+        params = {r: State(op.loop.add_param(SLOT, "slot"), op.loop.add_param(SLOT, "parity")) for r in rings}
         ends = self._block(op.loop, {**states, **params})
         for group in self.of_loop.get(op, []):
-            ends[group] = self._round(group, params[group])
-        end = op.loop.terminator
-        assert isinstance(end, control.Yield)
-        end.values = (*end.values, *(v for g in groups for v in ends[g]))
-        results = {g: State(Value(SLOT, "slot", op), Value(SLOT, "parity", op)) for g in groups}
-        op.results = (*op.results, *(v for g in groups for v in results[g]))
-        return results
+            ends[group.ring] = self._round(group, params[group.ring])
+        _hand_on(op.loop, rings, ends)
+        return _results(op, rings)
 
-    def _if(self, op: control.If, groups: list[Group], states: dict[Group, State]) -> dict[Group, State]:
+    def _if(self, op: control.If, rings: list[Ring], states: dict[Ring, State]) -> dict[Ring, State]:
         for block in (op.then, op.orelse):
-            ends = self._block(block, states)
-            end = block.terminator
-            assert isinstance(end, control.Yield)
-            end.values = (*end.values, *(v for g in groups for v in ends[g]))
-        results = {g: State(Value(SLOT, "slot", op), Value(SLOT, "parity", op)) for g in groups}
-        op.results = (*op.results, *(v for g in groups for v in results[g]))
-        return results
+            _hand_on(block, rings, self._block(block, states))
+        return _results(op, rings)
 
-    def _after(self, block: Block, loop: control.For, following: list[Op], states: dict[Group, State]) -> None:
+    def _after(self, block: Block, loop: control.For, following: list[Op], states: dict[Ring, State]) -> None:
         """Release what the last round held, once the wait behind the loop has passed."""
         late = [g for g in self.of_loop[loop] if g.release is None]
         if not late:
@@ -247,8 +275,8 @@ class _Rings:
         if place == len(following):
             b.emit(WgmmaWait(accs=(), pending=0))
         ran = b.value(arith.Lt(lhs=loop.lower, rhs=loop.upper))
-        for group in late:
-            b.emit(MbarrierArrive(barriers=group.empty, slot=self._before(b, group, states[group].slot), active=ran))
+        for ring in (g.ring for g in late):
+            b.emit(MbarrierArrive(barriers=ring.empty, slot=self._before(b, ring, states[ring].slot), active=ran))
         if place == len(following):
             block.ops += b.block.ops
         else:
@@ -278,14 +306,14 @@ class _Rings:
                 continue
             sources = self._sources(op, group, stages, renamed)
             if sources and not waited:
-                b.emit(MbarrierWait(barriers=group.full, slot=state.slot, parity=state.parity))
+                b.emit(MbarrierWait(barriers=group.ring.full, slot=state.slot, parity=state.parity))
                 waited = True
             for value, source in sources.items():
                 renamed[value] = self._read(b, group, source, state)
             _replace(op, renamed)
             body.ops.append(op)
             if op is group.release:
-                b.emit(MbarrierArrive(barriers=group.empty, slot=state.slot, active=None))
+                b.emit(MbarrierArrive(barriers=group.ring.empty, slot=state.slot, active=None))
         if group.release is None:
             self._release_previous(b, group, state)
         _replace(end, renamed)
@@ -306,14 +334,14 @@ class _Rings:
     def _read(self, b: Builder, group: Group, source: Stage | Candidate, state: State) -> Value:
         """A staged operand as a view of the slot, or the tile in registers."""
         if isinstance(source, Stage):
-            [ring] = [group.rings[c] for c in group.loads if source in c.stages]
+            [ring] = [group.buffer(c) for c in group.loads if source in c.stages]
             axes, shape = view_of(source.src)
             view = b.value(SharedView(buffer=ring, slot=state.slot, axes=axes, shape=shape), source.src.hint)
             view.type = source.result.type
             return view
         load = source.load
         tile = b.value(
-            SharedLoad(buffer=group.rings[source], slot=state.slot, index=(), shape=load.shape), load.result.hint)
+            SharedLoad(buffer=group.buffer(source), slot=state.slot, index=(), shape=load.shape), load.result.hint)
         tile.type = load.result.type
         return tile
 
@@ -326,13 +354,13 @@ class _Rings:
 
     def _announce(self, b: Builder, group: Group, state: State) -> None:
         free = b.value(arith.Xor(lhs=state.parity, rhs=self._constant(1)))
-        b.emit(MbarrierWait(barriers=group.empty, slot=state.slot, parity=free, role="producer"))
-        b.emit(MbarrierExpect(barriers=group.full, slot=state.slot, bytes=group.bytes))
+        b.emit(MbarrierWait(barriers=group.ring.empty, slot=state.slot, parity=free, role="producer"))
+        b.emit(MbarrierExpect(barriers=group.ring.full, slot=state.slot, bytes=group.ring.bytes))
 
     def _copy(self, b: Builder, group: Group, candidate: Candidate, state: State) -> None:
         load = candidate.load
         b.emit(TmaLoad(
-            buffer=group.rings[candidate], barriers=group.full, slot=state.slot, array=load.array, index=load.index,
+            buffer=group.buffer(candidate), barriers=group.ring.full, slot=state.slot, array=load.array, index=load.index,
             steps=load.steps, order=load.order, check_bounds=load.check_bounds))
 
     def _release_previous(self, b: Builder, group: Group, state: State) -> None:
@@ -341,20 +369,34 @@ class _Rings:
         b.emit(WgmmaWait(accs=(), pending=products))
         variable = group.loop.loop.params[0]
         later = b.value(arith.Gt(lhs=variable, rhs=group.loop.lower))
-        b.emit(MbarrierArrive(barriers=group.empty, slot=self._before(b, group, state.slot), active=later))
+        b.emit(MbarrierArrive(barriers=group.ring.empty, slot=self._before(b, group.ring, state.slot), active=later))
 
-    def _before(self, b: Builder, group: Group, slot: Value) -> Value:
+    def _before(self, b: Builder, ring: Ring, slot: Value) -> Value:
         first = b.value(arith.Eq(lhs=slot, rhs=self._constant(0)))
         less = b.value(arith.Sub(lhs=slot, rhs=self._constant(1)))
-        return b.value(arith.Select(cond=first, lhs=self._constant(group.slots - 1), rhs=less))
+        return b.value(arith.Select(cond=first, lhs=self._constant(ring.slots - 1), rhs=less))
 
     def _next(self, b: Builder, group: Group, state: State) -> State:
         one = self._constant(1)
-        wraps = b.value(arith.Eq(lhs=state.slot, rhs=self._constant(group.slots - 1)))
+        wraps = b.value(arith.Eq(lhs=state.slot, rhs=self._constant(group.ring.slots - 1)))
         slot = b.value(arith.Select(
             cond=wraps, lhs=self._constant(0), rhs=b.value(arith.Add(lhs=state.slot, rhs=one))))
         flipped = b.value(arith.Xor(lhs=state.parity, rhs=one))
         return State(slot, b.value(arith.Select(cond=wraps, lhs=flipped, rhs=state.parity)))
+
+
+def _hand_on(block: Block, rings: list[Ring], states: dict[Ring, State]) -> None:
+    """A block yields the states too."""
+    end = block.terminator
+    assert isinstance(end, control.Yield)
+    end.values = (*end.values, *(v for r in rings for v in states[r]))
+
+
+def _results(op: Op, rings: list[Ring]) -> dict[Ring, State]:
+    """New results of a structured op."""
+    states = {r: State(Value(SLOT, "slot", op), Value(SLOT, "parity", op)) for r in rings}
+    op.results = (*op.results, *(v for r in rings for v in states[r]))
+    return states
 
 
 def _reads(op: Op) -> list[Value]:

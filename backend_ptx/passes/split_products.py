@@ -17,6 +17,7 @@ from __future__ import annotations
 from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.ops.matmul import MmaSync, Product
 from tilewright.backend_ptx.ops.shared import SharedLoad
+from tilewright.backend_ptx.ops.warpgroup import Wgmma
 from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.backend_ptx.passes.select_instructions import fragment_of
 from tilewright.backend_ptx.targets import Target
@@ -42,7 +43,7 @@ def split_products(function: Function, target: Target) -> None:
 
 
 def _split(rewriter: Rewriter, op: Op) -> None:
-    if not isinstance(op, Product):
+    if not isinstance(op, Product) or isinstance(op, Wgmma):  # wgmma reads memory, or registers that are there already
         rewriter.keep(op)
         return
     k = op.a.type.shape[-1]
