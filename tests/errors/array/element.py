@@ -1,0 +1,14 @@
+"""An element of an array by index."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    ct.store(x, (0,), x[0])
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

@@ -1,0 +1,15 @@
+"""A bound of a view from the end."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    v = x.slice(0, -4, 8)
+    ct.store(v, (0,), 1.0)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

@@ -1,0 +1,15 @@
+"""An array as a condition."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    if x:
+        ct.store(x, (0,), 1.0)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

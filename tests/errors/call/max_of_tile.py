@@ -1,0 +1,14 @@
+"""Python's max of one tile."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    ct.store(x, (0,), max(ct.load(x, (0,), (16,))))
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

@@ -1,0 +1,23 @@
+"""A context manager with two yields."""
+
+import contextlib
+
+import numpy as np
+
+import tilewright as ct
+
+
+@contextlib.contextmanager
+def region():
+    yield 1
+    yield 2
+
+
+@ct.tile_kernel
+def kernel(x):
+    with region() as r:
+        ct.store(x, (r,), 1.0)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

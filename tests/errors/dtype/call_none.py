@@ -1,0 +1,14 @@
+"""A dtype called with None."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    ct.store(x, (0,), ct.float32(None))
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

@@ -1,0 +1,14 @@
+"""Text that is no number."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    ct.store(x, (0,), ct.float32("one"))
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

@@ -1,0 +1,14 @@
+"""NaN as an integer."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    ct.store(x, (0,), ct.full((16,), float("nan"), ct.int32).astype(ct.float32))
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

@@ -1,0 +1,14 @@
+"""The name of a dtype is no dtype."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    ct.store(x, (0,), ct.zeros((16,), "float32"))
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

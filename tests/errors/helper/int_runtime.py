@@ -1,0 +1,14 @@
+"""int() of a run-time value."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    ct.store(x, (int(ct.bid(0)),), 1.0)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

@@ -1,0 +1,14 @@
+"""An axis of the grid that only the run knows."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    ct.store(x, (ct.bid(ct.bid(0)),), 1.0)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

@@ -1,0 +1,14 @@
+"""Arithmetic with a Slice."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    ct.store(x, (0,), ct.Slice(0, 16) + 1)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

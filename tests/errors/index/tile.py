@@ -1,0 +1,14 @@
+"""A tile index made of positions."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    ct.store(x, (0,), ct.load(x, ct.arange(16, dtype=ct.int32), (16,)))
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

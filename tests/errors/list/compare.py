@@ -1,0 +1,15 @@
+"""A list of arrays compared."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(xs):
+    if xs == ():
+        ct.store(xs[0], (0,), 1.0)
+
+
+def main() -> None:
+    kernel[(1,)]([np.zeros(16, np.float32)])

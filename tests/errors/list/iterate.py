@@ -1,0 +1,15 @@
+"""A loop over a list of arrays."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(xs):
+    for x in xs:
+        ct.store(x, (0,), 1.0)
+
+
+def main() -> None:
+    kernel[(1,)]([np.zeros(16, np.float32)])

@@ -1,0 +1,16 @@
+"""and between tiles."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    t = ct.load(x, (0,), (16,))
+    if t > 0 and t < 1:
+        ct.store(x, (0,), t)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

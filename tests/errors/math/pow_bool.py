@@ -1,0 +1,15 @@
+"""A power of bools."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    t = ct.load(x, (0,), (16,)) > 0
+    ct.store(x, (0,), t ** 2)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

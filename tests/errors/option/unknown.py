@@ -1,0 +1,15 @@
+"""An option that a function lacks."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    t = ct.load(x, (0,), (16,))
+    ct.store(x, (0,), ct.sin(t, rounding_mode=ct.RoundingMode.RN))
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

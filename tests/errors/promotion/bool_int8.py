@@ -1,0 +1,14 @@
+"""True with an int8 tile."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    ct.store(x, (0,), ct.load(x, (0,), (16,)) | True)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.int8))

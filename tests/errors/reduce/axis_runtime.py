@@ -1,0 +1,14 @@
+"""An axis that only the run knows."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    ct.store(x, (0,), ct.sum(ct.load(x, (0,), (16,)), axis=ct.bid(0)))
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

@@ -1,0 +1,14 @@
+"""An axis of a scalar."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    ct.store(x, (0,), ct.sum(ct.bid(0), axis=0))
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

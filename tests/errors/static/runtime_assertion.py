@@ -1,0 +1,14 @@
+"""A static assertion on a run-time value."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    ct.static_assert(x.shape[0] > 3)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

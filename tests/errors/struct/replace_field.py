@@ -1,0 +1,22 @@
+"""replace() of a field that does not exist."""
+
+import dataclasses
+
+import numpy as np
+
+import tilewright as ct
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    a: int
+    b: int
+
+
+@ct.tile_kernel
+def kernel(x):
+    ct.store(x, (0,), dataclasses.replace(Pair(1, 2), c=3).a)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

@@ -1,0 +1,16 @@
+"""async def."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    async def inner():
+        pass
+    ct.store(x, (0,), 1.0)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

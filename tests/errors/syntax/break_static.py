@@ -1,0 +1,17 @@
+"""break in a loop that is unrolled."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    for i in ct.static_iter(range(4)):
+        if i > 2:
+            break
+        ct.store(x, (i,), 1.0)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

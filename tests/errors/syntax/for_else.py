@@ -1,0 +1,17 @@
+"""else after a for loop."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    for i in range(4):
+        ct.store(x, (i,), 1.0)
+    else:
+        ct.store(x, (0,), 2.0)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

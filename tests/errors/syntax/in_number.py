@@ -1,0 +1,15 @@
+"""in a number."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    if ct.bid(0) in 3:
+        ct.store(x, (0,), 1.0)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

@@ -1,0 +1,16 @@
+"""raise."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    if ct.bid(0) > 3:
+        raise ValueError("too many blocks")
+    ct.store(x, (0,), 1.0)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

@@ -1,0 +1,15 @@
+""":=."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    if (n := ct.bid(0)) > 0:
+        ct.store(x, (n,), 1.0)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

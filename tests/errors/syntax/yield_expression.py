@@ -1,0 +1,14 @@
+"""yield."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    yield 1
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

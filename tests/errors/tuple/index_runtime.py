@@ -1,0 +1,15 @@
+"""A tuple by a run-time index."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    t = (1.0, 2.0)
+    ct.store(x, (0,), t[ct.bid(0)])
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

@@ -1,0 +1,15 @@
+"""Unpacking a number."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    a, b = ct.bid(0)
+    ct.store(x, (a,), b)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))
