@@ -15,12 +15,40 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ConstantAnnotation:
-    """The argument's value is baked into the kernel: one specialisation per value and type."""
+    """The argument's value is baked into the kernel: one specialisation per value and type. `Constant[T]` is
+    `Annotated[T, ConstantAnnotation()]`.
+
+    Example:
+        @ct.tile_kernel
+        def kernel(out, WIDTH: ct.Constant[int], flag: ct.Constant):
+            if flag:                               # decided while compiling
+                ct.store(out, 0, ct.full((WIDTH,), 1, ct.int32))
+
+        out = np.zeros(4, np.int32)
+        kernel[(1,)](out, 2, True)
+        print(out)  # [1 1 0 0]
+        kernel[(1,)](out, np.zeros(2), True)  # TypeError
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class ScalarAnnotation:
-    """A Python int becomes a scalar of this dtype."""
+    """A Python int becomes a scalar of `dtype`, int32 or int64. `ScalarInt64` is
+    `Annotated[int, ScalarAnnotation(int64)]`.
+
+    Errors: ValueError for another dtype; at the launch OverflowError for an int that does not fit.
+
+    Example:
+        @ct.tile_kernel
+        def kernel(out, small, large: ct.ScalarInt64):
+            print(small.dtype, large.dtype)  # int32 int64
+            ct.store(out, 0, small + large)
+
+        out = np.zeros(1, np.int64)
+        kernel[(1,)](out, 1, 1 << 40)
+        print(out)  # [1099511627777]
+        kernel[(1,)](out, 1 << 40, 1)  # OverflowError
+    """
 
     dtype: DType = int32
 
@@ -31,11 +59,24 @@ class ScalarAnnotation:
 
 @dataclass(frozen=True, slots=True)
 class ArrayAnnotation:
-    """What is asked of an array parameter.
+    """What is asked of an array parameter: `Annotated[ct.Array, ct.ArrayAnnotation(...)]`.
 
-    `index_dtype` (int32 or int64) is the dtype of its shape and strides in the kernel; the extents of
-    `static_shape_dims` and the strides of `static_stride_dims` (axes, negative ones count from the end) are constants.
-    Raises ValueError and TypeError for anything else.
+    Arguments: `index_dtype`, int32 or int64, the dtype of shape and strides in the kernel (`IndexedWithInt64` asks for
+        int64: for extents or strides beyond int32); `static_shape_dims` and `static_stride_dims`, tuples of axes
+        (negative: from the end) whose extents and strides are constants: one specialisation per value.
+    Errors: ValueError for another index dtype; TypeError for axes that are no tuple of ints; at the launch ValueError
+        for an axis that the array does not have, OverflowError for an extent or stride that does not fit.
+
+    Example:
+        from typing import Annotated
+
+        @ct.tile_kernel
+        def kernel(x: Annotated[ct.Array, ct.ArrayAnnotation(static_shape_dims=(-1,))], y: ct.IndexedWithInt64):
+            ct.static_assert(x.shape[1] == 4)
+            print(ct.zeros((x.shape[1],), ct.int8), y.shape[0].dtype)  # [0, 0, 0, 0] int64
+
+        kernel[(1,)](np.zeros((3, 4)), np.zeros(5))
+        kernel[(1,)](np.zeros(()), np.zeros(5))  # ValueError
     """
 
     index_dtype: DType = int32
@@ -64,7 +105,26 @@ class ArrayAnnotation:
 
 @dataclass(frozen=True, slots=True)
 class ListAnnotation:
-    """What is asked of the arrays of a list parameter: an ArrayAnnotation, or Annotated[..., ArrayAnnotation(...)]."""
+    """What is asked of the arrays of a list parameter: `Annotated[list, ct.ListAnnotation(element)]`.
+
+    Arguments: `element`, an ArrayAnnotation, or `Annotated[..., ArrayAnnotation(...)]`.
+    Errors: TypeError for an element without exactly one ArrayAnnotation; at the launch ValueError where the arrays
+        differ in a static axis.
+
+    Example:
+        from typing import Annotated
+
+        Rows = Annotated[list, ct.ListAnnotation(ct.ArrayAnnotation(static_shape_dims=(1,)))]
+
+        @ct.tile_kernel
+        def kernel(xs: Rows):
+            for i in range(len(xs)):
+                print(ct.load(xs[i], (0, 0), (1, xs[i].shape[1])))  # [[0, 1]]
+                                                                    # [[0, 1]]
+
+        kernel[(1,)]([np.arange(6).reshape(3, 2), np.arange(2).reshape(1, 2)])
+        kernel[(1,)]([np.zeros((3, 2)), np.zeros((3, 4))])  # ValueError
+    """
 
     element: Any = field(default_factory=ArrayAnnotation)
 

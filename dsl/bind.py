@@ -271,4 +271,5 @@ def _merge(types: list[ArrayType]) -> ArrayType:
     return ArrayType(
         first.dtype, common(extents), common(strides), divisors(extents, [t.extent_div for t in types]),
         divisors(strides, [t.stride_div for t in types]), align=min(t.align for t in types),
-        disjoint=all(t.disjoint for t in types), small=all(t.small for t in types), index=first.index)
+        disjoint=all(t.disjoint for t in types), small=all(t.small for t in types), index=first.index,
+        declared=first.declared)

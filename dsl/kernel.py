@@ -20,12 +20,26 @@ _MAX_GRIDS = 4096
 class tile_kernel:
     """Make a kernel of a Python function: `@tile_kernel`, or `@tile_kernel(occupancy=2)`.
 
-    Launch it with `kernel[grid](*args, stream=None)` or `launch(stream, grid, kernel, args)`. Where the array
-    arguments live decides where it runs: host arrays in the interpreter, device arrays on their GPU.
+    The function is compiled at its first launch, once per kind of arguments; what it reads from around it (globals,
+    closures) is read then. It takes its arguments by position, all of them, and returns nothing.
 
-    Options, each a value or a ByTarget: `num_ctas` (None or 1, 2, 4, 8, 16: blocks per cluster), `occupancy` (None or
-    1 to 32: resident blocks per multiprocessor), `opt_level` (None or 0 to 3), `num_worker_warps` (None, 4 or 8).
-    All are hints. Raises TypeError for what is no plain function, ValueError for an option's value.
+    Options: each a value or a ByTarget, and each a hint: `num_ctas` (None or 1, 2, 4, 8, 16: blocks per cluster),
+        `occupancy` (None or 1 to 32: resident blocks per multiprocessor), `opt_level` (None or 0 to 3),
+        `num_worker_warps` (None, 4 or 8).
+    Errors: TypeError for what is no plain Python function, and for calling the kernel without a grid; ValueError for an
+        option's value.
+
+    Example:
+        @ct.tile_kernel(occupancy=2)
+        def scale(x, out, factor):
+            i = ct.bid(0)
+            ct.store(out, (i,), ct.load(x, (i,), (4,)) * factor)
+
+        x = np.arange(6, dtype=np.float32)
+        out = np.zeros_like(x)
+        scale[(2,)](x, out, 3.0)
+        print(out)  # [ 0.  3.  6.  9. 12. 15.]
+        scale(x, out, 3.0)  # TypeError
     """
 
     __name__: str
@@ -71,54 +85,175 @@ class tile_kernel:
     def interpret(self, grid: Any, *args: Any, mode: str = "chunked") -> None:
         """Run in the interpreter, wherever the arrays live (device arrays are copied to the host and back).
 
-        `mode` is "chunked" (many blocks at once) or "single" (one block after the other).
+        Arguments: `grid` and `args` as in a launch; `mode`, "chunked" (many blocks at once) or "single" (one block
+            after the other, in order).
+        Errors: those of a launch; ValueError for another mode.
+
+        Example:
+            @ct.tile_kernel
+            def trace():
+                print(ct.bid(0), end=" ")
+
+            trace.interpret((3,), mode="single")
+            print()  # 0 1 2
         """
         made = make_grid(grid if isinstance(grid, tuple) else (grid,))
         self._launcher.interpret(made, bind(self._params, args, self.__name__), mode)
 
     def replace_hints(self, **options: Any) -> tile_kernel:
-        """A new kernel of the same function with other options; TypeError for an unknown one."""
+        """A new kernel of the same function with other options; the old one stays as it is.
+
+        Options: those of `tile_kernel`.
+        Errors: TypeError for an unknown option, ValueError for a value.
+
+        Example:
+            @ct.tile_kernel
+            def kernel(x):
+                ct.store(x, 0, ct.bid(0))
+
+            wide = kernel.replace_hints(num_worker_warps=8)
+            assert wide is not kernel
+            kernel.replace_hints(color=3)  # TypeError
+        """
         return _make(type(self), self._pyfunc, _options(self._options, options))
 
     def ir(self, *args: Any, passes: bool = True) -> str:
-        """The Tile IR for these arguments (arrays, specs, scalars), after or before the passes."""
+        """The Tile IR for these arguments.
+
+        Arguments: arrays, or specs in their place, scalars and constants, as in a launch.
+        Result: text. `tilewright run` executes it again.
+        Options: `passes=False` shows it as the frontend makes it.
+        Errors: what a launch raises for the same arguments.
+
+        Example:
+            @ct.tile_kernel
+            def double(x):
+                i = ct.bid(0)
+                ct.store(x, i, ct.load(x, i, 128) * 2.0)
+
+            print(double.ir(ct.spec("f32[1024]")).splitlines()[0].startswith("func"))  # True
+        """
         from tilewright.inspection import tile_ir
 
         return tile_ir(self, args, passes=passes)
 
     def llvm(self, *args: Any, target: str | None = None) -> str:
-        """The LLVM IR for these arguments. `target` is a name like "sm_90a"; by default this machine's GPU's."""
+        """The LLVM IR for these arguments; no GPU is needed.
+
+        Arguments: as in `ir`; `target`, a name like "sm_90a", by default this machine's GPU's.
+        Result: text.
+        Errors: TileValueError for an unknown target, TileUnsupportedFeatureError for what the target cannot do.
+
+        Example:
+            @ct.tile_kernel
+            def double(x):
+                i = ct.bid(0)
+                ct.store(x, i, ct.load(x, i, 128) * 2.0)
+
+            assert "nvptx64" in double.llvm(ct.spec("f32[1024]"), target="sm_80")
+            double.llvm(ct.spec("f32[1024]"), target="sm_10")  # TileValueError
+        """
         from tilewright.inspection import compiled
 
         return compiled(self, args, target).llvm_text
 
     def ptx(self, *args: Any, target: str | None = None) -> str:
-        """The PTX for these arguments; no GPU is needed."""
+        """The PTX for these arguments; no GPU is needed.
+
+        Arguments: as in `llvm`.
+        Result: text.
+        Errors: as those of `llvm`.
+
+        Example:
+            @ct.tile_kernel
+            def double(x):
+                i = ct.bid(0)
+                ct.store(x, i, ct.load(x, i, 128) * 2.0)
+
+            ptx = double.ptx(ct.spec("f32[1024]"), target="sm_90a")
+            assert ".target sm_90a" in ptx
+        """
         from tilewright.inspection import compiled
 
         return compiled(self, args, target).ptx
 
     def cubin(self, *args: Any, target: str | None = None) -> bytes:
-        """The machine code: by the driver for this machine's GPU, by ptxas (which must be installed) otherwise."""
+        """The machine code for these arguments.
+
+        Arguments: as in `llvm`.
+        Result: bytes, an ELF file: made by the driver for this machine's GPU, by ptxas for another target.
+        Errors: as those of `llvm`; TileUnsupportedFeatureError where ptxas is needed and not installed.
+
+        Example:
+            @ct.tile_kernel
+            def double(x):
+                i = ct.bid(0)
+                ct.store(x, i, ct.load(x, i, 128) * 2.0)
+
+            if ct.gpu_available():
+                assert double.cubin(ct.spec("f32[1024]")).startswith(b"\\x7fELF")
+        """
         from tilewright.inspection import cubin
 
         return cubin(self, args, target)
 
     def sass(self, *args: Any, target: str | None = None) -> str:
-        """The machine code as text, where nvdisasm or cuobjdump is installed (see `tilewright doctor`)."""
+        """The machine code as text.
+
+        Arguments: as in `llvm`.
+        Result: text, by nvdisasm or cuobjdump (`tilewright doctor` says whether there is one).
+        Errors: as those of `cubin`, and TileUnsupportedFeatureError without a disassembler.
+
+        Example:
+            @ct.tile_kernel
+            def double(x):
+                i = ct.bid(0)
+                ct.store(x, i, ct.load(x, i, 128) * 2.0)
+
+            if ct.gpu_available():
+                print(double.sass(ct.spec("f32[1024]")))
+        """
         from tilewright.backend_ptx.runtime.disassemble import sass
         from tilewright.inspection import cubin
 
         return sass(cubin(self, args, target))
 
     def arg_specs(self, *args: Any) -> tuple[Any, ...]:
-        """What the frontend is given for these arguments: a type, a ConstArg or a tuple of those per parameter."""
+        """What the compiler is told of these arguments: a type, a constant, or a tuple of those for each.
+
+        Arguments: as in `ir`.
+        Result: a tuple with one entry per parameter.
+        Errors: what a launch raises for the same arguments.
+
+        Example:
+            @ct.tile_kernel
+            def double(x):
+                i = ct.bid(0)
+                ct.store(x, i, ct.load(x, i, 128) * 2.0)
+
+            print(len(double.arg_specs(np.zeros(1024, np.float32))))  # 1
+        """
         from tilewright.inspection import arg_specs
 
         return arg_specs(self, args)
 
     def compiled(self, *args: Any, target: str | None = None) -> Any:
-        """Everything that the compiler says of the kernel: .llvm_text .ptx .abi .threads .shared_bytes .timings."""
+        """Everything that the compiler says of the kernel.
+
+        Arguments: as in `llvm`.
+        Result: an object with `llvm_text`, `ptx`, `abi` (the parameters of the machine code), `threads` (per block),
+            `shared_bytes` and `timings` (seconds by stage).
+        Errors: as those of `llvm`.
+
+        Example:
+            @ct.tile_kernel
+            def double(x):
+                i = ct.bid(0)
+                ct.store(x, i, ct.load(x, i, 128) * 2.0)
+
+            made = double.compiled(ct.spec("f32[1024]"), target="sm_80")
+            print(made.threads % 32, made.shared_bytes)  # 0 0
+        """
         from tilewright.inspection import compiled
 
         return compiled(self, args, target)
@@ -132,7 +267,30 @@ class tile_kernel:
 
 
 class BoundKernel:
-    """A kernel and a grid: call it with the kernel's arguments."""
+    """Launch a kernel over a grid: `kernel[grid](*args)`.
+
+    Host arrays run in the interpreter, and the results are there when the call returns. Arrays on a GPU run on that
+    GPU, on their library's current stream or on `stream`, and the call does not wait.
+
+    Arguments: `grid`, an int or a tuple of up to three ints of at most 2^24 - 1 (0: nothing runs); the kernel's
+        arguments by position; `stream`, a torch, CuPy or numba stream or an int handle.
+    Errors: TypeError for a wrong number or kind of arguments; OverflowError for an int that does not fit int32;
+        ValueError for a grid out of range, for arrays in different places, for an output that overlaps another argument
+        or is read-only; TileError of some kind for a kernel that does not compile.
+
+    Example:
+        @ct.tile_kernel
+        def fill(out):
+            ct.store(out, (ct.bid(0), ct.bid(1)), ct.full((2, 2), ct.bid(1), ct.int32))
+
+        out = np.zeros((2, 4), np.int32)
+        fill[(1, 2)](out)
+        print(out)
+        # [[0 0 1 1]
+        #  [0 0 1 1]]
+        fill[(1, 2, 3, 4)](out)  # ValueError
+        fill[(1, 2)]([out, np.zeros(3, np.float32)])  # TypeError
+    """
 
     __slots__ = ("kernel", "grid", "_launch")
 
@@ -176,7 +334,20 @@ def _options(base: KernelOptions, given: dict[str, Any]) -> KernelOptions:
 def function(func: Callable[..., Any] | None = None, /, *, host: bool = False, tile: bool = True) -> Any:
     """Mark a function as one that kernels call. Optional: kernels may call any plain Python function.
 
-    With `host=False` calling it outside a kernel is a RuntimeError; with `host=True` it is returned unchanged.
+    Options: `host=True` lets the host call it too. `tile` changes nothing.
+    Errors: RuntimeError when the host calls a function marked without `host=True`.
+
+    Example:
+        @ct.function
+        def square(t):
+            return t * t
+
+        @ct.tile_kernel
+        def kernel():
+            print(square(ct.arange(4, dtype=ct.int32)))  # [0, 1, 4, 9]
+
+        kernel[(1,)]()
+        square(3)  # RuntimeError
     """
     if func is None:
         return lambda wrapped: function(wrapped, host=host, tile=tile)
@@ -196,9 +367,22 @@ def function(func: Callable[..., Any] | None = None, /, *, host: bool = False, t
 def launch(
     stream: Any, grid: Any, kernel: Any, kernel_args: Any, /, *, programmatic_dependent_launch: bool = False
 ) -> None:
-    """Run `kernel` over `grid` with the tuple `kernel_args`.
+    """Run a kernel over a grid, with everything in one call; `kernel[grid](*args)` does the same.
 
-    `stream`: a torch, CuPy or numba stream or an int handle; None for the arrays' own. Host arrays need none.
+    Arguments: `stream`, a torch, CuPy or numba stream or an int handle (0: the default stream), None for the arrays'
+        own; `grid`, a tuple of up to three ints; `kernel`; `kernel_args`, a tuple with one entry per parameter.
+    Options: `programmatic_dependent_launch` is a hint.
+    Errors: as those of `kernel[grid]`, and TypeError for a grid or arguments that are no tuple.
+
+    Example:
+        @ct.tile_kernel
+        def kernel(out, value):
+            ct.store(out, ct.bid(0), value)
+
+        out = np.zeros(3, np.int32)
+        ct.launch(None, (3,), kernel, (out, 7))
+        print(out)  # [7 7 7]
+        ct.launch(None, 3, kernel, (out, 7))  # TypeError
     """
     if not isinstance(kernel, tile_kernel):
         raise TypeError(f"launch: the kernel must be made with @tile_kernel, not {type(kernel).__name__}")

@@ -10,9 +10,19 @@ _MISSING: Any = object()
 
 
 class ByTarget:
-    """A hint that differs by GPU: ByTarget(default=2, sm_100=4). Without `default` the option's own default holds.
+    """A hint that differs by GPU. Without `default` the option's own default holds for all other targets.
 
-    Raises ValueError for a keyword that is not `sm_` followed by digits.
+    Errors: ValueError for a keyword that is not `sm_` followed by digits. The values are checked where the hint is
+        used.
+
+    Example:
+        @ct.tile_kernel(occupancy=ct.ByTarget(default=2, sm_90=4))
+        def kernel(x):
+            ct.store(x, 0, ct.bid(0))
+
+        print(ct.ByTarget(sm_90=4))  # ByTarget(sm_90=4)
+        ct.ByTarget(hopper=4)  # ValueError
+        kernel.replace_hints(occupancy=ct.ByTarget(default=100))  # ValueError
     """
 
     __slots__ = ("default", "targets")

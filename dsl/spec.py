@@ -79,11 +79,19 @@ class Spec:
 
 
 def spec(text: str) -> Spec:
-    """An abstract argument from text.
+    """An argument known by type alone, from text: what a kernel is compiled for when there is no array at hand.
 
-    "f32[1024,?]" is an array (? is an extent that is not known), "i32" a scalar, "f32[]" an array with no axes.
-    Options follow: "f32[64,64] strides=[1,64] align=4" (strides in elements, alignment of the base in bytes; without
-    them the array is contiguous and well aligned). Raises ValueError for anything else.
+    Arguments: `text`: a dtype ("i32", or its long name) makes a scalar; with extents ("f32[1024,?]"; ? is one that is
+        not known, "f32[]" has no axes) an array. Options follow: "f32[64,64] strides=[1,64] align=4", strides in
+        elements and the alignment of the first element in bytes; without them the array is contiguous in C order and
+        well aligned.
+    Result: a Spec, with `dtype`, `extents` (None for a scalar), `strides` and `align`; `str` gives the text back.
+    Errors: ValueError for anything else.
+
+    Example:
+        a = ct.spec("bf16[4096,?] align=16")
+        print(a.dtype, a.extents, a)  # bfloat16 (4096, None) bf16[4096,?] align=16
+        ct.spec("f33[4]")  # ValueError
     """
     found = _TEXT.fullmatch(text)
     if found is None:

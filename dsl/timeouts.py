@@ -26,12 +26,18 @@ class compiler_timeout:
     nothing has run then, and no array has changed. Kernels that are compiled already are not concerned. Blocks nest,
     and the innermost counts. Outside of all blocks TILEWRIGHT_COMPILER_TIMEOUT_SEC holds, where it is set.
 
-    Raises TypeError for what is no number, ValueError for one that is not above zero.
+    Errors: TypeError for what is no number, ValueError for one that is not above zero.
 
     Example:
+        @ct.tile_kernel
+        def kernel(x):
+            ct.store(x, ct.bid(0), 1.0)
 
+        x = np.zeros(2, np.float32)
         with ct.compiler_timeout(20):
-            scale[(8,)](x, y)
+            kernel[(2,)](x)
+        print(x)  # [1. 1.]
+        ct.compiler_timeout(0)  # ValueError
     """
 
     def __init__(self, seconds: float) -> None:

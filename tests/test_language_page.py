@@ -1,16 +1,27 @@
-"""docs/language.md is what the stubs say, and the Python blocks of the language pages run."""
+"""docs/language.md is what the docstrings say; every example of it and of the coming-from pages does what it states."""
 
 from __future__ import annotations
 
+import enum
 import importlib.util
+import inspect
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import doc_examples
 import language_page
 import pytest
 
+import tilewright as ct
+
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = ["language.md", "coming-from-cutile.md", "coming-from-triton.md"]
+PARTS = language_page.parts()
+NAMES = [name for names in PARTS.values() for name in names]
+FUNCTIONS = [name for part in (*language_page.LANGUAGE, "additions") for name in PARTS[part]]
+NOT_IN_THE_REFERENCE = {"kernel"}  # a second name of tile_kernel
 
 
 def test_the_reference_is_up_to_date(update_golden: bool) -> None:
@@ -21,13 +32,70 @@ def test_the_reference_is_up_to_date(update_golden: bool) -> None:
     assert page.read_text() == prose + language_page.reference(), "run this test with --update-golden"
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_code_runs(name: str, tmp_path: Path) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (DOCS / name).read_text(), re.S)
-    assert blocks
-    for i, block in enumerate(blocks):
-        path = tmp_path / f"block{i}.py"
-        path.write_text(block)
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        assert spec is not None and spec.loader is not None
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_has_an_example(name: str) -> None:
+    text, example = language_page.split(inspect.getdoc(language_page.find(name)) or "")
+    assert text and example, f"{name}: the docstring needs an `Example:`"
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_states_its_result_and_its_errors(name: str) -> None:
+    text = inspect.getdoc(language_page.find(name)) or ""
+    function = language_page.find(name)
+    if inspect.signature(function).return_annotation not in (None, "None"):
+        assert re.search(r"^(Result: |Arguments, result and errors: )", text, re.MULTILINE), name
+    assert re.search(r"^(Errors: |Arguments, result and errors: )", text, re.MULTILINE), name
+
+
+def test_every_public_name_is_on_the_page() -> None:
+    page = (DOCS / "language.md").read_text()
+    missing = [n for n in ct.__all__ if n not in NOT_IN_THE_REFERENCE and not re.search(rf"\b{n}\b", page)]
+    assert not missing
+
+
+@pytest.mark.parametrize("kind", [ct.RoundingMode, ct.PaddingMode, ct.MemoryOrder, ct.MemoryScope])
+def test_every_member_of_an_enum_is_explained(kind: type[enum.Enum]) -> None:
+    listed = re.findall(r"^- `(\w+)`: ", inspect.getdoc(kind) or "", re.MULTILINE)
+    assert listed == [member.name for member in kind]
+
+
+def programs_of_docstrings() -> Iterator[Any]:
+    for name in NAMES:
+        thing = language_page.find(name)
+        _, example = language_page.split(inspect.getdoc(thing) or "")
+        script = name not in FUNCTIONS or doc_examples.is_script(example)
+        for i, program in enumerate(doc_examples.programs(example, script=script) if example else ()):
+            yield pytest.param(program, id=f"{name}-{i}")
+
+
+def programs_of_pages() -> Iterator[Any]:
+    for page in PAGES:
+        text = (DOCS / page).read_text().partition(language_page.START)[0]
+        for i, code in enumerate(re.findall(r"```python\n(.*?)```", text, re.S)):
+            for k, program in enumerate(doc_examples.programs(code, script=doc_examples.is_script(code))):
+                yield pytest.param(program, id=f"{page}-{i}-{k}")
+
+
+@pytest.mark.parametrize("program", [*programs_of_docstrings(), *programs_of_pages()])
+def test_example_does_what_it_states(
+    program: doc_examples.Program, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "example.py"
+    path.write_text(program.source)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    try:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
+    except Exception as error:
+        assert type(error).__name__ == program.error, f"{program.source}\n{error}"
+        return
+    assert not program.error, f"{program.error} was not raised by\n{program.source}"
+    printed = [line.rstrip() for line in capfd.readouterr().out.splitlines()]
+    assert printed == list(program.expected), program.source
+    assert printed or "assert " in program.source or "gpu_available" in program.source, "the example shows nothing"
+
+
+def test_a_wrong_output_is_seen(tmp_path: Path) -> None:
+    normal, refused = doc_examples.programs("print(1)  # 2\nct.zeros((3,), ct.int8)  # TileTypeError\n", script=False)
+    assert normal.expected == ("2",) and "(3,)" not in normal.source
+    assert refused.error == "TileTypeError" and "(3,)" in refused.source

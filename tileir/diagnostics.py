@@ -53,11 +53,14 @@ class Related:
 
 
 class TileError(Exception):
-    """Anything that is wrong with a kernel or its use.
+    """Anything that is wrong with a kernel or its use. `str(error)` is the message and the source lines it is about.
 
-    Rules raise it without a span; the innermost `at(span)` adds one. `notes` state facts, `hints` say what to do.
+    Attributes: `message`, the text alone; `loc`, the place: `file`, `line` (from 1), `col` (from 0), `end_line`,
+        `end_col`, `function`, and `call_site`, the place of the call through which a helper was entered; `notes`,
+        facts; `hints`, what to do.
     """
 
+    # Rules raise it without a span; the innermost `at(span)` adds one.
     headline = "error"
 
     def __init__(

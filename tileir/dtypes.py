@@ -6,10 +6,12 @@ from typing import Any, Final
 
 
 class DType:
-    """One element type. Compared by identity; `str()` is the public name, `.ir` the short name in dumps.
+    """One element type. Dtypes are compared by identity; `str()` is the public name, `.ir` the short name in dumps.
 
-    `exponent` and `mantissa` are the widths in bits of a float format (mantissa without the hidden bit).
-    `arithmetic` is False for formats that may be stored and converted but not computed with.
+    On the host a dtype has `name`, `bitwidth`, `kind` ("bool", "int", "uint" or "float"), `exponent` and `mantissa`
+    (bits of a float format, mantissa without the hidden bit), and `arithmetic`: False for restricted formats, which are
+    stored, converted and multiplied as matrices, but not computed with. In a kernel a dtype is compared, passed on, and
+    called: `ct.int8(300)` is a scalar.
     """
 
     __slots__ = (

@@ -6,7 +6,17 @@ import enum
 
 
 class RoundingMode(enum.Enum):
-    """How a float result is rounded; FULL and APPROX choose an implementation instead."""
+    """How a float result is rounded. Each operation says which members it takes.
+
+    - `RN`: to the nearest value, of two equally near ones to the even one: the default
+    - `RZ`: toward zero
+    - `RM`: toward minus infinity
+    - `RP`: toward plus infinity
+    - `RA`: to the nearest value, of two equally near ones away from zero (conversions only)
+    - `FULL`: fast and accurate, for division, exp and tanh of float32
+    - `APPROX`: the hardware's approximation, for division, sqrt, exp and tanh of float32
+    - `RZI`: to the nearest integer toward zero (no operation takes it)
+    """
 
     RN = "nearest_even"
     RZ = "zero"
@@ -19,7 +29,15 @@ class RoundingMode(enum.Enum):
 
 
 class PaddingMode(enum.Enum):
-    """What a load yields for elements outside the array."""
+    """What a load yields for elements outside the array.
+
+    - `UNDETERMINED`: nothing may be assumed: the default, for elements that are never used (they read as zero, for now)
+    - `ZERO`: 0
+    - `NEG_ZERO`: -0.0
+    - `NAN`: a NaN
+    - `POS_INF`: infinity: neutral for a minimum
+    - `NEG_INF`: minus infinity: neutral for a maximum
+    """
 
     UNDETERMINED = "undetermined"
     ZERO = "zero"
@@ -30,7 +48,14 @@ class PaddingMode(enum.Enum):
 
 
 class MemoryOrder(enum.Enum):
-    """Ordering of a memory access towards other blocks."""
+    """How an access is ordered towards other blocks.
+
+    - `WEAK`: not at all, for data that no other block writes: the default of loads and stores
+    - `RELAXED`: the access itself is seen by others, nothing is said of accesses around it
+    - `ACQUIRE`: later accesses of this block see what was written before the matching RELEASE
+    - `RELEASE`: what this block wrote before is seen by whoever acquires the value
+    - `ACQ_REL`: both, for atomics: their default
+    """
 
     WEAK = "weak"
     RELAXED = "relaxed"
@@ -40,7 +65,14 @@ class MemoryOrder(enum.Enum):
 
 
 class MemoryScope(enum.Enum):
-    """Who takes part in an ordered access."""
+    """Who takes part in an ordered access.
+
+    - `NONE`: nobody: goes with WEAK, and only with it
+    - `BLOCK`: this block
+    - `CLUSTER`: the blocks of a cluster (not usable in kernels)
+    - `DEVICE`: all blocks on this GPU: the default of atomics
+    - `SYS`: the whole system: other GPUs and the host
+    """
 
     NONE = "none"
     BLOCK = "block"

@@ -19,11 +19,18 @@ __all__ = [
 def add(x: Any, y: Any, /, *, rounding_mode: RoundingMode | None = None, flush_to_zero: bool = False) -> Tile:
     """x + y; integers wrap.
 
-    x and y are tiles or numbers; shapes broadcast, dtypes promote (bool < integer < float; signed and unsigned, or
-    float16 and bfloat16, do not mix: TileTypeError).
-    `rounding_mode` (RN, RZ, RM, RP) and `flush_to_zero` (float32) are options of floats.
+    Operands: tiles or numbers of any dtype but the restricted floats; shapes broadcast, dtypes promote.
+    Result: the common shape and the promoted dtype.
+    Options, for float results: `rounding_mode` RN (default), RZ, RM or RP; `flush_to_zero` for float32.
+    Errors: TileTypeError for dtypes that do not promote (signed with unsigned, float16 with bfloat16), for two bools,
+        and for shapes that do not broadcast; TileValueError for a number that the tile's integer dtype does not hold.
 
-        ct.add(ct.full((4,), 1, ct.int32), 2)      # 3 3 3 3
+    Example:
+        t = ct.arange(4, dtype=ct.int32)
+        print(ct.add(t, 10))                                # [10, 11, 12, 13]
+        print(t + 0.5)                                      # [0.500000, 1.500000, 2.500000, 3.500000]
+        print(ct.full((2,), 250, ct.uint8) + ct.uint8(10))  # [4, 4]
+        t + ct.uint32(1)                                    # TileTypeError
     """
 
 
@@ -31,9 +38,18 @@ def add(x: Any, y: Any, /, *, rounding_mode: RoundingMode | None = None, flush_t
 def sub(x: Any, y: Any, /, *, rounding_mode: RoundingMode | None = None, flush_to_zero: bool = False) -> Tile:
     """x - y; integers wrap.
 
-    x and y are tiles or numbers; shapes broadcast, dtypes promote (bool < integer < float; signed and unsigned, or
-    float16 and bfloat16, do not mix: TileTypeError).
-    `rounding_mode` (RN, RZ, RM, RP) and `flush_to_zero` (float32) are options of floats.
+    Operands: tiles or numbers of any dtype but the restricted floats; shapes broadcast, dtypes promote.
+    Result: the common shape and the promoted dtype.
+    Options, for float results: `rounding_mode` RN (default), RZ, RM or RP; `flush_to_zero` for float32.
+    Errors: TileTypeError for dtypes that do not promote (signed with unsigned, float16 with bfloat16), for two bools,
+        and for shapes that do not broadcast; TileValueError for a number that the tile's integer dtype does not hold.
+
+    Example:
+        row = ct.arange(4, dtype=ct.int32)
+        print(ct.sub(row[:, None], row).shape)              # (4, 4)
+        print(1 - row)                                      # [1, 0, -1, -2]
+        print(ct.uint8(0) - ct.full((2,), 1, ct.uint8))     # [255, 255]
+        ct.full((2,), True, ct.bool_) - True                # TileTypeError
     """
 
 
@@ -41,19 +57,36 @@ def sub(x: Any, y: Any, /, *, rounding_mode: RoundingMode | None = None, flush_t
 def mul(x: Any, y: Any, /, *, rounding_mode: RoundingMode | None = None, flush_to_zero: bool = False) -> Tile:
     """x * y; integers wrap.
 
-    x and y are tiles or numbers; shapes broadcast, dtypes promote (bool < integer < float; signed and unsigned, or
-    float16 and bfloat16, do not mix: TileTypeError).
-    `rounding_mode` (RN, RZ, RM, RP) and `flush_to_zero` (float32) are options of floats.
+    Operands: tiles or numbers of any dtype but the restricted floats; shapes broadcast, dtypes promote.
+    Result: the common shape and the promoted dtype.
+    Options, for float results: `rounding_mode` RN (default), RZ, RM or RP; `flush_to_zero` for float32.
+    Errors: TileTypeError for dtypes that do not promote (signed with unsigned, float16 with bfloat16), for two bools,
+        and for shapes that do not broadcast; TileValueError for a number that the tile's integer dtype does not hold.
+
+    Example:
+        t = ct.arange(4, dtype=ct.float32)
+        print(ct.mul(t, t, rounding_mode=ct.RoundingMode.RZ))  # [0.000000, 1.000000, 4.000000, 9.000000]
+        print((t > 1) * 5)                                  # [0, 0, 5, 5]
+        ct.full((2,), 1, ct.int8) * 300                     # TileValueError
     """
 
 
 @builtin("truediv")
 def truediv(x: Any, y: Any, /, *, rounding_mode: RoundingMode | None = None, flush_to_zero: bool = False) -> Tile:
-    """x / y; integers become float32.
+    """x / y, always a float.
 
-    x and y are tiles or numbers; shapes broadcast, dtypes promote (bool < integer < float; signed and unsigned, or
-    float16 and bfloat16, do not mix: TileTypeError).
-    `rounding_mode` (RN, RZ, RM, RP, FULL, APPROX) and `flush_to_zero` (float32) are options of floats.
+    Operands: tiles or numbers of any dtype but the restricted floats; shapes broadcast, dtypes promote.
+    Result: the common shape; the promoted dtype if that is a float, float32 otherwise (also for int64).
+    Options: `rounding_mode` RN (default), RZ, RM, RP; for float32 also FULL (fast, within 2 units in the last place)
+        and APPROX (the hardware's approximation); `flush_to_zero` for float32.
+    Errors: TileTypeError for dtypes that do not promote (signed with unsigned, float16 with bfloat16),
+        and for shapes that do not broadcast; TileValueError for a number that the tile's integer dtype does not hold.
+
+    Example:
+        t = ct.arange(4, dtype=ct.int64)
+        print(ct.truediv(t, 2).dtype, t / 2)                # float32 [0.000000, 0.500000, 1.000000, 1.500000]
+        print(ct.full((2,), 1.0, ct.float32) / 0.0)         # [inf, inf]
+        ct.truediv(t.astype(ct.float64), 3, rounding_mode=ct.RoundingMode.APPROX)  # TileTypeError
     """
 
 
@@ -61,131 +94,325 @@ def truediv(x: Any, y: Any, /, *, rounding_mode: RoundingMode | None = None, flu
 def floordiv(x: Any, y: Any, /) -> Tile:
     """x // y, rounded toward minus infinity; for floats floor(x / y).
 
-    x and y are tiles or numbers; shapes broadcast, dtypes promote (bool < integer < float; signed and unsigned, or
-    float16 and bfloat16, do not mix: TileTypeError).
+    Operands: tiles or numbers of any dtype but the restricted floats; shapes broadcast, dtypes promote.
+    Result: the common shape and the promoted dtype. Division of an integer by zero is undefined, but never traps.
+    Errors: TileTypeError for dtypes that do not promote (signed with unsigned, float16 with bfloat16), for two bools,
+        and for shapes that do not broadcast; TileValueError for a number that the tile's integer dtype does not hold.
+
+    Example:
+        t = ct.arange(4, dtype=ct.int32, start=-2)
+        print(ct.floordiv(t, 2))                            # [-1, -1, 0, 0]
+        print(t.astype(ct.float32) // 0.75)                 # [-3.000000, -2.000000, 0.000000, 1.000000]
+        print(7 // 0)                                       # TileValueError
     """
 
 
 @builtin("cdiv", host=True)
 def cdiv(x: Any, y: Any, /) -> Any:
-    """x / y rounded up, integers; also on the host, where it sizes grids.
+    """x / y of integers, rounded up. Also on the host, where it sizes grids.
 
-        grid = (ct.cdiv(n, 256),)
+    Operands: integers, or integer tiles that broadcast and promote.
+    Result: an int on the host and of two numbers; otherwise a tile of the promoted dtype.
+    Errors: TileTypeError for float tiles.
+
+    Example:
+        assert ct.cdiv(1000, 256) == 4                      # blocks that cover 1000 elements
+
+        @ct.tile_kernel
+        def kernel():
+            print(ct.cdiv(ct.arange(4, dtype=ct.int32), 2))  # [0, 1, 1, 2]
+
+        kernel[(1,)]()
     """
     return -(-x // y)
 
 
 @builtin("mod")
 def mod(x: Any, y: Any, /) -> Tile:
-    """x % y, with the sign of y, for integers and floats.
+    """x % y with the sign of y, for integers and floats, as in Python.
 
-    x and y are tiles or numbers; shapes broadcast, dtypes promote (bool < integer < float; signed and unsigned, or
-    float16 and bfloat16, do not mix: TileTypeError).
+    Operands: tiles or numbers of any dtype but the restricted floats; shapes broadcast, dtypes promote.
+    Result: the common shape and the promoted dtype. An integer modulo zero is undefined, but never traps.
+    Errors: TileTypeError for dtypes that do not promote (signed with unsigned, float16 with bfloat16), for two bools,
+        and for shapes that do not broadcast; TileValueError for a number that the tile's integer dtype does not hold.
+
+    Example:
+        t = ct.arange(4, dtype=ct.int32, start=-2)
+        print(ct.mod(t, 3))                                 # [1, 2, 0, 1]
+        print(t % -3)                                       # [-2, -1, 0, -2]
+        print(ct.float32(-0.5) % 2.0)                       # 1.5
     """
 
 
 @builtin("divmod")
 def divmod(x: Any, y: Any, /) -> tuple[Tile, Tile]:
-    """(x // y, x % y) of integers, or of constants."""
+    """(x // y, x % y). Python's `divmod` is the same.
+
+    Operands: integer tiles that broadcast and promote, or numbers.
+    Result: a tuple of two tiles.
+    Errors: TileTypeError for float tiles.
+
+    Example:
+        row, column = ct.divmod(ct.arange(4, dtype=ct.int32), 3)
+        print(row, column)                                  # [0, 0, 0, 1] [0, 1, 2, 0]
+        divmod(ct.full((2,), 1.5, ct.float32), 2)           # TileTypeError
+    """
 
 
 @builtin("pow")
 def pow(x: Any, y: Any, /) -> Tile:
-    """x ** y. A float base with a small integer exponent keeps its dtype; else the operands promote.
+    """x ** y.
 
-    x and y are tiles or numbers; shapes broadcast, dtypes promote (bool < integer < float; signed and unsigned, or
-    float16 and bfloat16, do not mix: TileTypeError).
+    Operands: tiles or numbers of any dtype but the restricted floats; shapes broadcast, dtypes promote.
+    Result: the common shape. A float to a small integer power (a constant, or a tile of at most 32 signed or 16
+        unsigned bits) keeps the dtype of x and is computed by multiplication; otherwise the operands promote.
+    Errors: TileTypeError for dtypes that do not promote (signed with unsigned, float16 with bfloat16), for two bools,
+        and for shapes that do not broadcast; TileValueError for a number that the tile's integer dtype does not hold.
+
+    Example:
+        t = ct.arange(4, dtype=ct.float32)
+        print(ct.pow(t, 3))                                 # [0.000000, 1.000000, 8.000000, 27.000000]
+        print(t.astype(ct.int32) ** 0.5)                    # [0.000000, 1.000000, 1.414214, 1.732051]
+        print(t.astype(ct.int32) ** 2)                      # [0, 1, 4, 9]
     """
 
 
 @builtin("minimum")
 def minimum(x: Any, y: Any, /, *, flush_to_zero: bool = False, propagate_nan: bool = False) -> Tile:
-    """The smaller of x and y; a NaN counts as missing unless `propagate_nan`.
+    """The smaller of x and y, element by element. `min(x, y)` of Python is the same.
 
-    x and y are tiles or numbers; shapes broadcast, dtypes promote (bool < integer < float; signed and unsigned, or
-    float16 and bfloat16, do not mix: TileTypeError).
+    Operands: tiles or numbers of any dtype but the restricted floats; shapes broadcast, dtypes promote.
+    Result: the common shape and the promoted dtype.
+    Options: `propagate_nan` makes a NaN win; without it the other operand does. `flush_to_zero` for float32.
+    Errors: TileTypeError for dtypes that do not promote (signed with unsigned, float16 with bfloat16), for two bools,
+        and for shapes that do not broadcast; TileValueError for a number that the tile's integer dtype does not hold.
+
+    Example:
+        t = ct.arange(4, dtype=ct.int32)
+        print(ct.minimum(t, 2), min(t, 1))                  # [0, 1, 2, 2] [0, 1, 1, 1]
+        gap = ct.full((2,), float("nan"), ct.float32)
+        print(ct.minimum(gap, 1.0))                         # [1.000000, 1.000000]
+        print(ct.minimum(gap, 1.0, propagate_nan=True))     # [nan, nan]
     """
 
 
 @builtin("maximum")
 def maximum(x: Any, y: Any, /, *, flush_to_zero: bool = False, propagate_nan: bool = False) -> Tile:
-    """The larger of x and y; a NaN counts as missing unless `propagate_nan`.
+    """The larger of x and y, element by element. `max(x, y)` of Python is the same.
 
-    x and y are tiles or numbers; shapes broadcast, dtypes promote (bool < integer < float; signed and unsigned, or
-    float16 and bfloat16, do not mix: TileTypeError).
+    Operands: tiles or numbers of any dtype but the restricted floats; shapes broadcast, dtypes promote.
+    Result: the common shape and the promoted dtype.
+    Options: `propagate_nan` makes a NaN win; without it the other operand does. `flush_to_zero` for float32.
+    Errors: TileTypeError for dtypes that do not promote (signed with unsigned, float16 with bfloat16), for two bools,
+        and for shapes that do not broadcast; TileValueError for a number that the tile's integer dtype does not hold.
+
+    Example:
+        t = ct.arange(4, dtype=ct.int32)
+        print(ct.maximum(t - 2, 0))                         # [0, 0, 0, 1]
+        print(max(t, t[:, None]).shape)                     # (4, 4)
+        max(t, 1, 2)                                        # TileTypeError
     """
 
 
 @builtin("atan2")
 def atan2(x: Any, y: Any, /) -> Tile:
-    """The angle of the point (y, x) in radians, floats only.
+    """The angle in radians of the point with ordinate x and abscissa y: `atan2(sin(a), cos(a))` is a.
 
-    x and y are tiles or numbers; shapes broadcast, dtypes promote (bool < integer < float; signed and unsigned, or
-    float16 and bfloat16, do not mix: TileTypeError).
+    Operands: tiles or numbers that broadcast and promote to a float dtype.
+    Result: the common shape and dtype, from -pi to pi.
+    Errors: TileTypeError for operands of which none is a float, and for dtypes that do not promote.
+
+    Example:
+        one = ct.full((2,), 1.0, ct.float32)
+        print(ct.atan2(one, -one))                          # [2.356194, 2.356194]
+        n = ct.arange(2, dtype=ct.int32)
+        ct.atan2(n, n)                                      # TileTypeError
     """
 
 
 @builtin("bitwise_and")
 def bitwise_and(x: Any, y: Any, /) -> Tile:
-    """x & y on integers or bools of one dtype."""
+    """x & y, bit by bit; of bools logical and.
+
+    Operands: integers, or bools; shapes broadcast. Two tiles must have the same dtype; a number takes the tile's.
+    Result: the common shape, the dtype of the operands.
+    Errors: TileTypeError for floats and for two dtypes; TileValueError for a number out of the dtype's range.
+
+    Example:
+        t = ct.arange(4, dtype=ct.int32)
+        print(ct.bitwise_and(t, 1))                         # [0, 1, 0, 1]
+        print((t > 0) & (t < 3))                            # [0, 1, 1, 0]
+        t & ct.int64(1)                                     # TileTypeError
+    """
 
 
 @builtin("bitwise_or")
 def bitwise_or(x: Any, y: Any, /) -> Tile:
-    """x | y on integers or bools of one dtype."""
+    """x | y, bit by bit; of bools logical or.
+
+    Operands: integers, or bools; shapes broadcast. Two tiles must have the same dtype; a number takes the tile's.
+    Result: the common shape, the dtype of the operands.
+    Errors: TileTypeError for floats and for two dtypes; TileValueError for a number out of the dtype's range.
+
+    Example:
+        t = ct.arange(4, dtype=ct.uint8)
+        print(ct.bitwise_or(t, 4))                          # [4, 5, 6, 7]
+        t | 256                                             # TileValueError
+    """
 
 
 @builtin("bitwise_xor")
 def bitwise_xor(x: Any, y: Any, /) -> Tile:
-    """x ^ y on integers or bools of one dtype."""
+    """x ^ y, bit by bit; of bools `!=`.
+
+    Operands: integers, or bools; shapes broadcast. Two tiles must have the same dtype; a number takes the tile's.
+    Result: the common shape, the dtype of the operands.
+    Errors: TileTypeError for floats and for two dtypes; TileValueError for a number out of the dtype's range.
+
+    Example:
+        t = ct.arange(4, dtype=ct.int32)
+        print(ct.bitwise_xor(t, 1))                         # [1, 0, 3, 2]
+        t ^ 1.5                                             # TileTypeError
+    """
 
 
 @builtin("bitwise_lshift")
 def bitwise_lshift(x: Any, y: Any, /) -> Tile:
-    """x << y on integers; counts are less than the width."""
+    """x << y; bits that leave are lost.
+
+    Operands: integer tiles or numbers that broadcast and promote; counts from 0 to the width less 1, others are
+        undefined.
+    Result: the common shape and the promoted dtype.
+    Errors: TileTypeError for floats and bools, and for signed with unsigned.
+
+    Example:
+        t = ct.arange(4, dtype=ct.int32)
+        print(ct.bitwise_lshift(1, t))                      # [1, 2, 4, 8]
+        t << 1.0                                            # TileTypeError
+    """
 
 
 @builtin("bitwise_rshift")
 def bitwise_rshift(x: Any, y: Any, /) -> Tile:
-    """x >> y on integers: arithmetic for signed, logical for unsigned x."""
+    """x >> y: arithmetic for signed x (the sign stays), logical for unsigned x.
+
+    Operands: integer tiles or numbers that broadcast and promote; counts from 0 to the width less 1, others are
+        undefined.
+    Result: the common shape and the promoted dtype.
+    Errors: TileTypeError for floats and bools, and for signed with unsigned.
+
+    Example:
+        t = ct.full((2,), -8, ct.int32)
+        print(ct.bitwise_rshift(t, 1))                      # [-4, -4]
+        print(ct.bitcast(t, ct.uint32) >> 28)               # [15, 15]
+    """
 
 
 @builtin("equal")
 def equal(x: Any, y: Any, /) -> Tile:
-    """x == y, element by element: a bool tile."""
+    """x == y, element by element. A NaN equals nothing.
+
+    Operands: tiles or numbers; shapes broadcast, dtypes promote. Two tiles of one restricted float compare too.
+    Result: a bool tile of the common shape.
+    Errors: TileTypeError for dtypes that do not promote; TileValueError for a number that the tile's integer dtype
+        does not hold.
+
+    Example:
+        t = ct.arange(4, dtype=ct.int32)
+        print(ct.equal(t, 2), t % 2 == 0)   # [0, 0, 1, 0] [1, 0, 1, 0]
+        ct.full((2,), 1, ct.int8) == 300                    # TileValueError
+    """
 
 
 @builtin("not_equal")
 def not_equal(x: Any, y: Any, /) -> Tile:
-    """x != y, element by element: a bool tile. NaN differs from everything."""
+    """x != y, element by element. A NaN differs from everything, itself included.
+
+    Operands: tiles or numbers; shapes broadcast, dtypes promote. Two tiles of one restricted float compare too.
+    Result: a bool tile of the common shape.
+    Errors: TileTypeError for dtypes that do not promote; TileValueError for a number that the tile's integer dtype
+        does not hold.
+
+    Example:
+        nan = ct.full((2,), float("nan"), ct.float32)
+        print(ct.not_equal(nan, nan))                       # [1, 1]
+    """
 
 
 @builtin("less")
 def less(x: Any, y: Any, /) -> Tile:
-    """x < y, element by element: a bool tile."""
+    """x < y, element by element; False with a NaN.
+
+    Operands: tiles or numbers; shapes broadcast, dtypes promote. Two tiles of one restricted float compare too.
+    Result: a bool tile of the common shape.
+    Errors: TileTypeError for dtypes that do not promote; TileValueError for a number that the tile's integer dtype
+        does not hold.
+
+    Example:
+        t = ct.arange(4, dtype=ct.int32)
+        print(ct.less(t, 2), 0 < t)                         # [1, 1, 0, 0] [0, 1, 1, 1]
+        t < ct.uint32(2)                                    # TileTypeError
+    """
 
 
 @builtin("less_equal")
 def less_equal(x: Any, y: Any, /) -> Tile:
-    """x <= y, element by element: a bool tile."""
+    """x <= y, element by element; False with a NaN.
+
+    Operands: tiles or numbers; shapes broadcast, dtypes promote. Two tiles of one restricted float compare too.
+    Result: a bool tile of the common shape.
+    Errors: TileTypeError for dtypes that do not promote; TileValueError for a number that the tile's integer dtype
+        does not hold.
+
+    Example:
+        t = ct.arange(4, dtype=ct.int32)
+        causal = ct.less_equal(t, t[:, None])               # a lower triangle
+        print(ct.sum(causal, axis=1))                       # [1, 2, 3, 4]
+    """
 
 
 @builtin("greater")
 def greater(x: Any, y: Any, /) -> Tile:
-    """x > y, element by element: a bool tile."""
+    """x > y, element by element; False with a NaN.
+
+    Operands: tiles or numbers; shapes broadcast, dtypes promote. Two tiles of one restricted float compare too.
+    Result: a bool tile of the common shape.
+    Errors: TileTypeError for dtypes that do not promote; TileValueError for a number that the tile's integer dtype
+        does not hold.
+
+    Example:
+        t = ct.arange(4, dtype=ct.int32)
+        print(ct.greater(t, 1.5))                           # [0, 0, 1, 1]
+    """
 
 
 @builtin("greater_equal")
 def greater_equal(x: Any, y: Any, /) -> Tile:
-    """x >= y, element by element: a bool tile."""
+    """x >= y, element by element; False with a NaN.
+
+    Operands: tiles or numbers; shapes broadcast, dtypes promote. Two tiles of one restricted float compare too.
+    Result: a bool tile of the common shape.
+    Errors: TileTypeError for dtypes that do not promote; TileValueError for a number that the tile's integer dtype
+        does not hold.
+
+    Example:
+        t = ct.arange(4, dtype=ct.int32)
+        print(ct.sum(ct.greater_equal(t, 1)))               # 3
+    """
 
 
 @builtin("where")
 def where(cond: Any, x: Any, y: Any, /) -> Tile:
-    """x where cond is true (not 0), else y, element by element.
+    """x where `cond` is true (not 0), else y, element by element. Both are computed.
 
-    x and y are tiles or numbers; shapes broadcast, dtypes promote (bool < integer < float; signed and unsigned, or
-    float16 and bfloat16, do not mix: TileTypeError).
+    Operands: `cond` any number or tile that is compared with 0; x and y tiles or numbers. All three broadcast; x and y
+        promote.
+    Result: a tile of the common shape, the promoted dtype of x and y.
+    Errors: TileTypeError for x and y that do not promote, for shapes that do not broadcast.
 
-        ct.where(t > 0, t, 0.0)                    # relu
+    Example:
+        t = ct.arange(4, dtype=ct.float32) - 2.0
+        print(ct.where(t > 0, t, 0.0))                      # [0.000000, 0.000000, 0.000000, 1.000000]
+        print(ct.where(t, 1, -1))                           # [1, 1, -1, 1]
+        ct.where(t > 0, ct.int32(1), ct.uint32(1))          # TileTypeError
     """

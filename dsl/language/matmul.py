@@ -14,25 +14,61 @@ __all__ = [
 
 @builtin("mma")
 def mma(x: Any, y: Any, /, acc: Any, *, use_fast_acc: bool = False) -> Tile:
-    """x @ y + acc, in the dtype of acc. x: (..., M, K), y: (..., K, N), acc: (..., M, N).
+    """x @ y + acc, on the tensor cores of a GPU where they have the dtypes.
 
-    Operands have one dtype (int8 and uint8 may mix). acc: float16 for float16 and float8; float32 for float16,
-    bfloat16, float32, tfloat32 and float8; float64 for float64; int32 for eight-bit integers.
+    Operands: x (..., M, K), y (..., K, N), acc (..., M, N); two axes or more, batch axes of x and y broadcast. x and y
+        have one dtype (int8 and uint8 may mix). acc: float16 or float32 for float16, float8_e4m3fn and float8_e5m2;
+        float32 for bfloat16, float32 and tfloat32; float64 for float64; int32 for int8 and uint8.
+    Result: a tile of the shape and dtype of acc. float32 operands are multiplied as float32; cast them to tfloat32 for
+        the tensor cores' faster format.
+    Options: `use_fast_acc`, for float8 only, allows the faster, less exact accumulation that some GPUs have.
+    Errors: TileTypeError for shapes or dtypes that do not fit.
 
-        acc = ct.mma(a, b, acc)
+    Example:
+        x = ct.ones((2, 4), ct.float16)
+        y = ct.ones((4, 2), ct.float16)
+        print(ct.mma(x, y, ct.zeros((2, 2), ct.float32)))    # [[4.000000, 4.000000], [4.000000, 4.000000]]
+        ct.mma(x, y, ct.zeros((2, 2), ct.int32))             # TileTypeError
+        ct.mma(x, x, ct.zeros((2, 2), ct.float32))           # TileTypeError
     """
 
 
 @builtin("matmul")
 def matmul(x: Any, y: Any, /) -> Tile:
-    """x @ y for tiles of one axis or more; the operands promote, and the result has their dtype."""
+    """x @ y.
+
+    Operands: tiles of one axis or more that promote; x (..., M, K), y (..., K, N). A tile of one axis counts as a row
+        on the left and as a column on the right.
+    Result: a tile of the promoted dtype. It is accumulated in that dtype (int8 in int32, bfloat16 in float32) and
+        converted back; for float16 with float32 accumulation use `mma`.
+    Errors: TileTypeError for inner lengths that differ, dtypes that do not promote, scalars.
+
+    Example:
+        m = ct.arange(4, dtype=ct.float32).reshape((2, 2))
+        v = ct.ones((2,), ct.float32)
+        print(ct.matmul(m, m))                               # [[2.000000, 3.000000], [6.000000, 11.000000]]
+        print(m @ v, v @ v)                                  # [1.000000, 5.000000] 2.000000
+        m @ ct.ones((4, 2), ct.float32)                      # TileTypeError
+    """
 
 
 @builtin("mma_scaled")
 def mma_scaled(x: Any, x_scale: Any, y: Any, y_scale: Any, /, acc: Any) -> Tile:
-    """(x * scales of x) @ (y * scales of y) + acc, a scale for each run of elements along the inner axis.
+    """(x * scales of x) @ (y * scales of y) + acc, with one scale for each run of B elements along K.
 
-    x: (..., M, K), y: (..., K, N) of one eight- or four-bit float dtype; x_scale: (..., M, K / B), y_scale:
-    (..., K / B, N). B is 32 for float8_e4m3fn and float8_e5m2 with float8_e8m0fnu scales; for float4_e2m1fn 16 or 32
-    with float8_e8m0fnu or float8_e5m3fnu, 16 with float8_e4m3fn. acc: float32.
+    Operands: x (..., M, K) and y (..., K, N), two or three axes, of one float8 or float4 dtype; x_scale (..., M, K / B)
+        and y_scale (..., K / B, N) of one dtype; acc (..., M, N) of float32. B is 32 for float8_e4m3fn and float8_e5m2
+        with float8_e8m0fnu scales; for float4_e2m1fn it is 16 or 32 with float8_e8m0fnu or float8_e5m3fnu, and 16 with
+        float8_e4m3fn.
+    Result: a float32 tile of the shape of acc.
+    Errors: TileTypeError for shapes or dtypes that do not fit.
+
+    Example:
+        x = ct.ones((16, 32), ct.float8_e4m3fn)
+        y = ct.ones((32, 8), ct.float8_e4m3fn)
+        half = ct.full((16, 1), 0.5, ct.float8_e8m0fnu)
+        two = ct.full((1, 8), 2.0, ct.float8_e8m0fnu)
+        out = ct.mma_scaled(x, half, y, two, ct.zeros((16, 8), ct.float32))
+        print(ct.max(out), ct.min(out))                      # 32.000000 32.000000
+        ct.mma_scaled(x, two, y, half, ct.zeros((16, 8), ct.float32))   # TileTypeError
     """

@@ -20,14 +20,30 @@ def load(
     allow_tma: bool | None = None, memory_order: MemoryOrder = MemoryOrder.WEAK,
     memory_scope: MemoryScope = MemoryScope.NONE,
 ) -> Tile:
-    """The tile of `array` at the tile coordinates `index`: it starts at element index * shape.
+    """The tile of `array` at the tile coordinates `index`: it starts at the element index * shape.
 
-    `index`: one signed integer scalar per axis; `shape`: constant powers of two (`()` for one element as a scalar).
-    `order` "C", "F" or a permutation: axis k of the tile is axis order[k] of the array. Elements outside the array
-    take the padding (UNDETERMINED: nothing may be assumed); `check_bounds=False` promises that there are none.
-    `latency` (1 to 10) and `allow_tma` are hints.
+    Arguments: `index`, one signed integer scalar per axis (one axis: the scalar itself); `shape`, one constant power of
+        two per axis (one axis: the int itself), or `()` for one element as a scalar; `order`, "C", "F" (axes reversed)
+        or a permutation: axis k of the tile is axis order[k] of the array.
+    Result: a tile of `shape` with the array's dtype. Elements past the end of the array take the padding of
+        `padding_mode`; UNDETERMINED means that nothing may be assumed of them. A negative index, or a tile entirely
+        outside, is undefined.
+    Options: `check_bounds=False` promises that the whole tile is inside. `memory_order` (WEAK, RELAXED, ACQUIRE) and
+        `memory_scope` (BLOCK, DEVICE, SYS; NONE with WEAK) order the access towards other blocks. `latency` (1 to 10:
+        how far ahead to load) and `allow_tma` are hints.
+    Errors: TileTypeError for a wrong number of indices or lengths, an index that is no signed integer scalar, a shape
+        that is no constant or no power of two, a wrong order; TileValueError for a latency out of range.
 
-        t = ct.load(a, (i, j), (64, 64), padding_mode=ct.PaddingMode.ZERO)
+    Example:
+        @ct.tile_kernel
+        def kernel(x, m):
+            print(ct.load(x, 1, 4, padding_mode=ct.PaddingMode.ZERO))  # [4, 5, 0, 0]
+            print(ct.load(m, (0, 1), (2, 2)))                          # [[2, 3], [6, 7]]
+            print(ct.load(m, (1, 0), (2, 2), order="F"))               # [[2, 6], [3, 7]]
+            print(ct.load(m, (1, 3), ()))                              # 7
+            ct.load(m, (0, 0), (2, 3))                                 # TileTypeError
+
+        kernel[(1,)](np.arange(6), np.arange(8).reshape(2, 4))
     """
 
 
@@ -39,8 +55,24 @@ def store(
 ) -> None:
     """Write a tile into `array` at the place that `load` with the same index and order reads.
 
-    The tile has one axis per axis of the array (a scalar writes one element) and is converted to the array's dtype
-    where that loses nothing; otherwise TileTypeError: cast it with astype. Elements outside the array are skipped.
+    Arguments: `index` and `order` as in `load`; `tile`, with one axis per axis of the array (a scalar writes one
+        element). Its dtype is converted where nothing can be lost in kind or width: int16 to int32, bool or int to
+        float, float16 to float32. Elements past the end of the array are skipped.
+    Options: as those of `load`; `memory_order` is WEAK, RELAXED or RELEASE.
+    Errors: TileTypeError for a tile that has to be converted by `astype` first (float to int, float32 to float16,
+        signed to unsigned), for a number of axes other than the array's, and for what `load` refuses.
+
+    Example:
+        @ct.tile_kernel
+        def kernel(out):
+            t = ct.full((4,), 7, ct.int32)
+            ct.store(out, (1,), t)                  # elements 4 and 5; 6 and 7 do not exist
+            ct.store(out, (0,), 1)                  # a scalar: one element
+            ct.store(out, (0,), t / 2)              # TileTypeError
+
+        out = np.zeros(6, np.int32)
+        kernel[(1,)](out)
+        print(out)  # [1 0 0 0 7 7]
     """
 
 
@@ -51,8 +83,26 @@ def gather(
 ) -> Tile:
     """Elements at any positions: result[e] = array[indices[0][e], indices[1][e], ...].
 
-    `indices`: a tuple of integer tiles, one per axis, that broadcast together (one axis: the tile itself). Where `mask`
-    is False or, with `check_bounds`, a position is negative or past the end, the result is `padding_value`.
+    Arguments: `indices`, a tuple of integer tiles of any integer dtype, one per axis, that broadcast together (one
+        axis: the tile itself); positions are in elements.
+    Result: a tile of the broadcast shape with the array's dtype.
+    Options: where `mask` (a bool tile that broadcasts to the indices) is False, or a position is negative or past the
+        end, the result is `padding_value` (a number or a tile; converted as by `store`). `check_bounds=False` promises
+        that all positions of the mask are inside. `latency` is a hint.
+    Errors: TileTypeError for a wrong number of indices, for indices that are no integers, for a mask that is not bool,
+        and for shapes that do not broadcast.
+
+    Example:
+        @ct.tile_kernel
+        def kernel(x, m):
+            i = ct.arange(4, dtype=ct.int32)
+            print(ct.gather(x, 3 - i))                                 # [13, 12, 11, 10]
+            print(ct.gather(x, i * 2, padding_value=-1))               # [10, 12, 14, -1]
+            print(ct.gather(x, i, mask=i < 2))                         # [10, 11, 0, 0]
+            print(ct.gather(m, (i % 2, i)))                            # [0, 5, 2, 7]
+            ct.gather(m, i)                                            # TileTypeError
+
+        kernel[(1,)](np.arange(10, 16), np.arange(8).reshape(2, 4))
     """
 
 
@@ -61,7 +111,22 @@ def scatter(
     array: Array, indices: Any, value: Any, /, *, mask: Any = None, check_bounds: bool = True,
     latency: int | None = None,
 ) -> None:
-    """Write elements at any positions; `indices`, `mask` and `check_bounds` as in `gather`.
+    """Write elements at any positions: array[indices[0][e], indices[1][e], ...] = value[e].
 
-    `value` broadcasts to the indices. Of elements with the same position one wins, unspecified which.
+    Arguments: `indices` as in `gather`; `value`, a number or tile that broadcasts to them and is converted as by
+        `store`. Of several elements with one position one wins, unspecified which.
+    Options: nothing is written where `mask` is False or a position is outside the array. `check_bounds` and `latency`
+        as in `gather`.
+    Errors: as those of `gather`, and TileTypeError for a value that has to be converted by `astype` first.
+
+    Example:
+        @ct.tile_kernel
+        def kernel(out):
+            i = ct.arange(4, dtype=ct.int32)
+            ct.scatter(out, i * 2, i + 1, mask=i != 1)
+            ct.scatter(out, i, 0.5)                 # TileTypeError
+
+        out = np.zeros(6, np.int32)
+        kernel[(1,)](out)
+        print(out)  # [1 0 0 0 3 0]
     """

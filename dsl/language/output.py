@@ -13,43 +13,81 @@ __all__ = [
 
 @builtin("print")
 def print(*args: Any, sep: str = " ", end: str = "\n") -> None:
-    """Print `args`, once per block, to the process' standard output (file descriptor 1). Python's `print` is the same.
+    """Print values, once per block. Python's `print` is the same.
 
-    Strings appear as they are, constants as Python shows them, integers and bools in decimal (True is 1), floats with
-    six digits, tiles in nested brackets, tuples and dataclasses as Python shows them. `sep` and `end` are constant
-    strings. An f-string formats every element of a tile: f"{t:8.3f}", with formats of the form
-    [<][+][#][0][width][.digits][letter], letter one of d i o u x X for integers, e f g a (and capitals) for floats.
-    On a GPU the order of the blocks is open, a print has up to 4096 elements, and what a kernel has printed appears
-    when its stream is synchronised.
-    Raises TileTypeError where a format does not fit its value.
+    Arguments: any values. Strings appear as they are, constants as Python shows them, integers and bools in decimal
+        (True is 1), floats with six digits, tiles in nested brackets, tuples and dataclasses as Python shows them. An
+        f-string formats every element of a tile: `f"{t:8.3f}"`, by a format [<][+][#][0][width][.digits][letter] with
+        letter one of d i o u x X for integers, e f g a (and capitals) for floats. `sep` and `end` are constant strings.
+    Result: text on the process' standard output (file descriptor 1). The order of blocks is unspecified. A GPU prints
+        up to 4096 elements a call, and shows them when the stream is synchronised.
+    Errors: TileTypeError for a format that does not fit its value, and another keyword.
+
+    Example:
+        t = ct.arange(4, dtype=ct.float32)
+        print("block", ct.bid(0), t)              # block 0 [0.000000, 1.000000, 2.000000, 3.000000]
+        print(f"{t:.1f} of {t.shape}", end=".")   # [0.0, 1.0, 2.0, 3.0] of (4,).
+        print(f"{t:d}")                           # TileTypeError
     """
 
 
 @builtin("printf")
 def printf(fmt: str, /, *tiles: Any) -> None:
-    """Print by a constant C format; a tile prints in brackets, each element by its conversion.
+    """Print by a C format.
 
-    Conversions are %d %i %o %u %x %X for integers and bools, %e %f %g %a and capitals for floats, with flags, width,
-    precision and the lengths hh h l ll (hh and h cut an integer to 8 and 16 bits), and %% for a percent sign.
-    Raises TileTypeError where number or dtypes of the values do not fit.
+    Arguments: `fmt`, a constant string with %d %i %o %u %x %X for integers and bools, %e %f %g %a (and capitals) for
+        floats, each with flags, width, precision and hh h l ll (hh and h cut to 8 and 16 bits), and %% for a percent
+        sign; one value per conversion. A tile prints in brackets, each element by its conversion.
+    Result: text as that of `print`, without a line end of its own.
+    Errors: TileTypeError for a wrong number of values, a conversion that does not fit its value, and %s.
+
+    Example:
+        ct.printf("%d: %5.2f\\n", ct.bid(0), ct.exp(ct.arange(2, dtype=ct.float32)))   # 0: [ 1.00,  2.72]
+        ct.printf("%d", 0.5)                      # TileTypeError
     """
 
 
 @builtin("assert_")
 def assert_(cond: Any, /, message: str | None = None) -> None:
-    """Abort the program with `message`, a constant string, if any element of a bool tile is False.
+    """Stop the program unless every element is True.
 
-    One line with the message appears on the standard output. On a GPU the kernel then traps: the next call that
-    synchronises fails, and the process can launch nothing more. In the interpreter TileAssertionError is raised, which
-    names the block. Raises TileTypeError unless `cond` is a bool.
+    Arguments: `cond`, a bool tile or number; `message`, a constant string.
+    Result: nothing, or the end: one line with the message on the standard output, and in the interpreter
+        TileAssertionError, which names the block. On a GPU the kernel traps: the next call that synchronises fails, and
+        the process can launch nothing more.
+    Errors: TileTypeError unless `cond` is bool; TileAssertionError while the interpreter runs.
+
+    Example:
+        t = ct.arange(4, dtype=ct.int32)
+        print("checked")                          # checked
+        ct.assert_(t >= 0, "a negative length")
+        ct.assert_(t > 0, "an empty row")         # TileAssertionError
+        ct.assert_(t)                             # TileTypeError
     """
 
 
 @builtin("grid_dependency_control_wait")
 def grid_dependency_control_wait() -> None:
-    """Wait for the kernels that this launch depends on. Launches here start after them anyway: nothing to do."""
+    """Wait for the kernels that this launch depends on. Here a launch starts after them anyway: nothing is left to wait
+    for.
+
+    Result: nothing.
+    Errors: TileTypeError for any argument.
+
+    Example:
+        ct.grid_dependency_control_wait()
+        print("after all earlier kernels")        # after all earlier kernels
+    """
 
 
 @builtin("grid_dependency_control_launch_dependents")
 def grid_dependency_control_launch_dependents() -> None:
-    """Let dependent kernels start early: a hint, ignored here."""
+    """Allow the kernels that depend on this one to start early: a hint, which is ignored here.
+
+    Result: nothing.
+    Errors: TileTypeError for any argument.
+
+    Example:
+        ct.grid_dependency_control_launch_dependents()
+        print("the tail of this kernel")          # the tail of this kernel
+    """

@@ -167,7 +167,9 @@ def test_static_dims_of_lists() -> None:
     def kernel(xs: Annotated[list, tw.ListAnnotation(element=tw.ArrayAnnotation(static_shape_dims=(1,)))]) -> None: ...
 
     a = np.zeros((4, 16), np.float32)
-    assert bound(kernel, [a, a[1:]])[0].type(True).element.extents == (None, 16)
+    for facts in (True, False):
+        element = bound(kernel, [a, a[1:]])[0].type(facts).element
+        assert element.extents == (None, 16) and element.declared == ((1,), ())
     with pytest.raises(ValueError, match="the extent of axis 1 is static, but the arrays of the list have 16, 8"):
         bound(kernel, [a, a[:, :8]])[0].type(True)
 
