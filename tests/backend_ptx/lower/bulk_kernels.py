@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
+
+import ml_dtypes
+import numpy as np
 
 import tilewright.backend_ptx.ops  # noqa: F401  (registers the machine ops)
 from tilewright.backend_ptx.layouts.bulk import bulk_layout, inner_axis
@@ -17,6 +21,70 @@ from tilewright.tileir.ops.memory import Store
 from tilewright.tileir.parser import parse
 
 WARPS = 4
+BLOCKS = 3
+DTYPES: dict[str, Any] = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "i8": np.int8, "f64": np.float64}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel of `copy_text` and an array for it, with `extents` in its own order."""
+
+    dtype: str
+    tile: tuple[int, ...]
+    order: tuple[int, ...]
+    inner: int
+    extents: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.dtype}-{self.tile}-{self.order}-{self.extents}".replace(" ", "")
+
+    def text(self) -> str:
+        return copy_text(self.dtype, self.tile, self.order, self.inner)
+
+    def array(self) -> np.ndarray:
+        """The axis with stride 1 is last in memory; its rows take whole 16 bytes."""
+        axes = range(len(self.tile))
+        memory_order = [a for a in axes if a != self.order[self.inner]] + [self.order[self.inner]]
+        per_vector = 16 // np.dtype(DTYPES[self.dtype]).itemsize
+        lengths = [self.extents[a] for a in memory_order]
+        lengths[-1] = -(-lengths[-1] // per_vector) * per_vector
+        memory = np.random.default_rng(len(self.tile)).integers(-50, 50, lengths).astype(DTYPES[self.dtype])
+        whole = memory.transpose([memory_order.index(a) for a in axes])
+        return whole[tuple(slice(n) for n in self.extents)]
+
+    def output(self) -> np.ndarray:
+        return np.full((BLOCKS * self.tile[0], *self.tile[1:]), 99, DTYPES[self.dtype])
+
+    def expected(self, array: np.ndarray) -> np.ndarray:
+        """Of `output`: a tile of each block below the other, zero where it leaves the array."""
+        seen, out = array.transpose(self.order), np.zeros_like(self.output())
+        for block in range(BLOCKS):
+            index = (block, 1 - block, *[0] * len(self.tile))
+            for place in np.ndindex(*self.tile):
+                source = tuple(i * n + p for i, n, p in zip(index, self.tile, place, strict=False))
+                if all(0 <= s < n for s, n in zip(source, seen.shape, strict=True)):
+                    out[(block * self.tile[0] + place[0], *place[1:])] = seen[source]
+        return out
+
+
+CASES = [
+    Case("bf16", (64, 64), (0, 1), 1, (150, 104)),  # rows of 128 bytes, ragged both ways
+    Case("bf16", (64, 64), (1, 0), 0, (104, 152)),  # the array is read as its transpose
+    Case("bf16", (16, 128), (0, 1), 1, (40, 136)),  # two pieces of 128 bytes
+    Case("bf16", (32, 32), (0, 1), 1, (64, 64)),  # 64-byte swizzle
+    Case("bf16", (32, 16), (0, 1), 1, (70, 24)),  # 32-byte swizzle
+    Case("bf16", (32, 8), (0, 1), 1, (70, 8)),  # no swizzle
+    Case("bf16", (4, 64), (0, 1), 1, (9, 80)),  # too few rows for one
+    Case("f32", (512, 16), (0, 1), 1, (700, 20)),  # two boxes
+    Case("f64", (16, 16), (0, 1), 1, (20, 30)),
+    Case("i8", (2, 16, 64), (0, 1, 2), 2, (5, 24, 80)),
+    Case("f32", (2, 8, 32), (1, 0, 2), 2, (12, 5, 40)),  # strides of the map's axes do not ascend
+    Case("bf16", (2, 64, 16), (0, 2, 1), 1, (5, 24, 80)),
+    Case("f32", (1, 2, 4, 2, 32), (0, 1, 2, 3, 4), 4, (3, 5, 6, 3, 36)),
+    Case("f32", (512,), (0,), 0, (1001,)),
+    Case("bf16", (64, 64), (0, 1), 1, (1, 104)),
+    Case("bf16", (64, 64), (0, 1), 1, (0, 64)),  # nothing but zeros
+]
 
 
 def copy_text(dtype: str, shape: tuple[int, ...], order: tuple[int, ...], inner: int, copies: int = 2) -> str:

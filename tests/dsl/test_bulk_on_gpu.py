@@ -1,0 +1,66 @@
+"""Bulk copies on a real GPU: the driver takes our tensor maps, and tiles arrive where their layout says."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "backend_ptx/lower"))
+from bulk_kernels import BLOCKS, CASES, Case, lowered  # noqa: E402
+
+from tilewright.annotations import PLAIN_ARRAY  # noqa: E402
+from tilewright.arrays import ArrayInfo  # noqa: E402
+from tilewright.backend_ptx.abi import AbiParam  # noqa: E402
+from tilewright.bind import Array  # noqa: E402
+from tilewright.gpu import DevicePlan  # noqa: E402
+from tilewright.grid import make_grid  # noqa: E402
+from tilewright.tileir.dtypes import BY_IR  # noqa: E402
+
+pytestmark = pytest.mark.gpu
+
+
+def on_device(name: str, array: np.ndarray, case: Case, buffers: list[Any]) -> Array:
+    """The array with its strides in device memory."""
+    from tilewright.backend_ptx.runtime.driver import get_device
+    from tilewright.backend_ptx.runtime.memory import Buffer, upload
+
+    size, strides = array.itemsize, tuple(s // array.itemsize for s in array.strides)
+    count = 1 + sum((n - 1) * s for n, s in zip(array.shape, strides, strict=True)) if array.size else 1
+    flat = np.zeros(count, array.dtype)
+    np.lib.stride_tricks.as_strided(flat, array.shape, array.strides)[...] = array
+    buffer = Buffer(get_device(0), count * size)
+    upload(get_device(0), buffer.pointer, flat.ctypes.data, count * size)
+    buffers.append((buffer, flat))
+    return Array(name, ArrayInfo(BY_IR[case.dtype], buffer.pointer, array.shape, strides, 0), PLAIN_ARRAY)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_tile_arrives(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tilewright.backend_ptx.llvm.compile import llvm_to_ptx
+    from tilewright.backend_ptx.runtime.cache import Entry
+    from tilewright.backend_ptx.runtime.driver import get_device
+    from tilewright.backend_ptx.runtime.kernel import load_entry
+    from tilewright.backend_ptx.runtime.link import link_ptx
+    from tilewright.backend_ptx.runtime.memory import download
+
+    device = get_device(0)
+    if not device.target.has_tma:
+        pytest.skip(f"{device.target.name} has no TMA")
+    device.make_current()
+    made = lowered(case.text(), device.target, monkeypatch)
+    ptx, _ = llvm_to_ptx(made.llvm_text, device.target)
+    cubin, _ = link_ptx(ptx, made.name)
+    meta = {"abi": made.abi.to_json(), "threads": made.threads, "shared_bytes": made.shared_bytes}
+    kernel = load_entry(Entry(meta, ptx, cubin), device)
+    assert kernel is not None and any(isinstance(p, AbiParam) and p.tensor_map for p in kernel.abi.params)
+    array, out = case.array(), case.output()
+    buffers: list[Any] = []
+    arguments = [on_device("a", array, case, buffers), on_device("out", out, case, buffers)]
+    plan = DevicePlan(kernel, arguments, frozenset({1}))
+    plan.launch_bound(make_grid((BLOCKS,)), arguments, 0)
+    download(device, out.ctypes.data, buffers[1][0].pointer, out.nbytes)
+    np.testing.assert_array_equal(out.astype(float), case.expected(array).astype(float))
