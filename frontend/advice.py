@@ -11,6 +11,7 @@ from tilewright.frontend.values import (
     RawMemory,
     SliceSpec,
     Struct,
+    Text,
     TiledView,
     Val,
     is_array,
@@ -108,6 +109,8 @@ def on_number(value: Val, other: Val = None) -> list[str]:
         return ["load elements first: memory.load_offset(offsets)"]
     if isinstance(value, SliceSpec):
         return ["a Slice is for load_advanced_indexing and store_advanced_indexing"]
+    if isinstance(value, (str, Text)):
+        return ["text can be printed and joined with other text, nothing else"]
     if isinstance(value, enum.Enum):
         return ["write .value, or make the class an IntEnum"]
     if isinstance(value, tuple):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 
+from tilewright.frontend.advice import on_number
 from tilewright.frontend.calls.call import call_value
 from tilewright.frontend.dispatch import statement
 from tilewright.frontend.expressions import apply_binary, make_closure
 from tilewright.frontend.subscripts import evaluate_index
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Struct, Val, is_array, is_tile, named
+from tilewright.frontend.values import Struct, Val, is_array, is_list, is_tile, named
 from tilewright.tileir.diagnostics import TileError, TileSyntaxError, TileTypeError, TileValueError
 
 
@@ -45,7 +46,8 @@ def _assign_other(t: Translator, target: ast.expr, value: Val) -> None:
 def unpack(t: Translator, targets: list[ast.expr], value: Val) -> None:
     """`a, b = value`."""
     if not isinstance(value, tuple):
-        raise TileTypeError(f"expected a tuple of {len(targets)} to unpack, got {named(value)}")
+        hints = ["index the list: a = xs[0]"] if is_list(value) else on_number(value) if not is_tile(value) else []
+        raise TileTypeError(f"expected a tuple of {len(targets)} to unpack, got {named(value)}", hints=hints)
     for target in targets:
         if isinstance(target, ast.Starred):
             raise TileSyntaxError("*rest is not possible in an assignment of a kernel", t.span(target),

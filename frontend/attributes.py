@@ -95,6 +95,8 @@ def member(t: Translator, value: Val, name: str) -> Val:
         if name in _METHODS[kind]:
             return BoundMethod(Builtin(f"{kind}.{name}"), value)
         hints = on_member(kind, name) or _as_function(kind, name) or close_to(name, [*readers, *_METHODS[kind]])
+        if not hints and kind in ("TiledView", "RawArrayMemory"):
+            hints = _members(readers, _METHODS[kind])
         raise TileTypeError(f"{named(value)} has no attribute {name}", hints=hints)
     if isinstance(value, types.ModuleType):
         return _from_module(t, value, name)
@@ -142,6 +144,10 @@ def close_to(name: str, names: Iterable[str], prefix: str = "") -> list[str]:
 
     close = difflib.get_close_matches(name, [n for n in names if not n.startswith("_")], 1, 0.75)
     return [f"did you mean {prefix}{close[0]}?"] if close else []
+
+
+def _members(readers: Iterable[str], methods: Iterable[str]) -> list[str]:
+    return [f"it has {', '.join([*readers, *methods])}"]
 
 
 def _as_function(kind: str, name: str) -> list[str]:

@@ -32,7 +32,9 @@ _COMPARE: dict[type[ast.cmpop], tuple[str, str]] = {
 def constant(t: Translator, node: ast.Constant) -> Val:
     value = node.value
     if isinstance(value, (complex, bytes)):
-        raise TileSyntaxError(f"{type(value).__name__} literals are not possible in a kernel")
+        instead = "compute with two tiles, the real and the imaginary part"
+        raise TileSyntaxError(f"{type(value).__name__} literals are not possible in a kernel",
+                              hints=[instead if isinstance(value, complex) else "write a string without b"])
     return value
 
 
@@ -194,6 +196,7 @@ def _format_spec(t: Translator, piece: ast.FormattedValue) -> str:
         value = t.expr(part.value)
         constant = value if isinstance(value, str) else known(value)
         if constant is None or part.conversion != -1 or part.format_spec is not None:
-            raise TileSyntaxError("a format inside an f-string's format must be a plain constant", t.span(part.value))
+            raise TileSyntaxError("a format inside an f-string's format must be a plain constant", t.span(part.value),
+                                  hints=["make it a parameter annotated with ct.Constant[int]"])
         spec += str(constant)
     return spec

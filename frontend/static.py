@@ -29,7 +29,8 @@ def run_python(t: Translator, node: ast.expr, what: str) -> Any:
     """The Python value of an expression, with the kernel's locals and globals."""
     for inner in ast.walk(node):
         if isinstance(inner, ast.NamedExpr):
-            raise TileSyntaxError("the := operator is not possible in a kernel", t.span(inner))
+            raise TileSyntaxError("the := operator is not possible in a kernel", t.span(inner),
+                                  hints=["assign in a statement of its own"])
     expression = ast.fix_missing_locations(ast.Expression(node))
     code = compile(expression, t.scope.source.file, "eval")
     space: dict[str, Any] = {"__builtins__": builtins, **t.scope.source.captured, **_locals(t, read_names(node))}

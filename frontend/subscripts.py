@@ -6,6 +6,7 @@ import ast
 
 from tilewright.frontend.advice import on_number
 from tilewright.frontend.calls.call import call_value
+from tilewright.frontend.calls.options import integer_hints
 from tilewright.frontend.dispatch import expression
 from tilewright.frontend.promotion import typed
 from tilewright.frontend.translator import Translator
@@ -76,7 +77,8 @@ def _from_tuple(value: tuple[Val, ...] | str, index: Val) -> Val:
         return value[slice(*bounds)]
     i = _constant_index(index, what)
     if not -len(value) <= i < len(value):
-        raise TileTypeError(f"index {i} is out of range for a {what} of {len(value)}")
+        last = f"count from 0 to {len(value) - 1}" if value else "it has no items"
+        raise TileTypeError(f"index {i} is out of range for a {what} of {len(value)}", hints=[last])
     return value[i]
 
 
@@ -93,7 +95,7 @@ def _constant_index(index: Val, what: str) -> int:
 def _from_list(t: Translator, value: Value, index: Val) -> Val:
     scalar = is_tile(index) and not index.type.shape and index.type.dtype.is_int
     if not scalar and not isinstance(index, int):
-        hints = ["take one array at a time: xs[i]"] if isinstance(index, slice) else []
+        hints = ["take one array at a time: xs[i]"] if isinstance(index, slice) else integer_hints(index)
         raise TileTypeError(f"the index of a list must be an integer scalar, got {named(index)}", hints=hints)
     return t.emit(ListItem, list=value, index=typed(t, index, int32))
 
@@ -118,9 +120,10 @@ def new_axes(t: Translator, value: Value, index: Val) -> Value:
     shape = value.type.shape
     kept = sum(e == slice(None) for e in entries)
     if kept > len(shape):
-        raise TileTypeError(f"too many axes in the index: the tile has {len(shape)}, the index keeps {kept}")
+        raise TileTypeError(f"too many axes in the index: the tile has {len(shape)}, the index keeps {kept}",
+                            hints=["each : keeps one axis, each None adds one"])
     if sum(e is Ellipsis for e in entries) > 1:
-        raise TileTypeError("an index can have one ... only")
+        raise TileTypeError("an index can have one ... only", hints=["write : for each axis that is kept"])
     if Ellipsis not in entries:
         entries = (*entries, Ellipsis)
     out: list[int] = []

@@ -220,7 +220,8 @@ def power(t: Translator, x: Val, y: Val, what: str = "pow") -> Val:
         return t.constant(convert(value, dtype), dtype)
     base, exponent = dtype_of(x), dtype_of(y)
     if base is bool_ or exponent is bool_ or not (base.arithmetic and exponent.arithmetic):
-        raise TileTypeError(f"{what}: expected numbers, got {base} and {exponent}")
+        raise TileTypeError(f"{what}: expected numbers, got {base} and {exponent}",
+                            hints=["cast with ct.astype(x, ct.int32) or ct.astype(x, ct.float32)"])
     # A small integer exponent multiplies repeatedly in the type of the base, whatever it promotes to.
     by_multiplying = exponent in (int8, int16, int32, uint8, uint16) if base.is_float else exponent.is_int
     if not by_multiplying:

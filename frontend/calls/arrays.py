@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilewright.frontend.attributes import extent
 from tilewright.frontend.calls.arith import binary
 from tilewright.frontend.calls.memory import access_shape, array_arg, axes_text, axis_order
-from tilewright.frontend.calls.options import axis_of, bad, integer, member
+from tilewright.frontend.calls.options import axis_of, bad, integer, integer_hints, member
 from tilewright.frontend.calls.registry import call_rule
 from tilewright.frontend.promotion import cast, typed
 from tilewright.frontend.translator import Translator
@@ -20,7 +20,8 @@ from tilewright.tileir.types import ArrayType
 def _grid_axis(op: str, axis: Val) -> int:
     n = integer(op, "axis", axis)
     if n not in (0, 1, 2):
-        raise bad(op, "axis", f"is {n}, but a grid has the axes 0, 1 and 2")
+        raise bad(op, "axis", f"is {n}, but a grid has the axes 0, 1 and 2",
+                  hints=["put two counts into one axis: i = ct.bid(0) // n, j = ct.bid(0) % n"])
     return n
 
 
@@ -77,7 +78,8 @@ def slice_array(t: Translator, array: Val, /, axis: Val, start: Val, stop: Val) 
     if isinstance(low, int) and isinstance(high, int):
         length = int(high) - int(low)
         if length < 0:
-            raise bad("slice", "stop", f"is {high}, less than start, which is {low}")
+            raise bad("slice", "stop", f"is {high}, less than start, which is {low}",
+                      hints=["stop is a position as start is, not a length"])
     extents = tuple(length if i == k else n for i, n in enumerate(old.extents))
     divisors = tuple(1 if i == k else n for i, n in enumerate(old.extent_div))
     constant_axes = {*old.declared[0]} - {k} | ({k} if length is not None else set())
@@ -93,10 +95,11 @@ def slice_array(t: Translator, array: Val, /, axis: Val, start: Val, stop: Val) 
 def _bound(t: Translator, name: str, value: Val, array: ArrayType) -> Value:
     constant = known(value)
     if isinstance(constant, int) and not isinstance(constant, bool) and constant < 0:
-        raise bad("slice", name, f"is {constant}; positions count from the start of the axis")
+        raise bad("slice", name, f"is {constant}; positions count from the start of the axis",
+                  hints=[f"write a.shape[axis] - {-constant}"])
     scalar = is_tile(value) and not value.type.shape and value.type.dtype.is_signed
     if not scalar and not isinstance(value, int) or isinstance(value, bool):
-        raise bad("slice", name, f"must be a signed integer scalar, got {named(value)}")
+        raise bad("slice", name, f"must be a signed integer scalar, got {named(value)}", hints=integer_hints(value))
     return typed(t, value, array.index) if is_loose(value) else cast(t, value, array.index)
 
 
@@ -124,7 +127,8 @@ def tiled_view(
             raise bad("tiled_view", "traversal_steps",
                       f"has {len(steps)} entries, but the array has {axes_text(len(full))}")
         if min(steps, default=1) < 1:
-            raise bad("tiled_view", "traversal_steps", f"is {steps}; steps are positive")
+            raise bad("tiled_view", "traversal_steps", f"is {steps}; steps are positive",
+                      hints=["leave it out to step by the tile's shape"])
     return TiledView(array, seen, steps, member("tiled_view", "padding_mode", padding_mode, PaddingMode))
 
 

@@ -36,7 +36,8 @@ def atomic_array(op: str, kind: str, array: Value) -> Value:
     allowed = ops.ATOMIC_DTYPES[kind]
     if array.type.dtype not in allowed:
         names = ", ".join(d.name for d in allowed)
-        raise bad(op, "array", f"holds {array.type.dtype}, but this operation exists for {names}")
+        raise bad(op, "array", f"holds {array.type.dtype}, but this operation exists for {names}",
+                  hints=["pass an array of one of them, and convert it afterwards"])
     return array
 
 

@@ -88,7 +88,8 @@ def elements(t: Translator, nodes: Sequence[ast.expr]) -> list[Val]:
             continue
         value = t.expr(node.value)
         if not isinstance(value, tuple):
-            raise TileTypeError(f"*: expected a tuple, got {named(value)}", t.span(node))
+            raise TileTypeError(f"*: expected a tuple, got {named(value)}", t.span(node),
+                                hints=["only tuples are spread: *(a, b)"])
         out.extend(value)
     return out
 
@@ -103,7 +104,8 @@ def keyword_arguments(t: Translator, nodes: Sequence[ast.keyword]) -> dict[str, 
         elif isinstance(value, Keywords):
             new = value.items
         else:
-            raise TileTypeError(f"**: expected keyword arguments, got {named(value)}", t.span(node.value))
+            raise TileTypeError(f"**: expected keyword arguments, got {named(value)}", t.span(node.value),
+                                hints=["only the **kwargs of a function can be spread"])
         for name in new.keys() & out.keys():
             raise TileTypeError(f'argument "{name}" is given twice', t.span(node.value))
         out.update(new)

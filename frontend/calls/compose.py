@@ -24,7 +24,8 @@ _UNSIGNED = {8: uint8, 16: uint16, 32: uint32, 64: uint64}
 def insert(t: Translator, x: Val, /, index: Val, value: Val) -> Val:
     x, part = tile_arg(t, "insert", "x", x), tile_arg(t, "insert", "value", value)
     if part.type.dtype is not x.type.dtype:
-        raise bad("insert", "value", f"is {part.type.dtype}, but the tile is {x.type.dtype}")
+        raise bad("insert", "value", f"is {part.type.dtype}, but the tile is {x.type.dtype}",
+                  hints=[f"write value.astype(ct.{x.type.dtype})"])
     whole = x.type.shape
     lengths = part.type.shape or (1,) * len(whole)
     positions = sub_tile_index(t, "insert", index, whole, lengths)
@@ -58,10 +59,12 @@ def _stacked(t: Translator, value: Val, dtype: DType) -> Value:
         return scalar_arg(t, "astile", "value", value, dtype)
     n = len(value)
     if n < 1 or n & (n - 1):
-        raise bad("astile", "value", f"has a tuple of {n}; the lengths of a tile are powers of two")
+        raise bad("astile", "value", f"has a tuple of {n}; the lengths of a tile are powers of two",
+                  hints=["fill it up to a power of two"])
     parts = [_stacked(t, v, dtype) for v in value]
     if len({p.type.shape for p in parts}) > 1:
-        raise bad("astile", "value", "must nest evenly: its tuples have different lengths")
+        raise bad("astile", "value", "must nest evenly: its tuples have different lengths",
+                  hints=["give every row the same length"])
     parts = [t.emit(Reshape, src=p, shape=(1, *p.type.shape)) for p in parts]
     while len(parts) > 1:
         parts = [t.emit(Cat, lhs=a, rhs=b, axis=0) for a, b in zip(parts[::2], parts[1::2], strict=True)]
@@ -93,14 +96,16 @@ def unpack_from_bytes(t: Translator, x: Val, /, dtype: Val) -> Val:
     x = tile_arg(t, "unpack_from_bytes", "x", x)
     dtype = dtype_arg("unpack_from_bytes", "dtype", dtype)
     if x.type.dtype is not uint8 or len(x.type.shape) != 1:
-        raise bad("unpack_from_bytes", "x", f"must be a 1-D uint8 tile, got {named(x)}")
+        raise bad("unpack_from_bytes", "x", f"must be a 1-D uint8 tile, got {named(x)}",
+                  hints=["write x.reshape((-1,)), or ct.pack_to_bytes(x) for other dtypes"])
     if dtype is bool_:
         raise bad("unpack_from_bytes", "dtype", "cannot be bool_, which has no fixed bits")
     if dtype is float4_e2m1fn:
         return _e2m1_value(t, _unpack_nibbles(t, x))
     count = dtype.bitwidth // 8
     if x.type.size % count:
-        raise bad("unpack_from_bytes", "x", f"has {x.type.size} bytes, but a {dtype} has {count}")
+        raise bad("unpack_from_bytes", "x", f"has {x.type.size} bytes, but a {dtype} has {count}",
+                  hints=[f"give it a multiple of {count} bytes"])
     word = _UNSIGNED[dtype.bitwidth]
     if count == 1:
         return _bitcast(t, x, dtype)

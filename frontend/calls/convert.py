@@ -47,7 +47,8 @@ def astype(t: Translator, x: Val, dtype: Val, /, *, rounding_mode: Val = None) -
     if rounding_mode is not None:
         rounding_mode = member("astype", "rounding_mode", rounding_mode, RoundingMode)
         if not floats:
-            raise bad("astype", "rounding_mode", f"is for float to float only, not {source} to {dtype}")
+            raise bad("astype", "rounding_mode", f"is for float to float only, not {source} to {dtype}",
+                      hints=["leave it out; ct.floor and ct.ceil round before a conversion to integers"])
     if source is dtype:
         return x
     mode = rounding_mode or RN
@@ -66,10 +67,11 @@ def bitcast(t: Translator, x: Val, /, dtype: Val) -> Val:
     x = tile_arg(t, "bitcast", "x", x)
     dtype = dtype_arg("bitcast", "dtype", dtype)
     if x.type.dtype is d.bool_ or dtype is d.bool_:
-        raise bad("bitcast", "dtype", "cannot be used with bool_, which has no fixed bits")
+        raise bad("bitcast", "dtype", "cannot be used with bool_, which has no fixed bits",
+                  hints=["write x.astype(dtype), which converts the values"])
     if x.type.dtype.bitwidth != dtype.bitwidth:
         widths = f"{dtype} has {dtype.bitwidth} bits, but {x.type.dtype} has {x.type.dtype.bitwidth}"
-        raise bad("bitcast", "dtype", widths)
+        raise bad("bitcast", "dtype", widths, hints=["write x.astype(dtype), which converts the values"])
     return x if x.type.dtype is dtype else t.emit(ops.Bitcast, src=x, dtype=dtype)
 
 

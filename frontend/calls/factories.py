@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tilewright.frontend.calls.options import bad, dtype_arg, tile_shape
+from tilewright.frontend.advice import on_number
+from tilewright.frontend.calls.options import about, bad, dtype_arg, tile_shape
 from tilewright.frontend.calls.registry import call_rule
 from tilewright.frontend.promotion import broadcast, cast, convert, typed
 from tilewright.frontend.translator import Translator
@@ -21,7 +22,10 @@ def scalar_arg(t: Translator, op: str, argument: str, value: Val, dtype: DType) 
         return t.constant(convert(constant, dtype), dtype)
     if is_tile(value) and not value.type.shape:
         return cast(t, value, dtype)
-    raise bad(op, argument, f"must be a scalar, got {named(value)}")
+    hints = []
+    if is_tile(value):
+        hints = ["write ct.broadcast_to(t, shape)" if op == "full" else "compute with the tile afterwards, by + and *"]
+    raise bad(op, argument, f"must be a scalar, got {named(value)}", hints=hints)
 
 
 @call_rule("full")
@@ -45,7 +49,8 @@ def filled(t: Translator, op: str, shape: Val, value: Val, dtype: Val) -> Value:
     dtype = dtype_arg(op, "dtype", dtype)
     constant = known(value)
     if constant is not None:
-        return t.constant(convert(constant, dtype), dtype, lengths)
+        with about("fill_value"):
+            return t.constant(convert(constant, dtype), dtype, lengths)
     return broadcast(t, scalar_arg(t, op, "fill_value", value, dtype), lengths)
 
 
@@ -56,7 +61,8 @@ def arange(t: Translator, size: Val, /, *, dtype: Val, start: Val = 0, step: Val
         raise bad("arange", "size", f"must be a constant integer, got {named(size)}")
     dtype = dtype_arg("arange", "dtype", dtype)
     if not dtype.arithmetic or dtype.is_bool:
-        raise bad("arange", "dtype", f"must be an integer or float dtype, got {dtype}")
+        raise bad("arange", "dtype", f"must be an integer or float dtype, got {dtype}",
+                  hints=["write ct.arange(n, dtype=ct.int32).astype(dtype)"])
     if dtype.is_int:
         tile = t.emit(Iota, size=shape[0], dtype=dtype)
     else:
@@ -75,21 +81,23 @@ def dtype_call(t: Translator, dtype: Val, value: Val = 0, /) -> Val:
     """`ct.float32(x)`: a scalar of that dtype."""
     if dtype.name == "float4_e2m1fn":
         raise TileTypeError(f"{dtype} cannot be called", hints=["four-bit values exist in tiles only"])
-    if isinstance(value, str):
-        value = _parse(value, dtype)
-    constant = known(value)
-    if constant is not None:
-        return t.constant(convert(constant, dtype), dtype)
-    if is_loose(value) or not is_tile(value):
-        raise TileTypeError(f"{dtype}(...): expected a number, got {named(value)}")
-    if value.type.shape:
-        raise TileTypeError(f"{dtype}(...): expected a scalar, got {named(value)}",
-                            hints=[f"write x.astype(ct.{dtype})"])
-    return typed(t, value, dtype)
+    with about("value"):
+        if isinstance(value, str):
+            value = _parse(value, dtype)
+        constant = known(value)
+        if constant is not None:
+            return t.constant(convert(constant, dtype), dtype)
+        if is_loose(value) or not is_tile(value):
+            raise TileTypeError(f"{dtype}(...): expected a number, got {named(value)}", hints=on_number(value))
+        if value.type.shape:
+            raise TileTypeError(f"{dtype}(...): expected a scalar, got {named(value)}",
+                                hints=[f"write x.astype(ct.{dtype})"])
+        return typed(t, value, dtype)
 
 
 def _parse(text: str, dtype: DType) -> bool | int | float:
     try:
         return float(text) if dtype.is_float else int(text)
     except ValueError:
-        raise TileValueError(f"{dtype}({text!r}): not a number") from None
+        raise TileValueError(f"{dtype}({text!r}): not a number",
+                             hints=["write its digits, such as '1.5', 'inf' or 'nan'"]) from None

@@ -55,7 +55,8 @@ def batched(t: Translator, op: str, a: Value, b: Value) -> tuple[Value, Value]:
         )
     batch = broadcast_shapes(a.type.shape[:-2], b.type.shape[:-2])
     if batch is None:
-        raise TileTypeError(f"{op}: the batch sizes do not fit together: {_dims(a)} and {_dims(b)}")
+        raise TileTypeError(f"{op}: the batch sizes do not fit together: {_dims(a)} and {_dims(b)}",
+                            hints=["the axes before the last two must be equal or 1"])
     return broadcast(t, a, (*batch, *a.type.shape[-2:])), broadcast(t, b, (*batch, *b.type.shape[-2:]))
 
 
@@ -90,7 +91,7 @@ def mma(t: Translator, x: Val, y: Val, /, acc: Val, *, use_fast_acc: Val = False
                   hints=[f"start it with ct.zeros({wanted}, ct.{acc.type.dtype})"])
     fast = flag("mma", "use_fast_acc", use_fast_acc)
     if fast and a.type.dtype not in (float8_e4m3fn, float8_e5m2):
-        raise bad("mma", "use_fast_acc", f"is for eight-bit floats only, not {a.type.dtype}")
+        raise bad("mma", "use_fast_acc", f"is for eight-bit floats only, not {a.type.dtype}", hints=["leave it out"])
     return t.emit(Mma, a=a, b=b, acc=acc, fast_acc=fast)
 
 
@@ -142,7 +143,9 @@ def mma_scaled(t: Translator, x: Val, x_scale: Val, y: Val, y_scale: Val, /, acc
         raise bad(op, "acc", f"is {acc.type.dtype}, expected float32")
     blocks = _SCALE_BLOCKS.get((a.type.dtype, sa.type.dtype))
     if blocks is None:
-        raise TileTypeError(f"{op}: {a.type.dtype} operands with {sa.type.dtype} scales are not supported")
+        pairs = "; ".join(f"{x} with {s}" for x, s in _SCALE_BLOCKS)
+        raise TileTypeError(f"{op}: {a.type.dtype} operands with {sa.type.dtype} scales are not supported",
+                            hints=[f"there are {pairs}"])
     for name, v in (("x", a), ("y", b)):
         if v.type.rank not in (2, 3):
             raise bad(op, name, f"must have two or three axes, got {_dims(v)}")
@@ -159,7 +162,9 @@ def _scaled(t: Translator, name: str, value: Value, scale: Value, axis: int, blo
     fits = len(shape) == len(factors) and all(n == m for i, (n, m) in enumerate(zip(shape, factors)) if i != k)
     if not fits or shape[k] % factors[k] or shape[k] // factors[k] not in blocks:
         sizes = " or ".join(map(str, blocks))
-        raise bad("mma_scaled", name, f"has the shape {factors}; one scale per {sizes} elements of {shape} is expected")
+        wanted = " or ".join(str((*shape[:k], shape[k] // n, *shape[k + 1 :])) for n in blocks if shape[k] >= n)
+        raise bad("mma_scaled", name, f"has the shape {factors}; one scale per {sizes} elements of {shape} is expected",
+                  hints=[f"give it the shape {wanted}"] if wanted else [])
     block = shape[k] // factors[k]
     wide = t.emit(Reshape, src=cast(t, scale, float32), shape=(*factors[: k + 1], 1, *factors[k + 1 :]))
     spread = broadcast(t, wide, (*factors[: k + 1], block, *factors[k + 1 :]))

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.frontend.calls.options import bad, each, flag, integer, latency_hint, member, tile_shape, tma_hint
+from tilewright.frontend.calls.options import (
+    bad,
+    each,
+    flag,
+    integer,
+    integer_hints,
+    latency_hint,
+    member,
+    tile_shape,
+    tma_hint,
+)
 from tilewright.frontend.calls.registry import call_rule
 from tilewright.frontend.promotion import broadcast, broadcast_shapes, implicit_cast, typed
 from tilewright.frontend.translator import Translator
@@ -55,7 +65,7 @@ def index_scalar(t: Translator, op: str, argument: str, value: Val) -> Value:
     if is_tile(value) and not value.type.shape and value.type.dtype.is_signed:
         scalar: Value = value
         return scalar
-    hints = []
+    hints = integer_hints(value)
     if is_tile(value) and value.type.shape:
         hints = ["for a tile of element positions use ct.gather and ct.scatter"]
     raise bad(op, argument, f"must hold signed integer scalars, got {named(value)}", hints=hints)
@@ -90,7 +100,8 @@ def axis_order(op: str, value: Val, rank: int) -> tuple[int, ...]:
     axes = tuple(each(lambda a: integer(op, "order", a), value))
     wrapped = tuple(a % rank if -rank <= a < rank else -1 for a in axes)
     if sorted(wrapped) != list(range(rank)):
-        raise bad(op, "order", f"is {axes}, which is not an order of the array's {axes_text(rank)}")
+        raise bad(op, "order", f"is {axes}, which is not an order of the array's {axes_text(rank)}",
+                  hints=[f"name each axis once, such as {tuple(reversed(range(rank)))}"])
     return wrapped
 
 
@@ -173,13 +184,15 @@ def element_indices(
     rank = array.type.rank
     items = value if isinstance(value, tuple) else (value,)
     if len(items) != rank:
-        raise bad(op, "indices", f"has {_count(len(items))}, but the array has {axes_text(rank)}")
+        raise bad(op, "indices", f"has {_count(len(items))}, but the array has {axes_text(rank)}",
+                  hints=[f"give one position per axis: ({', '.join('ijklmn'[:rank])}{',' if rank == 1 else ''})"])
     shape: tuple[int, ...] = ()
     tiles = each(lambda v: _positions(t, op, v), items)
     for tile in tiles:
         new = broadcast_shapes(shape, tile.type.shape)
         if new is None:
-            raise bad(op, "indices", f"hold shapes that do not fit together: {shape} and {tile.type.shape}")
+            raise bad(op, "indices", f"hold shapes that do not fit together: {shape} and {tile.type.shape}",
+                      hints=["for rows and columns add an axis: (rows[:, None], columns[None, :])"])
         shape = new
     return tuple(broadcast(t, v, shape) for v in tiles), shape
 
@@ -204,7 +217,8 @@ def mask_argument(t: Translator, op: str, value: Val, shape: tuple[int, ...]) ->
 def fit(t: Translator, op: str, argument: str, value: Value, shape: tuple[int, ...]) -> Value:
     """An operand broadcast to the indices' shape."""
     if broadcast_shapes(value.type.shape, shape) != shape:
-        raise bad(op, argument, f"has the shape {value.type.shape}, which does not broadcast to the indices' {shape}")
+        raise bad(op, argument, f"has the shape {value.type.shape}, which does not broadcast to the indices' {shape}",
+                  hints=["make it one scalar, or a tile of the indices' shape"])
     return broadcast(t, value, shape)
 
 

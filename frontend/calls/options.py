@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from tilewright.frontend.values import Val, known, named
@@ -11,6 +12,7 @@ from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import TileError, TileTypeError, TileValueError
 from tilewright.tileir.dtypes import BY_NAME, DType, bfloat16, float16, float32, float64
 from tilewright.tileir.enums import RoundingMode
+from tilewright.tileir.types import TileType
 
 E = TypeVar("E", bound=enum.Enum)
 T = TypeVar("T")
@@ -30,6 +32,17 @@ def bad(op: str, argument: str, message: str, kind: type[TileError] = TileTypeEr
     error = kind(f'{op}: argument "{argument}" {message}', **more)
     error.argument = argument  # type: ignore[attr-defined]
     return error
+
+
+@contextlib.contextmanager
+def about(argument: str) -> Iterator[None]:
+    """Errors that name no argument are about this one."""
+    try:
+        yield
+    except TileError as error:
+        if not hasattr(error, "argument"):
+            error.argument = argument  # type: ignore[attr-defined]
+        raise
 
 
 def each(function: Callable[[Val], T], values: Iterable[Val]) -> list[T]:
@@ -82,6 +95,14 @@ def integer(op: str, argument: str, value: Val) -> int:
     raise bad(op, argument, f"must be a constant integer, got {named(value)}", hints=hints)
 
 
+def integer_hints(value: Val) -> list[str]:
+    """What to do about a value that should be a signed integer scalar."""
+    if isinstance(value, float):
+        return ["write // for a whole number"]
+    scalar = isinstance(value, Value) and isinstance(value.type, TileType) and not value.type.shape
+    return ["cast it: ct.int32(i)"] if scalar or isinstance(value, bool) else []
+
+
 def axis_of(op: str, argument: str, value: Val, rank: int) -> int:
     """A constant axis of a tile or array of `rank` axes, negative counting from the end."""
     axis = integer(op, argument, value)
@@ -106,7 +127,9 @@ def tile_shape(op: str, argument: str, value: Val, *, allow_int: bool = True) ->
 def _length(op: str, argument: str, value: Val) -> int:
     n = integer(op, argument, value)
     if n < 1 or n & (n - 1):
-        hints = [f"take {1 << n.bit_length()} and let the padding fill what is outside the array"] if n > 0 else []
+        hints = ["the least is 1"]
+        if n > 0:
+            hints = [f"take {1 << n.bit_length()} and let the padding fill what is outside the array"]
         raise bad(op, argument, f"has a length of {n}; the lengths of a tile are powers of two", hints=hints)
     return n
 
@@ -129,7 +152,8 @@ def latency_hint(op: str, value: Val) -> int | None:
         return None
     n = integer(op, "latency", value)
     if not 1 <= n <= 10:
-        raise bad(op, "latency", f"is {n}, expected 1 to 10", TileValueError)
+        raise bad(op, "latency", f"is {n}, expected 1 to 10", TileValueError,
+                  hints=["leave it out: it is a hint"])
     return n
 
 
@@ -147,8 +171,11 @@ def check_rounding(what: str, name: str, dtype: DType, options: Mapping[str, Any
             allowed = ", ".join(m.name for m in ROUNDING[name])
             raise bad(what, "rounding_mode", f"is {mode.name}, expected one of {allowed}")
         if dtype not in (float16, bfloat16, float32, float64):
-            raise bad(what, "rounding_mode", f"is given, but the operands are {dtype}")
+            raise bad(what, "rounding_mode", f"is given, but the operands are {dtype}",
+                      hints=["leave it out: only floats are rounded"])
         if mode in (RoundingMode.FULL, RoundingMode.APPROX) and dtype is not float32:
-            raise bad(what, "rounding_mode", f"is {mode.name}, which exists for float32 only, not {dtype}")
+            raise bad(what, "rounding_mode", f"is {mode.name}, which exists for float32 only, not {dtype}",
+                      hints=["leave it out, or cast with ct.astype(x, ct.float32)"])
     if options.get("ftz") and dtype is not float32:
-        raise bad(what, "flush_to_zero", f"is True, which is possible for float32 only, not {dtype}")
+        raise bad(what, "flush_to_zero", f"is True, which is possible for float32 only, not {dtype}",
+                  hints=["leave it out, or cast with ct.astype(x, ct.float32)"])

@@ -27,7 +27,8 @@ def _view(t: Translator, op: str, raw: Val, offset: Val) -> tuple[Value, Value]:
     integer = isinstance(offset, int) and not isinstance(offset, bool) if is_loose(offset) else (
         is_tile(offset) and offset.type.dtype.is_int)
     if not integer:
-        raise bad(op, "offset", f"must be an integer tile or scalar, got {named(offset)}")
+        raise bad(op, "offset", f"must be an integer tile or scalar, got {named(offset)}",
+                  hints=["offsets count elements from the array's first one"])
     source: ArrayType = raw.array.type
     type = ArrayType(source.dtype, (None,), (1,), align=source.align, index=int64)
     return t.emit(RawView, array=raw.array, type=type), typed(t, offset)

@@ -32,7 +32,7 @@ def _axes(op: str, axis: Val, rank: int) -> tuple[int, ...]:
     given = axis if isinstance(axis, tuple) else (axis,)
     axes = each(lambda a: axis_of(op, "axis", a, rank), given)
     if len(set(axes)) < len(axes):
-        raise bad(op, "axis", "names an axis twice")
+        raise bad(op, "axis", "names an axis twice", hints=["negative axes count from the end: -1 is the last"])
     return tuple(sorted(axes))
 
 

@@ -79,7 +79,8 @@ def _body(dtypes: list[DType]) -> tuple[Block, list[Value]]:
 def _operands(t: Translator, op: str, x: Val, axis: Val, func: Val, identity: Val) -> tuple[list[Value], int]:
     """The tiles brought to one shape, and the axis. The identity only tells what the user's function has as one."""
     if t.combining:
-        raise TileSyntaxError(f"{op}: not possible inside the function of a {t.combining}")
+        raise TileSyntaxError(f"{op}: not possible inside the function of a {t.combining}",
+                              hints=["reduce first, and use the result; scalars have nothing to combine"])
     items = x if isinstance(x, tuple) else (x,)
     tiles = [tile_arg(t, op, "x", v) for v in items]
     if not tiles:
@@ -95,10 +96,12 @@ def _operands(t: Translator, op: str, x: Val, axis: Val, func: Val, identity: Va
     k = axis_of(op, "axis", axis, len(shape))
     starts = identity if isinstance(identity, tuple) else (identity,)
     if len(starts) != len(tiles):
-        raise bad(op, "identity", f"must hold a constant for each of the {len(tiles)} tiles, got {named(identity)}")
+        raise bad(op, "identity", f"must hold a constant for each of the {len(tiles)} tiles, got {named(identity)}",
+                  hints=[f"write {(0,) * len(tiles)}"])
     for start in starts:
         if known(start) is None:
-            raise bad(op, "identity", f"must be a constant scalar, got {named(start)}")
+            raise bad(op, "identity", f"must be a constant scalar, got {named(start)}",
+                      hints=["it is the value that changes nothing: 0 for +, 1 for *, -inf for max"])
     return [broadcast(t, v, shape) for v in tiles], k
 
 
@@ -132,7 +135,10 @@ def _call(
     results = value if isinstance(value, tuple) else (value,)
     if isinstance(value, tuple) is not grouped or len(results) != len(dtypes):
         wanted = f"a tuple of {len(dtypes)} scalars" if grouped else "one scalar"
-        raise TileTypeError(f"{op}: its function must return {wanted}, got {named(value)}")
+        names = ", ".join("abcdefgh"[: len(dtypes)])
+        hint = f"return ({names})" if grouped else "give several tiles as a tuple to combine them together"
+        raise TileTypeError(f"{op}: its function must return {wanted}, got {named(value)}",
+                            hints=[hint])
     return [_scalar(t, op, v, d) for v, d in zip(results, dtypes, strict=True)]
 
 

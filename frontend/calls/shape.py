@@ -29,7 +29,7 @@ def reshape(t: Translator, x: Val, /, shape: Val) -> Val:
         raise bad("reshape", "shape", f"must be a tuple, got {named(shape)}", hints=[f"write ({describe_int(shape)},)"])
     lengths = each(lambda d: integer("reshape", "shape", d), shape)
     if lengths.count(-1) > 1:
-        raise bad("reshape", "shape", "can have one -1 only")
+        raise bad("reshape", "shape", "can have one -1 only", hints=["the other lengths must be known"])
     if -1 in lengths:
         rest = math.prod(d for d in lengths if d != -1)
         if rest <= 0 or x.type.size % rest:
@@ -38,7 +38,7 @@ def reshape(t: Translator, x: Val, /, shape: Val) -> Val:
     new = tile_shape("reshape", "shape", tuple(lengths))
     if math.prod(new) != x.type.size:
         counts = f"{new} has {math.prod(new)} elements, but the tile of shape {x.type.shape} has {x.type.size}"
-        raise bad("reshape", "shape", counts)
+        raise bad("reshape", "shape", counts, hints=["leave one length open with -1"])
     return x if new == x.type.shape else t.emit(ops.Reshape, src=x, shape=new)
 
 
@@ -52,7 +52,8 @@ def describe_int(value: Val) -> str:
 def item(t: Translator, x: Val, /) -> Val:
     x = tile_arg(t, "item", "x", x)
     if x.type.size != 1:
-        raise bad("item", "x", f"must have one element, got {named(x)}")
+        raise bad("item", "x", f"must have one element, got {named(x)}",
+                  hints=["reduce it first: ct.sum(t), ct.max(t); or take one with ct.extract"])
     return x if not x.type.shape else t.emit(ops.Reshape, src=x, shape=())
 
 
@@ -61,7 +62,8 @@ def broadcast_to(t: Translator, x: Val, /, shape: Val) -> Val:
     x = tile_arg(t, "broadcast_to", "x", x)
     new = tile_shape("broadcast_to", "shape", shape, allow_int=False)
     if broadcast_shapes(x.type.shape, new) != new:
-        raise bad("broadcast_to", "shape", f"is {new}, to which a tile of shape {x.type.shape} does not broadcast")
+        raise bad("broadcast_to", "shape", f"is {new}, to which a tile of shape {x.type.shape} does not broadcast",
+                  hints=["axes are matched from the last one; t[:, None] adds an axis at the end"])
     return broadcast(t, x, new)
 
 
@@ -109,14 +111,16 @@ def transpose(t: Translator, x: Val, /, axis0: Val = None, axis1: Val = None) ->
 @call_rule("cat")
 def cat(t: Translator, tiles: Val, /, axis: Val) -> Val:
     if not isinstance(tiles, tuple) or not 1 <= len(tiles) <= 2:
-        raise bad("cat", "tiles", f"must be a tuple of one or two tiles, got {named(tiles)}")
+        raise bad("cat", "tiles", f"must be a tuple of one or two tiles, got {named(tiles)}",
+                  hints=["join two at a time: ct.cat((ct.cat((a, b), axis), ct.cat((c, d), axis)), axis)"])
     parts = [tile_arg(t, "cat", "tiles", v) for v in tiles]
     k = axis_of("cat", "axis", axis, parts[0].type.rank)
     if len(parts) == 1:
         return parts[0]
     left, right = parts
     if left.type != right.type:
-        raise bad("cat", "tiles", f"must have one dtype and shape, got {named(left)} and {named(right)}")
+        raise bad("cat", "tiles", f"must have one dtype and shape, got {named(left)} and {named(right)}",
+                  hints=["cast or broadcast one of them first"])
     return t.emit(ops.Cat, lhs=left, rhs=right, axis=k)
 
 
@@ -145,7 +149,8 @@ def sub_tile_index(
     for v, n, m in zip(items, whole, part, strict=True):
         constant = known(v)
         if constant is not None and not 0 <= constant < n // m:
-            raise bad(op, "index", f"is {constant}, but there are {n // m} parts along this axis")
+            raise bad(op, "index", f"is {constant}, but there are {n // m} parts along this axis",
+                      hints=[f"the index counts parts of length {m}: 0 to {n // m - 1}"])
     return tuple(index_scalar(t, op, "index", v) for v in items)
 
 

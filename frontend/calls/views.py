@@ -54,7 +54,8 @@ def store(
 ) -> None:
     value = cast_argument(t, "store", "tile", tile, view.array)
     if broadcast_shapes(value.type.shape, view.block_shape) != view.block_shape:
-        raise bad("store", "tile", f"has the shape {value.type.shape}, which does not broadcast to {view.tile_shape}")
+        raise bad("store", "tile", f"has the shape {value.type.shape}, which does not broadcast to {view.tile_shape}",
+                  hints=["axes are matched from the last one; lengths must be equal or 1"])
     options = {"check_bounds": check_bounds, "latency": latency, "allow_tma": allow_tma}
     fields = _access(t, "store", view, index, options)
     t.emit_op(ops.Store, value=broadcast(t, value, view.block_shape), **fields)
@@ -104,12 +105,14 @@ def element_positions(t: Translator, op: str, array: Value, indices: Val) -> tup
     """The element positions along every axis, broadcast to the result's shape; and that shape."""
     rank = array.type.rank
     if rank < 2:
-        raise bad(op, "array", f"must have two axes or more, got {named(array)}")
+        instead = "gather(a, positions)" if op.startswith("load") else "scatter(a, positions, value)"
+        raise bad(op, "array", f"must have two axes or more, got {named(array)}", hints=[f"write ct.{instead}"])
     if not isinstance(indices, tuple) or len(indices) != rank:
         raise bad(op, "indices", f"must be a tuple of {rank} entries, one per axis")
     sparse = [k for k, v in enumerate(indices) if not isinstance(v, SliceSpec)]
     if len(sparse) != 1:
-        raise bad(op, "indices", "must hold one 1-D integer tile; the other entries are ct.Slice(start, length)")
+        raise bad(op, "indices", "must hold one 1-D integer tile; the other entries are ct.Slice(start, length)",
+                  hints=["for several tiles of positions use ct.gather and ct.scatter"])
     tile = indices[sparse[0]]
     if not is_tile(tile) or len(tile.type.shape) != 1 or not tile.type.dtype.is_int:
         raise bad(op, "indices", f"must hold a 1-D integer tile on axis {sparse[0]}, got {named(tile)}")
@@ -158,7 +161,8 @@ def store_advanced_indexing(
     tiles, shape = element_positions(t, op, array, indices)
     value = cast_argument(t, op, "tile", tile, array)
     if value.type.shape != shape:
-        raise bad(op, "tile", f"has the shape {value.type.shape}, but the indices name {shape}")
+        raise bad(op, "tile", f"has the shape {value.type.shape}, but the indices name {shape}",
+                  hints=["the tile must have that shape; ct.broadcast_to repeats one along an axis"])
     tma_hint(op, allow_tma)
     t.emit_op(
         ops.Scatter, array=array, indices=tiles, value=value, mask=None, shape=shape, check_bounds=True,
