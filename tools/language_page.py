@@ -146,9 +146,11 @@ def dtype_table() -> str:
     return "\n".join(lines) + "\n"
 
 
-LARGEST = {"float16": "65504", "bfloat16": "3.39e38", "float32": "3.40e38", "float64": "1.80e308", "tfloat32": "3.40e38",
-           "float8_e4m3fn": "448, no infinity", "float8_e5m2": "57344", "float8_e8m0fnu": "2^127, powers of two only",
-           "float8_e5m3fnu": "114688, no infinity", "float4_e2m1fn": "6, neither infinity nor NaN"}
+LARGEST = {
+    "float16": "65504", "bfloat16": "3.39e38", "float32": "3.40e38", "float64": "1.80e308", "tfloat32": "3.40e38",
+    "float8_e4m3fn": "448, no infinity", "float8_e5m2": "57344", "float8_e8m0fnu": "2^127, powers of two only",
+    "float8_e5m3fnu": "114688, no infinity", "float4_e2m1fn": "6, neither infinity nor NaN",
+}
 
 
 def _range(d: ct.DType) -> str:
