@@ -296,13 +296,11 @@ MEANINGS: dict[str, Callable[[FunctionCompiler, Instruction, Facts], Operation]]
     "set_registers": warpgroup.set_registers,
 }
 _CLOBBER = re.compile(r",?~\{memory\}")
-_ESCAPE = re.compile(r"\\([0-9A-F]{2})")  # a character of an LLVM string by its code
 
 
 @op("asm")
 def _asm(c: FunctionCompiler, i: Instruction) -> Operation:
-    text = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), i.extra["asm"])
-    key = (text, _CLOBBER.sub("", i.extra["constraints"]))
+    key = (i.extra["asm"], _CLOBBER.sub("", i.extra["constraints"]))
     record = find_text(*key)
     if record is None:
         raise Unsupported(f"inline assembly that is not in the instruction table: {key}")

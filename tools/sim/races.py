@@ -106,7 +106,7 @@ def merge_learned(a: Array | None, b: Array) -> Array:
         return b
     wide = max(a.shape[1], b.shape[1])
     a, b = (np.pad(v, ((0, 0), (0, wide - v.shape[1]))) for v in (a, b))
-    return np.maximum(a, b)
+    return np.asarray(np.maximum(a, b))
 
 
 class History:

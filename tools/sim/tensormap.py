@@ -21,7 +21,7 @@ _SWIZZLE_BITS = {0: 0, 32: 1, 64: 3, 128: 7}
 
 def swizzled(addresses: Array, swizzle: int) -> Array:
     """Where bytes at these linear addresses of shared memory really are, for rows of `swizzle` bytes."""
-    return addresses ^ (addresses >> 7 & _SWIZZLE_BITS[swizzle]) << 4
+    return np.asarray(addresses ^ (addresses >> 7 & _SWIZZLE_BITS[swizzle]) << 4)
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ class TensorMap:
     def __post_init__(self) -> None:
         size = self.array.itemsize
         inner = self.box[0] * size
-        strides = [self.array.strides[a] for a in self.axes]
+        # The launcher replaces the stride of an axis of one element, along which nobody moves.
+        strides = [self.array.strides[a] if self.array.shape[a] != 1 else 16 for a in self.axes]
         refusals = [
             (sorted(self.axes) != list(range(self.array.ndim)), "axes are not those of the array"),
             (len(self.box) != len(self.axes) or not 1 <= len(self.axes) <= 5, "1 to 5 axes, a box length for each"),
