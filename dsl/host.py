@@ -12,6 +12,7 @@ from tilewright.checks import check_outputs, real, written_params
 from tilewright.dumps import Dump, observed
 from tilewright.grid import Grid
 from tilewright.specialise import Once, Specialiser
+from tilewright.tileir.core import Function
 from tilewright.timeouts import limited
 
 
@@ -31,22 +32,32 @@ class HostRunner:
         if grid.empty:
             return
         copy_back = _mirror([real(array) for array in arrays(arguments) if real(array).device != HOST])
-        values = [_value(leaf) for leaf in leaves(arguments)]
+        values = [interpreter_value(leaf) for leaf in leaves(arguments)]
         program.run(grid.size, values, mode=mode)
         copy_back()
+
+    def text(self, arguments: Sequence[Argument]) -> tuple[str, frozenset[int]]:
+        """The Tile IR that `run` executes for these arguments, as text, and the parameters that it may write."""
+        name = self._specialiser.name
+        function = limited(name, lambda: observed(name, lambda dump: self._function(arguments, dump)))
+        return str(function), written_params(function)
+
+    def _function(self, arguments: Sequence[Argument], dump: Dump | None) -> Function:
+        if dump is None:
+            return self._specialiser.tile_ir(arguments, facts=False)
+        return self._specialiser.make_tile_ir(arguments, facts=False, dump=dump)
 
     def _make(self, arguments: Sequence[Argument]) -> tuple[Any, frozenset[int]]:
         from tilewright.interp import compile_function
 
         def make(dump: Dump | None) -> tuple[Any, frozenset[int]]:
-            function = (self._specialiser.tile_ir(arguments, facts=False) if dump is None else
-                        self._specialiser.make_tile_ir(arguments, facts=False, dump=dump))
+            function = self._function(arguments, dump)
             return compile_function(function), written_params(function)
 
         return observed(self._specialiser.name, make)
 
 
-def _value(leaf: Leaf) -> Any:
+def interpreter_value(leaf: Leaf) -> Any:
     """The argument as the interpreter takes it: a NumPy array, a list of those, a NumPy scalar."""
     if isinstance(leaf, Array):
         return host_view(real(leaf))
@@ -72,7 +83,7 @@ def _mirror(infos: Sequence[ArrayInfo]) -> Callable[[], None]:
         return lambda: None
     device = get_device(infos[0].device)
     mirrors: list[tuple[int, int, Any]] = []
-    for low, high in _merge([info.span for info in infos]):
+    for low, high in merge_spans([info.span for info in infos]):
         memory = ctypes.create_string_buffer(high - low)
         download(device, ctypes.addressof(memory), low, high - low)
         mirrors.append((low, high, memory))
@@ -86,7 +97,7 @@ def _mirror(infos: Sequence[ArrayInfo]) -> Callable[[], None]:
     return finish
 
 
-def _merge(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def merge_spans(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """The union of byte ranges as disjoint ranges."""
     out: list[tuple[int, int]] = []
     for low, high in sorted(s for s in spans if s[0] < s[1]):

@@ -105,6 +105,10 @@ class FakeCuda:
     fail_link: bool = False
     synchronised: list[int] = field(default_factory=list)
     attributes: dict[str, int] = field(default_factory=dict)
+    events: list[Any] = field(default_factory=list)
+    clock_ms: float = 0.0
+    step_ms: Any = lambda: 0.001  # how far the clock goes on at each event
+    broken: bool = False  # whether a kernel has failed
     encoded: list[TensorMap] = field(default_factory=list)
     callbacks: list[Any] = field(default_factory=list)
 
@@ -231,6 +235,29 @@ class FakeCuda:
         return (CUresult(0),)
 
     cuMemcpyDtoH = cuMemcpyHtoD
+
+    def cuMemcpyDtoDAsync(self, target: int, source: int, size: int, stream: int) -> Any:
+        ctypes.memmove(target, source, size)
+        return (CUresult(0),)
+
+    def cuMemsetD8Async(self, target: int, value: int, size: int, stream: int) -> Any:
+        ctypes.memset(target, value, size)
+        return (CUresult(0),)
+
+    def cuEventCreate(self, flags: int) -> Any:
+        self.events.append(None)
+        return CUresult(0), len(self.events) - 1
+
+    def cuEventRecord(self, event: int, stream: int) -> Any:
+        self.clock_ms += self.step_ms()
+        self.events[event] = self.clock_ms, stream
+        return (CUresult(0),)
+
+    def cuEventSynchronize(self, event: int) -> Any:
+        return (CUresult(CUresult.CUDA_ERROR_LAUNCH_FAILED if self.broken else 0),)
+
+    def cuEventElapsedTime(self, first: int, second: int) -> Any:
+        return CUresult(0), self.events[second][0] - self.events[first][0]
 
     def cuMemAllocAsync(self, size: int, stream: int) -> Any:
         return self.cuMemAlloc(size)
