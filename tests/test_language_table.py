@@ -5,15 +5,11 @@ from __future__ import annotations
 import language_table
 import pytest
 
-# Modules that are not here yet; a name leaves this set when it arrives.
-PENDING = {"tune", "compilation", "compiler_timeout"}
 ROWS = language_table.rows()
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: r.name)
 def test_name_is_implemented_or_refused(row: language_table.Row) -> None:
-    if row.name in PENDING and not row.settled:
-        pytest.xfail(f"{row.name} is missing")
     assert row.settled
 
 
