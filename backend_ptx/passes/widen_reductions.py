@@ -15,6 +15,7 @@ from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Function, Op
 from tilewright.tileir.dtypes import DType, float32, int32, uint32
+from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 
@@ -39,5 +40,7 @@ def _widen(rewriter: Rewriter, op: Op) -> None:
     wide = rewriter.value(Cast(src=op.src, dtype=wide_dtype(narrow)))
     result = rewriter.value(type(op)(**{**op.attributes, "src": wide}))
     if isinstance(op, Reduction):
-        result = rewriter.value(Cast(src=result, dtype=narrow))
+        # A directed mode holds for the last rounding as well: two in one direction are as good as one.
+        rounding = getattr(op, "rounding", RoundingMode.RN) if narrow.is_float else RoundingMode.RN
+        result = rewriter.value(Cast(src=result, dtype=narrow, rounding=rounding))
     rewriter.replace(op.result, result)

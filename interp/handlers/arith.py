@@ -84,7 +84,8 @@ def _directed_fn(dtype: DType, mode: RoundingMode, exact: Fn) -> Fn:
     return directed
 
 
-def _sum_exact(a: Array, b: Array, mode: RoundingMode) -> tuple[Array, Array]:
+def sum_error(a: Array, b: Array, mode: RoundingMode) -> tuple[Array, Array]:
+    """float64 a + b with the zero of a rounding mode, and the sign of its error."""
     s, error = rounding.add_error(a, b)
     if mode is RoundingMode.RM:
         # x + -x is -0 in this mode; the sum of two positive zeros stays +0.
@@ -95,13 +96,13 @@ def _sum_exact(a: Array, b: Array, mode: RoundingMode) -> tuple[Array, Array]:
 @impl(arith.Add)
 def add(op: arith.Add, low: Lowering) -> Fn:
     mode = op.rounding
-    return _rounded(op, np.add, lambda a, b: _sum_exact(a, b, mode))
+    return _rounded(op, np.add, lambda a, b: sum_error(a, b, mode))
 
 
 @impl(arith.Sub)
 def sub(op: arith.Sub, low: Lowering) -> Fn:
     mode = op.rounding
-    return _rounded(op, np.subtract, lambda a, b: _sum_exact(a, -b, mode))
+    return _rounded(op, np.subtract, lambda a, b: sum_error(a, -b, mode))
 
 
 @impl(arith.Mul)

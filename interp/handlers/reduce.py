@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from tilewright.interp.formats import format_of
-from tilewright.interp.handlers.arith import flush
+from tilewright.interp.handlers.arith import float_fn, flush, sum_error
 from tilewright.interp.lowering import Lowering
 from tilewright.interp.registry import impl
+from tilewright.interp.rounding import mul_error, narrow
+from tilewright.tileir.dtypes import float32
+from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.ops import reduce
 
 Array = Any
@@ -36,14 +39,36 @@ def _fold(op: Any, low: Lowering, ufunc: Any) -> Fn:
     return fold
 
 
+def _directed(op: Any, low: Lowering, ufunc: Any, exact: Any) -> Fn:
+    """In halves, each step rounded in the mode that was asked for; narrow floats step in float32, as on the GPU."""
+    axes = axes_of(op, low)
+    dtype = op.src.type.dtype
+    wide = float32 if dtype.bitwidth < 32 else dtype
+    combine = float_fn(wide, op.rounding, op.ftz, ufunc, exact)
+
+    def fold(x: Array) -> Array:
+        kept = [n for k, n in enumerate(x.shape) if k not in axes]
+        x = np.moveaxis(x, axes, range(-len(axes), 0)).reshape(*kept, -1)
+        while x.shape[-1] > 1:
+            x = combine(*np.split(x, 2, axis=-1))
+        out = x[..., 0]
+        return out if dtype is wide else narrow(out, dtype, op.rounding)
+    return fold
+
+
+def _accumulate(op: Any, low: Lowering, ufunc: Any, exact: Any) -> Fn:
+    directed = op.rounding is not RoundingMode.RN and op.src.type.dtype.is_float and op.axes
+    return _directed(op, low, ufunc, exact) if directed else _fold(op, low, ufunc)
+
+
 @impl(reduce.ReduceSum)
 def reduce_sum(op: reduce.ReduceSum, low: Lowering) -> Fn:
-    return _fold(op, low, np.add)
+    return _accumulate(op, low, np.add, lambda a, b: sum_error(a, b, op.rounding))
 
 
 @impl(reduce.ReduceProd)
 def reduce_prod(op: reduce.ReduceProd, low: Lowering) -> Fn:
-    return _fold(op, low, np.multiply)
+    return _accumulate(op, low, np.multiply, mul_error)
 
 
 @impl(reduce.ReduceMax)

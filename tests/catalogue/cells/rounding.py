@@ -49,9 +49,10 @@ def round_number(x: Fraction, name: str, mode: str = "RN", saturate: bool = Fals
         return 0.0
     unit = Fraction(2) ** (max(exponent_of(magnitude), limits.lowest) - limits.mantissa)
     if limits.mantissa == 0:
-        # Powers of two alone: halfway between them is halfway in value.
-        low = Fraction(2) ** exponent_of(magnitude)
-        out = low * rounded((magnitude / low - 1), mode, negative) + low
+        # Powers of two alone: halfway between them is halfway in value, and even is the code, exponent + 127.
+        exponent = exponent_of(magnitude)
+        low, odd = Fraction(2) ** exponent, (exponent + 127) % 2
+        out = low * (rounded(magnitude / low - 1 + odd, mode, negative) - odd) + low
     else:
         out = unit * rounded(magnitude / unit, mode, negative)
     if out > limits.largest:

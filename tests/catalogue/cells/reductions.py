@@ -1,0 +1,412 @@
+"""Cells of reductions and scans: every axis of every rank, every dtype, options, functions of the user."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from catalogue.case import Bound
+from catalogue.cells.kinds import BOOL, F32, FLOATS, I32, INTS, Kind, moderate, sample, specials
+from catalogue.cells.model import Array, Batch
+from catalogue.cells.rounding import directed
+from catalogue.cells.tilewise import Piece, Shape, tilewise
+
+import tilewright as ct
+
+# (tile shape, axis, keepdims): every axis of every rank, several at once, all, none.
+Place = tuple[Shape, Any, bool]
+PLACES: tuple[Place, ...] = (
+    ((), None, False), ((8,), 0, False), ((8,), None, True), ((8, 4), 0, False), ((8, 4), 1, True), ((4, 8), -1, False),
+    ((4, 8), None, False), ((2, 4, 8), 0, False), ((2, 4, 8), 1, False), ((2, 4, 8), 2, True),
+    ((2, 4, 8), (0, 2), False),
+    ((2, 4, 2, 4), 0, True), ((2, 4, 2, 4), 1, False), ((2, 4, 2, 4), 2, False), ((2, 4, 2, 4), -1, False),
+    ((2, 4, 2, 4), (1, 3), True), ((2, 4, 2, 4), None, False), ((4, 4), (), False), ((512,), 0, False),
+    ((2, 256), 1, False), ((64, 4), 0, False), ((1, 1), None, False),
+)
+
+
+def label(shape: Shape, axis: Any, keep: bool, ragged: bool) -> str:
+    size = int(np.prod(shape))
+    kind = "ragged" if ragged else "many elements" if size > 64 else "one element" if size == 1 else "whole"
+    return f"{kind}, axis {axis}" + (", keepdims" if keep else "")
+
+
+# -- Values with which the order of combination does not matter --------------------------------------------------------
+
+
+def small_integers(kind: Kind, shape: Shape, rng: np.random.Generator) -> Array:
+    """Sums of these are exact in float16 and in float32, whatever the order; integer dtypes get their whole range."""
+    if not kind.is_float:
+        return sample(kind, shape, rng)
+    return rng.integers(-3, 4, shape).astype(kind.host)
+
+
+def powers_of_two(kind: Kind, shape: Shape, rng: np.random.Generator) -> Array:
+    """Products of these are exact and of moderate size."""
+    if not kind.is_float:
+        return sample(kind, shape, rng)
+    numbers = rng.choice([1.0, -1.0, 1.0, 1.0, 2.0, 0.5], shape)
+    return numbers.astype(kind.host)
+
+
+def accumulator(kind: Kind) -> np.dtype[Any]:
+    """What a reference accumulates in: integers wrap, bools are int32, narrow floats sum in float32."""
+    if kind is BOOL:
+        return np.dtype(np.int32)
+    return np.dtype(np.float64) if kind.is_float else kind.host
+
+
+def result_of(kind: Kind) -> Kind:
+    return I32 if kind is BOOL else kind
+
+
+def accumulated(f: Callable[..., Array], kind: Kind) -> Callable[..., Array]:
+    def run(x: Array, **options: Any) -> Array:
+        wide = x.astype(accumulator(kind))
+        return np.asarray(f(wide, dtype=wide.dtype, **options)).astype(result_of(kind).host)
+
+    return run
+
+
+def extreme(pick: Any, kind: Kind, propagate: bool = False) -> Callable[..., Array]:
+    """NaNs skipped, or winning; only NaNs give NaN; -0.0 is below 0.0."""
+
+    def run(x: Array, **options: Any) -> Array:
+        if not kind.is_float:
+            return np.asarray(pick(x.astype(result_of(kind).host), **options))
+        wide = x.astype(np.float64)
+        worst = -np.inf if pick is np.max else np.inf
+        out = pick(np.where(np.isnan(wide), worst, wide), **options)
+        # Which zero: -0.0 counts as -1, 0.0 as 1.
+        sign = pick(np.where(wide == 0, np.copysign(1.0, wide), worst), **options)
+        out = np.where(out == 0, np.copysign(0.0, sign), out)
+        bad = np.isnan(wide)
+        bad = bad.any(**options) if propagate else bad.all(**options)
+        return np.asarray(np.where(bad, np.nan, out)).astype(kind.host)
+
+    return run
+
+
+def position(pick: Any, kind: Kind, propagate: bool = False) -> Callable[..., Array]:
+    def run(x: Array, **options: Any) -> Array:
+        if kind.is_float:
+            best = np.inf if pick is np.argmax else -np.inf
+            wide = x.astype(np.float64)
+            # A NaN is worse than everything, or better: also than the infinities, so that numbers become their ranks.
+            order = np.unique(wide[~np.isnan(wide)])
+            rank = np.searchsorted(order, np.where(np.isnan(wide), 0, wide)).astype(np.float64)
+            x = np.where(np.isnan(wide), best if propagate else -best, rank)
+        return np.asarray(pick(x, **options)).astype(np.int32)
+
+    return run
+
+
+def no_minus_zero(kind: Kind, shape: Shape, rng: np.random.Generator) -> Array:
+    """Positions of equal values are asked for: whether the zeros are equal is not."""
+    x = sample(kind, shape, rng)
+    return x + np.array(0, x.dtype) if kind.is_float else x
+
+
+def special_rows(kind: Kind, neutral: float) -> Callable[..., Array]:
+    """Each row one boundary value among neutral ones."""
+
+    def draw(_: Kind, shape: Shape, rng: np.random.Generator) -> Array:
+        out = np.full(shape, neutral).astype(kind.host)
+        places = rng.integers(0, shape[1], shape[0])
+        out[np.arange(shape[0]), places] = np.resize(specials(kind), shape[0])
+        return out
+
+    return draw
+
+
+# name -> (reference maker, result is a position, values, neutral element)
+Maker = Callable[[Kind], Callable[..., Array]]
+REDUCTIONS: dict[str, tuple[Maker, bool, Callable[..., Array], float]] = {
+    "sum": (lambda k: accumulated(np.sum, k), False, small_integers, 0),
+    "prod": (lambda k: accumulated(np.prod, k), False, powers_of_two, 1),
+    "max": (lambda k: extreme(np.max, k), False, sample, 0),
+    "min": (lambda k: extreme(np.min, k), False, sample, 0),
+    "argmax": (lambda k: position(np.argmax, k), True, no_minus_zero, 0),
+    "argmin": (lambda k: position(np.argmin, k), True, no_minus_zero, 0),
+}
+
+
+def reduction_pieces(name: str, kind: Kind) -> Iterator[Piece]:
+    make, is_position, draw, neutral = REDUCTIONS[name]
+    function, reference = getattr(ct, name), make(kind)
+    for k, (shape, axis, keep) in enumerate(PLACES):
+        if is_position and isinstance(axis, tuple):
+            continue
+        ragged = k % 2 == 1 and len(shape) > 1
+        # The keyword is left out where it says what is so anyway; "name(keepdims)" is a cell of its own.
+        names = (name, f"{name}(keepdims)") if keep else (name,)
+        yield Piece(names, (shape,), _call(function, axis, keep), _reference(reference, axis, keep),
+                    label(shape, axis, keep, ragged), ragged=ragged, draw=draw)
+    if kind.is_float and name in ("sum", "prod"):
+        yield Piece((name,), ((16, 4),), _call(function, 1, False), _reference(reference, 1, False), "boundary values",
+                    draw=special_rows(kind, neutral))
+        yield Piece((name,), ((2, 64),), _call(function, 1, False), _wide(np.sum if name == "sum" else np.prod, kind),
+                    "rounding", within(kind, 64, name), draw=moderate if name == "sum" else near_one, result=None)
+
+
+def _call(function: Any, axis: Any, keep: bool) -> Callable[[Any], Any]:
+    if keep:
+        return lambda t: function(t, axis, keepdims=True)
+    if axis is None:
+        return lambda t: function(t)
+    return lambda t: function(t, axis=axis)
+
+
+def _reference(reference: Callable[..., Array], axis: Any, keep: bool) -> Callable[[Array], Array]:
+    if axis == ():
+        return lambda x: reference(x[None], axis=0)  # nothing is combined, but bools become int32
+    return lambda x: reference(x, axis=axis, keepdims=keep)
+
+
+def _wide(f: Any, kind: Kind) -> Callable[[Array], Array]:
+    def run(x: Array) -> Array:
+        return np.asarray(f(x.astype(np.longdouble), axis=1)).astype(kind.host)
+
+    return run
+
+
+def near_one(kind: Kind, shape: Shape, rng: np.random.Generator) -> Array:
+    return np.exp2(rng.uniform(-0.05, 0.05, shape)).astype(kind.host)
+
+
+def within(kind: Kind, count: int, name: str) -> Bound:
+    """count roundings of the accumulator, and one of the result: docs/architecture.md, passes that reassociate."""
+    eps = float(ml_dtypes.finfo(kind.host).eps)
+    inner = eps if kind.bits > 16 else float(np.finfo(np.float32).eps)
+    size = 1.5 * count if name == "sum" else 1.0  # of the sum of magnitudes
+
+    def bound(want: Array) -> Any:
+        scale = size if name == "sum" else np.abs(want.astype(np.float64))
+        return count * inner * scale + eps * np.abs(want.astype(np.float64))
+
+    return bound
+
+
+def reduction_batches() -> Iterator[Batch]:
+    for name, (_, is_position, _, _) in REDUCTIONS.items():
+        for kind in (BOOL, *INTS, *FLOATS):
+            yield tilewise(f"{name}-{kind}", (kind,), I32 if is_position else result_of(kind),
+                           list(reduction_pieces(name, kind)))
+    for name in ("max", "min", "argmax", "argmin"):
+        for kind in FLOATS:
+            is_position = name.startswith("arg")
+            reference = (position if is_position else extreme)(getattr(np, name), kind, True)
+            function = getattr(ct, name)
+            pieces = [Piece((f"{name}(propagate_nan)",), (shape,), _propagating(function, axis),
+                            _reference(reference, axis, False), label(shape, axis, False, False),
+                            draw=no_minus_zero if is_position else sample)
+                      for shape, axis, _ in PLACES[:8] if axis is not None or shape]
+            yield tilewise(f"{name}-propagate-{kind}", (kind,), I32 if is_position else kind, pieces)
+
+
+def _propagating(function: Any, axis: Any) -> Callable[[Any], Any]:
+    return lambda t: function(t, axis, propagate_nan=True)
+
+
+# -- Rounding modes and flushing: of two elements, so that there is one operation --------------------------------------
+
+
+def option_batches() -> Iterator[Batch]:
+    for kind in FLOATS:
+        pieces = []
+        for name, op in (("sum", "add"), ("prod", "mul"), ("cumsum", "add"), ("cumprod", "mul")):
+            for mode in ("RN", "RZ", "RM", "RP"):
+                pieces.append(Piece((f"{name}(rounding_mode)", f"RoundingMode.{mode}"), ((16, 2),),
+                                    _rounded(getattr(ct, name), getattr(ct.RoundingMode, mode)),
+                                    _directed(op, kind, mode, name.startswith("cum")), f"rounding {mode}"))
+        yield tilewise(f"reduction-rounding-{kind}", (kind,), kind, pieces)
+    # Zeros of either sign: a sum may start from one, and which zero is larger is not what is tested.
+    pieces = [Piece((f"{name}(flush_to_zero)",), ((16, 2),), _flushed(getattr(ct, name)), reference, "flush to zero",
+                    lambda want: 0 * np.abs(want))
+              for name, reference in FLUSHED.items()]
+    yield tilewise("reduction-flush", (F32,), F32, pieces, draw=around_tiny)
+
+
+def _rounded(function: Any, mode: Any) -> Callable[[Any], Any]:
+    return lambda t: function(t, 1, rounding_mode=mode)
+
+
+def _flushed(function: Any) -> Callable[[Any], Any]:
+    return lambda t: function(t, 1, flush_to_zero=True)
+
+
+def _directed(op: str, kind: Kind, mode: str, cumulative: bool) -> Callable[[Array], Array]:
+    def run(x: Array) -> Array:
+        wide = x.astype(np.float64)
+        out = directed(op, wide[:, 0], wide[:, 1], kind.name, mode).astype(kind.host)
+        return np.stack([x[:, 0], out], axis=1) if cumulative else out
+
+    return run
+
+
+def flush(x: Array) -> Array:
+    return np.where(np.abs(x) < np.float32(2.0**-126), np.copysign(np.float32(0), x), x)
+
+
+def _pair(f: Any) -> Callable[[Array], Array]:
+    return lambda x: flush(f(flush(x[:, 0]), flush(x[:, 1])))
+
+
+def _scan_pair(f: Any) -> Callable[[Array], Array]:
+    # The first element meets no operation.
+    return lambda x: np.stack([x[:, 0], _pair(f)(x)], axis=1)
+
+
+FLUSHED: dict[str, Callable[[Array], Array]] = {
+    "sum": _pair(np.add), "prod": _pair(np.multiply), "max": _pair(np.maximum), "min": _pair(np.minimum),
+    "cumsum": _scan_pair(np.add), "cumprod": _scan_pair(np.multiply),
+}
+
+
+def around_tiny(kind: Kind, shape: Shape, rng: np.random.Generator) -> Array:
+    """Numbers on both sides of the smallest normal one."""
+    x = rng.uniform(1, 2, shape) * np.exp2(rng.integers(-132, -120, shape)) * rng.choice([-1, 1], shape)
+    return x.astype(np.float32)
+
+
+# -- Scans -------------------------------------------------------------------------------------------------------------
+
+SCANS: tuple[tuple[Shape, int], ...] = (((8,), 0), ((8, 4), 0), ((4, 8), 1), ((2, 4, 4), 0), ((2, 4, 4), 1),
+                                        ((2, 4, 4), -1), ((2, 2, 4, 4), 0), ((2, 2, 4, 4), 1), ((2, 2, 4, 4), 2),
+                                        ((2, 2, 4, 4), 3), ((64,), 0), ((2, 32), 1), ((1, 1), 0))
+
+
+def backwards(f: Callable[..., Array], reverse: bool) -> Callable[..., Array]:
+    def run(x: Array, axis: int) -> Array:
+        return np.flip(f(np.flip(x, axis), axis=axis), axis) if reverse else f(x, axis=axis)
+
+    return run
+
+
+def scan_pieces(name: str, kind: Kind, f: Any) -> Iterator[Piece]:
+    draw = small_integers if name == "cumsum" else powers_of_two
+    for k, (shape, axis) in enumerate(SCANS):
+        for reverse in (False, True):
+            reference = backwards(accumulated(f, kind), reverse)
+            names = (f"{name}(reverse)",) if reverse else (name,)
+            ragged = k % 2 == 1
+            yield Piece(names, (shape,), _scan(getattr(ct, name), axis, reverse),
+                        lambda x, r=reference, a=axis: r(x, axis=a),
+                        label(shape, axis, False, ragged) + (", reverse" if reverse else ""), ragged=ragged, draw=draw)
+
+
+def _scan(function: Any, axis: int, reverse: bool) -> Callable[[Any], Any]:
+    if reverse:
+        return lambda t: function(t, axis, reverse=True)
+    return (lambda t: function(t, axis=axis)) if axis else (lambda t: function(t))
+
+
+def scan_batches() -> Iterator[Batch]:
+    for name, f in (("cumsum", np.cumsum), ("cumprod", np.cumprod)):
+        for kind in (BOOL, *INTS, *FLOATS):
+            yield tilewise(f"{name}-{kind}", (kind,), result_of(kind), list(scan_pieces(name, kind, f)))
+
+
+# -- Functions of the user ---------------------------------------------------------------------------------------------
+
+
+def larger(a, b):
+    return ct.where(a > b, a, b)
+
+
+def folds(kind: Kind) -> Iterator[tuple[str, Callable[..., Any], Any, Any]]:
+    """What to combine with: how it is written, the function, the identity, NumPy's accumulation."""
+    if kind is BOOL:
+        yield "lambda", lambda a, b: a ^ b, False, np.logical_xor
+        yield "operator.and_", operator.and_, True, np.logical_and
+        return
+    lowest = -1000 if kind.is_float else int(np.iinfo(kind.host).min)
+    yield "operator.add", operator.add, 0, np.add
+    yield "ct.maximum", ct.maximum, lowest, np.maximum
+    yield "builtin min", min, 1000 if kind.is_float else int(np.iinfo(kind.host).max), np.minimum
+    yield "helper", larger, lowest, np.maximum
+    if not kind.is_float:
+        yield "lambda", lambda a, b: a ^ b, 0, np.bitwise_xor
+
+
+def fold_batches() -> Iterator[Batch]:
+    for kind in (BOOL, *INTS, *FLOATS):
+        pieces = list(reduce_pieces(kind)) + list(scan_with_pieces(kind))
+        yield tilewise(f"fold-{kind}", (kind,), kind, pieces, draw=small_integers)
+
+
+def reduce_pieces(kind: Kind) -> Iterator[Piece]:
+    shapes: tuple[tuple[Shape, int], ...] = (((8,), 0), ((8, 4), 0), ((4, 8), 1), ((2, 4, 4), 1), ((2, 2, 4, 4), 3),
+                                             ((2, 2, 4, 4), -4), ((2, 64), 1))
+    for k, (how, function, identity, ufunc) in enumerate(folds(kind)):
+        for n, (shape, axis) in enumerate(shapes):
+            keep = (n + k) % 2 == 1
+            names = ("reduce", "reduce(keepdims)", how) if keep else ("reduce", how)
+            yield Piece(names, (shape,), _reduce(function, axis, identity, keep),
+                        lambda x, u=ufunc, a=axis, keep=keep: u.reduce(x, axis=a, keepdims=keep, dtype=x.dtype),
+                        label(shape, axis, keep, n % 2 == 1), ragged=n % 2 == 1)
+
+
+def _reduce(function: Any, axis: int, identity: Any, keep: bool) -> Callable[[Any], Any]:
+    if keep:
+        return lambda t: ct.reduce(t, axis, function, identity, keepdims=True)
+    return lambda t: ct.reduce(t, axis, function, identity)
+
+
+def scan_with_pieces(kind: Kind) -> Iterator[Piece]:
+    for k, (how, function, identity, ufunc) in enumerate(folds(kind)):
+        for n, (shape, axis) in enumerate(SCANS[:8]):
+            reverse = (n + k) % 2 == 1
+            names = ("scan", "scan(reverse)", how) if reverse else ("scan", how)
+            yield Piece(names, (shape,), _scan_with(function, axis, identity, reverse),
+                        lambda x, u=ufunc, a=axis, r=reverse: backwards(
+                            lambda y, axis: u.accumulate(y, axis=axis, dtype=y.dtype), r)(x, axis=a),
+                        label(shape, axis, False, False) + (", reverse" if reverse else ""))
+
+
+def _scan_with(function: Any, axis: int, identity: Any, reverse: bool) -> Callable[[Any], Any]:
+    if reverse:
+        return lambda t: ct.scan(t, axis, function, identity, reverse=True)
+    return lambda t: ct.scan(t, axis, function, identity)
+
+
+def several_batches() -> Iterator[Batch]:
+    """Two tiles at once: the largest value with its partner."""
+
+    def best(a, x, b, y):
+        first = a >= b
+        return ct.where(first, a, b), ct.where(first, x, y)
+
+    def reference(x: Array, y: Array, axis: int) -> Array:
+        x, y = np.broadcast_arrays(x, y)
+        where = np.expand_dims(np.argmax(x, axis=axis), axis)
+        return np.take_along_axis(y, where, axis).squeeze(axis)
+
+    def function(x, y, axis):
+        return ct.reduce((x, y), axis, best, (0, 0))[1]
+
+    places: tuple[tuple[tuple[Shape, Shape], int], ...] = (
+        (((8,), (8,)), 0), (((8, 4), (8, 4)), 0), (((4, 8), (8,)), 1), (((2, 4, 4), (4, 1)), 1),
+        (((2, 2, 4, 4), (2, 1, 1, 4)), 3))
+    for kind in (*INTS, *FLOATS):
+        pieces = [Piece(("reduce",), shapes, lambda x, y, a=axis: function(x, y, a),
+                        lambda x, y, a=axis: reference(x, y, a), f"two tiles, axis {axis}")
+                  for shapes, axis in places]
+        yield tilewise(f"fold-two-{kind}", (kind, kind), kind, pieces, draw=distinct)
+
+
+def distinct(kind: Kind, shape: Shape, rng: np.random.Generator) -> Array:
+    """No two equal values, as far as the dtype has that many; then the first of the equal ones wins."""
+    size = int(np.prod(shape))
+    return rng.permutation(np.arange(size) % 120).reshape(shape).astype(kind.host)
+
+
+def batches() -> Iterator[Batch]:
+    yield from reduction_batches()
+    yield from option_batches()
+    yield from scan_batches()
+    yield from fold_batches()
+    yield from several_batches()
