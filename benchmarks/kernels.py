@@ -4,25 +4,120 @@ import math
 
 import tilewright as tw
 
+ZERO = tw.PaddingMode.ZERO
+
+
+def grouped(block, rows, columns, group):
+    """The output tile of a block: blocks that run together share rows of a and columns of b (`group` rows of tiles)."""
+    first = block // (group * columns) * group
+    height = min(rows - first, group)
+    inside = block % (group * columns)
+    return first + inside % height, inside // height
+
+
+def product(a, b, i, j, tm, tn, tk, tf32):
+    """Tile (i, j) of a @ b in float32."""
+    acc = tw.zeros((tm, tn), tw.float32)
+    for k in range(tw.num_tiles(a, 1, (tm, tk))):
+        ta = tw.load(a, (i, k), (tm, tk), padding_mode=ZERO)
+        tb = tw.load(b, (k, j), (tk, tn), padding_mode=ZERO)
+        if tf32:
+            ta, tb = ta.astype(tw.tfloat32), tb.astype(tw.tfloat32)
+        acc = tw.mma(ta, tb, acc)
+    return acc
+
 
 @tw.tile_kernel
 def matmul(a, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int], group: tw.Constant[int],
            tf32: tw.Constant[bool]):
-    """c = a @ b; blocks that run together share rows of a and columns of b (`group` rows of tiles at a time)."""
+    """c = a @ b, a tile of c for each block."""
+    i, j = grouped(tw.bid(0), tw.cdiv(a.shape[0], tm), tw.cdiv(b.shape[1], tn), group)
+    tw.store(c, (i, j), product(a, b, i, j, tm, tn, tk, tf32).astype(c.dtype))
+
+
+@tw.tile_kernel
+def persistent_matmul(a, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int],
+                      group: tw.Constant[int], tf32: tw.Constant[bool]):
+    """c = a @ b, each block walks over tiles of c."""
     rows, columns = tw.cdiv(a.shape[0], tm), tw.cdiv(b.shape[1], tn)
-    block = tw.bid(0)
-    first = block // (group * columns) * group
-    height = min(rows - first, group)
-    inside = block % (group * columns)
-    i, j = first + inside % height, inside // height
+    for tile in range(tw.bid(0), rows * columns, tw.num_blocks(0)):
+        i, j = grouped(tile, rows, columns, group)
+        tw.store(c, (i, j), product(a, b, i, j, tm, tn, tk, tf32).astype(c.dtype))
+
+
+@tw.tile_kernel
+def batched_matmul(a, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
+    """c[n] = a[n] @ b[n]. Grid: (tiles of columns, tiles of rows, batch)."""
+    j, i, n = tw.bid(0), tw.bid(1), tw.bid(2)
+    acc = tw.zeros((tm, tn), tw.float32)
+    for k in range(tw.num_tiles(a, 2, (1, tm, tk))):
+        ta = tw.load(a, (n, i, k), (1, tm, tk), padding_mode=ZERO).reshape((tm, tk))
+        tb = tw.load(b, (n, k, j), (1, tk, tn), padding_mode=ZERO).reshape((tk, tn))
+        acc = tw.mma(ta, tb, acc)
+    tw.store(c, (n, i, j), acc.astype(c.dtype).reshape((1, tm, tn)))
+
+
+@tw.tile_kernel
+def linear_gelu(a, b, bias, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int],
+                group: tw.Constant[int]):
+    """c = gelu(a @ b + bias), the tanh form."""
+    i, j = grouped(tw.bid(0), tw.cdiv(a.shape[0], tm), tw.cdiv(b.shape[1], tn), group)
+    x = product(a, b, i, j, tm, tn, tk, False)
+    x = x + tw.load(bias, (j,), (tn,), padding_mode=ZERO).astype(tw.float32)[None, :]
+    # 0.5 (1 + tanh y) = 1 / (1 + exp(-2 y)), with the factor log2(e) of exp2 in the constants
+    y = x * (2.302208198 + 0.1029432397 * x * x)
+    tw.store(c, (i, j), (x / (1.0 + tw.exp2(-y, flush_to_zero=True))).astype(c.dtype))
+
+
+@tw.tile_kernel
+def gated(a, b, g, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int], group: tw.Constant[int]):
+    """c = (a @ b) * sigmoid(a @ g)."""
+    i, j = grouped(tw.bid(0), tw.cdiv(a.shape[0], tm), tw.cdiv(b.shape[1], tn), group)
+    up, gate = tw.zeros((tm, tn), tw.float32), tw.zeros((tm, tn), tw.float32)
+    for k in range(tw.num_tiles(a, 1, (tm, tk))):
+        ta = tw.load(a, (i, k), (tm, tk), padding_mode=ZERO)
+        up = tw.mma(ta, tw.load(b, (k, j), (tk, tn), padding_mode=ZERO), up)
+        gate = tw.mma(ta, tw.load(g, (k, j), (tk, tn), padding_mode=ZERO), gate)
+    tw.store(c, (i, j), (up / (1.0 + tw.exp2(gate * -LOG2_E, flush_to_zero=True))).astype(c.dtype))
+
+
+@tw.tile_kernel
+def dequantised_matmul(a, scales, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int],
+                       group: tw.Constant[int]):
+    """c = (a * scales[:, None]) @ b with int8 a and one scale for each of its rows."""
+    i, j = grouped(tw.bid(0), tw.cdiv(a.shape[0], tm), tw.cdiv(b.shape[1], tn), group)
+    scale = tw.load(scales, (i,), (tm,), padding_mode=ZERO)[:, None]
     acc = tw.zeros((tm, tn), tw.float32)
     for k in range(tw.num_tiles(a, 1, (tm, tk))):
-        ta = tw.load(a, (i, k), (tm, tk), padding_mode=tw.PaddingMode.ZERO)
-        tb = tw.load(b, (k, j), (tk, tn), padding_mode=tw.PaddingMode.ZERO)
-        if tf32:
-            ta, tb = ta.astype(tw.tfloat32), tb.astype(tw.tfloat32)
-        acc = tw.mma(ta, tb, acc)
+        ta = (tw.load(a, (i, k), (tm, tk), padding_mode=ZERO).astype(tw.float32) * scale).astype(b.dtype)
+        acc = tw.mma(ta, tw.load(b, (k, j), (tk, tn), padding_mode=ZERO), acc)
     tw.store(c, (i, j), acc.astype(c.dtype))
+
+
+@tw.tile_kernel
+def gathered_matmul(a, table, rows, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int],
+                    group: tw.Constant[int]):
+    """c = a @ table[rows] with rows an array of indices."""
+    i, j = grouped(tw.bid(0), tw.cdiv(a.shape[0], tm), tw.cdiv(table.shape[1], tn), group)
+    acc = tw.zeros((tm, tn), tw.float32)
+    column = j * tn + tw.arange(tn, dtype=tw.int32)[None, :]
+    for k in range(tw.num_tiles(a, 1, (tm, tk))):
+        row = tw.load(rows, (k,), (tk,), padding_mode=ZERO)[:, None]
+        acc = tw.mma(tw.load(a, (i, k), (tm, tk), padding_mode=ZERO), tw.gather(table, (row, column)), acc)
+    tw.store(c, (i, j), acc.astype(c.dtype))
+
+
+@tw.tile_kernel
+def chained(a, b, d, c, tm: tw.Constant[int], n: tw.Constant[int], tk: tw.Constant[int], tn: tw.Constant[int]):
+    """c = relu(a @ b) @ d; the middle result, n columns wide, stays in the block."""
+    i, j = tw.bid(0), tw.bid(1)
+    middle = tw.zeros((tm, n), tw.float32)
+    for k in range(tw.num_tiles(a, 1, (tm, tk))):
+        middle = tw.mma(tw.load(a, (i, k), (tm, tk), padding_mode=ZERO),
+                        tw.load(b, (k, 0), (tk, n), padding_mode=ZERO), middle)
+    middle = tw.maximum(middle, 0.0).astype(d.dtype)
+    out = tw.mma(middle, tw.load(d, (0, j), (n, tn), padding_mode=ZERO), tw.zeros((tm, tn), tw.float32))
+    tw.store(c, (i, j), out.astype(c.dtype))
 
 
 LOG2_E = 1.4426950408889634
@@ -45,7 +140,7 @@ def attention(q, k, v, out, scale: float, tm: tw.Constant[int], tn: tw.Constant[
         top, total, acc = block_of_keys(query, k, v, head, j, row, scale, tn, False, causal, top, total, acc)
     for j in range(whole, last):
         top, total, acc = block_of_keys(query, k, v, head, j, row, scale, tn, True, causal, top, total, acc)
-    tw.store(out, (head, i, 0), (acc / total).astype(out.dtype).reshape((1, tm, d)))
+    tw.store(out, (head, i, 0), (acc * (1.0 / total)).astype(out.dtype).reshape((1, tm, d)))
 
 
 def block_of_keys(query, k, v, head, j, row, scale, tn, masked, causal, top, total, acc):
@@ -61,8 +156,8 @@ def block_of_keys(query, k, v, head, j, row, scale, tn, masked, causal, top, tot
             kept = kept & (column <= row)
         score = tw.where(kept, score, -math.inf)
     higher = tw.maximum(top, tw.max(score, axis=1, keepdims=True))
-    weight = tw.exp2(score * factor - higher * factor)
-    shrink = tw.exp2((top - higher) * factor)
+    weight = tw.exp2(score * factor - higher * factor, flush_to_zero=True)
+    shrink = tw.exp2((top - higher) * factor, flush_to_zero=True)
     total = total * shrink + tw.sum(weight, axis=1, keepdims=True)
     value = tw.load(v, (head, j, 0), (1, tn, d), padding_mode=tw.PaddingMode.ZERO).reshape((tn, d))
     acc = tw.mma(weight.astype(v.dtype), value, acc * shrink)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from benchmarks._timing import Row, alternate, triton_kernels
+from benchmarks._timing import Row, alternate, fastest
 
 GROUP = 8
-TILES = ((128, 128, 64), (128, 128, 32), (128, 256, 32), (64, 128, 64))
+TILES = ((128, 256, 64), (128, 128, 64), (256, 128, 64), (64, 256, 64), (64, 128, 64))
+SMALL_TILES = ((128, 128, 64), (64, 128, 64), (128, 64, 64), (64, 64, 64))
+
+Run = Callable[[], Any]
 
 
-def close(c, a, b, eps: float) -> bool:
-    """|c - a@b| <= (k * 2^-24 sum|a||b| + eps |a@b|), on a sample of rows, in float64."""
+def close(c: Any, a: Any, b: Any, eps: float) -> bool:
+    """|c - a@b| <= (k * 2^-24 sum|a||b| + eps |a@b|), on a sample of rows and the last ones, in float64."""
     import torch
 
-    rows = torch.randint(0, a.shape[0], (32,), device=a.device)
+    rows = torch.randint(0, a.shape[0], (33,), device=a.device)
+    rows[-1] = a.shape[0] - 1
     x, y = a[rows].double(), b.double()
     want = x @ y
     bound = a.shape[1] * 2.0**-24 * (x.abs() @ y.abs()) + eps * want.abs()
@@ -24,35 +29,120 @@ def close(c, a, b, eps: float) -> bool:
 def rows() -> Iterator[Row | str]:
     import torch
 
-    import tilewright as tw
-    from benchmarks.kernels import matmul
-
-    rival = triton_kernels()
     torch.backends.cuda.matmul.allow_tf32 = True
-    work = [
-        (torch.bfloat16, 4096, 4096, 4096, False), (torch.float16, 4096, 4096, 4096, False),
-        (torch.float32, 4096, 4096, 4096, True), (torch.bfloat16, 8192, 8192, 8192, False),
-        (torch.bfloat16, 1000, 1032, 520, False),
-    ]
-    for dtype, m, n, k, tf32 in work:
-        a, b = torch.randn(m, k, device="cuda", dtype=dtype), torch.randn(k, n, device="cuda", dtype=dtype)
-        c, theirs = torch.empty(m, n, device="cuda", dtype=dtype), torch.empty(m, n, device="cuda", dtype=dtype)
-        eps = {torch.bfloat16: 2.0**-8, torch.float16: 2.0**-10, torch.float32: 0.0}[dtype]
-        for tm, tn, tk in TILES:
-            tk = tk // 2 if tf32 else tk
-            args = (a, b, c, tm, tn, tk, GROUP, tf32)
-            run = lambda args=args, grid=(tw.cdiv(m, tm) * tw.cdiv(n, tn),): matmul[grid](*args)  # noqa: E731
-            name = f"matmul {'tf32' if tf32 else str(dtype)[6:]} {m}x{n}x{k}, tile {tm}x{tn}x{tk}"
-            c.fill_(float("nan"))
-            run()
-            rounded = [x.double() for x in (a, b)] if not tf32 else [to_tf32(x) for x in (a, b)]
-            if not close(c, *rounded, eps):
-                raise SystemExit(f"{name}: wrong result, so its time means nothing")
-            contenders = {"ours": run, "cuBLAS": lambda: torch.matmul(a, b, out=theirs)}  # noqa: B023
-            if rival is not None and (tm, tn) == (128, 128):
-                contenders["triton"] = lambda: rival.run_matmul(a, b, theirs, tf32)  # noqa: B023
-            yield Row(name, alternate(contenders), flops=2.0 * m * n * k)
+    for dtype in (torch.bfloat16, torch.float16):
+        for n in (2048, 4096, 8192):
+            for order in ("kn", "nk"):
+                yield plain(f"matmul {str(dtype)[6:]} {n}^3, b as [{', '.join(order.upper())}]", n, n, n, order, dtype)
+    bf16 = torch.bfloat16
+    yield plain("matmul bfloat16 4000x4104x4200", 4000, 4104, 4200, "kn", bf16)
+    yield plain("matmul bfloat16 1000x1032x520", 1000, 1032, 520, "kn", bf16, SMALL_TILES)
+    yield plain("matmul bfloat16 4095x4097x4099 (no TMA)", 4095, 4097, 4099, "kn", bf16, SMALL_TILES)
+    yield plain("matmul bfloat16 4096^3, every second row", 4096, 4096, 4096, "strided", bf16)
+    yield plain("matmul tfloat32 4096^3", 4096, 4096, 4096, "nk", torch.float32)
+    yield float8(8192)
+    yield batched(64, 1024)
     yield float32_error()
+
+
+def operands(m: int, n: int, k: int, order: str, dtype: Any) -> tuple[Any, Any]:
+    """a (m, k) and b (k, n) of random numbers, b row-major ("kn") or column-major ("nk"), or both with gaps."""
+    import torch
+
+    def random(*shape: int) -> Any:
+        return torch.randn(*shape, device="cuda").to(dtype)
+
+    if order == "strided":
+        return random(2 * m, k)[::2], random(2 * k, n)[::2]
+    return random(m, k), random(k, n) if order == "kn" else random(n, k).T
+
+
+def plain(name: str, m: int, n: int, k: int, order: str, dtype: Any, tiles: Any = TILES) -> Row:
+    """The best of the listed tiles, plain and persistent, beside torch.matmul."""
+    import torch
+
+    import tilewright as tw
+    from benchmarks.kernels import matmul, persistent_matmul
+
+    tf32 = dtype is torch.float32
+    a, b = operands(m, n, k, order, dtype)
+    c, theirs = (torch.empty(m, n, device="cuda", dtype=dtype) for _ in range(2))
+    rounded = [to_tf32(x) if tf32 else x.double() for x in (a, b)]
+    # The tensor cores cut float32 operands off where the cast to tfloat32 would round them.
+    eps = {torch.bfloat16: 2.0**-8, torch.float16: 2.0**-10, torch.float32: 0.0}[dtype]
+    processors = torch.cuda.get_device_properties(0).multi_processor_count
+
+    def choice(kernel: Any, tile: tuple[int, int, int]) -> Run:
+        tm, tn, tk = tile
+        tk = tk // 2 if tf32 else tk
+        blocks = tw.cdiv(m, tm) * tw.cdiv(n, tn)
+        grid = (min(blocks, processors) if kernel is persistent_matmul else blocks,)
+        return checked(name, c, rounded, eps, lambda: kernel[grid](a, b, c, tm, tn, tk, GROUP, tf32))
+
+    ours = fastest({f"{kernel.__name__} {tile}": choice(kernel, tile)
+                    for tile in tiles for kernel in (matmul, persistent_matmul)})
+    return Row(name, alternate({"ours": ours, "cuBLAS": lambda: torch.matmul(a, b, out=theirs)}), flops=2.0 * m * n * k)
+
+
+def checked(name: str, c: Any, operands: list[Any], eps: float, run: Run) -> Run:
+    """`run`, which checks its result at the first call: a wrong one has no time."""
+    state: list[bool] = []
+
+    def first() -> None:
+        if state:
+            run()
+            return
+        c.fill_(float("nan"))
+        run()
+        if not close(c, *operands, eps):
+            raise SystemExit(f"{name}: wrong result, so its time means nothing")
+        state.append(True)
+    return first
+
+
+def float8(n: int) -> Row:
+    """e4m3 with one scale of 1, bfloat16 results, b as [N, K], which is what torch's product takes."""
+    import torch
+
+    import tilewright as tw
+    from benchmarks.kernels import matmul, persistent_matmul
+
+    a, b = (torch.randn(n, n, device="cuda").to(torch.float8_e4m3fn) for _ in range(2))
+    b = b.T
+    c, one = torch.empty(n, n, device="cuda", dtype=torch.bfloat16), torch.ones((), device="cuda")
+    # The tensor cores add products of 8-bit floats with 13 bits behind the point (arXiv 2412.19437, section 3.3.2).
+    eps = 2.0**-6
+    processors = torch.cuda.get_device_properties(0).multi_processor_count
+
+    def choice(kernel: Any, tm: int, tn: int, tk: int) -> Run:
+        blocks = tw.cdiv(n, tm) * tw.cdiv(n, tn)
+        grid = (min(blocks, processors) if kernel is persistent_matmul else blocks,)
+        run = lambda: kernel[grid](a, b, c, tm, tn, tk, GROUP, False)  # noqa: E731
+        return checked("float8", c, [a.double(), b.double()], eps, run)
+
+    ours = fastest({f"{k.__name__} {t}": choice(k, *t) for k in (matmul, persistent_matmul)
+                    for t in ((128, 256, 128), (128, 128, 128), (256, 128, 128))})
+    theirs = lambda: torch._scaled_mm(a, b, one, one, out_dtype=torch.bfloat16)  # noqa: E731
+    return Row(f"matmul float8_e4m3 {n}^3", alternate({"ours": ours, "cuBLAS": theirs}), flops=2.0 * n**3)
+
+
+def batched(batch: int, n: int) -> Row:
+    import torch
+
+    import tilewright as tw
+    from benchmarks.kernels import batched_matmul
+
+    a, b = (torch.randn(batch, n, n, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    c, theirs = torch.empty_like(a), torch.empty_like(a)
+
+    def choice(tm: int, tn: int, tk: int) -> Run:
+        grid = (tw.cdiv(n, tn), tw.cdiv(n, tm), batch)
+        run = lambda: batched_matmul[grid](a, b, c, tm, tn, tk)  # noqa: E731
+        return checked("bmm", c[3], [a[3].double(), b[3].double()], 2.0**-8, run)
+
+    ours = fastest({str(t): choice(*t) for t in TILES})
+    times = alternate({"ours": ours, "cuBLAS": lambda: torch.bmm(a, b, out=theirs)})
+    return Row(f"bmm bfloat16 {batch} x {n}^3", times, flops=2.0 * batch * n**3)
 
 
 def float32_error(n: int = 1024) -> str:
@@ -67,9 +157,9 @@ def float32_error(n: int = 1024) -> str:
     return f"matmul float32 {n}^3 by FMA: largest error {worst:.2e} against float64"
 
 
-def to_tf32(x):
+def to_tf32(x: Any) -> Any:
     """Round to ten mantissa bits, as the cast to tfloat32 does."""
     import torch
 
-    bits = x.view(torch.int32)
+    bits = x.contiguous().view(torch.int32)
     return ((bits + 0x0FFF + ((bits >> 13) & 1)) & ~0x1FFF).view(torch.float32).double()
