@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tilewright.backend_ptx.abi import AbiParam, KernelAbi, kernel_abi
+from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.llvm.module import DebugLines, KernelText
 from tilewright.backend_ptx.lower.arrays import GLOBAL, param_name
@@ -15,8 +16,16 @@ from tilewright.backend_ptx.lower.fragments import ArrayRef, Fragment, ListRef, 
 from tilewright.backend_ptx.lower.registry import load_lowerings, lowering_of
 from tilewright.backend_ptx.ops.matmul import MmaFma
 from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
+from tilewright.backend_ptx.passes.park_tiles import BLOCKS
 from tilewright.backend_ptx.passes.plan_shared_memory import OPTION as SHARED_BYTES
-from tilewright.backend_ptx.roles import CONSUMER, PRODUCER, initial_ops, project
+from tilewright.backend_ptx.roles import (
+    CONSUMER,
+    CONSUMER_REGISTERS,
+    PRODUCER,
+    PRODUCER_REGISTERS,
+    initial_ops,
+    project,
+)
 from tilewright.backend_ptx.targets import Target
 from tilewright.backend_ptx.tensor_maps import MAP_ALIGN, MAP_BYTES
 from tilewright.tileir.core import Function, Op, Value, clone_function
@@ -86,12 +95,22 @@ def _emit_roles(ctx: Context, written: set[int]) -> None:
     consume, others, produce, leave = (b.label(n) for n in ("consume", "others", "produce", "leave"))
     b.cbr(b.icmp("ult", ctx.tid, 32 * ctx.warps), consume, others)
     b.start(others)
+    _set_registers(ctx, "dec", PRODUCER_REGISTERS)
     b.cbr(producer_thread(ctx), produce, leave)
     b.start(leave)
     b.ret()
     for label, role in ((produce, PRODUCER), (consume, CONSUMER)):
         b.start(label)
+        if role == CONSUMER:
+            _set_registers(ctx, "inc", CONSUMER_REGISTERS)
         _emit_body(ctx.part(project(ctx.function, role)), written)
+
+
+def _set_registers(ctx: Context, way: str, option: str) -> None:
+    """Give registers to the block's pool, or take some, where the options say how many."""
+    count = ctx.function.options.get(option)
+    if count is not None:
+        instruction(f"setmaxnreg.{way}.{count}").emit(ctx.b)
 
 
 def min_blocks(function: Function, target: Target) -> int:
@@ -99,12 +118,14 @@ def min_blocks(function: Function, target: Target) -> int:
 
     As the hint `occupancy` asks. Left alone, ptxas gives kernels with many independent multiply-adds too few registers
     and spills some (96 for 128 threads, 116 without spills); one block as the least that must fit raises its limit.
+    With parked tiles the registers shall not keep blocks away for which shared memory has room.
     """
     wanted: int | None = function.options.get("occupancy")
     if wanted is not None:
         warps: int = function.options[WARPS]
         return min(wanted, target.threads_per_sm // (32 * warps))
-    return 1 if any(isinstance(op, MmaFma) for op in function.walk()) else 0
+    parked: int = function.options.get(BLOCKS, 0)
+    return max(parked, 1 if any(isinstance(op, MmaFma) for op in function.walk()) else 0)
 
 
 def _debug_lines(function: Function, abi: KernelAbi) -> DebugLines | None:

@@ -42,6 +42,7 @@ from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
 from tilewright.backend_ptx.passes.product_operands import view_of
 from tilewright.backend_ptx.passes.ring_candidates import Candidate, Scope, find_candidate
 from tilewright.backend_ptx.passes.ring_depth import decide_slots
+from tilewright.backend_ptx.roles import role_options
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.uses import uses
 from tilewright.tileir.builder import Builder
@@ -52,7 +53,7 @@ from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.passes.dce import dce
 from tilewright.tileir.types import SharedType, TileType
 
-OPTION, PRODUCERS = "rings", "producer_warps"
+OPTION = "rings"
 SLOT = TileType(int32)
 
 
@@ -117,7 +118,7 @@ def ring_loads(function: Function, target: Target) -> None:
         function.options[OPTION] = "; ".join(reports)
     if not groups:
         return
-    function.options[PRODUCERS] = 1
+    function.options.update(role_options(function.options[WARPS], function.options.get("occupancy"), target))
     _Rings(function, groups, users).run()
     dce(function)
 
@@ -324,7 +325,7 @@ class _Rings:
     def _sources(
         self, op: Op, group: Group, stages: dict[Stage, Candidate], renamed: dict[Value, Value],
     ) -> dict[Value, Stage | Candidate]:
-        """What an op reads of the group's loads for the first time, and what each becomes."""
+        """What an op reads of the group's loads for the first time, and what it becomes."""
         reads = _reads(op)
         staged: dict[Value, Stage | Candidate] = {s.result: s for s in stages if s.result in reads}
         if not self._only_views(op, stages):
