@@ -96,7 +96,8 @@ class ArrayAnnotation:
         out: list[int] = []
         for dim in dims:
             if not -rank <= dim < rank:
-                raise ValueError(f"{name} names axis {dim}, but the array has {rank} axes")
+                count = f"{rank} axis" if rank == 1 else f"{rank} axes"
+                raise ValueError(f"{name} names axis {dim}, but the array has {count}")
             if dim % rank in out:
                 raise ValueError(f"{name} names axis {dim % rank} twice")
             out.append(dim % rank)

@@ -59,6 +59,8 @@ def describe(value: Any) -> ArrayInfo | None:
     """
     if isinstance(value, ArrayInfo):
         return value
+    if isinstance(value, type):  # np.float32 has the array interface of its instances
+        return None
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(value, numpy.ndarray):
         return _from_numpy(value, value)

@@ -124,7 +124,10 @@ def bind(params: Sequence[Param], args: Sequence[Any], kernel: str) -> list[Argu
         return []  # the frontend refuses such a kernel, whatever its arguments
     if len(args) != len(params):
         names = ", ".join(p.name for p in params)
-        raise TypeError(f"kernel {kernel} takes {len(params)} arguments ({names}), but {len(args)} were given")
+        count = f"{len(params)} argument{'' if len(params) == 1 else 's'}"
+        given = f"{len(args)} {'was' if len(args) == 1 else 'were'}"
+        raise TypeError(f"kernel {kernel} takes {count} ({names}), but {given} given; a launch gives all of them, also "
+                        "those that have a default")
     return [_bind(param, param.name, value, 0) for param, value in zip(params, args)]
 
 
@@ -243,8 +246,12 @@ def _words(value: Any) -> str:
 
 
 def _hint(value: Any) -> str:
-    if type(value).__module__ == "numpy" and hasattr(value, "item"):
+    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
         return "; convert the NumPy scalar with .item()"
+    if isinstance(value, str):
+        return "; a kernel that reads a string from a global or closure can have one"
+    if isinstance(value, dict):
+        return "; pass its values one by one"
     return ""
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import Any, overload
+from typing import Any, Never, overload
 
 from tilewright.annotations import Param, read_params
 from tilewright.bind import bind
@@ -70,9 +70,13 @@ class tile_kernel:
 
     def __getitem__(self, grid: Any) -> BoundKernel:
         """The kernel bound to a grid: a tuple of up to three ints, or one int."""
-        bound = self._bound.get(grid) if isinstance(grid, Hashable) else None
-        if bound is None:
-            bound = BoundKernel(self, make_grid(grid if isinstance(grid, tuple) else (grid,)))
+        try:
+            bound = self._bound.get(grid)
+        except TypeError:  # a list is not hashable, and no grid either
+            bound = None
+        # 7.0 and True are found under 7 and 1.
+        if bound is None or type(grid) is not int and (type(grid) is not tuple or float in map(type, grid)):
+            bound = BoundKernel(self, make_grid(grid if isinstance(grid, (tuple, list)) else (grid,)))
             if len(self._bound) >= _MAX_GRIDS:
                 self._bound.clear()
             self._bound[grid] = bound
@@ -312,7 +316,8 @@ class BoundKernel:
 
 def _make(cls: type[tile_kernel], function: Any, options: KernelOptions) -> tile_kernel:
     if not isinstance(function, types.FunctionType):
-        raise TypeError(f"tile_kernel takes a Python function, not {type(function).__name__}")
+        given = f"the class {function.__name__}" if isinstance(function, type) else type(function).__name__
+        raise TypeError(f"tile_kernel takes a Python function, not {given}; write def or lambda")
     kernel = object.__new__(cls)
     functools.update_wrapper(kernel, function)
     kernel._pyfunc = function
@@ -365,14 +370,16 @@ def function(func: Callable[..., Any] | None = None, /, *, host: bool = False, t
 
 
 def launch(
-    stream: Any, grid: Any, kernel: Any, kernel_args: Any, /, *, programmatic_dependent_launch: bool = False
+    stream: Any, grid: Any, kernel: Any, kernel_args: Any, /, *, programmatic_dependent_launch: bool = False,
+    **unknown: Never,
 ) -> None:
     """Run a kernel over a grid, with everything in one call; `kernel[grid](*args)` does the same.
 
     Arguments: `stream`, a torch, CuPy or numba stream or an int handle (0: the default stream), None for the arrays'
         own; `grid`, a tuple of up to three ints; `kernel`; `kernel_args`, a tuple with one entry per parameter.
     Options: `programmatic_dependent_launch` is a hint.
-    Errors: as those of `kernel[grid]`, and TypeError for a grid or arguments that are no tuple.
+    Errors: as those of `kernel[grid]`, and TypeError for a grid or arguments that are no tuple; RuntimeError for a
+        keyword that a launch does not have.
 
     Example:
         @ct.tile_kernel
@@ -384,6 +391,9 @@ def launch(
         print(out)  # [7 7 7]
         ct.launch(None, 3, kernel, (out, 7))  # TypeError
     """
+    if unknown:
+        raise RuntimeError(f"launch: there is no keyword {next(iter(unknown))!r}; the kernel's own arguments go into "
+                           "the tuple, by position, and hints into @tile_kernel(...) or kernel.replace_hints(...)")
     if not isinstance(kernel, tile_kernel):
         raise TypeError(f"launch: the kernel must be made with @tile_kernel, not {type(kernel).__name__}")
     if not isinstance(kernel_args, tuple):

@@ -177,7 +177,7 @@ def test_static_dims_of_lists() -> None:
 def test_count() -> None:
     def kernel(a: Any, b: Any) -> None: ...
 
-    with pytest.raises(TypeError, match=r"kernel kernel takes 2 arguments \(a, b\), but 1 were given"):
+    with pytest.raises(TypeError, match=r"kernel kernel takes 2 arguments \(a, b\), but 1 was given"):
         bound(kernel, 1)
 
 

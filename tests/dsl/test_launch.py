@@ -136,9 +136,35 @@ def test_launch_function_refusals() -> None:
     for error, args in refused:
         with pytest.raises(error):
             tw.launch(*args)
-    with pytest.raises(TypeError):
-        tw.launch(None, (7,), add, (x, y, z), colour=1)  # type: ignore[call-arg]
+    with pytest.raises(RuntimeError, match="no keyword 'colour'"):
+        tw.launch(None, (7,), add, (x, y, z), colour=1)  # type: ignore[arg-type]
     assert not z.any()
+
+
+def test_mistakes_leave_outputs_alone() -> None:
+    """A kernel that is wrong anywhere runs nowhere: not up to the mistake, and not in other blocks."""
+
+    def late_mistake(x, y):
+        tw.store(x, (0,), tw.full((16,), 1.0, tw.float32))
+        if tw.bid(0) > 0:
+            tw.store(x, (0,), y)
+
+    def late_failure(x, y):
+        tw.store(x, (0,), tw.full((16,), 1.0, tw.float32))
+        tw.static_assert(x.ndim == 2)
+
+    for function in (late_mistake, late_failure):
+        x, y = np.zeros(16, np.float32), np.zeros(16, np.float32)
+        with pytest.raises(tw.TileError):
+            tw.tile_kernel(function)[(2,)](x, y)
+        assert not x.any()
+
+
+def test_a_list_is_no_grid() -> None:
+    x, y, z = arrays()
+    for grid in ([7], 7.0, "7", None):
+        with pytest.raises(TypeError, match="grid"):
+            add[grid](x, y, z)
 
 
 def test_globals_are_captured_once() -> None:

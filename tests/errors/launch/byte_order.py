@@ -1,0 +1,14 @@
+"""An array in the other byte order."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    ct.store(x, (0,), 1.0)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, ">f4"))

@@ -1,0 +1,14 @@
+"""A kernel is launched over a grid."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    ct.store(x, (0,), 1.0)
+
+
+def main() -> None:
+    kernel(np.zeros(16, np.float32))

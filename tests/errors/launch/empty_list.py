@@ -1,0 +1,13 @@
+"""An empty list."""
+
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(xs):
+    ct.store(xs[0], (0,), 1.0)
+
+
+def main() -> None:
+    kernel[(1,)]([])

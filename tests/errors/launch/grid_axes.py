@@ -1,0 +1,14 @@
+"""A grid of four axes."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    ct.store(x, (0,), 1.0)
+
+
+def main() -> None:
+    kernel[(1, 1, 1, 1)](np.zeros(16, np.float32))

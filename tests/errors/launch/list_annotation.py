@@ -1,0 +1,8 @@
+"""A list annotation without one of its arrays."""
+
+
+import tilewright as ct
+
+
+def main() -> None:
+    ct.ListAnnotation(element=int)

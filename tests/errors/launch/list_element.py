@@ -1,0 +1,14 @@
+"""A list that holds a number."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(xs):
+    ct.store(xs[0], (0,), 1.0)
+
+
+def main() -> None:
+    kernel[(1,)]([np.zeros(16, np.float32), 3])

@@ -1,0 +1,15 @@
+"""An output that overlaps an input."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x, y):
+    ct.store(y, (0,), ct.load(x, (0,), (16,)))
+
+
+def main() -> None:
+    x = np.zeros(32, np.float32)
+    kernel[(1,)](x[:16], x[8:24])

@@ -1,0 +1,14 @@
+"""A number for a tuple."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x, sizes: tuple[int, int]):
+    ct.store(x, (0,), sizes[0])
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32), 1)
