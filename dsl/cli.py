@@ -1,4 +1,4 @@
-"""The command line: `tilewright ir|llvm|ptx|sass FILE.py:kernel --args ...`, `run FILE.tile --grid ...`, `doctor`."""
+"""The command line: `tilewright ir|llvm|ptx|sass FILE.py:kernel --args ...`, `run FILE.tile`, `cache log`, `doctor`."""
 
 from __future__ import annotations
 
@@ -61,6 +61,10 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--out", type=Path, metavar="FOLDER", help="write every array that the kernel changed there")
     run.add_argument("--one-by-one", action="store_true", help="one block after the other")
     run.set_defaults(run=_run)
+    cache = verbs.add_parser("cache", help="show or empty the disk cache of compiled kernels")
+    actions = cache.add_subparsers(required=True, metavar="ACTION")
+    actions.add_parser("log", help="list its kernels, last used first").set_defaults(run=_cache_log)
+    actions.add_parser("clear", help="remove all of them").set_defaults(run=_cache_clear)
     return parser
 
 
@@ -83,6 +87,18 @@ def _doctor(options: argparse.Namespace) -> None:
     from tilewright.doctor import main as examine
 
     examine()
+
+
+def _cache_log(options: argparse.Namespace) -> None:
+    from tilewright.cachelog import show
+
+    show()
+
+
+def _cache_clear(options: argparse.Namespace) -> None:
+    from tilewright.cachelog import clear
+
+    clear()
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +33,17 @@ class Entry:
     meta: Mapping[str, object]
     ptx: str
     cubin: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One file of the cache: its size in bytes, the time of its last use (as time.time), what is in it (None: it is
+    damaged)."""
+
+    key: str
+    size: int
+    used: float
+    entry: Entry | None
 
 
 class DiskCache:
@@ -73,6 +84,22 @@ class DiskCache:
             self._evict()
         except OSError as error:
             self._warn(error)
+
+    def entries(self) -> Iterator[Stored]:
+        """Every file of the cache, without touching its time of last use."""
+        for path in self.folder.glob(f"*/*{SUFFIX}"):
+            with contextlib.suppress(OSError):  # another process may have removed it
+                facts = path.stat()
+                yield Stored(path.stem, facts.st_size, facts.st_mtime, decode(path.read_bytes(), path.stem))
+
+    def clear(self) -> int:
+        """Remove every entry; how many there were."""
+        removed = 0
+        for path in self.folder.glob(f"*/*{SUFFIX}"):
+            with contextlib.suppress(OSError):
+                path.unlink()
+                removed += 1
+        return removed
 
     def _path(self, key: str) -> Path:
         return self.folder / key[:2] / f"{key}{SUFFIX}"
