@@ -88,29 +88,30 @@ def _store_matrices(access: SharedAccess, plan: MatrixPlan, value: Val) -> None:
 def shared_load(ctx: Context, op: ops.SharedLoad) -> None:
     b = ctx.b
     ref: SharedRef = ctx[op.buffer]
-    elem = elem_of(ref.type.dtype)
+    elem = memory_elem(elem_of(ref.type.dtype))
     at = _sub_tile(ctx, ref.type, op.index, op.shape) if op.index else _no_index(b)
     slot = slot_offset(ctx, ref.type, op.slot, op.ahead)
     layout = _widened(ctx.layout(op.result), ref.type.shape)
     plan = matrix_plan(ref.type.layout, layout, elem_bytes(elem)) if ctx.target.has_ldmatrix else None
-    if plan is not None:
-        ctx.set(op.result, _load_matrices(ctx, ref, plan, elem, at, slot))
-        return
-    access = SharedAccess(ctx, ref, layout, at, slot)
+    access = SharedAccess(ctx, ref, layout if plan is None else plan.rows, at, slot)
+    value = _load_vectors(access, elem) if plan is None else _load_matrices(access, plan, elem)
+    ctx.set(op.result, b.icmp("ne", value, 0) if ref.type.dtype.is_bool else value)
+
+
+def _load_vectors(access: SharedAccess, elem: str) -> Val:
+    b = access.ctx.b
     parts, order = [], []
     for registers, pointer in access.vectors():
-        parts.append(b.load(memory_elem(elem), len(registers), pointer, access.bytes))
+        parts.append(b.load(elem, len(registers), pointer, access.bytes))
         order += registers
     place = {register: lane for lane, register in enumerate(order)}
-    value = b.shuffle(b.concat(parts), [place[r] for r in range(len(order))])
-    ctx.set(op.result, b.icmp("ne", value, 0) if elem == "i1" else value)
+    return b.shuffle(b.concat(parts), [place[r] for r in range(len(order))])
 
 
-def _load_matrices(ctx: Context, ref: SharedRef, plan: MatrixPlan, elem: str, at: Val, slot: Val | None) -> Val:
+def _load_matrices(access: SharedAccess, plan: MatrixPlan, elem: str) -> Val:
     """The tile by ldmatrix; each instruction fills a word of every lane for each of its matrices."""
-    b = ctx.b
+    b = access.ctx.b
     load = instruction(f"ldmatrix.x{plan.per_instruction}{'.trans' if plan.trans else ''}")
-    access = SharedAccess(ctx, ref, plan.rows, at, slot)
     parts: list[Val] = []
     place: dict[int, int] = {}
     for group, (registers, pointer) in enumerate(access.vectors()):

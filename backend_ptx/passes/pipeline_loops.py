@@ -166,7 +166,7 @@ def _other_bytes(function: Function, loop: For, rings: list[Candidate]) -> int:
     replaced = {c for ring in rings for c in ring.conversions}
     inside = set(loop.loop.walk())
     read = {_converted(v) for op in inside if isinstance(op, Product) for v in (op.a, op.b)}
-    conversions = sum(
+    conversions: int = sum(
         op.src.type.size * op.src.type.dtype.bytes
         for op in function.walk()
         if isinstance(op, ConvertLayout) and op not in replaced and (op in inside or op.result in read)

@@ -70,8 +70,8 @@ def split_stores(function: Function, target: Target) -> None:
     if not found:
         return
     users = uses(function)
-    conversions = {store.value.op for store in found}
-    gone = {op for op in conversions if all(user in found for user in users[op.result])}
+    conversions = {store.value.op for store in found if store.value.op is not None}
+    gone = {op for op in conversions if all(user in found for user in users[op.results[0]])}
     rewrite(function, lambda rewriter, op: _rule(rewriter, op, found, gone, target))
 
 
