@@ -6,8 +6,9 @@
             %y: tile<64x64xf32, #1> = shared_load(buffer=%0, shape=(64, 64))
 
 A `stage`, which puts an operand of wgmma into shared memory, becomes a store too, and a fence that shows it to the
-tensor cores. Conversions inside a thread stay. An `extract` whose sub-tiles lie in several threads goes the same way,
-and reads its part. Barriers come later (insert_barriers), when offsets are known.
+tensor cores; where a product of the round before may still be reading the buffer, a wait comes first. Conversions
+inside a thread stay. An `extract` whose sub-tiles lie in several threads goes the same way, and reads its part.
+Barriers come later (insert_barriers), when offsets are known.
 """
 
 from __future__ import annotations
@@ -18,21 +19,42 @@ from tilewright.backend_ptx.layouts.exchange import exchange_layout
 from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
-from tilewright.backend_ptx.ops.warpgroup import ProxyFence, Stage
+from tilewright.backend_ptx.ops.warpgroup import ProxyFence, Stage, WgmmaWait
 from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.backend_ptx.targets import Target
-from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.analysis.uses import uses
+from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.shape import Extract
 from tilewright.tileir.types import SharedType
 
 
 def lower_conversions(function: Function, target: Target) -> None:
     """Needs layouts on every tile."""
-    rewrite(function, lambda rewriter, op: _lower(rewriter, op, target))
+    busy = still_read(function)
+    rewrite(function, lambda rewriter, op: _lower(rewriter, op, target, busy))
 
 
-def _lower(rewriter: Rewriter, op: Op, target: Target) -> None:
+def still_read(function: Function) -> set[Op]:
+    """The stages in loops whose last round's product no wait has covered when the next round comes."""
+    users = uses(function)
+    inside = {op for loop in function.walk() if isinstance(loop, (For, While))
+              for block in loop.blocks for op in block.walk()}
+    blocks = {block for op in function.walk() for block in op.blocks}
+    stages = [(op, block) for block in blocks for op in block.ops if isinstance(op, Stage) and op in inside]
+    return {op for op, block in stages if not all(_is_waited_for(p, block) for p in users.get(op.result, []))}
+
+
+def _is_waited_for(product: Op, block: Block) -> bool:
+    """Whether a product of this block, with all others, is complete at its end."""
+    if product not in block.ops:
+        return False
+    after = block.ops[block.ops.index(product):]
+    return any(isinstance(op, WgmmaWait) and op.pending == 0 for op in after)
+
+
+def _lower(rewriter: Rewriter, op: Op, target: Target, busy: set[Op]) -> None:
     if isinstance(op, ConvertLayout):
         source, wanted = op.src.type.layout, op.result.type.layout
         if plan_conversion(source, wanted).kind in ("warp", "block"):
@@ -40,6 +62,8 @@ def _lower(rewriter: Rewriter, op: Op, target: Target) -> None:
             _through_memory(rewriter, op, op.src, layout, ())
             return
     elif isinstance(op, Stage):
+        if op in busy:
+            rewriter.emit(WgmmaWait(accs=(), pending=0))
         _stage(rewriter, op)
         return
     elif isinstance(op, Extract) and not is_free_extract(op):
