@@ -53,6 +53,15 @@ def test_every_public_name_is_on_the_page() -> None:
     assert not missing
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_links_to_sections_lead_somewhere(name: str) -> None:
+    for page, anchor in re.findall(r"\]\(([\w.-]*)#([\w-]+)\)", (DOCS / name).read_text()):
+        code_free = re.sub(r"```.*?```", "", (DOCS / (page or name)).read_text(), flags=re.DOTALL)
+        headings = re.findall(r"^#+ (.*)$", code_free, re.MULTILINE)
+        anchors = {re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings}
+        assert anchor in anchors, f"{name} links to #{anchor}"
+
+
 @pytest.mark.parametrize("kind", [ct.RoundingMode, ct.PaddingMode, ct.MemoryOrder, ct.MemoryScope])
 def test_every_member_of_an_enum_is_explained(kind: type[enum.Enum]) -> None:
     listed = re.findall(r"^- `(\w+)`: ", inspect.getdoc(kind) or "", re.MULTILINE)

@@ -35,7 +35,7 @@ HOST = {
 }
 """What runs on the host, by part. Modules (`tune`, `compilation`) follow with all that they export."""
 
-MODULES: tuple[str, ...] = ()
+MODULES = ("tune", "compilation")
 LABEL = re.compile(r"^(Operands|Arguments|Array|Result|Options[^:`]*|Errors|Attributes|Fields|Members): ")
 EXAMPLE = re.compile(r"^Examples?:\n+", re.MULTILINE)
 
@@ -105,13 +105,26 @@ def parts() -> dict[str, list[str]]:
     for module in MODULES:
         found = getattr(ct, module, None)
         if found is not None and getattr(found, "__all__", ()):
-            out[f"module ct.{module}"] = [f"{module}.{name}" for name in found.__all__]
+            out[f"module ct.{module}"] = [n for name in found.__all__ for n in _members(f"{module}.{name}")]
     for part in LANGUAGE:
         out[part] = [n for n in language_table.CONTRACT[part].split() if find(n) is not None]
     listed = {name for names in out.values() for name in names}
     stubs = [n for n in ct.language.__all__ if hasattr(find(n), "__tilewright_builtin__")]
     out["additions"] = [n for n in stubs if n not in listed]
     return out
+
+
+def _members(name: str) -> list[str]:
+    """A name of a module and, of a class, its documented methods; nothing for a name of a type."""
+    thing = find(name)
+    if not isinstance(thing, type):
+        return [name] if inspect.isfunction(thing) else []
+    methods = [key for key, value in vars(thing).items() if not key.startswith("_") and _is_method(value)]
+    return [name, *(f"{name}.{key}" for key in methods if EXAMPLE.search(inspect.getdoc(getattr(thing, key)) or ""))]
+
+
+def _is_method(value: Any) -> bool:
+    return inspect.isfunction(value) or isinstance(value, staticmethod)
 
 
 def reference() -> str:

@@ -15,7 +15,12 @@ Divisors = Sequence[int] | int
 
 @dataclass(frozen=True, slots=True)
 class ScalarConstraint:
-    """A scalar of this dtype, known at launch only. TypeError for what is no dtype, ValueError for four-bit floats."""
+    """A scalar of this dtype, known at launch only. TypeError for what is no dtype, ValueError for four-bit floats.
+
+    Example:
+        print(ct.compilation.ScalarConstraint(ct.int64).dtype)  # int64
+        ct.compilation.ScalarConstraint("int64")  # TypeError
+    """
 
     dtype: DType
 
@@ -39,6 +44,13 @@ class ArrayConstraint:
     - `base_addr_divisible_by`: a divisor of the base address in bytes.
 
     Raises TypeError and ValueError for values that make no sense or contradict each other.
+
+    Example:
+        array = ct.compilation.ArrayConstraint(
+            ct.float32, 1, index_dtype=ct.int32, stride_lower_bound_incl=0, alias_groups=(), may_alias_internally=False,
+            stride_constant=[1], base_addr_divisible_by=16)
+
+        print(array.ndim, array.shape_divisible_by)  # 1 (1,)
     """
 
     dtype: DType
@@ -92,6 +104,14 @@ class ListConstraint:
 
     `alias_groups` are those of the list's own table of arrays, `elements_may_alias` says whether two of its arrays may
     overlap in memory. TypeError for an element that is no ArrayConstraint.
+
+    Example:
+        array = ct.compilation.ArrayConstraint(
+            ct.float32, 1, index_dtype=ct.int32, stride_lower_bound_incl=0, alias_groups=(), may_alias_internally=False,
+            stride_constant=[1], base_addr_divisible_by=16)
+
+        arrays = ct.compilation.ListConstraint(array, alias_groups=(), elements_may_alias=False)
+        print(arrays.element.dtype)  # float32
     """
 
     element: ArrayConstraint
@@ -108,7 +128,12 @@ class ListConstraint:
 
 @dataclass(frozen=True, slots=True, init=False)
 class TupleConstraint:
-    """A tuple; `items` are constraints, or constants and tuples that stand for them. Needs cutile_python_v2."""
+    """A tuple; `items` are constraints, or constants and tuples that stand for them. Needs cutile_python_v2.
+
+    Example:
+        pair = ct.compilation.TupleConstraint([ct.compilation.ScalarConstraint(ct.float32), 4])
+        print(pair.items[1].value)  # 4
+    """
 
     items: tuple[ParameterConstraint, ...]
 
@@ -121,6 +146,10 @@ class ConstantConstraint:
     """The value of a Constant parameter: bool, int (of 64 bits) or float. 1, 1.0 and True are different constants.
 
     Raises TypeError for other values, OverflowError for an int that fits neither int64 nor uint64.
+
+    Example:
+        one, true = ct.compilation.ConstantConstraint(1), ct.compilation.ConstantConstraint(True)
+        print(one == true)  # False
     """
 
     value: bool | int | float

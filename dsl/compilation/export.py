@@ -31,6 +31,10 @@ class ExportedParameter:
 
     `kind`: "pointer", "extent" or "stride" of an array, "scalar", "table" or "length" of a list; `name`: the kernel's
     own name for the argument, with .n0, .s1, .length, ... for its parts; `c_type`: how C declares it; `size`: bytes.
+
+    Example:
+        p = ct.compilation.ExportedParameter(name="x.n0", kind="extent", c_type="int32_t", size=4)
+        print(p.name, p.kind)  # x.n0 extent
     """
 
     name: str
@@ -46,6 +50,10 @@ class ExportedKernel:
     `symbol`: its name in the module; `threads`: blockDimX (Y and Z are 1); `shared_bytes`: dynamic shared memory of
     the launch, which above 48 KiB needs CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES; `parameters`: in order. The
     grid of the launch is the kernel's grid.
+
+    Example:
+        made = ct.compilation.ExportedKernel("scale_f32", threads=128, shared_bytes=0, parameters=())
+        print(made.symbol, made.threads)  # scale_f32 128
     """
 
     symbol: str
@@ -70,14 +78,24 @@ def export_kernel(
     that may overlap another, and where no assembler for the GPU is here.
 
     Example:
+        import io
 
-        from tilewright.compilation import ArrayConstraint, CallingConvention, KernelSignature, export_kernel
+        @ct.tile_kernel
+        def scale(x, out, TILE: ct.Constant[int]):
+            i = ct.bid(0)
+            ct.store(out, i, ct.load(x, i, TILE) * 2.0)
 
-        array = ArrayConstraint(ct.float32, 1, index_dtype=ct.int32, stride_lower_bound_incl=0, alias_groups=(),
-                                may_alias_internally=False, stride_constant=[1], base_addr_divisible_by=16)
-        signature = KernelSignature([array, array, 256], CallingConvention.cutile_python_v1(), symbol="scale_f32")
-        [info] = export_kernel(scale, [signature], "scale.ptx", gpu_code="sm_90", output_format="ptx")
-        print(info.symbol, info.threads, [p.c_type for p in info.parameters])
+        array = ct.compilation.ArrayConstraint(
+            ct.float32, 1, index_dtype=ct.int32, stride_lower_bound_incl=0, alias_groups=(), may_alias_internally=False,
+            stride_constant=[1], base_addr_divisible_by=16)
+
+        v1 = ct.compilation.CallingConvention.cutile_python_v1()
+        signature = ct.compilation.KernelSignature([array, array, 256], v1, symbol="scale_f32")
+        file = io.StringIO()  # or a path such as "scale.ptx"
+        [info] = ct.compilation.export_kernel(scale, [signature], file, gpu_code="sm_90", output_format="ptx")
+        print(info.symbol, [p.c_type for p in info.parameters[:2]])  # scale_f32 ['void*', 'int32_t']
+        assert ".entry scale_f32" in file.getvalue()
+        ct.compilation.export_kernel(scale, [], file, output_format="tileir_bytecode")  # TileUnsupportedFeatureError
     """
     from tilewright.backend_ptx.module import compile_module
 
@@ -96,7 +114,7 @@ def export_kernel(
     if output_format == "ptx":
         _write(output_file, _with_launch_notes(module.ptx, infos))
     else:
-        _write(output_file, _assemble(module.ptx, kernel.__name__, target))
+        _write(output_file, _assemble(module.ptx, kernel.__name__, target, options.get("opt_level", 3)))
     return infos
 
 
@@ -219,7 +237,7 @@ def _with_launch_notes(ptx: str, infos: tuple[ExportedKernel, ...]) -> str:
     return "\n".join(notes) + "\n" + ptx
 
 
-def _assemble(ptx: str, name: str, target: Target) -> bytes:
+def _assemble(ptx: str, name: str, target: Target, opt_level: int) -> bytes:
     from tilewright.backend_ptx.runtime import driver
     from tilewright.backend_ptx.runtime.link import link_ptx
     from tilewright.backend_ptx.runtime.ptxas import assemble, find_ptxas
@@ -234,8 +252,8 @@ def _assemble(ptx: str, name: str, target: Target) -> bytes:
                 hints=["pip install 'nvidia-cuda-nvcc==13.0.*', or export output_format=\"ptx\""]) from None
         if not device.is_current():
             device.make_current()
-        return link_ptx(ptx, name)[0]
-    return assemble(ptx, target, kernel=name).cubin
+        return link_ptx(ptx, name, opt_level)[0]
+    return assemble(ptx, target, kernel=name, level=opt_level).cubin
 
 
 def _write(output: IO[Any] | str | bytes | os.PathLike[Any], data: str | bytes) -> None:

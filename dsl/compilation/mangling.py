@@ -47,6 +47,11 @@ def mangle_kernel_name(function_name: str, kernel_signature: KernelSignature) ->
     """A symbol that says what the binary is for: `add_Kt1_A1f32_1l0_p16_Si32`.
 
     Different signatures of one kernel have different symbols; names of alias groups are not kept.
+
+    Example:
+        v1 = ct.compilation.CallingConvention.cutile_python_v1()
+        signature = ct.compilation.KernelSignature([ct.compilation.ScalarConstraint(ct.float32), 16], v1)
+        print(ct.compilation.mangle_kernel_name("fill", signature))  # fill_Kt1_Sf32_I16
     """
     numbers: dict[str, int] = {}
     for _, groups in with_groups(kernel_signature.parameters):
@@ -60,6 +65,11 @@ def demangle_kernel_name(symbol: str) -> tuple[str, KernelSignature]:
     """The function's name and the signature of a mangled symbol; alias groups are called group0, group1, ...
 
     Raises ValueError, with the place, for what mangle_kernel_name has not made.
+
+    Example:
+        name, signature = ct.compilation.demangle_kernel_name("fill_Kt1_Si32")
+        print(name, signature.parameters[0].dtype)  # fill int32
+        ct.compilation.demangle_kernel_name("fill")  # ValueError
     """
     start = symbol.rfind("_K")
     if start < 0:

@@ -30,6 +30,9 @@ class CallingConvention:
     length; the table has a record of `1 + 2 ndim` int64 per array: address, extents, strides. Constants are not
     passed. Version 2 adds tuples, whose items are passed one after the other, and arrays with constant extents, which
     are passed like the others.
+
+    Example:
+        print(ct.compilation.CallingConvention.cutile_python_v1())  # CallingConvention.cutile_python_v1()
     """
 
     version: int
@@ -79,6 +82,13 @@ class KernelSignature:
 
     Raises TypeError for what is no constraint, ValueError for what the calling convention does not have and for alias
     groups that only one parameter is in.
+
+    Example:
+        scalar = ct.compilation.ScalarConstraint(ct.float32)
+        v1 = ct.compilation.CallingConvention.cutile_python_v1()
+        signature = ct.compilation.KernelSignature([scalar, 16], v1)
+        print(signature.parameters[1])  # ConstantConstraint(value=16)
+        ct.compilation.KernelSignature([(1, 2)], v1)  # ValueError
     """
 
     parameters: tuple[ParameterConstraint, ...]
@@ -114,19 +124,34 @@ class KernelSignature:
         Without a symbol it is the mangled name. Raises what a launch raises for arguments that do not fit.
 
         Example:
+            @ct.tile_kernel
+            def scale(x, TILE: ct.Constant[int]):
+                ct.store(x, ct.bid(0), ct.load(x, ct.bid(0), TILE) * 2.0)
 
-            signature = KernelSignature.from_kernel_args(add, (x, y, z, 256))
+            signature = ct.compilation.KernelSignature.from_kernel_args(scale, (ct.spec("f32[1024]"), 256))
+            print(signature.parameters[0].stride_constant)  # (1,)
         """
         from tilewright.compilation.arguments import constraints_of
 
         return constraints_of(kernel, tuple(kernel_args), calling_convention, symbol)
 
     def with_symbol(self, symbol: str | None) -> KernelSignature:
-        """The same signature with this symbol."""
+        """The same signature with this symbol.
+
+        Example:
+            v1 = ct.compilation.CallingConvention.cutile_python_v1()
+            print(ct.compilation.KernelSignature([], v1).with_symbol("start").symbol)  # start
+        """
         return replace(self, symbol=symbol)
 
     def with_mangled_symbol(self, function_name: str) -> KernelSignature:
-        """The same signature with the symbol that mangle_kernel_name makes of it and a function's name."""
+        """The same signature with the symbol that mangle_kernel_name makes of it and a function's name.
+
+        Example:
+            v1 = ct.compilation.CallingConvention.cutile_python_v1()
+            scalar = ct.compilation.ScalarConstraint(ct.int32)
+            print(ct.compilation.KernelSignature([scalar], v1).with_mangled_symbol("fill").symbol)  # fill_Kt1_Si32
+        """
         from tilewright.compilation.mangling import mangle_kernel_name
 
         return self.with_symbol(mangle_kernel_name(function_name, self))

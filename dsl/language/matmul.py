@@ -37,11 +37,12 @@ def mma(x: Any, y: Any, /, acc: Any, *, use_fast_acc: bool = False) -> Tile:
 def matmul(x: Any, y: Any, /) -> Tile:
     """x @ y.
 
-    Operands: tiles of one axis or more that promote; x (..., M, K), y (..., K, N). A tile of one axis counts as a row
-        on the left and as a column on the right.
+    Operands: tiles of one axis or more that promote to a float dtype, int8 or uint8; x (..., M, K), y (..., K, N). A
+        tile of one axis counts as a row on the left and as a column on the right.
     Result: a tile of the promoted dtype. It is accumulated in that dtype (int8 in int32, bfloat16 in float32) and
         converted back; for float16 with float32 accumulation use `mma`.
-    Errors: TileTypeError for inner lengths that differ, dtypes that do not promote, scalars.
+    Errors: TileTypeError for inner lengths that differ, scalars, and dtypes that do not promote or that no product
+        takes (int32, ...).
 
     Example:
         m = ct.arange(4, dtype=ct.float32).reshape((2, 2))

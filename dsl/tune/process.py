@@ -18,7 +18,11 @@ _PROGRAM = "import sys; sys.path[:] = {path!r}; from tilewright.tune.worker impo
 
 
 class TileLaunchTimeoutError(RuntimeError):
-    """A run of a configuration took longer than single_run_timeout_sec; its process was ended."""
+    """A run of a configuration took longer than single_run_timeout_sec; its process was ended.
+
+    Example:
+        assert issubclass(ct.tune.TileLaunchTimeoutError, RuntimeError)
+    """
 
 
 class RemoteError(RuntimeError):

@@ -16,6 +16,10 @@ class Measurement(Generic[T]):
     """The time of one configuration, in microseconds.
 
     `mean_us`: mean of `num_samples` runs; `error_margin_us`: half of the mean's 95 % confidence interval.
+
+    Example:
+        m = ct.tune.Measurement(config=(64, 32), mean_us=12.5, num_samples=40, error_margin_us=0.1)
+        print(m.config, m.mean_us)  # (64, 32) 12.5
     """
 
     config: T
@@ -30,6 +34,15 @@ class TuningResult(Generic[T]):
 
     `best`: the measurement with the least mean. `successes`: one per configuration that ran, in the order of the
     search space. `failures`: (configuration, name of the exception's type, its message) for each that did not.
+
+    Example:
+        fast, slow = ct.tune.Measurement(256, 3.0, 40, 0.1), ct.tune.Measurement(64, 5.0, 40, 0.1)
+        result = ct.tune.TuningResult(fast, (fast, slow), ((100, "TileTypeError", "not a power of two"),))
+        print(result.summary(top_k=1))
+        # 2 succeeded, 1 failed
+        # * 256  3.00 us +- 0.10 (40 runs)
+        #   64   5.00 us +- 0.10 (40 runs)
+        # ! 100: TileTypeError: not a power of two
     """
 
     best: Measurement[T]

@@ -45,10 +45,18 @@ def exhaustive_search(
     Raises ValueError for an empty search space, and where no configuration ran (with the first failure as its cause).
 
     Example:
+        @ct.tile_kernel
+        def double(x, out, TILE: ct.Constant[int]):
+            i = ct.bid(0)
+            ct.store(out, i, ct.load(x, i, TILE) * 2.0)
 
+        x = np.arange(1000, dtype=np.float32)
+        out = np.zeros_like(x)
         result = ct.tune.exhaustive_search(
-            [64, 128, 256], None, lambda n: (ct.cdiv(x.size, n),), scale, lambda n: (x, y, n))
-        print(result.best.config, result.best.mean_us)
+            [64, 100, 256], None, lambda n: (ct.cdiv(1000, n),), double, lambda n: (x, out, n), quiet=True)
+        print(result.best.config in (64, 256), result.failures[0][:2])  # True (100, 'TileTypeError')
+        double[(ct.cdiv(1000, result.best.config),)](x, out, result.best.config)
+        ct.tune.exhaustive_search([], None, len, double, len)  # ValueError
     """
     space = list(search_space)
     if not space:
