@@ -54,10 +54,11 @@ def cubin(kernel: tile_kernel, args: tuple[Any, ...], target: str | None) -> byt
     from tilewright.backend_ptx.runtime.ptxas import assemble
 
     made = compiled(kernel, args, target)
+    level = kernel._options.resolve(made.target.name).get("opt_level", 3)
     if target is None and driver.available():
         driver.get_device(driver.current_ordinal()).make_current()
-        return link_ptx(made.ptx, made.name)[0]
-    return assemble(made.ptx, made.target, kernel=made.name).cubin
+        return link_ptx(made.ptx, made.name, level)[0]
+    return assemble(made.ptx, made.target, kernel=made.name, level=level).cubin
 
 
 def choose_target(arguments: list[Argument], name: str | None) -> Target:

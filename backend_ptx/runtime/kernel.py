@@ -64,7 +64,7 @@ def build_kernel(
         return kernel
     compiled = compile_kernel(function, device.target, options=options, observer=observer,
                               text_observer=text_observer)
-    cubin, log = link_ptx(compiled.ptx, compiled.name)
+    cubin, log = link_ptx(compiled.ptx, compiled.name, int(options.get("opt_level", 3)))
     meta = {"abi": compiled.abi.to_json(), "threads": compiled.threads, "shared_bytes": compiled.shared_bytes,
             "log": log}
     entry = Entry(meta, compiled.ptx, cubin)

@@ -11,13 +11,16 @@ from tilewright.backend_ptx.runtime.driver import check, driver
 from tilewright.tileir.diagnostics import TileCompilerExecutionError
 
 LOG_BYTES = 64 * 1024
-# What else than the PTX decides the cubin; part of the cache key.
-JIT_OPTIONS = (("CU_JIT_OPTIMIZATION_LEVEL", 4), ("CU_JIT_LOG_VERBOSE", 1))
+# What else than the PTX and the option opt_level decides the cubin; part of the cache key.
+JIT_OPTIONS = (("CU_JIT_LOG_VERBOSE", 1),)
+# The driver's optimisation level for each opt_level: its highest, which is its default, is 4.
+JIT_LEVELS = (0, 1, 2, 4)
 
 
-def link_ptx(ptx: str, kernel: str) -> tuple[bytes, str]:
+def link_ptx(ptx: str, kernel: str, opt_level: int = 3) -> tuple[bytes, str]:
     """Assemble for the device of the current context. Returns the cubin and the assembler's information log.
 
+    `opt_level`: 0 to 3, how hard the assembler works.
     Raises TileCompilerExecutionError with the assembler's message and the PTX lines that it names.
     """
     cuda = driver()
@@ -25,6 +28,7 @@ def link_ptx(ptx: str, kernel: str) -> tuple[bytes, str]:
     options: list[tuple[str, Any]] = [
         ("CU_JIT_INFO_LOG_BUFFER", info), ("CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES", LOG_BYTES),
         ("CU_JIT_ERROR_LOG_BUFFER", errors), ("CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES", LOG_BYTES), *JIT_OPTIONS,
+        ("CU_JIT_OPTIMIZATION_LEVEL", JIT_LEVELS[opt_level]),
     ]
     keys = [getattr(cuda.CUjit_option, name) for name, _ in options]
     state = check(cuda.cuLinkCreate(len(keys), keys, [value for _, value in options]), "cuLinkCreate")
