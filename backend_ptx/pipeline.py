@@ -9,6 +9,7 @@ from tilewright.backend_ptx.passes.assign_layouts import assign_layouts
 from tilewright.backend_ptx.passes.choose_warps import choose_warps
 from tilewright.backend_ptx.passes.insert_barriers import insert_barriers
 from tilewright.backend_ptx.passes.lower_conversions import lower_conversions
+from tilewright.backend_ptx.passes.park_tiles import park_tiles
 from tilewright.backend_ptx.passes.pipeline_loops import pipeline_loops
 from tilewright.backend_ptx.passes.place_folds import place_folds
 from tilewright.backend_ptx.passes.plan_shared_memory import plan_shared_memory
@@ -34,6 +35,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     choose_warps,
     assign_layouts,
     split_reductions,
+    park_tiles,
     place_folds,
     share_ordered,
     share_printed,
@@ -59,6 +61,9 @@ ORDER: Final[tuple[tuple[Pass, Pass, str], ...]] = (
     (choose_warps, assign_layouts, "every layout has the kernel's warp bits"),
     (assign_layouts, split_reductions, "layouts say which reductions cross warps"),
     (split_reductions, lower_conversions, "it inserts conversions"),
+    (split_reductions, park_tiles, "the conversions that it inserts are where warps meet and tiles wait"),
+    (park_tiles, pipeline_loops, "its buffers take shared memory from the rings"),
+    (park_tiles, plan_shared_memory, "it allocates buffers"),
     (split_reductions, pipeline_loops, "conversions that it inserts need shared memory beside the rings"),
     (raise_conversions, pipeline_loops, "a ring replaces conversions of what was loaded, not of what became of it"),
     (assign_layouts, pipeline_loops, "layouts say which loads go to other threads"),

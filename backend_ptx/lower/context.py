@@ -92,13 +92,23 @@ class Context:
 
     def lower_block(self, block: Block) -> None:
         """Emit the ops of a block except its terminator."""
-        for op in block.ops:
+        from tilewright.backend_ptx.lower.strips import lower_run, run_from
+
+        done = 0
+        for number, op in enumerate(block.ops):
             if op.terminator:
                 return
+            if number < done:
+                continue
             self._locate(op.span)
+            run = run_from(block.ops, number)
+            done = number + max(1, len(run))
             with at(op.span):
                 try:
-                    lowering_of(op)(self, op)
+                    if run:
+                        lower_run(self, run)
+                    else:
+                        lowering_of(op)(self, op)
                 except TileError:
                     raise
                 except Exception as error:

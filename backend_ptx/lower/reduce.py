@@ -19,7 +19,7 @@ from tilewright.backend_ptx.lower.registers import rearranged
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.ops import reduce as machine
 from tilewright.backend_ptx.passes.split_reductions import KIND, partial_layout
-from tilewright.tileir.core import Value
+from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.layout import Layout
@@ -68,16 +68,62 @@ def _reduce(
     if not src.type.shape:
         ctx.set(result, ctx[src])
         return
-    layout = ctx.layout(src)
-    bits = _reduced_bits(layout, axes, keep)
+    bits = _reduced_bits(ctx.layout(src), axes, keep)
     combine = _combiner(ctx, dtype, kind, options)
     (value,) = _over_registers(ctx.b, (ctx[src],), bits.registers, combine)
+    _across_lanes(ctx, src, value, bits, axes, keep, result, kind, combine)
+
+
+def _across_lanes(
+    ctx: Context, src: Value, value: Val, bits: _Bits, axes: tuple[int, ...], keep: tuple[int, ...], result: Value,
+    kind: str, combine: Combine,
+) -> None:
+    """The rest of a reduction, when each thread has combined its registers."""
+    layout, dtype = ctx.layout(src), src.type.dtype
     whole_warp = _warp_instruction(kind, dtype) if len(bits.lanes) == LANE_BITS else None
     if whole_warp is not None:
         value = ctx.b.each(lambda x: instruction(whole_warp).emit1(ctx.b, x), value)
     else:
         (value,) = _over_lanes(ctx.b, (value,), bits.lanes, combine)
     _finish(ctx, value, layout, axes, keep, result)
+
+
+def can_reduce_strips(op: Op) -> bool:
+    """Whether `StripReduction` takes an op."""
+    return isinstance(op, (ops.Reduction, machine.ReduceBits)) and bool(op.src.type.shape)
+
+
+class StripReduction:
+    """A reduction that takes the registers of its source in strips of `size`, and combines them as they come."""
+
+    def __init__(self, ctx: Context, op: Op, size: int) -> None:
+        self.ctx, self.op = ctx, op
+        if isinstance(op, machine.ReduceBits):
+            self.axes, self.keep, self.kind = op.axes, op.keep, op.kind
+        else:
+            assert isinstance(op, ops.Reduction)
+            self.axes, self.keep, self.kind = op.axes, (0,) * len(op.axes), KIND[type(op)]
+        self.src: Value = op.operands[0]
+        self.bits = _reduced_bits(ctx.layout(self.src), self.axes, self.keep)
+        self.combine = _combiner(ctx, self.src.type.dtype, self.kind, op.attributes)
+        inside = size.bit_length() - 1
+        self._inner = tuple(bit for bit in self.bits.registers if bit < inside)
+        self._combined = sum(1 << bit - inside for bit in self.bits.registers if bit >= inside)
+        self._parts: dict[int, Val] = {}
+
+    def take(self, number: int, strip: Val) -> None:
+        """The strip with this number. Strips that differ in combined bits alone meet in one part."""
+        (value,) = _over_registers(self.ctx.b, (strip,), self._inner, self.combine)
+        place = number & ~self._combined
+        if place in self._parts:
+            (value,) = self.combine((self._parts[place],), (value,))
+        self._parts[place] = value
+
+    def finish(self) -> None:
+        """Define the op's result."""
+        value = self.ctx.b.concat([self._parts[place] for place in sorted(self._parts)])
+        _across_lanes(self.ctx, self.src, value, self.bits, self.axes, self.keep, self.op.results[0], self.kind,
+                      self.combine)
 
 
 def _finish(

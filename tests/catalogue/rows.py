@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 from benchmarks import gemv_kernels, row_kernels
 from catalogue.case import Case
+from softmax import softmax
 
 EPS = 1e-5
 BF16 = ml_dtypes.bfloat16
@@ -50,6 +51,24 @@ def norms() -> Iterator[Case]:
                 lambda x, w, b, out, *_: (norm(x, w, b),), near(2.0**-8, 1e-5))
 
 
+def wide() -> Iterator[Case]:
+    """Rows that a block parks in shared memory, as its registers would let but one block run, or spill."""
+    for width, n in ((32768, 32768), (32768, 32000), (65536, 65535)):
+        yield Case(
+            f"softmax of {n} columns", softmax, (2,),
+            lambda rng, n=n, width=width: (bfloats(rng, 2, n), np.zeros((2, n), BF16), width), (1,),
+            lambda x, *_: (shares(x.astype(np.float64)),), near(2.0**-8, 1e-9))
+    yield Case(
+        "rms norm of 30000 columns", row_kernels.rms_norm, (2,),
+        lambda rng: (bfloats(rng, 2, 30000), bfloats(rng, 30000), np.zeros((2, 30000), BF16), EPS, 1, 32768), (2,),
+        lambda x, w, out, *_: (norm(x, w, None),), near(2.0**-8, 1e-6))
+
+
+def shares(x: np.ndarray) -> np.ndarray:
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
 def products() -> Iterator[Case]:
     yield Case(
         "gemv over rows", gemv_kernels.gemv_rows, (5,),
@@ -77,4 +96,5 @@ def products() -> Iterator[Case]:
 
 def cases() -> Iterator[Case]:
     yield from norms()
+    yield from wide()
     yield from products()

@@ -18,7 +18,8 @@ FOLDER = Path(__file__).with_name("golden")
 KERNEL_OF_PASS = {
     "widen_reductions": "reduce_axes", "select_instructions": "gemm", "choose_warps": "transpose",
     "assign_layouts": "transpose",
-    "split_reductions": "normalise_rows", "place_folds": "prefix_sum", "share_ordered": "locked_sum",
+    "split_reductions": "normalise_rows", "park_tiles": "wide_rows", "place_folds": "prefix_sum",
+    "share_ordered": "locked_sum",
     "share_printed": "printed", "raise_conversions": "widened_transpose", "split_stores": "gemm_bf16",
     "pipeline_loops": "accumulate",
     "lower_conversions": "transpose", "split_products": "gemm", "plan_shared_memory": "accumulate",
