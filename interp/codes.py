@@ -85,7 +85,9 @@ def _code_table(dtype: DType, mode: RoundingMode) -> Any:
     magnitude = np.abs(halves)
     low = np.clip(np.searchsorted(values, magnitude, side="right") - 1, 0, len(values) - 1)
     high = np.minimum(low + 1, len(values) - 1)
-    index = _choose(magnitude, values, low, high, np.signbit(halves), mode)
+    # Powers of two alone have no even neighbour: their ties go up.
+    nearest = RoundingMode.RA if mode is RoundingMode.RN and f.mantissa == 0 else mode
+    index = _choose(magnitude, values, low, high, np.signbit(halves), nearest)
     out = np.array(finite, np.uint8)[index]
     if f.signed:
         out = out | (np.signbit(halves).astype(np.uint8) << np.uint8(width))

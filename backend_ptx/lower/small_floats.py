@@ -96,8 +96,8 @@ def _powers(b: Builder, magnitude: Val, rounding: RoundingMode) -> Val:
         low, up = 1 << 22, (1 << _F32_MANTISSA) - 1
         code = b.lshr(b.add(magnitude, up), _F32_MANTISSA)
     else:
-        low = 3 << 21  # halfway between 2**-127 and 2**-126
-        even = b.and_(b.lshr(magnitude, _F32_MANTISSA), 1)
-        code = b.lshr(b.add(b.add(magnitude, (1 << 22) - 1), even), _F32_MANTISSA)
+        # Powers of two alone have no even neighbour: their ties go up.
+        low = (3 << 21) - 1  # below halfway between 2**-127 and 2**-126
+        code = b.lshr(b.add(magnitude, 1 << 22), _F32_MANTISSA)
         code = b.select(b.icmp("ult", magnitude, 1 << _F32_MANTISSA), b.like(code, 1), code)
     return b.select(b.icmp("ule", magnitude, low), b.like(code, 0), code)
