@@ -49,10 +49,9 @@ def round_number(x: Fraction, name: str, mode: str = "RN", saturate: bool = Fals
         return 0.0
     unit = Fraction(2) ** (max(exponent_of(magnitude), limits.lowest) - limits.mantissa)
     if limits.mantissa == 0:
-        # Powers of two alone: halfway between them is halfway in value, and even is the code, exponent + 127.
-        exponent = exponent_of(magnitude)
-        low, odd = Fraction(2) ** exponent, (exponent + 127) % 2
-        out = low * (rounded(magnitude / low - 1 + odd, mode, negative) - odd) + low
+        # Powers of two alone: halfway is halfway in value, and no neighbour is the even one, so that ties go up.
+        low = Fraction(2) ** exponent_of(magnitude)
+        out = low * (rounded(magnitude / low, mode, negative))
     else:
         out = unit * rounded(magnitude / unit, mode, negative)
     if out > limits.largest:
