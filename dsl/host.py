@@ -23,7 +23,10 @@ class HostRunner:
         self._specialiser = specialiser
         self._programs = Once()
 
-    def run(self, grid: Grid, arguments: Sequence[Argument], mode: str) -> None:
+    def run(
+        self, grid: Grid, arguments: Sequence[Argument], mode: str, order: str | int | None = None,
+        poison: bool = False,
+    ) -> None:
         """Check the outputs, then execute every block. Device arrays are copied to the host and back."""
         key = tuple(argument.key(False) for argument in arguments)
         program, written = self._programs.get(
@@ -33,7 +36,7 @@ class HostRunner:
             return
         copy_back = _mirror([real(array) for array in arrays(arguments) if real(array).device != HOST])
         values = [interpreter_value(leaf) for leaf in leaves(arguments)]
-        program.run(grid.size, values, mode=mode)
+        program.run(grid.size, values, mode=mode, order=order, poison=poison)
         copy_back()
 
     def text(self, arguments: Sequence[Argument]) -> tuple[str, frozenset[int]]:

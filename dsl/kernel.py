@@ -86,23 +86,31 @@ class tile_kernel:
         raise TypeError(f"kernel {self.__name__} cannot be called directly; launch it over a grid: "
                         f"{self.__name__}[grid](...)")
 
-    def interpret(self, grid: Any, *args: Any, mode: str = "chunked") -> None:
+    def interpret(
+        self, grid: Any, *args: Any, mode: str = "chunked", order: str | int | None = None, poison: bool = False
+    ) -> None:
         """Run in the interpreter, wherever the arrays live (device arrays are copied to the host and back).
 
-        Arguments: `grid` and `args` as in a launch; `mode`, "chunked" (many blocks at once) or "single" (one block
-            after the other, in order).
-        Errors: those of a launch; ValueError for another mode.
+        Arguments: `grid` and `args` as in a launch.
+        Options: `mode`, "chunked" (many blocks at once) or "single" (one block after the other); `order` of single
+            blocks, "asc" (the default), "desc" or an int that seeds a random order: a kernel whose result depends on it
+            has a race; `poison=True` fills UNDETERMINED padding with NaN (integers: bytes 0x5A) in place of zero, so
+            that a result that depends on it shows.
+        Errors: those of a launch; ValueError for another mode or order.
 
         Example:
             @ct.tile_kernel
-            def trace():
-                print(ct.bid(0), end=" ")
+            def total(x, out):
+                print("block", ct.bid(0), end="; ")
+                ct.store(out, 0, ct.sum(ct.load(x, 0, 4)))         # three elements, and what lies behind them
 
-            trace.interpret((3,), mode="single")
-            print()  # 0 1 2
+            x, out = np.ones(3, np.float32), np.zeros(1, np.float32)
+            total.interpret((3,), x, out, mode="single", order="desc", poison=True)
+            print(out)  # block 2; block 1; block 0; [nan]
+            total.interpret((3,), x, out, order="sideways")  # ValueError
         """
         made = make_grid(grid if isinstance(grid, tuple) else (grid,))
-        self._launcher.interpret(made, bind(self._params, args, self.__name__), mode)
+        self._launcher.interpret(made, bind(self._params, args, self.__name__), mode, order, poison)
 
     def replace_hints(self, **options: Any) -> tile_kernel:
         """A new kernel of the same function with other options; the old one stays as it is.

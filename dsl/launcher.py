@@ -127,10 +127,13 @@ class Launcher:
             self._plans.clear()
         self._plans[key] = _Known(plan, bool(torch))
 
-    def interpret(self, grid: Grid, arguments: Sequence[Argument], mode: str = "chunked") -> None:
+    def interpret(
+        self, grid: Grid, arguments: Sequence[Argument], mode: str = "chunked", order: str | int | None = None,
+        poison: bool = False,
+    ) -> None:
         """Run in the interpreter, wherever the arrays live."""
         common_device(arguments)
-        self.host.run(grid, arguments, mode)
+        self.host.run(grid, arguments, mode, order, poison)
 
     @property
     def host(self) -> Any:

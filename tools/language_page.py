@@ -82,7 +82,7 @@ def prose(text: str) -> str:
     for line in text.splitlines():
         found = LABEL.match(line)
         if found:
-            out.append(f"- **{found[1]}.** {line[found.end():]}")
+            out.append(f"- **{found[1]}**: {line[found.end():]}")
         elif out and out[-1].startswith(("- ", "  ")) and line.startswith("    "):
             out.append("  " + line.strip())
         else:
