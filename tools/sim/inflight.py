@@ -109,7 +109,9 @@ def _check_all_waited(m: Machine) -> None:
 
 
 def words_of(value: Array) -> Array | None:
-    """A float or 32-bit integer array as words; None for other types."""
+    """Floats, 32-bit integers or pairs of 16-bit numbers as words; None for other types."""
+    if value.dtype.itemsize == 2 and value.ndim == 2 and value.shape[1] % 2 == 0:
+        return np.ascontiguousarray(value).view(np.uint32)
     return value.view(np.uint32) if value.dtype.itemsize == 4 else None
 
 

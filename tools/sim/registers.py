@@ -10,13 +10,14 @@ from typing import Any
 
 from sim.inflight import products, settle
 from sim.ir import Function, Instruction, Local, Module
-from sim.irtypes import Float, Int, Type, scalar
+from sim.irtypes import Float, Int, Type, Vec, scalar
 from sim.machine import Machine, Registers
 
 Operation = Callable[[Machine, Registers], Any]
 # What only moves registers, or renames them.
 _MOVES = frozenset("extractelement insertelement shufflevector extractvalue insertvalue phi freeze".split())
 _FLOAT, _WORD = Float("float"), Int(32)
+_HALVES = (Float("half"), Float("bfloat"), Int(16))  # two of a vector share a register
 
 
 def is_product(i: Instruction) -> bool:
@@ -30,8 +31,8 @@ def _passes_through(i: Instruction) -> bool:
 
 def _is_move(i: Instruction) -> bool:
     if i.opcode == "bitcast":
-        return scalar(i.type) in (_FLOAT, _WORD) and scalar(i.operands[0].type) in (_FLOAT, _WORD)
-    return i.opcode in _MOVES
+        return _holds_words(i.type) and _holds_words(i.operands[0].type)
+    return i.opcode in _MOVES and not any(scalar(o.type) in _HALVES for o in i.operands)
 
 
 def uses_products(module: Module) -> bool:
@@ -74,6 +75,8 @@ def watched(function: Function, defined: dict[str, Instruction]) -> frozenset[st
 
 
 def _holds_words(t: Type) -> bool:
+    if isinstance(t, Vec) and t.elem in _HALVES:
+        return t.count % 2 == 0
     return scalar(t) in (_FLOAT, _WORD)
 
 
