@@ -16,9 +16,10 @@ _FLOAT = {
 
 
 def padding_number(mode: PaddingMode, dtype: DType) -> float | int:
-    """The constant of the element's LLVM type. Integers saturate, and NaN is 0."""
+    """The constant of the element's LLVM type; integers, which have neither infinities nor NaN, get 0."""
     value = _FLOAT[mode]
     if not dtype.is_float:
-        low, high = dtype.int_range
-        return {math.inf: high, -math.inf: low}.get(value, 0)
+        return 0
+    if value < 0 and not dtype.has_sign:
+        value = math.nan  # nothing stands for a negative number
     return constant_bits(dtype, value) if elem_of(dtype) == "i8" else value

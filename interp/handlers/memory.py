@@ -24,13 +24,8 @@ _PADDING = {
 
 
 def padding_value(mode: PaddingMode, dtype: DType) -> Any:
-    """The held scalar for elements outside; float paddings on integers: NaN is 0, infinities saturate."""
-    value = _PADDING[mode]
-    if dtype.is_float:
-        return constant(value, dtype)
-    low, high = dtype.int_range
-    number = {float("inf"): high, float("-inf"): low}.get(value, 0)
-    return format_of(dtype).held.type(number)
+    """The held scalar for elements outside; integers, which have neither infinities nor NaN, get 0."""
+    return constant(_PADDING[mode], dtype) if dtype.is_float else format_of(dtype).held.type(0)
 
 
 def poison_value(dtype: DType) -> Any:

@@ -81,8 +81,7 @@ def padding(dtype: dt.DType, mode: PaddingMode, np_dtype: Any) -> Any:
     if dtype.is_float:
         with np.errstate(all="ignore"):
             return np.array(value).astype(np_dtype)
-    low, high = dtype.int_range
-    return np.array({np.inf: high, -np.inf: low}.get(value, 0)).astype(np_dtype)
+    return np.zeros((), np_dtype)
 
 
 @settings(max_examples=150, deadline=None)
