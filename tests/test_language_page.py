@@ -15,6 +15,7 @@ import language_page
 import pytest
 
 import tilewright as ct
+from tilewright.frontend.promotion import common_typed
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = ["language.md", "coming-from-cutile.md", "coming-from-triton.md"]
@@ -66,6 +67,24 @@ def test_links_to_sections_lead_somewhere(name: str) -> None:
 def test_every_member_of_an_enum_is_explained(kind: type[enum.Enum]) -> None:
     listed = re.findall(r"^- `(\w+)`: ", inspect.getdoc(kind) or "", re.MULTILINE)
     assert listed == [member.name for member in kind]
+
+
+def test_the_promotion_table_is_the_compilers() -> None:
+    page = (DOCS / "language.md").read_text()
+    header, *rows = re.findall(r"^\| \|.*\|$|^\| \*\*\w+\*\* \|.*\|$", page, re.MULTILINE)
+    names = [cell.strip() for cell in header.split("|")[2:-1]]
+    kinds = {"bool": [ct.bool_], "uint": [ct.uint8, ct.uint64], "int": [ct.int8, ct.int64]}
+    seen = 0
+    for row in rows:
+        left, *cells = [cell.strip(" *") for cell in row.split("|")[1:-1]]
+        for right, cell in zip(names, cells, strict=True):
+            for a in kinds.get(left) or [getattr(ct, left)]:
+                for b in kinds.get(right) or [getattr(ct, right)]:
+                    words = {"error": None, "bool": ct.bool_, "the wider": max(a, b, key=lambda d: d.bitwidth),
+                             "the uint": b if left == "bool" else a, "the int": b if left == "bool" else a}
+                    assert common_typed(a, b) is words.get(cell, getattr(ct, cell, None)), (a, b, cell)
+                    seen += 1
+    assert seen >= 49
 
 
 def programs_of_docstrings() -> Iterator[Any]:

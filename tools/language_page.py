@@ -6,6 +6,7 @@ import argparse
 import enum
 import inspect
 import re
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from textwrap import dedent
@@ -15,6 +16,7 @@ import language_table
 
 import tilewright as ct
 import tilewright.cli
+from tilewright.frontend.calls.convert import rounding_modes
 from tilewright.kernel import BoundKernel
 from tilewright.language import Array, Tile, TiledView
 from tilewright.language.raw import RawArrayMemory
@@ -35,6 +37,7 @@ HOST = {
 }
 """What runs on the host, by part. Modules (`tune`, `compilation`) follow with all that they export."""
 
+TABLES = ("Dtypes", "Rounding modes of conversions", "Enums", "Errors", "Command line", "Environment variables")
 MODULES = ("tune", "compilation")
 LABEL = re.compile(r"^(Operands|Arguments|Array|Result|Options[^:`]*|Errors|Attributes|Fields|Members): ")
 EXAMPLE = re.compile(r"^Examples?:\n+", re.MULTILINE)
@@ -130,10 +133,15 @@ def _is_method(value: Any) -> bool:
 def reference() -> str:
     """The generated part of the page, with its own list of contents."""
     made = parts()
-    contents = [f"- **{part.capitalize()}**: " + ", ".join(_link(n) for n in names) for part, names in made.items()]
-    sections = [f"### {part.capitalize()}\n\n" + "\n".join(map(entry, names)) for part, names in made.items()]
-    tables = [dtype_table(), enum_tables(), error_table(), command_line(), environment()]
+    contents = [f"- **{_capital(part)}**: " + ", ".join(_link(n) for n in names) for part, names in made.items()]
+    sections = [f"### {_capital(part)}\n\n" + "\n".join(map(entry, names)) for part, names in made.items()]
+    tables = [dtype_table(), rounding_table(), enum_tables(), error_table(), command_line(), environment()]
+    contents.append("- **Tables**: " + ", ".join(f"[{t}](#{t.lower().replace(' ', '-')})" for t in TABLES))
     return START + "\n" + "\n".join(contents) + "\n\n" + "\n".join([*sections, *tables])
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def title(name: str) -> str:
@@ -196,20 +204,56 @@ def error_table() -> str:
     return "\n".join(lines) + "\n"
 
 
+def rounding_table() -> str:
+    """Which rounding modes `astype` takes between float formats; asked of the rule itself."""
+    floats = [d for d in dtypes.ALL if d.is_float]
+    lines = ["### Rounding modes of conversions", "",
+             "What `rounding_mode` of `astype` may be, from float to float. Without it RN holds; where there is no RN it is "
+             "needed.",
+             "", "| to | modes | from |", "|---|---|---|"]
+    for target in floats:
+        modes: dict[str, list[str]] = {}
+        for source in floats:
+            if source is not target:
+                modes.setdefault(" ".join(m.name for m in rounding_modes(source, target)), []).append(f"`{source}`")
+        for names, sources in sorted(modes.items(), key=lambda item: -len(item[1])):
+            said = "all others" if len(modes) == 1 else ", ".join(sources)
+            lines.append(f"| `{target}` | {names} | {said} |")
+    return "\n".join(lines) + "\n"
+
+
 def command_line() -> str:
     """The commands and their arguments, from the parser that reads them."""
-    parser = tilewright.cli._parser()
-    verbs = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
-    summaries = {choice.dest: choice.help for choice in verbs._choices_actions}
     lines = ["### Command line", ""]
-    for name, verb in verbs.choices.items():
-        lines += [f"#### tilewright {name}", "", f"{(summaries.get(name) or '').capitalize()}.", ""]
-        for action in verb._actions:
-            if action.dest != "help":
-                called = ", ".join(action.option_strings) or str(action.metavar)
-                lines.append(f"- `{called}`: {action.help or str(action.metavar or '')}")
-        lines.append("")
+    said: set[str] = set()
+    for name, help_, verb in _verbs(tilewright.cli._parser(), "tilewright"):
+        actions = [a for a in verb._actions if a.dest != "help"]
+        if any(isinstance(a, argparse._SubParsersAction) for a in actions):
+            lines += [f"`{name} ...`: {help_}", ""]
+            continue
+        usage = " ".join([name, *(a.metavar or a.dest if not a.option_strings else
+                                  f"{a.option_strings[0]} {_value(a)}".strip() if a.required else
+                                  f"[{a.option_strings[0]}{' ' * bool(_value(a))}{_value(a)}]" for a in actions)])
+        lines += [f"`{usage}`: {help_}", ""]
+        news = [a for a in actions if a.help and a.help not in said]
+        said |= {a.help for a in news if a.help}
+        lines += [f"- `{a.option_strings[0] if a.option_strings else a.metavar}`: {a.help}" for a in news]
+        lines += [""] if news else []
     return "\n".join(lines)
+
+
+def _value(action: argparse.Action) -> str:
+    return "" if action.nargs == 0 else str(action.metavar or action.dest.upper())
+
+
+def _verbs(parser: argparse.ArgumentParser, prefix: str) -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
+    """Every command: its name, what it does, its parser."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            summaries = {choice.dest: choice.help or "" for choice in action._choices_actions}
+            for name, verb in action.choices.items():
+                yield f"{prefix} {name}", summaries.get(name, ""), verb
+                yield from _verbs(verb, f"{prefix} {name}")
 
 
 def environment() -> str:
