@@ -27,7 +27,7 @@ from tilewright.tileir.types import SharedType
 
 # Matrix descriptors count 16 bytes (PTX ISA 9.7.15.5.1.2.2): bits 0-13 address, 16-29 and 32-45 offsets, 62-63 swizzle.
 UNIT = 16
-_SWIZZLE = {128: 1, 64: 2, 32: 3}
+_SWIZZLE = {128: 1, 64: 2, 32: 3, 16: 0}
 GROUP_ROWS = 8
 
 
@@ -62,9 +62,11 @@ class Matrix:
     @property
     def fields(self) -> int:
         """The descriptor without the address. Leading offset: from piece to piece, where the dense axis is m or n (of
-        no meaning along k); stride offset: from 8 rows to the next 8."""
-        leading = self.piece if self.transposed else UNIT
-        return _SWIZZLE[self.row] << 62 | (GROUP_ROWS * self.row // UNIT) << 32 | (leading // UNIT) << 16
+        no meaning along k); stride offset: from 8 rows to the next 8. Without a swizzle it is the other way round."""
+        leading, stride = self.piece if self.transposed else UNIT, GROUP_ROWS * self.row
+        if self.row == UNIT:
+            leading, stride = stride, leading
+        return _SWIZZLE[self.row] << 62 | (stride // UNIT) << 32 | (leading // UNIT) << 16
 
     def offset(self, place: int, k: int) -> int:
         """Bytes from the buffer's start to (m or n = place, k), which must start rows or instructions."""
