@@ -14,7 +14,7 @@ from tilewright.backend_ptx.lower.bulk import producer_thread
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import ArrayRef, Fragment, ListRef, elem_of
 from tilewright.backend_ptx.lower.registry import load_lowerings, lowering_of
-from tilewright.backend_ptx.ops.matmul import MmaFma
+from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync
 from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
 from tilewright.backend_ptx.passes.park_tiles import BLOCKS
 from tilewright.backend_ptx.passes.plan_shared_memory import OPTION as SHARED_BYTES
@@ -117,7 +117,8 @@ def min_blocks(function: Function, target: Target) -> int:
     """Blocks of a multiprocessor for which ptxas must leave registers, 0 where it may choose.
 
     As the hint `occupancy` asks. Left alone, ptxas gives kernels with many independent multiply-adds too few registers
-    and spills some (96 for 128 threads, 116 without spills); one block as the least that must fit raises its limit.
+    and spills some (96 for 128 threads, 116 without spills), as it does with some of mma.sync; one block as the least
+    that must fit raises its limit. Products of usual tiles need so much shared memory that no more blocks would fit.
     With parked tiles the registers shall not keep blocks away for which shared memory has room.
     """
     wanted: int | None = function.options.get("occupancy")
@@ -125,7 +126,7 @@ def min_blocks(function: Function, target: Target) -> int:
         warps: int = function.options[WARPS]
         return min(wanted, target.threads_per_sm // (32 * warps))
     parked: int = function.options.get(BLOCKS, 0)
-    return max(parked, 1 if any(isinstance(op, MmaFma) for op in function.walk()) else 0)
+    return max(parked, 1 if any(isinstance(op, (MmaFma, MmaSync)) for op in function.walk()) else 0)
 
 
 def _debug_lines(function: Function, abi: KernelAbi) -> DebugLines | None:
