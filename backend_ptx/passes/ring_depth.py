@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.warpgroup import Stage
+from tilewright.backend_ptx.passes.plan_shared_memory import peak_bytes
 from tilewright.backend_ptx.targets import KIB, Target
 from tilewright.tileir.core import Function
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
@@ -19,42 +20,41 @@ SLACK = 2 * KIB
 
 
 class Ring(Protocol):
-    """What is decided here of a group of loads."""
+    """What is decided here of a ring. `bytes` are those of a slot, `latencies` hints of its loads."""
 
     slots: int
+    latencies: list[int | None]
+
+    @property
+    def bytes(self) -> int: ...
 
 
-def decide_slots(
-    function: Function, sizes: Sequence[tuple[int, list[int | None]]], groups: Sequence[Ring], target: Target,
-) -> str:
-    """Set `slots` of each group from (bytes of a round, hints) of each; the reason in words."""
-    room = target.shared_per_block - SLACK - other_bytes(function)
-    total = sum(size for size, _ in sizes)
+def decide_slots(function: Function, rings: Sequence[Ring], replaced: Collection[Stage], target: Target) -> str:
+    """Set `slots` of each ring; the reason in words. `replaced` are operands that slots hold."""
+    room = target.shared_per_block - SLACK - other_bytes(function, replaced)
+    total = sum(r.bytes for r in rings)
     fits = max(1, room // total)
-    for (_, hints), group in zip(sizes, groups, strict=True):
-        asked = [h for h in hints if h is not None]
-        group.slots = min(fits, MOST, max(asked)) if asked else min(fits, USUAL)
+    for ring in rings:
+        asked = [h for h in ring.latencies if h is not None]
+        ring.slots = min(fits, MOST, max(asked)) if asked else min(fits, USUAL)
     if fits < 2:
-        for group in groups:
-            group.slots = 1
+        for ring in rings:
+            ring.slots = 1
         return f"no ring: two slots of {total / KIB:g} KiB do not fit {room / KIB:g} KiB"
-    counts = " and ".join(str(g.slots) for g in groups)
+    counts = " and ".join(str(r.slots) for r in rings)
     return f"{counts} slots in {room / KIB:g} KiB, {total / KIB:g} KiB for one of each"
 
 
-def other_bytes(function: Function) -> int:
-    """Shared memory for conversions, exchanges and staged operands that no ring replaces."""
-    most = 0
+def other_bytes(function: Function, replaced: Collection[Stage]) -> int:
+    """Shared memory for buffers, conversions, exchanges and staged operands that no ring replaces."""
+    exchange, staged = peak_bytes(function), 0
     for op in function.walk():
         if isinstance(op, ConvertLayout):
             kind = plan_conversion(op.src.type.layout, op.result.type.layout).kind
             if kind in ("warp", "block"):
-                most = max(most, op.src.type.size * op.src.type.dtype.bytes)
+                exchange = max(exchange, op.src.type.size * op.src.type.dtype.bytes)
         elif isinstance(op, (Reduction, ArgReduction)):
-            most = max(most, 4 * KIB)
-    return most
-
-
-def staged_bytes(function: Function) -> int:
-    """Of operands that threads put into shared memory themselves."""
-    return sum(op.src.type.size * op.src.type.dtype.bytes for op in function.walk() if isinstance(op, Stage))
+            exchange = max(exchange, 4 * KIB)
+        elif isinstance(op, Stage) and op not in replaced:
+            staged += op.src.type.size * op.src.type.dtype.bytes
+    return exchange + staged
