@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import types
+from collections.abc import Iterable
 from typing import Any
 
 from tilewright.frontend.values import (
@@ -54,6 +55,8 @@ _FUNCTIONS: dict[str, str] = {
     "syncthreads": "leave it out: a block runs tile by tile", "make_block_ptr": "write a.tiled_view(tile_shape)",
     "arange": "write ct.arange(n, dtype=ct.int32), n a power of two", "range": "write range(n)",
     "fdiv": "write x / y", "cdiv": "write ct.cdiv(x, y)", "print": "write print(...)",
+    **dict.fromkeys(("rand", "random", "randn", "randint", "uniform", "normal"), "compute numbers from a counter: see "
+    "examples/dropout.py"),
     "float": "write ct.float32", "int": "write ct.int32", "bool": "write ct.bool_", "half": "write ct.float16",
     "double": "write ct.float64", "float8e4nv": "write ct.float8_e4m3fn", "float8e5": "write ct.float8_e5m2",
 }
@@ -97,6 +100,19 @@ _ARRAY_MEMBERS: dict[str, str] = {
 }
 
 
+# Arguments of other libraries' functions: (function, argument) -> what to write.
+_KEYWORDS: dict[tuple[str, str], str] = {
+    ("load", "mask"): "tiles are padded where they leave the array; a mask has ct.gather(a, positions, mask=...)",
+    ("load", "other"): "write padding_mode=ct.PaddingMode.ZERO; ct.gather(a, positions, padding_value=...)",
+    ("store", "mask"): "what leaves the array is not written; a mask has ct.scatter(a, positions, v, mask=...)",
+    ("gather", "other"): "write padding_value=...",
+    ("gather", "padding_mode"): "write padding_value=...",
+    ("load", "padding_value"): "write padding_mode=ct.PaddingMode.ZERO",
+    **{(f, "dim"): "write axis=..." for f in ("sum", "prod", "max", "min", "argmax", "argmin", "cumsum", "cat")},
+    **{(f, "dtype"): "write x.astype(dtype) first" for f in ("sum", "prod", "cumsum", "cumprod")},
+}
+
+
 def on_number(value: Val, other: Val = None) -> list[str]:
     """For a value that stands where a tile or a number is wanted; `other` is the second operand."""
     if is_array(value):
@@ -109,6 +125,8 @@ def on_number(value: Val, other: Val = None) -> list[str]:
         return ["load elements first: memory.load_offset(offsets)"]
     if isinstance(value, SliceSpec):
         return ["a Slice is for load_advanced_indexing and store_advanced_indexing"]
+    if isinstance(value, (str, Text)) and is_tile(other):
+        return ['put values into an f-string: f"value {x}"']
     if isinstance(value, (str, Text)):
         return ["text can be printed and joined with other text, nothing else"]
     if isinstance(value, enum.Enum):
@@ -133,8 +151,25 @@ def on_member(kind: str, name: str) -> list[str]:
     table = {"Tile": _TILE_MEMBERS, "Array": _ARRAY_MEMBERS}.get(kind, {})
     if name in table:
         return [table[name]]
+    if kind == "Tile" and name.endswith("_") and not name.startswith("_"):
+        return [f"tiles do not change; write t = ct.{name[:-1]}(t)"]
     of_tile = name in _TILE_MEMBERS or name in ("astype", "reshape", "permute", "transpose", "extract", "item")
     return [LOAD_FIRST] if kind == "Array" and of_tile else []
+
+
+def on_keyword(function: str, name: str, allowed: Iterable[str]) -> list[str]:
+    """For an argument that a function does not have."""
+    if (function, name) in _KEYWORDS:
+        return [_KEYWORDS[function, name]]
+    return close_to(name, allowed)
+
+
+def close_to(name: str, names: Iterable[str], prefix: str = "") -> list[str]:
+    """A name that was probably meant."""
+    import difflib
+
+    close = difflib.get_close_matches(name, [n for n in names if not n.startswith("_")], 1, 0.75)
+    return [f"did you mean {prefix}{close[0]}?"] if close else []
 
 
 def on_function(name: str) -> list[str]:

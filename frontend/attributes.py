@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tilewright.frontend.advice import on_function, on_member
+from tilewright.frontend.advice import close_to, on_function, on_member
 from tilewright.frontend.calls.call import call_value
 from tilewright.frontend.calls.registry import RULES
 from tilewright.frontend.dispatch import expression
@@ -118,7 +118,7 @@ def _other_hints(value: Val) -> list[str]:
     if isinstance(value, tuple):
         return ["tuples have no fields and do not grow: index with t[0], join with t + (v,)"]
     if isinstance(value, (str, Text)):
-        return ["make the text outside the kernel, or in ct.static_eval(...)"]
+        return ['put values into an f-string, f"{x}"; make other text outside the kernel, or in ct.static_eval(...)']
     if is_list(value):
         return ["a list of arrays has its length, len(xs), and its arrays, xs[i]"]
     return []
@@ -136,14 +136,6 @@ def _table(value: Val) -> tuple[dict[str, Reader] | None, str]:
     if is_loose(value) and not isinstance(value, enum.Enum):
         return _LOOSE, "Tile"
     return None, ""
-
-
-def close_to(name: str, names: Iterable[str], prefix: str = "") -> list[str]:
-    """A name that was probably meant."""
-    import difflib
-
-    close = difflib.get_close_matches(name, [n for n in names if not n.startswith("_")], 1, 0.75)
-    return [f"did you mean {prefix}{close[0]}?"] if close else []
 
 
 def _members(readers: Iterable[str], methods: Iterable[str]) -> list[str]:
@@ -173,7 +165,7 @@ def _from_type(t: Translator, kind: type, name: str) -> Val:
         if issubclass(kind, enum.Enum):
             raise TileTypeError(f"{kind.__name__} has no member {name}",
                                 hints=close_to(name, kind.__members__) or [f"it has {', '.join(kind.__members__)}"])
-        raise TileTypeError(f"{kind.__name__} has no attribute {name}")
+        raise TileTypeError(f"{kind.__name__} has no attribute {name}", hints=close_to(name, dir(kind)))
     return frontend_value(t, getattr(kind, name), f"{kind.__name__}.{name}")
 
 

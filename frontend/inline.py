@@ -63,7 +63,7 @@ def activation(
     if t.scope.depth >= MAX_DEPTH:
         raise TileRecursionError(
             f"{source.name}: calls are nested more than {MAX_DEPTH} deep",
-            hints=["recursion must end while compiling: test a constant argument"],
+            hints=["recursion must end while compiling: test a constant argument; or write a loop"],
         )
     signature = signature_of(source, defaults)
     bound = signature.bind(source.name, args, kwargs)

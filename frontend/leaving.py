@@ -12,6 +12,7 @@ from tilewright.frontend.scopes import RETURN_VALUE, Binding, Exit
 from tilewright.frontend.structure import leaves, rebuild
 from tilewright.frontend.translator import Translator
 from tilewright.tileir.core import Block, Value
+from tilewright.tileir.diagnostics import TileSyntaxError
 from tilewright.tileir.dtypes import bool_, int32
 from tilewright.tileir.ops.arith import Eq, Or, Select
 from tilewright.tileir.ops.control import Condition, While, Yield
@@ -32,6 +33,13 @@ def while_condition(t: Translator, node: ast.stmt, cond: bool | Value, iteration
     merge_sides(t, cond, going, leaving, flow.head[node] | flow.after[node] | flow.tail[node])
 
 
+def endless(t: Translator, node: ast.stmt) -> TileSyntaxError:
+    """The error for a loop that nothing ends."""
+    return TileSyntaxError(
+        "this loop never ends: its condition is always true, and no break or return is reached", t.span(node),
+        hints=["break out of it under an if, or let a run-time value be the condition"])
+
+
 def leaving_loop(t: Translator, node: ast.While | ast.For, carried: Carried, body: Callable[[], None]) -> None:
     """A loop that break or return may end: the whole body stands before the `while` op's condition.
 
@@ -46,6 +54,8 @@ def leaving_loop(t: Translator, node: ast.While | ast.For, carried: Carried, bod
     with t.inside(head):
         body()
         ways, code = scope.exit.ways, scope.exit.code
+        if not ways & (BREAK | RETURN):
+            raise endless(t, node)
         again = ways & (FALL | CONTINUE)
         values = carried.at_end(t, again) if again else list(head.params)
         extra = _new_names(t, node, carried, ways)

@@ -10,7 +10,7 @@ from tilewright.frontend.branches import run
 from tilewright.frontend.carried import Carried
 from tilewright.frontend.dispatch import statement
 from tilewright.frontend.flow import BREAK, CONTINUE, RETURN, jumps
-from tilewright.frontend.leaving import leaving_loop, while_condition
+from tilewright.frontend.leaving import endless, leaving_loop, while_condition
 from tilewright.frontend.promotion import typed
 from tilewright.frontend.scopes import Binding, Exit
 from tilewright.frontend.static import static_items
@@ -161,6 +161,8 @@ def _plain_while(t: Translator, node: ast.While) -> None:
         if cond is False:
             scope.vars = before
             return
+        if cond is True:
+            raise endless(t, node)
         passed = [typed(t, cond, bool_), tuple(head.params)]
         t.emit_op(Condition, cond=passed[0], values=passed[1])
     carried.enter(t, body)

@@ -23,7 +23,10 @@ def lookup(t: Translator, name: str) -> Val:
         if binding is not None:
             return usable(scope, name, binding)
         if name in scope.source.locals:
-            raise TileSyntaxError(f"{name} is used before it is assigned", hints=[f"assign {name} before this line"])
+            hints = [f"assign {name} before this line"]
+            if name in scope.source.namespace:
+                hints = [f"kernels cannot change the global {name}, which this assignment hides; use another name"]
+            raise TileSyntaxError(f"{name} is used before it is assigned", hints=hints)
         if scope.outer is None:
             break
         scope = scope.outer

@@ -22,7 +22,10 @@ _KERNELS: weakref.WeakKeyDictionary[types.FunctionType, KernelSource] = weakref.
 class FunctionSource:
     """One function: its AST, its local names, what it captured from outside, and its data flow."""
 
-    def __init__(self, node: FunctionNode, file: str, captured: dict[str, Any], kernel: KernelSource) -> None:
+    def __init__(
+        self, node: FunctionNode, file: str, captured: dict[str, Any], kernel: KernelSource, namespace: dict[str, Any]
+    ) -> None:
+        self.namespace = namespace  # its module's globals, for hints
         self.node = node
         self.file = file
         self.captured = captured
@@ -40,7 +43,7 @@ class FunctionSource:
     def nested(self, node: FunctionNode) -> FunctionSource:
         """The source of a function or lambda inside this one."""
         if node not in self._nested:
-            self._nested[node] = FunctionSource(node, self.file, self.captured, self.kernel)
+            self._nested[node] = FunctionSource(node, self.file, self.captured, self.kernel, self.namespace)
         return self._nested[node]
 
     @property
@@ -68,7 +71,8 @@ class KernelSource:
         source = self._functions.get(pyfunc)
         if source is None:
             node = parse(pyfunc)
-            source = FunctionSource(node, pyfunc.__code__.co_filename, captured_values(pyfunc), self)
+            source = FunctionSource(
+                node, pyfunc.__code__.co_filename, captured_values(pyfunc), self, pyfunc.__globals__)
             self._functions[pyfunc] = source
         return source
 

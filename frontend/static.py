@@ -65,7 +65,8 @@ def _arguments(node: ast.Call, what: str, least: int, most: int) -> Sequence[ast
         raise TileSyntaxError(f"{what}: takes positional arguments only", hints=[f"write ct.{what}(expression)"])
     if not least <= len(node.args) <= most:
         wanted = str(least) if least == most else f"{least} or {most}"
-        raise TileTypeError(f"{what}: takes {wanted} argument{'' if most == 1 else 's'}, got {len(node.args)}")
+        raise TileTypeError(f"{what}: takes {wanted} argument{'' if most == 1 else 's'}, got {len(node.args)}",
+                            hints=[f"several values make a tuple: ct.{what}((a, b))"] if most == 1 else [])
     return node.args
 
 

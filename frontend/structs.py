@@ -55,7 +55,8 @@ def _fields(kind: Any) -> tuple[dataclasses.Field[Any], ...]:
 def enum_member(t: Translator, kind: Any, args: Sequence[Val], kwargs: Mapping[str, Val]) -> Val:
     """`Color(1)`."""
     if len(args) != 1 or kwargs:
-        raise TileTypeError(f"{kind.__name__}: takes one constant, got {len(args) + len(kwargs)}")
+        raise TileTypeError(f"{kind.__name__}: takes one constant, got {len(args) + len(kwargs)}",
+                            hints=[f"write {kind.__name__}(value) or {kind.__name__}.{next(iter(kind)).name}"])
     value = known(args[0])
     value = args[0] if value is None else value
     try:

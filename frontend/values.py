@@ -181,6 +181,8 @@ def named(value: Val) -> str:
     text = describe(value)
     if isinstance(value, _ONLY_ONE):
         return f"the {text}"
+    if text.startswith("an object"):
+        return text
     if text in ("None", "...") or text[:1] in "\"'" or isinstance(value, enum.Enum):
         return text
     # uint8 is read "you-int".

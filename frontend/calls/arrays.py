@@ -63,7 +63,7 @@ def assume_divisible_by(t: Translator, x: Val, divisor: Val) -> Val:
             raise bad(op, "x", f"is {constant}, which {n} does not divide")
         return x
     if not is_tile(x) or x.type.shape or not x.type.dtype.is_int:
-        raise bad(op, "x", f"must be an integer scalar, got {named(x)}")
+        raise bad(op, "x", f"must be an integer scalar, got {named(x)}", hints=integer_hints(x))
     return t.emit(ops.AssumeDivisible, src=x, divisor=n)
 
 

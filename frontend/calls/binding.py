@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tilewright.frontend.advice import on_keyword
 from tilewright.tileir.diagnostics import TileTypeError
 
 _EMPTY = inspect.Parameter.empty
@@ -74,7 +75,7 @@ class Signature:
         return bound
 
     def _unknown(self, what: str, name: str, receivers: int) -> TileTypeError:
-        hints = [f"call {self.show(what, receivers)}"]
+        hints = [*on_keyword(what, name, (*self.positional, *self.keyword_only)), f"call {self.show(what, receivers)}"]
         if name in self.positional_only:
             return _of_keyword(name, f'{what}: argument "{name}" cannot be given by name, only by position', hints)
         return _of_keyword(name, f'{what}: there is no argument "{name}"', hints)

@@ -32,7 +32,8 @@ from tilewright.tileir.ops.arrays import ListLength
 @call_rule("range", range)
 def range_(t: Translator, *bounds: Val) -> Val:
     if not 1 <= len(bounds) <= 3:
-        raise TileTypeError(f"range: takes 1 to 3 arguments, got {len(bounds)}")
+        raise TileTypeError(f"range: takes 1 to 3 arguments, got {len(bounds)}",
+                            hints=["call range(stop), range(start, stop) or range(start, stop, step)"])
     for number, v in enumerate(bounds):
         ok = is_loose(v) and isinstance(v, int) and not isinstance(v, bool)
         if not ok and not (is_tile(v) and not v.type.shape and v.type.dtype.is_signed):

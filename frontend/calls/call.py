@@ -50,7 +50,7 @@ def syntax_form(name: str) -> Callable[[Any], Any]:
 def call(t: Translator, node: ast.Call) -> Val:
     function = t.expr(node.func)
     form = SYNTAX_FORMS.get(rule_name(function))
-    if form is not None:
+    if form is not None and function is not tuple:
         _check_written_out(t, node.func, rule_name(function))
         return form(t, node)
     if function is tuple and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
@@ -107,7 +107,8 @@ def keyword_arguments(t: Translator, nodes: Sequence[ast.keyword]) -> dict[str, 
             raise TileTypeError(f"**: expected keyword arguments, got {named(value)}", t.span(node.value),
                                 hints=["only the **kwargs of a function can be spread"])
         for name in new.keys() & out.keys():
-            raise TileTypeError(f'argument "{name}" is given twice', t.span(node.value))
+            raise TileTypeError(f'argument "{name}" is given twice', t.span(node.value),
+                                hints=["leave one of them out"])
         out.update(new)
     return out
 
@@ -150,6 +151,8 @@ def call_value(
         return call_value(t, function.function, [function.receiver, *args], kwargs, _shifted(nodes), 1)
     if isinstance(function, DType):
         return _call_rule(t, RULES["dtype"], [function, *args], kwargs, _shifted(nodes), 1)
+    if isinstance(function, types.MethodType) and not isinstance(function.__func__, types.FunctionType):
+        raise _not_callable(function)
     if isinstance(function, types.MethodType):
         receiver = frontend_value(t, function.__self__, function.__name__)
         return call_value(t, function.__func__, [receiver, *args], kwargs)
@@ -232,7 +235,8 @@ def _not_callable(function: Val) -> TileError:
     if isinstance(function, type) and function.__module__ != "builtins":
         return UnsupportedCallError(f"the class {name} cannot be called in a kernel",
                                     hints=["kernels make objects of frozen dataclasses only"])
-    if isinstance(function, (types.BuiltinFunctionType, type)) or type(function).__name__ in NATIVE_FUNCTIONS:
+    native = (types.BuiltinFunctionType, types.MethodType, type)
+    if isinstance(function, native) or type(function).__name__ in NATIVE_FUNCTIONS:
         module = (getattr(function, "__module__", "") or "").partition(".")[0]
         hints = on_builtin(name) if module in ("", "builtins", "io") else on_function(name)
         if module in ("math", "numpy", "torch") and name in RULES:

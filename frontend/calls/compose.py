@@ -99,7 +99,8 @@ def unpack_from_bytes(t: Translator, x: Val, /, dtype: Val) -> Val:
         raise bad("unpack_from_bytes", "x", f"must be a 1-D uint8 tile, got {named(x)}",
                   hints=["write x.reshape((-1,)), or ct.pack_to_bytes(x) for other dtypes"])
     if dtype is bool_:
-        raise bad("unpack_from_bytes", "dtype", "cannot be bool_, which has no fixed bits")
+        raise bad("unpack_from_bytes", "dtype", "cannot be bool_, which has no fixed bits",
+                  hints=["compare the bytes: x != 0"])
     if dtype is float4_e2m1fn:
         return _e2m1_value(t, _unpack_nibbles(t, x))
     count = dtype.bitwidth // 8
@@ -149,7 +150,8 @@ def _where(t: Translator, cond: Value, x: Value, y: Value) -> Value:
 
 def _pack_nibbles(t: Translator, codes: Value) -> Value:
     if codes.type.size % 2:
-        raise bad("pack_to_bytes", "x", "has one four-bit element; a byte holds two")
+        raise bad("pack_to_bytes", "x", "has one four-bit element; a byte holds two",
+                  hints=["take two elements or more"])
     pairs = t.emit(Reshape, src=codes, shape=(codes.type.size // 2, 2))
     shifts = binary(t, "mul", t.emit(Iota, size=2, dtype=uint8), 4)
     return t.emit(ReduceSum, src=binary(t, "bitwise_lshift", pairs, shifts), axes=(1,))

@@ -111,7 +111,8 @@ def negate(t: Translator, x: Val, what: str = "-") -> Val:
     if known(x) is not None:
         return _folded(t, x, dtype, what, operator.neg)
     if not dtype.has_sign:
-        raise TileTypeError(f"{what}: {dtype} has no negative values")
+        raise of_operand("x", TileTypeError(f"{what}: {dtype} has no negative values",
+                                            hints=["compute in another type: ct.astype(x, ct.float32)"]))
     if dtype in _SIGN_AND_BYTE:
         return _with_sign_bits(t, x, Xor, 0x80)
     return stored(t, what, t.emit(ops.Neg, src=computable(t, typed(t, x, dtype))), dtype)

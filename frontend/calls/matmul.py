@@ -138,9 +138,12 @@ def mma_scaled(t: Translator, x: Val, x_scale: Val, y: Val, y_scale: Val, /, acc
     b, sb = tile_arg(t, op, "y", y), tile_arg(t, op, "y_scale", y_scale)
     acc = tile_arg(t, op, "acc", acc)
     if a.type.dtype is not b.type.dtype or sa.type.dtype is not sb.type.dtype:
-        raise TileTypeError(f"{op}: the operands must have one dtype, and so must the scales")
+        raise TileTypeError(
+            f"{op}: the operands must have one dtype, got {a.type.dtype} and {b.type.dtype}; and so must the scales, got "
+            f"{sa.type.dtype} and {sb.type.dtype}", hints=["cast one of them"])
     if acc.type.dtype is not float32:
-        raise bad(op, "acc", f"is {acc.type.dtype}, expected float32")
+        raise bad(op, "acc", f"is {acc.type.dtype}, expected float32",
+                  hints=["start it with ct.zeros((m, n), ct.float32), and cast the result"])
     blocks = _SCALE_BLOCKS.get((a.type.dtype, sa.type.dtype))
     if blocks is None:
         pairs = "; ".join(f"{x} with {s}" for x, s in _SCALE_BLOCKS)
@@ -148,7 +151,8 @@ def mma_scaled(t: Translator, x: Val, x_scale: Val, y: Val, y_scale: Val, /, acc
                             hints=[f"there are {pairs}"])
     for name, v in (("x", a), ("y", b)):
         if v.type.rank not in (2, 3):
-            raise bad(op, name, f"must have two or three axes, got {_dims(v)}")
+            raise bad(op, name, f"must have two or three axes, got {named(v)}",
+                      hints=["reshape the leading axes into one"])
     a, b = batched(t, op, _scaled(t, "x_scale", a, sa, -1, blocks), _scaled(t, "y_scale", b, sb, -2, blocks))
     if acc.type.shape != _product_shape(a, b):
         raise bad(op, "acc", f"has the shape {acc.type.shape}, but x @ y has {_product_shape(a, b)}")

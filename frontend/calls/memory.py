@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tilewright.frontend import advice
 from tilewright.frontend.calls.options import (
     bad,
     each,
@@ -85,7 +86,8 @@ def access_shape(op: str, value: Val, rank: int, argument: str = "shape") -> tup
     if not shape:
         return (), (1,) * rank
     if len(shape) != rank:
-        raise bad(op, argument, f"has {_count(len(shape))}, but the array has {axes_text(rank)}")
+        raise bad(op, argument, f"has {_count(len(shape))}, but the array has {axes_text(rank)}",
+                  hints=["give one length per axis; 1 where the tile is thin"])
     return shape, shape
 
 
@@ -112,9 +114,12 @@ def ordering(op: str, order: Val, scope: Val, allowed: tuple[MemoryOrder, ...]) 
     if order not in allowed:
         raise bad(op, "memory_order", f"is {order.name}, expected one of {', '.join(o.name for o in allowed)}")
     if order is MemoryOrder.WEAK and scope is not MemoryScope.NONE:
-        raise bad(op, "memory_scope", f"is {scope.name}, but a WEAK access has the scope NONE")
+        raise bad(op, "memory_scope", f"is {scope.name}, but a WEAK access has the scope NONE",
+                  hints=["give a memory_order, too, or leave the scope out"])
     if order is not MemoryOrder.WEAK and scope not in _SCOPES:
-        raise bad(op, "memory_scope", f"is {scope.name}, but a {order.name} access needs BLOCK, DEVICE or SYS")
+        needs = f"needs the memory_scope BLOCK, DEVICE or SYS, not {scope.name}"
+        raise bad(op, "memory_order", f"is {order.name}, which {needs}",
+                  hints=["write memory_scope=ct.MemoryScope.DEVICE"])
     return {"memory_order": order, "memory_scope": scope}
 
 
@@ -147,6 +152,9 @@ def store(
 ) -> None:
     array = array_arg("store", array)
     rank = array.type.rank
+    if isinstance(tile, tuple) and is_tile(index):
+        raise bad("store", "index", f"must hold signed integer scalars, got {named(index)}",
+                  hints=["the order is ct.store(array, index, tile)"])
     value = cast_argument(t, "store", "tile", tile, array)
     if not value.type.shape and rank:
         value = t.emit(Reshape, src=value, shape=(1,) * rank)
@@ -166,7 +174,7 @@ def store(
 def cast_argument(t: Translator, op: str, argument: str, value: Val, array: Value) -> Value:
     """A value on its way into an array: converted to its dtype where that loses nothing."""
     if not is_tile(value) and not is_loose(value):
-        raise bad(op, argument, f"must be a tile or a scalar, got {named(value)}")
+        raise bad(op, argument, f"must be a tile or a scalar, got {named(value)}", hints=advice.on_number(value))
     try:
         return implicit_cast(t, f'{op}: argument "{argument}"', value, array.type.dtype)
     except TileError as error:

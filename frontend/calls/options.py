@@ -119,7 +119,8 @@ def tile_shape(op: str, argument: str, value: Val, *, allow_int: bool = True) ->
     """A constant shape of powers of two."""
     if not isinstance(value, tuple):
         if not allow_int:
-            raise bad(op, argument, f"must be a tuple of constant integers, got {named(value)}")
+            raise bad(op, argument, f"must be a tuple of constant integers, got {named(value)}",
+                      hints=["write (n,) for one axis"])
         value = (value,)
     return tuple(each(lambda d: _length(op, argument, d), value))
 

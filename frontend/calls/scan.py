@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tilewright.frontend.advice import on_number
 from tilewright.frontend.calls.arith import binary
 from tilewright.frontend.calls.call import call_value
 from tilewright.frontend.calls.options import axis_of, bad, check_rounding, flag
@@ -84,7 +85,7 @@ def _operands(t: Translator, op: str, x: Val, axis: Val, func: Val, identity: Va
     items = x if isinstance(x, tuple) else (x,)
     tiles = [tile_arg(t, op, "x", v) for v in items]
     if not tiles:
-        raise bad(op, "x", "is an empty tuple")
+        raise bad(op, "x", "is an empty tuple", hints=["give a tile, or a tuple of tiles"])
     for tile in tiles:
         if not tile.type.dtype.arithmetic:
             raise bad(op, "x", f"holds {tile.type.dtype}, which cannot be computed with",
@@ -155,7 +156,7 @@ def _scalar(t: Translator, op: str, value: Val, dtype: DType) -> Value:
     """A result of the function in the dtype of the tile that it stands for."""
     what = f"{op}: the result of its function"
     if not (is_tile(value) or is_loose(value)):
-        raise TileTypeError(f"{what} must be a scalar, got {named(value)}")
+        raise TileTypeError(f"{what} must be a scalar, got {named(value)}", hints=on_number(value))
     if is_tile(value) and value.type.shape:
         raise TileTypeError(f"{what} must be a scalar")
     return implicit_cast(t, what, value, dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tilewright.frontend.calls.memory import index_scalar
+from tilewright.frontend.calls.memory import axes_text, index_scalar
 from tilewright.frontend.calls.options import axis_of, bad, each, integer, tile_shape
 from tilewright.frontend.calls.registry import RULES, call_rule
 from tilewright.frontend.promotion import broadcast, broadcast_shapes, typed
@@ -33,7 +33,8 @@ def reshape(t: Translator, x: Val, /, shape: Val) -> Val:
     if -1 in lengths:
         rest = math.prod(d for d in lengths if d != -1)
         if rest <= 0 or x.type.size % rest:
-            raise bad("reshape", "shape", f"is {tuple(lengths)}, but the tile has {x.type.size} elements")
+            raise bad("reshape", "shape", f"is {tuple(lengths)}, but the tile has {x.type.size} elements",
+                      hints=["the lengths that are given must divide them"])
         lengths[lengths.index(-1)] = x.type.size // rest
     new = tile_shape("reshape", "shape", tuple(lengths))
     if math.prod(new) != x.type.size:
@@ -79,7 +80,8 @@ def permute(t: Translator, x: Val, /, axes: Val) -> Val:
     x = tile_arg(t, "permute", "x", x)
     rank = x.type.rank
     if not isinstance(axes, tuple):
-        raise bad("permute", "axes", f"must be a tuple of axes, got {named(axes)}")
+        raise bad("permute", "axes", f"must be a tuple of axes, got {named(axes)}",
+                  hints=[f"name every axis, such as {tuple(reversed(range(rank)))}"])
     order = tuple(each(lambda a: axis_of("permute", "axes", a, rank), axes))
     if sorted(order) != list(range(rank)):
         raise bad("permute", "axes", f"is {tuple(map(known, axes))}, but must name each of the tile's {rank} axes once")
@@ -101,7 +103,8 @@ def transpose(t: Translator, x: Val, /, axis0: Val = None, axis1: Val = None) ->
             raise bad("transpose", "axis0", f"is missing: a tile of {rank} axes needs axis0 and axis1")
         axis0, axis1 = 0, 1
     if axis0 is None or axis1 is None:
-        raise bad("transpose", "axis1" if axis1 is None else "axis0", "is missing: give both axes or none")
+        raise bad("transpose", "axis1" if axis1 is None else "axis0", "is missing: give both axes or none",
+                  hints=["write ct.transpose(t, axis0, axis1)"])
     a, b = axis_of("transpose", "axis0", axis0, rank), axis_of("transpose", "axis1", axis1, rank)
     order = list(range(rank))
     order[a], order[b] = b, a
@@ -140,12 +143,15 @@ def sub_tile_index(
 ) -> tuple[Value, ...]:
     """The coordinates of a part in a tile, constants checked."""
     if len(part) != len(whole):
-        raise bad(op, "shape" if op == "extract" else "value", f"has {len(part)} axes, but the tile has {len(whole)}")
+        raise bad(op, "shape" if op == "extract" else "value",
+                  f"has {axes_text(len(part))}, but the tile has {axes_text(len(whole))}",
+                  hints=["reshape the tile first, or give one length per axis"])
     if any(n % m for n, m in zip(whole, part, strict=True)):
         raise bad(op, "shape" if op == "extract" else "value", f"{part} does not divide the tile's shape {whole}")
     items = index if isinstance(index, tuple) else (index,)
     if len(items) != len(whole):
-        raise bad(op, "index", f"has {len(items)} entries, but the tile has {len(whole)} axes")
+        raise bad(op, "index", f"has {len(items)} entries, but the tile has {axes_text(len(whole))}",
+                  hints=["give one number per axis"])
     for v, n, m in zip(items, whole, part, strict=True):
         constant = known(v)
         if constant is not None and not 0 <= constant < n // m:

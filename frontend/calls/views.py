@@ -108,14 +108,18 @@ def element_positions(t: Translator, op: str, array: Value, indices: Val) -> tup
         instead = "gather(a, positions)" if op.startswith("load") else "scatter(a, positions, value)"
         raise bad(op, "array", f"must have two axes or more, got {named(array)}", hints=[f"write ct.{instead}"])
     if not isinstance(indices, tuple) or len(indices) != rank:
-        raise bad(op, "indices", f"must be a tuple of {rank} entries, one per axis")
+        raise bad(op, "indices", f"must be a tuple of {rank} entries, one per axis",
+                  hints=["ct.Slice(0, length) stands for a run of elements along an axis"])
     sparse = [k for k, v in enumerate(indices) if not isinstance(v, SliceSpec)]
     if len(sparse) != 1:
         raise bad(op, "indices", "must hold one 1-D integer tile; the other entries are ct.Slice(start, length)",
                   hints=["for several tiles of positions use ct.gather and ct.scatter"])
     tile = indices[sparse[0]]
     if not is_tile(tile) or len(tile.type.shape) != 1 or not tile.type.dtype.is_int:
-        raise bad(op, "indices", f"must hold a 1-D integer tile on axis {sparse[0]}, got {named(tile)}")
+        error = bad(op, "indices", f"must hold a 1-D integer tile on axis {sparse[0]}, got {named(tile)}",
+                    hints=["for tiles of positions of any shape use ct.gather and ct.scatter"])
+        error.item = sparse[0]  # type: ignore[attr-defined]
+        raise error
     wide = any(isinstance(v, SliceSpec) and v.start.type.dtype is int64 for v in indices)
     runs = [_run(t, v, int64 if wide else int32) if isinstance(v, SliceSpec) else v for v in indices]
     shape = tuple(v.type.shape[0] for v in runs)

@@ -1,0 +1,17 @@
+"""A loop that never ends."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    i = 0
+    while True:
+        i += 1
+    ct.store(x, (i,), 1.0)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

@@ -1,0 +1,16 @@
+"""A method of torch that changes a tensor."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    t = ct.load(x, (0,), (16,))
+    t.exp_()
+    ct.store(x, (0,), t)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

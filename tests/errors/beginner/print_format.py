@@ -1,0 +1,15 @@
+"""A format for another dtype."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    t = ct.load(x, (0,), (16,))
+    print(f"values {t:d}")
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

@@ -1,0 +1,15 @@
+"""Triton's program_id."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    i = ct.program_id(0)
+    ct.store(x, (i,), 1.0)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

@@ -1,0 +1,18 @@
+"""A decision element by element."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    t = ct.load(x, (0,), (16,))
+    if t > 0:
+        ct.store(x, (0,), t)
+    else:
+        ct.store(x, (0,), -t)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))

@@ -1,0 +1,17 @@
+"""A scaled product that accumulates in float16."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    a = ct.zeros((32, 32), ct.float8_e5m2)
+    s = ct.ones((32, 1), ct.float8_e8m0fnu)
+    r = ct.ones((1, 32), ct.float8_e8m0fnu)
+    ct.store(x, (0, 0), ct.mma_scaled(a, s, a, r, ct.zeros((32, 32), ct.float16)))
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros((32, 32), np.float32))

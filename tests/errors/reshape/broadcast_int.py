@@ -1,0 +1,14 @@
+"""broadcast_to a number."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    ct.store(x, (0,), ct.broadcast_to(ct.bid(0), 16))
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32))
