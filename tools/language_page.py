@@ -208,8 +208,7 @@ def rounding_table() -> str:
     """Which rounding modes `astype` takes between float formats; asked of the rule itself."""
     floats = [d for d in dtypes.ALL if d.is_float]
     lines = ["### Rounding modes of conversions", "",
-             "What `rounding_mode` of `astype` may be, from float to float. Without it RN holds; where there is no RN it is "
-             "needed.",
+             "What `rounding_mode` of `astype` may be, of floats. The default is RN; without RN, one must be given.",
              "", "| to | modes | from |", "|---|---|---|"]
     for target in floats:
         modes: dict[str, list[str]] = {}

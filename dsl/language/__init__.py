@@ -3,7 +3,9 @@
 from tilewright.language.arith import *  # noqa: F403
 from tilewright.language.arrays import *  # noqa: F403
 from tilewright.language.atomics import *  # noqa: F403
-from tilewright.language.classes import Array, Scalar, Tile, TiledView
+from tilewright.language.bitwise import *  # noqa: F403
+from tilewright.language.classes import Array, Scalar, Tile
+from tilewright.language.compare import *  # noqa: F403
 from tilewright.language.compose import *  # noqa: F403
 from tilewright.language.convert import *  # noqa: F403
 from tilewright.language.factories import *  # noqa: F403
@@ -15,6 +17,7 @@ from tilewright.language.reduce import *  # noqa: F403
 from tilewright.language.scan import *  # noqa: F403
 from tilewright.language.shape import *  # noqa: F403
 from tilewright.language.static import *  # noqa: F403
+from tilewright.language.tiled import TiledView
 from tilewright.language.views import *  # noqa: F403
 
 # Written out because type checkers follow no computed list; tests/typing holds it against the modules' own lists.

@@ -1,4 +1,4 @@
-"""Binary arithmetic, comparison, bitwise functions, and `where`."""
+"""Binary arithmetic."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from tilewright.tileir.enums import RoundingMode
 
 __all__ = [
     "add", "sub", "mul", "truediv", "floordiv", "mod", "cdiv", "divmod", "pow", "minimum", "maximum", "atan2",
-    "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_lshift", "bitwise_rshift", "equal", "not_equal", "less",
-    "less_equal", "greater", "greater_equal", "where",
 ]
 
 
@@ -107,6 +105,23 @@ def floordiv(x: Any, y: Any, /) -> Tile:
     """
 
 
+@builtin("mod")
+def mod(x: Any, y: Any, /) -> Tile:
+    """x % y with the sign of y, for integers and floats, as in Python.
+
+    Operands: tiles or numbers of any dtype but the restricted floats; shapes broadcast, dtypes promote.
+    Result: the common shape and the promoted dtype. An integer modulo zero is undefined, but never traps.
+    Errors: TileTypeError for dtypes that do not promote (signed with unsigned, float16 with bfloat16), for two bools,
+        and for shapes that do not broadcast; TileValueError for a number that the tile's integer dtype does not hold.
+
+    Example:
+        t = ct.arange(4, dtype=ct.int32, start=-2)
+        print(ct.mod(t, 3))                                 # [1, 2, 0, 1]
+        print(t % -3)                                       # [-2, -1, 0, -2]
+        print(ct.float32(-0.5) % 2.0)                       # 1.5
+    """
+
+
 @builtin("cdiv", host=True)
 def cdiv(x: Any, y: Any, /) -> Any:
     """x / y of integers, rounded up. Also on the host, where it sizes grids.
@@ -125,23 +140,6 @@ def cdiv(x: Any, y: Any, /) -> Any:
         kernel[(1,)]()
     """
     return -(-x // y)
-
-
-@builtin("mod")
-def mod(x: Any, y: Any, /) -> Tile:
-    """x % y with the sign of y, for integers and floats, as in Python.
-
-    Operands: tiles or numbers of any dtype but the restricted floats; shapes broadcast, dtypes promote.
-    Result: the common shape and the promoted dtype. An integer modulo zero is undefined, but never traps.
-    Errors: TileTypeError for dtypes that do not promote (signed with unsigned, float16 with bfloat16), for two bools,
-        and for shapes that do not broadcast; TileValueError for a number that the tile's integer dtype does not hold.
-
-    Example:
-        t = ct.arange(4, dtype=ct.int32, start=-2)
-        print(ct.mod(t, 3))                                 # [1, 2, 0, 1]
-        print(t % -3)                                       # [-2, -1, 0, -2]
-        print(ct.float32(-0.5) % 2.0)                       # 1.5
-    """
 
 
 @builtin("divmod")
@@ -227,192 +225,4 @@ def atan2(x: Any, y: Any, /) -> Tile:
         print(ct.atan2(one, -one))                          # [2.356194, 2.356194]
         n = ct.arange(2, dtype=ct.int32)
         ct.atan2(n, n)                                      # TileTypeError
-    """
-
-
-@builtin("bitwise_and")
-def bitwise_and(x: Any, y: Any, /) -> Tile:
-    """x & y, bit by bit; of bools logical and.
-
-    Operands: integers, or bools; shapes broadcast. Two tiles must have the same dtype; a number takes the tile's.
-    Result: the common shape, the dtype of the operands.
-    Errors: TileTypeError for floats and for two dtypes; TileValueError for a number out of the dtype's range.
-
-    Example:
-        t = ct.arange(4, dtype=ct.int32)
-        print(ct.bitwise_and(t, 1))                         # [0, 1, 0, 1]
-        print((t > 0) & (t < 3))                            # [0, 1, 1, 0]
-        t & ct.int64(1)                                     # TileTypeError
-    """
-
-
-@builtin("bitwise_or")
-def bitwise_or(x: Any, y: Any, /) -> Tile:
-    """x | y, bit by bit; of bools logical or.
-
-    Operands: integers, or bools; shapes broadcast. Two tiles must have the same dtype; a number takes the tile's.
-    Result: the common shape, the dtype of the operands.
-    Errors: TileTypeError for floats and for two dtypes; TileValueError for a number out of the dtype's range.
-
-    Example:
-        t = ct.arange(4, dtype=ct.uint8)
-        print(ct.bitwise_or(t, 4))                          # [4, 5, 6, 7]
-        t | 256                                             # TileValueError
-    """
-
-
-@builtin("bitwise_xor")
-def bitwise_xor(x: Any, y: Any, /) -> Tile:
-    """x ^ y, bit by bit; of bools `!=`.
-
-    Operands: integers, or bools; shapes broadcast. Two tiles must have the same dtype; a number takes the tile's.
-    Result: the common shape, the dtype of the operands.
-    Errors: TileTypeError for floats and for two dtypes; TileValueError for a number out of the dtype's range.
-
-    Example:
-        t = ct.arange(4, dtype=ct.int32)
-        print(ct.bitwise_xor(t, 1))                         # [1, 0, 3, 2]
-        t ^ 1.5                                             # TileTypeError
-    """
-
-
-@builtin("bitwise_lshift")
-def bitwise_lshift(x: Any, y: Any, /) -> Tile:
-    """x << y; bits that leave are lost.
-
-    Operands: integer tiles or numbers that broadcast and promote; counts from 0 to the width less 1, others are
-        undefined.
-    Result: the common shape and the promoted dtype.
-    Errors: TileTypeError for floats and bools, and for signed with unsigned.
-
-    Example:
-        t = ct.arange(4, dtype=ct.int32)
-        print(ct.bitwise_lshift(1, t))                      # [1, 2, 4, 8]
-        t << 1.0                                            # TileTypeError
-    """
-
-
-@builtin("bitwise_rshift")
-def bitwise_rshift(x: Any, y: Any, /) -> Tile:
-    """x >> y: arithmetic for signed x (the sign stays), logical for unsigned x.
-
-    Operands: integer tiles or numbers that broadcast and promote; counts from 0 to the width less 1, others are
-        undefined.
-    Result: the common shape and the promoted dtype.
-    Errors: TileTypeError for floats and bools, and for signed with unsigned.
-
-    Example:
-        t = ct.full((2,), -8, ct.int32)
-        print(ct.bitwise_rshift(t, 1))                      # [-4, -4]
-        print(ct.bitcast(t, ct.uint32) >> 28)               # [15, 15]
-    """
-
-
-@builtin("equal")
-def equal(x: Any, y: Any, /) -> Tile:
-    """x == y, element by element. A NaN equals nothing.
-
-    Operands: tiles or numbers; shapes broadcast, dtypes promote. Two tiles of one restricted float compare too.
-    Result: a bool tile of the common shape.
-    Errors: TileTypeError for dtypes that do not promote; TileValueError for a number that the tile's integer dtype
-        does not hold.
-
-    Example:
-        t = ct.arange(4, dtype=ct.int32)
-        print(ct.equal(t, 2), t % 2 == 0)   # [0, 0, 1, 0] [1, 0, 1, 0]
-        ct.full((2,), 1, ct.int8) == 300                    # TileValueError
-    """
-
-
-@builtin("not_equal")
-def not_equal(x: Any, y: Any, /) -> Tile:
-    """x != y, element by element. A NaN differs from everything, itself included.
-
-    Operands: tiles or numbers; shapes broadcast, dtypes promote. Two tiles of one restricted float compare too.
-    Result: a bool tile of the common shape.
-    Errors: TileTypeError for dtypes that do not promote; TileValueError for a number that the tile's integer dtype
-        does not hold.
-
-    Example:
-        nan = ct.full((2,), float("nan"), ct.float32)
-        print(ct.not_equal(nan, nan))                       # [1, 1]
-    """
-
-
-@builtin("less")
-def less(x: Any, y: Any, /) -> Tile:
-    """x < y, element by element; False with a NaN.
-
-    Operands: tiles or numbers; shapes broadcast, dtypes promote. Two tiles of one restricted float compare too.
-    Result: a bool tile of the common shape.
-    Errors: TileTypeError for dtypes that do not promote; TileValueError for a number that the tile's integer dtype
-        does not hold.
-
-    Example:
-        t = ct.arange(4, dtype=ct.int32)
-        print(ct.less(t, 2), 0 < t)                         # [1, 1, 0, 0] [0, 1, 1, 1]
-        t < ct.uint32(2)                                    # TileTypeError
-    """
-
-
-@builtin("less_equal")
-def less_equal(x: Any, y: Any, /) -> Tile:
-    """x <= y, element by element; False with a NaN.
-
-    Operands: tiles or numbers; shapes broadcast, dtypes promote. Two tiles of one restricted float compare too.
-    Result: a bool tile of the common shape.
-    Errors: TileTypeError for dtypes that do not promote; TileValueError for a number that the tile's integer dtype
-        does not hold.
-
-    Example:
-        t = ct.arange(4, dtype=ct.int32)
-        causal = ct.less_equal(t, t[:, None])               # a lower triangle
-        print(ct.sum(causal, axis=1))                       # [1, 2, 3, 4]
-    """
-
-
-@builtin("greater")
-def greater(x: Any, y: Any, /) -> Tile:
-    """x > y, element by element; False with a NaN.
-
-    Operands: tiles or numbers; shapes broadcast, dtypes promote. Two tiles of one restricted float compare too.
-    Result: a bool tile of the common shape.
-    Errors: TileTypeError for dtypes that do not promote; TileValueError for a number that the tile's integer dtype
-        does not hold.
-
-    Example:
-        t = ct.arange(4, dtype=ct.int32)
-        print(ct.greater(t, 1.5))                           # [0, 0, 1, 1]
-    """
-
-
-@builtin("greater_equal")
-def greater_equal(x: Any, y: Any, /) -> Tile:
-    """x >= y, element by element; False with a NaN.
-
-    Operands: tiles or numbers; shapes broadcast, dtypes promote. Two tiles of one restricted float compare too.
-    Result: a bool tile of the common shape.
-    Errors: TileTypeError for dtypes that do not promote; TileValueError for a number that the tile's integer dtype
-        does not hold.
-
-    Example:
-        t = ct.arange(4, dtype=ct.int32)
-        print(ct.sum(ct.greater_equal(t, 1)))               # 3
-    """
-
-
-@builtin("where")
-def where(cond: Any, x: Any, y: Any, /) -> Tile:
-    """x where `cond` is true (not 0), else y, element by element. Both are computed.
-
-    Operands: `cond` any number or tile that is compared with 0; x and y tiles or numbers. All three broadcast; x and y
-        promote.
-    Result: a tile of the common shape, the promoted dtype of x and y.
-    Errors: TileTypeError for x and y that do not promote, for shapes that do not broadcast.
-
-    Example:
-        t = ct.arange(4, dtype=ct.float32) - 2.0
-        print(ct.where(t > 0, t, 0.0))                      # [0.000000, 0.000000, 0.000000, 1.000000]
-        print(ct.where(t, 1, -1))                           # [1, 1, -1, 1]
-        ct.where(t > 0, ct.int32(1), ct.uint32(1))          # TileTypeError
     """
