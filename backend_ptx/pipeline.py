@@ -9,6 +9,7 @@ from tilewright.backend_ptx.passes.assign_layouts import assign_layouts
 from tilewright.backend_ptx.passes.choose_warps import choose_warps
 from tilewright.backend_ptx.passes.insert_barriers import insert_barriers
 from tilewright.backend_ptx.passes.lower_conversions import lower_conversions
+from tilewright.backend_ptx.passes.mask_paddings import mask_paddings
 from tilewright.backend_ptx.passes.park_tiles import park_tiles
 from tilewright.backend_ptx.passes.pipeline_loops import pipeline_loops
 from tilewright.backend_ptx.passes.place_folds import place_folds
@@ -21,6 +22,7 @@ from tilewright.backend_ptx.passes.share_printed import share_printed
 from tilewright.backend_ptx.passes.split_products import split_products
 from tilewright.backend_ptx.passes.split_reductions import split_reductions
 from tilewright.backend_ptx.passes.split_stores import split_stores
+from tilewright.backend_ptx.passes.take_turns import take_turns
 from tilewright.backend_ptx.passes.wait_for_products import wait_for_products
 from tilewright.backend_ptx.passes.widen_reductions import widen_reductions
 from tilewright.backend_ptx.targets import Target
@@ -30,6 +32,7 @@ Pass = Callable[[Function, Target], None]
 Observer = Callable[[str, Function], None]
 
 PIPELINE: Final[tuple[Pass, ...]] = (
+    mask_paddings,
     widen_reductions,
     select_instructions,
     choose_warps,
@@ -48,10 +51,13 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     split_products,
     plan_shared_memory,
     insert_barriers,
+    take_turns,
 )
 
 # (earlier, later, reason). A pass that is not in the pipeline constrains nothing.
 ORDER: Final[tuple[tuple[Pass, Pass, str], ...]] = (
+    (mask_paddings, assign_layouts, "it makes tiles, which need layouts"),
+    (mask_paddings, pipeline_loops, "with zeros outside the array a load can be started early"),
     (widen_reductions, choose_warps, "the 32-bit copies count as tiles"),
     (widen_reductions, assign_layouts, "it makes tiles, which need layouts"),
     (select_instructions, choose_warps, "products have warps of their own liking"),
@@ -76,6 +82,7 @@ ORDER: Final[tuple[tuple[Pass, Pass, str], ...]] = (
     (split_stores, plan_shared_memory, "it allocates buffers"),
     (ring_loads, pipeline_loops, "what a producer brings is no business of the other threads"),
     (ring_loads, plan_shared_memory, "it allocates rings"),
+    (insert_barriers, take_turns, "only warpgroups that meet nowhere else may wait for each other's turns"),
     (pipeline_loops, lower_conversions, "a ring replaces the conversions of what it holds"),
     (pipeline_loops, plan_shared_memory, "it allocates the rings"),
     (pipeline_loops, insert_barriers, "rings need barriers"),

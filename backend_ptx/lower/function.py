@@ -10,11 +10,13 @@ from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.llvm.module import DebugLines, KernelText
 from tilewright.backend_ptx.lower.arrays import GLOBAL, param_name
-from tilewright.backend_ptx.lower.bulk import producer_thread
+from tilewright.backend_ptx.lower.bulk import init_mbarriers, producer_thread
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import ArrayRef, Fragment, ListRef, elem_of
 from tilewright.backend_ptx.lower.registry import load_lowerings, lowering_of
+from tilewright.backend_ptx.lower.warpgroup import start_turns
 from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync
+from tilewright.backend_ptx.ops.warpgroup import TakeTurn
 from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
 from tilewright.backend_ptx.passes.park_tiles import BLOCKS
 from tilewright.backend_ptx.passes.plan_shared_memory import OPTION as SHARED_BYTES
@@ -81,6 +83,8 @@ def emit_function(function: Function, target: Target) -> Lowered:
 def _emit_body(ctx: Context, written: set[int]) -> None:
     for number, value in enumerate(ctx.function.params):
         ctx.set(value, _argument(ctx, ctx.abi, number, value, number not in written))
+    if any(isinstance(op, TakeTurn) for op in ctx.function.walk()):
+        start_turns(ctx)
     ctx.lower_block(ctx.function.body)
     ctx.b.ret()
 
@@ -88,10 +92,11 @@ def _emit_body(ctx: Context, written: set[int]) -> None:
 def _emit_roles(ctx: Context, written: set[int]) -> None:
     """One branch of the kernel for the producer's thread, one for the consumers; the producer's other lanes leave."""
     b = ctx.b
-    for op in initial_ops(ctx.function):
+    initial = initial_ops(ctx.function)
+    for op in initial:
         assert op.barriers.op is not None
         lowering_of(op.barriers.op)(ctx, op.barriers.op)
-        lowering_of(op)(ctx, op)
+    init_mbarriers(ctx, initial)
     consume, others, produce, leave = (b.label(n) for n in ("consume", "others", "produce", "leave"))
     b.cbr(b.icmp("ult", ctx.tid, 32 * ctx.warps), consume, others)
     b.start(others)

@@ -18,7 +18,7 @@ from tilewright.backend_ptx.lower.bulk import shared_number
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.matmul import Words, register_places
 from tilewright.backend_ptx.lower.registry import lower
-from tilewright.backend_ptx.lower.shared import SharedRef, slot_offset
+from tilewright.backend_ptx.lower.shared import CONSUMERS_BARRIER, SharedRef, slot_offset
 from tilewright.backend_ptx.ops import warpgroup as ops
 from tilewright.backend_ptx.passes.select_instructions import warpgroup_fragment
 from tilewright.tileir.core import Value
@@ -29,6 +29,7 @@ from tilewright.tileir.types import SharedType
 UNIT = 16
 _SWIZZLE = {128: 1, 64: 2, 32: 3, 16: 0}
 GROUP_ROWS = 8
+FIRST_TURN = CONSUMERS_BARRIER + 1  # the named barrier of the first warpgroup's turns
 
 
 @lower(ops.SharedView)
@@ -40,6 +41,33 @@ def shared_view(ctx: Context, op: ops.SharedView) -> None:
 @lower(ops.ProxyFence)
 def proxy_fence(ctx: Context, op: ops.ProxyFence) -> None:
     instruction("fence.proxy.async").emit(ctx.b)
+
+
+@lower(ops.TakeTurn)
+def take_turn(ctx: Context, op: ops.TakeTurn) -> None:
+    """Each warpgroup has a named barrier, on which its threads and those of the warpgroup before it meet."""
+    _meet(ctx, "bar.sync.named", _warpgroup(ctx))
+
+
+@lower(ops.PassTurn)
+def pass_turn(ctx: Context, op: ops.PassTurn) -> None:
+    _meet(ctx, "bar.arrive.named", ctx.b.and_(ctx.b.add(_warpgroup(ctx), 1), ctx.warps // WARPS - 1))
+
+
+def start_turns(ctx: Context) -> None:
+    """The last warpgroup passes the first turn to the first one."""
+    b = ctx.b
+    last, done = b.label("last"), b.label("started")
+    b.cbr(b.icmp("eq", _warpgroup(ctx), ctx.warps // WARPS - 1), last, done)
+    b.start(last)
+    _meet(ctx, "bar.arrive.named", b.const("i32", 0))
+    b.br(done)
+    b.start(done)
+
+
+def _meet(ctx: Context, name: str, group: Val) -> None:
+    b = ctx.b
+    instruction(name).emit(b, b.add(group, FIRST_TURN), b.const("i32", 2 * 32 * WARPS))
 
 
 @dataclass(frozen=True, slots=True)

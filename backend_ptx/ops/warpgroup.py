@@ -78,3 +78,17 @@ class WgmmaWait(Op, opcode="wgmma_wait", collective=True, io=True):
 
     def infer(self) -> tuple[Type, ...]:
         return tuple(v.type.erased() for v in self.accs)
+
+
+class TakeTurn(Op, opcode="take_turn", collective=True, io=True):
+    """Wait until the warpgroup before this one has passed the turn; the first turn is the first warpgroup's."""
+
+    def infer(self) -> tuple[Type, ...]:
+        return ()
+
+
+class PassTurn(Op, opcode="pass_turn", collective=True, io=True):
+    """Let the next warpgroup go on; after the last one comes the first."""
+
+    def infer(self) -> tuple[Type, ...]:
+        return ()

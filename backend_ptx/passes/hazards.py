@@ -3,7 +3,8 @@
 Threads of a warp and warps of a block run at their own pace. A later access must wait for an earlier one by another
 thread when they may touch the same bytes and one of them writes.
 
-An asynchronous copy is in flight until its thread waits: a barrier before that orders nothing (`Access.flying`). Slots
+An asynchronous copy, or a product that reads shared memory, is in flight until its thread waits: a barrier before that
+orders nothing (`Access.flying`). Slots
 of a ring are told apart while the value that names them is the same one; after a loop's end it names another slot
 (`Access.earlier`). Rings that mbarriers guard are none of a barrier's business.
 """
@@ -19,7 +20,7 @@ from tilewright.backend_ptx.layouts.queries import is_replicated
 from tilewright.backend_ptx.ops.async_copy import AsyncLoad
 from tilewright.backend_ptx.ops.bulk import TmaLoad
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
-from tilewright.backend_ptx.ops.warpgroup import SharedView
+from tilewright.backend_ptx.ops.warpgroup import SharedView, Wgmma
 from tilewright.backend_ptx.passes.plan_shared_memory import buffer_bytes
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Function, Op, Value
@@ -44,7 +45,7 @@ class Access:
     memory: Value
     writes: bool
     order: MemoryOrder = MemoryOrder.WEAK
-    flying: bool = False  # an asynchronous copy that its thread has not waited for
+    flying: bool = False  # an asynchronous copy or product that its thread has not waited for
     earlier: bool = False  # of an earlier round of a loop
 
     @property
@@ -61,7 +62,7 @@ def accesses_of(op: Op) -> list[Access]:
     effects = op.effects()
     if isinstance(op, TmaLoad):
         return []  # by the producer, into a ring
-    flying = isinstance(op, AsyncLoad)
+    flying = isinstance(op, (AsyncLoad, Wgmma))
     order = getattr(op, "memory_order", MemoryOrder.WEAK)
     writes = [buffer_of(m) for m in effects.writes]
     reads = [m for m in map(buffer_of, effects.reads) if m not in writes]

@@ -17,8 +17,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from tilewright.backend_ptx.ops.async_copy import AsyncWait
+from tilewright.backend_ptx.ops.async_copy import AsyncLoad, AsyncWait
 from tilewright.backend_ptx.ops.shared import Barrier
+from tilewright.backend_ptx.ops.warpgroup import Wgmma, WgmmaWait
 from tilewright.backend_ptx.passes.choose_warps import OPTION
 from tilewright.backend_ptx.passes.hazards import (
     BLOCK,
@@ -71,7 +72,9 @@ class _Inserter:
             return self._loop([op.before, op.after], self._before_loop(op, state))
         if isinstance(op, AsyncWait):
             # Which groups land is the pipeline's business: later waits come before later uses.
-            return _changed(state, lambda access: replace(access, flying=False) if access.flying else access)
+            return _changed(state, lambda access: _landed(access, AsyncLoad))
+        if isinstance(op, WgmmaWait) and not op.pending:
+            return _changed(state, lambda access: _landed(access, Wgmma))
         if isinstance(op, Barrier):
             return _passed(state, BLOCK if op.scope == "block" else WARP)
         return self._leaf(op, state)
@@ -135,6 +138,10 @@ def _passed(state: State, barrier: int) -> State:
     if barrier == BLOCK:
         return {access: passed for access, passed in state.items() if access.flying}
     return {access: passed if access.flying else max(passed, barrier) for access, passed in state.items()}
+
+
+def _landed(access: Access, kind: type[Op]) -> Access:
+    return replace(access, flying=False) if access.flying and isinstance(access.op, kind) else access
 
 
 def _next_round(access: Access) -> Access:

@@ -36,6 +36,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierExpect, MbarrierInit, MbarrierWait, TmaLoad
+from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
 from tilewright.backend_ptx.ops.warpgroup import SharedView, Stage, Wgmma, WgmmaWait
 from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
@@ -290,6 +291,7 @@ class _Rings:
         body = group.loop.loop
         loads = {c.load: c for c in group.loads}
         stages = {s: c for c in group.loads for s in c.stages}
+        loads_of = {c.load.result: c for c in group.loads}
         old, body.ops = body.ops, []
         b = Builder(body, group.loop.span)
         waited = started = False
@@ -304,6 +306,17 @@ class _Rings:
                 self._copy(b, group, loads[op], state)
                 continue
             if isinstance(op, Stage) and op in stages:
+                continue
+            if isinstance(op, ConvertLayout) and op.src in loads_of and op.src not in renamed:
+                if not waited:
+                    b.emit(MbarrierWait(barriers=group.ring.full, slot=state.slot, parity=state.parity))
+                    waited = True
+                # Any layout can be read from a slot.
+                tile = self._read(b, group, loads_of[op.src], state)
+                tile.type = op.result.type
+                renamed[op.result] = tile
+                if op is group.release:
+                    b.emit(MbarrierArrive(barriers=group.ring.empty, slot=state.slot, active=None))
                 continue
             sources = self._sources(op, group, stages, renamed)
             if sources and not waited:
