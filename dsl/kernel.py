@@ -10,7 +10,8 @@ from typing import Any, Never, overload
 
 from tilewright.annotations import Param, read_params
 from tilewright.bind import bind
-from tilewright.grid import Grid, make_grid
+from tilewright.bound import BoundKernel
+from tilewright.grid import make_grid
 from tilewright.launcher import Launcher
 from tilewright.options import ByTarget, KernelOptions
 
@@ -278,50 +279,6 @@ class tile_kernel:
         return str(self.__qualname__)
 
 
-class BoundKernel:
-    """Launch a kernel over a grid: `kernel[grid](*args)`.
-
-    Host arrays run in the interpreter, and the results are there when the call returns. Arrays on a GPU run on that
-    GPU, on their library's current stream or on `stream`, and the call does not wait.
-
-    Arguments: `grid`, an int or a tuple of up to three ints of at most 2^24 - 1 (0: nothing runs); the kernel's
-        arguments by position; `stream`, a torch, CuPy or numba stream or an int handle.
-    Errors: TypeError for a wrong number or kind of arguments; OverflowError for an int that does not fit int32;
-        ValueError for a grid out of range, for arrays in different places, for an output that overlaps another argument
-        or is read-only; TileError of some kind for a kernel that does not compile.
-
-    Example:
-        @ct.tile_kernel
-        def fill(out):
-            ct.store(out, (ct.bid(0), ct.bid(1)), ct.full((2, 2), ct.bid(1), ct.int32))
-
-        out = np.zeros((2, 4), np.int32)
-        fill[(1, 2)](out)
-        print(out)
-        # [[0 0 1 1]
-        #  [0 0 1 1]]
-        fill[(1, 2, 3, 4)](out)  # ValueError
-        fill[(1, 2)]([out, np.zeros(3, np.float32)])  # TypeError
-    """
-
-    __slots__ = ("kernel", "grid", "_launch")
-
-    def __init__(self, kernel: tile_kernel, grid: Grid) -> None:
-        self.kernel = kernel
-        self.grid = grid
-        self._launch = kernel._launcher.launch
-
-    def __call__(self, *args: Any, stream: Any = None, **named: Any) -> None:
-        """Launch. Device arrays: on `stream`, by default their library's current one, without waiting for the end."""
-        if named:
-            raise TypeError(f"kernel {self.kernel.__name__} takes its arguments by position, so give "
-                            f"{next(iter(named))} without a name; the only named argument of a launch is stream")
-        self._launch(self.grid, args, stream)
-
-    def __repr__(self) -> str:
-        return f"<tile_kernel {self.kernel.__name__}[{', '.join(map(str, self.grid.size))}]>"
-
-
 def _make(cls: type[tile_kernel], function: Any, options: KernelOptions) -> tile_kernel:
     if not isinstance(function, types.FunctionType):
         given = f"the class {function.__name__}" if isinstance(function, type) else type(function).__name__
@@ -347,8 +304,9 @@ def _options(base: KernelOptions, given: dict[str, Any]) -> KernelOptions:
 def function(func: Callable[..., Any] | None = None, /, *, host: bool = False, tile: bool = True) -> Any:
     """Mark a function as one that kernels call. Optional: kernels may call any plain Python function.
 
-    Options: `host=True` lets the host call it too. `tile` changes nothing.
-    Errors: RuntimeError when the host calls a function marked without `host=True`.
+    Options: `host=True` lets the host call it too; `tile=False`, with `host=True`, keeps kernels from calling it.
+    Errors: RuntimeError when the host calls a function marked without `host=True`, TileTypeError when a kernel calls
+        one marked with `tile=False`; ValueError for a function that neither may call.
 
     Example:
         @ct.function
@@ -364,7 +322,11 @@ def function(func: Callable[..., Any] | None = None, /, *, host: bool = False, t
     """
     if func is None:
         return lambda wrapped: function(wrapped, host=host, tile=tile)
+    if not host and not tile:
+        raise ValueError(f"function(host=False, tile=False): nobody could call {func.__name__}")
     if host:
+        if not tile:
+            func.__tilewright_host_only__ = True  # type: ignore[attr-defined]
         return func
 
     @functools.wraps(func)
@@ -385,7 +347,8 @@ def launch(
 
     Arguments: `stream`, a torch, CuPy or numba stream or an int handle (0: the default stream), None for the arrays'
         own; `grid`, a tuple of up to three ints; `kernel`; `kernel_args`, a tuple with one entry per parameter.
-    Options: `programmatic_dependent_launch` is a hint.
+    Options: `programmatic_dependent_launch=True` allows the kernel to start before the one queued ahead of it has
+        ended: a hint, of which no use is made.
     Errors: as those of `kernel[grid]`, and TypeError for a grid or arguments that are no tuple; RuntimeError for a
         keyword that a launch does not have.
 
@@ -406,4 +369,7 @@ def launch(
         raise TypeError(f"launch: the kernel must be made with @tile_kernel, not {type(kernel).__name__}")
     if not isinstance(kernel_args, tuple):
         raise TypeError(f"launch: the kernel's arguments must be a tuple, not {type(kernel_args).__name__}")
+    if not isinstance(programmatic_dependent_launch, bool):
+        raise TypeError("launch: programmatic_dependent_launch must be True or False, "
+                        f"not {programmatic_dependent_launch!r}")
     kernel._launcher.launch(make_grid(grid), kernel_args, stream)

@@ -16,8 +16,8 @@ import language_table
 
 import tilewright as ct
 import tilewright.cli
+from tilewright.bound import BoundKernel
 from tilewright.frontend.calls.convert import rounding_modes
-from tilewright.kernel import BoundKernel
 from tilewright.language import Array, Tile, TiledView
 from tilewright.language.raw import RawArrayMemory
 from tilewright.options import KernelOptions

@@ -1,0 +1,54 @@
+"""A kernel bound to a grid: what `kernel[grid]` gives, and a call launches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tilewright.grid import Grid
+
+if TYPE_CHECKING:
+    from tilewright.kernel import tile_kernel
+
+
+class BoundKernel:
+    """Launch a kernel over a grid: `kernel[grid](*args)`.
+
+    Host arrays run in the interpreter, and the results are there when the call returns. Arrays on a GPU run on that
+    GPU, on their library's current stream or on `stream`, and the call does not wait.
+
+    Arguments: `grid`, an int or a tuple of up to three ints of at most 2^24 - 1 (0: nothing runs); the kernel's
+        arguments by position; `stream`, a torch, CuPy or numba stream or an int handle.
+    Errors: TypeError for a wrong number or kind of arguments; OverflowError for an int that does not fit int32;
+        ValueError for a grid out of range, for arrays in different places, for an output that overlaps another argument
+        or is read-only; TileError of some kind for a kernel that does not compile.
+
+    Example:
+        @ct.tile_kernel
+        def fill(out):
+            ct.store(out, (ct.bid(0), ct.bid(1)), ct.full((2, 2), ct.bid(1), ct.int32))
+
+        out = np.zeros((2, 4), np.int32)
+        fill[(1, 2)](out)
+        print(out)
+        # [[0 0 1 1]
+        #  [0 0 1 1]]
+        fill[(1, 2, 3, 4)](out)  # ValueError
+        fill[(1, 2)]([out, np.zeros(3, np.float32)])  # TypeError
+    """
+
+    __slots__ = ("kernel", "grid", "_launch")
+
+    def __init__(self, kernel: tile_kernel, grid: Grid) -> None:
+        self.kernel = kernel
+        self.grid = grid
+        self._launch = kernel._launcher.launch
+
+    def __call__(self, *args: Any, stream: Any = None, **named: Any) -> None:
+        """Launch. Device arrays: on `stream`, by default their library's current one, without waiting for the end."""
+        if named:
+            raise TypeError(f"kernel {self.kernel.__name__} takes its arguments by position, so give "
+                            f"{next(iter(named))} without a name; the only named argument of a launch is stream")
+        self._launch(self.grid, args, stream)
+
+    def __repr__(self) -> str:
+        return f"<tile_kernel {self.kernel.__name__}[{', '.join(map(str, self.grid.size))}]>"
