@@ -98,3 +98,57 @@ def test_function() -> None:
         return x + 1
 
     assert both(1) == 2
+
+
+def test_functions_for_the_host_alone() -> None:
+    @tw.function(host=True, tile=False)
+    def size() -> int:
+        return 4
+
+    @tw.tile_kernel
+    def kernel(x: Any) -> None:
+        tw.store(x, 0, size())
+
+    assert size() == 4
+    with pytest.raises(tw.TileTypeError, match=r"size is marked with function\(tile=False\)"):
+        kernel.ir(tw.spec("i32[4]"))
+    with pytest.raises(ValueError, match="nobody could call copy"):
+        tw.function(copy, tile=False)
+
+
+def plain(x: Any, y: Any) -> None:
+    i = tw.bid(0)
+    t = tw.load(x, i, 1024)
+    for _ in range(4):
+        t = t * tw.exp(t)
+    tw.store(y, i, t)
+
+
+SPECS = tw.spec("f32[4096]"), tw.spec("f32[4096]")
+
+
+@pytest.mark.parametrize("option, values", [
+    ("num_worker_warps", (4, 8)), ("occupancy", (None, 4)), ("opt_level", (0, 3)),
+])
+def test_options_change_the_code(option: str, values: tuple[Any, Any]) -> None:
+    """`num_ctas` alone is not used: no kernel needs a cluster."""
+    pytest.importorskip("nvidia")
+    a, b = (tw.tile_kernel(plain).replace_hints(**{option: value}).cubin(*SPECS, target="sm_90a") for value in values)
+    assert a != b
+
+
+def test_options_by_target_change_the_code_of_that_target() -> None:
+    kernel = tw.tile_kernel(num_worker_warps=tw.ByTarget(sm_90=8, default=4))(plain)
+    threads = {t: kernel.compiled(*SPECS, target=t).threads for t in ("sm_80", "sm_90a", "sm_120a")}
+    assert threads == {"sm_80": 128, "sm_90a": 256, "sm_120a": 128}
+
+
+def test_programmatic_dependent_launch() -> None:
+    import numpy as np
+
+    x, y = np.ones(4096, np.float32), np.zeros(4096, np.float32)
+    tw.launch(None, (4,), tw.tile_kernel(plain), (x, y), programmatic_dependent_launch=True)
+    assert y.all()
+    with pytest.raises(TypeError, match="programmatic_dependent_launch must be True or False"):
+        tw.launch(None, (4,), tw.tile_kernel(plain), (x, y),
+                  programmatic_dependent_launch=1)  # type: ignore[arg-type]
