@@ -139,7 +139,7 @@ def mma_scaled(t: Translator, x: Val, x_scale: Val, y: Val, y_scale: Val, /, acc
     acc = tile_arg(t, op, "acc", acc)
     if a.type.dtype is not b.type.dtype or sa.type.dtype is not sb.type.dtype:
         raise TileTypeError(
-            f"{op}: the operands must have one dtype, got {a.type.dtype} and {b.type.dtype}; and so must the scales, got "
+            f"{op}: the operands must have one dtype, got {a.type.dtype} and {b.type.dtype}; so must the scales, got "
             f"{sa.type.dtype} and {sb.type.dtype}", hints=["cast one of them"])
     if acc.type.dtype is not float32:
         raise bad(op, "acc", f"is {acc.type.dtype}, expected float32",
