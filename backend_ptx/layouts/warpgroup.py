@@ -1,8 +1,8 @@
 """How warpgroups hold the tiles of a product: the fragments of wgmma (PTX ISA 9.7.15.5, "Register Fragments").
 
 A warpgroup is warps 4 g to 4 g + 3; warp w of it owns rows 16 w to 16 w + 15 of a 64-row instruction, and inside a warp
-accumulators and A look as those of mma.sync m16n8 do, repeated along the columns. Warpgroups divide the rows first (an
-instruction has 64), then the columns.
+accumulators and A look as those of mma.sync m16n8 do, repeated along the columns. Warpgroups divide the rows first (64
+each, then the next 64 each), then the columns.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from functools import lru_cache
 
 from tilewright.backend_ptx.layouts.flat import log2
 from tilewright.backend_ptx.layouts.mma import Bit, Fragment, ProductLayouts, axis_bits, layout_of_bits
-from tilewright.tileir.layout import Layout
 
 ROWS, LEAST_COLUMNS, MOST_COLUMNS = 64, 8, 256
 WARPS = 4
@@ -23,10 +22,9 @@ def warpgroup_layouts(acc_shape: tuple[int, ...], k: int, fragment: Fragment, wa
     shared memory. `fragment` is that of mma.sync with the same operands, `warps` a multiple of 4."""
     m, n = acc_shape
     wm, wn, spare = warpgroup_grid(m, n, warps)
-    m_own = axis_bits("m", 6, log2(m) - wm)
+    m_own = axis_bits("m", 6 + wm, log2(m))
     n_own = axis_bits("n", 3, log2(n) - wn)
-    warp: list[Bit] = [*axis_bits("m", 4, 6), *axis_bits("m", log2(m) - wm, log2(m)),
-                       *axis_bits("n", log2(n) - wn, log2(n)), *[None] * spare]
+    warp: list[Bit] = [*axis_bits("m", 4, 6 + wm), *axis_bits("n", log2(n) - wn, log2(n)), *[None] * spare]
     acc = layout_of_bits(acc_shape, [*fragment.acc_registers, *n_own, *m_own], fragment.acc_lanes, warp, "mn")
     k_own = axis_bits("k", log2(fragment.k), log2(k))
     a = layout_of_bits((m, k), [*fragment.a_registers, *k_own, *m_own], fragment.a_lanes, warp, "mk")
@@ -39,12 +37,3 @@ def warpgroup_grid(m: int, n: int, warps: int) -> tuple[int, int, int]:
     wm = min(groups, log2(m // ROWS))
     wn = min(groups - wm, log2(n // LEAST_COLUMNS))
     return wm, wn, groups - wm - wn
-
-
-def acc_blocks(layout: Layout, warps: int) -> tuple[tuple[int, int], ...]:
-    """(row, column) of each 64-row instruction of a warpgroup, in the order of its registers, relative to the
-    warpgroup's first; each has min(columns of the warpgroup, 256) columns."""
-    m, n = layout.shape
-    wm, wn, _ = warpgroup_grid(m, n, warps)
-    rows, columns = m >> wm, n >> wn
-    return tuple((row, column) for row in range(0, rows, ROWS) for column in range(0, columns, MOST_COLUMNS))

@@ -123,14 +123,14 @@ def wgmma(ctx: Context, op: ops.Wgmma) -> None:
     width = min(columns, MOST_COLUMNS)
     steps = range(0, op.a.type.shape[-1], kind.k)
     group = _warpgroup(ctx)
-    first_row = b.mul(b.and_(group, (1 << wm) - 1), rows)
+    first_row = b.mul(b.and_(group, (1 << wm) - 1), ROWS)
     first_column = b.mul(b.and_(b.lshr(group, wm), (1 << wn) - 1), columns)
     right = matrix_of(op.b.type, 0)
     b_start = _descriptor(ctx, op.b, right, first_column, columns if wn else 0)
     shared_a = isinstance(op.a.type, SharedType)
     if shared_a:
         left = matrix_of(op.a.type, 1)
-        a_start = _descriptor(ctx, op.a, left, first_row, rows if wm else 0)
+        a_start = _descriptor(ctx, op.a, left, first_row, ROWS if wm else 0)
         record = wgmma_ss(width, op.kind, left.transposed, right.transposed, len(steps))
     else:
         words = _fragments(ctx, op)
@@ -144,14 +144,15 @@ def wgmma(ctx: Context, op: ops.Wgmma) -> None:
         sums = list(_tied(ctx, wgmma_fence_tied, sums))
     count = width // 2 // kind.per_register
     number = 0
-    for row in range(0, rows, ROWS):
+    for block in range(rows // ROWS):
+        row = block * (ROWS << wm)
         for column in range(0, columns, width):
             arguments: list[Val] = []
             for step, k in enumerate(steps):
                 if shared_a:
                     arguments.append(b.add(a_start, left.offset(row, k) // UNIT))
                 else:
-                    arguments += words[row // ROWS][step]
+                    arguments += words[block][step]
                 arguments.append(b.add(b_start, right.offset(column, k) // UNIT))
             here = slice(number * count, (number + 1) * count)
             sums[here] = record.emit(b, *sums[here], *arguments, b.const("i32", int(not fresh)))
