@@ -3,6 +3,7 @@
 import tilewright as tw
 
 ZERO = tw.PaddingMode.ZERO
+LOG2E = 1.4426950408889634
 
 
 @tw.tile_kernel
@@ -16,6 +17,15 @@ def scaled_relu(x, out, scale: float, shift: float, rows: tw.Constant[int], widt
     """relu(x) * scale + shift; blocks that run together read neighbouring memory."""
     j, i = tw.bid(0), tw.bid(1)
     tw.store(out, (i, j), tw.maximum(tw.load(x, (i, j), (rows, width)), 0.0) * scale + shift)
+
+
+@tw.tile_kernel
+def softmax_rows(x, out, rows: tw.Constant[int], width: tw.Constant[int]):
+    """The softmax of narrow rows, several of them in a block."""
+    i = tw.bid(0)
+    t = tw.load(x, (i, 0), (rows, width), padding_mode=tw.PaddingMode.NEG_INF).astype(tw.float32)
+    e = tw.exp2(t * LOG2E - tw.max(t, axis=1, keepdims=True) * LOG2E, flush_to_zero=True)
+    tw.store(out, (i, 0), (e * (1.0 / tw.sum(e, axis=1, keepdims=True))).astype(out.dtype))
 
 
 @tw.tile_kernel

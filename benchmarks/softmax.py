@@ -16,6 +16,8 @@ WORK = {
                  (4096, 65536)),
     "float32": ((65536, 1024), (32768, 4096), (8192, 16384), (4096, 32768)),
 }
+# (rows, columns) -> rows of a block
+NARROW = {(1 << 19, 128): (8, 16, 32), (1 << 17, 512): (4, 8)}
 # A row that registers do not hold is read twice: most of it comes from the second-level cache the second time.
 WIDE = {"float32": ((2048, 65536),), "bfloat16": ((4096, 65536),)}
 
@@ -25,15 +27,20 @@ def rows() -> Iterator[Row]:
     from online_softmax import online_softmax
     from softmax import softmax
 
+    from benchmarks.row_kernels import softmax_rows
+
     rival = triton_kernels()
     for dtype in ("bfloat16", "float32"):
-        for m, n in dict.fromkeys((*WORK[dtype], *WIDE[dtype])):
+        narrow = NARROW if dtype == "bfloat16" else {}
+        for m, n in dict.fromkeys((*narrow, *WORK[dtype], *WIDE[dtype])):
             x = torch.randn(m, n, device="cuda", dtype=getattr(torch, dtype))
             out = torch.empty_like(x)
             others = {"copy": copier(2 * x.nbytes), "torch": lambda: torch.softmax(x, 1)}  # noqa: B023
             if rival is not None:
                 others["triton"] = fastest(rival.softmax_choices(x, out))
             ways = {}
+            for height in narrow.get((m, n), ()):
+                ways[f", {height} rows a block"] = lambda h=height: softmax_rows[(m // h,)](x, out, h, n)  # noqa: B023
             if (m, n) in WORK[dtype]:
                 ways[""] = lambda: softmax[(m,)](x, out, n)  # noqa: B023
             if (m, n) in WIDE[dtype]:

@@ -5,6 +5,8 @@ from _places import check, places
 
 import tilewright as tw
 
+LOG2E = 1.4426950408889634
+
 
 @tw.tile_kernel
 def online_softmax(x, out, chunk: tw.Constant[int]):
@@ -16,14 +18,16 @@ def online_softmax(x, out, chunk: tw.Constant[int]):
     total = tw.zeros((1, chunk), tw.float32)
     for j in range(chunks):
         t = tw.load(x, (row, j), (1, chunk), padding_mode=tw.PaddingMode.NEG_INF).astype(tw.float32)
-        higher = tw.maximum(top, t)
-        total = total * tw.exp(top - higher) + tw.exp(t - higher)
-        top = higher
+        # The sum counts in shares of e ** top. Of the old maximum and the new element the smaller one is scaled down.
+        share = tw.exp2(tw.abs(t - top) * -LOG2E, flush_to_zero=True)
+        total = tw.where(t > top, total * share + 1.0, total + share)
+        top = tw.maximum(top, t)
     row_top = tw.max(top)
-    share = 1.0 / tw.sum(total * tw.exp(top - row_top))
+    scale = 1.0 / tw.sum(total * tw.exp2((top - row_top) * LOG2E, flush_to_zero=True))
     for j in range(chunks):
         t = tw.load(x, (row, j), (1, chunk)).astype(tw.float32)
-        tw.store(out, (row, j), (tw.exp(t - row_top) * share).astype(out.dtype))
+        e = tw.exp2(t * LOG2E - row_top * LOG2E, flush_to_zero=True)
+        tw.store(out, (row, j), (e * scale).astype(out.dtype))
 
 
 def main() -> None:

@@ -187,7 +187,7 @@ def _is_uniform(value: Value) -> bool:
 def _registers_of(value: Value) -> int:
     """32-bit registers of a thread."""
     type_ = value.type
-    if not isinstance(type_, TileType) or not type_.shape:
+    if not isinstance(type_, TileType) or type_.layout is None:
         return 1
     return max(1, registers(type_.layout) * type_.dtype.bytes // 4)
 

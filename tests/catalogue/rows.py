@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 from benchmarks import gemv_kernels, row_kernels
 from catalogue.case import Case
+from online_softmax import online_softmax
 from softmax import softmax
+
+import tilewright as tw
 
 EPS = 1e-5
 BF16 = ml_dtypes.bfloat16
@@ -64,6 +68,35 @@ def wide() -> Iterator[Case]:
         lambda x, w, out, *_: (norm(x, w, None),), near(2.0**-8, 1e-6))
 
 
+def padded_loops() -> Iterator[Case]:
+    """Loads of a loop with paddings that asynchronous copies do not know."""
+    for n, dtype in ((5000, np.float32), (4999, np.float16), (4992, BF16)):
+        yield Case(
+            f"softmax of {n} columns in chunks, {np.dtype(dtype).name}", online_softmax, (3,),
+            lambda rng, n=n, dtype=dtype: (
+                (4 * rng.standard_normal((3, n))).astype(dtype), np.zeros((3, n), dtype), 2048), (1,),
+            lambda x, *_: (shares(x.astype(np.float64)),), near(2.0**-8, 1e-7))
+    for padding, pick, none in ((tw.PaddingMode.POS_INF, np.min, np.inf), (tw.PaddingMode.NEG_INF, np.max, -np.inf)):
+        yield Case(
+            f"extremes by tiles that overlap every edge, {padding.value}", extremes_of(padding), (2,),
+            lambda rng: (rng.standard_normal((150, 100)).astype(np.float32), np.zeros(128, np.float32)), (1,),
+            lambda x, *_, pick=pick, none=none: (np.pad(pick(x, axis=0), (0, 28), constant_values=none),))
+
+
+def extremes_of(padding: Any) -> Any:
+    lowest = padding is tw.PaddingMode.POS_INF
+
+    @tw.tile_kernel
+    def extremes(x, out):
+        best = tw.full((32, 64), float("inf") if lowest else -float("inf"), tw.float32)
+        for i in range(-1, tw.num_tiles(x, 0, (32, 64)) + 1):
+            t = tw.load(x, (i, tw.bid(0)), (32, 64), padding_mode=padding)
+            best = tw.minimum(best, t) if lowest else tw.maximum(best, t)
+        tw.store(out, (tw.bid(0),), tw.min(best, axis=0) if lowest else tw.max(best, axis=0))
+
+    return extremes
+
+
 def shares(x: np.ndarray) -> np.ndarray:
     e = np.exp(x - x.max(axis=1, keepdims=True))
     return e / e.sum(axis=1, keepdims=True)
@@ -97,4 +130,5 @@ def products() -> Iterator[Case]:
 def cases() -> Iterator[Case]:
     yield from norms()
     yield from wide()
+    yield from padded_loops()
     yield from products()

@@ -16,6 +16,7 @@ from tilewright.tileir.printer import to_text  # noqa: E402
 
 FOLDER = Path(__file__).with_name("golden")
 KERNEL_OF_PASS = {
+    "mask_paddings": "running_max",
     "widen_reductions": "reduce_axes", "select_instructions": "gemm", "choose_warps": "transpose",
     "assign_layouts": "transpose",
     "split_reductions": "normalise_rows", "park_tiles": "wide_rows", "place_folds": "prefix_sum",
