@@ -6,7 +6,7 @@ import functools
 import types
 from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import Any, Never, overload
+from typing import Any, Never, TypeVar, overload
 
 from tilewright.annotations import Param, read_params
 from tilewright.bind import bind
@@ -14,6 +14,8 @@ from tilewright.bound import BoundKernel
 from tilewright.grid import make_grid
 from tilewright.launcher import Launcher
 from tilewright.options import ByTarget, KernelOptions
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _MAX_GRIDS = 4096
 
@@ -301,6 +303,10 @@ def _options(base: KernelOptions, given: dict[str, Any]) -> KernelOptions:
     return replace(base, **given)
 
 
+@overload
+def function(func: F, /, *, host: bool = False, tile: bool = True) -> F: ...
+@overload
+def function(func: None = None, /, *, host: bool = False, tile: bool = True) -> Callable[[F], F]: ...
 def function(func: Callable[..., Any] | None = None, /, *, host: bool = False, tile: bool = True) -> Any:
     """Mark a function as one that kernels call. Optional: kernels may call any plain Python function.
 

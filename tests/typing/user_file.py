@@ -1,10 +1,19 @@
 """Kernels as users write them; type checkers must find nothing wrong in this file."""
 
+import io
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 import tilewright as ct
+from tilewright.compilation import (
+    ArrayConstraint,
+    CallingConvention,
+    KernelSignature,
+    demangle_kernel_name,
+    export_kernel,
+)
 
 
 @dataclass(frozen=True)
@@ -57,8 +66,47 @@ def clipped(x: ct.Array, out: ct.Array, low: float, n: int) -> None:
     ct.atomic_add(out, 0, 1.0)
 
 
+@ct.function(host=True)
+def twice(n: int) -> int:
+    return 2 * n
+
+
+@ct.tile_kernel
+def tuned(x: ct.Array, y: ct.Array, N: ct.Constant[int]) -> None:
+    ct.store(y, ct.bid(0), ct.load(x, ct.bid(0), N) + 1)
+
+
+def best_of(x: Any, y: Any) -> int:
+    """Tuning with types: the configurations are ints, so the best one is."""
+    def arguments(n: int) -> tuple[Any, ...]:
+        return x, y, n
+
+    with ct.compiler_timeout(60):
+        result: ct.tune.TuningResult[int] = ct.tune.exhaustive_search(
+            [64, 256], None, lambda n: (ct.cdiv(1024, n),), tuned, arguments,
+            lambda n: {"occupancy": ct.ByTarget(default=2, sm_90=4)}, quiet=True, single_run_timeout_sec=None)
+    first: ct.tune.Measurement[int] = result.successes[0]
+    assert first.mean_us > 0 and result.summary(top_k=3)
+    assert not [f"{config}: {name}: {text}" for config, name, text in result.failures]
+    return result.best.config
+
+
+def exported() -> bytes:
+    array = ArrayConstraint(
+        ct.float32, 1, index_dtype=ct.int32, stride_lower_bound_incl=0, alias_groups=(), may_alias_internally=False,
+        stride_constant=[1], shape_divisible_by=16, base_addr_divisible_by=16)
+    signature = KernelSignature([array, array, 256], CallingConvention.cutile_python_v1())
+    out = io.BytesIO()
+    [info] = export_kernel(tuned, [signature.with_symbol(None)], out, gpu_code="sm_80", output_format="ptx")
+    name, again = demangle_kernel_name(info.symbol)
+    assert name == "tuned" and again.parameters == signature.parameters and info.threads % 32 == 0
+    return out.getvalue()
+
+
 def main() -> None:
     x = np.ones(1024, np.float32)
+    assert twice(best_of(x, np.zeros_like(x))) in (128, 512)
+    assert b"tuned_Kt1" in exported()
     z = np.zeros_like(x)
     add[(4,)](x, x, z)
     ct.launch(0, (ct.cdiv(1024, 64),), clipped, (x, z, 0.5, 1024)) if ct.gpu_available() else None
