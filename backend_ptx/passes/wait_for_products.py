@@ -12,7 +12,8 @@
             %0: tile<128x256xf32> = wgmma_wait(accs=(%r))
             %h = cast(src=%0, ...)
 
-Products that add to one accumulator follow each other without a wait: tensor cores keep their order.
+Products that add to one accumulator follow each other without a wait: tensor cores keep their order. But where A is in
+registers that a round writes anew, the round ends with a wait: a product in flight still reads them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.uses import uses
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.ops.control import For
+from tilewright.tileir.types import SharedType
 
 Users = dict[Value, list[Op]]
 
@@ -41,14 +43,24 @@ def in_flight(loop: For, users: Users) -> list[int]:
     """The carried values that a loop's products alone touch, so that no round has to wait for them."""
     out = []
     for i, param in enumerate(loop.loop.params[1:]):
-        value, here = param, False
+        value: Value = param
+        steps: list[Wgmma] = []
         while (step := _next_product(value, users, loop.loop)) is not None:
-            value, here = step.result, True
-        ends = [op for op in users.get(value, [])]
+            value = step.result
+            steps.append(step)
+        ends = users.get(value, [])
         yielded = loop.loop.terminator.operands
-        if here and ends == [loop.loop.terminator] and [v for v in yielded if v is value] == [yielded[i]]:
+        alone = ends == [loop.loop.terminator] and [v for v in yielded if v is value] == [yielded[i]]
+        if steps and alone and not any(_writes_a(loop.loop, step) for step in steps):
             out.append(i)
     return out
+
+
+def _writes_a(body: Block, product: Wgmma) -> bool:
+    """Whether each round writes the registers of a product's A."""
+    if isinstance(product.a.type, SharedType):
+        return False
+    return product.a in body.params or any(product.a in op.results for op in body.ops)
 
 
 def _next_product(value: Value, users: Users, block: Block) -> Wgmma | None:

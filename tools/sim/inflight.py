@@ -31,6 +31,7 @@ class Product:
     values: Array
     done: Array
     reads: dict[int, list[Array]] = field(default_factory=dict)  # per warp: offsets of operands in shared memory
+    left: frozenset[str] = frozenset()  # the registers that hold A
 
 
 @dataclass
@@ -89,6 +90,9 @@ class Products:
         """An instruction has written a register that a product will take."""
         self.moment += 1
         for warp in warps.tolist():
+            mine = self.warps[warp]
+            if any(register in p.left for group in (mine.open, *mine.groups) for p in group):
+                raise InFlight(f"writes %{register}, which a wgmma in flight reads as A", [warp * WARP])
             self.written[register, warp] = self.moment
 
 

@@ -48,11 +48,17 @@ def register_operands(i: Instruction) -> list[Local]:
     return [o for o in found if o is not plain[-1]]
 
 
-def roots(i: Instruction, defined: dict[str, Instruction]) -> frozenset[str]:
+def left_operands(i: Instruction) -> list[Local]:
+    """The operands of a product that are A in registers."""
+    results = len(getattr(i.type, "elems", (i.type,)))
+    return [o for o in register_operands(i) if o not in i.operands[len(i.operands) - results :]]
+
+
+def roots(operands: Iterable[Local], defined: dict[str, Instruction]) -> frozenset[str]:
     """The registers whose writing decides what a product takes: its operands, seen through moves and products."""
     seen: set[str] = set()
     found: set[str] = set()
-    todo = [o.name for o in register_operands(i)]
+    todo = [o.name for o in operands]
     while todo:
         name = todo.pop()
         if name in seen:
@@ -71,7 +77,7 @@ def roots(i: Instruction, defined: dict[str, Instruction]) -> frozenset[str]:
 def watched(function: Function, defined: dict[str, Instruction]) -> frozenset[str]:
     """The roots of all products of a function."""
     all_: Iterable[Instruction] = (i for b in function.blocks for i in b.instructions if is_product(i))
-    return frozenset().union(*(roots(i, defined) for i in all_))
+    return frozenset().union(*(roots(register_operands(i), defined) for i in all_))
 
 
 def _holds_words(t: Type) -> bool:

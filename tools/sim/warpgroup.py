@@ -20,7 +20,7 @@ from sim.ir import Instruction
 from sim.irtypes import Float
 from sim.machine import WARP, Machine, Registers
 from sim.matrix import matrix_of, values_of
-from sim.registers import roots
+from sim.registers import left_operands, register_operands, roots
 from sim.shared_async import begin_reads
 from tilewright.backend_ptx.instructions.warpgroup import A_REGISTERS, KINDS, Kind
 
@@ -49,6 +49,7 @@ class _Call:
     scale: int
     acc: list[int]
     roots: frozenset[str]
+    left: frozenset[str]  # those of A
     line: int
 
     @property
@@ -64,7 +65,8 @@ def wgmma(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
         (slots[at : at + each], slots[at + each]) for at in range(0, facts["steps"] * (each + 1), each + 1)
     ]
     scale = facts["steps"] * (each + 1)
-    call = _Call(facts, kind, steps, slots[scale], slots[scale + 1 :], roots(i, c.defined), i.line)
+    names, left = (roots(operands, c.defined) for operands in (register_operands(i), left_operands(i)))
+    call = _Call(facts, kind, steps, slots[scale], slots[scale + 1 :], names, left, i.line)
     target = c.result(i)
 
     def run(m: Machine, r: Registers) -> None:
@@ -99,7 +101,7 @@ class _Run:
             d = self._rounded(d + self._left(step, a[step]) @ self._right(b[step]).swapaxes(1, 2))
         done = np.ones(self.m.warps, bool)
         done[self.warps] = False
-        return self.state.add(Product(self.call.form, self._words(d), done, self.reads), self.warps)
+        return self.state.add(Product(self.call.form, self._words(d), done, self.reads, self.call.left), self.warps)
 
     def _uniform(self, slot: int, name: str) -> list[int]:
         """The value of each warp, the same in all its lanes."""
