@@ -54,11 +54,12 @@ from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Load
-from tilewright.tileir.ops.shape import Permute
+from tilewright.tileir.ops.shape import Broadcast, Iota, Permute
 from tilewright.tileir.types import SharedType, TileType
 
 OPTION = "pipeline"
 SLOT = TileType(int32)
+_MADE_IN_PLACE = (arith.Constant, Iota, Broadcast, arith.Compare)
 
 
 def pipeline_loops(function: Function, target: Target) -> None:
@@ -128,12 +129,14 @@ def _name(load: Load) -> str:
 def _tile_registers(loop: For) -> int:
     """32-bit registers that a thread needs for carried tiles and for the largest two tiles of a round.
 
-    What is yielded takes the registers of what was carried. Operands of products come in small pieces.
+    What is yielded takes the registers of what was carried. Operands of products come in small pieces. Constants,
+    places and what is repeated are made where they are used.
     """
     yielded = set(loop.loop.terminator.operands)
     passing = _only_for_products(loop)
     inside = sorted((
-        _registers_of(r) for op in loop.loop.ops for r in op.results if r not in yielded and r not in passing
+        _registers_of(r) for op in loop.loop.ops if not isinstance(op, _MADE_IN_PLACE)
+        for r in op.results if r not in yielded and r not in passing
     ), reverse=True)
     return sum(_registers_of(v) for v in loop.init) + sum(inside[:2])
 
