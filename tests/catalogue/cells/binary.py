@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 from catalogue.case import Bound, ulps
-from catalogue.cells.kinds import ALL, BOOL, F16, F32, FLOATS, I32, INTS, STORED, Kind, sample
+from catalogue.cells.kinds import ALL, BOOL, F16, F32, FLOATS, I32, INTS, STORED, Kind
 from catalogue.cells.model import Array, Batch
 from catalogue.cells.pointwise import Form, operands, pointwise
 
@@ -334,6 +334,3 @@ def batches() -> Iterator[Batch]:
     yield from where_batches()
     yield from promotion_batches()
     yield from propagate_batches()
-
-
-__all__ = ["batches", "in_float32", "accuracy", "wide", "sample"]

@@ -111,7 +111,7 @@ def operands(kinds: Sequence[Kind], adjust: Callable[..., Any] | None = None,
             found = tuple(specials(kind).reshape(place.extents(shape))
                           for kind, shape in zip(kinds, place.shapes, strict=True))
         else:
-            found = tuple(draw(kind, place.extents(shape), rng)
+            found = tuple(np.asarray(draw(kind, place.extents(shape), rng))
                           for kind, shape in zip(kinds, place.shapes, strict=True))
         return tuple(map(np.asarray, adjust(*found))) if adjust else found
 

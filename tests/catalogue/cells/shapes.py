@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from catalogue.cells.conversions import converted
-from catalogue.cells.kinds import ALL, BOOL, E2M1, E8M0, F32, FLOATS, I32, INTS, Kind
+from catalogue.cells.kinds import ALL, BOOL, E8M0, FLOATS, I32, INTS, Kind
 from catalogue.cells.model import Array, Batch
 from catalogue.cells.tilewise import Piece, tilewise
 
@@ -192,6 +192,3 @@ def astile_pieces(kind: Kind) -> Iterator[Piece]:
 def batches() -> Iterator[Batch]:
     yield from change_batches()
     yield from factory_batches()
-
-
-__all__ = ["batches", "E2M1", "F32"]

@@ -10,7 +10,7 @@ from catalogue.case import Bound
 from catalogue.cells.binary import accuracy, wide
 from catalogue.cells.kinds import ALL, BOOL, E5M3, E8M0, F32, FLOATS, I32, INTS, STORED, Kind, sample, specials
 from catalogue.cells.model import Array, Batch
-from catalogue.cells.pointwise import Form, Place, operands, pointwise, unary_places
+from catalogue.cells.pointwise import Form, Place, operands, pointwise
 from catalogue.cells.rounding import to_format
 
 import tilewright as ct
@@ -168,6 +168,3 @@ def batches() -> Iterator[Batch]:
     yield from sign_batches()
     yield from not_batches()
     yield from truth_batches()
-
-
-__all__ = ["batches", "unary_places"]
