@@ -21,7 +21,8 @@ MAP_BYTES, MAP_ALIGN = 128, 64
 
 @dataclass(frozen=True, slots=True)
 class TensorMapSpec:
-    """How to encode a tensor map of array argument `argument`, whose elements are `dtype`.
+    """How to encode a tensor map of array argument `argument`, whose elements are `dtype` (float32 where it is
+    tfloat32, to which they are rounded on the way).
 
     Dimension k of the map, innermost (side by side in memory) first, is axis axes[k] of the array; an instruction
     copies box[k] elements of it. `swizzle` is the width of swizzled rows in bytes: 0 (none), 32, 64 or 128. Elements
@@ -57,7 +58,7 @@ def tensor_map_spec(op: TmaLoad, params: Sequence[Value]) -> TensorMapSpec:
     """The map that a bulk copy uses; its array is one of the kernel's parameters."""
     copy = bulk_copy_of(op)
     axes = tuple(op.order[k] for k in copy.dims)
-    return TensorMapSpec(params.index(op.array), op.array.type.dtype, axes, tuple(copy.box[k] for k in copy.dims),
+    return TensorMapSpec(params.index(op.array), op.buffer.type.dtype, axes, tuple(copy.box[k] for k in copy.dims),
                          copy.swizzle)
 
 

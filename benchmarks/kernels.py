@@ -57,6 +57,11 @@ def batched_matmul(a, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.C
     tw.store(c, (n, i, j), acc.astype(c.dtype).reshape((1, tm, tn)))
 
 
+def quotient(x, y):
+    """x / y by one approximate reciprocal, as fast kernels do."""
+    return tw.truediv(x, y, rounding_mode=tw.RoundingMode.APPROX, flush_to_zero=True)
+
+
 @tw.tile_kernel
 def linear_gelu(a, b, bias, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int],
                 group: tw.Constant[int]):
@@ -66,7 +71,7 @@ def linear_gelu(a, b, bias, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: t
     x = x + tw.load(bias, (j,), (tn,), padding_mode=ZERO).astype(tw.float32)[None, :]
     # 0.5 (1 + tanh y) = 1 / (1 + exp(-2 y)), with the factor log2(e) of exp2 in the constants
     y = x * (2.302208198 + 0.1029432397 * x * x)
-    tw.store(c, (i, j), (x / (1.0 + tw.exp2(-y, flush_to_zero=True))).astype(c.dtype))
+    tw.store(c, (i, j), quotient(x, 1.0 + tw.exp2(-y, flush_to_zero=True)).astype(c.dtype))
 
 
 @tw.tile_kernel
@@ -78,7 +83,7 @@ def gated(a, b, g, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constan
         ta = tw.load(a, (i, k), (tm, tk), padding_mode=ZERO)
         up = tw.mma(ta, tw.load(b, (k, j), (tk, tn), padding_mode=ZERO), up)
         gate = tw.mma(ta, tw.load(g, (k, j), (tk, tn), padding_mode=ZERO), gate)
-    tw.store(c, (i, j), (up / (1.0 + tw.exp2(gate * -LOG2_E, flush_to_zero=True))).astype(c.dtype))
+    tw.store(c, (i, j), quotient(up, 1.0 + tw.exp2(gate * -LOG2_E, flush_to_zero=True)).astype(c.dtype))
 
 
 @tw.tile_kernel

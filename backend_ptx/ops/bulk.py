@@ -12,7 +12,7 @@ from typing import Any
 
 from tilewright.backend_ptx.ops.shared import require_slot
 from tilewright.tileir.core import Op, Value, attribute, operand, operands, optional_operand, require
-from tilewright.tileir.dtypes import int64
+from tilewright.tileir.dtypes import float32, int64, tfloat32
 from tilewright.tileir.enums import PaddingMode
 from tilewright.tileir.ops.memory import check_tile_access
 from tilewright.tileir.types import SharedType, Type
@@ -81,7 +81,8 @@ class MbarrierExpect(Op, opcode="mbarrier_expect", io=True):
 
 class TmaLoad(Op, opcode="tma_load", reads="array", writes="buffer", io=True):
     """Start copying the tile that `load` with the same fields reads into a slot of a ring; the bytes arrive on the
-    slot's mbarrier. Elements outside the array become zero, and count as bytes too.
+    slot's mbarrier. Elements outside the array become zero, and count as bytes too. float32 elements are rounded where
+    the buffer holds tfloat32.
 
     The buffer's layout is that of backend_ptx/layouts/bulk.py.
     """
@@ -107,7 +108,9 @@ class TmaLoad(Op, opcode="tma_load", reads="array", writes="buffer", io=True):
         buffer = self.buffer.type
         require(isinstance(buffer, SharedType), f"tma_load: {buffer} is not in shared memory")
         check_tile_access(access, buffer.shape)
-        require(buffer.dtype is self.array.type.dtype, f"tma_load: {self.array.type} does not fit {buffer}")
+        source = self.array.type.dtype
+        fits = buffer.dtype is source or (source, buffer.dtype) == (float32, tfloat32)
+        require(fits, f"tma_load: {self.array.type} does not fit {buffer}")
         require_slot("tma_load", buffer, self.slot, 0)
         require_barriers("tma_load", self.barriers, self.slot)
         zero = self.padding in (PaddingMode.ZERO, PaddingMode.UNDETERMINED)

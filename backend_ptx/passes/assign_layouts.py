@@ -14,7 +14,7 @@ classes without an access take what makes the ops between them and a neighbour f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from tilewright.backend_ptx.layouts.blocked import row_major
 from tilewright.backend_ptx.layouts.memory import conversion_cost
@@ -27,7 +27,9 @@ from tilewright.backend_ptx.passes.layout_classes import Anchor, Classes, Layout
 from tilewright.backend_ptx.passes.layout_rules import meet, rule_of
 from tilewright.backend_ptx.passes.product_layouts import layouts_of_products
 from tilewright.backend_ptx.passes.product_operands import is_moved_only, staged_type
+from tilewright.backend_ptx.passes.ring_candidates import brought_loads
 from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.uses import uses
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.layout import Layout
@@ -41,17 +43,21 @@ def assign_layouts(function: Function, target: Target) -> None:
     classes = Classes(function)
     warps: int = function.options[OPTION]
     products = layouts_of_products(classes.products, warps)
-    _Chooser(classes, warps, products).run()
+    brought = brought_loads(function, uses(function)) if any(isinstance(p, Wgmma) for p in products) else ()
+    _Chooser(classes, warps, products, brought).run()
     _Inserter(classes, warps, products).run(function)
 
 
 class _Chooser:
     """Sets `layout` of every class."""
 
-    def __init__(self, classes: Classes, warps: int, products: Mapping[Product, ProductLayouts]) -> None:
+    def __init__(
+        self, classes: Classes, warps: int, products: Mapping[Product, ProductLayouts], brought: Collection[Op],
+    ) -> None:
         self.classes = classes
         self.warps = warps
         self.products = products
+        self.brought = brought
 
     def run(self) -> None:
         every = list(dict.fromkeys(self.classes.of.values()))
@@ -61,8 +67,9 @@ class _Chooser:
             if accumulators.layout is None:
                 accumulators.layout = layouts.acc
                 fixed.append(accumulators)
-        for accumulators in fixed:
-            self._spread(accumulators)
+        fixed += self._fragments()
+        for found in fixed:
+            self._spread(found)
         for found in sorted((c for c in every if c.anchors and c.layout is None), key=lambda c: -c.importance):
             self._choose(found)
             self._spread(found)
@@ -70,6 +77,19 @@ class _Chooser:
             if found.layout is None:
                 found.layout = row_major(found.shape, self.warps)
                 self._spread(found)
+
+    def _fragments(self) -> list[LayoutClass]:
+        """Operands that threads compute from what a producer brings: a ring can be read in any layout."""
+        out = []
+        for op, layouts in self.products.items():
+            if not isinstance(op, Wgmma) or is_moved_only(op.a):
+                continue
+            found = self.classes.of.get(op.a)
+            if found is None or found.layout is not None or not all(a.op in self.brought for a in found.anchors):
+                continue
+            found.layout = layouts.a
+            out.append(found)
+        return out
 
     def _choose(self, found: LayoutClass) -> None:
         candidates = list(dict.fromkeys([

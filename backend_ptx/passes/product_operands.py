@@ -11,6 +11,8 @@ from tilewright.backend_ptx.layouts.bulk import bulk_layout
 from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.backend_ptx.ops.warpgroup import Wgmma
 from tilewright.tileir.core import Op, Value
+from tilewright.tileir.dtypes import float32, tfloat32
+from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.ops.shape import Permute, Reshape
 from tilewright.tileir.types import SharedType
@@ -24,14 +26,22 @@ def is_moved_only(value: Value) -> bool:
 
 
 def source_of(value: Value) -> tuple[Value, list[Op]]:
-    """The value that permutations and reshapes (of axes of length 1) make an operand of, and these, the last first."""
+    """The value that permutations and reshapes (of axes of length 1) make an operand of, and these, the last first.
+
+    The cast of float32 to tfloat32 is passed too: TMA rounds on its way.
+    """
     passed: list[Op] = []
     op = value.op
-    while isinstance(op, Permute) or isinstance(op, Reshape) and _keeps_axes(op):
+    while isinstance(op, Permute) or isinstance(op, Reshape) and _keeps_axes(op) or is_tf32_cast(op):
+        assert isinstance(op, (Permute, Reshape, Cast))
         passed.append(op)
         value = op.src
         op = value.op
     return value, passed
+
+
+def is_tf32_cast(op: Op | None) -> bool:
+    return isinstance(op, Cast) and op.dtype is tfloat32 and op.src.type.dtype is float32
 
 
 def _keeps_axes(op: Reshape) -> bool:
@@ -80,7 +90,7 @@ def view_of(value: Value) -> tuple[tuple[int, ...], tuple[int, ...]]:
     for op in reversed(passed):
         if isinstance(op, Permute):
             axes = [axes[a] for a in op.axes]
-        else:
+        elif isinstance(op, Reshape):
             long = iter([a for a, n in zip(axes, op.src.type.shape, strict=True) if n > 1])
             axes = [next(long) if n > 1 else None for n in op.shape]
     kept = [a for a in axes if a is not None]

@@ -7,7 +7,7 @@ kernel does not write.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from tilewright.backend_ptx.layouts.bulk import bulk_layout, inner_axis, tma_refusal
@@ -16,6 +16,7 @@ from tilewright.backend_ptx.ops.warpgroup import Stage, Wgmma
 from tilewright.backend_ptx.passes.product_operands import dense_axis, source_of
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.dtypes import DType
 from tilewright.tileir.enums import MemoryOrder, PaddingMode
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops import control
@@ -28,17 +29,18 @@ LEAST_BYTES = 1024
 
 @dataclass(slots=True, eq=False)
 class Candidate:
-    """A load and the layout of its ring's slots. `stages`: the buffers that views of a slot replace."""
+    """A load, the layout and dtype of its ring's slots. `stages`: the buffers that views of a slot replace."""
 
     load: Load
     slot: Layout
+    dtype: DType
     stages: list[Stage] = field(default_factory=list)
 
     @property
     def type(self) -> SharedType:
         """Of one slot."""
         tile = self.load.result.type
-        return SharedType(tile.dtype, tile.shape, layout=self.slot)
+        return SharedType(self.dtype, tile.shape, layout=self.slot)
 
     @property
     def bytes(self) -> int:
@@ -119,9 +121,20 @@ class Scope:
         return [*bounds, op.init[number - 1], block.terminator.operands[number - 1]]
 
 
-def find_candidate(loop: control.For, load: Load, scope: Scope) -> Candidate | str:
-    """The ring that a load of a loop's body could have, or why it can have none."""
-    if not load.shape or load.result.type.layout is None:
+def brought_loads(function: Function, users: dict[Value, list[Op]]) -> set[Load]:
+    """The loads that a producer could bring: those of loops with wgmma that `refusal` lets pass."""
+    scope = Scope(function, users)
+    loops = [op for op in function.walk() if isinstance(op, control.For) and has_products(op)]
+    return {op for loop in loops for op in loop.loop.ops if isinstance(op, Load) and refusal(op, scope) is None}
+
+
+def has_products(loop: control.For) -> bool:
+    return any(isinstance(op, Wgmma) for op in loop.loop.ops)
+
+
+def refusal(load: Load, scope: Scope) -> str | None:
+    """Why a load can have no ring, None if it can."""
+    if not load.shape:
         return "one element"
     if load.latency == 1:
         return "latency=1"
@@ -144,13 +157,32 @@ def find_candidate(loop: control.For, load: Load, scope: Scope) -> Candidate | s
     bounds = [v for op in scope.around(load) if isinstance(op, control.For) for v in (op.lower, op.upper, op.step)]
     if not scope.known_twice([*load.index, *conditions, *bounds]):
         return "its place depends on what other threads compute"
+    size = load.result.type.size * load.result.type.dtype.bytes
+    return f"only {size} bytes" if size < LEAST_BYTES else None
+
+
+def find_candidate(loop: control.For, load: Load, scope: Scope) -> Candidate | str:
+    """The ring that a load of a loop's body could have, or why it can have none."""
+    refused = refusal(load, scope)
+    if refused is not None:
+        return refused
     inner = inner_axis(load.array.type, load.shape, load.steps, load.order)
     assert inner is not None
-    found = Candidate(load, bulk_layout(load.shape, inner, load.result.type.dtype.bytes))
-    if found.bytes < LEAST_BYTES:
-        return f"only {found.bytes} bytes"
-    found.stages = _stages(loop, load, scope)
+    dtype = load.result.type.dtype
+    found = Candidate(load, bulk_layout(load.shape, inner, dtype.bytes), dtype)
+    stages = _stages(loop, load, scope)
+    if stages and only_leads_to(load.result, stages, scope.users):
+        found.dtype = stages[0].result.type.dtype  # tfloat32 of float32: TMA rounds
+    found.stages = [s for s in stages if s.result.type.dtype is found.dtype]
     return found
+
+
+def only_leads_to(value: Value, stages: Collection[Op], users: dict[Value, list[Op]]) -> bool:
+    """Whether a value has no use but those staged operands, over ops that move it."""
+    found = users.get(value, [])
+    return bool(found) and all(
+        u in stages or len(u.results) == 1 and not u.blocks and not u.effects().writes
+        and only_leads_to(u.results[0], stages, users) for u in found)
 
 
 def _stages(loop: control.For, load: Load, scope: Scope) -> list[Stage]:

@@ -41,7 +41,13 @@ from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
 from tilewright.backend_ptx.ops.warpgroup import SharedView, Stage, Wgmma, WgmmaWait
 from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
 from tilewright.backend_ptx.passes.product_operands import view_of
-from tilewright.backend_ptx.passes.ring_candidates import Candidate, Scope, find_candidate
+from tilewright.backend_ptx.passes.ring_candidates import (
+    Candidate,
+    Scope,
+    find_candidate,
+    has_products,
+    only_leads_to,
+)
 from tilewright.backend_ptx.passes.ring_depth import decide_slots
 from tilewright.backend_ptx.roles import role_options
 from tilewright.backend_ptx.targets import Target
@@ -106,7 +112,7 @@ def ring_loads(function: Function, target: Target) -> None:
     groups: list[Group] = []
     reports: list[str] = []
     for loop in [op for op in function.walk() if isinstance(op, control.For)]:
-        if not any(isinstance(op, Wgmma) for op in loop.loop.ops):
+        if not has_products(loop):
             continue
         found, left = _find_groups(loop, scope)
         groups += found
@@ -363,8 +369,7 @@ class _Rings:
         """Whether an op only leads to staged operands, so that it will be dead."""
         if len(op.results) != 1 or op.blocks or op.effects().writes:
             return False
-        users = self.users.get(op.results[0], [])
-        return bool(users) and all(u in stages or self._only_views(u, stages) for u in users)
+        return only_leads_to(op.results[0], stages, self.users)
 
     def _announce(self, b: Builder, group: Group, state: State) -> None:
         free = b.value(arith.Xor(lhs=state.parity, rhs=self._constant(1)))
@@ -374,8 +379,8 @@ class _Rings:
     def _copy(self, b: Builder, group: Group, candidate: Candidate, state: State) -> None:
         load = candidate.load
         b.emit(TmaLoad(
-            buffer=group.buffer(candidate), barriers=group.ring.full, slot=state.slot, array=load.array, index=load.index,
-            steps=load.steps, order=load.order, check_bounds=load.check_bounds))
+            buffer=group.buffer(candidate), barriers=group.ring.full, slot=state.slot, array=load.array,
+            index=load.index, steps=load.steps, order=load.order, check_bounds=load.check_bounds))
 
     def _release_previous(self, b: Builder, group: Group, state: State) -> None:
         """Products of this round may run on; those of the round before are done."""

@@ -11,6 +11,7 @@ from typing import Any
 from tilewright.backend_ptx.runtime.driver import CudaError, Device, check, driver
 from tilewright.backend_ptx.runtime.memory import Buffer, upload
 from tilewright.backend_ptx.tensor_maps import MAP_ALIGN, MAP_BYTES, TensorMapSpec
+from tilewright.tileir.dtypes import tfloat32
 
 STRIDE_BYTES = 16  # what strides are multiples of
 ZERO_BYTES = 256
@@ -19,6 +20,7 @@ MAX_KEPT = 1024  # maps of one parameter; arrays that are new in every launch mu
 # Numbers of enumerations in cuda.h. The type only says how wide an element is: nothing computes with it, and all bits
 # arrive as they are.
 _DATA_TYPE = {1: 0, 2: 1, 4: 2, 8: 4}  # CU_TENSOR_MAP_DATA_TYPE_UINT8, 16, 32, 64
+_TFLOAT32 = 11  # rounds to the nearest tfloat32 (seen on an H200)
 _SWIZZLE = {0: 0, 32: 1, 64: 2, 128: 3}  # CU_TENSOR_MAP_SWIZZLE_NONE, 32B, 64B, 128B
 _NO_INTERLEAVE, _L2_PROMOTION_128B, _FILL_ZERO = 0, 2, 0
 _SINCE = 12000  # the CUDA version that brought tensor maps
@@ -102,8 +104,9 @@ def _encode_tiled(
 ) -> tuple[int, TensorMap]:
     """The driver's status and the map."""
     made, rank = TensorMap(), len(dims)
+    kind = _TFLOAT32 if spec.dtype is tfloat32 else _DATA_TYPE[spec.dtype.bytes]
     status = _encode_function()(
-        made.address, _DATA_TYPE[spec.dtype.bytes], rank, pointer, (ctypes.c_uint64 * rank)(*dims),
+        made.address, kind, rank, pointer, (ctypes.c_uint64 * rank)(*dims),
         (ctypes.c_uint64 * rank)(*strides), (ctypes.c_uint32 * rank)(*spec.box), (ctypes.c_uint32 * rank)(*[1] * rank),
         _NO_INTERLEAVE, _SWIZZLE[spec.swizzle], _L2_PROMOTION_128B, _FILL_ZERO)
     return int(status), made

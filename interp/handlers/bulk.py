@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from tilewright.interp.chunk import Regs
+from tilewright.interp.formats import format_of
 from tilewright.interp.handlers.machine import Fn, Slot
 from tilewright.interp.lowering import Lowering, Step
 from tilewright.interp.registry import HANDLERS, impl, impl_step
@@ -24,7 +25,9 @@ def nothing(op: Any, low: Lowering) -> Fn:
 def tma_load(op: Any, low: Lowering) -> Step:
     """Loads at once into the slot."""
     buffer, slot = low.slot(op.buffer), Slot(op, low)
-    type_ = TileType(op.buffer.type.dtype, op.shape)
+    type_ = TileType(op.array.type.dtype, op.shape)
+    rounds = op.buffer.type.dtype is not type_.dtype
+    round_ = format_of(op.buffer.type.dtype).round
     result = low.temporary(type_, any(low.varies(v) for v in (op.array, *op.index)))
     tile = low.slot(result)
     fields = {name: getattr(op, name) for name in ("array", "index", "shape", "steps", "order", "padding")}
@@ -32,6 +35,6 @@ def tma_load(op: Any, low: Lowering) -> Step:
 
     def step(regs: Regs) -> None:
         load(regs)
-        regs[buffer][slot(regs)] = regs[tile]
+        regs[buffer][slot(regs)] = round_(regs[tile]) if rounds else regs[tile]
         regs[tile] = None
     return step

@@ -90,5 +90,5 @@ def _parameter(param: Any, args: Sequence[Any], blocks: Sequence[int]) -> Any:
         spec = param.tensor_map
         if given.size == 0:  # as the launcher does: no map has an extent 0
             given = np.zeros((1,) * given.ndim, given.dtype)
-        return TensorMap(given, spec.axes, spec.box, spec.swizzle)
+        return TensorMap(given, spec.axes, spec.box, spec.swizzle, spec.dtype.name == "tfloat32")
     return given

@@ -29,13 +29,14 @@ class TensorMap:
     """An argument that is a tensor map of `array`, as cuTensorMapEncodeTiled makes one with zero fill.
 
     Dimension k, innermost first, is axis axes[k] of the array and box[k] elements long; rows of `swizzle` bytes (0:
-    none) are swizzled. Raises ValueError where the driver would refuse it.
+    none) are swizzled. `rounds`: float32 elements become tfloat32. Raises ValueError where the driver would refuse it.
     """
 
     array: Array
     axes: Sequence[int]
     box: Sequence[int]
     swizzle: int = 0
+    rounds: bool = False
 
     def __post_init__(self) -> None:
         size = self.array.itemsize
@@ -94,6 +95,10 @@ class PlacedMap:
         out.reshape(-1, READ_GRAIN)[pieces] = _load(memory, address.reshape(-1, per)[pieces, 0], READ_GRAIN, thread)
         rest = np.nonzero(inside & ~np.repeat(whole, per))[0]
         out[rest] = _load(memory, address[rest], size, thread)
+        if self.map.rounds:
+            bits = out.view(np.uint32)
+            up = np.where(np.isnan(bits.view(np.float32)), bits, bits + np.uint32(0x1000))
+            bits[...] = up & np.uint32(0xFFFFE000)
         return out.reshape(-1, READ_GRAIN)
 
     def write(self, memory: Memory, start: Sequence[int], data: Array, thread: int) -> None:
