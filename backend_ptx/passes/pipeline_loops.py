@@ -33,6 +33,7 @@ from dataclasses import dataclass
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.ops.async_copy import AsyncCommit, AsyncLoad, AsyncWait
+from tilewright.backend_ptx.ops.bulk import TmaLoad
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
@@ -40,7 +41,7 @@ from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
 from tilewright.backend_ptx.passes.pipeline_candidates import Candidate, find_candidate, users_of
 from tilewright.backend_ptx.passes.pipeline_depth import Depth, decide_depth, resident_blocks
 from tilewright.backend_ptx.passes.pipeline_rounds import Constants, Rounds, most_rounds
-from tilewright.backend_ptx.passes.plan_shared_memory import peak_bytes
+from tilewright.backend_ptx.passes.plan_shared_memory import buffer_bytes, peak_bytes
 from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.effects import Dependences
@@ -164,8 +165,8 @@ def _only_for_products(loop: For) -> set[Value]:
 
 
 def _other_bytes(function: Function, loop: For, rings: list[Candidate]) -> int:
-    """Shared memory for buffers in the loop, for conversions in it that reading from rings does not replace, and for
-    those before it whose results products in the loop read piece by piece."""
+    """Shared memory for buffers in the loop, for conversions in it that reading from rings does not replace, for those
+    before it whose results products in the loop read piece by piece, and for rings that live as long as the kernel."""
     replaced = {c for ring in rings for c in ring.conversions}
     inside = set(loop.loop.walk())
     read = {_converted(v) for op in inside if isinstance(op, Product) for v in (op.a, op.b)}
@@ -174,7 +175,8 @@ def _other_bytes(function: Function, loop: For, rings: list[Candidate]) -> int:
         for op in function.walk()
         if isinstance(op, ConvertLayout) and op not in replaced and (op in inside or op.result in read)
         and plan_conversion(op.src.type.layout, op.result.type.layout).kind in ("warp", "block"))
-    return conversions + peak_bytes(function, inside)
+    guarded = {op.buffer for op in function.walk() if isinstance(op, TmaLoad)}
+    return conversions + peak_bytes(function, inside) + sum(buffer_bytes(ring.type) for ring in guarded)
 
 
 def _converted(value: Value) -> Value:
