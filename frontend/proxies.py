@@ -63,6 +63,9 @@ class Proxy:
     def __repr__(self) -> str:
         return f"<{describe(self._value)}>"
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{self!r} has no attribute {name} in static_eval")
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(f"{self!r} belongs to the kernel and cannot be called in static_eval")
 
@@ -78,6 +81,9 @@ class Proxy:
 
     def __iter__(self) -> Any:
         raise TypeError(f"{self!r} cannot be iterated")
+
+    def __contains__(self, item: Any) -> bool:
+        raise TypeError(f"{self!r} cannot be searched")
 
     def __getitem__(self, index: Any) -> Any:
         raise TypeError(f"{self!r} cannot be indexed in static_eval")
@@ -106,6 +112,12 @@ class TileProxy(Proxy):
 
     def __rpow__(self, other: Any) -> Any:
         return _wrap(self._t, power(self._t, from_host(self._t, other, "an operand"), self._value))
+
+    def __matmul__(self, other: Any) -> Any:
+        return self.__tilewright_call__("matmul", (self, other), {})
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return self.__tilewright_call__("matmul", (other, self), {})
 
     def __neg__(self) -> Any:
         return _wrap(self._t, negate(self._t, self._value))

@@ -97,6 +97,9 @@ for _kind in ("add", "max", "min", "and", "or", "xor"):
 
 @call_rule("Slice")
 def slice_spec(t: Translator, start: Val, length: Val) -> Val:
+    if isinstance(length, tuple):
+        raise bad("Slice", "length", f"must be a constant integer, got {named(length)}",
+                  hints=["give one Slice per axis"])
     [n] = tile_shape("Slice", "length", length)
     return SliceSpec(index_scalar(t, "Slice", "start", start), n)
 
