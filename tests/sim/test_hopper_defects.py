@@ -1,0 +1,323 @@
+"""Compiled kernels with warp roles, and defects put into their code: each must be caught under every schedule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pytest
+from sim import SimError, Unsupported, run_lowered
+from sim.lowered import lower_kernel, runtime_arguments
+
+import tilewright as tw
+
+ZERO = tw.PaddingMode.ZERO
+SCHEDULES: list[dict[str, Any]] = [{}, {"schedule": "random", "seed": 1}]
+Edit = Callable[[str], str]
+
+
+@tw.tile_kernel
+def product(a, b, out, m: tw.Constant[int], n: tw.Constant[int], k: tw.Constant[int]):
+    i, j = tw.bid(0), tw.bid(1)
+    acc = tw.zeros((m, n), dtype=tw.float32)
+    for s in range(tw.cdiv(a.shape[1], k)):
+        left = tw.load(a, (i, s), (m, k), padding_mode=ZERO)
+        acc = tw.mma(left, tw.load(b, (s, j), (k, n), padding_mode=ZERO), acc)
+    tw.store(out, (i, j), acc)
+
+
+@tw.tile_kernel(num_worker_warps=8)
+def wide_product(a, b, out, m: tw.Constant[int], n: tw.Constant[int], k: tw.Constant[int]):
+    i, j = tw.bid(0), tw.bid(1)
+    acc = tw.zeros((m, n), dtype=tw.float32)
+    for s in range(tw.cdiv(a.shape[1], k)):
+        left = tw.load(a, (i, s), (m, k), padding_mode=ZERO)
+        acc = tw.mma(left, tw.load(b, (s, j), (k, n), padding_mode=ZERO), acc)
+    tw.store(out, (i, j), acc)
+
+
+@tw.tile_kernel
+def doubled_product(a, b, out, m: tw.Constant[int], n: tw.Constant[int], k: tw.Constant[int]):
+    """The right operand is computed, so threads put it into shared memory."""
+    i, j = tw.bid(0), tw.bid(1)
+    acc = tw.zeros((m, n), dtype=tw.float32)
+    for s in range(tw.cdiv(a.shape[1], k)):
+        left = tw.load(a, (i, s), (m, k), padding_mode=ZERO)
+        right = tw.load(b, (s, j), (k, n), padding_mode=ZERO) * 2
+        acc = tw.mma(left, tw.astype(right, b.dtype), acc)
+    tw.store(out, (i, j), acc)
+
+
+@tw.tile_kernel
+def persistent_product(a, b, out, m: tw.Constant[int], n: tw.Constant[int], k: tw.Constant[int]):
+    for i in range(tw.bid(0), tw.cdiv(out.shape[0], m), tw.num_blocks(0)):
+        acc = tw.zeros((m, n), dtype=tw.float32)
+        for s in range(tw.cdiv(a.shape[1], k)):
+            left = tw.load(a, (i, s), (m, k), padding_mode=ZERO)
+            acc = tw.mma(left, tw.load(b, (s, 0), (k, n), padding_mode=ZERO), acc)
+        tw.store(out, (i, 0), acc)
+
+
+@tw.tile_kernel
+def attention(q, keys, values, out, m: tw.Constant[int], n: tw.Constant[int], d: tw.Constant[int]):
+    i = tw.bid(0)
+    acc = tw.zeros((m, d), dtype=tw.float32)
+    top = tw.full((m, 1), -1e30, dtype=tw.float32)
+    total = tw.zeros((m, 1), dtype=tw.float32)
+    rows = tw.load(q, (i, 0), (m, d), padding_mode=ZERO)
+    for s in range(tw.cdiv(keys.shape[0], n)):
+        turned = tw.transpose(tw.load(keys, (s, 0), (n, d), padding_mode=ZERO))
+        scores = tw.mma(rows, turned, tw.zeros((m, n), dtype=tw.float32))
+        column = s * n + tw.arange(n, dtype=tw.int32)[None, :]
+        scores = tw.where(column < keys.shape[0], scores, -1e30)
+        higher = tw.maximum(top, tw.max(scores, axis=1, keepdims=True))
+        weights = tw.exp(scores - higher)
+        shrink = tw.exp(top - higher)
+        total = total * shrink + tw.sum(weights, axis=1, keepdims=True)
+        part = tw.load(values, (s, 0), (n, d), padding_mode=ZERO)
+        acc = tw.mma(tw.astype(weights, q.dtype), part, acc * shrink)
+        top = higher
+    tw.store(out, (i, 0), acc / total)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A kernel, its grid, arrays (the last is the result) and tile sizes; what NumPy computes."""
+
+    kernel: Any
+    grid: tuple[int, ...]
+    shapes: tuple[tuple[int, int], ...]
+    sizes: tuple[int, int, int]
+    reference: Callable[..., np.ndarray]
+
+    def arrays(self) -> list[np.ndarray]:
+        rng = np.random.default_rng(5)
+        *inputs, result = self.shapes
+        return [*(_rows(rng.standard_normal(s)) for s in inputs), np.zeros(result, np.float32)]
+
+
+def _rows(x: np.ndarray) -> np.ndarray:
+    """float16, rows of a multiple of 16 bytes."""
+    wide = np.zeros((x.shape[0], -(-x.shape[1] // 8) * 8), np.float16)
+    wide[:, : x.shape[1]] = x
+    return wide[:, : x.shape[1]]
+
+
+def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.asarray(a.astype("f4") @ b.astype("f4"))
+
+
+def _attention(q: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.ndarray:
+    scores = _product(q, keys.T)
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return _product(weights / weights.sum(axis=1, keepdims=True), values)
+
+
+SHAPES = ((64, 980), (980, 30), (64, 30))  # 16 rounds: twice round the ring and more
+PROGRAMS = {
+    "product": Program(product, (1, 1), SHAPES, (64, 32, 64), _product),
+    "groups": Program(wide_product, (1, 1), ((120, 596), (596, 120), (120, 120)), (128, 128, 64), _product),
+    "staged": Program(doubled_product, (1, 1), SHAPES, (64, 32, 64), lambda a, b: 2 * _product(a, b)),
+    "persistent": Program(persistent_product, (2,), ((250, 600), (600, 32), (250, 32)), (64, 32, 64), _product),
+    "attention": Program(attention, (2,), ((100, 64), (600, 64), (600, 64), (100, 64)), (64, 64, 64), _attention),
+}
+
+
+@cache
+def lowered(name: str) -> Any:
+    program = PROGRAMS[name]
+    return lower_kernel(program.kernel, (*program.arrays(), *program.sizes), "sm_90a")
+
+
+def result_of(name: str, code: Any = None, **how: Any) -> np.ndarray:
+    program = PROGRAMS[name]
+    arrays = program.arrays()
+    given = runtime_arguments(program.kernel, (*arrays, *program.sizes))
+    run_lowered(code or lowered(name), program.grid, given, max_steps=50_000, **how)
+    return arrays[-1]
+
+
+@cache
+def right_result(name: str) -> np.ndarray:
+    return result_of(name)
+
+
+def missed(name: str, code: Any) -> list[dict[str, Any]]:
+    """The schedules under which the code gives the right result without an error."""
+    out = []
+    for how in SCHEDULES:
+        try:
+            got = result_of(name, code, **how)
+        except Unsupported:
+            raise
+        except SimError:
+            continue
+        if np.array_equal(got, right_result(name), equal_nan=True):
+            out.append(how)
+    return out
+
+
+@pytest.mark.parametrize("how", SCHEDULES)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_are_right(name: str, how: dict[str, Any]) -> None:
+    program = PROGRAMS[name]
+    text = lowered(name).llvm_text
+    assert "wgmma.mma_async" in text and "cp.async.bulk.tensor" in text
+    want = program.reference(*program.arrays()[:-1])
+    np.testing.assert_allclose(result_of(name, **how), want, atol=2e-2, rtol=5e-3)
+
+
+# ---- edits ----
+
+
+def calls(text: str, part: str) -> list[re.Match[str]]:
+    """The lines that execute inline assembly with `part` in its text; group 1 is the list of operands."""
+    return list(re.finditer(rf'^.* asm .*{re.escape(part)}.*"\(([^"\n]*)\)[^()"\n]*$', text, re.M))
+
+
+def _call(text: str, part: str, which: int) -> re.Match[str]:
+    found = calls(text, part)
+    assert len(found) > which >= -len(found), f"{len(found)} calls of {part}"
+    return found[which]
+
+
+def drop(text: str, part: str, which: int = 0) -> str:
+    """Without that call. One through which registers pass becomes a wait for nothing."""
+    match = _call(text, part, which)
+    line = match.group(0)
+    idle = ""
+    if " = call" in line:
+        idle = re.sub(r"wgmma\.(fence|wait_group)\.sync\.aligned( \d)?", "wgmma.wait_group.sync.aligned 7", line)
+        assert idle != line, line
+    return text[: match.start()] + idle + text[match.end() :]
+
+
+def operand(text: str, part: str, position: int, by: str, which: int = 0) -> str:
+    """That call with another operand: `by` is an instruction whose OLD is the present one, or a constant."""
+    match = _call(text, part, which)
+    given = match.group(1).split(", ")
+    kind, _, old = given[position].rpartition(" ")
+    made = "" if " " not in by else f"  %changed = {by.replace('OLD', old)}\n"
+    given[position] = f"{kind} {'%changed' if made else by}"
+    line = match.group(0).replace(f"({match.group(1)})", f"({', '.join(given)})")
+    return text[: match.start()] + made + line + text[match.end() :]
+
+
+def pattern(text: str, old: str, new: str, which: int = 0) -> str:
+    found = list(re.finditer(old, text, re.M))
+    assert found, f"nothing matches {old}"
+    match = found[which]
+    return text[: match.start()] + match.expand(new) + text[match.end() :]
+
+
+# Fields of a matrix descriptor: lowest bit, width. Of the two descriptors of a product, B's is made first.
+STRIDE, LEADING, SWIZZLE = (32, 14), (16, 14), (62, 2)
+OF_B, OF_A = 0, 1
+
+
+def descriptor(text: str, field: tuple[int, int], change: Callable[[int], int], which: int) -> str:
+    """Another value in a field of a matrix descriptor (a constant that names a swizzle)."""
+    low, bits = field
+    found = [m for m in re.finditer(r"or i64 %\w+, (-?\d+)$", text, re.M) if int(m[1]) >> 62 & 3]
+    match = found[which]
+    value = int(match[1]) & (1 << 64) - 1
+    mask = (1 << bits) - 1
+    value = value & ~(mask << low) | (change(value >> low & mask) & mask) << low
+    value -= (value >> 63) << 64
+    return text[: match.start(1)] + str(value) + text[match.end(1) :]
+
+
+def unreleased(text: str) -> str:
+    """Slots are released from the first round on, before a product has read them."""
+    arrive = _call(text, "mbarrier.arrive.shared", 0)
+    predicate = arrive.group(1).split(", ")[1].split()[-1]
+    return pattern(text, rf"^( *{predicate} = and i1 (%\w+)), %\w+$", r"\1, \2")
+
+
+TRY, EXPECT, ARRIVE, INIT = "mbarrier.try_wait", "arrive.expect_tx", "mbarrier.arrive.shared", "mbarrier.init"
+COPY, WAIT = "cp.async.bulk.tensor", "wgmma.wait_group"
+NEXT_SLOT = r"add i32 (%\w+), 1(\n.*select i1 %\w+, i32 0, i32 %\w+)$"
+EMPTY = r"(mbarrier\.init.*i32) 4\)"
+
+DEFECTS: dict[str, tuple[str, Edit]] = {
+    "slots are released before the product is done": ("product", partial(drop, part=WAIT)),
+    "slots are released a round early": ("product", unreleased),
+    "another slot is released": ("product", partial(operand, part=ARRIVE, position=0, by="add i32 OLD, 8")),
+    "every lane releases": ("product", partial(operand, part=ARRIVE, position=1, by="true")),
+    "one product too many runs on": ("product", partial(pattern, old=r"(wait_group\.sync\.aligned) 1;", new=r"\1 2;")),
+    "consumers do not wait for a slot": ("product", partial(drop, part=TRY, which=1)),
+    "the producer does not wait for a slot": ("product", partial(drop, part=TRY)),
+    "consumers wait for the other parity": (
+        "product", partial(operand, part=TRY, position=1, by="xor i32 OLD, 1", which=1)),
+    "the producer waits for the other parity": ("product", partial(operand, part=TRY, position=1, by="xor i32 OLD, 1")),
+    "consumers' parity never flips": ("product", partial(operand, part=TRY, position=1, by="0", which=1)),
+    "the producer's parity never flips": ("product", partial(operand, part=TRY, position=1, by="1")),
+    "too few bytes announced": ("product", partial(operand, part=EXPECT, position=1, by="4096")),
+    "too many bytes announced": ("product", partial(operand, part=EXPECT, position=1, by="12304")),
+    "an arrival too few": ("product", partial(pattern, old=EMPTY, new=r"\1 3)")),
+    "an arrival too many": ("product", partial(pattern, old=EMPTY, new=r"\1 5)")),
+    "the producer's slot does not advance": ("product", partial(pattern, old=NEXT_SLOT, new=r"add i32 \1, 0\2")),
+    "consumers' slot does not advance": ("product", partial(pattern, old=NEXT_SLOT, new=r"add i32 \1, 0\2", which=1)),
+    "a copy goes to the wrong place": ("product", partial(operand, part=COPY, position=0, by="add i32 OLD, 1024")),
+    "a copy arrives on another barrier": ("product", partial(operand, part=COPY, position=2, by="add i32 OLD, 8")),
+    "a copy starts one element too far": ("product", partial(operand, part=COPY, position=3, by="add i32 OLD, 1")),
+    "a copy takes the other array": (
+        "product", partial(pattern, old=r"ptr %p15, (i32 .*)$", new=r"ptr %p16, \1", which=-1)),
+    "half the stride in A's descriptor": ("product", lambda text: descriptor(text, STRIDE, lambda x: x // 2, OF_A)),
+    "twice the stride in B's descriptor": ("product", lambda text: descriptor(text, STRIDE, lambda x: x * 2, OF_B)),
+    "half the leading offset": ("groups", lambda text: descriptor(text, LEADING, lambda x: x // 2, OF_B)),
+    "another swizzle in A's descriptor": ("product", lambda text: descriptor(text, SWIZZLE, lambda x: 2, OF_A)),
+    "another swizzle in B's descriptor": ("product", lambda text: descriptor(text, SWIZZLE, lambda x: 1, OF_B)),
+    "one step of k twice": ("product", partial(pattern, old=r"(add i64 %\w+), 2$", new=r"\1, 0")),
+    "no fence before a product": ("product", partial(drop, part="wgmma.fence")),
+    "products not committed": ("product", partial(drop, part="wgmma.commit")),
+    "no wait for the last product": ("product", partial(drop, part=WAIT, which=-1)),
+    "barriers not visible to copies": (
+        "product", lambda text: drop(drop(text, "fence.mbarrier_init"), "fence.proxy.async")),
+    "barriers used before they are initialised": ("product", partial(drop, part="bar.sync 0;")),
+    "no proxy fence after a staged operand": ("staged", partial(drop, part="fence.proxy.async", which=-1)),
+    "no barrier after a staged operand": ("staged", partial(drop, part="bar.sync $0", which=-1)),
+    "a staged operand overwritten too early": ("staged", partial(drop, part=WAIT)),
+    "the last slot of a tile is not released": ("persistent", partial(drop, part=ARRIVE, which=-1)),
+    "registers that nobody has given": (
+        "groups", lambda text: re.sub(r"inc\.sync\.aligned\.u32 \d+", "inc.sync.aligned.u32 248", text)),
+    "scores used before their product is done": ("attention", partial(drop, part=WAIT)),
+    "accumulators scaled after the fence": ("attention", partial(drop, part="wgmma.fence", which=-1)),
+}
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_defect_is_caught(defect: str) -> None:
+    name, edit = DEFECTS[defect]
+    code = lowered(name)
+    text = edit(code.llvm_text)
+    assert text != code.llvm_text
+    assert missed(name, replace(code, llvm_text=text)) == []
+
+
+def test_a_tensor_map_with_another_swizzle_is_caught() -> None:
+    code = lowered("product")
+    params = tuple(
+        p if p.tensor_map is None else replace(p, tensor_map=replace(p.tensor_map, swizzle=0)) for p in code.abi.params
+    )
+    assert missed("product", replace(code, abi=replace(code.abi, params=params))) == []
+
+
+# Instructions of the protocol, and how many of each a program can do without: an empty slot that nobody waits for any
+# more, one of two fences of which either would do, waits that a stricter one beside them covers.
+STEPS = ("mbarrier.init", TRY, ARRIVE, EXPECT, COPY, "bar.sync", "wgmma.fence", "wgmma.commit", WAIT)
+SPARE = {("product", ARRIVE): 1, ("groups", ARRIVE): 1, ("staged", ARRIVE): 1, ("staged", TRY): 1, ("staged", WAIT): 1}
+
+
+@pytest.mark.parametrize("name", ["product", "staged", "attention"])
+def test_every_step_of_the_protocol_is_needed(name: str) -> None:
+    code = lowered(name)
+    for step in STEPS:
+        spare = 0
+        for which in range(len(calls(code.llvm_text, step))):
+            spare += bool(missed(name, replace(code, llvm_text=drop(code.llvm_text, step, which))))
+        assert spare == SPARE.get((name, step), 0), f"{name} can do without {spare} of {step}"
