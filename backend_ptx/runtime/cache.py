@@ -180,14 +180,15 @@ _open_caches: dict[tuple[Path, int], DiskCache] = {}
 
 
 def open_cache() -> DiskCache | None:
-    """The cache that the environment names at this moment, None when switched off."""
+    """The cache that the environment names at this moment, None when switched off. ValueError for a size that is no
+    number."""
     folder = default_folder()
     if folder is None:
         return None
-    try:
-        limit = int(os.environ.get("TILEWRIGHT_CACHE_SIZE", DEFAULT_SIZE))
-    except ValueError:
-        limit = DEFAULT_SIZE
+    given = os.environ.get("TILEWRIGHT_CACHE_SIZE") or str(DEFAULT_SIZE)
+    if not given.isdecimal():
+        raise ValueError(f"TILEWRIGHT_CACHE_SIZE must be a number of bytes, not {given!r}")
+    limit = int(given)
     return _open_caches.setdefault((folder, limit), DiskCache(folder, limit))
 
 

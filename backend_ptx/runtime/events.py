@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.backend_ptx.runtime.driver import Device, check, driver
-from tilewright.backend_ptx.runtime.memory import Buffer
+from tilewright.backend_ptx.runtime.memory import Buffer, synchronise
 
 # Twice the cache, so that nothing of a run before is left in it; at least so much that filling it takes the GPU longer
 # than the host needs to queue a launch (some 10 us).
@@ -27,6 +27,7 @@ class Stopwatch:
         cache = int(check(cuda.cuDeviceGetAttribute(code, handle), "the size of the L2 cache"))
         self._device = device
         self._filler = Buffer(device, max(CACHES_FILLED * cache, LEAST_FILLED))
+        synchronise(device)  # the buffer was allocated on the default stream; launches may be on any
         self._first = check(cuda.cuEventCreate(0), "cuEventCreate")
         self._second = check(cuda.cuEventCreate(0), "cuEventCreate")
 

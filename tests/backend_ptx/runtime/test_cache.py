@@ -107,6 +107,9 @@ def test_switched_off(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
 
 def test_chosen_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("TILEWRIGHT_CACHE_SIZE", "2 GiB")
+    with pytest.raises(ValueError, match="TILEWRIGHT_CACHE_SIZE must be a number of bytes, not '2 GiB'"):
+        open_cache()
     monkeypatch.setenv("TILEWRIGHT_CACHE_SIZE", "12345")
     cache = open_cache()
     assert cache is not None and (cache.folder, cache.limit) == (tmp_path, 12345)
