@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import inspect
 import linecache
 import types
@@ -121,7 +122,7 @@ def _parse(code: types.CodeType, pyfunc: types.FunctionType) -> FunctionNode:
             hints=["define kernels in a file or in a notebook cell, not in exec() or at the plain prompt"],
         )
     if code.co_name == "<lambda>":
-        return _find_lambda(code, ast.parse("".join(lines)))
+        return _find_lambda(code, _tree("".join(lines)))
     first = code.co_firstlineno - 1
     block = inspect.getblock(lines[first:])
     # Dedenting the text would change multi-line strings, so an indented function is parsed inside an `if`.
@@ -134,6 +135,12 @@ def _parse(code: types.CodeType, pyfunc: types.FunctionType) -> FunctionNode:
         if isinstance(node, ast.AsyncFunctionDef) and node.name == code.co_name:
             raise TileSyntaxError(f"{node.name}: async functions cannot be kernels or helpers", hints=["write def"])
     raise TileSyntaxError(f"the source text of {pyfunc.__name__} was not found in {code.co_filename}")
+
+
+@functools.lru_cache(maxsize=8)
+def _tree(text: str) -> ast.Module:
+    """The AST of a file, in which its lambdas are found: a file may have many."""
+    return ast.parse(text)
 
 
 def _find_lambda(code: types.CodeType, tree: ast.AST) -> ast.Lambda:
