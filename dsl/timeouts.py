@@ -108,8 +108,9 @@ def limited(kernel: str, make: Callable[[], T]) -> T:
     return job.value  # type: ignore[no-any-return]
 
 
-class _Abandoned(BaseException):
-    """What stops a compilation that nobody waits for; no handler for Exception holds it up."""
+class _Abandoned(SystemExit):
+    """What stops a compilation that nobody waits for. No handler for Exception holds it up, and a thread that ends by
+    it, however late it arrives, prints nothing."""
 
 
 class _Job:

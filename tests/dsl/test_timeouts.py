@@ -132,6 +132,20 @@ def test_bad_limits(seconds: Any, error: type[Exception]) -> None:
         tw.compiler_timeout(seconds)
 
 
+def test_the_end_of_an_abandoned_thread_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
+    from tilewright.timeouts import _stop
+
+    def late() -> None:  # the work is done already when the stop arrives
+        for _ in range(2000):
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=late)
+    thread.start()
+    _stop(thread)
+    thread.join(5)
+    assert not thread.is_alive() and capsys.readouterr().err == ""
+
+
 def test_inner_work_has_no_watch_of_its_own() -> None:
     with tw.compiler_timeout(5):
         assert limited("outer", lambda: limited("inner", threading.current_thread)).name == "compiling outer"
