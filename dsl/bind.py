@@ -5,6 +5,7 @@ All that a user can get wrong about an argument's kind is found here, in the ord
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd
@@ -225,7 +226,7 @@ def _scalar(param: Param, name: str, value: bool | int | float) -> Scalar:
         _refuse(param.scalar, param, name, "a float")
         return Scalar(name, float32, value)
     if type(value) is not int:
-        raise TypeError(f"argument {name!r} is {_words(value)}; pass a plain bool, int or float")
+        raise TypeError(f"argument {name!r} is {_words(value)}; pass a plain bool, int or float{_hint(value)}")
     dtype = param.scalar.dtype if param.scalar is not None else int32
     low, high = dtype.int_range
     if not low <= value <= high:
@@ -241,8 +242,18 @@ def _refuse(condition: object, param: Param, name: str, given: str) -> None:
 
 def _words(value: Any) -> str:
     cls = type(value)
-    inside = "" if cls.__module__ == "builtins" else f"{cls.__module__}."
-    return "None" if value is None else f"an object of type {inside}{cls.__qualname__}"
+    if value is None:
+        return "None"
+    if isinstance(value, enum.Enum):
+        return f"{cls.__name__}.{value.name}"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if isinstance(value, DType):
+        return f"the dtype {value}"
+    if cls.__name__ == "tile_kernel":
+        return "a kernel"
+    inside = "" if cls.__module__.startswith(("builtins", "tilewright.")) else f"{cls.__module__}."
+    return f"an object of type {inside}{cls.__qualname__}"
 
 
 def _hint(value: Any) -> str:
@@ -250,6 +261,8 @@ def _hint(value: Any) -> str:
         return "; convert the NumPy scalar with .item()"
     if isinstance(value, str):
         return "; a kernel that reads a string from a global or closure can have one"
+    if isinstance(value, enum.Enum):
+        return "; a kernel that reads it from a global or closure can have it, and .value may be a number"
     if isinstance(value, dict):
         return "; pass its values one by one"
     return ""

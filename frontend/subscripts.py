@@ -97,6 +97,10 @@ def _from_list(t: Translator, value: Value, index: Val) -> Val:
     if not scalar and not isinstance(index, int):
         hints = ["take one array at a time: xs[i]"] if isinstance(index, slice) else integer_hints(index)
         raise TileTypeError(f"the index of a list must be an integer scalar, got {named(index)}", hints=hints)
+    position = known(index)
+    if position is not None and position < 0:
+        raise TileTypeError(f"index {position} of a list: its arrays are counted from the front",
+                            hints=[f"write xs[len(xs) - {-position}]"])
     return t.emit(ListItem, list=value, index=typed(t, index, int32))
 
 

@@ -1,0 +1,20 @@
+"""A member of an enum is no argument."""
+
+import enum
+
+import numpy as np
+
+import tilewright as ct
+
+
+class Mode(enum.IntEnum):
+    FAST = 1
+
+
+@ct.tile_kernel
+def kernel(x, mode):
+    ct.store(x, (0,), mode)
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros(16, np.float32), Mode.FAST)
