@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -15,34 +16,57 @@ from tilewright.backend_ptx.targets import get_target  # noqa: E402
 from tilewright.tileir.printer import to_text  # noqa: E402
 
 FOLDER = Path(__file__).with_name("golden")
-KERNEL_OF_PASS = {
-    "mask_paddings": "running_max",
-    "widen_reductions": "reduce_axes", "select_instructions": "gemm", "choose_warps": "transpose",
-    "assign_layouts": "transpose",
-    "split_reductions": "normalise_rows", "park_tiles": "wide_rows", "place_folds": "prefix_sum",
-    "share_ordered": "locked_sum",
-    "share_printed": "printed", "raise_conversions": "widened_transpose", "split_stores": "gemm_bf16",
-    "pipeline_loops": "accumulate",
-    "lower_conversions": "transpose", "split_products": "gemm", "plan_shared_memory": "accumulate",
-    "insert_barriers": "in_place",
-}
 
-# By itself one warp would hold these small tiles, and nothing would cross warps.
-NEEDS_WARPS = ("split_reductions", "place_folds", "plan_shared_memory")
+
+class Shown(NamedTuple):
+    """The kernel on which a pass is shown, the target, and the warps where the kernel would get fewer."""
+
+    kernel: str
+    target: str = "sm_90a"
+    warps: int | None = None
+
+
+SHOWN = {
+    "mask_paddings": Shown("running_max"),
+    "widen_reductions": Shown("reduce_axes"),
+    "select_instructions": Shown("gemm"),
+    "choose_warps": Shown("transpose"),
+    "assign_layouts": Shown("transpose"),
+    "split_reductions": Shown("normalise_rows", warps=4),
+    "park_tiles": Shown("wide_rows"),
+    "place_folds": Shown("prefix_sum", warps=4),
+    "share_ordered": Shown("locked_sum"),
+    "share_printed": Shown("printed"),
+    "wait_for_products": Shown("gemm"),
+    "raise_conversions": Shown("widened_transpose"),
+    "split_stores": Shown("gemm_bf16"),
+    "ring_loads": Shown("gemm"),
+    "pipeline_loops": Shown("accumulate"),
+    "lower_conversions": Shown("transpose"),
+    "split_products": Shown("gemm", "sm_80"),
+    "plan_shared_memory": Shown("accumulate", warps=4),
+    "insert_barriers": Shown("in_place"),
+    "take_turns": Shown("chained_rows", warps=8),
+    # What a pass does elsewhere.
+    "select_instructions-sm_80": Shown("gemm", "sm_80"),
+    "assign_layouts-wgmma": Shown("chained_products"),
+    "lower_conversions-stage": Shown("scaled_gemm"),
+}
 
 
 def test_every_pass_has_a_golden_file() -> None:
-    assert [p.__name__ for p in PIPELINE] == list(KERNEL_OF_PASS)
+    assert [p.__name__ for p in PIPELINE] == [name for name in SHOWN if "-" not in name]
 
 
-@pytest.mark.parametrize("name", KERNEL_OF_PASS)
+@pytest.mark.parametrize("name", SHOWN)
 def test_golden(name: str, update_golden: bool) -> None:
-    f = function(KERNEL_OF_PASS[name])
-    if name in NEEDS_WARPS:
-        f.options["num_worker_warps"] = 4
+    shown = SHOWN[name]
+    f = function(shown.kernel)
+    if shown.warps is not None:
+        f.options["num_worker_warps"] = shown.warps
     for step in PIPELINE:
-        step(f, get_target("sm_90a"))
-        if step.__name__ == name:
+        step(f, get_target(shown.target))
+        if step.__name__ == name.partition("-")[0]:
             break
     path = FOLDER / f"{name}.tile"
     if update_golden:

@@ -102,16 +102,17 @@ def test_an_index_from_memory_is_not_known_early() -> None:
     ("gemm", 1), ("chained_products", 1), ("running_sum", 0), ("stencil", 2),  # the stencil turns its result
 ])
 def test_barriers_of_a_round(name: str, barriers: int) -> None:
-    loop = loop_of(passed(function(name)))
+    loop = loop_of(passed(function(name), "sm_80"))
     assert len([op for op in loop.loop.ops if isinstance(op, Barrier)]) == barriers
     waits = [i for i, op in enumerate(loop.loop.ops) if isinstance(op, AsyncWait)]
     assert waits == [0]
 
 
 def test_every_round_of_copies_is_a_group() -> None:
-    f = passed(function("gemm"))
+    f = passed(function("gemm"), "sm_80")
     copies = [op for op in f.walk() if isinstance(op, AsyncLoad)]
     groups = [op for op in f.walk() if isinstance(op, AsyncCommit)]
+    assert groups
     assert len(copies) == 2 * len(groups)
     assert {op.ahead for op in copies} == set(range(len(groups)))
 
