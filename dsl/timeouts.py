@@ -96,9 +96,10 @@ def limited(kernel: str, make: Callable[[], T]) -> T:
     try:
         thread.join(seconds)
     finally:
-        if thread.is_alive():  # too long, or the user pressed Ctrl-C
+        late = thread.is_alive()
+        if late:  # it took too long, or the user pressed Ctrl-C
             _stop(thread)
-    if not job.done:
+    if late:
         raise TileCompilerTimeoutError(
             f"the compilation of kernel {kernel} took longer than {seconds:g} s and was given up",
             hints=["smaller tiles and fewer unrolled iterations compile faster; or raise the limit, which "
@@ -108,17 +109,11 @@ def limited(kernel: str, make: Callable[[], T]) -> T:
     return job.value  # type: ignore[no-any-return]
 
 
-class _Abandoned(SystemExit):
-    """What stops a compilation that nobody waits for. No handler for Exception holds it up, and a thread that ends by
-    it, however late it arrives, prints nothing."""
-
-
 class _Job:
     """One call with its outcome."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
-        self.done = False
         self.value: Any = None
         self.error: BaseException | None = None
 
@@ -126,13 +121,11 @@ class _Job:
         _watched.set(True)
         try:
             self.value = self._make()
-        except _Abandoned:
-            return
         except BaseException as error:
             self.error = error
-        self.done = True
 
 
 def _stop(thread: threading.Thread) -> None:
+    """Raise SystemExit in a thread: no handler for Exception holds it up, and the thread ends without a word."""
     if thread.ident is not None:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Abandoned))
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
