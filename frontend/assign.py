@@ -37,10 +37,8 @@ def _assign_other(t: Translator, target: ast.expr, value: Val) -> None:
     elif isinstance(target, ast.Attribute):
         raise TileSyntaxError("attributes cannot be assigned in a kernel",
                               hints=["make a new object: dataclasses.replace(x, field=...)"])
-    elif isinstance(target, ast.Starred):
-        raise TileSyntaxError("*rest is not possible in an assignment of a kernel", hints=["use a slice: x[1:]"])
-    else:
-        raise TileSyntaxError(f"{type(target).__name__} cannot be assigned")
+    else:  # a starred target, which unpack refuses, is the only other one that Python's grammar has
+        raise AssertionError(type(target).__name__)
 
 
 def unpack(t: Translator, targets: list[ast.expr], value: Val) -> None:

@@ -22,7 +22,6 @@ from tilewright.tileir.diagnostics import (
     TileError,
     TileSyntaxError,
     TileTypeError,
-    TileUnsupportedFeatureError,
     UnsupportedCallError,
 )
 from tilewright.tileir.dtypes import DType
@@ -138,8 +137,6 @@ def call_value(
     if name:
         if name in SYNTAX_FORMS and name not in RULES:
             raise _not_a_value(name)
-        if name not in RULES:
-            raise TileUnsupportedFeatureError(f"{name} is not implemented yet")
         return _call_rule(t, RULES[name], args, kwargs, nodes, receivers)
     if isinstance(function, types.FunctionType):
         if function.__code__ is _MANAGER_CODE:

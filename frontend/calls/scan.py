@@ -158,7 +158,8 @@ def _scalar(t: Translator, op: str, value: Val, dtype: DType) -> Value:
     if not (is_tile(value) or is_loose(value)):
         raise TileTypeError(f"{what} must be a scalar, got {named(value)}", hints=on_number(value))
     if is_tile(value) and value.type.shape:
-        raise TileTypeError(f"{what} must be a scalar")
+        raise TileTypeError(f"{what} must be a scalar, got {named(value)}",
+                            hints=["give the tiles to combine as the first argument"])
     return implicit_cast(t, what, value, dtype)
 
 
