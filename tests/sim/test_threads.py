@@ -246,3 +246,33 @@ def test_the_text_of_the_error_shows_the_place() -> None:
     text = module(exchange("", 3), "", SHARED)
     with pytest.raises(Race, match=r"(?s)in block \(0, 0, 0\) at line \d+: %x = load i32"):
         simulate(text, "k", 1, 32, [])
+
+
+@pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
+def test_warps_take_turns_through_two_barriers(schedule: str, seed: int) -> None:
+    """Each warp waits at a barrier of its own, which the other one opens: one instruction, two barriers."""
+    body = """
+  %w = lshr i32 %tid, 5
+  %mine = add i32 %w, 1
+  %other = sub i32 2, %w
+  %second = icmp eq i32 %w, 1
+  br i1 %second, label %first, label %turn
+first:
+  call void asm sideeffect "bar.arrive $0, $1;", "r,r,~{memory}"(i32 1, i32 64) convergent nounwind
+  br label %turn
+turn:
+  call void asm sideeffect "bar.sync $0, $1;", "r,r,~{memory}"(i32 %mine, i32 64) convergent nounwind
+  %old = load i32, ptr addrspace(3) @s
+  %new = add i32 %old, 1
+  call void asm sideeffect "bar.warp.sync -1;", "~{memory}"() convergent nounwind
+  store i32 %new, ptr addrspace(3) @s
+  call void asm sideeffect "bar.arrive $0, $1;", "r,r,~{memory}"(i32 %other, i32 64) convergent nounwind
+  %at = getelementptr i32, ptr addrspace(1) %out, i32 %tid
+  store i32 %new, ptr addrspace(1) %at
+  ret void"""
+    out = np.zeros(64, "u4")
+    start = f"""
+  store i32 5, ptr addrspace(3) @s
+  {BAR}"""
+    run(start + body, "ptr addrspace(1) %out", [out], more=SHARED, schedule=schedule, seed=seed)
+    np.testing.assert_array_equal(out, np.repeat(np.uint32([6, 7]), 32))

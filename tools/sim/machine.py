@@ -91,6 +91,13 @@ class Group:
 
 
 @dataclass
+class Parts:
+    """What an operation returns when its threads go on apart: masks, and what each part waits for."""
+
+    parts: list[tuple[Array, Wait | None]]
+
+
+@dataclass
 class Call:
     """What an operation returns to enter a function."""
 
@@ -152,6 +159,12 @@ class Machine:
         out = np.zeros((self.threads, *value.shape[1:]), value.dtype)
         out[self.active] = value
         return out
+
+    def mask_of(self, threads: Array) -> Array:
+        """These threads as a mask."""
+        mask = np.zeros(self.threads, bool)
+        mask[threads] = True
+        return mask
 
     def active_warps(self) -> Array:
         """The warps that have an active thread."""
@@ -272,6 +285,10 @@ class Machine:
             group.index = i
             if isinstance(asked, Call):
                 self._call(group, asked)
+            elif isinstance(asked, Parts):
+                for part, wait in asked.parts:
+                    self.groups.append(Group(group.frame, group.block, i, part, group.owner, wait))
+                return
             elif asked is not None:
                 group.wait = asked
                 self.groups.append(group)

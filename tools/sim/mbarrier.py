@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from sim.compile import FunctionCompiler, Operation
 from sim.errors import PendingCopy, SimError, Unfenced
 from sim.ir import Instruction
-from sim.machine import WARP, Machine, Registers
+from sim.machine import WARP, Machine, Parts, Registers, Wait
 from sim.memory import SHARED_BASE
 from sim.races import merge_learned
 
@@ -195,20 +195,20 @@ def mbarrier_expect(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operat
 
 @dataclass
 class _Passed:
-    """Wait for phases of mbarriers, each on behalf of some warps."""
+    """Wait for a phase of an mbarrier, on behalf of some warps."""
 
-    items: list[tuple[Mbarrier, int, Array]] = field(default_factory=list)
+    barrier: Mbarrier
+    parity: int
+    warps: Array
 
     @property
     def text(self) -> str:
-        open_ = [f"parity {parity} of {b}" for b, parity, _ in self.items if not b.passed(parity)]
-        return ", ".join(open_)
+        return f"parity {self.parity} of {self.barrier}"
 
     def ready(self, machine: Machine) -> bool:
-        if not all(barrier.passed(parity) for barrier, parity, _ in self.items):
+        if not self.barrier.passed(self.parity):
             return False
-        for barrier, _, warps in self.items:
-            barrier.pass_on(machine, warps)
+        self.barrier.pass_on(machine, self.warps)
         return True
 
 
@@ -217,13 +217,14 @@ def mbarrier_wait(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operatio
 
     def run(m: Machine, r: Registers) -> Any:
         pairs = np.stack([m.of_active(r[address]), m.of_active(r[parity])], axis=1)
-        wait = _Passed()
+        parts: list[tuple[Array, Wait | None]] = []
         for where, which in np.unique(pairs, axis=0).tolist():
             threads = m.active[(pairs == (where, which)).all(axis=1)]
             if which not in (0, 1):
                 raise SimError(f"mbarrier.try_wait for parity {which}", threads)
-            wait.items.append((mbarrier_at(m, where, int(threads[0])), which, np.unique(threads // WARP)))
-        return None if wait.ready(m) else wait
+            wait = _Passed(mbarrier_at(m, where, int(threads[0])), which, np.unique(threads // WARP))
+            parts.append((m.mask_of(threads), None if wait.ready(m) else wait))
+        return parts[0][1] if len(parts) == 1 else Parts(parts)
 
     return run
 

@@ -11,7 +11,7 @@ import numpy as np
 from sim.compile import FunctionCompiler, Operation
 from sim.errors import Divergence, SimError
 from sim.ir import Instruction
-from sim.machine import WARP, Machine, Registers
+from sim.machine import WARP, Machine, Parts, Registers, Wait
 from sim.op_arith import signed, unsigned
 from sim.races import merge_learned
 
@@ -47,17 +47,17 @@ def _state(m: Machine, number: int) -> _Barrier:
     return found
 
 
-def _arrive(m: Machine, number: int, expected: int, waits: bool) -> _Passed | None:
-    """The group arrives; returns what to wait for, None when the barrier opens."""
-    warps = m.whole_warps(f"barrier {number}")
+def _arrive(m: Machine, number: int, expected: int, waits: bool, threads: Array) -> _Passed | None:
+    """Threads of whole warps arrive; returns what to wait for, None when the barrier opens."""
+    warps = np.unique(threads // WARP)
     clocks = m.memory.clocks
-    if waits and len(m.active) == expected and _state(m, number).arrived == 0:
+    if waits and len(threads) == expected and _state(m, number).arrived == 0:
         clocks.join(warps)
         return None
     state = _state(m, number)
-    state.arrived += len(m.active)
+    state.arrived += len(threads)
     if state.arrived > expected:
-        raise SimError(f"barrier {number}: {state.arrived} threads arrive, {expected} are expected", m.active)
+        raise SimError(f"barrier {number}: {state.arrived} threads arrive, {expected} are expected", threads)
     told = clocks.release(warps)
     state.learned = merge_learned(state.learned, told)
     if waits:
@@ -76,7 +76,8 @@ def barrier(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
     def run(m: Machine, r: Registers) -> Any:
         if m.exited.any():
             raise Divergence("barrier 0: threads of the block have left the kernel", np.nonzero(m.exited)[0])
-        return _arrive(m, 0, m.threads, True)
+        m.whole_warps("barrier 0")
+        return _arrive(m, 0, m.threads, True, m.active)
 
     return run
 
@@ -86,10 +87,15 @@ def barrier_named(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operatio
     waits = facts["waits"]
 
     def run(m: Machine, r: Registers) -> Any:
-        which, expected = np.unique(m.of_active(r[number])), np.unique(m.of_active(r[count]))
-        if len(which) != 1 or len(expected) != 1:
-            raise Divergence("named barrier: its number or count differs between threads", m.active)
-        return _arrive(m, int(which[0]), int(expected[0]), waits)
+        m.whole_warps("named barrier")
+        pairs = np.stack([m.of_active(r[number]), m.of_active(r[count])], axis=1)
+        parts: list[tuple[Array, Wait | None]] = []
+        for which, expected in np.unique(pairs, axis=0).tolist():
+            threads = m.active[(pairs == (which, expected)).all(axis=1)]
+            if len(threads) % WARP:
+                raise Divergence("named barrier: its number or count differs between lanes of a warp", threads)
+            parts.append((m.mask_of(threads), _arrive(m, which, expected, waits, threads)))
+        return parts[0][1] if len(parts) == 1 else Parts(parts)
 
     return run
 
