@@ -11,8 +11,9 @@ from tilewright.compilation.constraints import (
     ScalarConstraint,
     TupleConstraint,
 )
-from tilewright.compilation.export import ExportedKernel, ExportedParameter, export_kernel
+from tilewright.compilation.export import export_kernel
 from tilewright.compilation.mangling import demangle_kernel_name, mangle_kernel_name
+from tilewright.compilation.output import ExportedKernel, ExportedParameter
 from tilewright.compilation.signature import CallingConvention, KernelSignature
 
 __all__ = [

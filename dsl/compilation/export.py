@@ -2,64 +2,25 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 from tilewright.compilation.arguments import arguments_of
 from tilewright.compilation.constraints import ArrayConstraint, TupleConstraint, with_groups
+from tilewright.compilation.output import ExportedKernel, assemble, launch_info, with_launch_notes, write
 from tilewright.compilation.signature import KernelSignature
 from tilewright.dumps import Dump, observed
 from tilewright.kernel import tile_kernel
 from tilewright.tileir.core import Function
-from tilewright.tileir.diagnostics import TileInternalError, TileUnsupportedFeatureError
+from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 from tilewright.timeouts import limited
 
 if TYPE_CHECKING:
-    from tilewright.backend_ptx.lower import Lowered
     from tilewright.backend_ptx.module import Module
     from tilewright.backend_ptx.targets import Target
 
 OutputFormat = Literal["cubin", "ptx", "tileir_bytecode"]
-
-
-@dataclass(frozen=True, slots=True)
-class ExportedParameter:
-    """One parameter of an exported kernel.
-
-    `kind`: "pointer", "extent" or "stride" of an array, "scalar", "table" or "length" of a list; `name`: the kernel's
-    own name for the argument, with .n0, .s1, .length, ... for its parts; `c_type`: how C declares it; `size`: bytes.
-
-    Example:
-        p = ct.compilation.ExportedParameter(name="x.n0", kind="extent", c_type="int32_t", size=4)
-        print(p.name, p.kind)  # x.n0 extent
-    """
-
-    name: str
-    kind: str
-    c_type: str
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class ExportedKernel:
-    """What a program needs to launch an exported kernel with cuLaunchKernel.
-
-    `symbol`: its name in the module; `threads`: blockDimX (Y and Z are 1); `shared_bytes`: dynamic shared memory of
-    the launch, which above 48 KiB needs CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES; `parameters`: in order. The
-    grid of the launch is the kernel's grid.
-
-    Example:
-        made = ct.compilation.ExportedKernel("scale_f32", threads=128, shared_bytes=0, parameters=())
-        print(made.symbol, made.threads)  # scale_f32 128
-    """
-
-    symbol: str
-    threads: int
-    shared_bytes: int
-    parameters: tuple[ExportedParameter, ...]
 
 
 def export_kernel(
@@ -105,16 +66,16 @@ def export_kernel(
     options = kernel._options.resolve(target.name)
 
     def make(dump: Dump | None) -> Module:
-        functions = [_function(kernel, signature, dump) for signature in named]
+        functions = [exported_function(kernel, signature, dump) for signature in named]
         return compile_module(functions, target, options=options, observer=dump.function if dump else None,
                               text_observer=dump.text if dump else None)
 
     module = limited(kernel.__name__, lambda: observed(kernel.__name__, make))
-    infos = tuple(_info(lowered) for lowered in module.kernels)
+    infos = tuple(launch_info(lowered) for lowered in module.kernels)
     if output_format == "ptx":
-        _write(output_file, _with_launch_notes(module.ptx, infos))
+        write(output_file, with_launch_notes(module.ptx, infos))
     else:
-        _write(output_file, _assemble(module.ptx, kernel.__name__, target, options.get("opt_level", 3)))
+        write(output_file, assemble(module.ptx, kernel.__name__, target, options.get("opt_level", 3)))
     return infos
 
 
@@ -167,7 +128,7 @@ def _target(gpu_code: str | None) -> Target:
     return driver.get_device(driver.current_ordinal()).target
 
 
-def _function(kernel: tile_kernel, signature: KernelSignature, dump: Dump | None) -> Function:
+def exported_function(kernel: tile_kernel, signature: KernelSignature, dump: Dump | None = None) -> Function:
     """The Tile IR of one signature under its symbol, such that it needs nothing but the arguments of the convention."""
     from tilewright.tileir.ops.memory import Load, Store
 
@@ -211,62 +172,3 @@ def _leaf_groups(kernel: tile_kernel, signature: KernelSignature) -> list[tuple[
 
     pairs = zip(arguments_of(kernel, signature), signature.parameters)
     return [leaf for argument, constraint in pairs for leaf in walk(argument, constraint)]
-
-
-_C_TYPES = {"i1": "bool", "f16": "__half", "bf16": "__nv_bfloat16", "f32": "float", "f64": "double", "tf32": "float"}
-
-
-def _info(lowered: Lowered) -> ExportedKernel:
-    parameters: list[ExportedParameter] = []
-    for p in lowered.abi.params:
-        if p.kind in ("tensor_map", "grid"):
-            raise TileInternalError(f"the exported kernel {lowered.name} has a parameter of kind {p.kind}")
-        if p.kind in ("pointer", "table"):
-            c_type = "const int64_t*" if p.kind == "table" else "void*"
-        elif p.dtype.is_int:
-            c_type = f"{'u' if p.dtype.kind == 'uint' else ''}int{p.dtype.bitwidth}_t"
-        else:
-            c_type = _C_TYPES.get(p.dtype.ir, "uint8_t")
-        parameters.append(ExportedParameter(p.name, p.kind, c_type, p.size))
-    return ExportedKernel(lowered.name, lowered.threads, lowered.shared_bytes, tuple(parameters))
-
-
-def _with_launch_notes(ptx: str, infos: tuple[ExportedKernel, ...]) -> str:
-    notes = [f"// {i.symbol}: {i.threads} threads per block, {i.shared_bytes} bytes of dynamic shared memory\n"
-             f"//   ({', '.join(f'{p.c_type} {p.name}' for p in i.parameters)})" for i in infos]
-    return "\n".join(notes) + "\n" + ptx
-
-
-def _assemble(ptx: str, name: str, target: Target, opt_level: int) -> bytes:
-    from tilewright.backend_ptx.runtime import driver
-    from tilewright.backend_ptx.runtime.link import link_ptx
-    from tilewright.backend_ptx.runtime.ptxas import assemble, find_ptxas
-
-    try:
-        find_ptxas()
-    except FileNotFoundError as error:
-        device = driver.get_device(driver.current_ordinal()) if driver.available() else None
-        if device is None or device.target.name != target.name:
-            raise TileUnsupportedFeatureError(
-                f"there is no assembler here for {target.name}", notes=[str(error)],
-                hints=["pip install 'nvidia-cuda-nvcc==13.0.*', or export output_format=\"ptx\""]) from None
-        if not device.is_current():
-            device.make_current()
-        return link_ptx(ptx, name, opt_level)[0]
-    return assemble(ptx, target, kernel=name, level=opt_level).cubin
-
-
-def _write(output: IO[Any] | str | bytes | os.PathLike[Any], data: str | bytes) -> None:
-    raw = data.encode() if isinstance(data, str) else data
-    if isinstance(output, (str, bytes, os.PathLike)):
-        with open(output, "wb") as file:
-            file.write(raw)
-        return
-    if not hasattr(output, "write"):
-        raise TypeError(f"export_kernel: output_file must be a path or a file, not {type(output).__name__}")
-    if isinstance(output, io.TextIOBase):
-        if not isinstance(data, str):
-            raise TypeError("export_kernel: a cubin is binary; open the file with mode \"wb\"")
-        output.write(data)
-    else:
-        output.write(raw)

@@ -367,6 +367,39 @@ def test_without_an_assembler(monkeypatch: pytest.MonkeyPatch) -> None:
         export_kernel(scale, [KernelSignature(GOOD, V1)], io.BytesIO(), gpu_code="sm_120")
 
 
+@ct.tile_kernel
+def sums(x, out, n: ct.Constant[int]):
+    i = ct.bid(0)
+    t = ct.load(x, (i, 0), (4, n), padding_mode=ct.PaddingMode.ZERO)
+    ct.store(out, i, ct.sum(t, 1))
+
+
+@pytest.mark.parametrize("promises", [
+    {}, {"stride_constant": [None, 1], "base_addr_divisible_by": 16, "stride_divisible_by": [4, 1]},
+    {"stride_lower_bound_incl": None, "may_alias_internally": True, "index_dtype": ct.int64},
+])
+def test_one_export_serves_all_arrays_that_keep_its_promises(promises: dict[str, Any]) -> None:
+    """What export_kernel compiles, in the simulator: ragged, transposed and repeated arrays through one binary."""
+    from sim.lowered import run_lowered
+
+    from tilewright.backend_ptx.module import compile_module
+    from tilewright.backend_ptx.targets import get_target
+    from tilewright.compilation.export import exported_function
+
+    signature = KernelSignature([array(ndim=2, **promises), array(), 32], V1, "sums")
+    [lowered] = compile_module([exported_function(sums, signature)], get_target("sm_90"), options={}).kernels
+    base = np.random.default_rng(1).random((12, 32), dtype=np.float32)
+    arrays = [base, base[:9, :20], base[1:2]]
+    if "stride_constant" not in promises:
+        arrays += [base.T[:7], base[::2, 1::3]]
+    if promises.get("may_alias_internally"):
+        arrays += [np.broadcast_to(base[0], (5, 32)), base[::-1, ::-1]]
+    for x in arrays:
+        out = np.zeros(len(x), np.float32)
+        run_lowered(lowered, (-(-len(x) // 4),), [x, out])
+        assert np.allclose(out, x[:, :32].sum(axis=1), rtol=1e-6)
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("output_format", ["cubin", "ptx"])
 def test_launch_without_us(output_format: Any) -> None:
