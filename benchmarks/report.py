@@ -5,6 +5,7 @@ Without a GPU the code is for sm_90a and ptxas assembles it; with one the driver
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import sys
 import time
@@ -120,7 +121,7 @@ def examine(work: Work) -> Report:
     return Report(
         work.name, compiled.target.name, warps, registers, spilled, shared,
         _resident(compiled.target, compiled.threads, registers, shared) * warps, _matrix(cubin, compiled.ptx), stages,
-        _launch_cost(work) if on_gpu else None)
+        _launch_cost(work) if on_gpu and importlib.util.find_spec("torch") is not None else None)
 
 
 def _timed_stages(work: Work, specs: tuple[Any, ...], target: str | None) -> tuple[Any, dict[str, float]]:

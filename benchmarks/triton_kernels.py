@@ -97,7 +97,7 @@ def _row_warps(columns: int) -> tuple[int, list[int]]:
     """The tile for a whole row, and the numbers of warps worth trying."""
     tile = triton.next_power_of_2(columns)
     most = min(32, max(1, tile // 256))
-    return tile, [w for w in (1, 2, 4, 8, 16, 32) if most // 8 <= w <= most]
+    return tile, [w for w in (1, 2, 4, 8, 16, 32) if most // 4 <= w <= most]
 
 
 def softmax_choices(x: Any, out: Any) -> Choices:
