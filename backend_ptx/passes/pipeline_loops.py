@@ -37,6 +37,7 @@ from tilewright.backend_ptx.ops.bulk import TmaLoad
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
+from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
 from tilewright.backend_ptx.passes.pipeline_candidates import Candidate, find_candidate, users_of
 from tilewright.backend_ptx.passes.pipeline_depth import Depth, decide_depth, resident_blocks
@@ -166,7 +167,8 @@ def _only_for_products(loop: For) -> set[Value]:
 
 def _other_bytes(function: Function, loop: For, rings: list[Candidate]) -> int:
     """Shared memory for buffers in the loop, for conversions in it that reading from rings does not replace, for those
-    before it whose results products in the loop read piece by piece, and for rings that live as long as the kernel."""
+    before it whose results products in the loop read piece by piece, for operands that threads put there for wgmma, and
+    for rings that live as long as the kernel."""
     replaced = {c for ring in rings for c in ring.conversions}
     inside = set(loop.loop.walk())
     read = {_converted(v) for op in inside if isinstance(op, Product) for v in (op.a, op.b)}
@@ -175,8 +177,9 @@ def _other_bytes(function: Function, loop: For, rings: list[Candidate]) -> int:
         for op in function.walk()
         if isinstance(op, ConvertLayout) and op not in replaced and (op in inside or op.result in read)
         and plan_conversion(op.src.type.layout, op.result.type.layout).kind in ("warp", "block"))
+    staged: int = sum(op.src.type.size * op.src.type.dtype.bytes for op in function.walk() if isinstance(op, Stage))
     guarded = {op.buffer for op in function.walk() if isinstance(op, TmaLoad)}
-    return conversions + peak_bytes(function, inside) + sum(buffer_bytes(ring.type) for ring in guarded)
+    return conversions + staged + peak_bytes(function, inside) + sum(buffer_bytes(ring.type) for ring in guarded)
 
 
 def _converted(value: Value) -> Value:
