@@ -323,7 +323,7 @@ def offset_tasks(word: str, kind: Kind) -> Iterator[Task]:
         place = ct.arange(8, dtype=ct.int32)
         raw = out.get_raw_memory()
         t = ct.load(ins[0], ct.bid(0), 8)
-        order, scope = ct.MemoryOrder.RELAXED, ct.MemoryScope.DEVICE
+        order, scope = ct.MemoryOrder.RELAXED, ct.MemoryScope.SYS
         mask = place < 6
         if ct.static_eval(word == "xchg"):
             raw.atomic_xchg_offset(place + 8 * ct.bid(0), t, mask=mask, memory_order=order, memory_scope=scope)

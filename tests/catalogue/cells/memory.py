@@ -235,9 +235,9 @@ def view_tasks(kind: Kind) -> Iterator[Task]:
 
     def stepped(ins, out):
         view = ins[0].tiled_view((4, 4), padding_mode=PAD.ZERO, traversal_steps=(3, 2))
-        ct.store(out, (ct.bid(0), 0), view.load((ct.bid(0), 1), check_bounds=True, latency=2, allow_tma=False))
+        ct.store(out, (ct.bid(0), 0), view.load((ct.bid(0), 1), latency=2, allow_tma=False))
 
-    yield Task(("Array.tiled_view(traversal_steps)", "Array.tiled_view(padding_mode)", "TiledView.load(check_bounds)",
+    yield Task(("Array.tiled_view(traversal_steps)", "Array.tiled_view(padding_mode)",
                 "TiledView.load(latency)", "TiledView.load(allow_tma)"), 2, "ragged, overlapping steps",
                whole(kind, (6, 5), (8, 4)), stepped,
                lambda ins, out: np.concatenate([padded(ins[0][3 * b: 3 * b + 4, 2:6], (4, 4), zero(kind))
@@ -246,11 +246,18 @@ def view_tasks(kind: Kind) -> Iterator[Task]:
     def spread(ins, out):
         # One row repeated: the value of a store into a view is broadcast to its tile.
         view = out.tiled_view((4, 8))
-        view.store((ct.bid(0), 0), ct.load(ins[0], (0,), (8,)), check_bounds=True, latency=1, allow_tma=True)
+        view.store((ct.bid(0), 0), ct.load(ins[0], (0,), (8,)), latency=1, allow_tma=True)
 
-    yield Task(("TiledView.store", "TiledView.store(check_bounds)", "TiledView.store(latency)",
-                "TiledView.store(allow_tma)"), 2, "broadcast, ragged", whole(kind, (6,), (7, 6)), spread,
+    yield Task(("TiledView.store", "TiledView.store(latency)", "TiledView.store(allow_tma)"), 2,
+               "broadcast, ragged", whole(kind, (6,), (7, 6)), spread,
                lambda ins, out: np.broadcast_to(ins[0], (7, 6)))
+
+    def unchecked(ins, out):
+        t = ins[0].tiled_view((4, 8)).load((1 - ct.bid(0), 0), check_bounds=False)
+        out.tiled_view((4, 8)).store((ct.bid(0), 0), t, check_bounds=False)
+
+    yield Task(("TiledView.load(check_bounds)", "TiledView.store(check_bounds)"), 2, "whole",
+               whole(kind, (8, 8), (8, 8)), unchecked, lambda ins, out: np.concatenate([ins[0][4:], ins[0][:4]]))
 
     def single(ins, out):
         view = ins[0].tiled_view(())

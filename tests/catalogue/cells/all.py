@@ -1,0 +1,37 @@
+"""Every batch of cells; names are unique."""
+
+from __future__ import annotations
+
+import functools
+
+from catalogue.cells import (
+    binary,
+    conversions,
+    elements,
+    features,
+    memory,
+    options,
+    products,
+    reductions,
+    shapes,
+    unary,
+)
+from catalogue.cells.model import Batch, Cell
+
+MODULES = (binary, unary, options, reductions, conversions, shapes, memory, elements, products, features)
+
+
+@functools.cache
+def all_batches() -> tuple[Batch, ...]:
+    found = [batch for module in MODULES for batch in module.batches()]
+    names = [batch.name for batch in found]
+    twice = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
+    assert not twice, f"batches of one name: {', '.join(sorted(twice))}"
+    return tuple(found)
+
+
+@functools.cache
+def executed_cells() -> dict[Cell, str]:
+    """Each cell and the test that runs it."""
+    return {cell: f"tests/catalogue/test_cells.py::test_interpreter[{batch.name}]"
+            for batch in all_batches() for part in batch.parts for cell in part.cells}

@@ -1,0 +1,68 @@
+"""Every cell of the language table: the interpreter gives what NumPy gives; so do the simulator and the GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from catalogue.cells.all import all_batches
+from catalogue.cells.model import Batch
+from catalogue.cells.recorder import checkable, recorded
+from sim import run_kernel
+
+import tilewright as ct
+
+BATCHES = all_batches()
+IDS = [batch.name for batch in BATCHES]
+TARGETS = ("sm_80", "sm_90a")
+
+
+@pytest.mark.parametrize("batch", BATCHES, ids=IDS)
+def test_interpreter(batch: Batch) -> None:
+    """Chunked and block by block; and the kernel uses what its cells claim."""
+    filled = batch.filled()
+    with recorded() as used:
+        batch.kernel.interpret(batch.grid, filled.ins, filled.outs)
+    batch.check(filled.outs, filled.wants, filled.ignore, "the interpreter")
+    alone = batch.filled()
+    batch.kernel.interpret(batch.grid, alone.ins, alone.outs, mode="single")
+    batch.check(alone.outs, filled.outs, filled.ignore, "one block at a time")
+    claimed = {name for part in batch.parts for name in part.names if checkable(name)}
+    assert claimed <= used, f"{batch.name}: nothing in the kernel is {', '.join(sorted(claimed - used))}"
+
+
+@pytest.mark.parametrize("index", range(len(BATCHES)), ids=IDS)
+def test_simulator(index: int) -> None:
+    """Each batch for one of two targets in turn, every third with its warps one at a time in a random order."""
+    batch = BATCHES[index]
+    filled = batch.filled()
+    how: dict[str, Any] = {"schedule": "random", "seed": index} if index % 3 == 0 else {}
+    target = TARGETS[index % 2]
+    try:
+        run_kernel(batch.kernel, batch.grid, (filled.ins, filled.outs), target, **how)
+    except ct.TileUnsupportedFeatureError as error:
+        assert target in str(error)
+        filled = batch.filled()
+        run_kernel(batch.kernel, batch.grid, (filled.ins, filled.outs), TARGETS[1], **how)
+    batch.check(filled.outs, filled.wants, filled.ignore, f"the code for {target}")
+
+
+def on_device(value: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(on_device, value))
+    return ct.to_device(value, keep_strides=True) if isinstance(value, np.ndarray) else value
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("batch", BATCHES, ids=IDS)
+def test_gpu(batch: Batch) -> None:
+    """Equal to NumPy; where that is within a bound, within it of the interpreter too."""
+    filled = batch.filled()
+    ins, outs = on_device(filled.ins), on_device(filled.outs)
+    batch.kernel[batch.grid](ins, outs)
+    got = [np.asarray(out.to_host()) for out in outs]
+    batch.check(got, filled.wants, filled.ignore, "the GPU")
+    if any(part.bound for part in batch.parts):
+        batch.kernel.interpret(batch.grid, filled.ins, filled.outs)
+        batch.check(got, filled.outs, filled.ignore, "the GPU beside the interpreter")
