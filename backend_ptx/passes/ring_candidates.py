@@ -1,8 +1,8 @@
 """Which loads of a loop a producer can bring into rings, and what uses them there: `ring_loads` chooses from these.
 
 A load qualifies when TMA can copy its tile and when all that decides whether and where it happens can be computed
-twice, by the producer and by the consumers: scalars from parameters, loop variables, block numbers and arrays that the
-kernel does not write.
+twice, by the producer and by the consumers: single numbers from parameters, loop variables, block numbers and arrays
+that the kernel does not write.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Scope:
         """What a value is computed from, None where only the consumers know it."""
         if value in self.params:
             return []
-        if getattr(value.type, "shape", ()) and not isinstance(value.type, ArrayType):
+        if not isinstance(value.type, ArrayType) and getattr(value.type, "size", 1) > 1:
             return None
         owner = value.owner
         if isinstance(owner, Block):

@@ -8,6 +8,7 @@ from typing import Protocol
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.warpgroup import Stage
+from tilewright.backend_ptx.passes.pipeline_depth import RESERVED
 from tilewright.backend_ptx.passes.plan_shared_memory import peak_bytes
 from tilewright.backend_ptx.targets import KIB, Target
 from tilewright.tileir.core import Function
@@ -31,8 +32,10 @@ class Ring(Protocol):
 
 def decide_slots(function: Function, rings: Sequence[Ring], replaced: Collection[Stage], target: Target) -> str:
     """Set `slots` of each ring; the reason in words. `replaced` are operands that slots hold."""
-    room = target.shared_per_block - SLACK - other_bytes(function, replaced)
-    total = sum(r.bytes for r in rings)
+    other, total = SLACK + other_bytes(function, replaced), sum(r.bytes for r in rings)
+    room = shared_of_block(function.options.get("occupancy"), target) - other
+    if room // total < 2:
+        room = target.shared_per_block - other
     fits = max(1, room // total)
     for ring in rings:
         asked = [h for h in ring.latencies if h is not None]
@@ -43,6 +46,13 @@ def decide_slots(function: Function, rings: Sequence[Ring], replaced: Collection
         return f"no ring: two slots of {total / KIB:g} KiB do not fit {room / KIB:g} KiB"
     counts = " and ".join(str(r.slots) for r in rings)
     return f"{counts} slots in {room / KIB:g} KiB, {total / KIB:g} KiB for one of each"
+
+
+def shared_of_block(occupancy: int | None, target: Target) -> int:
+    """Shared memory of each of the blocks that the hint `occupancy` wants on a multiprocessor."""
+    if occupancy is None or occupancy == 1:
+        return target.shared_per_block
+    return target.shared_per_sm // occupancy - RESERVED
 
 
 def other_bytes(function: Function, replaced: Collection[Stage]) -> int:

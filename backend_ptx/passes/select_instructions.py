@@ -58,7 +58,7 @@ def _rule(rewriter: Rewriter, op: Op, target: Target, groups: bool) -> None:
     if not isinstance(op, Mma):
         rewriter.keep(op)
         return
-    kind = warpgroup_kind(op) if groups else None
+    kind = warpgroup_kind(op, target) if groups else None
     if kind is not None:
         rewriter.replace(op.result, _by_warpgroups(rewriter, op, kind))
         return
@@ -71,13 +71,14 @@ def _rule(rewriter: Rewriter, op: Op, target: Target, groups: bool) -> None:
     rewriter.replace(op.result, rewriter.value(made))
 
 
-def warpgroup_kind(op: Mma) -> str | None:
+def warpgroup_kind(op: Mma, target: Target) -> str | None:
     """The kind of wgmma that computes a product, None where none does: the name in instructions/warpgroup.py."""
     m, n, k = _sizes(op)
     if any(size != 1 for size in op.acc.type.shape[:-2]) or m < ROWS or n < LEAST_COLUMNS:
         return None
     types = tuple(_PTX_TYPE.get(v.type.dtype) for v in (op.acc, op.a, op.b))
-    found = [name for name, kind in KINDS.items() if (kind.acc, kind.a, kind.b) == types and k >= kind.k]
+    found = [name for name, kind in KINDS.items()
+             if (kind.acc, kind.a, kind.b) == types and k >= kind.k and target.ptx >= kind.ptx]
     return found[0] if found else None
 
 

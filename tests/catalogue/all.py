@@ -10,6 +10,7 @@ from catalogue import (
     elementwise,
     folds,
     gallery,
+    hopper,
     loops,
     matmul,
     memory,
@@ -23,7 +24,8 @@ from catalogue.case import Case
 
 @functools.cache
 def all_cases() -> tuple[Case, ...]:
-    modules = (elementwise, memory, control, loops, reduction, atomics, folds, pieces, views, matmul, gallery, rows)
+    modules = (elementwise, memory, control, loops, reduction, atomics, folds, pieces, views, matmul, hopper, gallery,
+               rows)
     found = [case for module in modules for case in module.cases()]
     names = [case.name for case in found]
     assert len(set(names)) == len(names), "two catalogue cases have one name"
