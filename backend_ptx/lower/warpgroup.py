@@ -17,7 +17,7 @@ from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.bulk import shared_number
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.matmul import Words, register_places
-from tilewright.backend_ptx.lower.registry import lower
+from tilewright.backend_ptx.lower.registry import lower, refuse
 from tilewright.backend_ptx.lower.shared import CONSUMERS_BARRIER, SharedRef, slot_offset
 from tilewright.backend_ptx.ops import warpgroup as ops
 from tilewright.backend_ptx.passes.select_instructions import warpgroup_fragment
@@ -30,6 +30,9 @@ UNIT = 16
 _SWIZZLE = {128: 1, 64: 2, 32: 3, 16: 0}
 GROUP_ROWS = 8
 FIRST_TURN = CONSUMERS_BARRIER + 1  # the named barrier of the first warpgroup's turns
+
+
+refuse(ops.Stage, "lower_conversions stores the tile first", "this is a defect of the backend, please report it")
 
 
 @lower(ops.SharedView)
