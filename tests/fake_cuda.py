@@ -171,6 +171,13 @@ class FakeCuda:
     def cuLinkDestroy(self, state: Any) -> Any:
         return (CUresult(0),)
 
+    def cuModuleLoadDataEx(self, image: bytes, count: int, keys: list[str], values: list[Any]) -> Any:
+        if self.fail_link:
+            values[keys.index("CU_JIT_ERROR_LOG_BUFFER")][:30] = b"ptxas kernel.ptx, line 5: oops"
+            return CUresult(218), None
+        self.linked.append(image.decode().rstrip("\0"))
+        return CUresult(0), image.decode().rstrip("\0")
+
     def cuModuleLoadData(self, image: bytes) -> Any:
         return CUresult(0), image.decode()
 

@@ -14,7 +14,7 @@ from tilewright.backend_ptx.abi import KernelAbi
 from tilewright.backend_ptx.compile import FunctionObserver, TextObserver, compile_kernel
 from tilewright.backend_ptx.runtime.cache import Entry, open_cache
 from tilewright.backend_ptx.runtime.driver import Device, check, driver, driver_version
-from tilewright.backend_ptx.runtime.link import JIT_OPTIONS, link_ptx
+from tilewright.backend_ptx.runtime.link import JIT_OPTIONS, is_whole_program, link_ptx, load_ptx
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 
@@ -26,8 +26,9 @@ PLAIN_SHARED_BYTES = 48 * 1024
 class DeviceKernel:
     """A launchable kernel.
 
-    `registers` are per thread, `local_bytes` per thread (spills and stack), `shared_bytes` the dynamic shared memory
-    of a launch, `static_shared_bytes` what the code declares on top. `handle` is a CUfunction of `device`.
+    `cubin` is empty where the driver keeps the code (see link.py). `registers` are per thread, `local_bytes` per thread
+    (spills and stack), `shared_bytes` the dynamic shared memory of a launch, `static_shared_bytes` what the code
+    declares on top. `handle` is a CUfunction of `device`.
     """
 
     name: str
@@ -64,11 +65,16 @@ def build_kernel(
         return kernel
     compiled = compile_kernel(function, device.target, options=options, observer=observer,
                               text_observer=text_observer)
-    cubin, log = link_ptx(compiled.ptx, compiled.name, int(options.get("opt_level", 3)))
+    level = int(options.get("opt_level", 3))
+    module, cubin = None, b""
+    if is_whole_program(compiled.ptx):
+        module, log = load_ptx(compiled.ptx, compiled.name, level)
+    else:
+        cubin, log = link_ptx(compiled.ptx, compiled.name, level)
     meta = {"abi": compiled.abi.to_json(), "threads": compiled.threads, "shared_bytes": compiled.shared_bytes,
-            "log": log}
+            "log": log, "opt_level": level}
     entry = Entry(meta, compiled.ptx, cubin)
-    kernel = _load(entry, compiled.abi, device, dict(compiled.timings))
+    kernel = _load(entry, compiled.abi, device, dict(compiled.timings), module)
     if cache is not None:
         cache.store(key, entry)
     return kernel
@@ -110,14 +116,20 @@ def load_entry(entry: Entry, device: Device) -> DeviceKernel | None:
         return None
 
 
-def _load(entry: Entry, abi: KernelAbi, device: Device, timings: Mapping[str, float]) -> DeviceKernel:
+def _load(
+    entry: Entry, abi: KernelAbi, device: Device, timings: Mapping[str, float], module: Any = None,
+) -> DeviceKernel:
+    """`module`: where the code is loaded already."""
     cuda = driver()
     threads, shared = int(str(entry.meta["threads"])), int(str(entry.meta["shared_bytes"]))
     if shared > device.target.shared_per_block:
         raise TileUnsupportedFeatureError(
             f"kernel {abi.name} needs {shared} bytes of shared memory per block; {device.target.name} has "
             f"{device.target.shared_per_block}", hints=["use smaller tiles"])
-    module = check(cuda.cuModuleLoadData(entry.cubin), "cuModuleLoadData")
+    if module is None and not entry.cubin:
+        module, _ = load_ptx(entry.ptx, abi.name, int(str(entry.meta["opt_level"])))
+    elif module is None:
+        module = check(cuda.cuModuleLoadData(entry.cubin), "cuModuleLoadData")
     handle = check(cuda.cuModuleGetFunction(module, abi.name.encode()), f"cuModuleGetFunction({abi.name})")
     attribute = cuda.CUfunction_attribute
 

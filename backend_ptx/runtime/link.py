@@ -1,4 +1,9 @@
-"""PTX to cubin by the driver's own assembler, with its logs; a refusal becomes an error that names the kernel."""
+"""PTX to machine code by the driver's own assembler, with its logs; a refusal becomes an error that names the kernel.
+
+Linking gives a cubin that our disk cache keeps, but treats the kernel as one of several compilation units: then
+setmaxnreg is ignored (C7504), and any call, such as that of a division's slow path, makes wgmma run one at a time
+(C7509). Kernels with wgmma are therefore loaded as whole programs; the driver keeps their code in a cache of its own.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +29,9 @@ def link_ptx(ptx: str, kernel: str, opt_level: int = 3) -> tuple[bytes, str]:
     Raises TileCompilerExecutionError with the assembler's message and the PTX lines that it names.
     """
     cuda = driver()
-    info, errors = bytearray(LOG_BYTES), bytearray(LOG_BYTES)
-    options: list[tuple[str, Any]] = [
-        ("CU_JIT_INFO_LOG_BUFFER", info), ("CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES", LOG_BYTES),
-        ("CU_JIT_ERROR_LOG_BUFFER", errors), ("CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES", LOG_BYTES), *JIT_OPTIONS,
-        ("CU_JIT_OPTIMIZATION_LEVEL", JIT_LEVELS[opt_level]),
-    ]
-    keys = [getattr(cuda.CUjit_option, name) for name, _ in options]
-    state = check(cuda.cuLinkCreate(len(keys), keys, [value for _, value in options]), "cuLinkCreate")
+    info, errors, options = _options(opt_level)
+    keys, values = _keys(options)
+    state = check(cuda.cuLinkCreate(len(keys), keys, values), "cuLinkCreate")
     try:
         data = ptx.encode() + b"\0"
         kind = cuda.CUjitInputType.CU_JIT_INPUT_PTX
@@ -44,6 +44,39 @@ def link_ptx(ptx: str, kernel: str, opt_level: int = 3) -> tuple[bytes, str]:
         return ctypes.string_at(int(address), int(size)), _text(info)
     finally:
         cuda.cuLinkDestroy(state)
+
+
+def is_whole_program(ptx: str) -> bool:
+    """Whether a kernel must be loaded by `load_ptx`."""
+    return "wgmma." in ptx
+
+
+def load_ptx(ptx: str, kernel: str, opt_level: int = 3) -> tuple[Any, str]:
+    """Assemble for the device of the current context and load: (the CUmodule, the assembler's information log).
+
+    Raises as `link_ptx` does.
+    """
+    cuda = driver()
+    info, errors, options = _options(opt_level)
+    keys, values = _keys(options)
+    status, *module = cuda.cuModuleLoadDataEx(ptx.encode() + b"\0", len(keys), keys, values)
+    if int(status):
+        raise assembler_error(kernel, ptx, _text(errors) or str(status))
+    return module[0], _text(info)
+
+
+def _options(opt_level: int) -> tuple[bytearray, bytearray, list[tuple[str, Any]]]:
+    """The buffers of both logs, and the options that name them."""
+    info, errors = bytearray(LOG_BYTES), bytearray(LOG_BYTES)
+    return info, errors, [
+        ("CU_JIT_INFO_LOG_BUFFER", info), ("CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES", LOG_BYTES),
+        ("CU_JIT_ERROR_LOG_BUFFER", errors), ("CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES", LOG_BYTES), *JIT_OPTIONS,
+        ("CU_JIT_OPTIMIZATION_LEVEL", JIT_LEVELS[opt_level]),
+    ]
+
+
+def _keys(options: list[tuple[str, Any]]) -> tuple[list[Any], list[Any]]:
+    return [getattr(driver().CUjit_option, name) for name, _ in options], [value for _, value in options]
 
 
 def _text(log: bytearray) -> str:

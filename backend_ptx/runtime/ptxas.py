@@ -47,6 +47,13 @@ def find_ptxas() -> str:
     return on_path
 
 
+def has_ptxas() -> bool:
+    try:
+        return bool(find_ptxas())
+    except FileNotFoundError:
+        return False
+
+
 @functools.cache
 def ptxas_version() -> str:
     out = subprocess.run([find_ptxas(), "--version"], capture_output=True, text=True, check=True).stdout

@@ -20,7 +20,7 @@ MAX_KEPT = 1024  # maps of one parameter; arrays that are new in every launch mu
 # Numbers of enumerations in cuda.h. The type only says how wide an element is: nothing computes with it, and all bits
 # arrive as they are.
 _DATA_TYPE = {1: 0, 2: 1, 4: 2, 8: 4}  # CU_TENSOR_MAP_DATA_TYPE_UINT8, 16, 32, 64
-_TFLOAT32 = 11  # rounds to the nearest tfloat32 (seen on an H200)
+_TFLOAT32 = 11  # rounds to the nearest tfloat32, ties to even (seen on an H200)
 _SWIZZLE = {0: 0, 32: 1, 64: 2, 128: 3}  # CU_TENSOR_MAP_SWIZZLE_NONE, 32B, 64B, 128B
 _NO_INTERLEAVE, _L2_PROMOTION_128B, _FILL_ZERO = 0, 2, 0
 _SINCE = 12000  # the CUDA version that brought tensor maps

@@ -97,7 +97,8 @@ class PlacedMap:
         out[rest] = _load(memory, address[rest], size, thread)
         if self.map.rounds:
             bits = out.view(np.uint32)
-            up = np.where(np.isnan(bits.view(np.float32)), bits, bits + np.uint32(0x1000))
+            even = bits + np.uint32(0xFFF) + (bits >> np.uint32(13) & np.uint32(1))
+            up = np.where(np.isnan(bits.view(np.float32)), bits, even)
             bits[...] = up & np.uint32(0xFFFFE000)
         return out.reshape(-1, READ_GRAIN)
 
