@@ -9,6 +9,7 @@ import pytest
 from catalogue.cells.all import all_batches
 from catalogue.cells.model import Batch
 from catalogue.cells.recorder import checkable, recorded
+from catalogue.cells.refusals import Refusal, refusals
 from sim import run_kernel
 
 import tilewright as ct
@@ -66,3 +67,25 @@ def test_gpu(batch: Batch) -> None:
     if any(part.bound for part in batch.parts):
         batch.kernel.interpret(batch.grid, filled.ins, filled.outs)
         batch.check(got, filled.outs, filled.ignore, "the GPU beside the interpreter")
+
+
+# -- What no cell runs is refused --------------------------------------------------------------------------------------
+
+
+def by_name() -> dict[str, list[Refusal]]:
+    found: dict[str, list[Refusal]] = {}
+    for refusal in refusals():
+        found.setdefault(refusal.name, []).append(refusal)
+    return found
+
+
+REFUSALS = by_name()
+
+
+@pytest.mark.parametrize("name", REFUSALS, ids=lambda n: n.replace(" ", "-"))
+def test_refused(name: str) -> None:
+    """A dtype, or a pair of them, that no cell of a name runs raises an error in the user's words."""
+    word = name.partition("(")[0].split()[-1].rpartition(".")[2]
+    for refusal in REFUSALS[name]:
+        reason = refusal.reason()
+        assert refusal.dtype.split()[0] in reason or word in reason, f"{name}, {refusal.dtype}: {reason}"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from catalogue.case import Bound, ulps
-from catalogue.cells.kinds import F32, FLOATS, Kind
+from catalogue.cells.kinds import BOOL, F32, FLOATS, INTS, Kind
 from catalogue.cells.model import Array, Batch
 from catalogue.cells.pointwise import Form, Place, operands, pointwise
 from catalogue.cells.reductions import around_tiny, flush
@@ -148,7 +148,52 @@ def exponents(kind: Kind, shape: tuple[int, ...], rng: np.random.Generator) -> A
     return (rng.integers(-140, -115, shape) + 0.5).astype(np.float32)
 
 
+# -- Integers and bools, which become float32 first --------------------------------------------------------------------
+
+
+def integer_batches() -> Iterator[Batch]:
+    single = (Place(((2, 16),), "ragged"), Place(((8,),), "ragged"))
+    two = (Place(((2, 16), (2, 16)), "ragged"), Place(((8,), ()), "broadcast"))
+    for kind in (BOOL, *INTS):
+        for name, mode, f, bound in INTEGER_MODES:
+            if name == "truediv":
+                yield pointwise(f"truediv-{mode}-{kind}", [_binary_form(name, mode)], (kind, kind), F32,
+                                operands((kind, kind)), f, bound, places=two)
+            else:
+                yield pointwise(f"{name}-{mode}-{kind}", [_unary_form(name, mode)], (kind,), F32,
+                                operands((kind,), draw=few), f, bound, places=single)
+        for name in ("truediv", "sqrt", "rsqrt", "exp2"):
+            function = getattr(ct, name)
+            if name == "truediv":
+                yield pointwise(f"truediv-flush-{kind}", [Form(("truediv(flush_to_zero)",), lambda x, y: ct.truediv(
+                    x, y, flush_to_zero=True))], (kind, kind), F32, operands((kind, kind)),
+                    lambda x, y: x.astype(np.float32) / y.astype(np.float32), places=two)
+                continue
+            yield pointwise(f"{name}-flush-{kind}", [Form((f"{name}(flush_to_zero)",), lambda x, f=function: f(
+                x, flush_to_zero=True))], (kind,), F32, operands((kind,), draw=few),
+                lambda x, n=name: OF_INTEGERS[n](x.astype(np.float64)).astype(np.float32), ulps(2, np.float32),
+                places=single)
+
+
+def few(kind: Kind, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    """Small numbers, for which no function overflows."""
+    return rng.integers(0, 2 if kind is BOOL else 40, shape).astype(kind.host)
+
+
+OF_INTEGERS: dict[str, Any] = {"sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "exp2": np.exp2}
+INTEGER_MODES: tuple[tuple[str, str, Any, Bound | None], ...] = (
+    ("truediv", "RZ", lambda x, y: directed("div", x.astype(np.float32).astype(np.float64), y.astype(
+        np.float32).astype(np.float64), "float32", "RZ").astype(np.float32), None),
+    ("sqrt", "RP", lambda x: directed("sqrt", x.astype(np.float64), x.astype(np.float64), "float32", "RP").astype(
+        np.float32), None),
+    ("exp", "APPROX", lambda x: np.exp(x.astype(np.float64)).astype(np.float32), ulps(64, np.float32)),
+    ("tanh", "APPROX", lambda x: np.tanh(x.astype(np.float64)).astype(np.float32),
+     lambda want: 2.0**-10.9 * np.abs(want)),
+)
+
+
 def batches() -> Iterator[Batch]:
+    yield from integer_batches()
     yield from directed_batches()
     yield from fast_batches()
     yield from flush_batches()

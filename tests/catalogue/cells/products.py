@@ -10,6 +10,7 @@ from catalogue.case import Bound
 from catalogue.cells.binary import promoted
 from catalogue.cells.kinds import (
     BF16,
+    BOOL,
     E2M1,
     E4M3,
     E5M2,
@@ -20,6 +21,7 @@ from catalogue.cells.kinds import (
     F64,
     FLOATS,
     I32,
+    INTS,
     KINDS,
     LIMITS,
     TF32,
@@ -50,7 +52,7 @@ SHAPES: tuple[tuple[str, tuple[Shape, Shape, Shape]], ...] = (
 
 def small(kind: Kind, shape: Shape, rng: np.random.Generator) -> Array:
     """Sums of products of these are exact in every accumulator."""
-    low = 0 if kind is U8 else -3
+    low = -3 if kind.is_float or kind.dtype.is_signed else 0
     numbers = rng.integers(low, 4, shape).astype(np.float64)
     return kind.hold(numbers) if kind.is_float else numbers.astype(kind.host)
 
@@ -110,17 +112,19 @@ MATMUL: tuple[tuple[str, tuple[Shape, Shape]], ...] = (
     ("batch, broadcast", ((2, 4, 8), (8, 4))), ("batch, broadcast", ((1, 2, 4, 8), (2, 1, 8, 4))),
     ("vector and batch", ((8,), (2, 8, 4))),
 )
+PROMOTED = (BOOL, *INTS, *FLOATS)
 OPERANDS = (F16, BF16, F32, F64, TF32, E4M3, E5M2, I8, U8)
 
 
 def matmul_result(x: Kind, y: Kind) -> Kind | None:
-    common = x if x is y else promoted(x, y) if x in FLOATS and y in FLOATS else None
-    return common
+    """The common dtype, if there are products of it."""
+    common = x if x is y else promoted(x, y) if x in PROMOTED and y in PROMOTED else None
+    return common if common in OPERANDS else None
 
 
 def matmul_batches() -> Iterator[Batch]:
-    for x in OPERANDS:
-        for y in OPERANDS:
+    for x in (*PROMOTED, TF32, E4M3, E5M2):
+        for y in (*PROMOTED, TF32, E4M3, E5M2):
             result = matmul_result(x, y)
             if result is None:
                 continue
@@ -129,9 +133,10 @@ def matmul_batches() -> Iterator[Batch]:
                 product = exact(a, b, (x, y))
                 return product.astype(result.host) if not result.is_float else result.hold(_round(product, result))
 
+            shapes_here = MATMUL if x is y else MATMUL[3:6]
             pieces = [Piece(("operator @",) if k % 2 else ("matmul",), shapes, _at if k % 2 else ct.matmul, reference,
                             boundary, draw=tiny if result in (E4M3, E5M2) else small)
-                      for k, (boundary, shapes) in enumerate(MATMUL)]
+                      for k, (boundary, shapes) in enumerate(shapes_here)]
             yield tilewise(f"matmul-{x}-{y}", (x, y), result, pieces, x.name if x is y else f"{x} with {y}")
 
 

@@ -128,9 +128,9 @@ SHAPES: tuple[Shape, ...] = ((), (8,), (4, 8), (2, 4, 4), (2, 2, 2, 4))
 def factory_batches() -> Iterator[Batch]:
     for kind in ALL:
         source = kind if kind is not E8M0 else BOOL
-        yield tilewise(f"factory-{kind}", (source,), kind, list(factory_pieces(kind, source)))
+        yield tilewise(f"factory-{kind}", (source,), kind, list(factory_pieces(kind, source)), kind.name)
         if kind in (*INTS, *FLOATS):
-            yield tilewise(f"arange-{kind}", (I32,), kind, list(arange_pieces(kind)))
+            yield tilewise(f"arange-{kind}", (I32,), kind, list(arange_pieces(kind)), kind.name)
         yield tilewise(f"astile-{kind}", (kind, kind), kind, list(astile_pieces(kind)))
 
 
