@@ -123,7 +123,7 @@ PROGRAMS = {
     "groups": Program(wide_product, (1, 1), ((120, 596), (596, 120), (120, 120)), (128, 128, 64), _product),
     "staged": Program(doubled_product, (1, 1), SHAPES, (64, 32, 64), lambda a, b: 2 * _product(a, b)),
     "persistent": Program(persistent_product, (2,), ((250, 600), (600, 32), (250, 32)), (64, 32, 64), _product),
-    "attention": Program(attention, (2,), ((100, 64), (600, 64), (600, 64), (100, 64)), (64, 64, 64), _attention),
+    "attention": Program(attention, (1,), ((60, 64), (600, 64), (600, 64), (60, 64)), (64, 64, 64), _attention),
 }
 
 

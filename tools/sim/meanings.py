@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sim import bulk, floats, matrix, mbarrier, warp, warpgroup
+from sim import bulk, floats, matrix, mbarrier, register_pool, warp, warpgroup
 from sim.approx import approximate, divide_full
 from sim.compile import FunctionCompiler, Operation, op
 from sim.errors import PendingCopy, SimError, Unsupported
@@ -293,7 +293,7 @@ MEANINGS: dict[str, Callable[[FunctionCompiler, Instruction, Facts], Operation]]
     "tma_load": bulk.tma_load, "tma_store": bulk.tma_store, "tma_commit": bulk.tma_commit, "tma_wait": bulk.tma_wait,
     "prefetch_map": bulk.prefetch_map, "wgmma": warpgroup.wgmma, "wgmma_fence": warpgroup.wgmma_fence,
     "wgmma_commit": warpgroup.wgmma_commit, "wgmma_wait": warpgroup.wgmma_wait,
-    "set_registers": warpgroup.set_registers,
+    "set_registers": register_pool.set_registers,
 }
 _CLOBBER = re.compile(r",?~\{memory\}")
 

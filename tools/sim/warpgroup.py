@@ -1,4 +1,4 @@
-"""Meanings of wgmma: products of warpgroups that run beside the threads, and the pool of registers.
+"""Meanings of wgmma: products of warpgroups that run beside the threads.
 
 Each warp of a warpgroup computes its 16 rows on its own, when it gets there: the hardware promises no more. Numbers are
 exact sums rounded once per step, so close to the hardware's, but not its bits.
@@ -14,8 +14,8 @@ import numpy as np
 
 from sim import descriptor
 from sim.compile import FunctionCompiler, Operation
-from sim.errors import Divergence, InFlight, SimError, Unfenced
-from sim.inflight import Product, Products, is_token, products, settle, token_parts, words_of
+from sim.errors import Divergence, InFlight, Unfenced
+from sim.inflight import Product, is_token, products, settle, token_parts, words_of
 from sim.ir import Instruction
 from sim.irtypes import Float
 from sim.machine import WARP, Machine, Registers
@@ -264,65 +264,3 @@ def wgmma_wait(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
             m.put(r, target, _result([settle(m, r[s], strict=exact, wait=True) for s, exact in given]))
 
     return run
-
-
-# ---- the pool of registers ----
-
-
-@dataclass
-class _Pool:
-    """Free registers of the block, and how many a thread of each warp has."""
-
-    free: int
-    each: list[int]
-
-
-def _pool(m: Machine) -> _Pool:
-    found: _Pool | None = m.block_state.get("registers")
-    if found is None:
-        start = min(255, 65536 // m.threads) // 8 * 8
-        found = m.block_state["registers"] = _Pool(0, [start] * m.warps)
-    return found
-
-
-@dataclass
-class _Enough:
-    """Wait until the pool has registers for these warps."""
-
-    pool: _Pool
-    warps: list[int]
-    count: int
-
-    @property
-    def needed(self) -> int:
-        return sum(self.count - self.pool.each[w] for w in self.warps) * WARP
-
-    @property
-    def text(self) -> str:
-        return f"{self.needed} registers, of which the block's pool has {self.pool.free}"
-
-    def ready(self, machine: Machine) -> bool:
-        if self.needed > self.pool.free:
-            return False
-        self.pool.free -= self.needed
-        for warp in self.warps:
-            self.pool.each[warp] = self.count
-        return True
-
-
-def set_registers(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
-    count, more = facts["count"], facts["more"]
-
-    def run(m: Machine, r: Registers) -> Any:
-        warps = m.whole_warps("setmaxnreg").tolist()
-        pool = _pool(m)
-        for warp in warps:
-            if (pool.each[warp] > count) if more else (pool.each[warp] < count):
-                raise SimError(f"setmaxnreg to {count}, from {pool.each[warp]} registers", [warp * WARP])
-        wait = _Enough(pool, warps, count)
-        return None if wait.ready(m) else wait
-
-    return run
-
-
-__all__ = ["Products", "set_registers", "wgmma", "wgmma_commit", "wgmma_fence", "wgmma_wait"]

@@ -1,0 +1,72 @@
+"""Meaning of setmaxnreg: warps give registers to the block's pool, or wait until it has enough for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sim.compile import FunctionCompiler, Operation
+from sim.errors import SimError
+from sim.ir import Instruction
+from sim.machine import WARP, Machine, Registers
+
+Facts = Mapping[str, Any]
+# A kernel with launch bounds starts with an equal share for each thread, in steps of 8 (ptxas does that).
+_TOTAL, _MOST, _STEP = 65536, 255, 8
+
+
+@dataclass
+class _Pool:
+    """Free registers of the block, and how many a thread of each warp has."""
+
+    free: int
+    each: list[int]
+
+
+def _pool(m: Machine) -> _Pool:
+    found: _Pool | None = m.block_state.get("registers")
+    if found is None:
+        start = min(_MOST, _TOTAL // m.threads) // _STEP * _STEP
+        found = m.block_state["registers"] = _Pool(0, [start] * m.warps)
+    return found
+
+
+@dataclass
+class _Enough:
+    """Wait until the pool has registers for these warps."""
+
+    pool: _Pool
+    warps: list[int]
+    count: int
+
+    @property
+    def needed(self) -> int:
+        return sum(self.count - self.pool.each[w] for w in self.warps) * WARP
+
+    @property
+    def text(self) -> str:
+        return f"{self.needed} registers, of which the block's pool has {self.pool.free}"
+
+    def ready(self, machine: Machine) -> bool:
+        if self.needed > self.pool.free:
+            return False
+        self.pool.free -= self.needed
+        for warp in self.warps:
+            self.pool.each[warp] = self.count
+        return True
+
+
+def set_registers(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
+    count, more = facts["count"], facts["more"]
+
+    def run(m: Machine, r: Registers) -> Any:
+        warps = m.whole_warps("setmaxnreg").tolist()
+        pool = _pool(m)
+        for warp in warps:
+            if (pool.each[warp] > count) if more else (pool.each[warp] < count):
+                raise SimError(f"setmaxnreg to {count}, from {pool.each[warp]} registers", [warp * WARP])
+        wait = _Enough(pool, warps, count)
+        return None if wait.ready(m) else wait
+
+    return run
