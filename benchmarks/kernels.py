@@ -15,15 +15,15 @@ def grouped(block, rows, columns, group):
     return first + inside % height, inside // height
 
 
-def product(a, b, i, j, tm, tn, tk, tf32):
-    """Tile (i, j) of a @ b in float32."""
+def product(a, b, i, j, tm, tn, tk, tf32, fast=False):
+    """Tile (i, j) of a @ b in float32; `fast`: 8-bit floats with the tensor cores' own accumulation."""
     acc = tw.zeros((tm, tn), tw.float32)
     for k in range(tw.num_tiles(a, 1, (tm, tk))):
         ta = tw.load(a, (i, k), (tm, tk), padding_mode=ZERO)
         tb = tw.load(b, (k, j), (tk, tn), padding_mode=ZERO)
         if tf32:
             ta, tb = ta.astype(tw.tfloat32), tb.astype(tw.tfloat32)
-        acc = tw.mma(ta, tb, acc)
+        acc = tw.mma(ta, tb, acc, use_fast_acc=fast)
     return acc
 
 
@@ -46,15 +46,27 @@ def persistent_matmul(a, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: t
 
 
 @tw.tile_kernel
+def matmul8(a, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int], group: tw.Constant[int],
+            fast: tw.Constant[bool]):
+    """c = a @ b of 8-bit floats, each block walks over tiles of c."""
+    rows, columns = tw.cdiv(a.shape[0], tm), tw.cdiv(b.shape[1], tn)
+    for tile in range(tw.bid(0), rows * columns, tw.num_blocks(0)):
+        i, j = grouped(tile, rows, columns, group)
+        tw.store(c, (i, j), product(a, b, i, j, tm, tn, tk, False, fast).astype(c.dtype))
+
+
+@tw.tile_kernel
 def batched_matmul(a, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
-    """c[n] = a[n] @ b[n]. Grid: (tiles of columns, tiles of rows, batch)."""
-    j, i, n = tw.bid(0), tw.bid(1), tw.bid(2)
-    acc = tw.zeros((tm, tn), tw.float32)
-    for k in range(tw.num_tiles(a, 2, (1, tm, tk))):
-        ta = tw.load(a, (n, i, k), (1, tm, tk), padding_mode=ZERO).reshape((tm, tk))
-        tb = tw.load(b, (n, k, j), (1, tk, tn), padding_mode=ZERO).reshape((tk, tn))
-        acc = tw.mma(ta, tb, acc)
-    tw.store(c, (n, i, j), acc.astype(c.dtype).reshape((1, tm, tn)))
+    """c[n] = a[n] @ b[n], each block walks over tiles of c."""
+    rows, columns = tw.cdiv(a.shape[1], tm), tw.cdiv(b.shape[2], tn)
+    for tile in range(tw.bid(0), a.shape[0] * rows * columns, tw.num_blocks(0)):
+        n, i, j = tile // (rows * columns), tile // columns % rows, tile % columns
+        acc = tw.zeros((tm, tn), tw.float32)
+        for k in range(tw.num_tiles(a, 2, (1, tm, tk))):
+            ta = tw.load(a, (n, i, k), (1, tm, tk), padding_mode=ZERO).reshape((tm, tk))
+            tb = tw.load(b, (n, k, j), (1, tk, tn), padding_mode=ZERO).reshape((tk, tn))
+            acc = tw.mma(ta, tb, acc)
+        tw.store(c, (n, i, j), acc.astype(c.dtype).reshape((1, tm, tn)))
 
 
 def quotient(x, y):

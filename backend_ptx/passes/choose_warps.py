@@ -18,6 +18,7 @@ from tilewright.backend_ptx.passes.product_operands import is_moved_only
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Block, Function, Value
 from tilewright.tileir.diagnostics import TileValueError
+from tilewright.tileir.ops.arith import Add
 from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 from tilewright.tileir.types import TileType
@@ -121,7 +122,11 @@ def _products(block: Block) -> list[Group]:
     results = {op.result for op in here}
     inner = [group for op in block.ops for b in op.blocks for group in _products(b)]
     started = [op for op in here if op.acc not in results]
-    return [Group(started, held_tile_bytes(block, _in_memory(here)) // 4), *inner] if started else inner
+    # A product that is added to another tile takes registers beside it.
+    added = {v for op in block.ops if isinstance(op, Add) for v in (op.lhs, op.rhs)}
+    beside = sum(4 * op.acc.type.size for op in started if op.result in added and isinstance(op, Wgmma))
+    held = held_tile_bytes(block, _in_memory(here)) + beside
+    return [Group(started, held // 4), *inner] if started else inner
 
 
 def _in_memory(products: Sequence[Product]) -> set[Value]:
