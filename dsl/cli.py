@@ -1,4 +1,4 @@
-"""The command line: `tilewright ir|llvm|ptx|sass FILE.py:kernel --args ...`, `run FILE.tile`, `cache log`, `doctor`."""
+"""The command line: `tilewright ir|llvm|ptx|sass|decisions FILE.py:kernel --args ...`, `run`, `cache`, `doctor`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tilewright", description="Look inside tile kernels, and run IR dumps.")
     verbs = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, what in (("ir", "Tile IR"), ("llvm", "LLVM IR"), ("ptx", "PTX"), ("sass", "machine code")):
+    for name, what in (("ir", "Tile IR"), ("llvm", "LLVM IR"), ("ptx", "PTX"), ("sass", "machine code"),
+                       ("decisions", "warps, instructions, rings and what else was decided for a target, and why")):
         verb = verbs.add_parser(name, help=f"print a kernel's {what}")
         verb.add_argument("kernel", metavar="FILE.py:kernel", help="the name may be left out where there is only one")
         verb.add_argument("--args", default="", help=ARGS_HELP)
@@ -79,6 +80,10 @@ def _show(options: argparse.Namespace) -> None:
     args = parse_args(options.args)
     if options.verb == "ir":
         print(kernel.ir(*args, passes=not options.no_passes))
+    elif options.verb == "decisions":
+        from tilewright.decisions import decisions
+
+        print("\n".join(decisions(kernel, args, options.target)))
     else:
         print(getattr(kernel, options.verb)(*args, target=options.target))
 

@@ -1,0 +1,109 @@
+"""What the compiler decided for a kernel on one target, and why, as lines of text: `tilewright decisions`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from tilewright.bind import bind
+from tilewright.dumps import observed
+from tilewright.inspection import choose_target
+from tilewright.timeouts import limited
+
+if TYPE_CHECKING:
+    from tilewright.kernel import tile_kernel
+    from tilewright.tileir.core import Function, Op
+    from tilewright.tileir.types import TileType
+
+REASON = "_reason"
+
+
+def decisions(kernel: tile_kernel, args: tuple[Any, ...], target: str | None) -> list[str]:
+    """`name: value`, one line each: the target, what computes products, the options that passes wrote into the
+    function, and how tiles travel. `args` and `target` are those of `kernel.ptx`. TileError for what does not
+    compile."""
+    from tilewright.backend_ptx.compile import backend_dumps
+    from tilewright.tileir.core import clone_function
+
+    arguments = bind(kernel._params, args, kernel.__name__)
+    record = choose_target(arguments, target)
+    hints = kernel._options.resolve(record.name)
+    out = [f"target: {record.name}"]
+
+    def look(name: str, function: Function) -> None:
+        if name == "select_instructions":  # later passes cut products into steps
+            out.extend(_products(function))
+        final[:] = [function]
+
+    def make(dump: Any) -> None:
+        function = clone_function(kernel._launcher.specialiser.make_tile_ir(arguments, facts=True, dump=dump))
+        function.options.update(hints)
+        backend_dumps(function, record, look)
+
+    final: list[Function] = []
+    limited(kernel.__name__, lambda: observed(kernel.__name__, make))
+    [function] = final
+    asked = [f"{name}: {value} (your hint)" for name, value in hints.items() if name != "opt_level"]
+    turns = ["turns: two warpgroups alternate"] if any(op.opcode == "take_turn" for op in function.walk()) else []
+    return out + asked + _options(function.options, hints) + turns + _accesses(function)
+
+
+def _options(options: dict[str, Any], hints: dict[str, int]) -> list[str]:
+    """Each option with its reason behind it."""
+    lines = []
+    for name, value in options.items():
+        if name in hints or name.endswith(REASON):
+            continue
+        why = options.get(name + REASON)
+        lines.append(f"{name}: {value}" + (f" ({why})" if why else ""))
+    return lines
+
+
+def _products(function: Function) -> list[str]:
+    found = Counter(text for op in function.walk() if (text := _product(op)))
+    return [f"product: {text}" + (f", {count} times" if count > 1 else "") for text, count in found.items()]
+
+
+def _product(op: Op) -> str:
+    """The instruction and the shape of a matrix product, "" for other ops."""
+    from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync
+    from tilewright.backend_ptx.ops.warpgroup import Wgmma
+
+    if not isinstance(op, (MmaFma, MmaSync, Wgmma)):
+        return ""
+    m, k = op.a.type.shape[-2:]
+    shape = f"{m}x{op.b.type.shape[-1]}x{k}"
+    if isinstance(op, MmaFma):
+        return f"multiply-adds of each thread, {shape}"
+    return f"{f'wgmma, {op.kind}' if isinstance(op, Wgmma) else op.instruction}, {shape}"
+
+
+def _accesses(function: Function) -> list[str]:
+    """How each tile comes from memory or goes there, and whose it is."""
+    return list(dict.fromkeys(text for op in function.walk() if (text := _access(op))))
+
+
+def _access(op: Op) -> str:
+    from tilewright.backend_ptx.ops.async_copy import AsyncLoad
+    from tilewright.backend_ptx.ops.bulk import TmaLoad
+    from tilewright.tileir.ops.memory import Load, Store
+
+    if isinstance(op, TmaLoad):
+        return f"load of {op.array.hint}: TMA"
+    if isinstance(op, AsyncLoad):
+        return f"load of {op.array.hint}: cp.async"
+    if isinstance(op, Load) and op.shape:
+        return f"load of {op.array.hint}: {_width(op, op.result.type)} bytes at a time"
+    if isinstance(op, Store) and op.value.type.shape:
+        return f"store to {op.array.hint}: {_width(op, op.value.type)} bytes at a time"
+    return ""
+
+
+def _width(op: Any, tile: TileType) -> int:
+    """Bytes that a thread moves by one instruction where no edge cuts the tile."""
+    from tilewright.backend_ptx.layouts.memory import tile_access
+    from tilewright.backend_ptx.layouts.queries import vector_along
+
+    access = tile_access(op.array.type, op.order, op.steps, tile.shape)
+    vector = min(access.vector, vector_along(tile.layout, access.order[0])) if access.contiguous else 1
+    return int(vector * tile.dtype.bytes)
