@@ -146,8 +146,8 @@ class _Kernel:
         b.ret()
         one_map = 'ptr byval([128 x i8]) align 64 "nvvm.grid_constant"'
         params = f"{one_map} %A, {one_map} %B, ptr addrspace(1) %C, i32 %M, i32 %N, i32 %K"
-        declares = "\n".join(b.declares.values())
-        return f"{SMEM}\n{declares}\ndefine ptx_kernel void @k({params}) #0 {{\n{b.text()}}}\n"
+        head = "\n".join(b.head())
+        return f"{SMEM}\n{head}\ndefine ptx_kernel void @k({params}) #0 {{\n{b.text()}}}\n"
 
     def _initialise(self) -> None:
         b, g = self.b, self.g

@@ -66,17 +66,20 @@ _INT_FOLD: dict[str, Callable[[int, int], int]] = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
     "and": lambda a, b: a & b, "or": lambda a, b: a | b, "xor": lambda a, b: a ^ b,
 }
+# Characters of a struct type from which on it gets a name.
+LONG_TYPE = 80
 _RIGHT_ZERO_IS_LEFT = frozenset(("add", "sub", "or", "xor", "shl", "lshr", "ashr"))
 
 
 class Builder:
-    """The body of one function. `declare` collects the declarations and `globals` the module's globals."""
+    """The body of one function. `declares` collects the declarations, `globals` and `types` those of the module."""
 
     def __init__(self) -> None:
         self.lines: list[object] = []  # str or Phi
         self._prologue: list[object] = []
         self.declares: dict[str, str] = {}
         self.globals: list[str] = []
+        self.types: dict[str, str] = {}  # names of long struct types
         self.block = "entry"
         self.dbg = ""  # appended to every instruction: ", !dbg !7" or nothing
         self._next = 0
@@ -284,6 +287,7 @@ class Builder:
         if convergent:
             self._has_convergent = True
             attribute = " #1"
+        result = self._named(result)
         line = f'call {result} asm {effect}"{text}", "{constraints}"({", ".join(map(str, args))}){attribute}'
         if result == "void":
             self.raw(line)
@@ -292,6 +296,12 @@ class Builder:
             lanes, _, elem = result[1:-1].partition(" x ")
             return self.emit(elem, int(lanes), line)
         return self.emit(result, 0, line)
+
+    def _named(self, result: str) -> str:
+        """A long struct type by a name: every `extractvalue` says the type once more."""
+        if len(result) < LONG_TYPE:
+            return result
+        return self.types.setdefault(result, f"%pack{len(self.types)}")
 
     # ---- vectors -----------------------------------------------------------------------------------------
 
@@ -416,6 +426,11 @@ class Builder:
             yield
         finally:
             self.lines, self.dbg = lines, dbg
+
+    def head(self) -> list[str]:
+        """The lines of the module that stand before the function."""
+        types = [f"{name} = type {text}" for text, name in self.types.items()]
+        return [*self.globals, *types, *self.declares.values()]
 
     def text(self) -> str:
         """The body, from `entry:` to the last line."""

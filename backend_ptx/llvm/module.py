@@ -31,8 +31,7 @@ class KernelText:
         """The whole module."""
         params = ", ".join(f"{t} %{n}" for t, n in self.params)
         tag = f" {debug.subprogram}" if debug else ""
-        parts = [f'target datalayout = "{DATA_LAYOUT}"', f'target triple = "{TRIPLE}"', *builder.globals]
-        parts += builder.declares.values()
+        parts = [f'target datalayout = "{DATA_LAYOUT}"', f'target triple = "{TRIPLE}"', *builder.head()]
         parts.append(f"define ptx_kernel void @{self.name}({params}) #0{tag} {{")
         parts.append(builder.text() + "}")
         parts += self._attributes(builder)

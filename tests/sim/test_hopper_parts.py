@@ -62,8 +62,8 @@ class Kernel:
 
     def run(self, args: list[Any], params: str, threads: int, **how: Any) -> None:
         self.b.ret()
-        declares = "\n".join(self.b.declares.values())
-        text = f"{SMEM}\n{declares}\ndefine ptx_kernel void @k({params}) #0 {{\n{self.b.text()}}}\n"
+        head = "\n".join(self.b.head())
+        text = f"{SMEM}\n{head}\ndefine ptx_kernel void @k({params}) #0 {{\n{self.b.text()}}}\n"
         simulate(text, "k", 1, threads, args, 1 << 14, **how)
 
     def result(self, threads: int = 128, **how: Any) -> np.ndarray:

@@ -84,3 +84,4 @@ class Module:
     functions: dict[str, Function] = field(default_factory=dict)
     globals: dict[str, GlobalVariable] = field(default_factory=dict)
     attributes: dict[str, str] = field(default_factory=dict)
+    types: dict[str, Type] = field(default_factory=dict)

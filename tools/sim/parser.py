@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from sim.ir import (
     Bits,
@@ -44,10 +45,10 @@ class ParseError(Exception):
 
 
 class _Line:
-    """A cursor over the tokens of one instruction."""
+    """A cursor over the tokens of one instruction. `types` are the module's named types."""
 
-    def __init__(self, text: str, number: int) -> None:
-        self.text, self.number = text, number
+    def __init__(self, text: str, number: int, types: Mapping[str, Type] = MappingProxyType({})) -> None:
+        self.text, self.number, self.types = text, number, types
         self.tokens = _TOKEN.findall(text)
         self.at = 0
 
@@ -114,6 +115,8 @@ class _Line:
                 elems.append(self.type())
             self.expect("}")
             return Struct(tuple(elems))
+        if token in self.types:
+            return self.types[token]
         raise self.fail(f"unknown type {token!r}")
 
     def _space(self) -> int:
@@ -126,7 +129,7 @@ class _Line:
 
     def starts_type(self) -> bool:
         t = self.peek()
-        return t in ("void", "ptr", "<", "[", "{", *FLOAT_BITS) or t[:1] == "i" and t[1:].isdigit()
+        return t in ("void", "ptr", "<", "[", "{", *FLOAT_BITS) or t in self.types or t[:1] == "i" and t[1:].isdigit()
 
     # ---- values ----
 
@@ -497,9 +500,9 @@ _FORMS: dict[str, Callable[[_Line, str], Instruction]] = {
 TERMINATORS = frozenset(("br", "switch", "ret", "unreachable"))
 
 
-def parse_instruction(text: str, number: int) -> Instruction:
-    """One instruction; `number` is its line."""
-    c = _Line(text, number)
+def parse_instruction(text: str, number: int, types: Mapping[str, Type]) -> Instruction:
+    """One instruction; `number` is its line, `types` are the module's named types."""
+    c = _Line(text, number, types)
     result = None
     if c.peek().startswith("%") and c.peek(1) == "=":
         result = _unquote(c.next()[1:])
@@ -525,6 +528,12 @@ def parse_module(text: str) -> Module:
         number += 1
         if line.startswith("define"):
             number = _function(module, lines, number)
+        elif line.startswith("%"):
+            c = _Line(line, number, module.types)
+            name = c.next()
+            c.expect("=")
+            c.expect("type")
+            module.types[name] = c.type()
         elif line.startswith("@"):
             _global(module, line, number)
         elif line.startswith("attributes #"):
@@ -585,7 +594,7 @@ def _function(module: Module, lines: list[str], number: int) -> int:
         while bare.startswith("switch ") and "]" not in bare:
             bare += " " + _strip(lines[number]).strip()
             number += 1
-        function.blocks[-1].instructions.append(parse_instruction(bare, start))
+        function.blocks[-1].instructions.append(parse_instruction(bare, start, module.types))
     raise ParseError(f"function {name} does not end")
 
 
