@@ -14,6 +14,7 @@ from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.f2 import span
 from tilewright.backend_ptx.layouts.flat import LANE
 from tilewright.backend_ptx.layouts.queries import registers, vector_along
+from tilewright.tileir.analysis.runs import Along
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.types import ArrayType
 
@@ -111,6 +112,32 @@ def _vector_limit(
 
 
 @lru_cache(maxsize=1024)
-def gather_access(shape: tuple[int, ...], element_bytes: int) -> Access:
-    """A gather or scatter: nothing is known of the indices; most often the last axis walks along memory."""
-    return Access(shape, tuple(reversed(range(len(shape)))), 1, True, element_bytes)
+def gather_access(array: ArrayType, shape: tuple[int, ...], indices: tuple[Along, ...]) -> Access:
+    """A gather or scatter by index tiles of which these runs are known (none: each element is an access of its own).
+    Where they say nothing, most often the last axis walks along memory."""
+    size = array.dtype.bytes
+    widest = max(((gather_vector(array, indices, axis), axis) for axis in range(len(shape))), default=(1, 0))
+    vector, fast = widest if widest[0] > 1 else (1, len(shape) - 1)
+    order = (fast, *(axis for axis in reversed(range(len(shape))) if axis != fast))
+    return Access(shape, order[: len(shape)], vector, True, size)
+
+
+def gather_vector(array: ArrayType, indices: tuple[Along, ...], axis: int) -> int:
+    """How many elements along an axis of the index tiles lie side by side and aligned in memory, wherever that is: the
+    index of the array axis of stride 1 counts up, and the others stay."""
+    size = array.dtype.bytes
+    best = 1
+    for dense in range(len(indices)):
+        if array.strides[dense] != 1:
+            continue
+        vector = min(VECTOR_BYTES // size, indices[dense][axis].rises)
+        divisors = [max(array.align // size, 1)]
+        for other, run in enumerate(indices):
+            if other != dense:
+                vector = min(vector, run[axis].stays)
+                known = array.strides[other]
+                divisors.append(known if known is not None else array.stride_div[other])
+        while vector > 1 and any(d % vector for d in divisors):
+            vector //= 2
+        best = max(best, vector)
+    return best

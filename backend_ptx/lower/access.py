@@ -34,6 +34,13 @@ def _words(size: int, count: int) -> tuple[int, int]:
     return 4, total // 4
 
 
+def both(b: Builder, one: Val | None, other: Val | None) -> Val | None:
+    """Both of two predicates, of which None is always true."""
+    if one is None or other is None:
+        return one or other
+    return b.and_(one, other)
+
+
 def load(b: Builder, elem: str, count: int, pointer: Val, *, read_only: bool) -> Val:
     """`count` elements at an address that is a multiple of their size together; a vector even for one."""
     stored = memory_elem(elem)

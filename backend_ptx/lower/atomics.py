@@ -54,16 +54,18 @@ def _each(ctx: Context, op: ops.Atomic, name: str, values: list[Value]) -> None:
         f"atom.{_WORD.get(name, name)}.{_kind(name, dtype)}.{op.memory_order.value}.{SCOPE[op.memory_scope]}")
     register = record.operands[2]
     elements = Elements(ctx, op)
+    lanes = range(elements.lanes)
+    inside, pointers = elements.predicate(lanes), elements.pointers(lanes)
     mine = owner(ctx, op.result.type.layout if op.shape else None)
     given = [ctx[v] if ctx[v].n else b.vector([ctx[v]]) for v in values]
     elem = given[0].elem
     out = []
-    for i in range(elements.lanes):
+    for i in lanes:
         operands = [b.bitcast(b.extract(v, i), register) for v in given]
         # Where nothing happens a compare-and-swap returns what it expected.
         otherwise = operands[0] if name == "cas" else b.const(register, 0)
-        predicate = _both(ctx, mine, None if elements.predicate is None else b.extract(elements.predicate, i))
-        out.append(b.bitcast(record.emit1(b, elements.pointer(i), predicate, otherwise, *operands), elem))
+        predicate = _both(ctx, mine, None if inside is None else b.extract(inside, i))
+        out.append(b.bitcast(record.emit1(b, pointers[i], predicate, otherwise, *operands), elem))
     ctx.set(op.result, b.vector(out) if op.shape else out[0])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from tilewright.backend_ptx.abi import KernelAbi
@@ -9,8 +10,10 @@ from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.llvm.module import DebugLines
 from tilewright.backend_ptx.lower.fragments import Fragment, elem_of, lanes_of
 from tilewright.backend_ptx.lower.registry import lowering_of
+from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.facts import facts
+from tilewright.tileir.analysis.runs import Runs, runs
 from tilewright.tileir.core import Block, Function, Value
 from tilewright.tileir.diagnostics import NO_SPAN, TileError, TileInternalError, at
 from tilewright.tileir.layout import Layout
@@ -38,6 +41,11 @@ class Context:
         self.debug = debug
         self.memo: dict[Any, Any] = {}
         self._fragments: dict[Value, Any] = {}
+
+    @cached_property
+    def runs(self) -> Runs:
+        """Along which axes index tiles count up: only gathers and scatters ask."""
+        return runs(self.function, self.facts, (ConvertLayout,))
 
     def part(self, function: Function) -> Context:
         """A context that goes on in the same text with another function."""

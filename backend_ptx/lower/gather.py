@@ -1,7 +1,15 @@
-"""Gathers and scatters: an address and a predicate for every element."""
+"""Gathers and scatters: an address and a predicate for every element, or for every few that lie side by side.
+
+Where the index of the dense axis counts up along the registers of a thread, one access moves a whole vector. Masks and
+edges that may fall inside a vector are looked at first: a thread none of whose vectors is cut moves whole ones.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from tilewright.backend_ptx.layouts.memory import gather_vector
+from tilewright.backend_ptx.layouts.queries import vector_along
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower import access
 from tilewright.backend_ptx.lower.arrays import as_index
@@ -22,74 +30,199 @@ class Elements:
         self.ref: ArrayRef = ctx[op.array]
         self.op = op
         self.lanes = max(1, ctx.lanes(op.indices[0])) if op.indices else 1
-        self.predicate = self._predicate()
-        self.offset = self._offset()
 
-    def _vector(self, value: Val) -> Val:
-        return value if value.n else self.ctx.b.vector([value])
+    def pick(self, value: Val, lanes: Sequence[int]) -> Val:
+        """Some lanes of a tile."""
+        b = self.ctx.b
+        return b.shuffle(value if value.n else b.vector([value]), lanes)
 
-    def _predicate(self) -> Val | None:
+    def predicate(self, lanes: Sequence[int]) -> Val | None:
+        """Which of these lanes are read or written; None if surely all are."""
         b, op = self.ctx.b, self.op
-        out = None if op.mask is None else self._vector(self.ctx[op.mask])
-        if op.check_bounds:
-            for axis, index in enumerate(op.indices):
-                inside = self._inside(axis, index)
+        out = None if op.mask is None else self.pick(self.ctx[op.mask], lanes)
+        for axis, index in enumerate(op.indices):
+            if self.checks(axis):
+                inside = self._inside(axis, index, lanes)
                 out = inside if out is None else b.and_(out, inside)
         return out
 
-    def _inside(self, axis: int, index: Value) -> Val:
+    def checks(self, axis: int) -> bool:
+        """Whether an index may be outside the array."""
+        extent, index = self.ref.type.extents[axis], self.ctx.facts[self.op.indices[axis]]
+        return self.op.check_bounds and not (extent is not None and index.within(0, extent - 1))
+
+    def _inside(self, axis: int, index: Value, lanes: Sequence[int]) -> Val:
         """0 <= index < extent by one unsigned comparison, in the wider of both types (at least 32 bits)."""
         b, dtype, type = self.ctx.b, index.type.dtype, self.ref.type
         wide = "i64" if 64 in (dtype.bitwidth, type.index.bitwidth) else "i32"
-        position = as_index(b, self._vector(self.ctx[index]), dtype.is_signed, wide)
+        position = as_index(b, self.pick(self.ctx[index], lanes), dtype.is_signed, wide)
         extent = as_index(b, self.ref.extents[axis], True, wide)
         return b.icmp("ult", position, b.splat(extent, position.n))
 
-    def _offset(self) -> Val:
+    def offsets(self, lanes: Sequence[int]) -> Val:
         """Byte offsets, in i32 where those of all elements inside fit."""
         b, type = self.ctx.b, self.ref.type
         elem = "i32" if type.small else "i64"
-        total = b.const(elem, 0, self.lanes)
+        total = b.const(elem, 0, len(lanes))
         for axis, index in enumerate(self.op.indices):
-            position = as_index(b, self._vector(self.ctx[index]), index.type.dtype.is_signed, elem)
+            position = as_index(b, self.pick(self.ctx[index], lanes), index.type.dtype.is_signed, elem)
             stride = b.mul(as_index(b, self.ref.strides[axis], True, elem), type.dtype.bytes)
-            total = b.add(total, b.mul(position, b.splat(stride, self.lanes)))
+            total = b.add(total, b.mul(position, b.splat(stride, len(lanes))))
         return total
 
-    def pointer(self, lane: int) -> Val:
-        b = self.ctx.b
-        return b.gep(self.ref.pointer, as_index(b, b.extract(self.offset, lane), True, "i64"))
+    def pointers(self, lanes: Sequence[int]) -> list[Val]:
+        """The addresses of some lanes."""
+        b, offsets = self.ctx.b, self.offsets(lanes)
+        return [b.gep(self.ref.pointer, as_index(b, b.extract(offsets, i), True, "i64")) for i in range(len(lanes))]
+
+
+class Vectors:
+    """Accesses of `count` elements at a time. `heads` are the first lanes of each, `pointers` and `whole` (None: all)
+    their addresses and predicates; `cut`: lanes of a vector, counted from its head, whose predicates may differ from
+    that of the head."""
+
+    def __init__(self, elements: Elements) -> None:
+        self.elements = elements
+        self.axis, self.count = self._choose()
+        self.heads = range(0, elements.lanes, self.count)
+        self.cut = self._cut()
+        self.pointers = elements.pointers(self.heads)
+        self.whole = elements.predicate(self.heads)
+
+    def _choose(self) -> tuple[int, int]:
+        """(axis, elements) of one access; (-1, 1) where nothing lies side by side."""
+        op, ctx = self.elements.op, self.elements.ctx
+        best = (-1, 1)
+        if not op.shape:
+            return best
+        layout = ctx.layout(op.indices[0])
+        runs = tuple(ctx.runs[i] for i in op.indices)
+        for axis in range(len(op.shape)):
+            count = min(gather_vector(self.elements.ref.type, runs, axis), vector_along(layout, axis))
+            if count > best[1]:
+                best = (axis, count)
+        return best
+
+    def _cut(self) -> Sequence[int]:
+        op, ctx = self.elements.op, self.elements.ctx
+        if self.count == 1:
+            return ()
+        if op.mask is not None and ctx.runs[op.mask][self.axis].stays < self.count:
+            return range(1, self.count)
+        type = self.elements.ref.type
+        for axis, index in enumerate(op.indices):
+            known = type.extents[axis]
+            divisor = type.extent_div[axis] if known is None else known
+            rises = ctx.runs[index][self.axis].rises > 1
+            if rises and self.elements.checks(axis) and divisor % self.count:
+                return (self.count - 1,)  # what is inside at both ends is inside between
+        return ()
+
+    def lanes(self, number: int) -> Sequence[int]:
+        """The lanes of one access."""
+        return range(self.heads[number], self.heads[number] + self.count)
+
+    def is_whole(self) -> Val:
+        """Whether this thread's vectors are each in or out as a whole."""
+        b = self.elements.ctx.b
+        assert self.whole is not None
+        out: Val | None = None
+        for distance in self.cut:
+            other = self.elements.predicate([head + distance for head in self.heads])
+            assert other is not None
+            differ = b.xor(self.whole, other)
+            out = differ if out is None else b.or_(out, differ)
+        assert out is not None
+        cut = b.extract(out, 0)
+        for i in range(1, out.n):
+            cut = b.or_(cut, b.extract(out, i))
+        return b.xor(cut, 1)
 
 
 @lower(ops.Gather)
 def gather(ctx: Context, op: ops.Gather) -> None:
     b = ctx.b
-    elements = Elements(ctx, op)
-    padding = ctx[op.padding]
-    padding = padding if padding.n else b.vector([padding])
-    pointers = [elements.pointer(i) for i in range(elements.lanes)]
-    parts = []
-    for i, pointer in enumerate(pointers):
-        if elements.predicate is None:
-            parts.append(access.load(b, padding.elem, 1, pointer, read_only=elements.ref.read_only))
-        else:
-            predicate = b.extract(elements.predicate, i)
-            one = b.shuffle(padding, [i])
-            parts.append(access.load_if(b, padding.elem, pointer, predicate, one, read_only=elements.ref.read_only))
-    value = b.concat(parts)
+    vectors = Vectors(Elements(ctx, op))
+    padding = vectors.elements.pick(ctx[op.padding], range(vectors.elements.lanes))
+    if not vectors.cut:
+        value = _load_vectors(vectors, padding)
+    else:
+        whole, edge, done = b.label("whole"), b.label("edge"), b.label("gathered")
+        b.cbr(vectors.is_whole(), whole, edge)
+        b.start(whole)
+        fast = _load_vectors(vectors, padding)
+        b.br(done)
+        b.start(edge)
+        slow = _load_elements(vectors, padding)
+        b.br(done)
+        b.start(done)
+        merged = b.phi(fast.elem, fast.n)
+        merged.add(fast, whole)
+        merged.add(slow, edge)
+        value = merged.value
     ctx.set(op.result, value if op.shape else b.extract(value, 0))
+
+
+def _load_vectors(vectors: Vectors, padding: Val) -> Val:
+    b, read_only = vectors.elements.ctx.b, vectors.elements.ref.read_only
+    parts = []
+    for i, pointer in enumerate(vectors.pointers):
+        if vectors.whole is None:
+            parts.append(access.load(b, padding.elem, vectors.count, pointer, read_only=read_only))
+        else:
+            instead = b.shuffle(padding, vectors.lanes(i))
+            predicate = b.extract(vectors.whole, i)
+            parts.append(access.load_if(b, padding.elem, pointer, predicate, instead, read_only=read_only))
+    return b.concat(parts)
+
+
+def _load_elements(vectors: Vectors, padding: Val) -> Val:
+    """Each element of each vector by itself."""
+    elements, b = vectors.elements, vectors.elements.ctx.b
+    inside = elements.predicate(range(elements.lanes))
+    assert inside is not None
+    parts = []
+    for i, pointer in enumerate(vectors.pointers):
+        for distance, lane in enumerate(vectors.lanes(i)):
+            parts.append(access.load_if(
+                b, padding.elem, b.gep(pointer, distance * elements.ref.type.dtype.bytes), b.extract(inside, lane),
+                b.shuffle(padding, [lane]), read_only=elements.ref.read_only))
+    return b.concat(parts)
 
 
 @lower(ops.Scatter)
 def scatter(ctx: Context, op: ops.Scatter) -> None:
     b = ctx.b
-    elements = Elements(ctx, op)
-    value = ctx[op.value]
-    value = value if value.n else b.vector([value])
+    vectors = Vectors(Elements(ctx, op))
+    value = vectors.elements.pick(ctx[op.value], range(vectors.elements.lanes))
     mine = owner(ctx, op.value.type.layout if op.shape else None)
-    for i in range(elements.lanes):
-        predicate = mine
-        if elements.predicate is not None:
-            own = b.extract(elements.predicate, i)
-            predicate = own if mine is None else b.and_(own, mine)
-        access.store(b, b.shuffle(value, [i]), elements.pointer(i), predicate)
+    if not vectors.cut:
+        _store_vectors(vectors, value, mine)
+        return
+    whole, edge, done = b.label("whole"), b.label("edge"), b.label("scattered")
+    b.cbr(vectors.is_whole(), whole, edge)
+    b.start(whole)
+    _store_vectors(vectors, value, mine)
+    b.br(done)
+    b.start(edge)
+    _store_elements(vectors, value, mine)
+    b.br(done)
+    b.start(done)
+
+
+def _store_vectors(vectors: Vectors, value: Val, mine: Val | None) -> None:
+    b = vectors.elements.ctx.b
+    for i, pointer in enumerate(vectors.pointers):
+        own = None if vectors.whole is None else b.extract(vectors.whole, i)
+        access.store(b, b.shuffle(value, vectors.lanes(i)), pointer, access.both(b, own, mine))
+
+
+def _store_elements(vectors: Vectors, value: Val, mine: Val | None) -> None:
+    """Each element of each vector by itself."""
+    elements, b = vectors.elements, vectors.elements.ctx.b
+    inside = elements.predicate(range(elements.lanes))
+    assert inside is not None
+    for i, pointer in enumerate(vectors.pointers):
+        for distance, lane in enumerate(vectors.lanes(i)):
+            place = b.gep(pointer, distance * elements.ref.type.dtype.bytes)
+            access.store(b, b.shuffle(value, [lane]), place, access.both(b, b.extract(inside, lane), mine))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright.backend_ptx.layouts.queries import register_offsets
-from tilewright.backend_ptx.llvm.builder import Builder, Val
+from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower import access
 from tilewright.backend_ptx.lower.addresses import Offsets, TileAccess
 from tilewright.backend_ptx.lower.context import Context
@@ -48,16 +48,10 @@ def _load_ordered(tile: TileAccess, padding: Val, op: ops.Load) -> Val:
     mine = owner(tile.ctx, tile.layout)
     parts = []
     for offsets in _groups(tile, 1):
-        predicate = _both(b, mine, tile.predicate(offsets))
+        predicate = access.both(b, mine, tile.predicate(offsets))
         parts.append(access.load_ordered(
             b, tile.pointer(offsets), predicate, b.splat(padding, 1), op.memory_order.value, SCOPE[op.memory_scope]))
     return b.concat(parts)
-
-
-def _both(b: Builder, one: Val | None, other: Val | None) -> Val | None:
-    if one is None or other is None:
-        return one or other
-    return b.and_(one, other)
 
 
 def _load_branching(tile: TileAccess, padding: Val) -> Val:
@@ -113,7 +107,7 @@ def store(ctx: Context, op: ops.Store) -> None:
     if op.memory_order is not MemoryOrder.WEAK:
         for number, offsets in enumerate(_groups(tile, 1)):
             access.store_ordered(
-                b, b.shuffle(value, [number]), tile.pointer(offsets), _both(b, mine, tile.predicate(offsets)),
+                b, b.shuffle(value, [number]), tile.pointer(offsets), access.both(b, mine, tile.predicate(offsets)),
                 op.memory_order.value, SCOPE[op.memory_scope])
         return
     if not tile.cuts_vectors:
@@ -135,6 +129,6 @@ def _store_parts(tile: TileAccess, value: Val, count: int, mine: Val | None, mas
     b = tile.ctx.b
     groups: Sequence[Offsets] = _groups(tile, count)
     for number, offsets in enumerate(groups):
-        predicate = _both(b, mine, tile.predicate(offsets) if masked else None)
+        predicate = access.both(b, mine, tile.predicate(offsets) if masked else None)
         part = b.shuffle(value, range(number * count, (number + 1) * count))
         access.store(b, part, tile.pointer(offsets), predicate)

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from tilewright.backend_ptx.layouts.memory import Access, gather_access, tile_access
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.passes.layout_rules import rule_of
+from tilewright.tileir.analysis.facts import facts
+from tilewright.tileir.analysis.runs import Runs, runs
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops import arith, control, convert
@@ -69,6 +72,7 @@ class Classes:
     """The classes of a function, found by walking it once."""
 
     def __init__(self, function: Function) -> None:
+        self.function = function
         self.parent: dict[Value, Value] = {}
         self.cheap: set[Value] = set()
         self.anchors: list[tuple[Value, Anchor]] = []
@@ -77,6 +81,11 @@ class Classes:
         self.products: list[Product] = []
         self._block(function.body.ops, 1)
         self.of: dict[Value, LayoutClass] = self._collect()
+
+    @cached_property
+    def runs(self) -> Runs:
+        """Where index tiles count up: only gathers and scatters ask."""
+        return runs(self.function, facts(self.function))
 
     def find(self, value: Value) -> Value:
         parent = self.parent.setdefault(value, value)
@@ -154,7 +163,8 @@ class Classes:
                 access = tile_access(op.array.type, op.order, op.steps, tile.type.shape)
                 self.anchors.append((tile, Anchor(op, access, weight, splits=True)))
         elif isinstance(op, (Gather, Scatter, Atomic)) and op.shape:
-            access = gather_access(op.shape, op.array.type.dtype.bytes)
+            indices = () if isinstance(op, Atomic) else tuple(self.runs[i] for i in op.indices)
+            access = gather_access(op.array.type, op.shape, indices)
             for tile in self.groups[op][:1]:
                 self.anchors.append((tile, Anchor(op, access, weight, splits=False)))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from tilewright.backend_ptx.instructions.warpgroup import KINDS
 from tilewright.backend_ptx.layouts.bulk import bulk_layout
 from tilewright.backend_ptx.layouts.memory import tile_access
+from tilewright.backend_ptx.layouts.queries import vector_along
 from tilewright.backend_ptx.ops.warpgroup import Wgmma
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import float32, tfloat32
@@ -49,10 +50,14 @@ def _keeps_axes(op: Reshape) -> bool:
 
 
 def staged_type(op: Wgmma, value: Value, inner_if_free: int) -> SharedType:
-    """The buffer for an operand of a product. Its dense axis is that of the memory from which it comes, for dtypes that
-    tensor cores can transpose; else k, which is `inner_if_free`."""
+    """The buffer for an operand of a product. Its dense axis is that of the memory from which it comes, or else that
+    along which threads hold several elements, for dtypes that tensor cores can transpose; else k, which is
+    `inner_if_free`."""
     type_ = value.type
-    inner = dense_axis(value) if KINDS[op.kind].transposes else inner_if_free
+    inner = None
+    if KINDS[op.kind].transposes:
+        inner = dense_axis(value)
+        inner = _held_axis(value) if inner is None else inner
     inner = inner_if_free if inner is None else inner
     return SharedType(type_.dtype, type_.shape, layout=bulk_layout(type_.shape, inner, type_.dtype.bytes))
 
@@ -80,6 +85,15 @@ def dense_axis(value: Value) -> int | None:
         if axis is not None:
             axis = _moved(op, axis)
     return axis
+
+
+def _held_axis(value: Value) -> int | None:
+    """The axis along which a thread holds most elements side by side, so that it stores whole vectors."""
+    layout = value.type.layout
+    if layout is None:
+        return None
+    widths = [vector_along(layout, axis) for axis in range(len(value.type.shape))]
+    return widths.index(max(widths)) if max(widths) > 1 else None
 
 
 def view_of(value: Value) -> tuple[tuple[int, ...], tuple[int, ...]]:
