@@ -212,7 +212,8 @@ def byte_batches() -> Iterator[Batch]:
         count = 32 if kind is not E2M1 else 16
         pieces = [Piece(("pack_to_bytes",), (shape,), ct.pack_to_bytes, lambda x, k=kind: to_bytes(x, k), boundary)
                   for shape, boundary in (((2, 4, 4), "whole"), ((4, 8), "ragged"), ((32,), "whole"),
-                                          ((2, 2, 2, 4), "whole"))]
+                                          ((2, 2, 2, 4), "whole"), ((), "one element"))
+                  if shape or kind is not E2M1]
         yield tilewise(f"pack-{kind}", (kind,), uint8, pieces, kind.name)
         back = [Piece(("unpack_from_bytes",), ((n,),), lambda t, d=dtype: ct.unpack_from_bytes(t, d),
                       lambda x, k=kind: from_bytes(x, k), "whole", draw=codes_of(kind))
@@ -272,7 +273,7 @@ def implicit_batches() -> Iterator[Batch]:
                 yield pointwise(f"implicit-{source}-{target}", [Form(("store", "implicit cast"), lambda t: t)],
                                 (source,), target, operands((source,)),
                                 lambda x, s=source, t=target: converted(x, s, t), dtype=f"{source} to {target}",
-                                places=(unary_places()[0], unary_places()[3]))
+                                places=unary_places()[:6])
 
 
 def batches() -> Iterator[Batch]:

@@ -204,6 +204,15 @@ def raw_tasks(kind: Kind) -> Iterator[Task]:
                 "RawArrayMemory.load_offset(latency)", "RawArrayMemory.store_offset(latency)"), 1, "whole",
                lambda rng: ((sample(kind, (4, 8), rng),), np.zeros((4, 8), kind.host)), copy, lambda ins, out: ins[0])
 
+    for rank, shape in ((2, (4, 8)), (3, (2, 4, 4)), (4, (2, 2, 2, 4))):
+        def shaped(ins, out, shape=shape):
+            place = ct.arange(32, dtype=ct.int32).reshape(shape) + 32 * ct.bid(0)
+            out.get_raw_memory().store_offset(place, ins[0].get_raw_memory().load_offset(place))
+
+        yield Task(("RawArrayMemory.load_offset", "RawArrayMemory.store_offset", "Array.get_raw_memory"), rank, "whole",
+                   lambda rng, s=shape: ((sample(kind, (2, *s), rng),), np.zeros((2, *s), kind.host)), shaped,
+                   lambda ins, out: ins[0])
+
     def masked(ins, out):
         place = ct.arange(4, dtype=ct.int64)[:, None] * 8 + ct.arange(8, dtype=ct.int64)
         t = ins[0].get_raw_memory().load_offset(place, mask=place < 21, padding_value=1)
@@ -316,65 +325,77 @@ def _collided(word: str, out: Array, values: Array) -> Array:
     return update(word, out, (np.arange(32) % 2,), np.ones(32, bool), values)
 
 
+OFFSETS: tuple[tuple[int, Shape], ...] = ((0, ()), (1, (8,)), (2, (2, 4)), (3, (2, 1, 4)), (4, (2, 2, 1, 2)))
+
+
 def offset_tasks(word: str, kind: Kind) -> Iterator[Task]:
+    """Offsets of every shape; the last two of eight are masked."""
     name = f"RawArrayMemory.atomic_{word}_offset"
+    apart = 8 if word == "xchg" else 0
+    for rank, shape in OFFSETS:
+        def body(ins, out, shape=shape):
+            place = ct.arange(8, dtype=ct.int32).reshape(shape) if shape else ct.int32(3)
+            raw, t = out.get_raw_memory(), ct.load(ins[0], ct.bid(0), 8)
+            t = t.reshape(shape) if shape else ct.extract(t, (3,), ())
+            order, scope, mask = ct.MemoryOrder.RELAXED, ct.MemoryScope.SYS, place < 6
+            place = place + apart * ct.bid(0)
+            if ct.static_eval(word == "xchg"):
+                raw.atomic_xchg_offset(place, t, mask=mask, memory_order=order, memory_scope=scope)
+            elif ct.static_eval(word == "add"):
+                raw.atomic_add_offset(place, t, mask=mask, memory_order=order, memory_scope=scope)
+            elif ct.static_eval(word == "max"):
+                raw.atomic_max_offset(place, t, mask=mask, memory_order=order, memory_scope=scope)
+            elif ct.static_eval(word == "min"):
+                raw.atomic_min_offset(place, t, mask=mask, memory_order=order, memory_scope=scope)
+            elif ct.static_eval(word == "and"):
+                raw.atomic_and_offset(place, t, mask=mask, memory_order=order, memory_scope=scope)
+            elif ct.static_eval(word == "or"):
+                raw.atomic_or_offset(place, t, mask=mask, memory_order=order, memory_scope=scope)
+            else:
+                raw.atomic_xor_offset(place, t, mask=mask, memory_order=order, memory_scope=scope)
 
-    def body(ins, out):
-        place = ct.arange(8, dtype=ct.int32)
-        raw = out.get_raw_memory()
-        t = ct.load(ins[0], ct.bid(0), 8)
-        order, scope = ct.MemoryOrder.RELAXED, ct.MemoryScope.SYS
-        mask = place < 6
-        if ct.static_eval(word == "xchg"):
-            raw.atomic_xchg_offset(place + 8 * ct.bid(0), t, mask=mask, memory_order=order, memory_scope=scope)
-        elif ct.static_eval(word == "add"):
-            raw.atomic_add_offset(place, t, mask=mask, memory_order=order, memory_scope=scope)
-        elif ct.static_eval(word == "max"):
-            raw.atomic_max_offset(place, t, mask=mask, memory_order=order, memory_scope=scope)
-        elif ct.static_eval(word == "min"):
-            raw.atomic_min_offset(place, t, mask=mask, memory_order=order, memory_scope=scope)
-        elif ct.static_eval(word == "and"):
-            raw.atomic_and_offset(place, t, mask=mask, memory_order=order, memory_scope=scope)
-        elif ct.static_eval(word == "or"):
-            raw.atomic_or_offset(place, t, mask=mask, memory_order=order, memory_scope=scope)
-        else:
-            raw.atomic_xor_offset(place, t, mask=mask, memory_order=order, memory_scope=scope)
+        def want(ins: tuple[Any, ...], out: Array, shape: Shape = shape) -> Array:
+            for b in range(2):
+                use = np.arange(8) < 6 if shape else np.arange(8) == 3
+                update(word, out, (np.arange(8) + apart * b,), use, ins[0][8 * b: 8 * b + 8])
+            return out
 
-    def want(ins: tuple[Any, ...], out: Array) -> Array:
-        for b in range(2):
-            places = np.arange(8) + (8 * b if word == "xchg" else 0)
-            update(word, out, (places,), np.arange(8) < 6, ins[0][8 * b: 8 * b + 8])
-        return out
-
-    yield Task((name, f"{name}(mask)", f"{name}(memory_order)", f"{name}(memory_scope)"), 1, "mask",
-               lambda rng: ((exact(kind, (16,), rng),), exact(kind, (16,), rng)), body, want)
+        yield Task((name, f"{name}(mask)", f"{name}(memory_order)", f"{name}(memory_scope)"), rank, "mask",
+                   lambda rng: ((exact(kind, (16,), rng),), exact(kind, (16,), rng)), body, want)
 
 
 def view_tasks(word: str, kind: Kind) -> Iterator[Task]:
-    def body(ins, out):
-        view = out.tiled_view((4, 8))
-        t = ct.load(ins[0], (ct.bid(0),), (8,))
-        if ct.static_eval(word == "add"):
-            view.atomic_store_add((1, 0), t)
-        elif ct.static_eval(word == "max"):
-            view.atomic_store_max((1, 0), t)
-        elif ct.static_eval(word == "min"):
-            view.atomic_store_min((1, 0), t)
-        elif ct.static_eval(word == "and"):
-            view.atomic_store_and((1, 0), t)
-        elif ct.static_eval(word == "or"):
-            view.atomic_store_or((1, 0), t)
-        else:
-            view.atomic_store_xor((1, 0), t)
+    """Both blocks update the second tile of a view, with values that are broadcast to it."""
+    for rank, tile in ((0, ()), (1, (8,)), (2, (4, 8)), (3, (2, 4, 4)), (4, (2, 2, 2, 4))):
+        extent = tuple(2 * n - 1 if k == 0 else n - n // 4 for k, n in enumerate(tile)) or (2,)
 
-    def want(ins: tuple[Any, ...], out: Array) -> Array:
-        for b in range(2):
-            with np.errstate(all="ignore"):
-                out[4:] = UFUNC[word](out[4:], ins[0][8 * b: 8 * b + 6])
-        return out
+        def body(ins, out, tile=tile, last=tile[-1:], index=(1,) + (0,) * (rank - 1)):
+            view = out.tiled_view(tile)
+            t = ct.load(ins[0], (ct.bid(0),), last)
+            if ct.static_eval(word == "add"):
+                view.atomic_store_add(index, t)
+            elif ct.static_eval(word == "max"):
+                view.atomic_store_max(index, t)
+            elif ct.static_eval(word == "min"):
+                view.atomic_store_min(index, t)
+            elif ct.static_eval(word == "and"):
+                view.atomic_store_and(index, t)
+            elif ct.static_eval(word == "or"):
+                view.atomic_store_or(index, t)
+            else:
+                view.atomic_store_xor(index, t)
 
-    yield Task((f"TiledView.atomic_store_{word}",), 2, "broadcast, ragged",
-               lambda rng: ((exact(kind, (16,), rng),), exact(kind, (7, 6), rng)), body, want)
+        def want(ins: tuple[Any, ...], out: Array, tile: Shape = tile) -> Array:
+            first, last = tile[0] if tile else 1, tile[-1] if tile else 1
+            part = out[first:]
+            for b in range(2):
+                with np.errstate(all="ignore"):
+                    part[...] = UFUNC[word](part, ins[0][last * b: last * b + part.shape[-1]])
+            return out
+
+        last = tile[-1] if tile else 1
+        yield Task((f"TiledView.atomic_store_{word}",), rank, "broadcast, ragged" if rank else "one element",
+                   lambda rng, e=extent, n=last: ((exact(kind, (2 * n,), rng),), exact(kind, e, rng)), body, want)
 
 
 def swap_tasks(kind: Kind) -> Iterator[Task]:
@@ -412,15 +433,20 @@ def swap_tasks(kind: Kind) -> Iterator[Task]:
                lambda rng: ((rng.integers(0, 2, 16).astype(kind.host),), rng.integers(0, 2, 16).astype(kind.host)),
                unchecked, lambda ins, out: np.where(ins[0] == out, 5, out).astype(kind.host))
 
-    def raw(ins, out):
-        place = ct.arange(8, dtype=ct.int32)
-        out.get_raw_memory().atomic_cas_offset(place + 8 * ct.bid(0), ct.load(ins[0], ct.bid(0), 8), 5, mask=place < 5,
-                                               memory_order=ct.MemoryOrder.RELAXED, memory_scope=ct.MemoryScope.SYS)
-
     name = "RawArrayMemory.atomic_cas_offset"
-    yield Task((name, f"{name}(mask)", f"{name}(memory_order)", f"{name}(memory_scope)"), 1, "mask",
-               lambda rng: ((rng.integers(0, 2, 16).astype(kind.host),), rng.integers(0, 2, 16).astype(kind.host)),
-               raw, lambda ins, out: np.where((ins[0] == out) & (np.arange(16) % 8 < 5), 5, out).astype(kind.host))
+    for rank, shape in OFFSETS:
+        def raw(ins, out, shape=shape):
+            place = ct.arange(8, dtype=ct.int32).reshape(shape) if shape else ct.int32(3)
+            t = ct.load(ins[0], ct.bid(0), 8)
+            t = t.reshape(shape) if shape else ct.extract(t, (3,), ())
+            out.get_raw_memory().atomic_cas_offset(
+                place + 8 * ct.bid(0), t, 5, mask=place < 5, memory_order=ct.MemoryOrder.RELAXED,
+                memory_scope=ct.MemoryScope.SYS)
+
+        use = np.arange(16) % 8 < 5 if shape else np.arange(16) % 8 == 3
+        yield Task((name, f"{name}(mask)", f"{name}(memory_order)", f"{name}(memory_scope)"), rank, "mask",
+                   lambda rng: ((rng.integers(0, 2, 16).astype(kind.host),), rng.integers(0, 2, 16).astype(kind.host)),
+                   raw, lambda ins, out, use=use: np.where((ins[0] == out) & use, 5, out).astype(kind.host))
 
 
 def _swapped(out: Array, rank: int, values: Array) -> Array:

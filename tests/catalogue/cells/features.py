@@ -370,6 +370,18 @@ def dataclass(b, t):
     return p.total + q.total + q(4) + q[1] + ORIGIN.x + Point.start(b).y + Point.both(t).y
 
 
+@dataclasses.dataclass(frozen=True)
+class Slot:
+    array: Any
+    place: Any
+
+    def __post_init__(self):
+        ct.static_assert(self.array.ndim == 1)
+
+    def __setitem__(self, k, value):
+        ct.store(self.array, (self.place + k,), value)
+
+
 class Colour(enum.Enum):
     RED = 1
     BLUE = 2
@@ -413,6 +425,48 @@ def compile_time(b, t):
     for k in ct.static_iter([t, 3, t]):
         x = x + k * 2
     return x * 2 + size + ct.ensure_constant(LIMIT + 7)
+
+
+SHORT = np.int16(300)
+
+
+@feature("strictly typed constants", "captured NumPy scalar", "int8", "int16",
+         like=lambda b, t: t + np.int32(44) + np.int32(300))
+def strict_constants(b, t):
+    small, short = ct.int8(300), ct.int16(SHORT)
+    strict = small.dtype == ct.int8 and SHORT.dtype == ct.int16
+    return t + ct.astype(small, ct.int32) + ct.astype(short, ct.int32) if strict else t
+
+
+@feature("NumPy dtype as dtype", like=lambda b, t: t + 3)
+def foreign_dtypes(b, t):
+    return ct.astype(ct.astype(t, np.float64) + ct.full((4,), 3, np.float64), np.int32)
+
+
+@feature("unbound methods", "Tile.reshape", "Tile.astype", like=lambda b, t: t)
+def unbound(b, t):
+    wide = ct.Tile.reshape(t, (2, 2))
+    return ct.Tile.reshape(ct.Tile.astype(wide, ct.int64), (4,))
+
+
+@feature("joins of branches", "loop-carried variables", "variables that a loop leaves")
+def joins(b, t):
+    if b == 0:
+        x, n = t, 1
+    else:
+        x, n = t * 2, 5
+    last = 0
+    for i in range(3):
+        x = x + n * i
+        last = i
+    return x + last
+
+
+@feature("dead branches of constants", like=lambda b, t: t + 1)
+def dead(b, t):
+    if t.ndim == 1:
+        return t + 1
+    return t.no_such_thing
 
 
 # -- Members -----------------------------------------------------------------------------------------------------------
@@ -495,6 +549,15 @@ def array_tasks() -> Iterator[Task]:
     yield Task(("num_tiles", "num_tiles(order)"), 0, "ragged",
                lambda rng: ((np.zeros((10, 17), np.float32),), np.zeros(2, np.int32)), tiles,
                lambda ins, out: np.full(2, 300 + 30 + 3, np.int32))
+
+    def subscripts(ins, out):
+        slot = Slot(out, ct.bid(0) * 2)
+        slot[0] = 5 + ct.bid(0)
+        slot[1] = ins[0].shape[0]
+
+    yield Task(("statement subscript assignment", "dataclass __setitem__", "dataclass __post_init__"), 0, "whole",
+               lambda rng: ((np.zeros(3, np.float32),), np.zeros(4, np.int32)), subscripts,
+               lambda ins, out: np.array([5, 3, 6, 3], np.int32))
 
     def lists(ins, out):
         items = ins[0]

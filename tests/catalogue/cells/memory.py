@@ -266,6 +266,17 @@ def view_tasks(kind: Kind) -> Iterator[Task]:
     yield Task(("Array.tiled_view", "TiledView.load", "TiledView.store"), 0, "one element",
                whole(kind, (2, 3), (2, 3)), single, _crossed)
 
+    for rank in (1, 2, 3, 4):
+        shape = extents(TILES[rank], False)
+
+        def cut(ins, out, tile=TILES[rank], zeros=(0,) * (rank - 1), axis=rank - 1):
+            part = ins[0].slice(-1, 1, ins[0].shape[axis])
+            index = (ct.bid(0),) + zeros
+            ct.store(out, index, ct.load(part, index, tile, padding_mode=PAD.ZERO))
+
+        yield Task(("Array.slice",), rank, "ragged", whole(kind, shape, shape), cut,
+                   lambda ins, out: padded(ins[0][..., 1:], out.shape, zero(kind)))
+
     def sliced(ins, out):
         part = ins[0].slice(0, 1, 6).slice(axis=-1, start=ct.bid(0), stop=5)
         out_part = out.slice(0, 5 * ct.bid(0), 5 * ct.bid(0) + 5)
@@ -305,6 +316,23 @@ def advanced_tasks(kind: Kind) -> Iterator[Task]:
                    lambda rng, s=shape, n=lengths: ((sample(kind, s, rng), rows), np.zeros((2, *n), kind.host)), load,
                    lambda ins, out, axis=axis: _taken(ins[0], ins[1], axis, out, kind))
 
+    for rank, axis in ((3, 2), (4, 0)):
+        def put(ins, out, axis=axis, rank=rank):
+            # One block: the rows are its own.
+            if ct.bid(0) == 0:
+                sparse = ct.load(ins[1], (0,), (8,))
+                indices = tuple(sparse if a == axis else ct.Slice(1, 2) for a in ct.static_iter(range(rank)))
+                shape = tuple(8 if a == axis else 2 for a in ct.static_iter(range(rank)))
+                index = tuple(0 for _ in ct.static_iter(range(rank)))
+                ct.store_advanced_indexing(out, indices, ct.load(ins[0], index, shape))
+
+        lengths = tuple(8 if a == axis else 2 for a in range(rank))
+        yield Task(("store_advanced_indexing",), rank, f"out of bounds, axis {axis}",
+                   lambda rng, n=lengths, axis=axis: (
+                       (sample(kind, n, rng), rows),
+                       sample(kind, tuple(7 if a == axis else 2 for a in range(len(n))), rng)), put,
+                   lambda ins, out, axis=axis: _put_rows(ins[0], ins[1], axis, out))
+
     def store(ins, out):
         sparse = ct.load(ins[1], (0,), (8,)) + ct.bid(0)
         ct.store_advanced_indexing(out, (ct.Slice(ct.bid(0) * 4, 4), sparse), ct.load(ins[0], (ct.bid(0), 0), (4, 8)),
@@ -322,6 +350,14 @@ def _taken(x: Array, rows: Array, axis: int, out: Array, kind: Kind) -> Array:
             place = tuple(int(rows[i]) if a == axis else b + i for a, i in enumerate(e))
             if all(0 <= p < n for p, n in zip(place, x.shape, strict=True)):
                 out[(b, *e)] = x[place]
+    return out
+
+
+def _put_rows(x: Array, rows: Array, axis: int, out: Array) -> Array:
+    for e in np.ndindex(*x.shape):
+        place = tuple(int(rows[i]) if a == axis else 1 + i for a, i in enumerate(e))
+        if all(0 <= p < n for p, n in zip(place, out.shape, strict=True)):
+            out[place] = x[e]
     return out
 
 

@@ -118,6 +118,20 @@ def operands(kinds: Sequence[Kind], adjust: Callable[..., Any] | None = None,
     return fill
 
 
+def taking_turns(forms: Sequence[Form], places: tuple[Place, ...]) -> tuple[list[Form], tuple[Place, ...]]:
+    """A form for each place; and places again, so that every form has every rank."""
+    chosen = [forms[k % len(forms)] for k in range(len(places))]
+    shown = {(form.names, len(place.result)) for form, place in zip(chosen, places, strict=True)}
+    more = []
+    for form in forms:
+        for place in places:
+            if (form.names, len(place.result)) not in shown:
+                shown.add((form.names, len(place.result)))
+                chosen.append(form)
+                more.append(place)
+    return chosen, (*places, *more)
+
+
 def pointwise(name: str, forms: Sequence[Form], kinds: Sequence[Kind], result: Kind, fill: Fill,
               reference: Callable[..., Array], bound: Bound | None = None,
               ignore: Callable[..., Any] | None = None, dtype: str = "", places: Sequence[Place] | None = None,
@@ -126,8 +140,8 @@ def pointwise(name: str, forms: Sequence[Form], kinds: Sequence[Kind], result: K
 
     `reference` maps host arrays to the host array of the result; `ignore` says which elements have no meaning.
     """
-    places = places or (unary_places() if len(kinds) == 1 else binary_places())
-    chosen = [forms[k % len(forms)] for k in range(len(places))]
+    places = tuple(places or (unary_places() if len(kinds) == 1 else binary_places()))
+    chosen, places = taking_turns(forms, places)
     dtype = dtype or kinds[0].name
     parts = tuple(Part(form.names, dtype, len(place.result), place.boundary, bound)
                   for form, place in zip(chosen, places, strict=True))

@@ -134,9 +134,10 @@ def matmul_batches() -> Iterator[Batch]:
                 return product.astype(result.host) if not result.is_float else result.hold(_round(product, result))
 
             shapes_here = MATMUL if x is y else MATMUL[3:6]
-            pieces = [Piece(("operator @",) if k % 2 else ("matmul",), shapes, _at if k % 2 else ct.matmul, reference,
-                            boundary, draw=tiny if result in (E4M3, E5M2) else small)
-                      for k, (boundary, shapes) in enumerate(shapes_here)]
+            pieces = [Piece((name,), shapes, function, reference, boundary,
+                            draw=tiny if result in (E4M3, E5M2) else small, rank=max(map(len, shapes)))
+                      for boundary, shapes in shapes_here
+                      for name, function in (("matmul", ct.matmul), ("operator @", _at))]
             yield tilewise(f"matmul-{x}-{y}", (x, y), result, pieces, x.name if x is y else f"{x} with {y}")
 
 

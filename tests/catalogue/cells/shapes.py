@@ -57,8 +57,28 @@ CHANGES: tuple[tuple[tuple[str, ...], Shape, Change, Change], ...] = (
     (("extract",), (4, 8), lambda t: ct.extract(t, (1, 3), (2, 2)), lambda x: x[2:4, 6:8]),
     (("Tile.extract",), (2, 4, 4), lambda t: t.extract((1, 0, 1), (1, 4, 2)), lambda x: x[1:2, :, 2:4]),
     (("Tile.extract",), (2, 2, 4, 4), lambda t: t.extract((0, 1, 1, 0), (2, 1, 2, 4)), lambda x: x[:, 1:2, 2:4]),
-    (("extract",), (4, 4), lambda t: ct.extract(t, (ct.bid(0) % 2, 1 + ct.bid(0)), (1, 1)), None),
     (("cat",), (8,), lambda t: ct.cat((t,), 0), lambda x: x),
+    (("reshape",), (4, 8), lambda t: ct.reshape(t, (32,)), lambda x: x.reshape(-1)),
+    (("reshape",), (2, 2, 2, 4), lambda t: ct.reshape(t, (4, -1)), lambda x: x.reshape(4, 8)),
+    (("Tile.reshape",), (), lambda t: t.reshape((1,)), lambda x: x.reshape(1)),
+    (("Tile.reshape",), (8,), lambda t: t.reshape((2, 4)), lambda x: x.reshape(2, 4)),
+    (("Tile.reshape",), (2, 4, 4), lambda t: t.reshape((4, 2, 4)), lambda x: x.reshape(4, 2, 4)),
+    (("Tile.item",), (), lambda t: t.item(), lambda x: x),
+    (("Tile.item",), (1, 1), lambda t: t.item(), lambda x: x.reshape(())),
+    (("Tile.item",), (1, 1, 1, 1), lambda t: t.item(), lambda x: x.reshape(())),
+    (("expand_dims",), (2, 2, 2, 4), lambda t: ct.expand_dims(t, 2), lambda x: np.expand_dims(x, 2)),
+    (("Tile.permute",), (), lambda t: t.permute(()), lambda x: x),
+    (("Tile.permute",), (8,), lambda t: t.permute((0,)), lambda x: x),
+    (("Tile.permute",), (4, 8), lambda t: t.permute((-1, 0)), lambda x: x.T),
+    (("Tile.permute",), (2, 2, 2, 4), lambda t: t.permute((2, 3, 0, 1)), lambda x: x.transpose(2, 3, 0, 1)),
+    (("transpose",), (2, 2, 2, 4), lambda t: ct.transpose(t, 1, 3), lambda x: x.swapaxes(1, 3)),
+    (("Tile.transpose",), (2, 4, 4), lambda t: t.transpose(axis0=1, axis1=0), lambda x: x.swapaxes(0, 1)),
+    (("extract",), (2, 4, 4), lambda t: ct.extract(t, (0, 1, 1), (2, 2, 2)), lambda x: x[:, 2:4, 2:4]),
+    (("extract",), (2, 2, 2, 4), lambda t: ct.extract(t, (1, 0, 1, 1), (1, 2, 1, 2)), lambda x: x[1:, :, 1:, 2:]),
+    (("Tile.extract",), (8,), lambda t: t.extract((3,), (2,)), lambda x: x[6:]),
+    (("Tile.extract",), (4, 8), lambda t: t.extract((1, 0), (2, 4)), lambda x: x[2:, :4]),
+    (("extract",), (), lambda t: ct.extract(t, (), ()), lambda x: x),
+    (("Tile.extract",), (), lambda t: t.extract((), ()), lambda x: x),
 )
 # (names, shapes of two tiles, in the kernel, in NumPy)
 PAIRS: tuple[tuple[tuple[str, ...], tuple[Shape, Shape], Callable[..., Any], Callable[..., Any]], ...] = (
@@ -73,6 +93,13 @@ PAIRS: tuple[tuple[tuple[str, ...], tuple[Shape, Shape], Callable[..., Any], Cal
      lambda a, b: _inserted(a, (1, 0, 2), b)),
     (("insert",), ((2, 2, 2, 4), (2, 1, 1, 2)), lambda a, b: ct.insert(a, (0, 1, 0, 1), b),
      lambda a, b: _inserted(a, (0, 1, 0, 2), b)),
+    (("Tile.insert",), ((8,), (4,)), lambda a, b: a.insert((1,), b), lambda a, b: _inserted(a, (4,), b)),
+    (("Tile.insert",), ((2, 4, 4), (2, 2, 2)), lambda a, b: a.insert((0, 1, 0), b),
+     lambda a, b: _inserted(a, (0, 2, 0), b)),
+    (("Tile.insert",), ((2, 2, 2, 4), (1, 2, 2, 2)), lambda a, b: a.insert((1, 0, 0, 1), b),
+     lambda a, b: _inserted(a, (1, 0, 0, 2), b)),
+    (("insert",), ((), ()), lambda a, b: ct.insert(a, (), b), lambda a, b: b),
+    (("Tile.insert",), ((), ()), lambda a, b: a.insert((), b), lambda a, b: b),
     (("insert",), ((8,), ()), lambda a, b: ct.insert(a, (5,), b), lambda a, b: _inserted(a, (5,), b)),
 )
 
@@ -88,7 +115,7 @@ def change_batches() -> Iterator[Batch]:
     for kind in ALL:
         pieces = [Piece(names, (shape,), function, reference, "ragged" if k % 2 and len(shape) > 1 else "whole",
                         ragged=bool(k % 2) and len(shape) > 1)
-                  for k, (names, shape, function, reference) in enumerate(CHANGES) if reference is not None]
+                  for k, (names, shape, function, reference) in enumerate(CHANGES)]
         yield tilewise(f"shape-{kind}", (kind,), kind, pieces)
         pairs = [Piece(names, shapes, function, reference, "ragged" if k % 2 else "whole", ragged=bool(k % 2))
                  for k, (names, shapes, function, reference) in enumerate(PAIRS)]
@@ -185,6 +212,8 @@ def astile_pieces(kind: Kind) -> Iterator[Piece]:
                 lambda a, b: np.array([[a, b], [b, b]]), "run-time value", rank=2)
     yield Piece(("astile",), ((), ()), lambda a, b: ct.astile((((a, b), (b, b)), ((b, a), (a, a))), dtype=dtype),
                 lambda a, b: np.array([[[a, b], [b, b]], [[b, a], [a, a]]]), "run-time value", rank=3)
+    yield Piece(("astile",), ((), ()), lambda a, b: ct.astile(((((a, b),),), (((b, a),),)), dtype=dtype),
+                lambda a, b: np.array([[[[a, b]]], [[[b, a]]]]), "run-time value", rank=4)
     yield Piece(("astile",), ((), ()), lambda a, b: ct.astile((1, 1, 1, 1), dtype=dtype),
                 lambda a, b: _filled((4,), 1, kind), "constant", rank=1)
 

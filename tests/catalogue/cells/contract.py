@@ -1,0 +1,117 @@
+"""The names of the language that are no public functions, and where those are tested that no cell can run.
+
+Written from the language's definition, not from the cells, so that a name without a cell shows.
+"""
+
+from __future__ import annotations
+
+SYMBOLS = ("+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">=",
+           "unary -", "unary +", "~", "not", "and", "or")
+
+FEATURES: dict[str, tuple[str, ...]] = {
+    "operators in symbols": tuple(f"operator {symbol}" for symbol in SYMBOLS),
+    "statements": tuple(f"statement {name}" for name in (
+        "assignment", "chained assignment", "annotated assignment", "subscript assignment", "augmented assignment",
+        "tuple unpacking", "if", "elif", "else", "while", "while True", "for range", "for static_iter", "break",
+        "continue", "return", "pass", "docstring", "expression", "def", "with")) + (
+        "return inside while", "condition of if", "condition of ternary"),
+    "expressions": tuple(f"expression {name}" for name in (
+        "chained comparison", "ternary", "is None", "in", "not in", "tuple display", "tuple index", "tuple slice",
+        "tuple +", "tuple ==", "tuple star", "tuple comprehension", "attribute", "lambda")) + tuple(
+        f"literal {name}" for name in ("int", "float", "bool", "str", "None")) + tuple(
+        f"subscript t[{index}]" for index in ("None", ":, None", "..., None", "None, :", ":, None, :", "..., None, :")),
+    "functions": ("call of a helper", "recursion", "closure", "closures capture by reference", "parameter defaults",
+                  "keyword arguments", "positional-only and keyword-only parameters", "parameters *args and **kwargs",
+                  "call with * and **", "function as a value", "unbound methods"),
+    "builtins": tuple(f"builtin {name}" for name in (
+        "range", "len", "tuple", "min", "max", "abs", "divmod", "float", "int", "bool", "str", "repr")) + (
+        "getattr with a constant name", "dict.get", "dataclasses.replace", "contextlib.contextmanager",
+        "module constant"),
+    "module operator": tuple(f"operator.{name}" for name in (
+        "add", "sub", "mul", "floordiv", "truediv", "mod", "pow", "eq", "ne", "lt", "le", "gt", "ge", "and_", "or_",
+        "xor", "lshift", "rshift", "neg", "pos", "invert", "not_", "getitem", "abs")),
+    "dataclasses and enums": tuple(f"dataclass {name}" for name in (
+        "construction", "field", "method", "property", "static method", "class method", "__call__", "__getitem__",
+        "__setitem__", "__post_init__")) + ("captured dataclass", "enum member", "enum comparison",
+                                            "enum .name and .value", "enum construction", "IntEnum arithmetic"),
+    "typing rules": ("promotion", "implicit cast", "loose constants", "strictly typed constants",
+                     "captured NumPy scalar", "NumPy dtype as dtype", "joins of branches", "loop-carried variables",
+                     "variables that a loop leaves", "dead branches of constants"),
+    "members": ("Tile.dtype", "Tile.shape", "Tile.ndim", "Array.dtype", "Array.ndim", "Array.shape", "Array.strides",
+                "TiledView.dtype", "TiledView.tile_shape", "TiledView.traversal_steps", "RawArrayMemory.dtype",
+                "list argument", "list len", "list index"),
+    "arguments": ("int argument", "float argument", "bool argument", "tuple argument"),
+    "members of enums": tuple(f"RoundingMode.{m}" for m in ("RN", "RZ", "RM", "RP", "RA", "FULL", "APPROX")) + tuple(
+        f"PaddingMode.{m}" for m in ("UNDETERMINED", "ZERO", "NEG_ZERO", "NAN", "POS_INF", "NEG_INF")) + tuple(
+        f"MemoryOrder.{m}" for m in ("WEAK", "RELAXED", "ACQUIRE", "RELEASE", "ACQ_REL")) + tuple(
+        f"MemoryScope.{m}" for m in ("NONE", "BLOCK", "DEVICE", "SYS")),
+}
+"""What kernels consist of beside the public names, by part."""
+
+_LAUNCH, _ANNOTATIONS, _OPTIONS = (f"tests/dsl/test_{n}.py::test_" for n in ("launch", "annotations", "options"))
+_OUTPUT = "tests/sim/test_output.py::test_"
+
+ELSEWHERE: dict[str, tuple[str, str]] = {
+    "kernel": ("every cell is a kernel; what decorates one stands on the host", f"{_OPTIONS}bare_and_with_options"),
+    "function": ("called on the host", f"{_OPTIONS}function"),
+    "launch": ("called on the host", f"{_LAUNCH}launch_function_refusals"),
+    "ByTarget": ("a value of options, on the host", f"{_OPTIONS}by_target"),
+    "Constant": ("an annotation", f"{_ANNOTATIONS}constants"),
+    "ConstantAnnotation": ("an annotation", f"{_ANNOTATIONS}constant_refusals"),
+    "ScalarInt64": ("an annotation", f"{_ANNOTATIONS}scalars"),
+    "ScalarAnnotation": ("an annotation", f"{_ANNOTATIONS}scalars"),
+    "IndexedWithInt64": ("an annotation", f"{_ANNOTATIONS}int64_index"),
+    "ArrayAnnotation": ("an annotation", f"{_ANNOTATIONS}static_dims"),
+    "ListAnnotation": ("an annotation", f"{_ANNOTATIONS}lists"),
+    "DType": ("the class of the dtypes, whose cells stand under their names",
+              "tests/frontend/test_promotion.py::test_typed_with_typed"),
+    "Tile": ("a class for annotations; its methods have cells", "tests/typing/test_user_file.py::test_mypy"),
+    "Array": ("a class for annotations; its methods have cells", "tests/typing/test_user_file.py::test_mypy"),
+    "Scalar": ("a name for annotations", "tests/typing/test_user_file.py::test_mypy"),
+    "TiledView": ("a class for annotations; its methods have cells", "tests/typing/test_user_file.py::test_mypy"),
+    "RoundingMode": ("its members have cells", "tests/catalogue/test_cells.py::test_interpreter"),
+    "PaddingMode": ("its members have cells", "tests/catalogue/test_cells.py::test_interpreter"),
+    "MemoryOrder": ("its members have cells", "tests/catalogue/test_cells.py::test_interpreter"),
+    "MemoryScope": ("its members have cells", "tests/catalogue/test_cells.py::test_interpreter"),
+    "print": ("it writes to the standard output", f"{_OUTPUT}gpu_code_prints_what_the_interpreter_prints"),
+    "print(sep)": ("it writes to the standard output", f"{_OUTPUT}texts"),
+    "print(end)": ("it writes to the standard output", f"{_OUTPUT}texts"),
+    "printf": ("it writes to the standard output", f"{_OUTPUT}gpu_code_prints_what_the_interpreter_prints"),
+    "assert_": ("it ends the program", f"{_OUTPUT}an_assertion_that_fails_writes_one_line_and_ends_all"),
+    "tune": ("a module of the host", "tests/dsl/test_tune.py::test_search_in_the_interpreter"),
+    "compilation": ("a module of the host",
+                    "tests/dsl/test_compilation.py::test_the_signature_of_a_launch_gives_its_code"),
+    "compiler_timeout": ("used on the host", "tests/dsl/test_timeouts.py::test_launch_is_given_up_and_nothing_changes"),
+    "jax": ("refused: the bridge to JAX is not part of Tilewright",
+            "tests/dsl/test_jax.py::test_refused_with_advice"),
+}
+ELSEWHERE |= {name: ("an error class: whole messages are compared", "tests/errors/test_errors.py::test_message")
+              for name in ("TileError", "TileSyntaxError", "TileTypeError", "TileValueError", "TileRecursionError",
+                           "TileUnsupportedFeatureError", "TileStaticEvalError", "TileStaticAssertionError",
+                           "TileInternalError")}
+"""Names that no cell can run: why, and a test."""
+
+SYNTAX_ERRORS: dict[str, str] = {
+    "assert": "assert_statement", "raise": "raise_statement", "try": "try_statement", "del": "delete_statement",
+    "import": "import_statement", "nonlocal": "nonlocal_statement", "class": "class_statement",
+    "match": "match_statement", "async def": "async_function", "yield": "yield_expression", "for/else": "for_else",
+    "while/else": "while_else", "return in a for": "return_in_for", "break in static_iter": "break_static",
+    "list display": "list_display", "dict display": "dict_display", "set display": "set_display",
+    "comprehension": "comprehension", "walrus": "walrus", "starred target": "starred_target",
+    "attribute target": "attribute_target", "decorator of a nested function": "decorator",
+    "complex literal": "complex_literal",
+}
+"""Python that is refused: the case in tests/errors/syntax with its message."""
+
+RANKS: dict[str, tuple[tuple[int, ...], str]] = {
+    "cumsum": ((0,), "a scan needs an axis"), "cumprod": ((0,), "a scan needs an axis"),
+    "scan": ((0,), "a scan needs an axis"), "reduce": ((0,), "it needs an axis"), "cat": ((0,), "it needs an axis"),
+    "transpose": ((0, 1), "it exchanges two axes"), "Tile.transpose": ((0, 1), "it exchanges two axes"),
+    "arange": ((0, 2, 3, 4), "its result has one axis"), "unpack_from_bytes": ((0, 2, 3, 4), "bytes have one axis"),
+    "matmul": ((0,), "a product needs an axis"), "operator @": ((0,), "a product needs an axis"),
+    "mma": ((0, 1), "matrices have two axes"), "mma_scaled": ((0, 1, 4), "two axes, or three with a batch"),
+    "Array.slice": ((0,), "it needs an axis"), "load_advanced_indexing": ((0, 1), "it needs two axes"),
+    "store_advanced_indexing": ((0, 1), "it needs two axes"), "Slice": ((0, 1), "it belongs to advanced indexing"),
+    "Array.get_raw_memory": ((0,), "offsets of rank 0 are cells of load_offset"),
+}
+"""Ranks that a name cannot have, and why."""
