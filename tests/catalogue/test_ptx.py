@@ -23,3 +23,4 @@ def test_ptx_assembles(index: int) -> None:
             continue
         assembled = assemble(ptx, get_target(target))
         assert assembled.spills == 0, f"{case.name} for {target}: {assembled.spills} bytes spilled"
+        assert "serialized" not in assembled.log, f"{case.name} for {target}: products do not overlap: {assembled.log}"

@@ -1,0 +1,121 @@
+"""Products of warpgroups with their rings: every op that orders threads, copies and products is needed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path[:0] = [str(Path(__file__).parents[3] / "tools"), str(Path(__file__).parents[3] / "examples")]
+from catalogue import hopper  # noqa: E402
+from catalogue.case import Case  # noqa: E402
+from sim import SimError  # noqa: E402
+from sim.lowered import run_lowered, runtime_arguments  # noqa: E402
+
+from tilewright.backend_ptx.lower.function import emit_function  # noqa: E402
+from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierExpect, MbarrierWait  # noqa: E402
+from tilewright.backend_ptx.ops.shared import Barrier  # noqa: E402
+from tilewright.backend_ptx.ops.warpgroup import ProxyFence, Wgmma, WgmmaWait  # noqa: E402
+from tilewright.backend_ptx.passes import lower_conversions, wait_for_products  # noqa: E402
+from tilewright.backend_ptx.pipeline import run_passes  # noqa: E402
+from tilewright.backend_ptx.targets import get_target  # noqa: E402
+from tilewright.bind import bind  # noqa: E402
+from tilewright.tileir.core import Block, Function, Op, clone_function  # noqa: E402
+
+CASES = {case.name.removeprefix("hopper-"): case for case in hopper.cases()}
+TARGET = get_target("sm_90a")
+SYNCHRONISES = (MbarrierWait, MbarrierArrive, MbarrierExpect, WgmmaWait, ProxyFence, Barrier)
+# With how many of their ops could go: the wait before B is staged again covers that before A's slot is released.
+KERNELS = {"latency-2-2": 0, "dequantised": 0, "dequantised-right": 1}
+SEEDS = 4
+
+
+def compiled(case: Case) -> Function:
+    function = case.kernel._launcher.specialiser.make_tile_ir(
+        bind(case.kernel._params, case.args(), case.kernel.__name__), facts=True)
+    function.options.update(case.kernel._options.resolve("sm_90a"))
+    run_passes(function, TARGET)
+    return function
+
+
+def is_caught(case: Case, function: Function) -> bool:
+    """Whether some order of the warps shows a defect."""
+    lowered = emit_function(function, TARGET)
+    for seed in range(SEEDS):
+        args = case.args()
+        try:
+            how = {"schedule": "random", "seed": seed} if seed else {}
+            run_lowered(lowered, case.grid, runtime_arguments(case.kernel, args), max_steps=20_000, **how)
+            case.check(case.results(args), case.reference(*case.args()), "the simulator")
+        except (SimError, AssertionError):
+            return True
+    return False
+
+
+def places(block: Block) -> Iterator[tuple[Block, Op]]:
+    for op in block.ops:
+        yield block, op
+        for inner in op.blocks:
+            yield from places(inner)
+
+
+def orders(block: Block, op: Op, function: Function) -> bool:
+    """Whether an op orders something. A slot released where no loop follows is not used again."""
+    return isinstance(op, SYNCHRONISES) and not (isinstance(op, MbarrierArrive) and block is function.body)
+
+
+def without(function: Function, number: int) -> tuple[Function, Op]:
+    """The function without its synchronising op of this number."""
+    out = clone_function(function)
+    block, op = [(b, o) for b, o in places(out.body) if orders(b, o, out)][number]
+    block.ops.remove(op)
+    if isinstance(op, WgmmaWait):
+        back = dict(zip(op.results, op.accs, strict=True))
+        for other in out.walk():
+            other.replace_operands(back)
+    return out, op
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_synchronisation_is_needed(name: str) -> None:
+    case, function = CASES[name], compiled(CASES[name])
+    assert not is_caught(case, function)
+    count = sum(orders(block, op, function) for block, op in places(function.body))
+    assert count >= 6
+    needless = []
+    for number in range(count):
+        changed, op = without(function, number)
+        if not is_caught(case, changed):
+            needless.append(str(op))
+    assert len(needless) == KERNELS[name], f"{name} is right without {needless}"
+
+
+def test_registers_of_a_in_flight_are_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wait_for_products, "_writes_a", lambda body, product: False)
+    assert is_caught(CASES["dequantised"], compiled(CASES["dequantised"]))
+
+
+def test_a_staged_operand_waits_for_its_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lower_conversions, "still_read", lambda function: set())
+    assert is_caught(CASES["dequantised-right"], compiled(CASES["dequantised-right"]))
+
+
+@pytest.mark.parametrize(("name", "products"), [
+    ("bfloat16-kn", 2), ("tile-128x64x64", 8), ("8-warps", 2), ("tile-128x256x16", 1), ("float8_e5m2-nk", 2),
+    ("tf32-nk", 2), ("dequantised", 2),
+])
+def test_instructions_of_a_round(name: str, products: int) -> None:
+    """For each 64 rows of a warpgroup, one for each step of k; none for tiles that other warpgroups hold."""
+    text = emit_function(compiled(CASES[name]), TARGET).llvm_text
+    assert text.count("wgmma.mma_async") == products
+    assert text.count("wgmma.commit_group") == 1
+
+
+def test_accumulators_from_zero_are_not_read() -> None:
+    """The scores of attention start from nothing: scale-d is 0, and no register is cleared for them."""
+    case = CASES["attention"]
+    function = compiled(case)
+    assert sum(isinstance(op, Wgmma) for op in function.walk()) == 4
+    assert emit_function(function, TARGET).llvm_text.count("poison, float poison") >= 2
