@@ -15,57 +15,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from tilewright.backend_ptx.llvm.constants import FLOATS, const_text, suffix, type_text
+from tilewright.backend_ptx.llvm.constants import const_text, suffix, type_text
+from tilewright.backend_ptx.llvm.values import (
+    AfterPhis,
+    Definition,
+    Gathered,
+    Number,
+    Operand,
+    Phi,
+    Val,
+    WidePhi,
+)
 
-Number = int | float
-
-
-class Val:
-    """An SSA value or a constant: `type` and `text` are LLVM's; `const` is a (splat) constant's number."""
-
-    __slots__ = ("elem", "n", "type", "text", "const")
-
-    def __init__(self, elem: str, n: int, text: str, const: Number | None = None) -> None:
-        self.elem = elem
-        self.n = n
-        self.type = f"<{n} x {elem}>" if n else elem
-        self.text = text
-        self.const = const
-
-    @property
-    def is_float(self) -> bool:
-        return self.elem in FLOATS
-
-    def __str__(self) -> str:
-        return f"{self.type} {self.text}"
-
-    __repr__ = __str__
-
-
-Operand = Val | int | float
-
-
-class Phi:
-    """A phi under construction: `value` may be used at once, `add` names what arrives from each block."""
-
-    __slots__ = ("value", "incoming")
-
-    def __init__(self, value: Val) -> None:
-        self.value = value
-        self.incoming: list[tuple[Val, str]] = []
-
-    def add(self, value: Val, label: str) -> None:
-        self.incoming.append((value, label))
-
-    def __str__(self) -> str:
-        arrivals = ", ".join(f"[ {v.text}, %{label} ]" for v, label in self.incoming)
-        return f"  {self.value.text} = phi {self.value.type} {arrivals}"
-
+__all__ = ["Builder", "Number", "Operand", "Phi", "Val"]
 
 _INT_FOLD: dict[str, Callable[[int, int], int]] = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
     "and": lambda a, b: a & b, "or": lambda a, b: a | b, "xor": lambda a, b: a ^ b,
 }
+# Lanes that are registers of their own; narrower ones share.
+_WIDE = frozenset(("float", "double", "i32", "i64"))
 # Characters of a struct type from which on it gets a name.
 LONG_TYPE = 80
 _RIGHT_ZERO_IS_LEFT = frozenset(("add", "sub", "or", "xor", "shl", "lshr", "ashr"))
@@ -75,7 +44,7 @@ class Builder:
     """The body of one function. `declares` collects the declarations, `globals` and `types` those of the module."""
 
     def __init__(self) -> None:
-        self.lines: list[object] = []  # str or Phi
+        self.lines: list[object] = []  # str, or what becomes a str at the end
         self._prologue: list[object] = []
         self.declares: dict[str, str] = {}
         self.globals: list[str] = []
@@ -322,6 +291,8 @@ class Builder:
             return v
         if v.const is not None:
             return self.const(v.elem, v.const)
+        if isinstance(v, Gathered):
+            return v.lanes[i]
         return self.emit(v.elem, 0, f"extractelement {v}, i32 {i}")
 
     def insert(self, v: Val, x: Val, i: int) -> Val:
@@ -329,9 +300,9 @@ class Builder:
 
     def vector(self, values: Sequence[Val]) -> Val:
         """A vector of scalars of one type."""
-        out = self.poison(values[0].elem, len(values))
-        for i, x in enumerate(values):
-            out = self.insert(out, x, i)
+        self._next += 1
+        out = Gathered(f"%v{self._next}", values, self.dbg)
+        self.lines.append(Definition(out))
         return out
 
     def shuffle(self, a: Val, lanes: Sequence[int], b: Val | None = None) -> Val:
@@ -340,6 +311,9 @@ class Builder:
             return a
         if a.const is not None and b is None:
             return self.const(a.elem, a.const, len(lanes))
+        if isinstance(a, Gathered) and (b is None or isinstance(b, Gathered)):
+            known = [*a.lanes, *(b.lanes if b is not None else ())]
+            return self.vector([known[i] for i in lanes])
         other = b.text if b is not None else "poison"
         n = len(lanes)
         mask = ", ".join(f"i32 {i}" for i in lanes)
@@ -349,6 +323,8 @@ class Builder:
         """The lanes of all parts in a row; scalars count as one lane. Parts have one length each."""
         if not parts[0].n:
             return self.vector(parts)
+        if all(isinstance(p, Gathered) for p in parts):
+            return self.vector([self.extract(p, i) for p in parts for i in range(p.n)])
         work = list(parts)
         while len(work) > 1:
             joined = [
@@ -414,6 +390,18 @@ class Builder:
         self.lines.append(phi)
         return phi
 
+    def phis(self, like: Sequence[Val]) -> list[Phi]:
+        """All phis of a block, with the types of given values; other code must follow, not precede them."""
+        out = [self._wide_phi(v) if v.n and v.elem in _WIDE else self.phi(v.elem, v.n) for v in like]
+        self.lines += [AfterPhis(phi) for phi in out if isinstance(phi, WidePhi)]
+        return out
+
+    def _wide_phi(self, like: Val) -> WidePhi:
+        self._next += 1
+        phi = WidePhi(like.elem, like.n, f"%v{self._next}")
+        self.lines.append(phi)
+        return phi
+
     @contextmanager
     def prologue(self) -> Iterator[None]:
         """What is emitted inside stands at the start of the function, so that all later code may use it.
@@ -434,7 +422,10 @@ class Builder:
 
     def text(self) -> str:
         """The body, from `entry:` to the last line."""
-        return "entry:\n" + "\n".join(map(str, [*self._prologue, *self.lines])) + "\n"
+        for line in self.lines:
+            if isinstance(line, Phi):
+                line.settle()
+        return "entry:\n" + "\n".join(filter(None, map(str, [*self._prologue, *self.lines]))) + "\n"
 
     @property
     def uses_convergent_asm(self) -> bool:

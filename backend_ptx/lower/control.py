@@ -17,11 +17,11 @@ class Carried:
     """Values that merge at the start of a block, as phis."""
 
     def __init__(self, ctx: Context, patterns: Sequence[Fragment], values: Sequence[Value]) -> None:
-        self.phis: list[list[Phi]] = []
-        for pattern, value in zip(patterns, values, strict=True):
-            phis = [ctx.b.phi(v.elem, v.n) for v in flatten(pattern)]
-            self.phis.append(phis)
-            ctx.set(value, rebuild(pattern, [p.value for p in phis], value.type))
+        parts = [flatten(pattern) for pattern in patterns]
+        phis = iter(ctx.b.phis([v for part in parts for v in part]))
+        self.phis: list[list[Phi]] = [[next(phis) for _ in part] for part in parts]
+        for pattern, value, mine in zip(patterns, values, self.phis, strict=True):
+            ctx.set(value, rebuild(pattern, [p.value for p in mine], value.type))
 
     def arrive(self, fragments: Sequence[Fragment], label: str) -> None:
         """What the values are when control comes from the block `label`."""
