@@ -1,30 +1,19 @@
-"""Print which names of the language are implemented where, and which tests call them; `make language-table`.
+"""Print which names of the language are implemented where, and which executed cells show it; `make language-table`.
 
-Implemented: from the registries of the frontend, the interpreter and the backend. Tested: from the syntax trees of the
-tests and examples. Only CONTRACT and REFUSED are written by hand.
+Implemented: the ops that a name becomes, found by translating it, have handlers in the interpreter and lowerings in
+the backend. Executed: the cells of tests/catalogue/cells, and the tests that run them. Refused: each dtype that no cell
+runs, in the words of the error. Only CONTRACT here and the tables of tests/catalogue/cells/contract.py are written by
+hand. `--cells` prints every cell with its test.
 """
 
 from __future__ import annotations
 
-import ast
-import functools
-import inspect
-import types
+import sys
 from collections import defaultdict
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import tilewright as ct
-import tilewright.frontend.translate  # noqa: F401
-import tilewright.interp.handlers  # noqa: F401
-from tilewright.backend_ptx.lower.registry import LOWERINGS, load_lowerings
-from tilewright.backend_ptx.lower.registry import REFUSALS as BACKEND_REFUSALS
-from tilewright.frontend.calls.registry import RULES
-from tilewright.interp.registry import HANDLERS
-from tilewright.tileir.core import Op
-
-ROOT = Path(__file__).resolve().parent.parent
 
 CONTRACT = {
     "kernels and launch": "kernel function launch ByTarget",
@@ -63,129 +52,108 @@ CONTRACT = {
 }
 """The public names of the language, by part."""
 
-REFUSED = {"jax": "the bridge to JAX is not part of Tilewright"}
-"""Names that are left out on purpose, with the reason."""
-
-OTHER_OWNERS = ("np", "math", "numpy", "torch", "operator")
-
 HINTS = frozenset({"latency", "allow_tma", "occupancy", "num_ctas", "num_worker_warps", "opt_level"})
 """Options that may be ignored: they change speed only."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One name of the language: its options, where it is implemented, which files call it."""
+    """One name of the language: its part, whether it is public, and the ops that it becomes."""
 
     part: str
     name: str
-    options: tuple[str, ...]
-    frontend: bool
+    public: bool
     interpreter: str
     backend: str
-    tests: tuple[str, ...]
-    refusal: str
-
-    @property
-    def settled(self) -> bool:
-        return self.frontend or bool(self.refusal)
-
-
-def referred_ops(function: Any, depth: int = 5, seen: set[Any] | None = None) -> set[type[Op]]:
-    """The op classes that a rule names, itself or through the functions of the frontend that it calls."""
-    seen = set() if seen is None else seen
-    if isinstance(function, functools._lru_cache_wrapper):
-        return referred_ops(function.__wrapped__, depth, seen)
-    if isinstance(function, functools.partial):
-        return referred_ops(function.func, depth, seen).union(
-            *(referred_ops(a, depth, seen) for a in (*function.args, *function.keywords.values())))
-    if isinstance(function, type) and issubclass(function, Op):
-        return set() if inspect.isabstract(function) or not getattr(function, "opcode", "") else {function}
-    if not isinstance(function, types.FunctionType) or depth == 0 or function in seen:
-        return set()
-    seen.add(function)
-    if not function.__module__.startswith("tilewright.frontend.calls"):
-        return set()
-    values = [function.__globals__.get(name) for name in names_of(function.__code__)]
-    values += [cell.cell_contents for cell in function.__closure__ or ()]
-    return set().union(*(referred_ops(value, depth - 1, seen) for value in values), _attributes(function))
-
-
-def names_of(code: types.CodeType) -> set[str]:
-    inner = [names_of(c) for c in code.co_consts if isinstance(c, types.CodeType)]
-    return set(code.co_names).union(*inner)
-
-
-def _attributes(function: types.FunctionType) -> set[type[Op]]:
-    """Op classes that a rule reaches as attributes of a module: `ops.Load`."""
-    names = names_of(function.__code__)
-    modules = [v for n in names if isinstance(v := function.__globals__.get(n), types.ModuleType)
-               and v.__name__.startswith("tilewright.tileir")]
-    found = (getattr(m, n, None) for m in modules for n in names)
-    return {c for c in found if isinstance(c, type) and issubclass(c, Op)}
-
-
-def callers() -> dict[str, tuple[str, ...]]:
-    """The test and example files that use each name, by the syntax tree: `ct.name`, `.method(...)`."""
-    found: dict[str, set[str]] = defaultdict(set)
-    for path in [*ROOT.glob("tests/**/*.py"), *ROOT.glob("examples/*.py")]:
-        if "errors" in path.parts:
-            continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Attribute):
-                owner = node.value.id if isinstance(node.value, ast.Name) else ""
-                if owner not in OTHER_OWNERS:
-                    kind = "" if owner in ("ct", "tw") else "."
-                    found[kind + node.attr].add(str(path.relative_to(ROOT)))
-    return {name: tuple(sorted(files)) for name, files in found.items()}
 
 
 def rows() -> list[Row]:
-    used = callers()
-    load_lowerings()
-    return [_row(part, name, used) for part, names in CONTRACT.items() for name in names.split()]
+    """The public names with their options, then what else kernels consist of."""
+    from language_evidence import FEATURES, option_names
+
+    found = []
+    for part, names in CONTRACT.items():
+        for name in names.split():
+            found.append(_row(part, name, _public(name)))
+            found += [_row("", option, _public(name)) for option in option_names(name)]
+    return found + [_row(part, name, True) for part, names in FEATURES.items() for name in names]
 
 
-def _row(part: str, name: str, used: dict[str, tuple[str, ...]]) -> Row:
-    rule = RULES.get(name)
-    ops = referred_ops(rule.function) if rule else set()
-    return Row(part, name, _options(name), rule is not None or _public(name), _share(ops, HANDLERS),
-               _share(ops, {**LOWERINGS, **BACKEND_REFUSALS}),
-               used.get("." + name.rpartition(".")[2] if "." in name else name, ()),
-               REFUSED.get(name, ""))
+def _row(part: str, name: str, public: bool) -> Row:
+    from language_evidence import opcodes, unhandled
+
+    ops = opcodes(name)
+    return Row(part, name, public, *(_state(ops, lacking) for lacking in unhandled(ops)))
+
+
+def _state(ops: tuple[str, ...], lacking: list[str]) -> str:
+    return f"not {', '.join(lacking)}" if lacking else ", ".join(ops) or "-"
 
 
 def _public(name: str) -> bool:
     value: Any = ct
     for part in name.split("."):
         value = getattr(value, part, None)
-    return value is not None
+    from language_evidence import RULES
 
-
-def _options(name: str) -> tuple[str, ...]:
-    stub: Any = ct
-    for part in name.split("."):
-        stub = getattr(stub, part, None)
-    if not inspect.isfunction(stub):
-        return ()
-    return tuple(p.name for p in inspect.signature(stub).parameters.values() if p.kind is p.KEYWORD_ONLY)
-
-
-def _share(ops: set[type[Op]], registry: Any) -> str:
-    """How many of the op classes that the rule may emit this part has."""
-    return f"{sum(op in registry or op.opcode in registry for op in ops)}/{len(ops)}" if ops else "-"
+    return value is not None or name in RULES
 
 
 def table() -> str:
-    lines = ["| part | name | options | frontend | interpreter | backend | used in |", "|---|---|---|---|---|---|---|"]
-    for r in rows():
-        options = ", ".join(f"{o} (hint)" if o in HINTS else o for o in r.options)
-        state = "yes" if r.frontend else f"refused: {r.refusal}" if r.refusal else "MISSING"
-        lines.append(f"| {r.part} | `{r.name}` | {options} | {state} | {r.interpreter} | {r.backend} | "
-                     f"{len(r.tests)} files{': ' + r.tests[-1] if r.tests else ''} |")
-    lines += ["", "Interpreter, backend: of the op classes that the rule names, how many have a handler or a lowering.",
-              "Ops that passes rewrite before the backend need no lowering of their own."]
-    return "\n".join(lines)
+    """All rows, then what is refused and why."""
+    lines = ["| part | name | frontend | interpreter | backend | cells | dtypes | ranks | boundaries | test |",
+             "|---|---|---|---|---|---|---|---|---|---|", *map(_line, rows()), "",
+             "Interpreter, backend: the ops that the name becomes. Boundaries count executed cells; every cell runs in",
+             "the interpreter, in the simulator and on a GPU (`test_interpreter`, `test_simulator`, `test_gpu`).", ""]
+    return "\n".join([*lines, *refusal_lines()])
+
+
+def _line(row: Row) -> str:
+    from language_evidence import evidence
+
+    found = evidence(row.name)
+    state = "MISSING" if not row.public else "a hint" if row.name.partition("(")[2].rstrip(")") in HINTS else "yes"
+    dtypes = ", ".join(found.dtypes) if len(found.dtypes) < 20 else f"{len(found.dtypes)} dtypes and pairs"
+    if found.refused:
+        dtypes += f" ({len(found.refused)} refused)"
+    ranks = ", ".join(map(str, found.ranks))
+    boundaries = ", ".join(f"{count} {word}" for word, count in found.boundaries.most_common(6))
+    test = f"{found.elsewhere[0]}: {found.test}" if found.elsewhere else found.test
+    name = row.name.replace("|", "\\|")
+    return (f"| {row.part} | `{name}` | {state} | {row.interpreter} | {row.backend} | {len(found.cells)} | {dtypes} | "
+            f"{ranks} | {boundaries} | {test} |")
+
+
+def refusal_lines() -> list[str]:
+    """What is refused: dtypes grouped by the words of the error, ranks, syntax."""
+    from language_evidence import RANKS, SYNTAX_ERRORS, evidence, refused_names
+
+    lines = ["| refused | where | reason |", "|---|---|---|"]
+    for name in refused_names():
+        groups: dict[str, list[str]] = defaultdict(list)
+        for dtype, reason in evidence(name).refused.items():
+            groups[_without(dtype, reason)].append(dtype)
+        for reason, dtypes in groups.items():
+            shown = ", ".join(dtypes) if len(dtypes) < 12 else f"{len(dtypes)}, such as {', '.join(dtypes[:3])}"
+            lines.append(f"| `{name}` | {shown} | {reason} |".replace("`operator |", "`operator \\|"))
+    lines += [f"| `{name}` | rank {', '.join(map(str, ranks))} | {reason} |" for name, (ranks, reason) in RANKS.items()]
+    return lines + [f"| {what} | kernels | tests/errors/syntax/{case}.err |" for what, case in SYNTAX_ERRORS.items()]
+
+
+def _without(dtype: str, reason: str) -> str:
+    """A reason that does not name the dtypes, so that like ones are told once."""
+    for word in dtype.split():
+        if len(word) > 4:
+            reason = reason.replace(word, "T")
+    return reason
+
+
+def cell_lines() -> list[str]:
+    """Every executed cell and the test that runs it."""
+    from language_evidence import evidence
+
+    return [f"{cell} | {test}" for row in rows() for cell, test in evidence(row.name).cells.items()]
 
 
 if __name__ == "__main__":
-    print(table())
+    print("\n".join(cell_lines()) if "--cells" in sys.argv else table())

@@ -48,6 +48,12 @@ FEATURES: dict[str, tuple[str, ...]] = {
 }
 """What kernels consist of beside the public names, by part."""
 
+HOST_OPTIONS: dict[str, tuple[str, ...]] = {
+    "kernel": ("num_ctas", "occupancy", "opt_level", "num_worker_warps"), "function": ("host", "tile"),
+    "launch": ("programmatic_dependent_launch",),
+}
+"""Options of what is called on the host."""
+
 _LAUNCH, _ANNOTATIONS, _OPTIONS = (f"tests/dsl/test_{n}.py::test_" for n in ("launch", "annotations", "options"))
 _OUTPUT = "tests/sim/test_output.py::test_"
 
@@ -85,6 +91,10 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "jax": ("refused: the bridge to JAX is not part of Tilewright",
             "tests/dsl/test_jax.py::test_refused_with_advice"),
 }
+ELSEWHERE |= {f"{name}({option})": ("an option on the host", test) for name, option, test in (
+    *(("kernel", option, f"{_OPTIONS}options_change_the_code") for option in HOST_OPTIONS["kernel"]),
+    *(("function", option, f"{_OPTIONS}function") for option in HOST_OPTIONS["function"]),
+    ("launch", "programmatic_dependent_launch", f"{_OPTIONS}programmatic_dependent_launch"))}
 ELSEWHERE |= {name: ("an error class: whole messages are compared", "tests/errors/test_errors.py::test_message")
               for name in ("TileError", "TileSyntaxError", "TileTypeError", "TileValueError", "TileRecursionError",
                            "TileUnsupportedFeatureError", "TileStaticEvalError", "TileStaticAssertionError",

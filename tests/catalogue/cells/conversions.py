@@ -116,17 +116,23 @@ def mode_batches(source: Kind) -> Iterator[Batch]:
     for target in ALL:
         if not target.is_float or source is target:
             continue
-        pieces = [Piece(("astype(rounding_mode)", f"RoundingMode.{mode}"), (shape,),
-                        _in_mode(target, getattr(ct.RoundingMode, mode)),
+        pieces = [Piece((f"{name}(rounding_mode)", f"RoundingMode.{mode}"), (shape,),
+                        written(target, getattr(ct.RoundingMode, mode)),
                         lambda x, mode=mode, target=target: converted(x, source, target, mode), f"rounding {mode}")
                   for k, mode in enumerate(modes(source, target))
-                  for shape in ((64,), ((4, 8), (2, 2, 8), (2, 2, 2, 4), ())[k % 4])]
+                  for name, written, shape in (("astype", _in_mode, (64,)), ("Tile.astype", _method_in_mode, (16,)), (
+                      "astype", _in_mode, ((4, 8), (2, 2, 8), (2, 2, 2, 4), ())[k % 4]))]
         yield tilewise(f"astype-rounding-{source}-{target}", (source,), target, pieces, f"{source} to {target}")
 
 
 def _in_mode(target: Kind, mode: Any) -> Callable[[Any], Any]:
     dtype = target.dtype
     return lambda t: ct.astype(t, dtype, rounding_mode=mode)
+
+
+def _method_in_mode(target: Kind, mode: Any) -> Callable[[Any], Any]:
+    dtype = target.dtype
+    return lambda t: t.astype(dtype, rounding_mode=mode)
 
 
 # -- Calls of dtypes, bitcast ------------------------------------------------------------------------------------------

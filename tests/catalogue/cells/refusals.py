@@ -17,6 +17,7 @@ from catalogue.cells.kinds import ALL, E2M1, E5M3, F32, I32, KINDS, TF32, Kind
 
 import tilewright as ct
 from tilewright.frontend import translate
+from tilewright.tileir.core import Function
 
 Probe = Callable[[Any], Any]
 RZ = ct.RoundingMode.RZ
@@ -135,7 +136,7 @@ class Refusal:
 
     name: str
     dtype: str
-    try_it: Callable[[], None]
+    try_it: Callable[[], Any]
 
     def reason(self) -> str:
         """The error's own words."""
@@ -146,22 +147,24 @@ class Refusal:
         raise AssertionError(f"{self.name} takes {self.dtype}, but no cell runs it")
 
 
-def with_tile(probe: Probe, kind: Kind) -> None:
+def with_tile(probe: Probe, kind: Kind) -> Function:
+    """The IR of what the probe does with a tile of eight elements."""
     load = kind.load
 
     @ct.tile_kernel
     def kernel(x):
         probe(load(ct.load(x, (0,), (8,))))
 
-    translate(kernel._pyfunc, kernel.arg_specs(np.zeros(8, kind.host)))
+    return translate(kernel._pyfunc, kernel.arg_specs(np.zeros(8, kind.host)))
 
 
-def with_array(probe: Probe, kind: Kind) -> None:
+def with_array(probe: Probe, kind: Kind) -> Function:
+    """The IR of what the probe does with an array of eight elements."""
     @ct.tile_kernel
     def kernel(x):
         probe(x)
 
-    translate(kernel._pyfunc, kernel.arg_specs(np.zeros(8, kind.host)))
+    return translate(kernel._pyfunc, kernel.arg_specs(np.zeros(8, kind.host)))
 
 
 def with_store(source: Kind, target: Kind) -> None:
