@@ -14,7 +14,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import speed_goals
@@ -29,6 +29,7 @@ LOOP = re.compile(r"<!-- loop after (?P<pass>\w+): (?P<command>.*) -->\n```\n(?P
 ROW = re.compile(r"^(?P<name>\S.*?)\s*?(?:\s{2}ours\s+(?P<us>[\d.]+) us\s+(?P<rate>[\d.]+) (?P<unit>\S+))?"
                  r"(?P<others>(?:\s+\| \S+\s+(?:[\d.]+ )?ratio [\d.]+)+)\s*$")
 OTHER = re.compile(r"\| (\S+)\s+(?:[\d.]+ )?ratio ([\d.]+)")
+SAVED = re.compile(r"^\s+saves ([\d.]+) us of the ([\d.]+) us")  # behind a fused product
 COMMIT = "# commit "
 
 
@@ -100,6 +101,7 @@ class Figure:
     rate: float | None
     unit: str
     ratios: dict[str, float] = field(default_factory=dict)
+    note: str = ""
 
     @property
     def quality(self) -> float:
@@ -110,12 +112,17 @@ class Figure:
 def figures(record: str) -> list[Figure]:
     """The rows of a record. Where a row was measured more than once, the last one counts."""
     found: dict[str, Figure] = {}
+    last = ""
     for line in record.splitlines():
+        saved = SAVED.match(line)
+        if saved and last:
+            found[last] = replace(found[last], note=f"; {saved[1]} of {saved[2]} us saved")
         row = ROW.match(line)
         if row is None or line.startswith("#"):
             continue
         ratios = {who: float(ratio) for who, ratio in OTHER.findall(row["others"])}
-        found[row["name"]] = Figure(row["name"], float(row["rate"]) if row["rate"] else None, row["unit"] or "", ratios)
+        last = row["name"]
+        found[last] = Figure(last, float(row["rate"]) if row["rate"] else None, row["unit"] or "", ratios)
     return list(found.values())
 
 
@@ -151,7 +158,7 @@ def table(record: str) -> str:
         for work, figure in rows:
             rate = "" if figure.rate is None else f"{figure.rate:.0f} {figure.unit}"
             against = ", ".join(f"{NAMES.get(who, who)} {ratio:.2f}" for who, ratio in figure.ratios.items())
-            lines.append(f"| `{work}` | {rate} | {against} | {goal.text(work)} | {_met(goal, work, figure)} |")
+            lines.append(f"| `{work}` | {rate} | {against}{figure.note} | {goal.text(work)} | {_met(goal, work, figure)} |")
         if not rows:
             lines.append(f"| {goal.work} | not in the record | | {goal.text(goal.work)} | |")
     lines += [f"| {work} | {took} | | {bound} | {met} |" for work, took, bound, met in speed_goals.other_rows(record)]
