@@ -22,7 +22,8 @@ from tilewright.backend_ptx.ops.warpgroup import Wgmma, WgmmaWait
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.uses import uses
 from tilewright.tileir.core import Block, Function, Op, Value
-from tilewright.tileir.ops.control import For
+from tilewright.tileir.ops.arith import Constant, Lt
+from tilewright.tileir.ops.control import For, If, Yield
 from tilewright.tileir.types import SharedType
 
 Users = dict[Value, list[Op]]
@@ -94,9 +95,38 @@ def _visit(block: Block, users: Users, carried: dict[For, list[int]], quiet: set
         if isinstance(op, Wgmma):
             pending[op.result] = op.result
         elif isinstance(op, For) and op in carried:
+            if not all(isinstance(op.init[i].op, Constant) for i in carried[op]):
+                made = _where_it_runs(op, carried[op])
+                renamed.update(zip(op.results, made[-1].results, strict=True))
+                ops += made
+                continue
             pending.update((op.results[i], op.results[i]) for i in carried[op])
         ops.append(op)
     block.ops = ops
+
+
+def _where_it_runs(loop: For, flying: list[int]) -> list[Op]:
+    """The loop and the wait behind it inside a branch that is taken if there is a round.
+
+    Where accumulators come from memory and may go around the loop, ptxas sees loads between the first product and the
+    wait, and lets no products overlap (C7515).
+    """
+    wait = WgmmaWait(accs=tuple(loop.results[i] for i in flying), pending=0)
+    wait.span = loop.span
+    values = list(loop.results)
+    for i, result in zip(flying, wait.results, strict=True):
+        result.type, result.hint = loop.results[i].type, loop.results[i].hint
+        values[i] = result
+    runs = Lt(lhs=loop.lower, rhs=loop.upper)
+    then, orelse = Block(), Block()
+    then.ops = [loop, wait, Yield(values=tuple(values))]
+    orelse.ops = [Yield(values=loop.init)]
+    guarded = If(cond=runs.result, then=then, orelse=orelse)
+    for made in (runs, guarded, then.terminator, orelse.terminator):
+        made.span = loop.span
+    for old, new in zip(loop.results, guarded.results, strict=True):
+        new.type, new.hint = old.type, old.hint
+    return [runs, guarded]
 
 
 def _read(op: Op) -> list[Value]:

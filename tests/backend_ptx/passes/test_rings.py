@@ -1,4 +1,4 @@
-"""Rings of TMA: what producer and consumers walk through, which loads get them and why others do not, how many slots."""
+"""Rings of TMA: what producer and consumers walk through, which loads get them and why others do not, their slots."""
 
 from __future__ import annotations
 
