@@ -158,7 +158,8 @@ def table(record: str) -> str:
         for work, figure in rows:
             rate = "" if figure.rate is None else f"{figure.rate:.0f} {figure.unit}"
             against = ", ".join(f"{NAMES.get(who, who)} {ratio:.2f}" for who, ratio in figure.ratios.items())
-            lines.append(f"| `{work}` | {rate} | {against}{figure.note} | {goal.text(work)} | {_met(goal, work, figure)} |")
+            met = _met(goal, work, figure)
+            lines.append(f"| `{work}` | {rate} | {against}{figure.note} | {goal.text(work)} | {met} |")
         if not rows:
             lines.append(f"| {goal.work} | not in the record | | {goal.text(goal.work)} | |")
     lines += [f"| {work} | {took} | | {bound} | {met} |" for work, took, bound, met in speed_goals.other_rows(record)]
