@@ -22,6 +22,7 @@ from tilewright.backend_ptx.passes.share_printed import share_printed
 from tilewright.backend_ptx.passes.split_products import split_products
 from tilewright.backend_ptx.passes.split_reductions import split_reductions
 from tilewright.backend_ptx.passes.split_stores import split_stores
+from tilewright.backend_ptx.passes.start_loads import start_loads
 from tilewright.backend_ptx.passes.take_turns import take_turns
 from tilewright.backend_ptx.passes.wait_for_products import wait_for_products
 from tilewright.backend_ptx.passes.widen_reductions import widen_reductions
@@ -39,6 +40,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     assign_layouts,
     split_reductions,
     park_tiles,
+    start_loads,
     place_folds,
     share_ordered,
     share_printed,
@@ -70,6 +72,10 @@ ORDER: Final[tuple[tuple[Pass, Pass, str], ...]] = (
     (split_reductions, park_tiles, "the conversions that it inserts are where warps meet and tiles wait"),
     (park_tiles, pipeline_loops, "its buffers take shared memory from the rings"),
     (park_tiles, plan_shared_memory, "it allocates buffers"),
+    (split_reductions, start_loads, "the conversions that it inserts are where warps meet"),
+    (park_tiles, start_loads, "what it parks, and for how many blocks, decides what room there is"),
+    (start_loads, pipeline_loops, "its buffers take shared memory from the rings"),
+    (start_loads, plan_shared_memory, "it allocates buffers"),
     (split_reductions, pipeline_loops, "conversions that it inserts need shared memory beside the rings"),
     (raise_conversions, pipeline_loops, "a ring replaces conversions of what was loaded, not of what became of it"),
     (assign_layouts, pipeline_loops, "layouts say which loads go to other threads"),

@@ -201,6 +201,11 @@ class TileAccess:
         """Whether an edge may fall inside an access of `vector` elements."""
         return any(self.kind(axis) == "any" for axis in range(len(self.shape)))
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether some of the tile may lie outside of the array."""
+        return any(self.kind(axis) != "nothing" for axis in range(len(self.shape)))
+
     def _limit(self, axis: int) -> tuple[Val | None, Val]:
         """(low, high) in i32: tile indices from low (None: 0) up to below high lie in the array."""
         if axis not in self._limits:

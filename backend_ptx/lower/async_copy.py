@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from tilewright.backend_ptx.instructions.copies import MAX_PENDING_GROUPS
+from tilewright.backend_ptx.instructions.record import Instruction
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.layouts.queries import register_offsets
 from tilewright.backend_ptx.layouts.shared import copy_vector
 from tilewright.backend_ptx.llvm.builder import Val
-from tilewright.backend_ptx.lower.addresses import TileAccess
+from tilewright.backend_ptx.lower.addresses import Offsets, TileAccess
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.positions import owner
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.lower.shared import SharedAccess, SharedRef, slot_offset
 from tilewright.backend_ptx.ops import async_copy as ops
+from tilewright.tileir.ops.arith import Constant
 
-# By the number of bytes. Only 16-byte copies may leave out the L1 cache, which they would only pass through.
+# By the number of bytes. Only 16-byte copies may leave out the L1 cache, which they would only pass through, unless
+# it is the same tile in all blocks: then the next block of the multiprocessor finds it there.
 _COPY = {4: "cp.async.ca.4", 8: "cp.async.ca.8", 16: "cp.async.cg.16"}
+_COPY_OF_ALL = {**_COPY, 16: "cp.async.ca.16"}
 
 
 @lower(ops.AsyncLoad)
@@ -46,11 +50,38 @@ def _copy(ctx: Context, op: ops.AsyncLoad) -> None:
     tile = TileAccess(ctx, op.array, op.index, op.tile.shape, op.steps, op.order, layout, op.check_bounds)
     place = SharedAccess(ctx, ref, layout, b.const("i32", 0), slot_offset(ctx, ref.type, op.slot, op.ahead))
     count = min(tile.vector, copy_vector(ref.type.layout, layout, place.size))
-    record = instruction(_COPY[count * place.size])
-    for register, offsets in enumerate(register_offsets(layout)):
-        if register % count == 0:
-            to = b.cast("ptrtoint", place.pointer_of(register), "i32")
-            record.emit(b, to, tile.pointer(offsets), _bytes_inside(tile, offsets, count))
+    same = all(isinstance(i.op, Constant) for i in op.index)
+    record = instruction((_COPY_OF_ALL if same else _COPY)[count * place.size])
+    copies = [
+        (b.cast("ptrtoint", place.pointer_of(register), "i32"), offsets)
+        for register, offsets in enumerate(register_offsets(layout)) if register % count == 0
+    ]
+    if op.slot is None and tile.is_cut:
+        _copy_branching(tile, record, copies, count)
+        return
+    for to, offsets in copies:
+        record.emit(b, to, tile.pointer(offsets), _bytes_inside(tile, offsets, count))
+
+
+def _copy_branching(tile: TileAccess, record: Instruction, copies: list[tuple[Val, Offsets]], count: int) -> None:
+    """Copies outside of loops: without a look at each access where the whole tile is inside.
+
+    The branch has another merit: ptxas puts copies, for whose end nothing in sight waits, behind all other instructions
+    of their basic block, which may wait long for what they load.
+    """
+    b = tile.ctx.b
+    tile.prepare([offsets for _, offsets in copies])
+    whole, edge, done = b.label("copy_whole"), b.label("copy_edge"), b.label("started")
+    b.cbr(tile.whole(), whole, edge)
+    b.start(whole)
+    for to, offsets in copies:
+        record.emit(b, to, tile.pointer(offsets), b.const("i32", count * tile.bytes))
+    b.br(done)
+    b.start(edge)
+    for to, offsets in copies:
+        record.emit(b, to, tile.pointer(offsets), _bytes_inside(tile, offsets, count))
+    b.br(done)
+    b.start(done)
 
 
 def _bytes_inside(tile: TileAccess, offsets: tuple[int, ...], count: int) -> Val:

@@ -25,25 +25,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tilewright.backend_ptx.layouts.convert import plan_conversion
-from tilewright.backend_ptx.layouts.queries import is_replicated, registers
+from tilewright.backend_ptx.layouts.queries import is_replicated
 from tilewright.backend_ptx.layouts.shared import swizzled_shared
-from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
+from tilewright.backend_ptx.passes.phases import (
+    OTHER,
+    is_uniform,
+    phases_of,
+    reads_of,
+    registers_of,
+    replace_reads,
+    resident,
+)
 from tilewright.backend_ptx.targets import KIB, Target
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.enums import MemoryOrder
-from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.memory import Load
-from tilewright.tileir.ops.shape import Broadcast, Iota, Reshape
-from tilewright.tileir.types import SharedType, TileType
+from tilewright.tileir.types import SharedType
 
 OPTION, BLOCKS = "parked", "min_blocks"
-# Registers of a thread beside tiles: addresses, masks, temporaries.
-OTHER = 28
-RESERVED = KIB  # of each block's shared memory, by the runtime
 
 
 def park_tiles(function: Function, target: Target) -> None:
@@ -52,10 +54,10 @@ def park_tiles(function: Function, target: Target) -> None:
     if plan is None:
         return
     threads = 32 * int(function.options[WARPS])
-    before = _blocks(plan.registers + OTHER, threads, 0, target)
+    before = resident(plan.registers + OTHER, threads, 0, target)
     # To avoid spills any saving is right; for more blocks nothing may spill.
     needed = plan.parked_registers if before == 0 else max(plan.parked_registers, plan.loaded_registers)
-    after = _blocks(needed + OTHER, threads, plan.bytes, target)
+    after = resident(needed + OTHER, threads, plan.bytes, target)
     if before > 1 or after <= before:
         return
     _rewrite(function.body, plan)
@@ -63,13 +65,6 @@ def park_tiles(function: Function, target: Target) -> None:
     function.options[OPTION] = (
         f"{plan.bytes / KIB:g} KiB: with tiles in {plan.registers} registers of each thread {before or 'no'} "
         f"block{'s' if before != 1 else ''} would fit a multiprocessor, {after} so")
-
-
-def _blocks(each: int, threads: int, shared: int, target: Target) -> int:
-    """Blocks that fit a multiprocessor."""
-    if each > target.registers_per_thread or shared + RESERVED > target.shared_per_block:
-        return 0
-    return min(target.registers_per_sm // (each * threads), target.shared_per_sm // (shared + RESERVED))
 
 
 @dataclass(slots=True)
@@ -92,16 +87,14 @@ class _Plan:
 
 def _plan(block: Block) -> _Plan | None:
     """What could be parked in a block, None if nothing waits."""
-    phase, number = {}, 0
-    for op in block.ops:
-        number += _exchanges(op)
-        phase[op] = number
-    if not number:
+    phase = phases_of(block)
+    if not phase:
         return None
+    number = max(phase.values())
     source = _sources(block)
     late: dict[int, set[Value]] = {}
     for op in block.ops:
-        for value in _reads(op):
+        for value in reads_of(op):
             if value in source and value.op is not None and phase[value.op] < phase[op]:
                 late.setdefault(phase[op], set()).add(value)
     loads = list(dict.fromkeys(source[v] for values in late.values() for v in sorted(values, key=id)))
@@ -109,28 +102,23 @@ def _plan(block: Block) -> _Plan | None:
         return None
     plan = _Plan(phase, source, late, loads=sorted(loads, key=block.ops.index))
     others = _others(block, plan)
-    plan.registers = max(sum(map(_registers_of, _waiting(plan, n))) for n in range(1, number + 1)) + others
+    plan.registers = max(sum(map(registers_of, _waiting(plan, n))) for n in range(1, number + 1)) + others
     # The loads are in flight together, and go to shared memory from registers.
-    plan.parked_registers = sum(_registers_of(op.result) for op in plan.loads) + others
+    plan.parked_registers = sum(registers_of(op.result) for op in plan.loads) + others
     for n in range(number + 1):
         read = {source[v].result for v in late.get(n, ())} | {
             op.result for op in block.ops if isinstance(op, Load) and op.shape and phase[op] == n}
-        plan.loaded_registers = max(plan.loaded_registers, sum(map(_registers_of, read)) + others)
+        plan.loaded_registers = max(plan.loaded_registers, sum(map(registers_of, read)) + others)
     return plan
 
 
 def _others(block: Block, plan: _Plan) -> int:
     """Registers of the tiles that wait for a later phase and cannot be parked."""
     waiting = {
-        v for op in block.ops for v in _reads(op)
-        if v.op in plan.phase and v not in plan.source and not _is_uniform(v) and plan.phase[v.op] < plan.phase[op]
+        v for op in block.ops for v in reads_of(op)
+        if v.op in plan.phase and v not in plan.source and not is_uniform(v) and plan.phase[v.op] < plan.phase[op]
     }
-    return sum(r for r in map(_registers_of, waiting) if r > 1)
-
-
-def _exchanges(op: Op) -> bool:
-    """Whether all warps of the block meet at this op."""
-    return isinstance(op, ConvertLayout) and plan_conversion(op.src.type.layout, op.result.type.layout).kind == "block"
+    return sum(r for r in map(registers_of, waiting) if r > 1)
 
 
 def _waiting(plan: _Plan, phase: int) -> set[Value]:
@@ -157,7 +145,7 @@ def _sources(block: Block) -> dict[Value, Load]:
             continue
         [load] = loads
         same = op.result.type.shape == load.shape and op.result.type.layout == load.result.type.layout
-        if same and all(v in found or v not in here or _is_uniform(v) for v in op.operands):
+        if same and all(v in found or v not in here or is_uniform(v) for v in op.operands):
             found[op.result] = load
     return found
 
@@ -168,34 +156,6 @@ def _can_park(op: Load) -> bool:
     return not is_replicated(op.result.type.layout)
 
 
-def _is_uniform(value: Value) -> bool:
-    """Whether a tile is made of one register, or of places: it costs nothing to keep."""
-    op = value.op
-    if not isinstance(value.type, TileType) or not value.type.shape:
-        return True
-    if op is None:
-        return False
-    if isinstance(op, (Constant, Iota)):
-        return True
-    if isinstance(op, Reshape):
-        return _is_uniform(op.src)
-    if isinstance(op, Broadcast):
-        return _registers_of(op.src) <= 1 or _is_uniform(op.src)
-    return op.elementwise and all(_is_uniform(v) for v in op.operands)
-
-
-def _registers_of(value: Value) -> int:
-    """32-bit registers of a thread."""
-    type_ = value.type
-    if not isinstance(type_, TileType) or type_.layout is None:
-        return 1
-    return max(1, registers(type_.layout) * type_.dtype.bytes // 4)
-
-
-def _reads(op: Op) -> list[Value]:
-    return [*op.operands, *(v for block in op.blocks for inner in block.walk() for v in inner.operands)]
-
-
 # ---- rewriting --------------------------------------------------------------------------------------------------
 
 
@@ -204,11 +164,8 @@ def _rewrite(block: Block, plan: _Plan) -> None:
     again = _Again(Builder(block), plan)
     for op in old:
         phase = plan.phase[op]
-        new = {v: again.value(phase, v) for v in _reads(op) if v in plan.late.get(phase, ())}
-        op.replace_operands(new)
-        for inner in op.blocks:
-            for each in inner.walk():
-                each.replace_operands(new)
+        new = {v: again.value(phase, v) for v in reads_of(op) if v in plan.late.get(phase, ())}
+        replace_reads(op, new)
         block.ops.append(op)
         if isinstance(op, Load) and op in plan.loads:
             again.park(op)

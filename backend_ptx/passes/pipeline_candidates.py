@@ -95,7 +95,7 @@ def _slice(loop: For, load: Load, known: Facts) -> list[Op] | str:
         op = body.get(value)
         if op is None or op in chosen:
             continue
-        if not _harmless(op, known):
+        if not harmless(op, known):
             return "its index is not known early enough"
         chosen.add(op)
         work += [v for v in op.operands if v not in wanted or v in body]
@@ -104,7 +104,7 @@ def _slice(loop: For, load: Load, known: Facts) -> list[Op] | str:
     return [op for op in loop.loop.ops if op in chosen]
 
 
-def _harmless(op: Op, known: Facts) -> bool:
+def harmless(op: Op, known: Facts) -> bool:
     if isinstance(op, _DIVISIONS) and op.rhs.type.dtype.is_int:
         divisor = known[op.rhs].constant
         return divisor is not None and divisor > 0

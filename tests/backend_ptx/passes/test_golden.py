@@ -34,6 +34,7 @@ SHOWN = {
     "assign_layouts": Shown("transpose"),
     "split_reductions": Shown("normalise_rows", warps=4),
     "park_tiles": Shown("wide_rows"),
+    "start_loads": Shown("scaled_rows"),
     "place_folds": Shown("prefix_sum", warps=4),
     "share_ordered": Shown("locked_sum"),
     "share_printed": Shown("printed"),
