@@ -12,6 +12,7 @@ from tilewright.timeouts import limited
 
 if TYPE_CHECKING:
     from tilewright.kernel import tile_kernel
+    from tilewright.tileir.analysis.runs import Runs
     from tilewright.tileir.core import Function, Op
     from tilewright.tileir.types import TileType
 
@@ -80,30 +81,53 @@ def _product(op: Op) -> str:
 
 def _accesses(function: Function) -> list[str]:
     """How each tile comes from memory or goes there, and whose it is."""
-    return list(dict.fromkeys(text for op in function.walk() if (text := _access(op))))
+    from tilewright.backend_ptx.ops.layout import ConvertLayout
+    from tilewright.tileir.analysis.facts import facts
+    from tilewright.tileir.analysis.runs import runs
+    from tilewright.tileir.ops.memory import Gather, Scatter
+
+    gathers = any(isinstance(op, (Gather, Scatter)) for op in function.walk())
+    known = runs(function, facts(function), (ConvertLayout,)) if gathers else None
+    return list(dict.fromkeys(text for op in function.walk() if (text := _access(op, known))))
 
 
-def _access(op: Op) -> str:
+def _access(op: Op, known: Runs | None) -> str:
     from tilewright.backend_ptx.ops.async_copy import AsyncLoad
     from tilewright.backend_ptx.ops.bulk import TmaLoad
-    from tilewright.tileir.ops.memory import Load, Store
+    from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store
 
-    if isinstance(op, TmaLoad):
-        return f"load of {op.array.hint}: TMA"
-    if isinstance(op, AsyncLoad):
-        return f"load of {op.array.hint}: cp.async"
-    if isinstance(op, Load) and op.shape:
-        return f"load of {op.array.hint}: {_width(op, op.result.type)} bytes at a time"
-    if isinstance(op, Store) and op.value.type.shape:
-        return f"store to {op.array.hint}: {_width(op, op.value.type)} bytes at a time"
+    match op:
+        case TmaLoad():
+            return f"load of {op.array.hint}: TMA"
+        case AsyncLoad():
+            return f"load of {op.array.hint}: cp.async"
+        case Load() if op.shape:
+            return f"load of {op.array.hint}: {_width(op, op.result.type)}"
+        case Store() if op.value.type.shape:
+            return f"store to {op.array.hint}: {_width(op, op.value.type)}"
+        case Gather() if op.shape:
+            return f"gather of {op.array.hint}: {_gathered(op, known)}"
+        case Scatter() if op.shape:
+            return f"scatter to {op.array.hint}: {_gathered(op, known)}"
     return ""
 
 
-def _width(op: Any, tile: TileType) -> int:
-    """Bytes that a thread moves by one instruction where no edge cuts the tile."""
+def _width(op: Any, tile: TileType) -> str:
+    """What a thread moves by one instruction where no edge cuts the tile."""
     from tilewright.backend_ptx.layouts.memory import tile_access
     from tilewright.backend_ptx.layouts.queries import vector_along
 
     access = tile_access(op.array.type, op.order, op.steps, tile.shape)
     vector = min(access.vector, vector_along(tile.layout, access.order[0])) if access.contiguous else 1
-    return int(vector * tile.dtype.bytes)
+    return f"{vector * tile.dtype.bytes} bytes at a time"
+
+
+def _gathered(op: Any, known: Any) -> str:
+    """The same for a gather or scatter, where the index of the dense axis counts up."""
+    from tilewright.backend_ptx.layouts.memory import gather_vector
+    from tilewright.backend_ptx.layouts.queries import vector_along
+
+    layout, along = op.indices[0].type.layout, tuple(known[i] for i in op.indices)
+    vector = max(min(gather_vector(op.array.type, along, axis), vector_along(layout, axis))
+                 for axis in range(len(op.shape)))
+    return f"{vector * op.array.type.dtype.bytes} bytes at a time"

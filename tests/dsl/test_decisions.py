@@ -23,6 +23,13 @@ def gemm(a, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[in
         y = tw.load(b, (k, j), (tk, tn), padding_mode=tw.PaddingMode.ZERO)
         acc = tw.mma(x, y, acc)
     tw.store(c, (i, j), acc.astype(c.dtype))
+
+@tw.tile_kernel
+def rows_of(table, rows, out, n: tw.Constant[int], step: tw.Constant[int]):
+    i = tw.bid(0)
+    row = tw.load(rows, (i,), (4,))
+    column = tw.arange(n, dtype=tw.int32) * step
+    tw.store(out, (i, 0), tw.gather(table, (row[:, None], column[None, :])))
 '''
 SQUARE = tw.spec("bf16[1024,1024]")
 
@@ -63,6 +70,13 @@ def test_hints_are_told_as_yours(gemm: Any) -> None:
     assert {"num_worker_warps: 8 (your hint)", "occupancy: 2 (your hint)"} <= set(lines)
     assert "num_warps: 8 (as num_worker_warps asks)" in lines
     assert not [line for line in decisions(gemm, args, "sm_90a") if "your hint" in line]
+
+
+def test_gathers_by_vectors_and_by_elements(file: Path) -> None:
+    kernel = load_kernel(f"{file}:rows_of")
+    args = tw.spec("bf16[4096,1024]"), tw.spec("i32[4096]"), tw.spec("bf16[4096,256]"), 256
+    assert "gather of table: 16 bytes at a time" in decisions(kernel, (*args, 1), "sm_90a")
+    assert "gather of table: 2 bytes at a time" in decisions(kernel, (*args, 2), "sm_90a")
 
 
 def test_command_line(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
