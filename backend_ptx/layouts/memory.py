@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from tilewright.backend_ptx.layouts.blocked import blocked
 from tilewright.backend_ptx.layouts.convert import plan_conversion
@@ -116,28 +117,36 @@ def gather_access(array: ArrayType, shape: tuple[int, ...], indices: tuple[Along
     """A gather or scatter by index tiles of which these runs are known (none: each element is an access of its own).
     Where they say nothing, most often the last axis walks along memory."""
     size = array.dtype.bytes
-    widest = max(((gather_vector(array, indices, axis), axis) for axis in range(len(shape))), default=(1, 0))
+    widest = max(((gather_run(array, indices, axis).count, axis) for axis in range(len(shape))), default=(1, 0))
     vector, fast = widest if widest[0] > 1 else (1, len(shape) - 1)
     order = (fast, *(axis for axis in reversed(range(len(shape))) if axis != fast))
     return Access(shape, order[: len(shape)], vector, True, size)
 
 
-def gather_vector(array: ArrayType, indices: tuple[Along, ...], axis: int) -> int:
+class GatherRun(NamedTuple):
+    """`count` elements side by side in memory, along array axis `dense` (-1: one element)."""
+
+    count: int
+    dense: int
+
+
+def gather_run(array: ArrayType, indices: tuple[Along, ...], axis: int) -> GatherRun:
     """How many elements along an axis of the index tiles lie side by side and aligned in memory, wherever that is: the
     index of the array axis of stride 1 counts up, and the others stay."""
     size = array.dtype.bytes
-    best = 1
+    best = GatherRun(1, -1)
     for dense in range(len(indices)):
         if array.strides[dense] != 1:
             continue
-        vector = min(VECTOR_BYTES // size, indices[dense][axis].rises)
+        count = min(VECTOR_BYTES // size, indices[dense][axis].rises)
         divisors = [max(array.align // size, 1)]
         for other, run in enumerate(indices):
             if other != dense:
-                vector = min(vector, run[axis].stays)
+                count = min(count, run[axis].stays)
                 known = array.strides[other]
                 divisors.append(known if known is not None else array.stride_div[other])
-        while vector > 1 and any(d % vector for d in divisors):
-            vector //= 2
-        best = max(best, vector)
+        while count > 1 and any(d % count for d in divisors):
+            count //= 2
+        if count > best.count:
+            best = GatherRun(count, dense)
     return best

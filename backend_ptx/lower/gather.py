@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.backend_ptx.layouts.memory import gather_vector
+from tilewright.backend_ptx.layouts.memory import GatherRun, gather_run
 from tilewright.backend_ptx.layouts.queries import vector_along
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower import access
@@ -17,6 +17,7 @@ from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import ArrayRef
 from tilewright.backend_ptx.lower.positions import owner
 from tilewright.backend_ptx.lower.registry import lower
+from tilewright.backend_ptx.ops.async_copy import AsyncGather
 from tilewright.tileir.core import Value
 from tilewright.tileir.ops import memory as ops
 from tilewright.tileir.ops.atomics import Atomic
@@ -25,7 +26,7 @@ from tilewright.tileir.ops.atomics import Atomic
 class Elements:
     """Addresses and predicates of the elements that this thread reads or writes; scalars count as one lane."""
 
-    def __init__(self, ctx: Context, op: ops.Gather | ops.Scatter | Atomic) -> None:
+    def __init__(self, ctx: Context, op: ops.Gather | ops.Scatter | Atomic | AsyncGather) -> None:
         self.ctx = ctx
         self.ref: ArrayRef = ctx[op.array]
         self.op = op
@@ -59,6 +60,20 @@ class Elements:
         extent = as_index(b, self.ref.extents[axis], True, wide)
         return b.icmp("ult", position, b.splat(extent, position.n))
 
+    def may_end(self, axis: int, count: int) -> bool:
+        """Whether the array may end, along an axis, inside `count` elements that start at a multiple of it."""
+        type = self.ref.type
+        known = type.extents[axis]
+        return self.checks(axis) and (type.extent_div[axis] if known is None else known) % count != 0
+
+    def left(self, axis: int, lanes: Sequence[int]) -> Val:
+        """How many elements lie between an index that is inside and the end of the axis, in i32, at most 2^31 - 1."""
+        b, index = self.ctx.b, self.op.indices[axis]
+        position = as_index(b, self.pick(self.ctx[index], lanes), index.type.dtype.is_signed, "i64")
+        extent = b.splat(as_index(b, self.ref.extents[axis], True, "i64"), len(lanes))
+        left = b.intrinsic("llvm.smin", [b.sub(extent, position), b.like(position, (1 << 31) - 1)])
+        return b.cast("trunc", left, "i32")
+
     def offsets(self, lanes: Sequence[int]) -> Val:
         """Byte offsets, in i32 where those of all elements inside fit."""
         b, type = self.ctx.b, self.ref.type
@@ -83,24 +98,25 @@ class Vectors:
 
     def __init__(self, elements: Elements) -> None:
         self.elements = elements
-        self.axis, self.count = self._choose()
+        self.axis, (self.count, self.dense) = self._choose()
         self.heads = range(0, elements.lanes, self.count)
         self.cut = self._cut()
         self.pointers = elements.pointers(self.heads)
         self.whole = elements.predicate(self.heads)
 
-    def _choose(self) -> tuple[int, int]:
-        """(axis, elements) of one access; (-1, 1) where nothing lies side by side."""
+    def _choose(self) -> tuple[int, GatherRun]:
+        """The axis of the index tiles along which one access goes (-1: nothing lies side by side), and its elements."""
         op, ctx = self.elements.op, self.elements.ctx
-        best = (-1, 1)
+        best = (-1, GatherRun(1, -1))
         if not op.shape:
             return best
         layout = ctx.layout(op.indices[0])
         runs = tuple(ctx.runs[i] for i in op.indices)
         for axis in range(len(op.shape)):
-            count = min(gather_vector(self.elements.ref.type, runs, axis), vector_along(layout, axis))
-            if count > best[1]:
-                best = (axis, count)
+            found = gather_run(self.elements.ref.type, runs, axis)
+            count = min(found.count, vector_along(layout, axis))
+            if count > best[1].count:
+                best = (axis, GatherRun(count, found.dense))
         return best
 
     def _cut(self) -> Sequence[int]:
@@ -109,14 +125,8 @@ class Vectors:
             return ()
         if op.mask is not None and ctx.runs[op.mask][self.axis].stays < self.count:
             return range(1, self.count)
-        type = self.elements.ref.type
-        for axis, index in enumerate(op.indices):
-            known = type.extents[axis]
-            divisor = type.extent_div[axis] if known is None else known
-            rises = ctx.runs[index][self.axis].rises > 1
-            if rises and self.elements.checks(axis) and divisor % self.count:
-                return (self.count - 1,)  # what is inside at both ends is inside between
-        return ()
+        # What is inside at both ends is inside between.
+        return (self.count - 1,) if self.elements.may_end(self.dense, self.count) else ()
 
     def lanes(self, number: int) -> Sequence[int]:
         """The lanes of one access."""

@@ -13,11 +13,34 @@ from tilewright.backend_ptx.ops.shared import require_slot
 from tilewright.tileir.core import Op, Value, attribute, operand, operands, optional_operand, require
 from tilewright.tileir.dtypes import bool_
 from tilewright.tileir.enums import PaddingMode
-from tilewright.tileir.ops.memory import check_tile_access
+from tilewright.tileir.ops.memory import check_gather, check_tile_access
 from tilewright.tileir.types import SharedType, TileType, Type
 
 
-class AsyncLoad(Op, opcode="async_load", reads="array", writes="buffer"):
+class AsyncCopy(Op):
+    """What all copies share: they go to slot (slot + ahead) % copies of a buffer, where `active` holds. `tile` says which
+    thread copies which elements: its layout is that of a tile in registers."""
+
+    buffer: Value
+    slot: Value | None
+    array: Value
+    active: Value
+    tile: TileType
+    ahead: int
+
+    def check_copy(self) -> None:
+        """What a type rule checks of any copy."""
+        name = self.opcode
+        require(isinstance(self.tile, TileType), f"{name}: {self.tile} is no tile")
+        buffer, dtype = self.buffer.type, self.array.type.dtype
+        fits = isinstance(buffer, SharedType) and (buffer.dtype, buffer.shape) == (dtype, self.tile.shape)
+        what = f"{name}: {self.tile} of {self.array.type} does not fit {buffer}"
+        require(fits and self.tile.dtype is dtype, what)
+        require_slot(name, buffer, self.slot, self.ahead)
+        require(self.active.type.erased() == TileType(bool_), f"{name}: active has type {self.active.type}, not i1")
+
+
+class AsyncLoad(AsyncCopy, opcode="async_load", reads="array", writes="buffer"):
     """Start copying the tile that `load` with the same fields reads into slot (slot + ahead) % copies of a buffer.
 
     `tile` says which thread copies which elements: its layout is that of a tile in registers. Nothing happens where
@@ -43,17 +66,44 @@ class AsyncLoad(Op, opcode="async_load", reads="array", writes="buffer"):
         return self.tile.shape
 
     def infer(self) -> tuple[Type, ...]:
-        require(isinstance(self.tile, TileType), f"async_load: {self.tile} is no tile")
         access: Any = self  # it has the fields of a load
         check_tile_access(access, self.tile.shape)
-        buffer, dtype = self.buffer.type, self.array.type.dtype
-        fits = isinstance(buffer, SharedType) and (buffer.dtype, buffer.shape) == (dtype, self.tile.shape)
-        what = f"async_load: {self.tile} of {self.array.type} does not fit {buffer}"
-        require(fits and self.tile.dtype is dtype, what)
-        require_slot("async_load", buffer, self.slot, self.ahead)
+        self.check_copy()
         zero = self.padding in (PaddingMode.ZERO, PaddingMode.UNDETERMINED)
         require(zero, f"async_load: padding {self.padding.value!r} is not zero")
-        require(self.active.type.erased() == TileType(bool_), f"async_load: active has type {self.active.type}, not i1")
+        return ()
+
+
+class AsyncGather(AsyncCopy, opcode="async_gather", reads="array", writes="buffer"):
+    """Start copying the tile that `gather` with the same fields reads into slot (slot + ahead) % copies of a buffer.
+
+    As `async_load`, with `padding` zero everywhere. Every `vector` registers of a thread hold elements side by side in
+    memory, along axis `dense` of the array, aligned, and masked all or none.
+    """
+
+    buffer: Value = operand()
+    slot: Value | None = optional_operand()
+    array: Value = operand()
+    indices: tuple[Value, ...] = operands()
+    mask: Value | None = optional_operand()
+    padding: Value = operand()
+    active: Value = operand()
+    tile: TileType = attribute()
+    vector: int = attribute()
+    dense: int = attribute()
+    check_bounds: bool = attribute(default=True)
+    ahead: int = attribute(default=0)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The tile's shape, under the name that `gather` has for it."""
+        return self.tile.shape
+
+    def infer(self) -> tuple[Type, ...]:
+        check_gather(self)
+        self.check_copy()
+        width = self.vector * self.tile.dtype.bytes
+        require(width in (4, 8, 16), f"async_gather: {width} bytes are no copy")
         return ()
 
 

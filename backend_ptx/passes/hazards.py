@@ -17,7 +17,7 @@ from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.f2 import echelon
 from tilewright.backend_ptx.layouts.flat import parts
 from tilewright.backend_ptx.layouts.queries import is_replicated
-from tilewright.backend_ptx.ops.async_copy import AsyncLoad
+from tilewright.backend_ptx.ops.async_copy import AsyncCopy
 from tilewright.backend_ptx.ops.bulk import TmaLoad
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import SharedView, Wgmma
@@ -32,7 +32,9 @@ from tilewright.tileir.types import SharedType
 
 _RELEASES = (MemoryOrder.RELEASE, MemoryOrder.ACQ_REL)
 _ACQUIRES = (MemoryOrder.ACQUIRE, MemoryOrder.ACQ_REL)
-_RING = (AsyncLoad, SharedLoad, SharedStore)
+_RING = (AsyncCopy, SharedLoad, SharedStore)
+# A ring from which products in flight read: slots of this round and of the one before, which nobody may write.
+SPARE_SLOTS = 2
 # What must stand between two accesses; the greater includes the less.
 NOTHING, WARP, BLOCK = 0, 1, 2
 
@@ -62,7 +64,7 @@ def accesses_of(op: Op) -> list[Access]:
     effects = op.effects()
     if isinstance(op, TmaLoad):
         return []  # by the producer, into a ring
-    flying = isinstance(op, (AsyncLoad, Wgmma))
+    flying = isinstance(op, (AsyncCopy, Wgmma))
     order = getattr(op, "memory_order", MemoryOrder.WEAK)
     writes = [buffer_of(m) for m in effects.writes]
     reads = [m for m in map(buffer_of, effects.reads) if m not in writes]
@@ -111,10 +113,10 @@ def _between_shared(first: Access, second: Access) -> int:
         return NOTHING
     if first.memory is not second.memory:
         return BLOCK if _bytes_overlap(first.memory, second.memory) else NOTHING
-    if _different_slots(first, second):
+    if _different_slots(first, second) or _slot_to_spare(first, second):
         return NOTHING
     one, other = _whole_layout(first.op), _whole_layout(second.op)
-    asynchronous = isinstance(first.op, AsyncLoad) or isinstance(second.op, AsyncLoad)
+    asynchronous = isinstance(first.op, AsyncCopy) or isinstance(second.op, AsyncCopy)
     if asynchronous and one is not None and one == other and not is_replicated(one):
         return NOTHING  # each thread reads what it has copied itself, and waits for that
     if one is None or other is None or not stays_in_warp(one, other):
@@ -130,6 +132,16 @@ def _different_slots(first: Access, second: Access) -> bool:
     return a.slot is not None and a.slot is b.slot and a.ahead != b.ahead
 
 
+def _slot_to_spare(first: Access, second: Access) -> bool:
+    """Whether a copy goes to a slot that products of the last two rounds do not read, while products of the last round
+    may run on. Those of rounds before it are done: each round waits for them before it ends, and its threads have met
+    since, for the data of this round."""
+    copy = second.op
+    if not isinstance(first.op, Wgmma) or not first.flying or not isinstance(copy, AsyncCopy) or copy.slot is None:
+        return False
+    return 0 < copy.ahead <= copy.buffer.type.copies - SPARE_SLOTS
+
+
 def _bytes_overlap(one: Value, other: Value) -> bool:
     a, b = one.op, other.op
     assert isinstance(a, SharedAlloc) and isinstance(b, SharedAlloc)
@@ -141,7 +153,7 @@ def _whole_layout(op: Op) -> Layout | None:
     if isinstance(op, SharedStore):
         layout: Layout = op.value.type.layout
         return layout
-    if isinstance(op, AsyncLoad):
+    if isinstance(op, AsyncCopy):
         return op.tile.layout
     if isinstance(op, SharedLoad) and not op.index:
         return op.result.type.layout  # type: ignore[no-any-return]

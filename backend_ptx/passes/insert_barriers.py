@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from tilewright.backend_ptx.ops.async_copy import AsyncLoad, AsyncWait
+from tilewright.backend_ptx.ops.async_copy import AsyncCopy, AsyncWait
 from tilewright.backend_ptx.ops.shared import Barrier
 from tilewright.backend_ptx.ops.warpgroup import Wgmma, WgmmaWait
 from tilewright.backend_ptx.passes.choose_warps import OPTION
@@ -72,7 +72,7 @@ class _Inserter:
             return self._loop([op.before, op.after], self._before_loop(op, state))
         if isinstance(op, AsyncWait):
             # Which groups land is the pipeline's business: later waits come before later uses.
-            return _changed(state, lambda access: _landed(access, AsyncLoad))
+            return _changed(state, lambda access: _landed(access, AsyncCopy))
         if isinstance(op, WgmmaWait) and not op.pending:
             return _changed(state, lambda access: _landed(access, Wgmma))
         if isinstance(op, Barrier):

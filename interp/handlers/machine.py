@@ -95,12 +95,25 @@ def shared_load(op: Any, low: Lowering) -> Step:
 @impl_step("async_load")
 def async_load(op: Any, low: Lowering) -> Step:
     """Loads at once, in the blocks where it is active."""
+    fields = ("array", "index", "shape", "steps", "order", "padding")
+    return _copied(op, low, "load", fields, (op.array, *op.index))
+
+
+@impl_step("async_gather")
+def async_gather(op: Any, low: Lowering) -> Step:
+    """Gathers at once, in the blocks where it is active."""
+    sources = (op.array, *op.indices, op.padding, *(() if op.mask is None else (op.mask,)))
+    return _copied(op, low, "gather", ("array", "indices", "mask", "padding", "shape", "check_bounds"), sources)
+
+
+def _copied(op: Any, low: Lowering, what: str, names: Sequence[str], sources: Sequence[Value]) -> Step:
+    """Do what the op of that name does, and put its result into a slot."""
     buffer, active = low.slot_list((op.buffer, op.active))
     slot = Slot(op, low)
-    tile = low.temporary(op.tile.erased(), any(low.varies(v) for v in (op.array, *op.index)))
+    tile = low.temporary(op.tile.erased(), any(low.varies(v) for v in sources))
     result, varies = low.slot(tile), low.varies(tile)
-    fields = {name: getattr(op, name) for name in ("array", "index", "shape", "steps", "order", "padding")}
-    load: Any = HANDLERS["load"].handler(SimpleNamespace(**fields, result=tile), low)
+    fields = {name: getattr(op, name) for name in names}
+    load: Any = HANDLERS[what].handler(SimpleNamespace(**fields, result=tile), low)
 
     def step(regs: Regs) -> None:
         wanted = regs[active]
