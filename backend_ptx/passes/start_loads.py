@@ -37,6 +37,7 @@ from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.dtypes import bool_
 from tilewright.tileir.enums import MemoryOrder, PaddingMode
+from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.types import SharedType, TileType
@@ -134,13 +135,18 @@ def _copy_bytes(load: Load) -> int:
     if not access.contiguous:
         return 0
     vector = min(access.vector, vector_along(type_.layout, access.order[0]))
-    return widest_copy(_buffer(load).layout, type_.layout, vector, type_.dtype.bytes)
+    return widest_copy(_layout(load), type_.layout, vector, type_.dtype.bytes)
 
 
 def _buffer(load: Load) -> SharedType:
     type_ = load.result.type
-    layout = ring_layout(type_.layout, (type_.layout,), type_.dtype.bytes)
-    return SharedType(type_.dtype, type_.shape, layout=layout)
+    return SharedType(type_.dtype, type_.shape, layout=_layout(load))
+
+
+def _layout(load: Load) -> Layout:
+    """Where the elements lie in shared memory."""
+    type_ = load.result.type
+    return ring_layout(type_.layout, (type_.layout,), type_.dtype.bytes)
 
 
 def _bytes(load: Load) -> int:

@@ -67,6 +67,13 @@ def wide() -> Iterator[Case]:
         "rms norm of 30000 columns", row_kernels.rms_norm, (2,),
         lambda rng: (bfloats(rng, 2, 30000), bfloats(rng, 30000), np.zeros((2, 30000), BF16), EPS, 1, 32768), (2,),
         lambda x, w, out, *_: (norm(x, w, None),), near(2.0**-8, 1e-6))
+    # Weight and bias are on their way while the row is summed.
+    for n in (16384, 16000, 15001):
+        yield Case(
+            f"layer norm of {n} columns", row_kernels.layer_norm, (2,),
+            lambda rng, n=n: (
+                bfloats(rng, 2, n), bfloats(rng, n), bfloats(rng, n), np.zeros((2, n), BF16), EPS, 1, 16384), (3,),
+            lambda x, w, b, out, *_: (norm(x, w, b),), near(2.0**-8, 1e-5))
 
 
 def padded_loops() -> Iterator[Case]:

@@ -1,0 +1,63 @@
+"""Which loads start early: those that may, and only where few blocks share a multiprocessor."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from kernels import FOLDER  # noqa: E402
+
+from tilewright.backend_ptx.ops.async_copy import AsyncLoad  # noqa: E402
+from tilewright.backend_ptx.passes.start_loads import OPTION  # noqa: E402
+from tilewright.backend_ptx.pipeline import run_passes  # noqa: E402
+from tilewright.backend_ptx.targets import get_target  # noqa: E402
+from tilewright.tileir.core import Function  # noqa: E402
+from tilewright.tileir.parser import parse  # noqa: E402
+
+TEXT = (FOLDER / "scaled_rows.tile").read_text()
+BIAS = "load(array=%bias, index=(%i)"
+
+
+def passed(*changes: tuple[str, str], target: str = "sm_90a") -> Function:
+    text = TEXT
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    function = parse(text)
+    run_passes(function, get_target(target))
+    return function
+
+
+def started(function: Function) -> list[str]:
+    return [op.array.hint for op in function.walk() if isinstance(op, AsyncLoad)]
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+def test_all_loads_behind_the_exchange(target: str) -> None:
+    function = passed(target=target)
+    assert started(function) == ["weight", "bias"]
+    assert function.options[OPTION] == "weight and bias, 64 KiB: but 2 blocks would fit a multiprocessor"
+
+
+def test_shared_memory_of_the_target_limits_them() -> None:
+    assert started(passed(target="sm_86")) == ["weight"]  # 100 KiB for two blocks
+
+
+@pytest.mark.parametrize(("changes", "expected"), [
+    ([("16384", "4096")], []),
+    ([(f"{BIAS}, shape=(16384), steps=(16384), order=(0), padding=\"zero\"",
+       f"{BIAS}, shape=(16384), steps=(16384), order=(0), padding=\"nan\"")], ["weight"]),
+    ([("%b: tile<16384xbf16> = load(array=%bias", "store(array=%bias, index=(%z), value=%w, steps=(16384), order=(0))\n"
+       "  %b: tile<16384xbf16> = load(array=%bias")], ["weight"]),
+    ([("%bias: array<?xbf16, strides=1, align=16", "%bias: array<?xbf16, strides=1, align=2")], ["weight"]),
+    ([("%j: i32 = sub(lhs=%one, rhs=%one)",
+       "%p: tile<1xi32> = load(array=%places, index=(%i), shape=(1), steps=(1), order=(0))\n"
+       "  %j: i32 = reshape(src=%p, shape=())"),
+      ("%y: array", "%places: array<?xi32, strides=1, disjoint>, %y: array")], ["bias"]),
+], ids=["narrow rows leave room for many blocks", "padding that copies do not know", "written before it is read",
+        "no 16 bytes together", "a place that is loaded"])
+def test_what_stays(changes: list[tuple[str, str]], expected: list[str]) -> None:
+    assert started(passed(*changes)) == expected
