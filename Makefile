@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint gpu-test examples language-table bench-compile bench-interp clean
+.PHONY: help demo test lint gpu-test gpu-sanitize examples language-table bench-compile bench-interp clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -34,6 +34,10 @@ lint: $(STAMP)  ## ruff and mypy
 gpu-test:  ## the GPU tests from an uninstalled checkout, no network: needs a driver and the dependencies in $(PYTHON)
 	$(PYTHON) tools/link_tree.py
 	PYTHONPATH=$(CURDIR)/build/typing:$$PYTHONPATH $(PYTHON) -m pytest -q -m gpu --require-gpu tests
+
+gpu-sanitize:  ## the catalogue's kernels under compute-sanitizer (memcheck, racecheck, synccheck, initcheck), as gpu-test
+	$(PYTHON) tools/link_tree.py
+	PYTHONPATH=$(CURDIR)/build/typing:$$PYTHONPATH $(PYTHON) tools/sanitize.py
 
 language-table: $(STAMP)  ## print which names of the language are implemented where, and what calls them
 	$(BIN)/python tools/language_table.py
