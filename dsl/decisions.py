@@ -92,7 +92,7 @@ def _accesses(function: Function) -> list[str]:
 
 
 def _access(op: Op, known: Runs | None) -> str:
-    from tilewright.backend_ptx.ops.async_copy import AsyncLoad
+    from tilewright.backend_ptx.ops.async_copy import AsyncGather, AsyncLoad
     from tilewright.backend_ptx.ops.bulk import TmaLoad
     from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store
 
@@ -101,6 +101,8 @@ def _access(op: Op, known: Runs | None) -> str:
             return f"load of {op.array.hint}: TMA"
         case AsyncLoad():
             return f"load of {op.array.hint}: cp.async"
+        case AsyncGather():
+            return f"gather of {op.array.hint}: cp.async"
         case Load() if op.shape:
             return f"load of {op.array.hint}: {_width(op, op.result.type)}"
         case Store() if op.value.type.shape:
@@ -124,10 +126,9 @@ def _width(op: Any, tile: TileType) -> str:
 
 def _gathered(op: Any, known: Any) -> str:
     """The same for a gather or scatter, where the index of the dense axis counts up."""
-    from tilewright.backend_ptx.layouts.memory import gather_vector
+    from tilewright.backend_ptx.layouts.memory import gather_access
     from tilewright.backend_ptx.layouts.queries import vector_along
 
-    layout, along = op.indices[0].type.layout, tuple(known[i] for i in op.indices)
-    vector = max(min(gather_vector(op.array.type, along, axis), vector_along(layout, axis))
-                 for axis in range(len(op.shape)))
+    access = gather_access(op.array.type, op.shape, tuple(known[i] for i in op.indices))
+    vector = min(access.vector, vector_along(op.indices[0].type.layout, access.order[0]))
     return f"{vector * op.array.type.dtype.bytes} bytes at a time"
