@@ -152,6 +152,11 @@ def test_json_and_times_of_compilation(tmp_path: Path) -> None:
     assert "| function to machine code, vector add, tile 2048 | 41 ms | | 60 ms | yes |" in table
 
 
+def test_limits_of_the_machine_are_told() -> None:
+    limits = Row("limit: copy", {"copy": 1000.0}, bytes=4.2e9)
+    assert "| limit: copy | 4200.0 GB/s | |  |  |" in performance_page.table(log(limits))
+
+
 def test_every_goal_is_met_or_not() -> None:
     for goal in GOALS:
         assert goal.met("x", dict.fromkeys(goal.bounds, 2.0)) is (True if goal.bounds else None)

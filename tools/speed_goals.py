@@ -76,18 +76,22 @@ GOALS = (
 )
 
 # Milliseconds from a function to machine code, in a warm process.
-COMPILE = re.compile(r"^(?P<name>\S.*?)\s{2,}(?P<ms>[\d.]+) ms to (?P<what>machine code|cubin)")
+COMPILE = re.compile(r"^(?P<name>\S.*?)\s{2,}(?P<ms>[\d.]+) ms to (?P<what>machine code|cubin|SASS)")
 COMPILE_BOUNDS = (("matmul", 180.0), ("vector add", 60.0))
 LAUNCH = re.compile(r"^(host cost of a launch, .*?)\s+([\d.]+) us$")
 
+LIMIT = re.compile(r"^(limit: .*?)\s{2,}\S+\s+[\d.]+ us\s+([\d.]+ \S+)", re.MULTILINE)
+
 
 def other_rows(record: str) -> Iterator[tuple[str, str, str, str]]:
-    """(work, measured, goal, met) of times that have no contender."""
+    """(work, measured, goal, met) of what has no contender."""
     found = {match["name"]: match for line in record.splitlines() if (match := COMPILE.match(line))}
     for name, match in found.items():
         bound = next((ms for start, ms in COMPILE_BOUNDS if name.startswith(start)), None)
         goal, met = ("", "") if bound is None else (f"{bound:.0f} ms", "yes" if float(match["ms"]) <= bound else "no")
         yield f"function to {match['what']}, {name}", f"{float(match['ms']):.0f} ms", goal, met
+    for name, rate in LIMIT.findall(record):
+        yield name, rate, "", ""
     launches = dict(match.groups() for line in record.splitlines() if (match := LAUNCH.match(line)))
     for name, took in launches.items():
         yield name, f"{took} us", "", ""
