@@ -143,14 +143,16 @@ def float_to_int(b: Builder, v: Val, dest: DType) -> Val:
     """Truncate toward zero; out of range gives the nearest end, NaN 0.
 
     cvt.rzi saturates by itself, to 32 and 64 bits; narrower results are clamped after it. NaN becomes 0 by itself
-    only for a float32 or float16 source and a 32-bit destination (PTX ISA, cvt).
+    only for a float32 source and a 32-bit destination (PTX ISA, cvt). LLVM's fptosi is the same instruction, but
+    poison for all that is NaN or out of range, so that LLVM drops choices which give such values.
     """
     if v.const is not None:
         return b.const(elem_of(dest), _saturated(float(v.const), dest), v.n)
-    if v.elem == "bfloat":
+    if v.elem in ("half", "bfloat"):
         v = b.cast("fpext", v, "float")
     elem = "i64" if dest.bitwidth == 64 else "i32"
-    value = b.cast("fptosi" if dest.is_signed else "fptoui", v, elem)
+    name = f"llvm.nvvm.{_TO_INT[v.elem, elem, dest.is_signed]}.rz"
+    value = b.each(lambda x: b.value_call(name, elem, [x]), v)
     if v.elem == "double" or elem == "i64":
         value = b.select(isnan(b, v), b.like(value, 0), value)
     if dest.bitwidth >= 32:
@@ -162,6 +164,13 @@ def float_to_int(b: Builder, v: Val, dest: DType) -> Val:
     else:
         value = b.intrinsic("llvm.umin", [value, b.like(value, high)])
     return b.cast("trunc", value, elem_of(dest))
+
+
+_TO_INT = {
+    ("float", "i32", True): "f2i", ("float", "i32", False): "f2ui", ("float", "i64", True): "f2ll",
+    ("float", "i64", False): "f2ull", ("double", "i32", True): "d2i", ("double", "i32", False): "d2ui",
+    ("double", "i64", True): "d2ll", ("double", "i64", False): "d2ull",
+}
 
 
 def _saturated(value: float, dest: DType) -> int:

@@ -32,6 +32,7 @@ def compute(b: Builder, dtype: DType, function: Callable[..., Val], *operands: V
 
 def floordiv(b: Builder, dtype: DType, x: Val, y: Val) -> Val:
     """Quotient toward minus infinity."""
+    y = _nonzero(b, y)
     if not dtype.is_signed:
         return b.udiv(x, y)
     quotient, remainder = _divide(b, x, y)
@@ -41,6 +42,7 @@ def floordiv(b: Builder, dtype: DType, x: Val, y: Val) -> Val:
 
 def ceildiv(b: Builder, dtype: DType, x: Val, y: Val) -> Val:
     """Quotient toward plus infinity."""
+    y = _nonzero(b, y)
     if not dtype.is_signed:
         quotient = b.udiv(x, y)
         remainder = b.sub(x, b.mul(quotient, y))
@@ -52,11 +54,20 @@ def ceildiv(b: Builder, dtype: DType, x: Val, y: Val) -> Val:
 
 def mod(b: Builder, dtype: DType, x: Val, y: Val) -> Val:
     """Remainder with the sign of the divisor."""
+    y = _nonzero(b, y)
     if not dtype.is_signed:
         return b.urem(x, y)
     _, remainder = _divide(b, x, y)
     wrong = b.and_(b.icmp("ne", remainder, 0), b.icmp("slt", b.xor(remainder, y), 0))
     return b.add(remainder, b.select(wrong, y, b.like(y, 0)))
+
+
+def _nonzero(b: Builder, y: Val) -> Val:
+    """The divisor, 1 for 0, whose quotient has no meaning. A division by zero would be undefined behaviour in LLVM,
+    which then takes for certain that paddings and choices of 0 do not happen, and drops their masks."""
+    if y.const is not None:
+        return y if y.const else b.like(y, 1)
+    return b.intrinsic("llvm.umax", [y, b.like(y, 1)])
 
 
 def _divide(b: Builder, x: Val, y: Val) -> tuple[Val, Val]:

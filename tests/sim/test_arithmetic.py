@@ -7,7 +7,7 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import pytest
-from sim import Unsupported, floats
+from sim import Undefined, Unsupported, floats
 from sim_kernels import per_thread
 
 RNG = np.random.default_rng(7)
@@ -115,14 +115,43 @@ def test_fp8_saturates(kind: str) -> None:
 @pytest.mark.parametrize(
     ("op", "source", "want"),
     [
-        ("fptosi float %x to i32", 3e9, 0x7FFFFFFF), ("fptosi float %x to i32", -3e9, 0x80000000),
-        ("fptosi float %x to i32", np.nan, 0), ("fptoui float %x to i32", -1.5, 0),
-        ("fptosi float %x to i32", -1.5, 2**32 - 1), ("fptoui float %x to i32", 1e10, 2**32 - 1),
+        ("call i32 @llvm.nvvm.f2i.rz(float %x)", 3e9, 0x7FFFFFFF),
+        ("call i32 @llvm.nvvm.f2i.rz(float %x)", -3e9, 0x80000000), ("call i32 @llvm.nvvm.f2i.rz(float %x)", np.nan, 0),
+        ("call i32 @llvm.nvvm.f2ui.rz(float %x)", -1.5, 0), ("call i32 @llvm.nvvm.f2ui.rz(float %x)", 1e10, 2**32 - 1),
+        ("fptosi float %x to i32", -1.5, 2**32 - 1), ("fptoui float %x to i32", -0.5, 0),
+        ("fptosi float %x to i32", -(2.0**31), 0x80000000),
     ],
 )
 def test_float_to_integer_saturates(op: str, source: float, want: int) -> None:
     a = np.full(64, source, "f4")
     assert on_values(f"%r = {op}", "float", a, a, "i32")[0] == want
+
+
+@pytest.mark.parametrize(
+    ("op", "llvm", "x", "y"),
+    [
+        ("fptosi float %x to i32", "float", np.nan, 0), ("fptosi float %x to i32", "float", 2.0**31, 0),
+        ("fptoui float %x to i32", "float", -1.0, 0), ("udiv i32 %x, %y", "i32", 7, 0),
+        ("srem i32 %x, %y", "i32", 7, 0),
+        ("shl i32 %x, %y", "i32", 1, 32), ("ashr i32 %x, %y", "i32", 1, 77),
+    ],
+)
+def test_what_llvm_may_take_for_impossible_is_an_error(op: str, llvm: str, x: float, y: int) -> None:
+    """Of a thread that takes part; what the others hold is nobody's."""
+    kind = "f4" if llvm == "float" else "i4"
+    a, b = np.full(64, 5, kind), np.full(64, 3, kind)
+    a[9], b[9] = x, y
+    with pytest.raises(Undefined, match=r"is undefined \(threads 9"):
+        on_values(f"%r = {op}", llvm, a, b, "i32")
+    apart = f"""
+  %skip = icmp eq i32 %tid, 9
+  br i1 %skip, label %join, label %some
+some:
+  %q = {op}
+  br label %join
+join:
+  %r = phi i32 [ %q, %some ], [ 1, %entry ]"""
+    assert on_values(apart.strip(), llvm, a, b, "i32")[9] == 1
 
 
 def test_vectors() -> None:

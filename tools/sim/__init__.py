@@ -15,6 +15,7 @@ from sim.errors import (
     PendingCopy,
     Race,
     SimError,
+    Undefined,
     Unfenced,
     Unsupported,
     UnwrittenRead,
@@ -25,5 +26,6 @@ from sim.tensormap import TensorMap
 
 __all__ = [
     "AddressTable", "Deadlock", "Divergence", "InFlight", "Misaligned", "OutOfRange", "PendingCopy", "Race", "SimError",
-    "TensorMap", "Unfenced", "Unsupported", "UnwrittenRead", "run_function", "run_kernel", "run_lowered", "simulate",
+    "TensorMap", "Undefined", "Unfenced", "Unsupported", "UnwrittenRead", "run_function", "run_kernel", "run_lowered",
+    "simulate",
 ]

@@ -57,5 +57,9 @@ class Trap(SimError):
     """The kernel has executed `trap`: an assertion of the user's failed."""
 
 
+class Undefined(SimError):
+    """What LLVM takes for impossible: it may drop the code around it, whatever the instruction of the GPU would do."""
+
+
 class Unsupported(SimError):
     """An instruction or form that the simulator does not model."""

@@ -122,6 +122,17 @@ for _name in ("ex2", "lg2", "rcp", "rsqrt", "sqrt", "sin", "cos", "tanh"):
         _PURE[f"llvm.nvvm.{_name}.approx{'.ftz' if _ftz else ''}"] = (
             lambda x, name=_name, ftz=_ftz: approximate(name, ftz, x)
         )
+
+
+def _cvt_rzi(source: str, is_signed: bool, bits: int) -> Callable[[Array], Array]:
+    # What cvt makes of NaN: zero, but the sign bit where float64 or a 64-bit integer is involved (PTX ISA, cvt).
+    nan = 1 << (bits - 1) if source == "d" or bits == 64 else 0
+    return lambda a: floats.to_integer(a, bits, is_signed, nan)
+
+
+for _source in "fd":
+    for _to, _signed, _bits in (("i", True, 32), ("ui", False, 32), ("ll", True, 64), ("ull", False, 64)):
+        _PURE[f"llvm.nvvm.{_source}2{_to}.rz"] = _cvt_rzi(_source, _signed, _bits)
 for _name, _model in directed.models():
     _PURE.setdefault(_name, _model)
 # LLVM lowers these to the approximate instruction, whatever the flags.

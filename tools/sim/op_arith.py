@@ -9,7 +9,7 @@ import numpy as np
 
 from sim import floats
 from sim.compile import FunctionCompiler, Operation, op
-from sim.errors import Unsupported
+from sim.errors import Undefined, Unsupported
 from sim.ir import Const, Instruction, Local
 from sim.irtypes import I1, Float, Int, Ptr, Vec, bits_of, numpy_type, scalar
 from sim.machine import Machine, Registers
@@ -31,51 +31,38 @@ def unsigned(a: Array) -> Array:
 
 
 def _nonzero(b: Array) -> Array:
+    """Divisors, of threads that do not divide too."""
     return np.where(b == 0, b.dtype.type(1), b)
 
 
-def _ones(a: Array) -> Array:
-    """The largest unsigned number of the array's type."""
-    return np.array(np.iinfo(a.dtype).max, a.dtype)
-
-
 def _udiv(a: Array, b: Array) -> Array:
-    # Division by zero gives all ones, as the hardware's division sequence does.
-    return np.where(b == 0, _ones(a), a // _nonzero(b))
+    return a // _nonzero(b)
 
 
 def _urem(a: Array, b: Array) -> Array:
-    return np.where(b == 0, a, a % _nonzero(b))
+    return a % _nonzero(b)
 
 
 def _sdiv(a: Array, b: Array) -> Array:
     x, y = signed(a), signed(_nonzero(b))
     quotient = x // y
     quotient = quotient + ((quotient * y != x) & ((x < 0) != (y < 0)))
-    return np.where(b == 0, _ones(a), unsigned(quotient))
+    return unsigned(quotient)
 
 
 def _srem(a: Array, b: Array) -> Array:
-    return np.where(b == 0, a, unsigned(np.fmod(signed(a), signed(_nonzero(b)))))
+    return unsigned(np.fmod(signed(a), signed(_nonzero(b))))
 
 
-def _shift(function: Binary) -> Binary:
-    def run(a: Array, b: Array) -> Array:
-        width = a.dtype.itemsize * 8
-        big = b >= width
-        if not big.any():
-            return function(a, b)
-        # LLVM's poison; PTX clamps the amount.
-        return function(function(a, np.where(big, b.dtype.type(width - 1), b)), big.astype(b.dtype))
-
-    return run
+def _too_far(amount: Array) -> Array:
+    """Whether an amount is no shift of its type."""
+    return np.asarray(amount >= amount.dtype.itemsize * 8)
 
 
 _INTEGER: dict[str, Binary] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "udiv": _udiv, "urem": _urem, "sdiv": _sdiv,
     "srem": _srem, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
-    "shl": _shift(np.left_shift), "lshr": _shift(np.right_shift),
-    "ashr": _shift(lambda a, b: unsigned(signed(a) >> signed(b))),
+    "shl": np.left_shift, "lshr": np.right_shift, "ashr": lambda a, b: unsigned(signed(a) >> signed(b)),
 }
 _BOOLEAN: dict[str, Binary] = {
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "add": np.bitwise_xor,
@@ -122,12 +109,33 @@ def pure(c: FunctionCompiler, i: Instruction, function: Callable[..., Any]) -> O
     return run
 
 
+def defined(c: FunctionCompiler, i: Instruction, operand: int, wrong: Callable[[Array], Array], what: str,
+            operation: Operation) -> Operation:
+    """`operation`, with the error `what` where an operand of a thread that takes part is `wrong`."""
+    slot = c.slot(i.operands[operand])
+
+    def run(m: Machine, r: Registers) -> Any:
+        bad = wrong(r[slot])
+        if bad.any():
+            faults = m.of_active(bad).reshape(len(m.active), -1).any(axis=1)
+            if faults.any():
+                raise Undefined(what, m.active[faults])
+        return operation(m, r)
+
+    return run
+
+
 @op(*_INTEGER)
 def _integer(c: FunctionCompiler, i: Instruction) -> Operation:
     table = _BOOLEAN if scalar(i.type) == I1 else _INTEGER
     if i.opcode not in table:
         raise Unsupported(f"{i.opcode} of i1")
-    return pure(c, i, table[i.opcode])
+    operation = pure(c, i, table[i.opcode])
+    if i.opcode in ("udiv", "urem", "sdiv", "srem"):
+        return defined(c, i, 1, lambda a: np.asarray(a == 0), f"{i.opcode} by zero is undefined", operation)
+    if i.opcode in ("shl", "lshr", "ashr"):
+        return defined(c, i, 1, _too_far, f"{i.opcode} by its width or more is undefined", operation)
+    return operation
 
 
 @op(*_FLOAT)
@@ -202,13 +210,19 @@ def _float_cast(a: Array, to: np.dtype[Any]) -> Array:
     return a.astype(to)
 
 
-def _nan_of(source: np.dtype[Any], to: np.dtype[Any]) -> int:
-    """What cvt makes of NaN: zero, but the sign bit where float64 or a 64-bit integer is involved."""
-    return 1 << (to.itemsize * 8 - 1) if source == floats.F64 or to.itemsize == 8 else 0
-
-
 def _to_integer(is_signed: bool) -> Callable[[Array, np.dtype[Any]], Array]:
-    return lambda a, to: floats.to_integer(a, to.itemsize * 8, is_signed, _nan_of(a.dtype, to))
+    return lambda a, to: floats.to_integer(a, to.itemsize * 8, is_signed)
+
+
+def _outside(bits: int, is_signed: bool) -> Callable[[Array], Array]:
+    """Whether floats are none of the integers after truncation."""
+    low, high = (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1)) if is_signed else (0.0, 2.0**bits)
+
+    def wrong(a: Array) -> Array:
+        whole = np.trunc(a.astype(np.float64))
+        return np.asarray(~((whole >= low) & (whole < high)))
+
+    return wrong
 
 
 def _from_bool(a: Array) -> Array:
@@ -227,7 +241,11 @@ _CASTS: dict[str, Callable[[Array, np.dtype[Any]], Array]] = {
 @op(*_CASTS)
 def _cast(c: FunctionCompiler, i: Instruction) -> Operation:
     function, to = _CASTS[i.opcode], numpy_type(i.type)
-    return pure(c, i, lambda a: function(a, to))
+    operation = pure(c, i, lambda a: function(a, to))
+    if i.opcode in ("fptosi", "fptoui"):
+        outside = _outside(to.itemsize * 8, i.opcode == "fptosi")
+        return defined(c, i, 0, outside, f"{i.opcode} of NaN or out of range is undefined", operation)
+    return operation
 
 
 @op("addrspacecast")
