@@ -44,6 +44,45 @@ def test_passes_that_are_named_exist() -> None:
     assert len(named) > 6 and named <= {step.__name__ for step in PIPELINE} | {"load", "store"}
 
 
+@tw.tile_kernel
+def product(a, b, c, m: tw.Constant[int], tf32: tw.Constant[bool]):
+    x, y = tw.load(a, (0, 0), (m, 64)), tw.load(b, (0, 0), (64, 64))
+    if tf32:
+        x, y = x.astype(tw.tfloat32), y.astype(tw.tfloat32)
+    tw.store(c, (0, 0), tw.mma(x, y, tw.zeros((m, 64), c.dtype)))
+
+
+DTYPES = {"float16": ("f16", "f32"), "bfloat16": ("bf16", "f32"), "tfloat32": ("f32", "f32"), "float32": ("f32", "f32"),
+          "float8_e4m3fn": ("e4m3", "f32"), "float8_e5m2": ("e5m2", "f32"), "int8": ("i8", "i32"),
+          "uint8": ("u8", "i32"), "float64": ("f64", "f64")}
+
+
+def instruction(dtype: str, target: str, m: int = 64) -> str:
+    from tilewright.decisions import decisions
+
+    operands, result = (tw.spec(f"{d}[256,256]") for d in DTYPES[dtype])
+    lines = decisions(product, (operands, operands, result, m, dtype == "tfloat32"), target)
+    [found] = [line.removeprefix("product: ") for line in lines if line.startswith("product: ")]
+    return found
+
+
+def test_the_table_of_instructions() -> None:
+    words = {"`wgmma`": "wgmma", "`mma.sync`": "mma.m", "multiply-adds of each thread": "multiply-adds"}
+    rows = re.findall(r"^\| ([\w, ]+) \| (.*?) \| (.*?) \|$", section("How the compiler decides"), re.MULTILINE)
+    seen = set()
+    for dtypes, hopper, other in rows:
+        for dtype in dtypes.split(", "):
+            seen.add(dtype)
+            expected = words[hopper]
+            assert instruction(dtype, "sm_90a").startswith(expected)
+            elsewhere = expected if other == "the same" else words[other.split(" from")[0]]
+            for target, m in (("sm_80", 64), ("sm_89", 64), ("sm_120a", 64), ("sm_90a", 32)):
+                assert instruction(dtype, target, m).startswith(elsewhere), (dtype, target, m)
+    assert seen == set(DTYPES)
+    assert instruction("float8_e4m3fn", "sm_89").startswith("mma.m16n8k16.f32.f16")  # PTX 8.0
+    assert instruction("float8_e4m3fn", "sm_120a").startswith("mma.m16n8k32.f32.e4m3")
+
+
 def test_reasons_are_those_of_the_compiler() -> None:
     source = "".join(p.read_text() for p in (ROOT / "backend_ptx" / "passes").glob("*.py"))
     source += (ROOT / "backend_ptx" / "layouts" / "bulk.py").read_text()
