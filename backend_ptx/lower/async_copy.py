@@ -9,12 +9,12 @@ from tilewright.backend_ptx.layouts.queries import register_offsets
 from tilewright.backend_ptx.layouts.shared import copy_vector
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.addresses import Offsets, TileAccess
+from tilewright.backend_ptx.lower.caching import same_for_all
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.positions import owner
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.lower.shared import SharedAccess, SharedRef, slot_offset
 from tilewright.backend_ptx.ops import async_copy as ops
-from tilewright.tileir.ops.arith import Constant
 
 # By the number of bytes. Only 16-byte copies may leave out the L1 cache, which they would only pass through, unless
 # it is the same tile in all blocks: then the next block of the multiprocessor finds it there.
@@ -50,8 +50,7 @@ def _copy(ctx: Context, op: ops.AsyncLoad) -> None:
     tile = TileAccess(ctx, op.array, op.index, op.tile.shape, op.steps, op.order, layout, op.check_bounds)
     place = SharedAccess(ctx, ref, layout, b.const("i32", 0), slot_offset(ctx, ref.type, op.slot, op.ahead))
     count = min(tile.vector, copy_vector(ref.type.layout, layout, place.size))
-    same = all(isinstance(i.op, Constant) for i in op.index)
-    record = instruction((_COPY_OF_ALL if same else _COPY)[count * place.size])
+    record = instruction((_COPY_OF_ALL if same_for_all(op.index) else _COPY)[count * place.size])
     copies = [
         (b.cast("ptrtoint", place.pointer_of(register), "i32"), offsets)
         for register, offsets in enumerate(register_offsets(layout)) if register % count == 0
