@@ -122,7 +122,7 @@ def _parse(code: types.CodeType, pyfunc: types.FunctionType) -> FunctionNode:
             hints=["define kernels in a file or in a notebook cell, not in exec() or at the plain prompt"],
         )
     if code.co_name == "<lambda>":
-        return _find_lambda(code, _tree("".join(lines)))
+        return _find_lambda(code, _lambdas("".join(lines)).get(code.co_firstlineno, []))
     first = code.co_firstlineno - 1
     block = inspect.getblock(lines[first:])
     # Dedenting the text would change multi-line strings, so an indented function is parsed inside an `if`.
@@ -138,21 +138,24 @@ def _parse(code: types.CodeType, pyfunc: types.FunctionType) -> FunctionNode:
 
 
 @functools.lru_cache(maxsize=8)
-def _tree(text: str) -> ast.Module:
-    """The AST of a file, in which its lambdas are found: a file may have many."""
-    return ast.parse(text)
+def _lambdas(text: str) -> dict[int, list[ast.Lambda]]:
+    """The lambdas of a file by their line, outer ones before those inside them."""
+    found: dict[int, list[ast.Lambda]] = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Lambda):
+            found.setdefault(node.lineno, []).append(node)
+    return found
 
 
-def _find_lambda(code: types.CodeType, tree: ast.AST) -> ast.Lambda:
+def _find_lambda(code: types.CodeType, found: list[ast.Lambda]) -> ast.Lambda:
     """The innermost lambda whose body holds every instruction of the code that has a position."""
-    found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
     inside = [
         ((line, col), (end_line, end_col)) for line, end_line, col, end_col in code.co_positions()
         if line is not None and end_line is not None and col is not None and end_col
     ]
     matching = [node for node in found if inside and all(_holds(node.body, *p) for p in inside)]
     if matching or len(found) == 1:
-        return [*found, *matching][-1]  # ast.walk finds outer lambdas before those inside them
+        return [*found, *matching][-1]
     raise TileSyntaxError("a lambda's source text could not be told from others on its line", hints=["use def"])
 
 
