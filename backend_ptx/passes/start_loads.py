@@ -63,7 +63,6 @@ def start_loads(function: Function, target: Target) -> None:
         return
     chosen = _that_fit(function, blocks, target, _Candidates(function, place).find(phase))
     if chosen:
-        function.options[BLOCKS] = blocks
         _start(block, place, chosen)
         total = sum(map(_bytes, chosen)) / KIB
         function.options[OPTION] = (
