@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, dataclass_transform
 
 from tilewright.tileir.diagnostics import NO_SPAN, Span, TileTypeError
@@ -56,8 +56,8 @@ class Block:
         """Every op of this block and of the blocks inside, each op before its bodies."""
         for op in self.ops:
             yield op
-            for block in op.blocks:
-                yield from block.walk()
+            for name in op._body_fields:
+                yield from getattr(op, name).walk()
 
 
 class Function:
@@ -142,6 +142,7 @@ class Effects(NamedTuple):
         return not (self.reads or self.writes or self.ordered or self.io)
 
 
+_NO_EFFECTS = Effects()
 OPS: dict[str, type[Op]] = {}
 """Every declared op by opcode. Importing `tilewright.tileir.ops` fills it with the Tile IR ops."""
 
@@ -215,7 +216,7 @@ class Op:
     def effects(self) -> Effects:
         """What the op does beside computing results, its bodies not counted."""
         if not (self._reads or self._writes or self._io):
-            return Effects()
+            return _NO_EFFECTS
         ordered = getattr(self, "memory_order", None)
         return Effects(
             tuple(getattr(self, n) for n in self._reads), tuple(getattr(self, n) for n in self._writes),
@@ -249,8 +250,8 @@ class Op:
         return {name: getattr(self, name) for name, f in self.fields.items() if f.kind == "attribute"}
 
     @property
-    def blocks(self) -> list[Block]:
-        return [getattr(self, name) for name in self._body_fields]
+    def blocks(self) -> Sequence[Block]:
+        return [getattr(self, name) for name in self._body_fields] if self._body_fields else ()
 
     @property
     def result(self) -> Value:
@@ -259,20 +260,20 @@ class Op:
 
     def clone(self, mapping: dict[Value, Value]) -> Op:
         """A copy with operands looked up in `mapping` (unmapped ones stay); `mapping` gains results and params."""
-        given: dict[str, Any] = {}
+        copy = object.__new__(type(self))
+        copy.span = self.span
         for name, field in self.fields.items():
             value = getattr(self, name)
             if field.kind == "operands":
-                value = tuple(mapping.get(v, v) for v in value)
+                value = tuple([mapping.get(v, v) for v in value])
             elif field.kind in ("operand", "optional"):
                 value = mapping.get(value, value) if value is not None else None
             elif field.kind == "body":
                 value = clone_block(value, mapping)
-            given[name] = value
-        copy = type(self)(span=self.span, **given)
-        for old, new in zip(self.results, copy.results, strict=True):
-            new.type, new.hint = old.type, old.hint
-            mapping[old] = new
+            setattr(copy, name, value)
+        # The types are known: the rule need not be asked again.
+        copy.results = tuple([Value(old.type, old.hint, copy) for old in self.results])
+        mapping.update(zip(self.results, copy.results))
         return copy
 
     def __repr__(self) -> str:

@@ -15,7 +15,8 @@ class DType:
     """
 
     __slots__ = (
-        "name", "ir", "bitwidth", "kind", "exponent", "mantissa", "arithmetic", "has_inf", "has_sign", "__weakref__",
+        "name", "ir", "bitwidth", "kind", "exponent", "mantissa", "arithmetic", "has_inf", "has_sign", "int_range",
+        "__weakref__",
     )
     name: str
     ir: str
@@ -26,6 +27,8 @@ class DType:
     arithmetic: bool
     has_inf: bool
     has_sign: bool
+    int_range: tuple[int, int]
+    """Smallest and largest value of an integer or bool type."""
 
     def __init__(
         self, name: str, ir: str, bitwidth: int, kind: str, *, exponent: int = 0, mantissa: int = 0,
@@ -34,6 +37,8 @@ class DType:
         self.name, self.ir, self.bitwidth, self.kind = name, ir, bitwidth, kind
         self.exponent, self.mantissa = exponent, mantissa
         self.arithmetic, self.has_inf, self.has_sign = arithmetic, has_inf, has_sign
+        half = bitwidth - 1 if kind == "int" else 0
+        self.int_range = (-(1 << half), (1 << half) - 1) if half else (0, (1 << bitwidth) - 1)
 
     @property
     def __name__(self) -> str:
@@ -61,15 +66,6 @@ class DType:
     def bytes(self) -> int:
         """Bytes of one element in memory (bool and four-bit formats: 1)."""
         return max(1, self.bitwidth // 8)
-
-    @property
-    def int_range(self) -> tuple[int, int]:
-        """Smallest and largest value of an integer or bool type."""
-        if self.is_bool:
-            return 0, 1
-        if self.is_signed:
-            return -(1 << (self.bitwidth - 1)), (1 << (self.bitwidth - 1)) - 1
-        return 0, (1 << self.bitwidth) - 1
 
     def __str__(self) -> str:
         return self.name

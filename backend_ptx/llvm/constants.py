@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from functools import lru_cache
 
 FLOATS = ("half", "bfloat", "float", "double")
 _SUFFIX = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64", "ptr": "p0"}
@@ -49,6 +50,7 @@ def float_text(elem: str, value: float) -> str:
     return f"0xR{bfloat_bits(value):04X}"
 
 
+@lru_cache(maxsize=4096)
 def int_text(elem: str, value: int) -> str:
     """`value`, wrapped to the width, as a signed decimal (i1: true or false)."""
     if elem == "i1":

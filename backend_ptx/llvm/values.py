@@ -51,13 +51,20 @@ class Tracked(Val):
         """`text`, the first time: until then the slot is empty."""
         if attribute != "text":
             raise AttributeError(attribute)
-        self.used = True
-        self.text = self.name
-        self.reached()
+        self.need()
         return self.name
 
-    def reached(self) -> None:
-        """Called when a line reads the value for the first time."""
+    def need(self) -> None:
+        """Some line reads the value."""
+        self.used = True
+        self.text = self.name
+
+
+def need(values: Sequence[Val]) -> None:
+    """Some line reads all of these."""
+    for value in values:
+        if isinstance(value, Tracked) and not value.used:
+            value.need()
 
 
 class Gathered(Tracked):
@@ -69,9 +76,9 @@ class Gathered(Tracked):
         super().__init__(lanes[0].elem, len(lanes), name)
         self.lanes, self.tail = lanes, tail
 
-    def reached(self) -> None:
-        for lane in self.lanes:
-            assert lane.text
+    def need(self) -> None:
+        super().need()
+        need(self.lanes)
 
     def definition(self) -> str:
         lines, before = [], "poison"
@@ -108,8 +115,7 @@ class Phi:
 
     def settle(self) -> None:
         """Called once when all has arrived, before any line is written."""
-        for value, _ in self.incoming:
-            assert value.text
+        need([value for value, _ in self.incoming])
 
     def __str__(self) -> str:
         return _phi(self.value, self.incoming)
@@ -119,16 +125,17 @@ class PhiVector(Gathered):
     """The vector of a wide phi: whether it is made of its lanes shows at the end only."""
 
     __slots__ = ()
+    lanes: Sequence[Tracked]
 
-    def reached(self) -> None:
-        pass
+    def need(self) -> None:
+        Tracked.need(self)
 
 
 class WidePhi(Phi):
     """A phi of a vector of 32- or 64-bit lanes: one for each lane where all that arrives is known lane by lane."""
 
     __slots__ = ("by_lane",)
-    value: Gathered
+    value: PhiVector
 
     def __init__(self, elem: str, n: int, name: str) -> None:
         super().__init__(PhiVector(name, [Tracked(elem, 0, f"{name}.lane{i}") for i in range(n)]))
@@ -141,16 +148,16 @@ class WidePhi(Phi):
             return
         for value, _ in self.incoming:
             if isinstance(value, Gathered):
-                for lane in value.lanes:
-                    assert lane.text
+                need(value.lanes)
 
     def __str__(self) -> str:
         if not self.by_lane:
             return super().__str__()
-        return "\n".join(
-            _phi(lane, [(_lane(v, i), label) for v, label in self.incoming])
-            for i, lane in enumerate(self.value.lanes) if _used(lane) or self.value.used
-        )
+        wanted = [i for i, lane in enumerate(self.value.lanes) if self.value.used or lane.used]
+        arrivals = [_lanes(value, label, wanted) for value, label in self.incoming]
+        lanes = (self.value.lanes[i] for i in wanted)
+        return "\n".join(f"  {lane.name} = phi {lane.type} {', '.join(each)}"
+                         for lane, *each in zip(lanes, *arrivals, strict=True))
 
 
 class AfterPhis:
@@ -165,8 +172,8 @@ class AfterPhis:
         value = self.phi.value
         if self.phi.by_lane:
             return value.definition() if value.used else ""
-        return "\n".join(f"  {lane.name} = extractelement {value.type} {value.name}, i32 {i}"  # type: ignore[attr-defined]
-                         for i, lane in enumerate(value.lanes) if _used(lane))
+        return "\n".join(f"  {lane.name} = extractelement {value.type} {value.name}, i32 {i}"
+                         for i, lane in enumerate(value.lanes) if lane.used)
 
 
 def _phi(value: Val, incoming: Sequence[tuple[Val, str]]) -> str:
@@ -175,12 +182,9 @@ def _phi(value: Val, incoming: Sequence[tuple[Val, str]]) -> str:
     return f"  {name} = phi {value.type} {arrivals}"
 
 
-def _lane(value: Val, i: int) -> Val:
+def _lanes(value: Val, label: str, wanted: Sequence[int]) -> list[str]:
+    """How some lanes of a vector arrive from a block."""
     if isinstance(value, Gathered):
-        return value.lanes[i]
+        return [f"[ {value.lanes[i].text}, %{label} ]" for i in wanted]
     assert value.const is not None
-    return Val(value.elem, 0, const_text(value.elem, value.const))
-
-
-def _used(lane: Val) -> bool:
-    return not isinstance(lane, Tracked) or lane.used
+    return [f"[ {const_text(value.elem, value.const)}, %{label} ]"] * len(wanted)

@@ -12,7 +12,7 @@ from tilewright.backend_ptx.lower.fragments import Fragment, elem_of, lanes_of
 from tilewright.backend_ptx.lower.registry import lowering_of
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.targets import Target
-from tilewright.tileir.analysis.facts import facts
+from tilewright.tileir.analysis.facts import Facts, facts
 from tilewright.tileir.analysis.runs import Runs, runs
 from tilewright.tileir.core import Block, Function, Value
 from tilewright.tileir.diagnostics import NO_SPAN, TileError, TileInternalError, at
@@ -36,11 +36,14 @@ class Context:
         self.abi = abi
         self.warps = warps
         self.producers = int(function.options.get("producer_warps", 0))
-        self.facts = facts(function)
         self.b = Builder()
         self.debug = debug
         self.memo: dict[Any, Any] = {}
         self._fragments: dict[Value, Any] = {}
+
+    @cached_property
+    def facts(self) -> Facts:
+        return facts(self.function)
 
     @cached_property
     def runs(self) -> Runs:

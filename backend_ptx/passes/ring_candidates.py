@@ -179,10 +179,20 @@ def find_candidate(loop: control.For, load: Load, scope: Scope) -> Candidate | s
 
 def only_leads_to(value: Value, stages: Collection[Op], users: dict[Value, list[Op]]) -> bool:
     """Whether a value has no use but those staged operands, over ops that move it."""
-    found = users.get(value, [])
-    return bool(found) and all(
-        u in stages or len(u.results) == 1 and not u.blocks and not u.effects().writes
-        and only_leads_to(u.results[0], stages, users) for u in found)
+    seen, work = {value}, [value]
+    while work:
+        found = users.get(work.pop(), [])
+        if not found:
+            return False
+        for user in found:
+            if user in stages:
+                continue
+            if len(user.results) != 1 or user.blocks or user.effects().writes:
+                return False
+            if user.results[0] not in seen:
+                seen.add(user.results[0])
+                work.append(user.results[0])
+    return True
 
 
 def _stages(loop: control.For, load: Load, scope: Scope) -> list[Stage]:

@@ -47,7 +47,7 @@ class _Walk:
     def block(self, block: Block) -> None:
         known = self.known
         for op in block.ops:
-            if op.blocks:
+            if op._body_fields:
                 self.structured(op)
                 continue
             for result in op.results:
