@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from tilewright.backend_ptx.pipeline import PIPELINE
 from tilewright.backend_ptx.runtime.ptxas import assemble
 from tilewright.backend_ptx.targets import TARGETS
 from tilewright.cli import main, parse_args, split_args
@@ -163,7 +164,7 @@ def test_every_dump_file_runs_in_a_fresh_process(
     x = np.random.default_rng(2).random((5, 4096), dtype=np.float32)
     np.save(tmp_path / "x.npy", x)
     stages = sorted((tmp_path / "dumps").rglob("*.tile"))
-    assert stages[-1].stem.endswith("insert_barriers") and "reduce_bits" in stages[-1].read_text()
+    assert stages[-1].stem.endswith(PIPELINE[-1].__name__) and "reduce_bits" in stages[-1].read_text()
     program = "import sys; from tilewright.cli import main; sys.exit(main())"
     for stage in (stages[0], stages[-1]):
         out = tmp_path / stage.stem
