@@ -250,6 +250,7 @@ class _Inserter:
         type_ = staged_type(op, value, k_axis)
         if value in self.classes.cheap:
             value = self._copy(value, row_major(value.type.shape, self.warps))
+        assert type_.layout is not None
         key = (value, type_.layout)
         if key not in self.made:
             stage = Stage(src=value)

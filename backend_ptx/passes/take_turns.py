@@ -32,7 +32,7 @@ def take_turns(function: Function, target: Target) -> None:
     one while the other waits for its turn."""
     if function.options[WARPS] != 2 * GROUP:
         return
-    loops = {op for op in function.walk() if isinstance(op, For) and _waits_each_round(op)}
+    loops: set[Op] = {op for op in function.walk() if isinstance(op, For) and _waits_each_round(op)}
     if loops:
         _visit(function.body, loops)
 
