@@ -49,6 +49,16 @@ class Candidate:
     conversions: list[ConvertLayout] = field(default_factory=list)
 
     @property
+    def least(self) -> int:
+        """The slots without which nothing runs ahead."""
+        return 2
+
+    @property
+    def buffers(self) -> int:
+        """How many buffers take its place where it gets no ring."""
+        return len(self.conversions)
+
+    @property
     def bytes(self) -> int:
         """Of one slot."""
         return int(self.load.result.type.size * self.load.result.type.dtype.bytes)

@@ -12,6 +12,7 @@ from tilewright.backend_ptx.targets import KIB, Target
 # Slots of a ring when nothing limits them: three rounds in flight cover the latency of memory behind one of compute.
 USUAL = 4
 MOST = 8
+LEAST = 2
 # The runtime keeps this much of each block's shared memory for itself.
 RESERVED = KIB
 # Registers of a thread beside the tiles that it holds: addresses, masks, temporaries.
@@ -47,7 +48,7 @@ def decide_depth(
             return found
         left = min(rings, key=lambda c: (c.exchanged, -c.bytes))
         rings.remove(left)
-        other_bytes += left.bytes * len(left.conversions)  # they go through buffers of their own then
+        other_bytes += left.bytes * left.buffers  # they go through buffers of their own then
     return Depth(1, (), f"two slots do not fit {target.shared_per_block / KIB:g} KiB")
 
 
@@ -64,16 +65,17 @@ def _depth_of(
 ) -> Depth | None:
     size = sum(-(-c.bytes // ALIGNMENT) * ALIGNMENT for c in rings)
     hints = [c.load.latency for c in rings if c.load.latency is not None]
-    wanted = min(max(hints), MOST) if hints else USUAL
+    least = max(c.least for c in rings)
+    wanted = min(max(hints), MOST) if hints else USUAL + least - LEAST
     why = f"as latency={max(hints)} asks" if hints else "enough to hide latency"
     if rounds is not None and rounds < wanted:
         wanted, why = rounds, f"{rounds} rounds at most"
-    wanted = max(wanted, 2)
+    wanted = max(wanted, least)
     for resident in range(blocks, 0, -1):
         room = target.shared_per_block if resident == 1 else target.shared_per_sm // resident - RESERVED
         stages = min(wanted, (room - other_bytes) // size)
         # Two blocks on a multiprocessor hide as much as one more slot.
-        if stages >= (3 if resident > 1 and wanted > 2 else 2):
+        if stages >= (least + 1 if resident > 1 and wanted > least else least):
             if stages < wanted:
                 why = f"{room / KIB:g} KiB for each block"
             of = f"{resident} block{'s' if resident > 1 else ''} a multiprocessor"

@@ -32,13 +32,14 @@ from dataclasses import dataclass
 
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.queries import registers
-from tilewright.backend_ptx.ops.async_copy import AsyncCommit, AsyncLoad, AsyncWait
+from tilewright.backend_ptx.ops.async_copy import AsyncCommit, AsyncGather, AsyncLoad, AsyncWait
 from tilewright.backend_ptx.ops.bulk import TmaLoad
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
-from tilewright.backend_ptx.ops.warpgroup import Stage
+from tilewright.backend_ptx.ops.warpgroup import ProxyFence, SharedView, Stage, Wgmma, WgmmaWait
 from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
+from tilewright.backend_ptx.passes.gather_candidates import GatherCandidate, GatherFinder
 from tilewright.backend_ptx.passes.pipeline_candidates import Candidate, find_candidate, users_of
 from tilewright.backend_ptx.passes.pipeline_depth import Depth, decide_depth, resident_blocks
 from tilewright.backend_ptx.passes.pipeline_rounds import Constants, Rounds, most_rounds
@@ -47,6 +48,8 @@ from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.analysis.facts import Facts, facts
+from tilewright.tileir.analysis.runs import runs
+from tilewright.tileir.analysis.uses import uses
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.dtypes import int32
@@ -55,7 +58,7 @@ from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.convert import Cast
-from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.ops.shape import Broadcast, Iota, Permute
 from tilewright.tileir.types import SharedType, TileType
 
@@ -75,7 +78,8 @@ def pipeline_loops(function: Function, target: Target) -> None:
     decisions: dict[Op, Depth] = {}
     reports = []
     for loop in loops:
-        depth, report = _decide(loop, function, known, dependences, target)
+        found, left = _find(loop, function, known, dependences)
+        depth, report = _decide(loop, function, known, found, left, target)
         if report:
             reports.append(report)
         if depth.stages > 1:
@@ -93,15 +97,18 @@ def _is_innermost(loop: For) -> bool:
 # ---- what to do -------------------------------------------------------------------------------------------------
 
 
-def _decide(
-    loop: For, function: Function, known: Facts, dependences: Dependences, target: Target,
-) -> tuple[Depth, str]:
-    """The decision for a loop and what to say of it (nothing where it loads no tile)."""
+def _find(
+    loop: For, function: Function, known: Facts, dependences: Dependences,
+) -> tuple[list[Candidate], list[str]]:
+    """The rings that a loop could have, and of each other load why it stays one."""
     warps: int = function.options[WARPS]
     found: list[Candidate] = []
     left: list[str] = []
+    if any(isinstance(op, Gather) and op.shape for op in loop.loop.ops):
+        found, left = _find_gathers(loop, function, known, dependences)
+    fetched = _only_fetched(loop, found)
     for op in loop.loop.ops:
-        if not isinstance(op, Load) or not op.shape:
+        if not isinstance(op, Load) or not op.shape or op in fetched:
             continue
         users = users_of(op.result, loop)
         what = find_candidate(loop, op, users, dependences, known, warps)
@@ -109,6 +116,41 @@ def _decide(
             found.append(what)
         else:
             left.append(f"{_name(op)} stays a load: {what}")
+    return found, left
+
+
+def _find_gathers(
+    loop: For, function: Function, known: Facts, dependences: Dependences,
+) -> tuple[list[Candidate], list[str]]:
+    finder = GatherFinder(loop, uses(function), dependences, known, runs(function, known, (ConvertLayout,)))
+    found: list[Candidate] = []
+    left = []
+    for op in loop.loop.ops:
+        if isinstance(op, Gather) and op.shape:
+            what = finder.find(op)
+            if isinstance(what, GatherCandidate):
+                found.append(what)
+            else:
+                left.append(f"{_name(op)} stays a gather: {what}")
+    return found, left
+
+
+def _only_fetched(loop: For, found: list[Candidate]) -> set[Op]:
+    """The ops of the body that nobody but gathers which start early needs."""
+    gathers = [c for c in found if isinstance(c, GatherCandidate)]
+    inside = {op for c in gathers for op in c.inside}
+    out: set[Op] = {c.load for c in gathers}
+    for op in reversed(loop.loop.ops):
+        if op in inside and all(user in out for user in users_of(op.results[0], loop)):
+            out.add(op)
+    return out
+
+
+def _decide(
+    loop: For, function: Function, known: Facts, found: list[Candidate], left: list[str], target: Target,
+) -> tuple[Depth, str]:
+    """The decision for a loop and what to say of it (nothing where it loads no tile)."""
+    warps: int = function.options[WARPS]
     if not Rounds.countable(loop, known):
         found, left = [], [*left, *("the distance of the loop's bounds may overflow" for _ in found[:1])]
     if not found:
@@ -124,7 +166,7 @@ def _decide(
     return depth, ", ".join([f"no ring: {depth.reason}", *left])
 
 
-def _name(load: Load) -> str:
+def _name(load: Load | Gather) -> str:
     return load.result.hint or load.array.hint or "a load"
 
 
@@ -177,7 +219,9 @@ def _other_bytes(function: Function, loop: For, rings: list[Candidate]) -> int:
         for op in function.walk()
         if isinstance(op, ConvertLayout) and op not in replaced and (op in inside or op.result in read)
         and plan_conversion(op.src.type.layout, op.result.type.layout).kind in ("warp", "block"))
-    staged: int = sum(op.src.type.size * op.src.type.dtype.bytes for op in function.walk() if isinstance(op, Stage))
+    placed = {s for ring in rings if isinstance(ring, GatherCandidate) for s in ring.stages}
+    staged: int = sum(op.src.type.size * op.src.type.dtype.bytes for op in function.walk()
+                      if isinstance(op, Stage) and op not in placed)
     guarded = {op.buffer for op in function.walk() if isinstance(op, TmaLoad)}
     return conversions + staged + peak_bytes(function, inside) + sum(buffer_bytes(ring.type) for ring in guarded)
 
@@ -215,6 +259,10 @@ class _Pipeline:
         self.loop = loop
         self.stages = depth.stages
         self.candidates = depth.rings
+        self.gathers = [c for c in depth.rings if isinstance(c, GatherCandidate)]
+        # Products that run on into the next round read one slot more.
+        self.late = any(c.stages for c in self.gathers)
+        self.ahead = self.stages - max(c.least for c in depth.rings) + 1
         self.constants = Constants(before)
         self.rounds = Rounds(loop, known, self.constants)
         self.known = known
@@ -224,17 +272,24 @@ class _Pipeline:
         rings = [_Ring(c, self._allocate(c)) for c in self.candidates]
         zero = self.constants(0, int32)
         self.rounds.prepare(b)
-        for stage in range(self.stages - 1):
+        for stage in range(self.ahead):
             active, variable = self.rounds.first(b, stage)
-            self._start(b, rings, zero, stage, active, variable)
+            self._start(b, rings, zero, stage, active, variable, self._fetch(b, variable))
+        fetched: dict[Value, Value] = {}
+        if any(c.fetched for c in self.gathers):
+            fetched = self._carry_tiles(self._fetch(b, self.rounds.first(b, self.ahead)[1]))
         slot = self._carry(zero)
         body = Builder(Block(), self.loop.span)
-        body.emit(AsyncWait(pending=self.stages - 2))
-        active, variable = self.rounds.later(body, self.stages - 1)
-        self._start(body, rings, slot, self.stages - 1, active, variable)
-        self._use(body, rings, slot)
+        body.emit(AsyncWait(pending=self.ahead - 1))
+        if self.late:
+            body.emit(ProxyFence())
+        else:
+            self._later(body, rings, slot, fetched)
+        self._use(body, rings, slot, fetched)
         self.loop.loop.ops = self._without_dead(body.block.ops)
         b.block.ops.append(self.loop)
+        if self.late:
+            b.emit(WgmmaWait(accs=(), pending=0))
         b.emit(AsyncWait())
 
     def _allocate(self, ring: Candidate) -> Value:
@@ -243,16 +298,53 @@ class _Pipeline:
             buffer = SharedType(type_.dtype, type_.shape, self.stages, ring.slot)
             return self.before.value(SharedAlloc(type=buffer), f"{_name(ring.load)}_ring")
 
+    def _later(self, b: Builder, rings: list[_Ring], slot: Value, fetched: dict[Value, Value]) -> None:
+        """The copies of a later round, with what was fetched for them a round ago; what the next ones need."""
+        active, variable = self.rounds.later(b, self.ahead)
+        self._start(b, rings, slot, self.ahead, active, variable, fetched)
+        if fetched:
+            following = self._fetch(b, self.rounds.later(b, self.ahead + 1)[1])
+            self.loop.loop.terminator.values = (  # type: ignore[attr-defined]
+                *self.loop.loop.terminator.values, *following.values())  # type: ignore[attr-defined]
+
+    def _fetch(self, b: Builder, variable: Value) -> dict[Value, Value]:
+        """What the gathers of the round with this loop variable need of other arrays."""
+        mapping = {self.loop.loop.params[0]: variable}
+        out: dict[Value, Value] = {}
+        for candidate in self.gathers:
+            self._clone(b, candidate.places, mapping)
+            for value, load in candidate.fetched:
+                if value in out:
+                    continue
+                copy = load.clone(dict(mapping))
+                copy.result.type = value.type
+                b.block.ops.append(copy)
+                out[value] = copy.result
+        return out
+
+    def _clone(self, b: Builder, ops: list[Op], mapping: dict[Value, Value]) -> None:
+        for op in ops:
+            if op.result not in mapping:
+                b.block.ops.append(op.clone(mapping))
+
+    def _carry_tiles(self, first: dict[Value, Value]) -> dict[Value, Value]:
+        """The loop carries what was fetched for the next copies."""
+        self.loop.init = (*self.loop.init, *first.values())
+        self.loop.results = (*self.loop.results, *(Value(v.type, "", self.loop) for v in first.values()))
+        return {value: self.loop.loop.add_param(v.type, value.hint) for value, v in first.items()}
+
     def _start(
         self, b: Builder, rings: list[_Ring], slot: Value, ahead: int, active: Value, variable: Value,
+        fetched: dict[Value, Value],
     ) -> None:
         """The copies of one round, as a group."""
-        mapping = {self.loop.loop.params[0]: variable}
+        mapping = {self.loop.loop.params[0]: variable, **fetched}
         for ring in rings:
             load, candidate = ring.candidate.load, ring.candidate
-            for op in candidate.slice:
-                if op.result not in mapping:
-                    b.block.ops.append(op.clone(mapping))
+            self._clone(b, candidate.slice, mapping)
+            if isinstance(candidate, GatherCandidate):
+                self._start_gather(b, ring.buffer, candidate, slot, ahead, active, mapping)
+                continue
             # Nothing is padded where nothing lies outside, so that any padding will do.
             padding = load.padding if load.check_bounds else PaddingMode.ZERO
             with b.at(load.span):
@@ -262,6 +354,19 @@ class _Pipeline:
                     tile=load.result.type.with_layout(candidate.copy), padding=padding,
                     check_bounds=load.check_bounds and not self._inside(load)))
         b.emit(AsyncCommit())
+
+    def _start_gather(
+        self, b: Builder, buffer: Value, candidate: GatherCandidate, slot: Value, ahead: int, active: Value,
+        mapping: dict[Value, Value],
+    ) -> None:
+        gather, run = candidate.load, candidate.run
+        with b.at(gather.span):
+            b.emit(AsyncGather(
+                buffer=buffer, slot=slot, ahead=ahead, array=gather.array, active=active,
+                indices=tuple(mapping.get(i, i) for i in gather.indices),
+                mask=None if gather.mask is None else mapping.get(gather.mask, gather.mask), padding=gather.padding,
+                tile=gather.result.type.with_layout(candidate.copy), vector=run.count, dense=run.dense,
+                check_bounds=gather.check_bounds))
 
     def _inside(self, load: Load) -> bool:
         """Whether every round's tile lies in the array by what is known of its index."""
@@ -278,8 +383,9 @@ class _Pipeline:
         self.loop.results = (*self.loop.results, Value(SLOT, "", self.loop))
         return self.loop.loop.add_param(SLOT, "slot")
 
-    def _use(self, b: Builder, rings: list[_Ring], slot: Value) -> None:
+    def _use(self, b: Builder, rings: list[_Ring], slot: Value, fetched: dict[Value, Value]) -> None:
         """The old body: loads and their conversions read from the rings, right before the first user."""
+        products = [op for op in self.loop.loop.ops if isinstance(op, Wgmma)]
         dead: set[Op] = {ring.candidate.load for ring in rings}
         source: dict[Value, tuple[_Ring, Layout]] = {}
         for ring in rings:
@@ -288,6 +394,9 @@ class _Pipeline:
             for conversion in ring.candidate.conversions:
                 dead.add(conversion)
                 source[conversion.result] = ring, conversion.result.type.layout
+            for stage in ring.candidate.stages if isinstance(ring.candidate, GatherCandidate) else ():
+                dead.add(stage)
+                source[stage.result] = ring, stage.result.type.layout
         read: dict[tuple[_Ring, Layout] | Value, Value] = {}
         for op in self.loop.loop.ops:
             if op in dead:
@@ -299,10 +408,15 @@ class _Pipeline:
                 op.values = (*op.values, self._next(b, slot))  # type: ignore[attr-defined]
             _replace(op, {v: n for v, n in read.items() if isinstance(v, Value)})
             b.block.ops.append(op)
+            if self.late and op is products[-1]:
+                # While these run, behind those of the round before: it is their slot that is filled.
+                self._later(b, rings, slot, fetched)
+                b.emit(WgmmaWait(accs=(), pending=len(products)))
 
     def _without_dead(self, ops: list[Op]) -> list[Op]:
         """Leave out index arithmetic of the loads that are gone."""
         slices = {op for c in self.candidates for op in c.slice}
+        slices.update(op for c in self.gathers for op in c.inside)
         used: set[Value] = set()
         kept = []
         for op in reversed(ops):
@@ -313,6 +427,11 @@ class _Pipeline:
 
     def _read(self, b: Builder, ring: _Ring, layout: Layout, slot: Value, value: Value) -> Value:
         load = ring.candidate.load
+        if isinstance(value.type, SharedType):
+            axes = tuple(range(len(load.shape)))
+            view = b.value(SharedView(buffer=ring.buffer, slot=slot, axes=axes, shape=load.shape), value.hint)
+            view.type = value.type
+            return view
         with b.at(load.span):
             out = b.value(SharedLoad(buffer=ring.buffer, slot=slot, index=(), shape=load.shape), value.hint)
         out.type = load.result.type.with_layout(layout)

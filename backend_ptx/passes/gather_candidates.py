@@ -1,0 +1,222 @@
+"""Which gathers of a loop may be started some rounds early: those whose places a round can compute ahead of time.
+
+Indices come from the loop variable, from what the loop does not change, and from tiles of other arrays (`fetched`),
+which are loaded one round before the gather starts: these stay in registers, in the layout in which the gather wants
+them. A gather that becomes an operand of wgmma goes straight to where tensor cores read it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tilewright.backend_ptx.layouts.convert import plan_conversion
+from tilewright.backend_ptx.layouts.memory import GatherRun, gather_run
+from tilewright.backend_ptx.layouts.queries import is_replicated, vector_along
+from tilewright.backend_ptx.layouts.ring import ring_layout, widest_copy
+from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.warpgroup import Stage, Wgmma
+from tilewright.backend_ptx.passes.hazards import SPARE_SLOTS
+from tilewright.backend_ptx.passes.pipeline_candidates import Candidate, harmless
+from tilewright.tileir.analysis.effects import Dependences
+from tilewright.tileir.analysis.facts import Facts
+from tilewright.tileir.analysis.runs import Runs
+from tilewright.tileir.core import Op, Value
+from tilewright.tileir.enums import MemoryOrder
+from tilewright.tileir.ops import arith, shape
+from tilewright.tileir.ops import math as functions
+from tilewright.tileir.ops.control import For
+from tilewright.tileir.ops.memory import Gather, Load
+
+_SHAPES = (shape.Iota, shape.Broadcast, shape.Reshape, shape.Permute)
+_ALSO_HARMLESS = (*_SHAPES, arith.Shl, arith.Shr, functions.Neg, functions.Not)
+LEAST_STAGED = 1024  # bytes of a slot that tensor cores read: what their swizzles need
+
+
+class Fetched(NamedTuple):
+    """A tile that indices need: what a load brings, in the layout of `value`, which is the load's or a conversion's."""
+
+    value: Value
+    load: Load
+
+
+@dataclass(slots=True, eq=False)
+class GatherCandidate(Candidate):
+    """A gather and its ring: every copy moves `run.count` elements. `slice`: the ops that make indices and mask of what
+    is fetched; `stages`: the operands of wgmma that slots replace."""
+
+    load: Gather  # type: ignore[assignment]
+    run: GatherRun = GatherRun(1, -1)
+    fetched: list[Fetched] = field(default_factory=list)
+    places: list[Op] = field(default_factory=list)  # scalar ops that say where fetched tiles are
+    stages: list[Stage] = field(default_factory=list)
+
+    @property
+    def least(self) -> int:
+        """The slots without which nothing runs ahead: products that run on keep theirs for a round more."""
+        return SPARE_SLOTS + 1 if self.stages else 2
+
+    @property
+    def buffers(self) -> int:
+        """How many buffers take its place where it gets no ring."""
+        return len(self.conversions) + len(self.stages)
+
+    @property
+    def inside(self) -> set[Op]:
+        """The ops of the body that a ring makes superfluous, unless others need them."""
+        return {*self.slice, *self.places, *(f.load for f in self.fetched),
+                *(f.value.op for f in self.fetched if f.value.op is not None)}
+
+
+class GatherFinder:
+    """Looks at the gathers of one loop. `users`: the ops that read each value, bodies included."""
+
+    def __init__(
+        self, loop: For, users: dict[Value, list[Op]], dependences: Dependences, known: Facts, runs: Runs,
+    ) -> None:
+        self.loop = loop
+        self.users = users
+        self.dependences = dependences
+        self.summary = dependences.summary(loop)
+        self.known = known
+        self.runs = runs
+        self.body = {r: op for op in loop.loop.ops for r in op.results}
+
+    def find(self, gather: Gather) -> GatherCandidate | str:
+        """The ring that a gather of the loop's body could have, or why it can have none."""
+        layout = gather.result.type.layout
+        if layout is None:
+            return "one element"
+        if gather.latency == 1:
+            return "latency=1"
+        if not _is_zero(gather.padding):
+            return "padding"
+        if self._changes(gather.array):
+            return "its array changes in the loop"
+        run = self._run(gather)
+        if run.count == 1:
+            return "its elements are not known to lie side by side"
+        found = self._ring(gather, run)
+        if isinstance(found, str):
+            return found
+        refused = self._indices(found)
+        return refused or found
+
+    def _changes(self, array: Value) -> bool:
+        inside = array in self.body or array in self.loop.loop.params
+        return inside or self.summary.ordered or self.dependences.alias_class(array) in self.summary.writes
+
+    def _run(self, gather: Gather) -> GatherRun:
+        layout = gather.result.type.layout
+        indices = tuple(self.runs[i] for i in gather.indices)
+        best = GatherRun(1, -1)
+        for axis in range(len(gather.shape)):
+            found = gather_run(gather.array.type, indices, axis)
+            count = min(found.count, vector_along(layout, axis))
+            if gather.mask is not None:
+                count = min(count, self.runs[gather.mask][axis].stays)
+            if count > best.count:
+                best = GatherRun(count, found.dense)
+        return best
+
+    # ---- where it goes -------------------------------------------------------------------------------------------
+
+    def _ring(self, gather: Gather, run: GatherRun) -> GatherCandidate | str:
+        type_ = gather.result.type
+        copy, size = type_.layout, type_.dtype.bytes
+        users = self.users.get(gather.result, [])
+        stages = [u for u in users if isinstance(u, Stage)]
+        if stages:
+            return self._staged(gather, run, users, stages)
+        conversions = [u for u in users if isinstance(u, ConvertLayout)]
+        crossing = [u for u in conversions if plan_conversion(copy, u.result.type.layout).kind in ("warp", "block")]
+        if not crossing and is_replicated(copy):
+            return "several threads need the same elements"
+        slot = ring_layout(copy, tuple(u.result.type.layout for u in crossing) or (copy,), size)
+        width = widest_copy(slot, copy, run.count, size)
+        if not width:
+            return f"only {run.count * size} bytes lie side by side"
+        return GatherCandidate(gather, bool(crossing), copy, slot, width, conversions=conversions if crossing else [],
+                               run=run._replace(count=width // size))
+
+    def _staged(
+        self, gather: Gather, run: GatherRun, users: list[Op], stages: list[Stage],
+    ) -> GatherCandidate | str:
+        """Straight to where tensor cores read it."""
+        ops = self.loop.loop.ops
+        slot = stages[0].result.type.layout
+        if len(stages) != len(users) or any(s.result.type != stages[0].result.type or s not in ops for s in stages):
+            return "not only products use it"
+        products = [p for s in stages for p in self.users.get(s.result, [])]
+        everywhere = [op for op in self.loop.loop.walk() if isinstance(op, Wgmma)]
+        if not all(isinstance(p, Wgmma) for p in products) or any(op not in ops for op in everywhere):
+            return "products in branches"
+        type_ = gather.result.type
+        width = widest_copy(slot, type_.layout, run.count, type_.dtype.bytes)
+        if not width or type_.size * type_.dtype.bytes < LEAST_STAGED:
+            return "too few bytes lie side by side"
+        return GatherCandidate(gather, True, type_.layout, slot, width, stages=stages,
+                               run=run._replace(count=width // type_.dtype.bytes))
+
+    # ---- what it needs -------------------------------------------------------------------------------------------
+
+    def _indices(self, found: GatherCandidate) -> str:
+        """Fill in what computes indices and mask; why that cannot be done early, "" if it can."""
+        gather = found.load
+        wanted = [*gather.indices, *(() if gather.mask is None else (gather.mask,))]
+        chosen: dict[Op, None] = {}
+        fetched: dict[Value, Fetched] = {}
+        refused = self._walk(wanted, chosen, fetched)
+        places: dict[Op, None] = {}
+        if not refused:
+            refused = self._walk([i for f in fetched.values() for i in f.load.index], places, None)
+        if refused:
+            return refused
+        moves = any(self.loop.loop.params[0] in op.operands for op in (*chosen, *places, *(
+            f.load for f in fetched.values())))
+        if not moves:
+            return "the same elements in every round"
+        order = {op: i for i, op in enumerate(self.loop.loop.ops)}
+        found.slice = sorted(chosen, key=order.__getitem__)
+        found.places = sorted(places, key=order.__getitem__)
+        found.fetched = list(fetched.values())
+        return ""
+
+    def _walk(self, wanted: list[Value], chosen: dict[Op, None], fetched: dict[Value, Fetched] | None) -> str:
+        """Collect the ops of the body that values come from. Loads end the search where `fetched` takes them."""
+        carried = self.loop.loop.params[1:]
+        work = list(wanted)
+        while work:
+            value = work.pop()
+            if value in carried:
+                return "its index is carried from round to round"
+            op = self.body.get(value)
+            if op is None or op in chosen:
+                continue
+            source = op.src.op if isinstance(op, ConvertLayout) else op
+            if isinstance(source, Load) and source in self.loop.loop.ops and fetched is not None:
+                if not self._may_fetch(source):
+                    return "its index is not known early enough"
+                fetched[value] = Fetched(value, source)
+                continue
+            if not (harmless(op, self.known) or isinstance(op, _ALSO_HARMLESS) or _stays_in_thread(op)):
+                return "its index is not known early enough"
+            chosen[op] = None
+            work += op.operands
+        return ""
+
+    def _may_fetch(self, load: Load) -> bool:
+        """Whether a load may be done for a round that never comes."""
+        return load.check_bounds and load.memory_order is MemoryOrder.WEAK and not self._changes(load.array)
+
+
+def _stays_in_thread(op: Op) -> bool:
+    if not isinstance(op, ConvertLayout):
+        return False
+    return plan_conversion(op.src.type.layout, op.result.type.layout).kind in ("none", "registers")
+
+
+def _is_zero(padding: Value) -> bool:
+    op = padding.op
+    return isinstance(op, arith.Constant) and op.value == 0 and math.copysign(1, op.value) > 0
