@@ -117,16 +117,16 @@ def gather_access(array: ArrayType, shape: tuple[int, ...], indices: tuple[Along
     """A gather or scatter by index tiles of which these runs are known (none: each element is an access of its own).
     Where they say nothing, most often the last axis walks along memory."""
     size = array.dtype.bytes
-    widest = max(((gather_run(array, indices, axis).count, axis) for axis in range(len(shape))), default=(1, 0))
+    widest = max(((gather_run(array, indices, axis).length, axis) for axis in range(len(shape))), default=(1, 0))
     vector, fast = widest if widest[0] > 1 else (1, len(shape) - 1)
     order = (fast, *(axis for axis in reversed(range(len(shape))) if axis != fast))
     return Access(shape, order[: len(shape)], vector, True, size)
 
 
 class GatherRun(NamedTuple):
-    """`count` elements side by side in memory, along array axis `dense` (-1: one element)."""
+    """`length` elements side by side in memory, along array axis `dense` (-1: one element)."""
 
-    count: int
+    length: int
     dense: int
 
 
@@ -147,6 +147,6 @@ def gather_run(array: ArrayType, indices: tuple[Along, ...], axis: int) -> Gathe
                 divisors.append(known if known is not None else array.stride_div[other])
         while count > 1 and any(d % count for d in divisors):
             count //= 2
-        if count > best.count:
+        if count > best.length:
             best = GatherRun(count, dense)
     return best

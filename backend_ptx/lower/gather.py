@@ -114,8 +114,8 @@ class Vectors:
         runs = tuple(ctx.runs[i] for i in op.indices)
         for axis in range(len(op.shape)):
             found = gather_run(self.elements.ref.type, runs, axis)
-            count = min(found.count, vector_along(layout, axis))
-            if count > best[1].count:
+            count = min(found.length, vector_along(layout, axis))
+            if count > best[1].length:
                 best = (axis, GatherRun(count, found.dense))
         return best
 

@@ -43,8 +43,8 @@ class Fetched(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class GatherCandidate(Candidate):
-    """A gather and its ring: every copy moves `run.count` elements. `slice`: the ops that make indices and mask of what
-    is fetched; `stages`: the operands of wgmma that slots replace."""
+    """A gather and its ring: every copy moves `run.length` elements. `slice`: the ops that make indices and mask of
+    what is fetched; `stages`: the operands of wgmma that slots replace."""
 
     load: Gather  # type: ignore[assignment]
     run: GatherRun = GatherRun(1, -1)
@@ -95,7 +95,7 @@ class GatherFinder:
         if self._changes(gather.array):
             return "its array changes in the loop"
         run = self._run(gather)
-        if run.count == 1:
+        if run.length == 1:
             return "its elements are not known to lie side by side"
         found = self._ring(gather, run)
         if isinstance(found, str):
@@ -113,10 +113,10 @@ class GatherFinder:
         best = GatherRun(1, -1)
         for axis in range(len(gather.shape)):
             found = gather_run(gather.array.type, indices, axis)
-            count = min(found.count, vector_along(layout, axis))
+            count = min(found.length, vector_along(layout, axis))
             if gather.mask is not None:
                 count = min(count, self.runs[gather.mask][axis].stays)
-            if count > best.count:
+            if count > best.length:
                 best = GatherRun(count, found.dense)
         return best
 
@@ -134,11 +134,11 @@ class GatherFinder:
         if not crossing and is_replicated(copy):
             return "several threads need the same elements"
         slot = ring_layout(copy, tuple(u.result.type.layout for u in crossing) or (copy,), size)
-        width = widest_copy(slot, copy, run.count, size)
+        width = widest_copy(slot, copy, run.length, size)
         if not width:
-            return f"only {run.count * size} bytes lie side by side"
+            return f"only {run.length * size} bytes lie side by side"
         return GatherCandidate(gather, bool(crossing), copy, slot, width, conversions=conversions if crossing else [],
-                               run=run._replace(count=width // size))
+                               run=run._replace(length=width // size))
 
     def _staged(
         self, gather: Gather, run: GatherRun, users: list[Op], stages: list[Stage],
@@ -153,11 +153,11 @@ class GatherFinder:
         if not all(isinstance(p, Wgmma) for p in products) or any(op not in ops for op in everywhere):
             return "products in branches"
         type_ = gather.result.type
-        width = widest_copy(slot, type_.layout, run.count, type_.dtype.bytes)
+        width = widest_copy(slot, type_.layout, run.length, type_.dtype.bytes)
         if not width or type_.size * type_.dtype.bytes < LEAST_STAGED:
             return "too few bytes lie side by side"
         return GatherCandidate(gather, True, type_.layout, slot, width, stages=stages,
-                               run=run._replace(count=width // type_.dtype.bytes))
+                               run=run._replace(length=width // type_.dtype.bytes))
 
     # ---- what it needs -------------------------------------------------------------------------------------------
 

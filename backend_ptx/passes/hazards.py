@@ -139,7 +139,8 @@ def _slot_to_spare(first: Access, second: Access) -> bool:
     copy = second.op
     if not isinstance(first.op, Wgmma) or not first.flying or not isinstance(copy, AsyncCopy) or copy.slot is None:
         return False
-    return 0 < copy.ahead <= copy.buffer.type.copies - SPARE_SLOTS
+    slots: int = copy.buffer.type.copies
+    return 0 < copy.ahead <= slots - SPARE_SLOTS
 
 
 def _bytes_overlap(one: Value, other: Value) -> bool:

@@ -42,6 +42,7 @@ def decide_depth(
     rings = [c for c in candidates if c.exchanged or _pays(c, rounds)]
     if not rings:
         return Depth(1, (), "too little to load in each round")
+    least = max(c.least for c in rings)
     while rings:
         found = _depth_of(rings, rounds, blocks, other_bytes, target)
         if found is not None:
@@ -49,7 +50,8 @@ def decide_depth(
         left = min(rings, key=lambda c: (c.exchanged, -c.bytes))
         rings.remove(left)
         other_bytes += left.bytes * left.buffers  # they go through buffers of their own then
-    return Depth(1, (), f"two slots do not fit {target.shared_per_block / KIB:g} KiB")
+    count = "two" if least == LEAST else str(least)
+    return Depth(1, (), f"{count} slots do not fit {target.shared_per_block / KIB:g} KiB")
 
 
 def _pays(candidate: Candidate, rounds: int | None) -> bool:

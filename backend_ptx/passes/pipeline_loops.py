@@ -365,7 +365,7 @@ class _Pipeline:
                 buffer=buffer, slot=slot, ahead=ahead, array=gather.array, active=active,
                 indices=tuple(mapping.get(i, i) for i in gather.indices),
                 mask=None if gather.mask is None else mapping.get(gather.mask, gather.mask), padding=gather.padding,
-                tile=gather.result.type.with_layout(candidate.copy), vector=run.count, dense=run.dense,
+                tile=gather.result.type.with_layout(candidate.copy), vector=run.length, dense=run.dense,
                 check_bounds=gather.check_bounds))
 
     def _inside(self, load: Load) -> bool:

@@ -12,10 +12,14 @@ from tilewright.backend_ptx.passes.pipeline_depth import RESERVED
 from tilewright.backend_ptx.passes.plan_shared_memory import peak_bytes
 from tilewright.backend_ptx.targets import KIB, Target
 from tilewright.tileir.core import Function
+from tilewright.tileir.ops.memory import Gather
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 
 # Slots when shared memory does not limit them: more do not hide more.
 USUAL, MOST = 6, 8
+# Slots for operands that threads gather by asynchronous copies (pipeline_loops): the first of these numbers that leaves
+# ENOUGH for the others.
+GATHERED, ENOUGH = (4, 3), 3
 # For mbarriers and alignment of each buffer.
 SLACK = 2 * KIB
 
@@ -36,6 +40,8 @@ def decide_slots(function: Function, rings: Sequence[Ring], replaced: Collection
     room = shared_of_block(function.options.get("occupancy"), target) - other
     if room // total < 2:
         room = target.shared_per_block - other
+    gathered = gathered_bytes(function)
+    room = next((r for r in (room - (n - 1) * gathered for n in GATHERED) if r // total >= ENOUGH), room)
     fits = max(1, room // total)
     for ring in rings:
         asked = [h for h in ring.latencies if h is not None]
@@ -53,6 +59,13 @@ def shared_of_block(occupancy: int | None, target: Target) -> int:
     if occupancy is None or occupancy == 1:
         return target.shared_per_block
     return target.shared_per_sm // occupancy - RESERVED
+
+
+def gathered_bytes(function: Function) -> int:
+    """Of the staged operands that are gathers."""
+    sizes = [op.src.type.size * op.src.type.dtype.bytes for op in function.walk()
+             if isinstance(op, Stage) and isinstance(op.src.op, Gather)]
+    return sum(sizes)
 
 
 def other_bytes(function: Function, replaced: Collection[Stage]) -> int:
