@@ -76,6 +76,16 @@ def link_texts(texts: list[str], target: Target) -> str:
         return str(linked)
 
 
+def optimised(text: str, target: Target) -> str:
+    """The text of a module after the passes: what code generation sees."""
+    binding = _binding()
+    with _lock:
+        machine = _machine(binding, target, CODEGEN_LEVEL)
+        with binding.parse_assembly(text) as module:
+            _run_passes(binding, machine, module, PASSES)
+            return str(module)
+
+
 def _binding() -> Any:
     try:
         import llvmlite.binding as binding

@@ -54,10 +54,11 @@ def _scalar(t: Type, bits: Bits) -> Any:
 
 
 class ModuleCompiler:
-    """Compiles functions on demand; knows the addresses of globals."""
+    """Compiles functions on demand; knows the addresses of globals. `strict`: what gives poison is an error."""
 
-    def __init__(self, module: Module, symbols: dict[str, int]) -> None:
+    def __init__(self, module: Module, symbols: dict[str, int], strict: bool = True) -> None:
         self.module = module
+        self.strict = strict
         self.symbols = symbols
         self.local_size = 0
         self.watches_registers = uses_products(module)
@@ -82,7 +83,7 @@ class FunctionCompiler:
     """Compiles one function."""
 
     def __init__(self, parent: ModuleCompiler, source: Function, out: Compiled) -> None:
-        self.parent, self.source, self.out = parent, source, out
+        self.parent, self.source, self.out, self.strict = parent, source, out, parent.strict
         words = source.attributes.split()
         attributes = source.attributes + "".join(parent.module.attributes.get(w, "") for w in _groups(words))
         self.ftz = '"denormal-fp-math-f32"="preserve-sign' in attributes.replace(" ", "")

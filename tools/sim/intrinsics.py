@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from sim import directed, floats, output, warp
@@ -81,7 +82,18 @@ def _high_half(is_signed: bool) -> Callable[[Array, Array], Array]:
     return run
 
 
+def _is_class(a: Array, mask: Array) -> Array:
+    """llvm.is.fpclass: whether a float is of one of the classes in the mask, bit by bit (LLVM's language reference)."""
+    tiny, minus = np.abs(a) < ml_dtypes.finfo(a.dtype).smallest_normal, np.signbit(a)
+    plain = np.isfinite(a) & ~tiny
+    classes = (np.zeros(a.shape, bool), np.isnan(a), np.isinf(a) & minus, plain & minus, tiny & (a != 0) & minus,
+               (a == 0) & minus, (a == 0) & ~minus, tiny & (a != 0) & ~minus, plain & ~minus, np.isinf(a) & ~minus)
+    wanted = int(mask.ravel()[0])
+    return np.asarray(np.any([c for bit, c in enumerate(classes) if wanted >> bit & 1], axis=0))
+
+
 _PURE: dict[str, Callable[..., Any]] = {
+    "llvm.is.fpclass": _is_class,
     "llvm.fabs": np.abs, "llvm.floor": np.floor, "llvm.ceil": np.ceil, "llvm.trunc": np.trunc,
     "llvm.rint": np.rint, "llvm.nearbyint": np.rint, "llvm.roundeven": np.rint,
     "llvm.round": lambda a: np.copysign(np.trunc(np.abs(a) + np.nextafter(a.dtype.type(0.5), a.dtype.type(0))), a),

@@ -31,10 +31,22 @@ def _lower(function: Any, target: str) -> Any:
 
 def run_lowered(lowered: Any, grid: Grid, args: Sequence[Any], **how: Any) -> None:
     """Simulate a lowered function on its arguments."""
+    _simulate(lowered, lowered.llvm_text, grid, args, **how)
+
+
+def run_optimised(lowered: Any, grid: Grid, args: Sequence[Any], target: str = "sm_80", **how: Any) -> None:
+    """Simulate what LLVM's passes make of a lowered function: what the text leaves undefined, they exploit."""
+    from tilewright.backend_ptx.llvm.compile import optimised
+    from tilewright.backend_ptx.targets import get_target
+
+    _simulate(lowered, optimised(lowered.llvm_text, get_target(target)), grid, args, strict=False, **how)
+
+
+def _simulate(lowered: Any, text: str, grid: Grid, args: Sequence[Any], **how: Any) -> None:
     blocks = three(grid)
     values = [_parameter(param, args, blocks) for param in lowered.abi.params]
     hardware = blocks if not lowered.abi.linear_grid else (blocks[0] * blocks[1] * blocks[2],)
-    simulate(lowered.llvm_text, lowered.name, hardware, lowered.threads, values, lowered.shared_bytes, **how)
+    simulate(text, lowered.name, hardware, lowered.threads, values, lowered.shared_bytes, **how)
 
 
 def run_kernel(kernel: Any, grid: Grid, args: Sequence[Any], target: str = "sm_80", **how: Any) -> Any:

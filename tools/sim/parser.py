@@ -23,7 +23,7 @@ from sim.ir import (
 from sim.irtypes import FLOAT_BITS, I1, VOID, Array, Float, Int, Ptr, Struct, Type, Vec
 
 _TOKEN = re.compile(
-    r'"[^"]*"|[%@](?:"[^"]*"|[-\w$.]+)|!?[-\w$.]+|\.\.\.|[=,*(){}\[\]<>!#]'
+    r'"[^"]*"|[%@](?:"[^"]*"|[-\w$.]+)|-?\d+\.\d+e[+-]\d+|!?[-\w$.]+|\.\.\.|[=,*(){}\[\]<>!#]'
 )
 _LABEL = re.compile(r'^("[^"]*"|[-\w$.]+):')
 _FLAGS = frozenset(
@@ -142,7 +142,7 @@ class _Line:
             return Local(t, _unquote(self.next()[1:]))
         if token[0] == "@":
             return Global(t, _unquote(self.next()[1:]))
-        if token == "getelementptr" or token in _CASTS:
+        if token == "getelementptr" or token in _CASTS or token in _BINARY:
             return ConstExpr(t, self._expression(self.next()))
         return Const(t, self.constant(t))
 
@@ -158,6 +158,10 @@ class _Line:
             self.expect(")")
             return Instruction(opcode, operands[0].type, operands, extra={"source": source})
         operand = self.typed()
+        if self.accept(","):
+            operands = [operand, self.typed()]
+            self.expect(")")
+            return Instruction(opcode, operand.type, operands)
         self.expect("to")
         to = self.type()
         self.expect(")")

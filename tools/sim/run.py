@@ -41,7 +41,7 @@ class AddressTable:
 
 def simulate(
     llvm_text: str, kernel_name: str, grid: Grid, threads: int, args: Sequence[Any], shared_bytes: int = 0, *,
-    schedule: str = "inorder", seed: int = 0, races: bool = True, max_steps: int = 1_000_000,
+    schedule: str = "inorder", seed: int = 0, races: bool = True, max_steps: int = 1_000_000, strict: bool = True,
 ) -> None:
     """Execute a kernel's LLVM text on the CPU; arrays among `args` are read and written in place.
 
@@ -51,6 +51,7 @@ def simulate(
     TensorMap for a tensor map passed by value.
     `shared_bytes` is the dynamic shared memory. schedule="inorder" runs all warps side by side, "random" one at a
     time as `seed` chooses; races are found in both. `max_steps` bounds the basic blocks run per block of the grid.
+    `strict` False is for text that LLVM has changed, which may hold poison that nobody uses.
     Raises SimError, which names the instruction, the line and the threads.
     """
     module = _parse(llvm_text)
@@ -61,7 +62,7 @@ def simulate(
     blocks = three(grid)
     memory = Memory(-(-threads // 32), races)
     symbols, shared_size, shared_valid = _place_globals(module, memory, shared_bytes)
-    compiler = ModuleCompiler(module, symbols)
+    compiler = ModuleCompiler(module, symbols, strict)
     with np.errstate(all="ignore"):
         kernel = compiler.function(kernel_name)
         arguments = _arguments(module.functions[kernel_name].params, args, memory)
