@@ -62,21 +62,37 @@ def compare(got: np.ndarray, want: np.ndarray, bound: Bound | None, who: str) ->
     assert np.array_equal(np.isnan(g), np.isnan(w)), f"{who}: NaNs in other places"
     same = (g == w) | np.isnan(w)
     with np.errstate(invalid="ignore", over="ignore"):
-        near = np.abs(g - w) <= bound(want)
+        near = np.abs(bound.place(g) - bound.place(w) if isinstance(bound, Ulps) else g - w) <= bound(want)
     wrong = np.argwhere(~(same | near))
     assert not len(wrong), f"{who}: {len(wrong)} elements too far off, first at {wrong[0]}: " + (
         f"{g[tuple(wrong[0])]!r} for {w[tuple(wrong[0])]!r}" if len(wrong) else "")
 
 
+@dataclass(frozen=True)
+class Ulps:
+    """A bound of `count` units in the last place of `dtype` at the expected value.
+
+    Infinity is the step above the largest number: a result that is so near to it may be either.
+    """
+
+    count: float
+    dtype: Any
+
+    def __call__(self, want: np.ndarray) -> np.ndarray:
+        info = self._info()
+        magnitude = np.clip(np.abs(want.astype(np.float64)), float(info.smallest_normal), float(info.max))
+        return np.asarray(self.count * np.ldexp(float(info.eps), np.frexp(magnitude)[1] - 1))
+
+    def place(self, x: np.ndarray) -> np.ndarray:
+        """The numbers with infinities where they stand; the power of two above float64 needs a wider format."""
+        above = np.ldexp(np.longdouble(1), np.frexp(float(self._info().max))[1])
+        return np.where(np.isinf(x), np.copysign(above, x), x.astype(np.longdouble))
+
+    def _info(self) -> Any:
+        import ml_dtypes
+
+        return ml_dtypes.finfo(self.dtype)
+
+
 def ulps(count: float, dtype: Any) -> Bound:
-    """A bound of `count` units in the last place of `dtype` at the expected value."""
-    import ml_dtypes
-
-    info = ml_dtypes.finfo(dtype)
-
-    def bound(want: np.ndarray) -> np.ndarray:
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            magnitude = np.maximum(np.abs(want.astype(np.float64)), float(info.smallest_normal))
-            return count * np.exp2(np.floor(np.log2(magnitude))) * float(info.eps)
-
-    return bound
+    return Ulps(count, dtype)
