@@ -30,7 +30,11 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Part:
-    """One output of a batch: the names that it shows and how near it must be (`bound` None: equal bits)."""
+    """One output of a batch: the names that it shows and how near it must be.
+
+    `bound` None is equal bits. All NaNs of a dtype are equal, as the bits of a NaN that an operation makes are not
+    specified; where an output holds such bits as integers, they are in `Filled.ignore` or the inputs have no NaNs.
+    """
 
     names: tuple[str, ...]
     dtype: str
