@@ -19,6 +19,7 @@ from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.warpgroup import Stage, Wgmma
 from tilewright.backend_ptx.passes.hazards import SPARE_SLOTS
 from tilewright.backend_ptx.passes.pipeline_candidates import Candidate, harmless
+from tilewright.backend_ptx.passes.product_operands import slot_of, stages_of
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.analysis.runs import Runs
@@ -51,6 +52,7 @@ class GatherCandidate(Candidate):
     fetched: list[Fetched] = field(default_factory=list)
     places: list[Op] = field(default_factory=list)  # scalar ops that say where fetched tiles are
     stages: list[Stage] = field(default_factory=list)
+    moves: list[Op] = field(default_factory=list)  # permutations between the gather and its stages
 
     @property
     def least(self) -> int:
@@ -125,10 +127,10 @@ class GatherFinder:
     def _ring(self, gather: Gather, run: GatherRun) -> GatherCandidate | str:
         type_ = gather.result.type
         copy, size = type_.layout, type_.dtype.bytes
+        staged = stages_of(gather.result, self.users)
+        if staged is not None and staged[0]:
+            return self._staged(gather, run, *staged)
         users = self.users.get(gather.result, [])
-        stages = [u for u in users if isinstance(u, Stage)]
-        if stages:
-            return self._staged(gather, run, users, stages)
         conversions = [u for u in users if isinstance(u, ConvertLayout)]
         crossing = [u for u in conversions if plan_conversion(copy, u.result.type.layout).kind in ("warp", "block")]
         if not crossing and is_replicated(copy):
@@ -141,22 +143,22 @@ class GatherFinder:
                                run=run._replace(length=width // size))
 
     def _staged(
-        self, gather: Gather, run: GatherRun, users: list[Op], stages: list[Stage],
+        self, gather: Gather, run: GatherRun, stages: list[Stage], moves: list[Op],
     ) -> GatherCandidate | str:
         """Straight to where tensor cores read it."""
-        ops = self.loop.loop.ops
-        slot = stages[0].result.type.layout
-        if len(stages) != len(users) or any(s.result.type != stages[0].result.type or s not in ops for s in stages):
-            return "not only products use it"
+        ops, type_ = self.loop.loop.ops, gather.result.type
+        slots = {slot_of(s, type_.shape) for s in stages}
+        if len(slots) > 1 or any(op not in ops for op in (*stages, *moves)):
+            return "products use it in several ways"
+        [slot] = slots
         products = [p for s in stages for p in self.users.get(s.result, [])]
         everywhere = [op for op in self.loop.loop.walk() if isinstance(op, Wgmma)]
         if not all(isinstance(p, Wgmma) for p in products) or any(op not in ops for op in everywhere):
             return "products in branches"
-        type_ = gather.result.type
         width = widest_copy(slot, type_.layout, run.length, type_.dtype.bytes)
         if not width or type_.size * type_.dtype.bytes < LEAST_STAGED:
             return "too few bytes lie side by side"
-        return GatherCandidate(gather, True, type_.layout, slot, width, stages=stages,
+        return GatherCandidate(gather, True, type_.layout, slot, width, stages=stages, moves=moves,
                                run=run._replace(length=width // type_.dtype.bytes))
 
     # ---- what it needs -------------------------------------------------------------------------------------------

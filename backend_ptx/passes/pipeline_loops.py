@@ -44,6 +44,7 @@ from tilewright.backend_ptx.passes.pipeline_candidates import Candidate, find_ca
 from tilewright.backend_ptx.passes.pipeline_depth import Depth, decide_depth, resident_blocks
 from tilewright.backend_ptx.passes.pipeline_rounds import Constants, Rounds, most_rounds
 from tilewright.backend_ptx.passes.plan_shared_memory import buffer_bytes, peak_bytes
+from tilewright.backend_ptx.passes.product_operands import view_of
 from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.effects import Dependences
@@ -394,9 +395,9 @@ class _Pipeline:
             for conversion in ring.candidate.conversions:
                 dead.add(conversion)
                 source[conversion.result] = ring, conversion.result.type.layout
-            for stage in ring.candidate.stages if isinstance(ring.candidate, GatherCandidate) else ():
-                dead.add(stage)
-                source[stage.result] = ring, stage.result.type.layout
+            if isinstance(ring.candidate, GatherCandidate):
+                dead.update((*ring.candidate.stages, *ring.candidate.moves))
+                source.update((stage.result, (ring, stage.result.type.layout)) for stage in ring.candidate.stages)
         read: dict[tuple[_Ring, Layout] | Value, Value] = {}
         for op in self.loop.loop.ops:
             if op in dead:
@@ -428,8 +429,9 @@ class _Pipeline:
     def _read(self, b: Builder, ring: _Ring, layout: Layout, slot: Value, value: Value) -> Value:
         load = ring.candidate.load
         if isinstance(value.type, SharedType):
-            axes = tuple(range(len(load.shape)))
-            view = b.value(SharedView(buffer=ring.buffer, slot=slot, axes=axes, shape=load.shape), value.hint)
+            assert isinstance(value.op, Stage)
+            axes, shape = view_of(value.op.src)
+            view = b.value(SharedView(buffer=ring.buffer, slot=slot, axes=axes, shape=shape), value.hint)
             view.type = value.type
             return view
         with b.at(load.span):

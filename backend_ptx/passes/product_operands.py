@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from tilewright.backend_ptx.instructions.warpgroup import KINDS
 from tilewright.backend_ptx.layouts.bulk import bulk_layout
+from tilewright.backend_ptx.layouts.flat import OFFSET
 from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.backend_ptx.layouts.queries import vector_along
-from tilewright.backend_ptx.ops.warpgroup import Wgmma
+from tilewright.backend_ptx.ops.warpgroup import Stage, Wgmma
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import float32, tfloat32
+from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.convert import Cast
-from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.ops.shape import Permute, Reshape
 from tilewright.tileir.types import SharedType
 
@@ -22,8 +24,8 @@ MOST_STEPS = 32  # ops between an operand and the load whose memory order decide
 
 
 def is_moved_only(value: Value) -> bool:
-    """Whether an operand is what some load brings, its axes at most permuted."""
-    return isinstance(source_of(value)[0].op, Load)
+    """Whether an operand is what some load or gather brings, its axes at most permuted."""
+    return isinstance(source_of(value)[0].op, (Load, Gather))
 
 
 def source_of(value: Value) -> tuple[Value, list[Op]]:
@@ -43,6 +45,39 @@ def source_of(value: Value) -> tuple[Value, list[Op]]:
 
 def is_tf32_cast(op: Op | None) -> bool:
     return isinstance(op, Cast) and op.dtype is tfloat32 and op.src.type.dtype is float32
+
+
+def stages_of(value: Value, users: dict[Value, list[Op]]) -> tuple[list[Stage], list[Op]] | None:
+    """The staged operands that ops which move axes make of a value, and these ops; None if it has another use."""
+    stages: list[Stage] = []
+    moves: list[Op] = []
+    for user in users.get(value, []):
+        if isinstance(user, Stage):
+            stages.append(user)
+            continue
+        if not (isinstance(user, Permute) or isinstance(user, Reshape) and _keeps_axes(user)):
+            return None
+        beyond = stages_of(user.results[0], users)
+        if beyond is None:
+            return None
+        stages += beyond[0]
+        moves += [user, *beyond[1]]
+    return stages, moves
+
+
+def slot_of(stage: Stage, shape: tuple[int, ...]) -> Layout:
+    """Where the elements of the tile that `source_of` finds, of this shape, lie, so that its view is that operand."""
+    wanted: Layout = stage.result.type.layout
+    axes, _ = view_of(stage.src)
+    long = [a for a in axes if shape[a] > 1]
+    bases = []
+    for basis in wanted.bases(OFFSET):
+        place = [0] * len(shape)
+        parts = (part for part, n in zip(basis, wanted.shape, strict=True) if n > 1)
+        for axis, part in zip(long, parts, strict=True):
+            place[axis] = part
+        bases.append(place)
+    return Layout({OFFSET: bases}, shape)
 
 
 def _keeps_axes(op: Reshape) -> bool:

@@ -1,4 +1,4 @@
-"""Move conversions up to the loads whose tiles they convert, over casts and reshapes, so that a ring can replace them.
+"""Move conversions up to the loads or gathers that they convert, over casts and reshapes, so that a ring replaces them.
 
     before: %t: tile<64x32xf16, #0> = load(array=%a, ...)
             %p: tile<32x64xf16, #1> = permute(src=%t, axes=(1, 0))
@@ -21,7 +21,7 @@ from tilewright.tileir.analysis.uses import uses
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.convert import Cast
-from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.ops.shape import Permute, Reshape
 
 Chain = list[tuple[Op, Layout]]
@@ -38,12 +38,12 @@ def raise_conversions(function: Function, target: Target) -> None:
 
 
 def _chain(op: Op, users: dict[Value, list[Op]]) -> Chain | None:
-    """The ops between a load and a conversion, the last first, each with the layout that its source must have."""
+    """The ops between a load or gather and a conversion, the last first, each with the layout that its source needs."""
     if not isinstance(op, ConvertLayout) or _stays(op):
         return None
     out: Chain = []
     value, layout = op.src, op.result.type.layout
-    while not isinstance(value.op, Load):
+    while not isinstance(value.op, (Load, Gather)):
         here = value.op
         wanted = None if here is None else _source_layout(here, layout)
         if here is None or wanted is None or not _only_converted(value, users):

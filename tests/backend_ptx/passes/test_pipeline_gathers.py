@@ -1,0 +1,221 @@
+"""Gathers that start some rounds early: random sizes in the simulator, warps in random order, and what is decided."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from sim import run_kernel
+from sim.lowered import _bind, lower_kernel
+
+import tilewright as tw
+from tilewright.backend_ptx.compile import backend_dumps
+from tilewright.backend_ptx.runtime.ptxas import assemble
+
+ZERO = tw.PaddingMode.ZERO
+Array = np.ndarray[Any, Any]
+BF16 = ml_dtypes.bfloat16
+
+
+@tw.tile_kernel
+def right(a, table, rows, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
+    """c = a @ table[rows]."""
+    i, j = tw.bid(0), tw.bid(1)
+    acc = tw.zeros((tm, tn), tw.float32)
+    column = j * tn + tw.arange(tn, dtype=tw.int32)[None, :]
+    for k in range(tw.num_tiles(a, 1, (tm, tk))):
+        row = tw.load(rows, (k,), (tk,), padding_mode=ZERO)[:, None]
+        acc = tw.mma(tw.load(a, (i, k), (tm, tk), padding_mode=ZERO), tw.gather(table, (row, column)), acc)
+    tw.store(c, (i, j), acc)
+
+
+@tw.tile_kernel
+def left(table, rows, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
+    """c = table[rows] @ b, blocks walk over tiles."""
+    columns = tw.num_tiles(b, 1, (tk, tn))
+    for tile in range(tw.bid(0), tw.num_tiles(c, 0, (tm, tn)) * columns, tw.num_blocks(0)):
+        i, j = tile // columns, tile % columns
+        row = tw.load(rows, (i,), (tm,), padding_mode=ZERO)[:, None]
+        acc = tw.zeros((tm, tn), tw.float32)
+        for k in range(tw.num_tiles(b, 0, (tk, tn))):
+            column = k * tk + tw.arange(tk, dtype=tw.int32)[None, :]
+            acc = tw.mma(tw.gather(table, (row, column)), tw.load(b, (k, j), (tk, tn), padding_mode=ZERO), acc)
+        tw.store(c, (i, j), acc)
+
+
+@tw.tile_kernel
+def turned(a, table, rows, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
+    """c = a @ table[rows].T: the numbers of rows stay, the columns move on."""
+    i, j = tw.bid(0), tw.bid(1)
+    row = tw.load(rows, (j,), (tn,), padding_mode=ZERO)[:, None]
+    acc = tw.zeros((tm, tn), tw.float32)
+    for k in range(tw.num_tiles(a, 1, (tm, tk))):
+        column = k * tk + tw.arange(tk, dtype=tw.int32)[None, :]
+        taken = tw.gather(table, (row, column), mask=row < table.shape[0] - 1)
+        acc = tw.mma(tw.load(a, (i, k), (tm, tk), padding_mode=ZERO), taken.transpose(), acc)
+    tw.store(c, (i, j), acc)
+
+
+@tw.tile_kernel
+def pages(table, rows, out, scale: float, tr: tw.Constant[int], tc: tw.Constant[int]):
+    """out[j] = sum over i of scale * table[rows[i]]: no product, each thread needs its own part."""
+    j = tw.bid(0)
+    column = j * tc + tw.arange(tc, dtype=tw.int32)[None, :]
+    acc = tw.zeros((tr, tc), tw.float32)
+    for i in range(tw.num_tiles(rows, 0, (tr,))):
+        row = tw.load(rows, (i,), (tr,), padding_mode=tw.PaddingMode.UNDETERMINED)[:, None]
+        known = i * tr + tw.arange(tr, dtype=tw.int32)[:, None] < rows.shape[0]
+        acc += scale * tw.gather(table, (row, column), mask=known)
+    tw.store(out, (0, j), tw.sum(acc, axis=0, keepdims=True))
+
+
+class Draw:
+    """Sizes and arrays of one run; small integers, so that every sum is exact."""
+
+    def __init__(self, seed: int) -> None:
+        self.r = random.Random(seed)
+        self.rng = np.random.default_rng(seed)
+        self.dtype = self.r.choice([np.float16, BF16])
+        self.tile = self.r.choice([(64, 64, 32), (64, 32, 16), (128, 64, 32), (64, 128, 64)])
+        tm, tn, tk = self.tile
+        self.m, self.n = self.r.randint(1, tm + 20), self.r.choice([tn, tn + 8, 2 * tn, tn + 16, tn - 3])
+        self.k = self.r.choice([0, 1, tk, 2 * tk - 5, 3 * tk, 5 * tk + 8, 7 * tk])
+
+    def numbers(self, *shape: int) -> Array:
+        """Rows with a pitch of 16 bytes, most often."""
+        pitch = -(-shape[1] // 8) * 8 if self.r.random() < 0.8 else shape[1]
+        return self.rng.integers(-2, 3, (shape[0], pitch)).astype(self.dtype)[:, : shape[1]]
+
+    def rows(self, count: int, length: int) -> Array:
+        """Some of them before or behind the table."""
+        return self.rng.integers(-2, length + 2, count).astype(self.r.choice([np.int32, np.int64]))
+
+
+def taken(table: Array, rows: Array) -> Array:
+    out = table.astype(np.float32)[np.clip(rows, 0, len(table) - 1)]
+    out[(rows < 0) | (rows >= len(table))] = 0
+    return out
+
+
+def check_right(draw: Draw) -> tuple[Any, tuple[int, ...], list[Any], Array]:
+    a, table, rows = draw.numbers(draw.m, draw.k), draw.numbers(50, draw.n), draw.rows(draw.k, 50)
+    c = np.zeros((draw.m, draw.n), np.float32)
+    grid = tw.cdiv(draw.m, draw.tile[0]), tw.cdiv(draw.n, draw.tile[1])
+    return right, grid, [a, table, rows, c, *draw.tile], a.astype(np.float32) @ taken(table, rows)
+
+
+def check_left(draw: Draw) -> tuple[Any, tuple[int, ...], list[Any], Array]:
+    table, rows, b = draw.numbers(40, draw.k), draw.rows(draw.m, 40), draw.numbers(draw.k, draw.n)
+    c = np.zeros((draw.m, draw.n), np.float32)
+    return left, (2,), [table, rows, b, c, *draw.tile], taken(table, rows) @ b.astype(np.float32)
+
+
+def check_turned(draw: Draw) -> tuple[Any, tuple[int, ...], list[Any], Array]:
+    a, table, rows = draw.numbers(draw.m, draw.k), draw.numbers(50, draw.k), draw.rows(draw.n, 50)
+    c = np.zeros((draw.m, draw.n), np.float32)
+    grid = tw.cdiv(draw.m, draw.tile[0]), tw.cdiv(draw.n, draw.tile[1])
+    return turned, grid, [a, table, rows, c, *draw.tile], a.astype(np.float32) @ taken(table[:-1], rows).T
+
+
+@pytest.mark.parametrize("check", [check_right, check_left, check_turned], ids=lambda f: f.__name__[6:])
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("seed", range(8))
+def test_products(check: Callable[[Draw], Any], target: str, seed: int) -> None:
+    kernel, grid, args, want = check(Draw(seed))
+    run_kernel(kernel, grid, args, target, schedule="random", seed=seed)
+    assert np.array_equal(args[3], want)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_own_parts(seed: int) -> None:
+    r = random.Random(seed)
+    rng = np.random.default_rng(seed)
+    table = rng.integers(-9, 9, (30, 2 * 256)).astype(np.float32)
+    rows = rng.integers(-2, 33, r.choice([1, 16, 40, 100])).astype(np.int32)
+    out = np.zeros((1, 512), np.float32)
+    args = [table, rows, out, 2.0, 16, 256]
+    run_kernel(pages, (2,), args, r.choice(["sm_80", "sm_90a"]), schedule="random", seed=seed)
+    assert np.array_equal(out[0], 2 * taken(table, rows).sum(axis=0))
+
+
+# ---- what is decided -----------------------------------------------------------------------------------------------
+
+
+def option(kernel: Any, args: list[Any], target: str = "sm_90a") -> str:
+    """What pipeline_loops says."""
+    function = kernel._launcher.specialiser.make_tile_ir(_bind(kernel, args), facts=True)
+    function.options.update(kernel._options.resolve(target))
+    seen: dict[str, str] = {}
+    backend_dumps(function, target, lambda name, f: seen.update({name: f.options.get("pipeline", "")}))
+    return seen["pipeline_loops"]
+
+
+def aligned(shape: tuple[int, ...], dtype: Any) -> Array:
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    raw = np.zeros(size + 256, np.uint8)
+    start = -raw.ctypes.data % 256
+    return raw[start : start + size].view(dtype).reshape(shape)
+
+
+def large(kernel: Any, tile: tuple[int, int, int]) -> list[Any]:
+    matrix, rows = lambda: aligned((1024, 1024), BF16), aligned((1024,), np.int32)  # noqa: E731
+    c = aligned((1024, 1024), np.float32)
+    return [matrix(), rows, matrix(), c, *tile] if kernel is left else [matrix(), matrix(), rows, c, *tile]
+
+
+@pytest.mark.parametrize("kernel", [right, left, turned], ids=lambda k: k.__name__)
+@pytest.mark.parametrize("tile", [(128, 128, 64), (128, 256, 64)], ids=str)
+def test_large_products(kernel: Any, tile: tuple[int, int, int]) -> None:
+    """Straight from memory to where tensor cores read, one barrier a round, nothing spilled."""
+    args = large(kernel, tile)
+    assert re.match("(table|taken) in", option(kernel, args))
+    text = kernel.ptx(*args, target="sm_90a")
+    assert assemble(text, "sm_90a").spills == 0
+    assert "cp.async.cg.shared.global" in text and "wgmma.mma_async" in text
+    assert "ld.global.nc.b16" not in text and "st.shared.b16" not in text
+
+
+@pytest.mark.parametrize("kernel", [right, left, turned], ids=lambda k: k.__name__)
+def test_other_targets(kernel: Any) -> None:
+    args = large(kernel, (128, 128, 32))
+    assert re.match("(table|taken) and", option(kernel, args, "sm_80"))
+    assert "cp.async.cg" in lower_kernel(kernel, args, "sm_80").llvm_text
+
+
+def test_refusals() -> None:
+    """A gather that cannot be early says why."""
+    @tw.tile_kernel
+    def padded(table, rows, out, tr: tw.Constant[int], tc: tw.Constant[int]):
+        column = tw.arange(tc, dtype=tw.int32)[None, :]
+        acc = tw.zeros((tr, tc), tw.float32)
+        for i in range(tw.num_tiles(rows, 0, (tr,))):
+            row = tw.load(rows, (i,), (tr,))[:, None]
+            acc += tw.gather(table, (row, column), padding_value=1)
+        tw.store(out, (0, 0), acc)
+
+    @tw.tile_kernel
+    def written(table, rows, out, tr: tw.Constant[int], tc: tw.Constant[int]):
+        column = tw.arange(tc, dtype=tw.int32)[None, :]
+        for i in range(tw.num_tiles(rows, 0, (tr,))):
+            row = tw.load(rows, (i,), (tr,))[:, None]
+            tw.store(table, (i, 0), tw.gather(table, (row, column)) + 1.0)
+
+    @tw.tile_kernel
+    def chased(table, rows, out, tr: tw.Constant[int], tc: tw.Constant[int]):
+        column = tw.arange(tc, dtype=tw.int32)[None, :]
+        row = tw.load(rows, (0,), (tr,))
+        acc = tw.zeros((tr, tc), tw.float32)
+        for _ in range(tw.num_tiles(rows, 0, (tr,))):
+            acc += tw.gather(table, (row[:, None], column))
+            row = tw.gather(rows, row)
+        tw.store(out, (0, 0), acc)
+
+    args = [aligned((64, 256), np.float32), aligned((64,), np.int32), aligned((64, 256), np.float32), 16, 256]
+    assert "stays a gather: padding" in option(padded, args)
+    assert "stays a gather: its array changes in the loop" in option(written, args)
+    assert "stays a gather: its index is not known early" in option(chased, args)
