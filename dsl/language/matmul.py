@@ -20,8 +20,11 @@ def mma(x: Any, y: Any, /, acc: Any, *, use_fast_acc: bool = False) -> Tile:
         have one dtype (int8 and uint8 may mix). acc: float16 or float32 for float16, float8_e4m3fn and float8_e5m2;
         float32 for bfloat16, float32 and tfloat32; float64 for float64; int32 for int8 and uint8.
     Result: a tile of the shape and dtype of acc. float32 operands are multiplied as float32; cast them to tfloat32 for
-        the tensor cores' faster format.
-    Options: `use_fast_acc`, for float8 only, allows the faster, less exact accumulation that some GPUs have.
+        the tensor cores' faster format. Integers wrap. Floats are summed in the format of acc, in no fixed order: to
+        within K * eps * sum |x||y| of the exact sums.
+    Options: `use_fast_acc`, for float8 only, is about tensor cores of compute capability 9.0, which add products of
+        float8 with few bits, to within 2**-12 * sum |x||y|. False: they add along the K of one call, whose product is
+        then added to acc in float32. True: they add to acc too, call after call, which is faster and loses more.
     Errors: TileTypeError for shapes or dtypes that do not fit.
 
     Example:

@@ -72,18 +72,30 @@ def mma_batches() -> Iterator[Batch]:
         pieces = [Piece(names, shapes, ct.mma, reference, boundary, ragged=k == 1, draw=small)
                   for k, (boundary, shapes) in enumerate(SHAPES)]
         if x in (E4M3, E5M2):
-            pieces.append(Piece(("mma(use_fast_acc)",), SHAPES[1][1],
-                                lambda a, b, c: ct.mma(a, b, acc=c, use_fast_acc=True), reference, "whole", draw=small))
-        if acc.is_float:
+            pieces.append(Piece(("mma(use_fast_acc)",), SHAPES[1][1], fast, reference, "whole", draw=small))
+        if x in (E4M3, E5M2) and acc is F32:
+            pieces += [Piece((name,), SHAPES[1][1], function, reference, "rounding", coarse(32), draw=unit)
+                       for name, function in (("mma", ct.mma), ("mma(use_fast_acc)", fast))]
+        elif acc.is_float:
             pieces.append(Piece(names, SHAPES[1][1], ct.mma, reference, "rounding", rounding(acc, 32), draw=ordinary))
             pieces.append(Piece(names, SHAPES[0][1], ct.mma, reference, "boundary values", draw=with_specials))
         yield tilewise(f"mma-{x}-{y}-{acc}", (x, y, acc), acc, pieces, f"{x} with {y} to {acc}")
+
+
+def fast(a: Any, b: Any, c: Any) -> Any:
+    return ct.mma(a, b, acc=c, use_fast_acc=True)
 
 
 def ordinary(kind: Kind, shape: Shape, rng: np.random.Generator) -> Array:
     from catalogue.cells.unary import to_kind
 
     return kind.hold(to_kind(rng.standard_normal(shape), kind))
+
+
+def unit(kind: Kind, shape: Shape, rng: np.random.Generator) -> Array:
+    from catalogue.cells.unary import to_kind
+
+    return kind.hold(to_kind(rng.uniform(-1, 1, shape), kind))
 
 
 def with_specials(kind: Kind, shape: Shape, rng: np.random.Generator) -> Array:
@@ -102,6 +114,12 @@ def rounding(acc: Kind, depth: int) -> Bound:
     """docs/architecture.md: depth * eps of the accumulator * sum |a||b|, whose terms are below 16 here."""
     eps = 2.0 ** -LIMITS[acc.name].mantissa
     return lambda want: depth * eps * 3 * depth**0.5
+
+
+def coarse(depth: int) -> Bound:
+    """8-bit floats in float32: 2**-12 * (sum |a||b| + |acc|), as tensor cores of sm_90a add them (arXiv 2412.19437,
+    3.3.2); of operands up to 1."""
+    return lambda want: 2.0**-12 * (depth + 1)
 
 
 # -- matmul ------------------------------------------------------------------------------------------------------------
