@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from catalogue.all import all_cases
 from catalogue.case import Case
-from sim import run_kernel
+from sim import run_kernel, run_optimised
+from sim.lowered import lower_kernel, runtime_arguments
 
 import tilewright as tw
 
@@ -33,3 +34,15 @@ def test_generated_code_equals_reference(index: int) -> None:
         assert target in str(error)
         pytest.skip(f"refused on {target}")
     case.check(case.results(args), case.reference(*case.args()), f"the code for {target}")
+
+
+HOPPER = [c for c in CASES if "hopper" in c.tags]
+
+
+@pytest.mark.parametrize("case", HOPPER, ids=lambda c: c.name)
+def test_products_in_flight_after_llvm(case: Case) -> None:
+    """LLVM moves nothing over the waits and fences of products and copies that must stay before or behind them."""
+    args = case.args()
+    lowered = lower_kernel(case.kernel, args, "sm_90a")
+    run_optimised(lowered, case.grid, runtime_arguments(case.kernel, args), "sm_90a", schedule="random", seed=1)
+    case.check(case.results(args), case.reference(*case.args()), "what LLVM made of the code")

@@ -469,7 +469,7 @@ def _arguments(c: _Line) -> list[Operand]:
 
 
 def _starts_value(token: str) -> bool:
-    return token[0] in "%@<[{-" or token[0].isdigit() or token in _CASTS or token in (
+    return token[0] in "%@<[{-" or token[0].isdigit() or token in _CASTS or token in _BINARY or token in (
         "true", "false", "null", "undef", "poison", "zeroinitializer", "splat", "getelementptr", "none", "nan", "inf",
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from sim.inflight import products, settle
-from sim.ir import Function, Instruction, Local, Module
+from sim.ir import Const, Function, Instruction, Local, Module
 from sim.irtypes import Float, Int, Type, Vec, scalar
 from sim.machine import Machine, Registers
 
@@ -32,7 +32,22 @@ def _passes_through(i: Instruction) -> bool:
 def _is_move(i: Instruction) -> bool:
     if i.opcode == "bitcast":
         return _holds_words(i.type) and _holds_words(i.operands[0].type)
-    return i.opcode in _MOVES and not any(scalar(o.type) in _HALVES for o in i.operands)
+    if i.opcode not in _MOVES:
+        return False
+    return _moves_pairs(i) or not any(scalar(o.type) in _HALVES for o in i.operands)
+
+
+def _moves_pairs(i: Instruction) -> bool:
+    """Whether halves that share a register stay together."""
+    if i.opcode in ("phi", "freeze"):
+        return _holds_words(i.type)
+    if i.opcode != "shufflevector":
+        return False
+    mask = i.operands[2]
+    places = mask.bits if isinstance(mask, Const) and isinstance(mask.bits, tuple) else ()
+    pairs = zip(places[::2], places[1::2], strict=False)
+    whole = len(places) > 0 and len(places) % 2 == 0
+    return whole and all(isinstance(a, int) and a % 2 == 0 and b == a + 1 for a, b in pairs)
 
 
 def uses_products(module: Module) -> bool:
