@@ -145,9 +145,9 @@ def batched_case() -> Case:
 def computed_cases() -> Iterator[Case]:
     m, n, k = shape = (72, 80, 208)  # seven rounds: more than a ring has slots
 
-    def left(rng: np.random.Generator) -> tuple[Any, ...]:
+    def left(rng: np.random.Generator, tile: tuple[int, int, int] = TILE) -> tuple[Any, ...]:
         scales = rng.random(m, F32) / 64
-        return operand(rng, (m, k), np.int8), scales, operand(rng, (k, n), BF16), np.zeros((m, n), F32), *TILE
+        return operand(rng, (m, k), np.int8), scales, operand(rng, (k, n), BF16), np.zeros((m, n), F32), *tile
 
     def right(rng: np.random.Generator) -> tuple[Any, ...]:
         scales = rng.random(n, F32) / 64
@@ -168,6 +168,10 @@ def computed_cases() -> Iterator[Case]:
 
     grid = blocks(shape, TILE)
     yield made_case("dequantised", kernels.dequantised, grid, left, (3,), want_left, 2e-3)
+    # Two warpgroups, which take turns.
+    eight, tall = kernels.dequantised.replace_hints(num_worker_warps=8), (128, 64, 32)
+    yield made_case("dequantised-8-warps", eight, blocks(shape, tall), lambda rng: left(rng, tall), (3,), want_left,
+                    2e-3)
     yield made_case("dequantised-right", kernels.dequantised_right, grid, right, (3,), want_right, 2e-3)
     yield made_case("gathered", kernels.gathered, grid, rows, (3,), want_rows, 2e-3)
 
