@@ -47,7 +47,8 @@ def bits(a: np.ndarray) -> np.ndarray:
     a = np.ascontiguousarray(a)
     raw = a.view(np.dtype(f"u{a.dtype.itemsize}")).copy()
     if a.dtype.kind in "fV" or a.dtype.name.startswith(("bfloat", "float")):
-        raw[np.isnan(a.astype(np.float64))] = np.iinfo(raw.dtype).max
+        with np.errstate(invalid="ignore"):  # signalling NaNs
+            raw[np.isnan(a.astype(np.float64))] = np.iinfo(raw.dtype).max
     return raw
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from catalogue.case import Bound, ulps
 from catalogue.cells.kinds import ALL, BOOL, F16, F32, FLOATS, I32, INTS, STORED, Kind
 from catalogue.cells.model import Array, Batch
-from catalogue.cells.pointwise import Form, operands, pointwise
+from catalogue.cells.pointwise import Form, Place, many, operands, pointwise, same
 
 import tilewright as ct
 
@@ -269,12 +269,10 @@ def where_batches() -> Iterator[Batch]:
                         operands((kind, F16, F16)), chosen, places=where_places(), dtype=f"{kind} as condition")
 
 
-def where_places() -> tuple[Any, ...]:
-    from catalogue.cells.pointwise import Place, same
-
+def where_places() -> tuple[Place, ...]:
     return (Place(((16,), (16,), (16,)), "ragged"), same((), 3, "whole"), same((4, 8), 3), same((2, 4, 4), 3),
             same((2, 2, 2, 4), 3), Place(((4, 1), (8,), ()), "broadcast"), Place(((), (4, 1), (1, 8)), "broadcast"),
-            Place(((2, 1, 4), (4, 4), (2, 4, 1)), "broadcast"))
+            Place(((2, 1, 4), (4, 4), (2, 4, 1)), "broadcast"), many(3))
 
 
 # -- Two dtypes --------------------------------------------------------------------------------------------------------
@@ -296,9 +294,7 @@ def promotion_batches() -> Iterator[Batch]:
                             common, operands((a, b)), reference, dtype=f"{a} with {b}", places=pair_places())
 
 
-def pair_places() -> tuple[Any, ...]:
-    from catalogue.cells.pointwise import Place
-
+def pair_places() -> tuple[Place, ...]:
     return (Place(((8, 1), (1, 16)), "boundary values", False), Place(((2, 8), (8,)), "broadcast"))
 
 

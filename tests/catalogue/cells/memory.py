@@ -72,6 +72,14 @@ def copy_tasks(kind: Kind) -> Iterator[Task]:
             yield Task(("load(check_bounds)", "store(check_bounds)"), rank, "whole", whole(kind, shape, shape),
                        unchecked, lambda ins, out: ins[0])
 
+    for order in ("C", "F"):
+        def large(ins, out, order=order):
+            ct.store(out, (ct.bid(0), 0), ct.load(ins[0], (ct.bid(0), 0), (32, 64), order=order))
+
+        yield Task(("load", "store"), 2, f"many elements, ragged, order {order}",
+                   whole(kind, (53, 61) if order == "C" else (61, 53), (53, 61)), large,
+                   lambda ins, out, order=order: ins[0] if order == "C" else ins[0].T)
+
     def hinted(ins, out):
         index = (ct.bid(0), 0)
         ct.store(out, index, ct.load(ins[0], index, (4, 8), latency=3, allow_tma=False), latency=2, allow_tma=True)

@@ -50,9 +50,14 @@ def same(shape: Shape, count: int, boundary: str = "ragged", ragged: bool = True
     return Place((shape,) * count, boundary, ragged)
 
 
+def many(count: int) -> Place:
+    """Several elements in each thread's registers, which vectors of small dtypes share."""
+    return same((8, 64), count, "many elements")
+
+
 def unary_places() -> tuple[Place, ...]:
     return (Place(((8,),), "boundary values", False), same((), 1, "whole"), same((8,), 1), same((4, 8), 1),
-            same((2, 4, 4), 1), same((2, 2, 2, 4), 1), same((4, 4), 1, "whole", False))
+            same((2, 4, 4), 1), same((2, 2, 2, 4), 1), same((4, 4), 1, "whole", False), many(1))
 
 
 def binary_places() -> tuple[Place, ...]:
@@ -60,7 +65,7 @@ def binary_places() -> tuple[Place, ...]:
             same((2, 4, 4), 2), same((2, 2, 2, 4), 2), same((4, 4), 2, "whole", False),
             Place(((8,), ()), "broadcast"), Place(((), (4, 8)), "broadcast"), Place(((4, 1), (1, 8)), "broadcast"),
             Place(((8,), (4, 8)), "broadcast"), Place(((2, 1, 4), (4, 1)), "broadcast"),
-            Place(((2, 1, 2, 1), (1, 2, 1, 4)), "broadcast"), Place(((2, 2, 2, 4), (4,)), "broadcast"))
+            Place(((2, 1, 2, 1), (1, 2, 1, 4)), "broadcast"), Place(((2, 2, 2, 4), (4,)), "broadcast"), many(2))
 
 
 def kernel_of(functions: Sequence[Callable[..., Any]], places: Sequence[Place],

@@ -48,8 +48,9 @@ def powers_of_two(kind: Kind, shape: Shape, rng: np.random.Generator) -> Array:
     """Products of these are exact and of moderate size."""
     if not kind.is_float:
         return sample(kind, shape, rng)
-    numbers = rng.choice([1.0, -1.0, 1.0, 1.0, 2.0, 0.5], shape)
-    return numbers.astype(kind.host)
+    numbers = rng.choice([1.0, -1.0], shape)
+    few = rng.random(shape) < 4 / max(4, numbers.size)
+    return np.where(few, rng.choice([2.0, 0.5], shape), numbers).astype(kind.host)
 
 
 def accumulator(kind: Kind) -> np.dtype[Any]:
@@ -276,7 +277,8 @@ def around_tiny(kind: Kind, shape: Shape, rng: np.random.Generator) -> Array:
 
 SCANS: tuple[tuple[Shape, int], ...] = (((8,), 0), ((8, 4), 0), ((4, 8), 1), ((2, 4, 4), 0), ((2, 4, 4), 1),
                                         ((2, 4, 4), -1), ((2, 2, 4, 4), 0), ((2, 2, 4, 4), 1), ((2, 2, 4, 4), 2),
-                                        ((2, 2, 4, 4), 3), ((64,), 0), ((2, 32), 1), ((1, 1), 0))
+                                        ((2, 2, 4, 4), 3), ((64,), 0), ((2, 32), 1), ((1, 1), 0), ((256,), 0),
+                                        ((4, 64), 0), ((4, 64), 1))
 
 
 def backwards(f: Callable[..., Array], reverse: bool) -> Callable[..., Array]:

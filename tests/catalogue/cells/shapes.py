@@ -78,6 +78,11 @@ CHANGES: tuple[tuple[tuple[str, ...], Shape, Change, Change], ...] = (
     (("Tile.extract",), (8,), lambda t: t.extract((3,), (2,)), lambda x: x[6:]),
     (("Tile.extract",), (4, 8), lambda t: t.extract((1, 0), (2, 4)), lambda x: x[2:, :4]),
     (("extract",), (), lambda t: ct.extract(t, (), ()), lambda x: x),
+    (("transpose",), (32, 32), lambda t: ct.transpose(t), lambda x: x.T),
+    (("permute",), (8, 4, 16), lambda t: ct.permute(t, (1, 2, 0)), lambda x: x.transpose(1, 2, 0)),
+    (("reshape",), (64, 16), lambda t: ct.reshape(t, (16, 64)), lambda x: x.reshape(16, 64)),
+    (("broadcast_to",), (32, 1), lambda t: ct.broadcast_to(t, (32, 32)), lambda x: np.broadcast_to(x, (32, 32))),
+    (("extract",), (32, 32), lambda t: ct.extract(t, (1, 2), (16, 8)), lambda x: x[16:, 16:24]),
     (("Tile.extract",), (), lambda t: t.extract((), ()), lambda x: x),
 )
 # (names, shapes of two tiles, in the kernel, in NumPy)
@@ -87,6 +92,8 @@ PAIRS: tuple[tuple[tuple[str, ...], tuple[Shape, Shape], Callable[..., Any], Cal
     (("cat",), ((2, 4, 4), (2, 4, 4)), lambda a, b: ct.cat((a, b), -2), lambda a, b: np.concatenate([a, b], 1)),
     (("cat",), ((2, 2, 2, 4), (2, 2, 2, 4)), lambda a, b: ct.cat((a, b), axis=-1),
      lambda a, b: np.concatenate([a, b], 3)),
+    (("cat",), ((32, 16), (32, 16)), lambda a, b: ct.cat((a, b), 1), lambda a, b: np.concatenate([a, b], 1)),
+    (("insert",), ((32, 32), (8, 16)), lambda a, b: ct.insert(a, (2, 1), b), lambda a, b: _inserted(a, (16, 16), b)),
     (("insert",), ((8,), (2,)), lambda a, b: ct.insert(a, (3,), b), lambda a, b: _inserted(a, (6,), b)),
     (("Tile.insert",), ((4, 8), (2, 4)), lambda a, b: a.insert((1, 1), b), lambda a, b: _inserted(a, (2, 4), b)),
     (("insert",), ((2, 4, 4), (1, 4, 2)), lambda a, b: ct.insert(a, (1, 0, 1), b),
@@ -111,13 +118,17 @@ def _inserted(a: Array, start: Shape, b: Array) -> Array:
     return out
 
 
+def place_of(shape: Shape, ragged: Any) -> str:
+    return ("many elements, " if int(np.prod(shape)) > 64 else "") + ("ragged" if ragged else "whole")
+
+
 def change_batches() -> Iterator[Batch]:
     for kind in ALL:
-        pieces = [Piece(names, (shape,), function, reference, "ragged" if k % 2 and len(shape) > 1 else "whole",
+        pieces = [Piece(names, (shape,), function, reference, place_of(shape, k % 2 and len(shape) > 1),
                         ragged=bool(k % 2) and len(shape) > 1)
                   for k, (names, shape, function, reference) in enumerate(CHANGES)]
         yield tilewise(f"shape-{kind}", (kind,), kind, pieces)
-        pairs = [Piece(names, shapes, function, reference, "ragged" if k % 2 else "whole", ragged=bool(k % 2))
+        pairs = [Piece(names, shapes, function, reference, place_of(shapes[0], k % 2), ragged=bool(k % 2))
                  for k, (names, shapes, function, reference) in enumerate(PAIRS)]
         yield tilewise(f"shape-two-{kind}", (kind, kind), kind, pairs)
         yield tilewise(f"shape-runtime-{kind}", (kind, I32), kind, list(runtime_pieces()))
