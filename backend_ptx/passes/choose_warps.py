@@ -34,7 +34,7 @@ MOST = 16
 ALIVE_A_THREAD, FULL = 704, 8
 # 32-bit words of accumulators in each thread.
 ACC_WORDS, FMA_WORDS = 128, 64
-LITTLE = 4  # words beside them that do not matter: columns of an index, say
+LITTLE = 4  # words beside them that more than FULL warps would not be worth: columns of an index, say
 FRAGMENT_ELEMENTS = 16 * 8  # of the accumulator of one tensor-core instruction
 
 
@@ -106,7 +106,7 @@ def _warps_for(products: Sequence[Product], held: int) -> Warps:
     words = held + sum(op.acc.type.size * max(4, op.acc.type.dtype.bytes) // 4 for op in products)
     most = FMA_WORDS if any(isinstance(op, MmaFma) for op in products) else ACC_WORDS
     count = 1
-    while count < MOST and words // (32 * count) > most + LITTLE:
+    while count < MOST and words // (32 * count) > most + (LITTLE if count >= FULL else 0):
         count *= 2
     if any(isinstance(op, Wgmma) for op in products):
         count = max(count, WARPS)
