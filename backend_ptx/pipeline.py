@@ -16,9 +16,11 @@ from tilewright.backend_ptx.passes.place_folds import place_folds
 from tilewright.backend_ptx.passes.plan_shared_memory import plan_shared_memory
 from tilewright.backend_ptx.passes.raise_conversions import raise_conversions
 from tilewright.backend_ptx.passes.ring_loads import ring_loads
+from tilewright.backend_ptx.passes.ring_stages import ring_stages
 from tilewright.backend_ptx.passes.select_instructions import select_instructions
 from tilewright.backend_ptx.passes.share_ordered import share_ordered
 from tilewright.backend_ptx.passes.share_printed import share_printed
+from tilewright.backend_ptx.passes.sink_loads import sink_loads
 from tilewright.backend_ptx.passes.split_products import split_products
 from tilewright.backend_ptx.passes.split_reductions import split_reductions
 from tilewright.backend_ptx.passes.split_stores import split_stores
@@ -39,6 +41,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     choose_warps,
     assign_layouts,
     split_reductions,
+    sink_loads,
     park_tiles,
     start_loads,
     place_folds,
@@ -49,6 +52,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     split_stores,
     ring_loads,
     pipeline_loops,
+    ring_stages,
     lower_conversions,
     split_products,
     plan_shared_memory,
@@ -72,6 +76,9 @@ ORDER: Final[tuple[tuple[Pass, Pass, str], ...]] = (
     (split_reductions, park_tiles, "the conversions that it inserts are where warps meet and tiles wait"),
     (park_tiles, pipeline_loops, "its buffers take shared memory from the rings"),
     (park_tiles, plan_shared_memory, "it allocates buffers"),
+    (split_reductions, sink_loads, "the conversions that it inserts are where warps meet"),
+    (sink_loads, park_tiles, "what need not wait need not be parked"),
+    (sink_loads, start_loads, "it starts early what stands behind an exchange"),
     (split_reductions, start_loads, "the conversions that it inserts are where warps meet"),
     (park_tiles, start_loads, "what it parks, and for how many blocks, decides what room there is"),
     (start_loads, pipeline_loops, "its buffers take shared memory from the rings"),
@@ -89,6 +96,9 @@ ORDER: Final[tuple[tuple[Pass, Pass, str], ...]] = (
     (ring_loads, pipeline_loops, "what a producer brings is no business of the other threads"),
     (ring_loads, plan_shared_memory, "it allocates rings"),
     (insert_barriers, take_turns, "only warpgroups that meet nowhere else may wait for each other's turns"),
+    (ring_loads, ring_stages, "staged operands get what shared memory is left"),
+    (pipeline_loops, ring_stages, "staged operands get what shared memory is left"),
+    (ring_stages, lower_conversions, "what is still staged goes to a single buffer"),
     (pipeline_loops, lower_conversions, "a ring replaces the conversions of what it holds"),
     (pipeline_loops, plan_shared_memory, "it allocates the rings"),
     (pipeline_loops, insert_barriers, "rings need barriers"),

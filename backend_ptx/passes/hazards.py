@@ -133,14 +133,15 @@ def _different_slots(first: Access, second: Access) -> bool:
 
 
 def _slot_to_spare(first: Access, second: Access) -> bool:
-    """Whether a copy goes to a slot that products of the last two rounds do not read, while products of the last round
+    """Whether a write goes to a slot that products of the last two rounds do not read, while products of the last round
     may run on. Those of rounds before it are done: each round waits for them before it ends, and its threads have met
-    since, for the data of this round."""
-    copy = second.op
-    if not isinstance(first.op, Wgmma) or not first.flying or not isinstance(copy, AsyncCopy) or copy.slot is None:
+    since, for the data of the round before this write or of this round."""
+    write = second.op
+    if not isinstance(first.op, Wgmma) or not first.flying or not isinstance(write, (AsyncCopy, SharedStore)):
         return False
-    slots: int = copy.buffer.type.copies
-    return 0 < copy.ahead <= slots - SPARE_SLOTS
+    slots: int = write.buffer.type.copies
+    return write.slot is not None and slots > SPARE_SLOTS and write.ahead <= slots - SPARE_SLOTS and (
+        write.ahead > 0 or isinstance(write, SharedStore))
 
 
 def _bytes_overlap(one: Value, other: Value) -> bool:
