@@ -8,8 +8,10 @@ from typing import Protocol
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.warpgroup import Stage
+from tilewright.backend_ptx.passes.lower_conversions import still_read
 from tilewright.backend_ptx.passes.pipeline_depth import RESERVED
 from tilewright.backend_ptx.passes.plan_shared_memory import peak_bytes
+from tilewright.backend_ptx.passes.product_operands import source_of
 from tilewright.backend_ptx.targets import KIB, Target
 from tilewright.tileir.core import Function
 from tilewright.tileir.ops.memory import Gather
@@ -17,9 +19,9 @@ from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 
 # Slots when shared memory does not limit them: more do not hide more.
 USUAL, MOST = 6, 8
-# Slots for operands that threads gather by asynchronous copies (pipeline_loops): the first of these numbers that leaves
-# ENOUGH for the others.
-GATHERED, ENOUGH = (4, 3), 3
+# Slots for operands that threads gather (pipeline_loops) and compute (ring_stages): the first pair that leaves ENOUGH
+# for the others.
+FILLED, ENOUGH = ((4, 3), (3, 3), (3, 2)), 3
 # For mbarriers and alignment of each buffer.
 SLACK = 2 * KIB
 
@@ -40,8 +42,9 @@ def decide_slots(function: Function, rings: Sequence[Ring], replaced: Collection
     room = shared_of_block(function.options.get("occupancy"), target) - other
     if room // total < 2:
         room = target.shared_per_block - other
-    gathered = gathered_bytes(function)
-    room = next((r for r in (room - (n - 1) * gathered for n in GATHERED) if r // total >= ENOUGH), room)
+    gathered, computed = filled_bytes(function, replaced)
+    beside = ((g - 1) * gathered + (c - 1) * computed for g, c in FILLED)
+    room = next((room - b for b in beside if (room - b) // total >= ENOUGH), room)
     fits = max(1, room // total)
     for ring in rings:
         asked = [h for h in ring.latencies if h is not None]
@@ -61,11 +64,17 @@ def shared_of_block(occupancy: int | None, target: Target) -> int:
     return target.shared_per_sm // occupancy - RESERVED
 
 
-def gathered_bytes(function: Function) -> int:
-    """Of the staged operands that are gathers."""
-    sizes = [op.src.type.size * op.src.type.dtype.bytes for op in function.walk()
-             if isinstance(op, Stage) and isinstance(op.src.op, Gather)]
-    return sum(sizes)
+def filled_bytes(function: Function, replaced: Collection[Stage]) -> tuple[int, int]:
+    """Of the staged operands in loops whose products run on: those that are gathered, and those that are computed."""
+    gathered = computed = 0
+    for stage in still_read(function).difference(replaced):
+        assert isinstance(stage, Stage)
+        size = stage.src.type.size * stage.src.type.dtype.bytes
+        if isinstance(source_of(stage.src)[0].op, Gather):
+            gathered += size
+        else:
+            computed += size
+    return gathered, computed
 
 
 def other_bytes(function: Function, replaced: Collection[Stage]) -> int:
