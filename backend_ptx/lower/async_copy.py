@@ -9,12 +9,12 @@ from tilewright.backend_ptx.layouts.queries import register_offsets
 from tilewright.backend_ptx.layouts.shared import copy_vector
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.addresses import Offsets, TileAccess
-from tilewright.backend_ptx.lower.caching import same_for_all
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.positions import owner
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.lower.shared import SharedAccess, SharedRef, slot_offset
 from tilewright.backend_ptx.ops import async_copy as ops
+from tilewright.backend_ptx.passes.places import same_for_all
 
 # By the number of bytes. Only 16-byte copies may leave out the L1 cache, which they would only pass through, unless
 # it is the same tile in all blocks: then the next block of the multiprocessor finds it there.

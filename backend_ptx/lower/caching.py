@@ -14,9 +14,8 @@ from tilewright.backend_ptx.layouts.flat import LANE
 from tilewright.backend_ptx.lower.addresses import TileAccess
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.ops.async_copy import AsyncLoad
+from tilewright.backend_ptx.passes.places import counts_blocks, same_for_all
 from tilewright.tileir.core import Function, Value
-from tilewright.tileir.ops.arith import Constant
-from tilewright.tileir.ops.arrays import BlockId
 from tilewright.tileir.ops.memory import Load
 
 VECTOR_BYTES, LINE_BYTES = 16, 128
@@ -35,15 +34,10 @@ def passes_by(ctx: Context, op: Load, tile: TileAccess) -> bool:
     """Whether a load reads lines of memory that nothing else of the kernel reads, beside tiles that all blocks read."""
     if not tile.ref.read_only or tile.vector * tile.bytes != VECTOR_BYTES or not _whole_lines(tile):
         return False
-    if not any(map(_counts_blocks, op.index)):
+    if not any(map(counts_blocks, op.index)):
         return False
     reads = _reads(ctx)
     return reads.common >= MANY_BYTES and reads.times[op.array] == 1
-
-
-def same_for_all(index: tuple[Value, ...]) -> bool:
-    """Whether all blocks read the tile at this place."""
-    return all(isinstance(value.op, Constant) for value in index)
 
 
 def _reads(ctx: Context) -> _Reads:
@@ -62,12 +56,6 @@ def _reads_of(function: Function) -> _Reads:
         if isinstance(op, (Load, AsyncLoad)) and op.shape and same_for_all(op.index):
             common += prod(op.shape) * op.array.type.dtype.bytes
     return _Reads(times, common)
-
-
-def _counts_blocks(value: Value) -> bool:
-    """Whether an index counts up from block to block."""
-    op = value.op
-    return isinstance(op, BlockId) or op is not None and not op.blocks and any(map(_counts_blocks, op.operands))
 
 
 def _whole_lines(tile: TileAccess) -> bool:

@@ -39,6 +39,7 @@ class Context:
         self.b = Builder()
         self.debug = debug
         self.memo: dict[Any, Any] = {}
+        self.first_register = 0  # of the part of each tile that is lowered: strips differ
         self._fragments: dict[Value, Any] = {}
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Conversions of layout that stay inside a thread (the others have become shared memory accesses)."""
+"""Registers from here and there: conversions of layout that stay inside a thread, and tiles kept in part."""
 
 from __future__ import annotations
 
@@ -11,3 +11,12 @@ from tilewright.backend_ptx.ops import layout as ops
 @lower(ops.ConvertLayout)
 def convert_layout(ctx: Context, op: ops.ConvertLayout) -> None:
     ctx.set(op.result, rearranged(ctx, ctx[op.src], ctx.layout(op.src), ctx.layout(op.result)))
+
+
+@lower(ops.KeepRegisters)
+def keep_registers(ctx: Context, op: ops.KeepRegisters) -> None:
+    """In a strip of the tile `first_register` is the strip's first one."""
+    kept, again = ctx[op.kept], ctx[op.again]
+    n = kept.n
+    count = min(max(op.count - ctx.first_register, 0), n)
+    ctx.set(op.result, ctx.b.shuffle(kept, [*range(count), *range(n + count, 2 * n)], again))

@@ -85,6 +85,7 @@ class _Strip:
 
     def __init__(self, ctx: Context, start: int, width: int) -> None:
         self._ctx, self._width = ctx, width
+        self.first_register = start
         self._lanes = range(start, start + STRIP)
         self._own: dict[Value, Any] = {}
 

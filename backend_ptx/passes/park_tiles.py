@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 
 from tilewright.backend_ptx.layouts.queries import is_replicated
 from tilewright.backend_ptx.layouts.shared import swizzled_shared
+from tilewright.backend_ptx.ops.layout import KeepRegisters
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
 from tilewright.backend_ptx.passes.phases import (
@@ -42,10 +43,14 @@ from tilewright.backend_ptx.targets import KIB, Target
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.enums import MemoryOrder
+from tilewright.tileir.ops.math import FloatUnary
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.types import SharedType
 
 OPTION, BLOCKS = "parked", "min_blocks"
+# Of what a thread keeps of a tile: whole strips (those of lower/strips.py), and registers for two of them beside it.
+STRIP, BETWEEN = 16, 16
+MOST_REGISTERS, REGISTER_BYTES = 128, 4
 
 
 def park_tiles(function: Function, target: Target) -> None:
@@ -60,7 +65,7 @@ def park_tiles(function: Function, target: Target) -> None:
     after = resident(needed + OTHER, threads, plan.bytes, target)
     if before > 1 or after <= before:
         return
-    _rewrite(function.body, plan)
+    _rewrite(function.body, plan, _to_keep(plan, target.registers_per_sm // (after * threads)))
     function.options[BLOCKS] = after
     function.options[OPTION] = (
         f"{plan.bytes / KIB:g} KiB: with tiles in {plan.registers} registers of each thread {before or 'no'} "
@@ -156,12 +161,25 @@ def _can_park(op: Load) -> bool:
     return not is_replicated(op.result.type.layout)
 
 
+def _to_keep(plan: _Plan, registers: int) -> dict[Value, int]:
+    """How many registers of a tile stay from the phase before the last: of one that functions compute, for which a
+    multiprocessor has few units. `registers` is what a thread may use."""
+    last = max(plan.phase.values())
+    loads = [op.result for op, phase in plan.phase.items() if isinstance(op, Load) and op.shape and phase == last]
+    count = (min(registers, MOST_REGISTERS) - OTHER - BETWEEN - sum(map(registers_of, loads))) // STRIP * STRIP
+    made = [
+        v for v in plan.late.get(last, ()) if v.op is not None and isinstance(v.op, FloatUnary)
+        and plan.phase[v.op] == last - 1 and v.type.dtype.bytes == REGISTER_BYTES
+    ]
+    return {made[0]: min(count, registers_of(made[0]))} if len(made) == 1 and count > 0 else {}
+
+
 # ---- rewriting --------------------------------------------------------------------------------------------------
 
 
-def _rewrite(block: Block, plan: _Plan) -> None:
+def _rewrite(block: Block, plan: _Plan, keep: dict[Value, int]) -> None:
     old, block.ops = block.ops, []
-    again = _Again(Builder(block), plan)
+    again = _Again(Builder(block), plan, keep)
     for op in old:
         phase = plan.phase[op]
         new = {v: again.value(phase, v) for v in reads_of(op) if v in plan.late.get(phase, ())}
@@ -174,8 +192,8 @@ def _rewrite(block: Block, plan: _Plan) -> None:
 class _Again:
     """Parks tiles, and emits what makes a value once more in a later phase."""
 
-    def __init__(self, b: Builder, plan: _Plan) -> None:
-        self.b, self.plan = b, plan
+    def __init__(self, b: Builder, plan: _Plan, keep: dict[Value, int]) -> None:
+        self.b, self.plan, self.keep = b, plan, keep
         self.parked: dict[Value, Value] = {}
         self.made: dict[tuple[int, Value], Value] = {}
         self.origin: dict[Value, Value] = {}  # of what was made
@@ -192,7 +210,8 @@ class _Again:
         """`value` in a phase after the one that it belongs to; made once for each phase."""
         key = (phase, value)
         if key not in self.made:
-            self.made[key] = self._unparked(value) if value in self.parked else self._computed(phase, value)
+            made = self._unparked(value) if value in self.parked else self._computed(phase, value)
+            self.made[key] = self._kept(value, made) if value in self.keep else made
             self.origin[self.made[key]] = value
         return self.made[key]
 
@@ -201,6 +220,13 @@ class _Again:
         with self.b.at(value.op.span):
             load = SharedLoad(buffer=self.parked[value], slot=None, index=(), shape=value.type.shape)
             out = self.b.value(load, value.hint)
+        out.type = value.type
+        return out
+
+    def _kept(self, value: Value, again: Value) -> Value:
+        assert value.op is not None
+        with self.b.at(value.op.span):
+            out = self.b.value(KeepRegisters(kept=value, again=again, count=self.keep[value]), value.hint)
         out.type = value.type
         return out
 

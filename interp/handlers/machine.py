@@ -31,6 +31,11 @@ def convert_layout(op: Any, low: Lowering) -> Fn:
     return lambda x: x
 
 
+@impl("keep_registers")
+def keep_registers(op: Any, low: Lowering) -> Fn:
+    return lambda kept, again: kept
+
+
 @impl("barrier")
 def barrier(op: Any, low: Lowering) -> Fn:
     return lambda: None

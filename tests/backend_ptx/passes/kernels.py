@@ -55,7 +55,7 @@ KERNELS: dict[str, Kernel] = {
         r.integers(-9, 9, 3000).astype(np.int32), np.zeros(3072, np.int32), np.zeros(3, np.int32)]),
     "scaled_rows": Kernel((3,), lambda r: [
         r.normal(size=(3, 16000)).astype(ml_dtypes.bfloat16), r.normal(size=15001).astype(ml_dtypes.bfloat16),
-        r.normal(size=40000).astype(ml_dtypes.bfloat16), np.zeros((3, 16384), ml_dtypes.bfloat16)]),
+        r.normal(size=16384).astype(ml_dtypes.bfloat16), np.zeros((3, 16384), ml_dtypes.bfloat16)]),
     "outer": Kernel((2,), lambda r: [
         _floats(r, 128), _floats(r, 32), np.zeros((128, 32), np.float32), np.zeros(128, np.float32)]),
 }
