@@ -65,11 +65,13 @@ def park_tiles(function: Function, target: Target) -> None:
     after = resident(needed + OTHER, threads, plan.bytes, target)
     if before > 1 or after <= before:
         return
-    _rewrite(function.body, plan, _to_keep(plan, target.registers_per_sm // (after * threads)))
+    keep = _to_keep(plan, target.registers_per_sm // (after * threads))
+    _rewrite(function.body, plan, keep)
     function.options[BLOCKS] = after
     function.options[OPTION] = (
         f"{plan.bytes / KIB:g} KiB: with tiles in {plan.registers} registers of each thread {before or 'no'} "
-        f"block{'s' if before != 1 else ''} would fit a multiprocessor, {after} so")
+        f"block{'s' if before != 1 else ''} would fit a multiprocessor, {after} so"
+        + "".join(f"; {count} registers of {value.hint or 'what is computed'} stay" for value, count in keep.items()))
 
 
 @dataclass(slots=True)
