@@ -15,16 +15,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from tilewright.backend_ptx.llvm.constants import const_text, suffix, type_text
+from tilewright.backend_ptx.llvm.constants import BITS, const_text, suffix, type_text
 from tilewright.backend_ptx.llvm.values import (
     AfterPhis,
     Definition,
-    Gathered,
     Number,
     Operand,
+    Parts,
     Phi,
     Val,
     WidePhi,
+    chosen_parts,
 )
 
 __all__ = ["Builder", "Number", "Operand", "Phi", "Val"]
@@ -191,6 +192,9 @@ class Builder:
         if v.const is not None and op in ("sext", "zext", "trunc") and v.elem != "i1":
             number = int(v.const)
             return self.const(elem, number & ((1 << int(v.elem[1:])) - 1) if op == "zext" else number, v.n)
+        pieces = self._registers(v, elem)
+        if len(pieces) > 1:
+            return self._parts([self.cast(op, piece, elem) for piece in pieces])
         return self.emit(elem, v.n, f"{op} {v} to {type_text(elem, v.n)}")
 
     def bitcast(self, v: Val, elem: str, n: int | None = None) -> Val:
@@ -198,7 +202,23 @@ class Builder:
         lanes = v.n if n is None else n
         if v.elem == elem and v.n == lanes:
             return v
+        if isinstance(v, Parts) and v.elem in BITS and elem in BITS and lanes:
+            each = lanes // len(v.parts)
+            if each * len(v.parts) == lanes:
+                return self._parts([self.bitcast(part, elem, each if each > 1 else 0) for part in v.parts])
         return self.emit(elem, lanes, f"bitcast {v} to {type_text(elem, lanes)}")
+
+    def _registers(self, v: Val, elem: str) -> Sequence[Val]:
+        """A vector that is known by its parts in such pieces that lanes of `elem` that share a register stay together;
+        one piece for any other."""
+        if not isinstance(v, Parts) or v.elem not in BITS or elem not in BITS:
+            return [v]
+        lanes = max(1, 32 // BITS[elem])
+        if v.per >= lanes or lanes == 1:
+            return v.parts
+        if v.n % lanes or (count := v.n // lanes) & (count - 1):
+            return [v]
+        return [self.shuffle(v, range(i, i + lanes)) for i in range(0, v.n, lanes)]
 
     # ---- calls -------------------------------------------------------------------------------------------
 
@@ -291,8 +311,8 @@ class Builder:
             return v
         if v.const is not None:
             return self.const(v.elem, v.const)
-        if isinstance(v, Gathered):
-            return v.lanes[i]
+        if isinstance(v, Parts):
+            return self.extract(v.parts[i // v.per], i % v.per) if v.per else v.parts[i]
         return self.emit(v.elem, 0, f"extractelement {v}, i32 {i}")
 
     def insert(self, v: Val, x: Val, i: int) -> Val:
@@ -300,8 +320,14 @@ class Builder:
 
     def vector(self, values: Sequence[Val]) -> Val:
         """A vector of scalars of one type."""
+        return self._parts(values)
+
+    def _parts(self, parts: Sequence[Val]) -> Val:
+        """A vector of scalars, or of a power of two of vectors of one length."""
+        if len(parts) == 1 and parts[0].n:
+            return parts[0]
         self._next += 1
-        out = Gathered(f"%v{self._next}", values, self.dbg)
+        out = Parts(f"%v{self._next}", parts, self.dbg)
         self.lines.append(Definition(out))
         return out
 
@@ -311,9 +337,14 @@ class Builder:
             return a
         if a.const is not None and b is None:
             return self.const(a.elem, a.const, len(lanes))
-        if isinstance(a, Gathered) and (b is None or isinstance(b, Gathered)):
-            known = [*a.lanes, *(b.lanes if b is not None else ())]
-            return self.vector([known[i] for i in lanes])
+        if isinstance(a, Parts) and (b is None or isinstance(b, Parts) and b.per == a.per):
+            known = [*a.parts, *(b.parts if isinstance(b, Parts) else ())]
+            chosen = chosen_parts(lanes, a.per)
+            if chosen is not None:
+                return self._parts([known[i] for i in chosen])
+            [part, *others] = {i // a.per for i in lanes}
+            if not others:
+                return self.shuffle(known[part], [i % a.per for i in lanes])
         other = b.text if b is not None else "poison"
         n = len(lanes)
         mask = ", ".join(f"i32 {i}" for i in lanes)
@@ -323,18 +354,11 @@ class Builder:
         """The lanes of all parts in a row; scalars count as one lane. Parts have one length each."""
         if not parts[0].n:
             return self.vector(parts)
-        if all(isinstance(p, Gathered) for p in parts):
+        if len({p.per if isinstance(p, Parts) else -1 for p in parts}) == 1 and isinstance(parts[0], Parts):
+            parts = [inner for p in parts if isinstance(p, Parts) for inner in p.parts]
+        if parts[0].n and len(parts) & (len(parts) - 1):  # no power of two: through the lanes
             return self.vector([self.extract(p, i) for p in parts for i in range(p.n)])
-        work = list(parts)
-        while len(work) > 1:
-            joined = [
-                self.shuffle(work[i], range(work[i].n * 2), work[i + 1])
-                for i in range(0, len(work) - 1, 2) if work[i].n == work[i + 1].n
-            ]
-            if len(joined) * 2 != len(work):  # not a power of two: through the lanes
-                return self.vector([self.extract(p, i) for p in work for i in range(p.n)])
-            work = joined
-        return work[0]
+        return self._parts(parts)
 
     def extractvalue(self, aggregate: Val, elem: str, index: int, n: int = 0) -> Val:
         """A member of a struct value (what an asm with several results returns)."""

@@ -7,6 +7,8 @@ import struct
 from functools import lru_cache
 
 FLOATS = ("half", "bfloat", "float", "double")
+# Types whose bits may be taken apart and put together.
+BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
 _SUFFIX = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64", "ptr": "p0"}
 
 

@@ -1,12 +1,13 @@
-"""SSA values of the builder: scalars, vectors, vectors known lane by lane, phis.
+"""SSA values of the builder: scalars, vectors, vectors known by their parts, phis.
 
-LLVM spends much time on `insertelement` chains and wide phis: it takes each apart again, over several passes. So a
-vector that was made of scalars keeps them (`Gathered`), and reaches the text only where an instruction reads it whole.
+LLVM spends much time on `insertelement` chains, wide vectors and wide phis: it takes each apart again, over several
+passes. So a vector that was made of scalars or of shorter vectors keeps them (`Parts`), and reaches the text only where
+an instruction reads it whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tilewright.backend_ptx.llvm.constants import FLOATS, const_text, type_text
 
@@ -67,34 +68,62 @@ def need(values: Sequence[Val]) -> None:
             value.need()
 
 
-class Gathered(Tracked):
-    """A vector known lane by lane. Its definition stands where it was made, if anything reads it whole."""
+class Parts(Tracked):
+    """A vector known by its parts: scalars, or a power of two of vectors of one length.
 
-    __slots__ = ("lanes", "tail")
+    Its definition stands where it was made, if anything reads it whole. `per`: lanes of a part, 0 for scalars.
+    """
 
-    def __init__(self, name: str, lanes: Sequence[Val], tail: str = "") -> None:
-        super().__init__(lanes[0].elem, len(lanes), name)
-        self.lanes, self.tail = lanes, tail
+    __slots__ = ("parts", "per", "tail")
+
+    def __init__(self, name: str, parts: Sequence[Val], tail: str = "") -> None:
+        self.parts, self.per, self.tail = parts, parts[0].n, tail
+        super().__init__(parts[0].elem, len(parts) * max(1, self.per), name)
 
     def need(self) -> None:
         super().need()
-        need(self.lanes)
+        need(self.parts)
 
     def definition(self) -> str:
-        lines, before = [], "poison"
-        for i, lane in enumerate(self.lanes):
+        return "\n".join(self._joined() if self.per else self._inserted())
+
+    def _inserted(self) -> Iterator[str]:
+        before = "poison"
+        for i, lane in enumerate(self.parts):
             name = self.name if i == self.n - 1 else f"{self.name}.{i}"
-            lines.append(f"  {name} = insertelement {self.type} {before}, {lane}, i32 {i}{self.tail}")
+            yield f"  {name} = insertelement {self.type} {before}, {lane}, i32 {i}{self.tail}"
             before = name
-        return "\n".join(lines)
+
+    def _joined(self) -> Iterator[str]:
+        """Two parts at a time."""
+        names, lanes, count = [p.text for p in self.parts], self.per, 0
+        while len(names) > 1:
+            joined, mask = [], ", ".join(f"i32 {i}" for i in range(2 * lanes))
+            for a, b in zip(names[::2], names[1::2], strict=True):
+                count += 1
+                joined.append(self.name if len(names) == 2 else f"{self.name}.{count}")
+                half = type_text(self.elem, lanes)
+                yield f"  {joined[-1]} = shufflevector {half} {a}, {half} {b}, <{2 * lanes} x i32> <{mask}>{self.tail}"
+            names, lanes = joined, 2 * lanes
+
+
+def chosen_parts(lanes: Sequence[int], per: int) -> Sequence[int] | None:
+    """Which parts of `per` lanes (0: scalars) some lanes are in a row, None where they cut parts."""
+    if not per:
+        return lanes
+    count = len(lanes) // per
+    starts = lanes[::per]
+    whole = all(s % per == 0 and list(lanes[i * per : i * per + per]) == list(range(s, s + per))
+                for i, s in enumerate(starts))
+    return [s // per for s in starts] if whole and count * per == len(lanes) and not count & (count - 1) else None
 
 
 class Definition:
-    """The place in the text where a gathered vector would be defined."""
+    """The place in the text where a vector of parts would be defined."""
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Gathered) -> None:
+    def __init__(self, value: Parts) -> None:
         self.value = value
 
     def __str__(self) -> str:
@@ -121,11 +150,11 @@ class Phi:
         return _phi(self.value, self.incoming)
 
 
-class PhiVector(Gathered):
+class PhiVector(Parts):
     """The vector of a wide phi: whether it is made of its lanes shows at the end only."""
 
     __slots__ = ()
-    lanes: Sequence[Tracked]
+    parts: Sequence[Tracked]
 
     def need(self) -> None:
         Tracked.need(self)
@@ -142,20 +171,20 @@ class WidePhi(Phi):
         self.by_lane = False
 
     def settle(self) -> None:
-        self.by_lane = all(v.const is not None or isinstance(v, Gathered) for v, _ in self.incoming)
+        self.by_lane = all(_by_lane(v) for v, _ in self.incoming)
         if not self.by_lane:
             super().settle()
             return
         for value, _ in self.incoming:
-            if isinstance(value, Gathered):
-                need(value.lanes)
+            if isinstance(value, Parts):
+                need(value.parts)
 
     def __str__(self) -> str:
         if not self.by_lane:
             return super().__str__()
-        wanted = [i for i, lane in enumerate(self.value.lanes) if self.value.used or lane.used]
+        wanted = [i for i, lane in enumerate(self.value.parts) if self.value.used or lane.used]
         arrivals = [_lanes(value, label, wanted) for value, label in self.incoming]
-        lanes = (self.value.lanes[i] for i in wanted)
+        lanes = (self.value.parts[i] for i in wanted)
         return "\n".join(f"  {lane.name} = phi {lane.type} {', '.join(each)}"
                          for lane, *each in zip(lanes, *arrivals, strict=True))
 
@@ -173,7 +202,7 @@ class AfterPhis:
         if self.phi.by_lane:
             return value.definition() if value.used else ""
         return "\n".join(f"  {lane.name} = extractelement {value.type} {value.name}, i32 {i}"
-                         for i, lane in enumerate(value.lanes) if lane.used)
+                         for i, lane in enumerate(value.parts) if lane.used)
 
 
 def _phi(value: Val, incoming: Sequence[tuple[Val, str]]) -> str:
@@ -184,7 +213,12 @@ def _phi(value: Val, incoming: Sequence[tuple[Val, str]]) -> str:
 
 def _lanes(value: Val, label: str, wanted: Sequence[int]) -> list[str]:
     """How some lanes of a vector arrive from a block."""
-    if isinstance(value, Gathered):
-        return [f"[ {value.lanes[i].text}, %{label} ]" for i in wanted]
+    if isinstance(value, Parts):
+        return [f"[ {value.parts[i].text}, %{label} ]" for i in wanted]
     assert value.const is not None
     return [f"[ {const_text(value.elem, value.const)}, %{label} ]"] * len(wanted)
+
+
+def _by_lane(value: Val) -> bool:
+    """Whether all lanes are known as scalars."""
+    return value.const is not None or isinstance(value, Parts) and not value.per

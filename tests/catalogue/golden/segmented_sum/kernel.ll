@@ -10,12 +10,12 @@ entry:
   %v30 = insertelement <4 x i32> poison, i32 %v29, i32 0
   %v31 = shufflevector <4 x i32> %v30, <4 x i32> poison, <4 x i32> zeroinitializer
   %v32 = add <4 x i32> %v31, <i32 0, i32 64, i32 128, i32 192>
-  %v116 = and i32 %v29, 32
-  %v117 = lshr i32 %v116, 3
-  %v118 = and i32 %v29, 31
-  %v119 = icmp eq i32 %v118, 0
-  %v135 = and i32 %v29, 63
-  %v136 = icmp eq i32 %v135, 0
+  %v123 = and i32 %v29, 32
+  %v124 = lshr i32 %v123, 3
+  %v125 = and i32 %v29, 31
+  %v126 = icmp eq i32 %v125, 0
+  %v142 = and i32 %v29, 63
+  %v143 = icmp eq i32 %v142, 0
   %v2 = insertelement <1 x i32> poison, i32 %v1, i32 0
   %v3 = sext <1 x i32> %v2 to <1 x i64>
   %v4 = mul <1 x i64> %v3, splat (i64 4)
@@ -42,8 +42,8 @@ entry:
   %v35 = icmp slt i32 %v12, %v26
   br i1 %v35, label %loop1, label %done2
 loop1:
-  %v36 = phi i32 [ %v12, %entry ], [ %v78, %loop1 ]
-  %v37 = phi <4 x float> [ splat (float 0x0000000000000000), %entry ], [ %v75, %loop1 ]
+  %v36 = phi i32 [ %v12, %entry ], [ %v80, %loop1 ]
+  %v37 = phi <4 x float> [ splat (float 0x0000000000000000), %entry ], [ %v77, %loop1 ]
   %v38 = insertelement <4 x i32> poison, i32 %v36, i32 0
   %v39 = shufflevector <4 x i32> %v38, <4 x i32> poison, <4 x i32> zeroinitializer
   %v40 = add <4 x i32> %v39, %v32
@@ -64,96 +64,93 @@ loop1:
   %v55 = and <4 x i1> %v41, %v54
   %v56 = extractelement <4 x i1> %v55, i32 0
   %v57 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v45, i1 %v56, i32 0)
-  %v58 = insertelement <1 x i32> poison, i32 %v57, i32 0
-  %v59 = bitcast <1 x i32> %v58 to <1 x float>
-  %v60 = extractelement <4 x i1> %v55, i32 1
-  %v61 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v47, i1 %v60, i32 0)
-  %v62 = insertelement <1 x i32> poison, i32 %v61, i32 0
-  %v63 = bitcast <1 x i32> %v62 to <1 x float>
-  %v64 = extractelement <4 x i1> %v55, i32 2
-  %v65 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v49, i1 %v64, i32 0)
-  %v66 = insertelement <1 x i32> poison, i32 %v65, i32 0
-  %v67 = bitcast <1 x i32> %v66 to <1 x float>
-  %v68 = extractelement <4 x i1> %v55, i32 3
-  %v69 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v51, i1 %v68, i32 0)
-  %v70 = insertelement <1 x i32> poison, i32 %v69, i32 0
-  %v71 = bitcast <1 x i32> %v70 to <1 x float>
-  %v72 = shufflevector <1 x float> %v59, <1 x float> %v63, <2 x i32> <i32 0, i32 1>
-  %v73 = shufflevector <1 x float> %v67, <1 x float> %v71, <2 x i32> <i32 0, i32 1>
-  %v74 = shufflevector <2 x float> %v72, <2 x float> %v73, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
-  %v75 = fadd <4 x float> %v37, %v74
-  %v76 = sub i32 %v26, %v36
-  %v77 = icmp ugt i32 %v76, 256
-  %v78 = add i32 %v36, 256
-  br i1 %v77, label %loop1, label %done2
+  %v59 = bitcast i32 %v57 to float
+  %v61 = extractelement <4 x i1> %v55, i32 1
+  %v62 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v47, i1 %v61, i32 0)
+  %v64 = bitcast i32 %v62 to float
+  %v66 = extractelement <4 x i1> %v55, i32 2
+  %v67 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v49, i1 %v66, i32 0)
+  %v69 = bitcast i32 %v67 to float
+  %v71 = extractelement <4 x i1> %v55, i32 3
+  %v72 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v51, i1 %v71, i32 0)
+  %v74 = bitcast i32 %v72 to float
+  %v76.0 = insertelement <4 x float> poison, float %v59, i32 0
+  %v76.1 = insertelement <4 x float> %v76.0, float %v64, i32 1
+  %v76.2 = insertelement <4 x float> %v76.1, float %v69, i32 2
+  %v76 = insertelement <4 x float> %v76.2, float %v74, i32 3
+  %v77 = fadd <4 x float> %v37, %v76
+  %v78 = sub i32 %v26, %v36
+  %v79 = icmp ugt i32 %v78, 256
+  %v80 = add i32 %v36, 256
+  br i1 %v79, label %loop1, label %done2
 done2:
-  %v79 = phi <4 x float> [ splat (float 0x0000000000000000), %entry ], [ %v75, %loop1 ]
-  %v79.lane0 = extractelement <4 x float> %v79, i32 0
-  %v79.lane1 = extractelement <4 x float> %v79, i32 1
-  %v79.lane2 = extractelement <4 x float> %v79, i32 2
-  %v79.lane3 = extractelement <4 x float> %v79, i32 3
-  %v80.0 = insertelement <2 x float> poison, float %v79.lane0, i32 0
-  %v80 = insertelement <2 x float> %v80.0, float %v79.lane1, i32 1
-  %v81.0 = insertelement <2 x float> poison, float %v79.lane2, i32 0
-  %v81 = insertelement <2 x float> %v81.0, float %v79.lane3, i32 1
-  %v82 = fadd <2 x float> %v80, %v81
-  %v83 = shufflevector <2 x float> %v82, <2 x float> poison, <1 x i32> <i32 0>
-  %v84 = shufflevector <2 x float> %v82, <2 x float> poison, <1 x i32> <i32 1>
-  %v85 = fadd <1 x float> %v83, %v84
-  %v86 = bitcast <1 x float> %v85 to <1 x i32>
-  %v87 = extractelement <1 x i32> %v86, i32 0
-  %v88 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v87, i32 1) #1
-  %v89 = insertelement <1 x i32> poison, i32 %v88, i32 0
-  %v90 = bitcast <1 x i32> %v89 to <1 x float>
-  %v91 = fadd <1 x float> %v85, %v90
-  %v92 = bitcast <1 x float> %v91 to <1 x i32>
-  %v93 = extractelement <1 x i32> %v92, i32 0
-  %v94 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v93, i32 2) #1
-  %v95 = insertelement <1 x i32> poison, i32 %v94, i32 0
-  %v96 = bitcast <1 x i32> %v95 to <1 x float>
-  %v97 = fadd <1 x float> %v91, %v96
-  %v98 = bitcast <1 x float> %v97 to <1 x i32>
-  %v99 = extractelement <1 x i32> %v98, i32 0
-  %v100 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v99, i32 4) #1
-  %v101 = insertelement <1 x i32> poison, i32 %v100, i32 0
-  %v102 = bitcast <1 x i32> %v101 to <1 x float>
-  %v103 = fadd <1 x float> %v97, %v102
-  %v104 = bitcast <1 x float> %v103 to <1 x i32>
-  %v105 = extractelement <1 x i32> %v104, i32 0
-  %v106 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v105, i32 8) #1
-  %v107 = insertelement <1 x i32> poison, i32 %v106, i32 0
-  %v108 = bitcast <1 x i32> %v107 to <1 x float>
-  %v109 = fadd <1 x float> %v103, %v108
-  %v110 = bitcast <1 x float> %v109 to <1 x i32>
-  %v111 = extractelement <1 x i32> %v110, i32 0
-  %v112 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v111, i32 16) #1
-  %v113 = insertelement <1 x i32> poison, i32 %v112, i32 0
-  %v114 = bitcast <1 x i32> %v113 to <1 x float>
-  %v115 = fadd <1 x float> %v109, %v114
-  br i1 %v119, label %owner4, label %stored3
+  %v81 = phi <4 x float> [ splat (float 0x0000000000000000), %entry ], [ %v77, %loop1 ]
+  %v81.lane0 = extractelement <4 x float> %v81, i32 0
+  %v81.lane1 = extractelement <4 x float> %v81, i32 1
+  %v81.lane2 = extractelement <4 x float> %v81, i32 2
+  %v81.lane3 = extractelement <4 x float> %v81, i32 3
+  %v82.0 = insertelement <2 x float> poison, float %v81.lane0, i32 0
+  %v82 = insertelement <2 x float> %v82.0, float %v81.lane1, i32 1
+  %v83.0 = insertelement <2 x float> poison, float %v81.lane2, i32 0
+  %v83 = insertelement <2 x float> %v83.0, float %v81.lane3, i32 1
+  %v84 = fadd <2 x float> %v82, %v83
+  %v85 = shufflevector <2 x float> %v84, <2 x float> poison, <1 x i32> <i32 0>
+  %v86 = shufflevector <2 x float> %v84, <2 x float> poison, <1 x i32> <i32 1>
+  %v87 = fadd <1 x float> %v85, %v86
+  %v88 = bitcast <1 x float> %v87 to <1 x i32>
+  %v89 = extractelement <1 x i32> %v88, i32 0
+  %v90 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v89, i32 1) #1
+  %v92 = bitcast i32 %v90 to float
+  %v93 = insertelement <1 x float> poison, float %v92, i32 0
+  %v94 = fadd <1 x float> %v87, %v93
+  %v95 = bitcast <1 x float> %v94 to <1 x i32>
+  %v96 = extractelement <1 x i32> %v95, i32 0
+  %v97 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v96, i32 2) #1
+  %v99 = bitcast i32 %v97 to float
+  %v100 = insertelement <1 x float> poison, float %v99, i32 0
+  %v101 = fadd <1 x float> %v94, %v100
+  %v102 = bitcast <1 x float> %v101 to <1 x i32>
+  %v103 = extractelement <1 x i32> %v102, i32 0
+  %v104 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v103, i32 4) #1
+  %v106 = bitcast i32 %v104 to float
+  %v107 = insertelement <1 x float> poison, float %v106, i32 0
+  %v108 = fadd <1 x float> %v101, %v107
+  %v109 = bitcast <1 x float> %v108 to <1 x i32>
+  %v110 = extractelement <1 x i32> %v109, i32 0
+  %v111 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v110, i32 8) #1
+  %v113 = bitcast i32 %v111 to float
+  %v114 = insertelement <1 x float> poison, float %v113, i32 0
+  %v115 = fadd <1 x float> %v108, %v114
+  %v116 = bitcast <1 x float> %v115 to <1 x i32>
+  %v117 = extractelement <1 x i32> %v116, i32 0
+  %v118 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v117, i32 16) #1
+  %v120 = bitcast i32 %v118 to float
+  %v121 = insertelement <1 x float> poison, float %v120, i32 0
+  %v122 = fadd <1 x float> %v115, %v121
+  br i1 %v126, label %owner4, label %stored3
 owner4:
-  %v120 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v117
-  store <1 x float> %v115, ptr addrspace(3) %v120, align 4
+  %v127 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v124
+  store <1 x float> %v122, ptr addrspace(3) %v127, align 4
   br label %stored3
 stored3:
   call void asm sideeffect "bar.sync 0;", "~{memory}"() #1
-  %v121 = load <2 x float>, ptr addrspace(3) @shared_memory, align 8
-  %v122 = shufflevector <2 x float> %v121, <2 x float> poison, <1 x i32> <i32 0>
-  %v123 = shufflevector <2 x float> %v121, <2 x float> poison, <1 x i32> <i32 1>
-  %v124 = fadd <1 x float> %v122, %v123
-  %v125 = extractelement <1 x float> %v124, i32 0
-  %v126 = insertelement <1 x i32> poison, i32 %v1, i32 0
-  %v127 = sext <1 x i32> %v126 to <1 x i64>
-  %v128 = mul <1 x i64> %v127, splat (i64 4)
-  %v129 = extractelement <1 x i64> %v128, i32 0
-  %v130 = getelementptr i8, ptr addrspace(1) %p6, i64 %v129
-  %v131 = insertelement <1 x i32> poison, i32 %v1, i32 0
-  %v132 = insertelement <1 x i32> poison, i32 %p7, i32 0
-  %v133 = icmp ult <1 x i32> %v131, %v132
-  %v137 = extractelement <1 x i1> %v133, i32 0
-  %v138 = and i1 %v137, %v136
-  %v139 = bitcast float %v125 to i32
-  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v130, i1 %v138, i32 %v139)
+  %v128 = load <2 x float>, ptr addrspace(3) @shared_memory, align 8
+  %v129 = shufflevector <2 x float> %v128, <2 x float> poison, <1 x i32> <i32 0>
+  %v130 = shufflevector <2 x float> %v128, <2 x float> poison, <1 x i32> <i32 1>
+  %v131 = fadd <1 x float> %v129, %v130
+  %v132 = extractelement <1 x float> %v131, i32 0
+  %v133 = insertelement <1 x i32> poison, i32 %v1, i32 0
+  %v134 = sext <1 x i32> %v133 to <1 x i64>
+  %v135 = mul <1 x i64> %v134, splat (i64 4)
+  %v136 = extractelement <1 x i64> %v135, i32 0
+  %v137 = getelementptr i8, ptr addrspace(1) %p6, i64 %v136
+  %v138 = insertelement <1 x i32> poison, i32 %v1, i32 0
+  %v139 = insertelement <1 x i32> poison, i32 %p7, i32 0
+  %v140 = icmp ult <1 x i32> %v138, %v139
+  %v144 = extractelement <1 x i1> %v140, i32 0
+  %v145 = and i1 %v144, %v143
+  %v146 = bitcast float %v132 to i32
+  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v137, i1 %v145, i32 %v146)
   ret void
 }
 attributes #0 = { nounwind "nvvm.maxntid"="64" }

@@ -14,10 +14,10 @@ entry:
   %v1 = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
   %v13 = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %v14 = shl i32 %v13, 1
-  %v67 = and i32 %v13, 96
-  %v68 = lshr i32 %v67, 3
-  %v69 = and i32 %v13, 31
-  %v70 = icmp eq i32 %v69, 0
+  %v75 = and i32 %v13, 96
+  %v76 = lshr i32 %v75, 3
+  %v77 = and i32 %v13, 31
+  %v78 = icmp eq i32 %v77, 0
   %v2 = sext i32 %v1 to i64
   %v3 = sext i32 %p1 to i64
   %v4 = sub i64 %v3, %v2
@@ -46,152 +46,153 @@ entry:
   %v29 = call { i32, i32 } asm sideeffect "@$3 ld.global.nc.v2.b32 {$0, $1}, [$2];", "=r,=r,l,b,0,1,~{memory}"(ptr addrspace(1) %v28, i1 %v16, i32 -8388608, i32 -8388608)
   %v30 = extractvalue { i32, i32 } %v29, 0
   %v31 = extractvalue { i32, i32 } %v29, 1
-  %v32.0 = insertelement <2 x i32> poison, i32 %v30, i32 0
-  %v32 = insertelement <2 x i32> %v32.0, i32 %v31, i32 1
-  %v33 = bitcast <2 x i32> %v32 to <2 x float>
-  %v34 = shufflevector <2 x float> %v33, <2 x float> poison, <1 x i32> <i32 0>
-  %v35 = shufflevector <2 x float> %v33, <2 x float> poison, <1 x i32> <i32 1>
-  %v36 = call <1 x float> @llvm.maxnum.v1f32(<1 x float> %v34, <1 x float> %v35)
-  %v37 = bitcast <1 x float> %v36 to <1 x i32>
-  %v38 = extractelement <1 x i32> %v37, i32 0
-  %v39 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v38, i32 1) #1
-  %v40 = insertelement <1 x i32> poison, i32 %v39, i32 0
-  %v41 = bitcast <1 x i32> %v40 to <1 x float>
-  %v42 = call <1 x float> @llvm.maxnum.v1f32(<1 x float> %v36, <1 x float> %v41)
-  %v43 = bitcast <1 x float> %v42 to <1 x i32>
-  %v44 = extractelement <1 x i32> %v43, i32 0
-  %v45 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v44, i32 2) #1
-  %v46 = insertelement <1 x i32> poison, i32 %v45, i32 0
-  %v47 = bitcast <1 x i32> %v46 to <1 x float>
-  %v48 = call <1 x float> @llvm.maxnum.v1f32(<1 x float> %v42, <1 x float> %v47)
-  %v49 = bitcast <1 x float> %v48 to <1 x i32>
-  %v50 = extractelement <1 x i32> %v49, i32 0
-  %v51 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v50, i32 4) #1
-  %v52 = insertelement <1 x i32> poison, i32 %v51, i32 0
-  %v53 = bitcast <1 x i32> %v52 to <1 x float>
-  %v54 = call <1 x float> @llvm.maxnum.v1f32(<1 x float> %v48, <1 x float> %v53)
-  %v55 = bitcast <1 x float> %v54 to <1 x i32>
-  %v56 = extractelement <1 x i32> %v55, i32 0
-  %v57 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v56, i32 8) #1
-  %v58 = insertelement <1 x i32> poison, i32 %v57, i32 0
-  %v59 = bitcast <1 x i32> %v58 to <1 x float>
-  %v60 = call <1 x float> @llvm.maxnum.v1f32(<1 x float> %v54, <1 x float> %v59)
+  %v33 = bitcast i32 %v30 to float
+  %v34 = bitcast i32 %v31 to float
+  %v36.0 = insertelement <2 x float> poison, float %v33, i32 0
+  %v36 = insertelement <2 x float> %v36.0, float %v34, i32 1
+  %v37 = insertelement <1 x float> poison, float %v33, i32 0
+  %v38 = insertelement <1 x float> poison, float %v34, i32 0
+  %v39 = call <1 x float> @llvm.maxnum.v1f32(<1 x float> %v37, <1 x float> %v38)
+  %v40 = bitcast <1 x float> %v39 to <1 x i32>
+  %v41 = extractelement <1 x i32> %v40, i32 0
+  %v42 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v41, i32 1) #1
+  %v44 = bitcast i32 %v42 to float
+  %v45 = insertelement <1 x float> poison, float %v44, i32 0
+  %v46 = call <1 x float> @llvm.maxnum.v1f32(<1 x float> %v39, <1 x float> %v45)
+  %v47 = bitcast <1 x float> %v46 to <1 x i32>
+  %v48 = extractelement <1 x i32> %v47, i32 0
+  %v49 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v48, i32 2) #1
+  %v51 = bitcast i32 %v49 to float
+  %v52 = insertelement <1 x float> poison, float %v51, i32 0
+  %v53 = call <1 x float> @llvm.maxnum.v1f32(<1 x float> %v46, <1 x float> %v52)
+  %v54 = bitcast <1 x float> %v53 to <1 x i32>
+  %v55 = extractelement <1 x i32> %v54, i32 0
+  %v56 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v55, i32 4) #1
+  %v58 = bitcast i32 %v56 to float
+  %v59 = insertelement <1 x float> poison, float %v58, i32 0
+  %v60 = call <1 x float> @llvm.maxnum.v1f32(<1 x float> %v53, <1 x float> %v59)
   %v61 = bitcast <1 x float> %v60 to <1 x i32>
   %v62 = extractelement <1 x i32> %v61, i32 0
-  %v63 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v62, i32 16) #1
-  %v64 = insertelement <1 x i32> poison, i32 %v63, i32 0
-  %v65 = bitcast <1 x i32> %v64 to <1 x float>
-  %v66 = call <1 x float> @llvm.maxnum.v1f32(<1 x float> %v60, <1 x float> %v65)
-  br i1 %v70, label %owner2, label %stored1
+  %v63 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v62, i32 8) #1
+  %v65 = bitcast i32 %v63 to float
+  %v66 = insertelement <1 x float> poison, float %v65, i32 0
+  %v67 = call <1 x float> @llvm.maxnum.v1f32(<1 x float> %v60, <1 x float> %v66)
+  %v68 = bitcast <1 x float> %v67 to <1 x i32>
+  %v69 = extractelement <1 x i32> %v68, i32 0
+  %v70 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v69, i32 16) #1
+  %v72 = bitcast i32 %v70 to float
+  %v73 = insertelement <1 x float> poison, float %v72, i32 0
+  %v74 = call <1 x float> @llvm.maxnum.v1f32(<1 x float> %v67, <1 x float> %v73)
+  br i1 %v78, label %owner2, label %stored1
 owner2:
-  %v71 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v68
-  store <1 x float> %v66, ptr addrspace(3) %v71, align 4
+  %v79 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v76
+  store <1 x float> %v74, ptr addrspace(3) %v79, align 4
   br label %stored1
 stored1:
   call void asm sideeffect "bar.sync 0;", "~{memory}"() #1
-  %v72 = load <4 x float>, ptr addrspace(3) @shared_memory, align 16
-  %v73 = shufflevector <4 x float> %v72, <4 x float> poison, <2 x i32> <i32 0, i32 1>
-  %v74 = shufflevector <4 x float> %v72, <4 x float> poison, <2 x i32> <i32 2, i32 3>
-  %v75 = call <2 x float> @llvm.maxnum.v2f32(<2 x float> %v73, <2 x float> %v74)
-  %v76 = shufflevector <2 x float> %v75, <2 x float> poison, <1 x i32> <i32 0>
-  %v77 = shufflevector <2 x float> %v75, <2 x float> poison, <1 x i32> <i32 1>
-  %v78 = call <1 x float> @llvm.maxnum.v1f32(<1 x float> %v76, <1 x float> %v77)
-  %v79 = fmul <1 x float> %v78, splat (float 0x3FF7154760000000)
-  %v80 = extractelement <1 x float> %v79, i32 0
-  %v81 = insertelement <2 x float> poison, float %v80, i32 0
-  %v82 = shufflevector <2 x float> %v81, <2 x float> poison, <2 x i32> zeroinitializer
-  %v83 = fneg <2 x float> %v82
-  %v84 = call <2 x float> @llvm.fma.v2f32(<2 x float> %v33, <2 x float> splat (float 0x3FF7154760000000), <2 x float> %v83)
-  %v85 = extractelement <2 x float> %v84, i32 0
-  %v86 = call float @llvm.nvvm.ex2.approx.ftz.f32(float %v85)
-  %v87 = extractelement <2 x float> %v84, i32 1
-  %v88 = call float @llvm.nvvm.ex2.approx.ftz.f32(float %v87)
-  %v89.0 = insertelement <2 x float> poison, float %v86, i32 0
-  %v89 = insertelement <2 x float> %v89.0, float %v88, i32 1
-  %v90 = insertelement <1 x float> poison, float %v86, i32 0
-  %v91 = insertelement <1 x float> poison, float %v88, i32 0
-  %v92 = fadd <1 x float> %v90, %v91
-  %v93 = bitcast <1 x float> %v92 to <1 x i32>
-  %v94 = extractelement <1 x i32> %v93, i32 0
-  %v95 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v94, i32 1) #1
-  %v96 = insertelement <1 x i32> poison, i32 %v95, i32 0
-  %v97 = bitcast <1 x i32> %v96 to <1 x float>
-  %v98 = fadd <1 x float> %v92, %v97
-  %v99 = bitcast <1 x float> %v98 to <1 x i32>
-  %v100 = extractelement <1 x i32> %v99, i32 0
-  %v101 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v100, i32 2) #1
-  %v102 = insertelement <1 x i32> poison, i32 %v101, i32 0
-  %v103 = bitcast <1 x i32> %v102 to <1 x float>
-  %v104 = fadd <1 x float> %v98, %v103
-  %v105 = bitcast <1 x float> %v104 to <1 x i32>
-  %v106 = extractelement <1 x i32> %v105, i32 0
-  %v107 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v106, i32 4) #1
-  %v108 = insertelement <1 x i32> poison, i32 %v107, i32 0
-  %v109 = bitcast <1 x i32> %v108 to <1 x float>
-  %v110 = fadd <1 x float> %v104, %v109
-  %v111 = bitcast <1 x float> %v110 to <1 x i32>
-  %v112 = extractelement <1 x i32> %v111, i32 0
-  %v113 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v112, i32 8) #1
-  %v114 = insertelement <1 x i32> poison, i32 %v113, i32 0
-  %v115 = bitcast <1 x i32> %v114 to <1 x float>
-  %v116 = fadd <1 x float> %v110, %v115
-  %v117 = bitcast <1 x float> %v116 to <1 x i32>
-  %v118 = extractelement <1 x i32> %v117, i32 0
-  %v119 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v118, i32 16) #1
-  %v120 = insertelement <1 x i32> poison, i32 %v119, i32 0
-  %v121 = bitcast <1 x i32> %v120 to <1 x float>
-  %v122 = fadd <1 x float> %v116, %v121
-  br i1 %v70, label %owner4, label %stored3
+  %v80 = load <4 x float>, ptr addrspace(3) @shared_memory, align 16
+  %v81 = shufflevector <4 x float> %v80, <4 x float> poison, <2 x i32> <i32 0, i32 1>
+  %v82 = shufflevector <4 x float> %v80, <4 x float> poison, <2 x i32> <i32 2, i32 3>
+  %v83 = call <2 x float> @llvm.maxnum.v2f32(<2 x float> %v81, <2 x float> %v82)
+  %v84 = shufflevector <2 x float> %v83, <2 x float> poison, <1 x i32> <i32 0>
+  %v85 = shufflevector <2 x float> %v83, <2 x float> poison, <1 x i32> <i32 1>
+  %v86 = call <1 x float> @llvm.maxnum.v1f32(<1 x float> %v84, <1 x float> %v85)
+  %v87 = fmul <1 x float> %v86, splat (float 0x3FF7154760000000)
+  %v88 = extractelement <1 x float> %v87, i32 0
+  %v89 = insertelement <2 x float> poison, float %v88, i32 0
+  %v90 = shufflevector <2 x float> %v89, <2 x float> poison, <2 x i32> zeroinitializer
+  %v91 = fneg <2 x float> %v90
+  %v92 = call <2 x float> @llvm.fma.v2f32(<2 x float> %v36, <2 x float> splat (float 0x3FF7154760000000), <2 x float> %v91)
+  %v93 = extractelement <2 x float> %v92, i32 0
+  %v94 = call float @llvm.nvvm.ex2.approx.ftz.f32(float %v93)
+  %v95 = extractelement <2 x float> %v92, i32 1
+  %v96 = call float @llvm.nvvm.ex2.approx.ftz.f32(float %v95)
+  %v97.0 = insertelement <2 x float> poison, float %v94, i32 0
+  %v97 = insertelement <2 x float> %v97.0, float %v96, i32 1
+  %v98 = insertelement <1 x float> poison, float %v94, i32 0
+  %v99 = insertelement <1 x float> poison, float %v96, i32 0
+  %v100 = fadd <1 x float> %v98, %v99
+  %v101 = bitcast <1 x float> %v100 to <1 x i32>
+  %v102 = extractelement <1 x i32> %v101, i32 0
+  %v103 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v102, i32 1) #1
+  %v105 = bitcast i32 %v103 to float
+  %v106 = insertelement <1 x float> poison, float %v105, i32 0
+  %v107 = fadd <1 x float> %v100, %v106
+  %v108 = bitcast <1 x float> %v107 to <1 x i32>
+  %v109 = extractelement <1 x i32> %v108, i32 0
+  %v110 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v109, i32 2) #1
+  %v112 = bitcast i32 %v110 to float
+  %v113 = insertelement <1 x float> poison, float %v112, i32 0
+  %v114 = fadd <1 x float> %v107, %v113
+  %v115 = bitcast <1 x float> %v114 to <1 x i32>
+  %v116 = extractelement <1 x i32> %v115, i32 0
+  %v117 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v116, i32 4) #1
+  %v119 = bitcast i32 %v117 to float
+  %v120 = insertelement <1 x float> poison, float %v119, i32 0
+  %v121 = fadd <1 x float> %v114, %v120
+  %v122 = bitcast <1 x float> %v121 to <1 x i32>
+  %v123 = extractelement <1 x i32> %v122, i32 0
+  %v124 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v123, i32 8) #1
+  %v126 = bitcast i32 %v124 to float
+  %v127 = insertelement <1 x float> poison, float %v126, i32 0
+  %v128 = fadd <1 x float> %v121, %v127
+  %v129 = bitcast <1 x float> %v128 to <1 x i32>
+  %v130 = extractelement <1 x i32> %v129, i32 0
+  %v131 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v130, i32 16) #1
+  %v133 = bitcast i32 %v131 to float
+  %v134 = insertelement <1 x float> poison, float %v133, i32 0
+  %v135 = fadd <1 x float> %v128, %v134
+  br i1 %v78, label %owner4, label %stored3
 owner4:
-  %v123 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v68
-  %v124 = getelementptr i8, ptr addrspace(3) %v123, i64 128
-  store <1 x float> %v122, ptr addrspace(3) %v124, align 4
+  %v136 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v76
+  %v137 = getelementptr i8, ptr addrspace(3) %v136, i64 128
+  store <1 x float> %v135, ptr addrspace(3) %v137, align 4
   br label %stored3
 stored3:
   call void asm sideeffect "bar.sync 0;", "~{memory}"() #1
-  %v125 = getelementptr i8, ptr addrspace(3) @shared_memory, i64 128
-  %v126 = load <4 x float>, ptr addrspace(3) %v125, align 16
-  %v127 = shufflevector <4 x float> %v126, <4 x float> poison, <2 x i32> <i32 0, i32 1>
-  %v128 = shufflevector <4 x float> %v126, <4 x float> poison, <2 x i32> <i32 2, i32 3>
-  %v129 = fadd <2 x float> %v127, %v128
-  %v130 = shufflevector <2 x float> %v129, <2 x float> poison, <1 x i32> <i32 0>
-  %v131 = shufflevector <2 x float> %v129, <2 x float> poison, <1 x i32> <i32 1>
-  %v132 = fadd <1 x float> %v130, %v131
-  %v133 = fdiv <1 x float> splat (float 0x3FF0000000000000), %v132
-  %v134 = extractelement <1 x float> %v133, i32 0
-  %v135 = insertelement <2 x float> poison, float %v134, i32 0
-  %v136 = shufflevector <2 x float> %v135, <2 x float> poison, <2 x i32> zeroinitializer
-  %v137 = fmul <2 x float> %v89, %v136
-  %v138 = sext i32 %v1 to i64
-  %v139 = sext i32 %p6 to i64
-  %v140 = sub i64 %v139, %v138
-  %v141 = call i64 @llvm.smax.i64(i64 %v140, i64 0)
-  %v142 = call i64 @llvm.smin.i64(i64 %v141, i64 1)
-  %v143 = trunc i64 %v142 to i32
-  %v144 = icmp sgt i32 %v143, 0
-  %v145 = sext i32 %p7 to i64
-  %v146 = call i64 @llvm.smax.i64(i64 %v145, i64 0)
-  %v147 = call i64 @llvm.smin.i64(i64 %v146, i64 256)
-  %v148 = trunc i64 %v147 to i32
-  %v149 = icmp slt i32 %v14, %v148
-  %v150 = and i1 %v144, %v149
+  %v138 = getelementptr i8, ptr addrspace(3) @shared_memory, i64 128
+  %v139 = load <4 x float>, ptr addrspace(3) %v138, align 16
+  %v140 = shufflevector <4 x float> %v139, <4 x float> poison, <2 x i32> <i32 0, i32 1>
+  %v141 = shufflevector <4 x float> %v139, <4 x float> poison, <2 x i32> <i32 2, i32 3>
+  %v142 = fadd <2 x float> %v140, %v141
+  %v143 = shufflevector <2 x float> %v142, <2 x float> poison, <1 x i32> <i32 0>
+  %v144 = shufflevector <2 x float> %v142, <2 x float> poison, <1 x i32> <i32 1>
+  %v145 = fadd <1 x float> %v143, %v144
+  %v146 = fdiv <1 x float> splat (float 0x3FF0000000000000), %v145
+  %v147 = extractelement <1 x float> %v146, i32 0
+  %v148 = insertelement <2 x float> poison, float %v147, i32 0
+  %v149 = shufflevector <2 x float> %v148, <2 x float> poison, <2 x i32> zeroinitializer
+  %v150 = fmul <2 x float> %v97, %v149
   %v151 = sext i32 %v1 to i64
-  %v152 = sext i32 %p8 to i64
-  %v153 = mul i64 %v152, 4
-  %v154 = mul i64 %v151, %v153
-  %v155 = getelementptr i8, ptr addrspace(1) %p5, i64 %v154
-  %v156 = sext i32 %p8 to i64
-  %v157 = mul i64 %v156, 4
-  %v158 = mul i64 0, %v157
-  %v159 = mul i32 %v14, 4
-  %v160 = sext i32 %v159 to i64
-  %v161 = add i64 %v158, %v160
-  %v162 = getelementptr i8, ptr addrspace(1) %v155, i64 %v161
-  %v163 = extractelement <2 x float> %v137, i32 0
-  %v164 = extractelement <2 x float> %v137, i32 1
-  %v165 = bitcast float %v163 to i32
-  %v166 = bitcast float %v164 to i32
-  call void asm sideeffect "@$1 st.global.v2.b32 [$0], {$2, $3};", "l,b,r,r,~{memory}"(ptr addrspace(1) %v162, i1 %v150, i32 %v165, i32 %v166)
+  %v152 = sext i32 %p6 to i64
+  %v153 = sub i64 %v152, %v151
+  %v154 = call i64 @llvm.smax.i64(i64 %v153, i64 0)
+  %v155 = call i64 @llvm.smin.i64(i64 %v154, i64 1)
+  %v156 = trunc i64 %v155 to i32
+  %v157 = icmp sgt i32 %v156, 0
+  %v158 = sext i32 %p7 to i64
+  %v159 = call i64 @llvm.smax.i64(i64 %v158, i64 0)
+  %v160 = call i64 @llvm.smin.i64(i64 %v159, i64 256)
+  %v161 = trunc i64 %v160 to i32
+  %v162 = icmp slt i32 %v14, %v161
+  %v163 = and i1 %v157, %v162
+  %v164 = sext i32 %v1 to i64
+  %v165 = sext i32 %p8 to i64
+  %v166 = mul i64 %v165, 4
+  %v167 = mul i64 %v164, %v166
+  %v168 = getelementptr i8, ptr addrspace(1) %p5, i64 %v167
+  %v169 = sext i32 %p8 to i64
+  %v170 = mul i64 %v169, 4
+  %v171 = mul i64 0, %v170
+  %v172 = mul i32 %v14, 4
+  %v173 = sext i32 %v172 to i64
+  %v174 = add i64 %v171, %v173
+  %v175 = getelementptr i8, ptr addrspace(1) %v168, i64 %v174
+  %v176 = extractelement <2 x float> %v150, i32 0
+  %v177 = extractelement <2 x float> %v150, i32 1
+  %v178 = bitcast float %v176 to i32
+  %v179 = bitcast float %v177 to i32
+  call void asm sideeffect "@$1 st.global.v2.b32 [$0], {$2, $3};", "l,b,r,r,~{memory}"(ptr addrspace(1) %v175, i1 %v163, i32 %v178, i32 %v179)
   ret void
 }
 attributes #0 = { nounwind "nvvm.maxntid"="128" }

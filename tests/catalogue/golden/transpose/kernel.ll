@@ -13,30 +13,30 @@ entry:
   %v10 = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %v11 = lshr i32 %v10, 5
   %v20 = and i32 %v10, 31
-  %v121 = and i32 %v10, 96
-  %v122 = lshr i32 %v121, 1
-  %v123 = and i32 %v10, 12
-  %v124 = xor i32 %v122, %v123
-  %v125 = and i32 %v10, 80
-  %v126 = shl i32 %v125, 2
-  %v127 = xor i32 %v124, %v126
-  %v128 = and i32 %v10, 35
-  %v129 = shl i32 %v128, 4
-  %v130 = xor i32 %v127, %v129
-  %v149 = and i32 %v10, 96
-  %v150 = lshr i32 %v149, 1
-  %v151 = and i32 %v10, 7
-  %v152 = shl i32 %v151, 4
-  %v153 = xor i32 %v150, %v152
-  %v154 = and i32 %v10, 4
-  %v155 = shl i32 %v154, 5
-  %v156 = xor i32 %v153, %v155
-  %v157 = and i32 %v10, 26
-  %v158 = shl i32 %v157, 7
-  %v159 = xor i32 %v156, %v158
-  %v160 = and i32 %v10, 1
-  %v161 = shl i32 %v160, 9
-  %v162 = xor i32 %v159, %v161
+  %v123 = and i32 %v10, 96
+  %v124 = lshr i32 %v123, 1
+  %v125 = and i32 %v10, 12
+  %v126 = xor i32 %v124, %v125
+  %v127 = and i32 %v10, 80
+  %v128 = shl i32 %v127, 2
+  %v129 = xor i32 %v126, %v128
+  %v130 = and i32 %v10, 35
+  %v131 = shl i32 %v130, 4
+  %v132 = xor i32 %v129, %v131
+  %v151 = and i32 %v10, 96
+  %v152 = lshr i32 %v151, 1
+  %v153 = and i32 %v10, 7
+  %v154 = shl i32 %v153, 4
+  %v155 = xor i32 %v152, %v154
+  %v156 = and i32 %v10, 4
+  %v157 = shl i32 %v156, 5
+  %v158 = xor i32 %v155, %v157
+  %v159 = and i32 %v10, 26
+  %v160 = shl i32 %v159, 7
+  %v161 = xor i32 %v158, %v160
+  %v162 = and i32 %v10, 1
+  %v163 = shl i32 %v162, 9
+  %v164 = xor i32 %v161, %v163
   %v3 = sext i32 %v1 to i64
   %v4 = mul i64 %v3, 32
   %v5 = sext i32 %p1 to i64
@@ -94,213 +94,197 @@ entry:
   %v60 = add i64 %v57, %v59
   %v61 = getelementptr i8, ptr addrspace(1) %v53, i64 %v60
   %v62 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v61, i1 %v22, i32 0)
-  %v63 = insertelement <1 x i32> poison, i32 %v62, i32 0
-  %v64 = bitcast <1 x i32> %v63 to <1 x float>
-  %v65 = sext i32 %p3 to i64
-  %v66 = mul i64 %v65, 4
+  %v64 = bitcast i32 %v62 to float
+  %v66 = sext i32 %p3 to i64
   %v67 = mul i64 %v66, 4
-  %v68 = getelementptr i8, ptr addrspace(1) %v61, i64 %v67
-  %v69 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v68, i1 %v25, i32 0)
-  %v70 = insertelement <1 x i32> poison, i32 %v69, i32 0
-  %v71 = bitcast <1 x i32> %v70 to <1 x float>
-  %v72 = sext i32 %p3 to i64
-  %v73 = mul i64 %v72, 4
-  %v74 = mul i64 %v73, 8
-  %v75 = getelementptr i8, ptr addrspace(1) %v61, i64 %v74
-  %v76 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v75, i1 %v28, i32 0)
-  %v77 = insertelement <1 x i32> poison, i32 %v76, i32 0
-  %v78 = bitcast <1 x i32> %v77 to <1 x float>
-  %v79 = sext i32 %p3 to i64
-  %v80 = mul i64 %v79, 4
-  %v81 = mul i64 %v80, 12
-  %v82 = getelementptr i8, ptr addrspace(1) %v61, i64 %v81
-  %v83 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v82, i1 %v31, i32 0)
-  %v84 = insertelement <1 x i32> poison, i32 %v83, i32 0
-  %v85 = bitcast <1 x i32> %v84 to <1 x float>
-  %v86 = sext i32 %p3 to i64
-  %v87 = mul i64 %v86, 4
-  %v88 = mul i64 %v87, 16
-  %v89 = getelementptr i8, ptr addrspace(1) %v61, i64 %v88
-  %v90 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v89, i1 %v34, i32 0)
-  %v91 = insertelement <1 x i32> poison, i32 %v90, i32 0
-  %v92 = bitcast <1 x i32> %v91 to <1 x float>
-  %v93 = sext i32 %p3 to i64
-  %v94 = mul i64 %v93, 4
-  %v95 = mul i64 %v94, 20
-  %v96 = getelementptr i8, ptr addrspace(1) %v61, i64 %v95
-  %v97 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v96, i1 %v37, i32 0)
-  %v98 = insertelement <1 x i32> poison, i32 %v97, i32 0
-  %v99 = bitcast <1 x i32> %v98 to <1 x float>
-  %v100 = sext i32 %p3 to i64
-  %v101 = mul i64 %v100, 4
-  %v102 = mul i64 %v101, 24
-  %v103 = getelementptr i8, ptr addrspace(1) %v61, i64 %v102
-  %v104 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v103, i1 %v40, i32 0)
-  %v105 = insertelement <1 x i32> poison, i32 %v104, i32 0
-  %v106 = bitcast <1 x i32> %v105 to <1 x float>
-  %v107 = sext i32 %p3 to i64
-  %v108 = mul i64 %v107, 4
-  %v109 = mul i64 %v108, 28
-  %v110 = getelementptr i8, ptr addrspace(1) %v61, i64 %v109
-  %v111 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v110, i1 %v43, i32 0)
-  %v112 = insertelement <1 x i32> poison, i32 %v111, i32 0
-  %v113 = bitcast <1 x i32> %v112 to <1 x float>
-  %v114 = shufflevector <1 x float> %v64, <1 x float> %v71, <2 x i32> <i32 0, i32 1>
-  %v115 = shufflevector <1 x float> %v78, <1 x float> %v85, <2 x i32> <i32 0, i32 1>
-  %v116 = shufflevector <1 x float> %v92, <1 x float> %v99, <2 x i32> <i32 0, i32 1>
-  %v117 = shufflevector <1 x float> %v106, <1 x float> %v113, <2 x i32> <i32 0, i32 1>
-  %v118 = shufflevector <2 x float> %v114, <2 x float> %v115, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
-  %v119 = shufflevector <2 x float> %v116, <2 x float> %v117, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
-  %v120 = shufflevector <4 x float> %v118, <4 x float> %v119, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
-  %v131 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v130
-  %v132 = shufflevector <8 x float> %v120, <8 x float> poison, <1 x i32> <i32 0>
-  store <1 x float> %v132, ptr addrspace(3) %v131, align 4
-  %v133 = xor i32 %v130, 64
-  %v134 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v133
-  %v135 = getelementptr i8, ptr addrspace(3) %v134, i64 128
-  %v136 = shufflevector <8 x float> %v120, <8 x float> poison, <1 x i32> <i32 1>
-  store <1 x float> %v136, ptr addrspace(3) %v135, align 4
-  %v137 = getelementptr i8, ptr addrspace(3) %v131, i64 1024
-  %v138 = shufflevector <8 x float> %v120, <8 x float> poison, <1 x i32> <i32 2>
+  %v68 = mul i64 %v67, 4
+  %v69 = getelementptr i8, ptr addrspace(1) %v61, i64 %v68
+  %v70 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v69, i1 %v25, i32 0)
+  %v72 = bitcast i32 %v70 to float
+  %v74 = sext i32 %p3 to i64
+  %v75 = mul i64 %v74, 4
+  %v76 = mul i64 %v75, 8
+  %v77 = getelementptr i8, ptr addrspace(1) %v61, i64 %v76
+  %v78 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v77, i1 %v28, i32 0)
+  %v80 = bitcast i32 %v78 to float
+  %v82 = sext i32 %p3 to i64
+  %v83 = mul i64 %v82, 4
+  %v84 = mul i64 %v83, 12
+  %v85 = getelementptr i8, ptr addrspace(1) %v61, i64 %v84
+  %v86 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v85, i1 %v31, i32 0)
+  %v88 = bitcast i32 %v86 to float
+  %v90 = sext i32 %p3 to i64
+  %v91 = mul i64 %v90, 4
+  %v92 = mul i64 %v91, 16
+  %v93 = getelementptr i8, ptr addrspace(1) %v61, i64 %v92
+  %v94 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v93, i1 %v34, i32 0)
+  %v96 = bitcast i32 %v94 to float
+  %v98 = sext i32 %p3 to i64
+  %v99 = mul i64 %v98, 4
+  %v100 = mul i64 %v99, 20
+  %v101 = getelementptr i8, ptr addrspace(1) %v61, i64 %v100
+  %v102 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v101, i1 %v37, i32 0)
+  %v104 = bitcast i32 %v102 to float
+  %v106 = sext i32 %p3 to i64
+  %v107 = mul i64 %v106, 4
+  %v108 = mul i64 %v107, 24
+  %v109 = getelementptr i8, ptr addrspace(1) %v61, i64 %v108
+  %v110 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v109, i1 %v40, i32 0)
+  %v112 = bitcast i32 %v110 to float
+  %v114 = sext i32 %p3 to i64
+  %v115 = mul i64 %v114, 4
+  %v116 = mul i64 %v115, 28
+  %v117 = getelementptr i8, ptr addrspace(1) %v61, i64 %v116
+  %v118 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v117, i1 %v43, i32 0)
+  %v120 = bitcast i32 %v118 to float
+  %v133 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v132
+  %v134 = insertelement <1 x float> poison, float %v64, i32 0
+  store <1 x float> %v134, ptr addrspace(3) %v133, align 4
+  %v135 = xor i32 %v132, 64
+  %v136 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v135
+  %v137 = getelementptr i8, ptr addrspace(3) %v136, i64 128
+  %v138 = insertelement <1 x float> poison, float %v72, i32 0
   store <1 x float> %v138, ptr addrspace(3) %v137, align 4
-  %v139 = getelementptr i8, ptr addrspace(3) %v134, i64 1152
-  %v140 = shufflevector <8 x float> %v120, <8 x float> poison, <1 x i32> <i32 3>
+  %v139 = getelementptr i8, ptr addrspace(3) %v133, i64 1024
+  %v140 = insertelement <1 x float> poison, float %v80, i32 0
   store <1 x float> %v140, ptr addrspace(3) %v139, align 4
-  %v141 = getelementptr i8, ptr addrspace(3) %v131, i64 2048
-  %v142 = shufflevector <8 x float> %v120, <8 x float> poison, <1 x i32> <i32 4>
+  %v141 = getelementptr i8, ptr addrspace(3) %v136, i64 1152
+  %v142 = insertelement <1 x float> poison, float %v88, i32 0
   store <1 x float> %v142, ptr addrspace(3) %v141, align 4
-  %v143 = getelementptr i8, ptr addrspace(3) %v134, i64 2176
-  %v144 = shufflevector <8 x float> %v120, <8 x float> poison, <1 x i32> <i32 5>
+  %v143 = getelementptr i8, ptr addrspace(3) %v133, i64 2048
+  %v144 = insertelement <1 x float> poison, float %v96, i32 0
   store <1 x float> %v144, ptr addrspace(3) %v143, align 4
-  %v145 = getelementptr i8, ptr addrspace(3) %v131, i64 3072
-  %v146 = shufflevector <8 x float> %v120, <8 x float> poison, <1 x i32> <i32 6>
+  %v145 = getelementptr i8, ptr addrspace(3) %v136, i64 2176
+  %v146 = insertelement <1 x float> poison, float %v104, i32 0
   store <1 x float> %v146, ptr addrspace(3) %v145, align 4
-  %v147 = getelementptr i8, ptr addrspace(3) %v134, i64 3200
-  %v148 = shufflevector <8 x float> %v120, <8 x float> poison, <1 x i32> <i32 7>
+  %v147 = getelementptr i8, ptr addrspace(3) %v133, i64 3072
+  %v148 = insertelement <1 x float> poison, float %v112, i32 0
   store <1 x float> %v148, ptr addrspace(3) %v147, align 4
+  %v149 = getelementptr i8, ptr addrspace(3) %v136, i64 3200
+  %v150 = insertelement <1 x float> poison, float %v120, i32 0
+  store <1 x float> %v150, ptr addrspace(3) %v149, align 4
   call void asm sideeffect "bar.sync 0;", "~{memory}"() #1
-  %v163 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v162
-  %v164 = load <4 x float>, ptr addrspace(3) %v163, align 16
-  %v165 = xor i32 %v162, 64
-  %v166 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v165
-  %v167 = load <4 x float>, ptr addrspace(3) %v166, align 16
-  %v168 = shufflevector <4 x float> %v164, <4 x float> %v167, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
-  %v169 = sext i32 %v2 to i64
-  %v170 = mul i64 %v169, 32
-  %v171 = sext i32 %p6 to i64
-  %v172 = sub i64 %v171, %v170
-  %v173 = call i64 @llvm.smax.i64(i64 %v172, i64 0)
-  %v174 = call i64 @llvm.smin.i64(i64 %v173, i64 32)
-  %v175 = trunc i64 %v174 to i32
-  %v176 = icmp slt i32 %v11, %v175
-  %v177 = sext i32 %v1 to i64
-  %v178 = mul i64 %v177, 32
-  %v179 = sext i32 %p7 to i64
-  %v180 = sub i64 %v179, %v178
-  %v181 = call i64 @llvm.smax.i64(i64 %v180, i64 0)
-  %v182 = call i64 @llvm.smin.i64(i64 %v181, i64 32)
-  %v183 = trunc i64 %v182 to i32
-  %v184 = icmp slt i32 %v20, %v183
-  %v185 = and i1 %v176, %v184
-  %v186 = shufflevector <8 x float> %v168, <8 x float> poison, <1 x i32> <i32 0>
-  %v187 = sext i32 %v2 to i64
-  %v188 = mul i64 %v187, 32
-  %v189 = sext i32 %p8 to i64
-  %v190 = mul i64 %v189, 4
-  %v191 = mul i64 %v188, %v190
-  %v192 = sext i32 %v1 to i64
-  %v193 = mul i64 %v192, 32
-  %v194 = mul i64 %v193, 4
-  %v195 = add i64 %v191, %v194
-  %v196 = getelementptr i8, ptr addrspace(1) %p5, i64 %v195
-  %v197 = sext i32 %v11 to i64
-  %v198 = sext i32 %p8 to i64
-  %v199 = mul i64 %v198, 4
-  %v200 = mul i64 %v197, %v199
-  %v201 = mul i32 %v20, 4
-  %v202 = sext i32 %v201 to i64
-  %v203 = add i64 %v200, %v202
-  %v204 = getelementptr i8, ptr addrspace(1) %v196, i64 %v203
-  %v205 = extractelement <1 x float> %v186, i32 0
-  %v206 = bitcast float %v205 to i32
-  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v204, i1 %v185, i32 %v206)
-  %v207 = sub i32 %v175, 4
-  %v208 = icmp slt i32 %v11, %v207
-  %v209 = and i1 %v208, %v184
-  %v210 = shufflevector <8 x float> %v168, <8 x float> poison, <1 x i32> <i32 1>
-  %v211 = sext i32 %p8 to i64
-  %v212 = mul i64 %v211, 4
-  %v213 = mul i64 %v212, 4
-  %v214 = getelementptr i8, ptr addrspace(1) %v204, i64 %v213
-  %v215 = extractelement <1 x float> %v210, i32 0
-  %v216 = bitcast float %v215 to i32
-  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v214, i1 %v209, i32 %v216)
-  %v217 = sub i32 %v175, 8
-  %v218 = icmp slt i32 %v11, %v217
-  %v219 = and i1 %v218, %v184
-  %v220 = shufflevector <8 x float> %v168, <8 x float> poison, <1 x i32> <i32 2>
-  %v221 = sext i32 %p8 to i64
-  %v222 = mul i64 %v221, 4
-  %v223 = mul i64 %v222, 8
-  %v224 = getelementptr i8, ptr addrspace(1) %v204, i64 %v223
-  %v225 = extractelement <1 x float> %v220, i32 0
-  %v226 = bitcast float %v225 to i32
-  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v224, i1 %v219, i32 %v226)
-  %v227 = sub i32 %v175, 12
-  %v228 = icmp slt i32 %v11, %v227
-  %v229 = and i1 %v228, %v184
-  %v230 = shufflevector <8 x float> %v168, <8 x float> poison, <1 x i32> <i32 3>
-  %v231 = sext i32 %p8 to i64
-  %v232 = mul i64 %v231, 4
-  %v233 = mul i64 %v232, 12
-  %v234 = getelementptr i8, ptr addrspace(1) %v204, i64 %v233
-  %v235 = extractelement <1 x float> %v230, i32 0
-  %v236 = bitcast float %v235 to i32
-  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v234, i1 %v229, i32 %v236)
-  %v237 = sub i32 %v175, 16
-  %v238 = icmp slt i32 %v11, %v237
-  %v239 = and i1 %v238, %v184
-  %v240 = shufflevector <8 x float> %v168, <8 x float> poison, <1 x i32> <i32 4>
-  %v241 = sext i32 %p8 to i64
-  %v242 = mul i64 %v241, 4
-  %v243 = mul i64 %v242, 16
-  %v244 = getelementptr i8, ptr addrspace(1) %v204, i64 %v243
-  %v245 = extractelement <1 x float> %v240, i32 0
-  %v246 = bitcast float %v245 to i32
-  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v244, i1 %v239, i32 %v246)
-  %v247 = sub i32 %v175, 20
-  %v248 = icmp slt i32 %v11, %v247
-  %v249 = and i1 %v248, %v184
-  %v250 = shufflevector <8 x float> %v168, <8 x float> poison, <1 x i32> <i32 5>
-  %v251 = sext i32 %p8 to i64
-  %v252 = mul i64 %v251, 4
-  %v253 = mul i64 %v252, 20
-  %v254 = getelementptr i8, ptr addrspace(1) %v204, i64 %v253
-  %v255 = extractelement <1 x float> %v250, i32 0
-  %v256 = bitcast float %v255 to i32
-  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v254, i1 %v249, i32 %v256)
-  %v257 = sub i32 %v175, 24
-  %v258 = icmp slt i32 %v11, %v257
-  %v259 = and i1 %v258, %v184
-  %v260 = shufflevector <8 x float> %v168, <8 x float> poison, <1 x i32> <i32 6>
-  %v261 = sext i32 %p8 to i64
-  %v262 = mul i64 %v261, 4
-  %v263 = mul i64 %v262, 24
-  %v264 = getelementptr i8, ptr addrspace(1) %v204, i64 %v263
-  %v265 = extractelement <1 x float> %v260, i32 0
-  %v266 = bitcast float %v265 to i32
-  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v264, i1 %v259, i32 %v266)
-  %v267 = sub i32 %v175, 28
-  %v268 = icmp slt i32 %v11, %v267
-  %v269 = and i1 %v268, %v184
-  %v270 = shufflevector <8 x float> %v168, <8 x float> poison, <1 x i32> <i32 7>
-  %v271 = sext i32 %p8 to i64
-  %v272 = mul i64 %v271, 4
-  %v273 = mul i64 %v272, 28
-  %v274 = getelementptr i8, ptr addrspace(1) %v204, i64 %v273
-  %v275 = extractelement <1 x float> %v270, i32 0
-  %v276 = bitcast float %v275 to i32
-  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v274, i1 %v269, i32 %v276)
+  %v165 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v164
+  %v166 = load <4 x float>, ptr addrspace(3) %v165, align 16
+  %v167 = xor i32 %v164, 64
+  %v168 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v167
+  %v169 = load <4 x float>, ptr addrspace(3) %v168, align 16
+  %v171 = sext i32 %v2 to i64
+  %v172 = mul i64 %v171, 32
+  %v173 = sext i32 %p6 to i64
+  %v174 = sub i64 %v173, %v172
+  %v175 = call i64 @llvm.smax.i64(i64 %v174, i64 0)
+  %v176 = call i64 @llvm.smin.i64(i64 %v175, i64 32)
+  %v177 = trunc i64 %v176 to i32
+  %v178 = icmp slt i32 %v11, %v177
+  %v179 = sext i32 %v1 to i64
+  %v180 = mul i64 %v179, 32
+  %v181 = sext i32 %p7 to i64
+  %v182 = sub i64 %v181, %v180
+  %v183 = call i64 @llvm.smax.i64(i64 %v182, i64 0)
+  %v184 = call i64 @llvm.smin.i64(i64 %v183, i64 32)
+  %v185 = trunc i64 %v184 to i32
+  %v186 = icmp slt i32 %v20, %v185
+  %v187 = and i1 %v178, %v186
+  %v188 = shufflevector <4 x float> %v166, <4 x float> poison, <1 x i32> <i32 0>
+  %v189 = sext i32 %v2 to i64
+  %v190 = mul i64 %v189, 32
+  %v191 = sext i32 %p8 to i64
+  %v192 = mul i64 %v191, 4
+  %v193 = mul i64 %v190, %v192
+  %v194 = sext i32 %v1 to i64
+  %v195 = mul i64 %v194, 32
+  %v196 = mul i64 %v195, 4
+  %v197 = add i64 %v193, %v196
+  %v198 = getelementptr i8, ptr addrspace(1) %p5, i64 %v197
+  %v199 = sext i32 %v11 to i64
+  %v200 = sext i32 %p8 to i64
+  %v201 = mul i64 %v200, 4
+  %v202 = mul i64 %v199, %v201
+  %v203 = mul i32 %v20, 4
+  %v204 = sext i32 %v203 to i64
+  %v205 = add i64 %v202, %v204
+  %v206 = getelementptr i8, ptr addrspace(1) %v198, i64 %v205
+  %v207 = extractelement <1 x float> %v188, i32 0
+  %v208 = bitcast float %v207 to i32
+  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v206, i1 %v187, i32 %v208)
+  %v209 = sub i32 %v177, 4
+  %v210 = icmp slt i32 %v11, %v209
+  %v211 = and i1 %v210, %v186
+  %v212 = shufflevector <4 x float> %v166, <4 x float> poison, <1 x i32> <i32 1>
+  %v213 = sext i32 %p8 to i64
+  %v214 = mul i64 %v213, 4
+  %v215 = mul i64 %v214, 4
+  %v216 = getelementptr i8, ptr addrspace(1) %v206, i64 %v215
+  %v217 = extractelement <1 x float> %v212, i32 0
+  %v218 = bitcast float %v217 to i32
+  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v216, i1 %v211, i32 %v218)
+  %v219 = sub i32 %v177, 8
+  %v220 = icmp slt i32 %v11, %v219
+  %v221 = and i1 %v220, %v186
+  %v222 = shufflevector <4 x float> %v166, <4 x float> poison, <1 x i32> <i32 2>
+  %v223 = sext i32 %p8 to i64
+  %v224 = mul i64 %v223, 4
+  %v225 = mul i64 %v224, 8
+  %v226 = getelementptr i8, ptr addrspace(1) %v206, i64 %v225
+  %v227 = extractelement <1 x float> %v222, i32 0
+  %v228 = bitcast float %v227 to i32
+  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v226, i1 %v221, i32 %v228)
+  %v229 = sub i32 %v177, 12
+  %v230 = icmp slt i32 %v11, %v229
+  %v231 = and i1 %v230, %v186
+  %v232 = shufflevector <4 x float> %v166, <4 x float> poison, <1 x i32> <i32 3>
+  %v233 = sext i32 %p8 to i64
+  %v234 = mul i64 %v233, 4
+  %v235 = mul i64 %v234, 12
+  %v236 = getelementptr i8, ptr addrspace(1) %v206, i64 %v235
+  %v237 = extractelement <1 x float> %v232, i32 0
+  %v238 = bitcast float %v237 to i32
+  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v236, i1 %v231, i32 %v238)
+  %v239 = sub i32 %v177, 16
+  %v240 = icmp slt i32 %v11, %v239
+  %v241 = and i1 %v240, %v186
+  %v242 = shufflevector <4 x float> %v169, <4 x float> poison, <1 x i32> <i32 0>
+  %v243 = sext i32 %p8 to i64
+  %v244 = mul i64 %v243, 4
+  %v245 = mul i64 %v244, 16
+  %v246 = getelementptr i8, ptr addrspace(1) %v206, i64 %v245
+  %v247 = extractelement <1 x float> %v242, i32 0
+  %v248 = bitcast float %v247 to i32
+  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v246, i1 %v241, i32 %v248)
+  %v249 = sub i32 %v177, 20
+  %v250 = icmp slt i32 %v11, %v249
+  %v251 = and i1 %v250, %v186
+  %v252 = shufflevector <4 x float> %v169, <4 x float> poison, <1 x i32> <i32 1>
+  %v253 = sext i32 %p8 to i64
+  %v254 = mul i64 %v253, 4
+  %v255 = mul i64 %v254, 20
+  %v256 = getelementptr i8, ptr addrspace(1) %v206, i64 %v255
+  %v257 = extractelement <1 x float> %v252, i32 0
+  %v258 = bitcast float %v257 to i32
+  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v256, i1 %v251, i32 %v258)
+  %v259 = sub i32 %v177, 24
+  %v260 = icmp slt i32 %v11, %v259
+  %v261 = and i1 %v260, %v186
+  %v262 = shufflevector <4 x float> %v169, <4 x float> poison, <1 x i32> <i32 2>
+  %v263 = sext i32 %p8 to i64
+  %v264 = mul i64 %v263, 4
+  %v265 = mul i64 %v264, 24
+  %v266 = getelementptr i8, ptr addrspace(1) %v206, i64 %v265
+  %v267 = extractelement <1 x float> %v262, i32 0
+  %v268 = bitcast float %v267 to i32
+  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v266, i1 %v261, i32 %v268)
+  %v269 = sub i32 %v177, 28
+  %v270 = icmp slt i32 %v11, %v269
+  %v271 = and i1 %v270, %v186
+  %v272 = shufflevector <4 x float> %v169, <4 x float> poison, <1 x i32> <i32 3>
+  %v273 = sext i32 %p8 to i64
+  %v274 = mul i64 %v273, 4
+  %v275 = mul i64 %v274, 28
+  %v276 = getelementptr i8, ptr addrspace(1) %v206, i64 %v275
+  %v277 = extractelement <1 x float> %v272, i32 0
+  %v278 = bitcast float %v277 to i32
+  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v276, i1 %v271, i32 %v278)
   ret void
 }
 attributes #0 = { nounwind "nvvm.maxntid"="128" }

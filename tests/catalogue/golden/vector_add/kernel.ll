@@ -37,121 +37,115 @@ whole1:
   br label %loaded3
 edge2:
   %v27 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v10, i1 %v18, i32 0)
-  %v28 = insertelement <1 x i32> poison, i32 %v27, i32 0
-  %v29 = bitcast <1 x i32> %v28 to <1 x float>
-  %v30 = getelementptr i8, ptr addrspace(1) %v10, i64 4
-  %v31 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v30, i1 %v20, i32 0)
-  %v32 = insertelement <1 x i32> poison, i32 %v31, i32 0
-  %v33 = bitcast <1 x i32> %v32 to <1 x float>
-  %v34 = getelementptr i8, ptr addrspace(1) %v10, i64 8
-  %v35 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v34, i1 %v22, i32 0)
-  %v36 = insertelement <1 x i32> poison, i32 %v35, i32 0
-  %v37 = bitcast <1 x i32> %v36 to <1 x float>
-  %v38 = getelementptr i8, ptr addrspace(1) %v10, i64 12
-  %v39 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v38, i1 %v24, i32 0)
-  %v40 = insertelement <1 x i32> poison, i32 %v39, i32 0
-  %v41 = bitcast <1 x i32> %v40 to <1 x float>
-  %v42 = shufflevector <1 x float> %v29, <1 x float> %v33, <2 x i32> <i32 0, i32 1>
-  %v43 = shufflevector <1 x float> %v37, <1 x float> %v41, <2 x i32> <i32 0, i32 1>
-  %v44 = shufflevector <2 x float> %v42, <2 x float> %v43, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %v29 = bitcast i32 %v27 to float
+  %v31 = getelementptr i8, ptr addrspace(1) %v10, i64 4
+  %v32 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v31, i1 %v20, i32 0)
+  %v34 = bitcast i32 %v32 to float
+  %v36 = getelementptr i8, ptr addrspace(1) %v10, i64 8
+  %v37 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v36, i1 %v22, i32 0)
+  %v39 = bitcast i32 %v37 to float
+  %v41 = getelementptr i8, ptr addrspace(1) %v10, i64 12
+  %v42 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v41, i1 %v24, i32 0)
+  %v44 = bitcast i32 %v42 to float
+  %v46.0 = insertelement <4 x float> poison, float %v29, i32 0
+  %v46.1 = insertelement <4 x float> %v46.0, float %v34, i32 1
+  %v46.2 = insertelement <4 x float> %v46.1, float %v39, i32 2
+  %v46 = insertelement <4 x float> %v46.2, float %v44, i32 3
   br label %loaded3
 loaded3:
-  %v45 = phi <4 x float> [ %v26, %whole1 ], [ %v44, %edge2 ]
-  %v46 = sext i32 %v1 to i64
-  %v47 = mul i64 %v46, 256
-  %v48 = mul i64 %v47, 4
-  %v49 = getelementptr i8, ptr addrspace(1) %p3, i64 %v48
-  %v50 = mul i32 %v7, 4
-  %v51 = sext i32 %v50 to i64
-  %v52 = getelementptr i8, ptr addrspace(1) %v49, i64 %v51
-  %v53 = sext i32 %v1 to i64
-  %v54 = mul i64 %v53, 256
-  %v55 = sext i32 %p4 to i64
-  %v56 = sub i64 %v55, %v54
-  %v57 = call i64 @llvm.smax.i64(i64 %v56, i64 0)
-  %v58 = call i64 @llvm.smin.i64(i64 %v57, i64 256)
-  %v59 = trunc i64 %v58 to i32
-  %v60 = icmp slt i32 %v7, %v59
-  %v61 = sub i32 %v59, 1
+  %v47 = phi <4 x float> [ %v26, %whole1 ], [ %v46, %edge2 ]
+  %v48 = sext i32 %v1 to i64
+  %v49 = mul i64 %v48, 256
+  %v50 = mul i64 %v49, 4
+  %v51 = getelementptr i8, ptr addrspace(1) %p3, i64 %v50
+  %v52 = mul i32 %v7, 4
+  %v53 = sext i32 %v52 to i64
+  %v54 = getelementptr i8, ptr addrspace(1) %v51, i64 %v53
+  %v55 = sext i32 %v1 to i64
+  %v56 = mul i64 %v55, 256
+  %v57 = sext i32 %p4 to i64
+  %v58 = sub i64 %v57, %v56
+  %v59 = call i64 @llvm.smax.i64(i64 %v58, i64 0)
+  %v60 = call i64 @llvm.smin.i64(i64 %v59, i64 256)
+  %v61 = trunc i64 %v60 to i32
   %v62 = icmp slt i32 %v7, %v61
-  %v63 = sub i32 %v59, 2
+  %v63 = sub i32 %v61, 1
   %v64 = icmp slt i32 %v7, %v63
-  %v65 = sub i32 %v59, 3
+  %v65 = sub i32 %v61, 2
   %v66 = icmp slt i32 %v7, %v65
-  %v67 = icmp sge i32 %v59, 256
-  br i1 %v67, label %whole4, label %edge5
+  %v67 = sub i32 %v61, 3
+  %v68 = icmp slt i32 %v7, %v67
+  %v69 = icmp sge i32 %v61, 256
+  br i1 %v69, label %whole4, label %edge5
 whole4:
-  %v68 = load <4 x float>, ptr addrspace(1) %v52, align 16, !invariant.load !0
+  %v70 = load <4 x float>, ptr addrspace(1) %v54, align 16, !invariant.load !0
   br label %loaded6
 edge5:
-  %v69 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v52, i1 %v60, i32 0)
-  %v70 = insertelement <1 x i32> poison, i32 %v69, i32 0
-  %v71 = bitcast <1 x i32> %v70 to <1 x float>
-  %v72 = getelementptr i8, ptr addrspace(1) %v52, i64 4
-  %v73 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v72, i1 %v62, i32 0)
-  %v74 = insertelement <1 x i32> poison, i32 %v73, i32 0
-  %v75 = bitcast <1 x i32> %v74 to <1 x float>
-  %v76 = getelementptr i8, ptr addrspace(1) %v52, i64 8
-  %v77 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v76, i1 %v64, i32 0)
-  %v78 = insertelement <1 x i32> poison, i32 %v77, i32 0
-  %v79 = bitcast <1 x i32> %v78 to <1 x float>
-  %v80 = getelementptr i8, ptr addrspace(1) %v52, i64 12
+  %v71 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v54, i1 %v62, i32 0)
+  %v73 = bitcast i32 %v71 to float
+  %v75 = getelementptr i8, ptr addrspace(1) %v54, i64 4
+  %v76 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v75, i1 %v64, i32 0)
+  %v78 = bitcast i32 %v76 to float
+  %v80 = getelementptr i8, ptr addrspace(1) %v54, i64 8
   %v81 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v80, i1 %v66, i32 0)
-  %v82 = insertelement <1 x i32> poison, i32 %v81, i32 0
-  %v83 = bitcast <1 x i32> %v82 to <1 x float>
-  %v84 = shufflevector <1 x float> %v71, <1 x float> %v75, <2 x i32> <i32 0, i32 1>
-  %v85 = shufflevector <1 x float> %v79, <1 x float> %v83, <2 x i32> <i32 0, i32 1>
-  %v86 = shufflevector <2 x float> %v84, <2 x float> %v85, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %v83 = bitcast i32 %v81 to float
+  %v85 = getelementptr i8, ptr addrspace(1) %v54, i64 12
+  %v86 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v85, i1 %v68, i32 0)
+  %v88 = bitcast i32 %v86 to float
+  %v90.0 = insertelement <4 x float> poison, float %v73, i32 0
+  %v90.1 = insertelement <4 x float> %v90.0, float %v78, i32 1
+  %v90.2 = insertelement <4 x float> %v90.1, float %v83, i32 2
+  %v90 = insertelement <4 x float> %v90.2, float %v88, i32 3
   br label %loaded6
 loaded6:
-  %v87 = phi <4 x float> [ %v68, %whole4 ], [ %v86, %edge5 ]
-  %v88 = fadd <4 x float> %v45, %v87
-  %v89 = sext i32 %v1 to i64
-  %v90 = mul i64 %v89, 256
-  %v91 = mul i64 %v90, 4
-  %v92 = getelementptr i8, ptr addrspace(1) %p6, i64 %v91
-  %v93 = mul i32 %v7, 4
-  %v94 = sext i32 %v93 to i64
-  %v95 = getelementptr i8, ptr addrspace(1) %v92, i64 %v94
-  %v96 = sext i32 %v1 to i64
-  %v97 = mul i64 %v96, 256
-  %v98 = sext i32 %p7 to i64
-  %v99 = sub i64 %v98, %v97
-  %v100 = call i64 @llvm.smax.i64(i64 %v99, i64 0)
-  %v101 = call i64 @llvm.smin.i64(i64 %v100, i64 256)
-  %v102 = trunc i64 %v101 to i32
-  %v103 = icmp slt i32 %v7, %v102
-  %v104 = sub i32 %v102, 1
-  %v105 = icmp slt i32 %v7, %v104
-  %v106 = sub i32 %v102, 2
+  %v91 = phi <4 x float> [ %v70, %whole4 ], [ %v90, %edge5 ]
+  %v92 = fadd <4 x float> %v47, %v91
+  %v93 = sext i32 %v1 to i64
+  %v94 = mul i64 %v93, 256
+  %v95 = mul i64 %v94, 4
+  %v96 = getelementptr i8, ptr addrspace(1) %p6, i64 %v95
+  %v97 = mul i32 %v7, 4
+  %v98 = sext i32 %v97 to i64
+  %v99 = getelementptr i8, ptr addrspace(1) %v96, i64 %v98
+  %v100 = sext i32 %v1 to i64
+  %v101 = mul i64 %v100, 256
+  %v102 = sext i32 %p7 to i64
+  %v103 = sub i64 %v102, %v101
+  %v104 = call i64 @llvm.smax.i64(i64 %v103, i64 0)
+  %v105 = call i64 @llvm.smin.i64(i64 %v104, i64 256)
+  %v106 = trunc i64 %v105 to i32
   %v107 = icmp slt i32 %v7, %v106
-  %v108 = sub i32 %v102, 3
+  %v108 = sub i32 %v106, 1
   %v109 = icmp slt i32 %v7, %v108
-  %v110 = icmp sge i32 %v102, 256
-  br i1 %v110, label %whole7, label %edge8
+  %v110 = sub i32 %v106, 2
+  %v111 = icmp slt i32 %v7, %v110
+  %v112 = sub i32 %v106, 3
+  %v113 = icmp slt i32 %v7, %v112
+  %v114 = icmp sge i32 %v106, 256
+  br i1 %v114, label %whole7, label %edge8
 whole7:
-  store <4 x float> %v88, ptr addrspace(1) %v95, align 16
+  store <4 x float> %v92, ptr addrspace(1) %v99, align 16
   br label %stored9
 edge8:
-  %v111 = shufflevector <4 x float> %v88, <4 x float> poison, <1 x i32> <i32 0>
-  %v112 = extractelement <1 x float> %v111, i32 0
-  %v113 = bitcast float %v112 to i32
-  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v95, i1 %v103, i32 %v113)
-  %v114 = shufflevector <4 x float> %v88, <4 x float> poison, <1 x i32> <i32 1>
-  %v115 = getelementptr i8, ptr addrspace(1) %v95, i64 4
-  %v116 = extractelement <1 x float> %v114, i32 0
+  %v115 = shufflevector <4 x float> %v92, <4 x float> poison, <1 x i32> <i32 0>
+  %v116 = extractelement <1 x float> %v115, i32 0
   %v117 = bitcast float %v116 to i32
-  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v115, i1 %v105, i32 %v117)
-  %v118 = shufflevector <4 x float> %v88, <4 x float> poison, <1 x i32> <i32 2>
-  %v119 = getelementptr i8, ptr addrspace(1) %v95, i64 8
+  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v99, i1 %v107, i32 %v117)
+  %v118 = shufflevector <4 x float> %v92, <4 x float> poison, <1 x i32> <i32 1>
+  %v119 = getelementptr i8, ptr addrspace(1) %v99, i64 4
   %v120 = extractelement <1 x float> %v118, i32 0
   %v121 = bitcast float %v120 to i32
-  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v119, i1 %v107, i32 %v121)
-  %v122 = shufflevector <4 x float> %v88, <4 x float> poison, <1 x i32> <i32 3>
-  %v123 = getelementptr i8, ptr addrspace(1) %v95, i64 12
+  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v119, i1 %v109, i32 %v121)
+  %v122 = shufflevector <4 x float> %v92, <4 x float> poison, <1 x i32> <i32 2>
+  %v123 = getelementptr i8, ptr addrspace(1) %v99, i64 8
   %v124 = extractelement <1 x float> %v122, i32 0
   %v125 = bitcast float %v124 to i32
-  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v123, i1 %v109, i32 %v125)
+  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v123, i1 %v111, i32 %v125)
+  %v126 = shufflevector <4 x float> %v92, <4 x float> poison, <1 x i32> <i32 3>
+  %v127 = getelementptr i8, ptr addrspace(1) %v99, i64 12
+  %v128 = extractelement <1 x float> %v126, i32 0
+  %v129 = bitcast float %v128 to i32
+  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v127, i1 %v113, i32 %v129)
   br label %stored9
 stored9:
   ret void
