@@ -11,10 +11,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 from sim import run_kernel
+from sim.errors import SimError
 from sim.lowered import _bind, lower_kernel
 
 import tilewright as tw
 from tilewright.backend_ptx.compile import backend_dumps
+from tilewright.backend_ptx.ops.async_copy import AsyncWait
+from tilewright.backend_ptx.passes import gather_candidates, hazards, pipeline_loops
 from tilewright.backend_ptx.runtime.ptxas import assemble
 
 ZERO = tw.PaddingMode.ZERO
@@ -219,3 +222,28 @@ def test_refusals() -> None:
     assert "stays a gather: padding" in option(padded, args)
     assert "stays a gather: its array changes in the loop" in option(written, args)
     assert "stays a gather: its index is not known early" in option(chased, args)
+
+
+# ---- what keeps it right -------------------------------------------------------------------------------------------
+
+
+def run_all(seeds: range) -> None:
+    for seed in seeds:
+        kernel, grid, args, want = check_right(Draw(seed))
+        run_kernel(kernel, grid, args, "sm_90a", schedule="random", seed=seed)
+        assert np.array_equal(args[3], want)
+
+
+def test_the_simulator_sees_a_slot_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy that goes to the slot of products in flight."""
+    monkeypatch.setattr(hazards, "SPARE_SLOTS", 1)
+    monkeypatch.setattr(gather_candidates, "SPARE_SLOTS", 1)
+    with pytest.raises(SimError):
+        run_all(range(12))
+
+
+def test_the_simulator_sees_a_missing_fence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tensor cores do not see what cp.async has written before a fence of the proxies."""
+    monkeypatch.setattr(pipeline_loops, "ProxyFence", lambda: AsyncWait(pending=15))
+    with pytest.raises(SimError):
+        run_all(range(12))
