@@ -34,8 +34,7 @@ class Target:
     has_bf16_fma: bool = True  # fma.rn.bf16
     has_bf16_add: bool = False  # add, sub, mul on bf16
     has_bf16_atomic: bool = False  # atom.add.noftz.bf16
-    has_fp8_cvt: bool = False  # cvt between e4m3/e5m2 and f16/f32,
-    fp8_cvt_ptx: int = 80  # from this PTX version on
+    has_fp8_cvt: bool = False  # cvt between e4m3/e5m2 and f16/f32
     has_fp8_mma: bool = False
     has_stmatrix: bool = False
     has_cluster: bool = False
@@ -76,8 +75,8 @@ _HOPPER = dict(
 
 SM_80 = Target("sm_80", (8, 0), False, 80, 163 * KIB, 164 * KIB, 2048, 32)
 SM_86 = Target("sm_86", (8, 6), False, 80, 99 * KIB, 100 * KIB, 1536, 16)
-SM_89 = Target("sm_89", (8, 9), False, 80, 99 * KIB, 100 * KIB, 1536, 24, has_fp8_cvt=True, fp8_cvt_ptx=81,
-               has_fp8_mma=True)
+# Conversions to float8 came to Ada with PTX 8.1: below it, what the hardware does would have to be refused.
+SM_89 = Target("sm_89", (8, 9), False, 81, 99 * KIB, 100 * KIB, 1536, 24, has_fp8_cvt=True, has_fp8_mma=True)
 SM_90A = Target("sm_90a", (9, 0), True, 80, 227 * KIB, 228 * KIB, 2048, 32, has_wgmma=True, **_HOPPER)
 # +ptx80 makes LLVM exit the process for these two: their floors are 8.6 and 8.7.
 SM_100A = Target("sm_100a", (10, 0), True, 86, 227 * KIB, 228 * KIB, 2048, 32, has_tcgen05=True,

@@ -19,15 +19,11 @@ def check_supported(dtype: DType, target: Target, makes: bool) -> None:
 
     Formats that few targets know are converted by integer arithmetic.
     """
-    if dtype not in _WORD or not makes or _has_conversions(target):
+    if dtype not in _WORD or not makes or target.has_fp8_cvt:
         return
-    need = "a GPU of compute capability 8.9 or later, and a driver for CUDA 12.1 or later"
     raise TileUnsupportedFeatureError(
-        f"{dtype} cannot be converted on {target.name}", hints=[f"this needs {need}; the interpreter does it"])
-
-
-def _has_conversions(target: Target) -> bool:
-    return target.has_fp8_cvt and target.ptx >= target.fp8_cvt_ptx
+        f"{dtype} cannot be converted on {target.name}",
+        hints=["this needs a GPU of compute capability 8.9 or later; the interpreter does it"])
 
 
 def from_f32(b: Builder, dtype: DType, v: Val, rounding: RoundingMode = RoundingMode.RN) -> Val:
@@ -52,7 +48,7 @@ def to_float(b: Builder, dtype: DType, v: Val, target: Target) -> Val:
     """float8 to float16, other formats to float32, exact."""
     if dtype not in _WORD:
         return small_floats.decode(b, dtype, v)
-    if not _has_conversions(target):
+    if not target.has_fp8_cvt:
         return unpacked(b, dtype, v)
     name = f"llvm.nvvm.{_WORD[dtype]}x2.to.f16x2.rn"
 
