@@ -20,6 +20,10 @@
             }
             async_wait()
 
+A gather qualifies too: then `async_gather` starts it, with indices that were loaded a round before (gather_candidates).
+Where it becomes an operand of wgmma, the slot itself is that operand, and the copies of a round start behind its
+products, which may run on into the next round: the ring has a slot more.
+
 A load that other threads read (its users convert the layout) goes to a ring that all threads share, and insert_barriers
 puts one barrier into each round, between the wait and the first access. A load whose users work in its own layout gets
 a ring in which each thread reads what it has copied itself, without a barrier, where that pays. Which loads qualify:
@@ -28,43 +32,34 @@ pipeline_candidates; how many slots: pipeline_depth. The option `pipeline` says 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.queries import registers
-from tilewright.backend_ptx.ops.async_copy import AsyncCommit, AsyncGather, AsyncLoad, AsyncWait
 from tilewright.backend_ptx.ops.bulk import TmaLoad
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
-from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
-from tilewright.backend_ptx.ops.warpgroup import ProxyFence, SharedView, Stage, Wgmma, WgmmaWait
+from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
 from tilewright.backend_ptx.passes.gather_candidates import GatherCandidate, GatherFinder
 from tilewright.backend_ptx.passes.pipeline_candidates import Candidate, find_candidate, users_of
 from tilewright.backend_ptx.passes.pipeline_depth import Depth, decide_depth, resident_blocks
-from tilewright.backend_ptx.passes.pipeline_rounds import Constants, Rounds, most_rounds
+from tilewright.backend_ptx.passes.pipeline_rewrite import Pipeline, name_of
+from tilewright.backend_ptx.passes.pipeline_rounds import Rounds, most_rounds
 from tilewright.backend_ptx.passes.plan_shared_memory import buffer_bytes, peak_bytes
-from tilewright.backend_ptx.passes.product_operands import view_of
 from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.analysis.facts import Facts, facts
 from tilewright.tileir.analysis.runs import runs
 from tilewright.tileir.analysis.uses import uses
-from tilewright.tileir.builder import Builder
-from tilewright.tileir.core import Block, Function, Op, Value
-from tilewright.tileir.dtypes import int32
-from tilewright.tileir.enums import PaddingMode
-from tilewright.tileir.layout import Layout
+from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.ops.shape import Broadcast, Iota, Permute
-from tilewright.tileir.types import SharedType, TileType
+from tilewright.tileir.types import TileType
 
 OPTION = "pipeline"
-SLOT = TileType(int32)
 _MADE_IN_PLACE = (arith.Constant, Iota, Broadcast, arith.Compare)
 
 
@@ -116,7 +111,7 @@ def _find(
         if isinstance(what, Candidate):
             found.append(what)
         else:
-            left.append(f"{_name(op)} stays a load: {what}")
+            left.append(f"{name_of(op)} stays a load: {what}")
     return found, left
 
 
@@ -132,7 +127,7 @@ def _find_gathers(
             if isinstance(what, GatherCandidate):
                 found.append(what)
             else:
-                left.append(f"{_name(op)} stays a gather: {what}")
+                left.append(f"{name_of(op)} stays a gather: {what}")
     return found, left
 
 
@@ -159,16 +154,12 @@ def _decide(
     blocks = resident_blocks(_tile_registers(loop), 32 * warps, function.options.get("occupancy"), target)
     depth = decide_depth(found, most_rounds(loop, known), blocks, _other_bytes(function, loop, found), target)
     if depth.stages > 1:
-        left += [f"{_name(c.load)} stays a load: too little to load in each round"
+        left += [f"{name_of(c.load)} stays a load: too little to load in each round"
                  for c in found if c not in depth.rings]
         names = " and ".join(
-            _name(c.load) + ("" if c.exchanged else " (each thread its own part)") for c in depth.rings)
+            name_of(c.load) + ("" if c.exchanged else " (each thread its own part)") for c in depth.rings)
         return depth, ", ".join([f"{names} in {depth.reason}", *left])
     return depth, ", ".join([f"no ring: {depth.reason}", *left])
-
-
-def _name(load: Load | Gather) -> str:
-    return load.result.hint or load.array.hint or "a load"
 
 
 def _tile_registers(loop: For) -> int:
@@ -243,215 +234,4 @@ def _rule(rewriter: Rewriter, op: Op, decisions: dict[Op, Depth], known: Facts) 
         rewriter.keep(op)
         return
     assert isinstance(op, For)
-    _Pipeline(rewriter, op, depth, known).run()
-
-
-@dataclass(slots=True)
-class _Ring:
-    candidate: Candidate
-    buffer: Value
-
-
-class _Pipeline:
-    """Rewrites one loop. `before` builds what comes before it."""
-
-    def __init__(self, before: Builder, loop: For, depth: Depth, known: Facts) -> None:
-        self.before = before
-        self.loop = loop
-        self.stages = depth.stages
-        self.candidates = depth.rings
-        self.gathers = [c for c in depth.rings if isinstance(c, GatherCandidate)]
-        # Products that run on into the next round read one slot more.
-        self.late = any(c.stages for c in self.gathers)
-        self.ahead = self.stages - max(c.least for c in depth.rings) + 1
-        self.constants = Constants(before)
-        self.rounds = Rounds(loop, known, self.constants)
-        self.known = known
-
-    def run(self) -> None:
-        b = self.before
-        rings = [_Ring(c, self._allocate(c)) for c in self.candidates]
-        zero = self.constants(0, int32)
-        self.rounds.prepare(b)
-        for stage in range(self.ahead):
-            active, variable = self.rounds.first(b, stage)
-            self._start(b, rings, zero, stage, active, variable, self._fetch(b, variable))
-        fetched: dict[Value, Value] = {}
-        if any(c.fetched for c in self.gathers):
-            fetched = self._carry_tiles(self._fetch(b, self.rounds.first(b, self.ahead)[1]))
-        slot = self._carry(zero)
-        body = Builder(Block(), self.loop.span)
-        body.emit(AsyncWait(pending=self.ahead - 1))
-        if self.late:
-            body.emit(ProxyFence())
-        else:
-            self._later(body, rings, slot, fetched)
-        self._use(body, rings, slot, fetched)
-        self.loop.loop.ops = self._without_dead(body.block.ops)
-        b.block.ops.append(self.loop)
-        if self.late:
-            b.emit(WgmmaWait(accs=(), pending=0))
-        b.emit(AsyncWait())
-
-    def _allocate(self, ring: Candidate) -> Value:
-        type_ = ring.load.result.type
-        with self.before.at(ring.load.span):
-            buffer = SharedType(type_.dtype, type_.shape, self.stages, ring.slot)
-            return self.before.value(SharedAlloc(type=buffer), f"{_name(ring.load)}_ring")
-
-    def _later(self, b: Builder, rings: list[_Ring], slot: Value, fetched: dict[Value, Value]) -> None:
-        """The copies of a later round, with what was fetched for them a round ago; what the next ones need."""
-        active, variable = self.rounds.later(b, self.ahead)
-        self._start(b, rings, slot, self.ahead, active, variable, fetched)
-        if fetched:
-            following = self._fetch(b, self.rounds.later(b, self.ahead + 1)[1])
-            self.loop.loop.terminator.values = (  # type: ignore[attr-defined]
-                *self.loop.loop.terminator.values, *following.values())  # type: ignore[attr-defined]
-
-    def _fetch(self, b: Builder, variable: Value) -> dict[Value, Value]:
-        """What the gathers of the round with this loop variable need of other arrays."""
-        mapping = {self.loop.loop.params[0]: variable}
-        out: dict[Value, Value] = {}
-        for candidate in self.gathers:
-            self._clone(b, candidate.places, mapping)
-            for value, load in candidate.fetched:
-                if value in out:
-                    continue
-                copy = load.clone(dict(mapping))
-                copy.result.type = value.type
-                b.block.ops.append(copy)
-                out[value] = copy.result
-        return out
-
-    def _clone(self, b: Builder, ops: list[Op], mapping: dict[Value, Value]) -> None:
-        for op in ops:
-            if op.result not in mapping:
-                b.block.ops.append(op.clone(mapping))
-
-    def _carry_tiles(self, first: dict[Value, Value]) -> dict[Value, Value]:
-        """The loop carries what was fetched for the next copies."""
-        self.loop.init = (*self.loop.init, *first.values())
-        self.loop.results = (*self.loop.results, *(Value(v.type, "", self.loop) for v in first.values()))
-        return {value: self.loop.loop.add_param(v.type, value.hint) for value, v in first.items()}
-
-    def _start(
-        self, b: Builder, rings: list[_Ring], slot: Value, ahead: int, active: Value, variable: Value,
-        fetched: dict[Value, Value],
-    ) -> None:
-        """The copies of one round, as a group."""
-        mapping = {self.loop.loop.params[0]: variable, **fetched}
-        for ring in rings:
-            load, candidate = ring.candidate.load, ring.candidate
-            self._clone(b, candidate.slice, mapping)
-            if isinstance(candidate, GatherCandidate):
-                self._start_gather(b, ring.buffer, candidate, slot, ahead, active, mapping)
-                continue
-            # Nothing is padded where nothing lies outside, so that any padding will do.
-            padding = load.padding if load.check_bounds else PaddingMode.ZERO
-            with b.at(load.span):
-                b.emit(AsyncLoad(
-                    buffer=ring.buffer, slot=slot, ahead=ahead, array=load.array, active=active,
-                    index=tuple(mapping.get(i, i) for i in load.index), steps=load.steps, order=load.order,
-                    tile=load.result.type.with_layout(candidate.copy), padding=padding,
-                    check_bounds=load.check_bounds and not self._inside(load)))
-        b.emit(AsyncCommit())
-
-    def _start_gather(
-        self, b: Builder, buffer: Value, candidate: GatherCandidate, slot: Value, ahead: int, active: Value,
-        mapping: dict[Value, Value],
-    ) -> None:
-        gather, run = candidate.load, candidate.run
-        with b.at(gather.span):
-            b.emit(AsyncGather(
-                buffer=buffer, slot=slot, ahead=ahead, array=gather.array, active=active,
-                indices=tuple(mapping.get(i, i) for i in gather.indices),
-                mask=None if gather.mask is None else mapping.get(gather.mask, gather.mask), padding=gather.padding,
-                tile=gather.result.type.with_layout(candidate.copy), vector=run.length, dense=run.dense,
-                check_bounds=gather.check_bounds))
-
-    def _inside(self, load: Load) -> bool:
-        """Whether every round's tile lies in the array by what is known of its index."""
-        array = load.array.type
-        for axis, index in enumerate(load.index):
-            extent, fact = array.extents[load.order[axis]], self.known[index]
-            if extent is None or fact.low < 0 or fact.high * load.steps[axis] + load.shape[axis] > extent:
-                return False
-        return True
-
-    def _carry(self, zero: Value) -> Value:
-        """The loop carries the slot of the round."""
-        self.loop.init = (*self.loop.init, zero)
-        self.loop.results = (*self.loop.results, Value(SLOT, "", self.loop))
-        return self.loop.loop.add_param(SLOT, "slot")
-
-    def _use(self, b: Builder, rings: list[_Ring], slot: Value, fetched: dict[Value, Value]) -> None:
-        """The old body: loads and their conversions read from the rings, right before the first user."""
-        products = [op for op in self.loop.loop.ops if isinstance(op, Wgmma)]
-        dead: set[Op] = {ring.candidate.load for ring in rings}
-        source: dict[Value, tuple[_Ring, Layout]] = {}
-        for ring in rings:
-            result = ring.candidate.load.result
-            source[result] = ring, result.type.layout
-            for conversion in ring.candidate.conversions:
-                dead.add(conversion)
-                source[conversion.result] = ring, conversion.result.type.layout
-            if isinstance(ring.candidate, GatherCandidate):
-                dead.update((*ring.candidate.stages, *ring.candidate.moves))
-                source.update((stage.result, (ring, stage.result.type.layout)) for stage in ring.candidate.stages)
-        read: dict[tuple[_Ring, Layout] | Value, Value] = {}
-        for op in self.loop.loop.ops:
-            if op in dead:
-                continue
-            for value in _reads(op):
-                if value in source and value not in read:
-                    read[value] = self._read(b, *source[value], slot, value)
-            if op.terminator:
-                op.values = (*op.values, self._next(b, slot))  # type: ignore[attr-defined]
-            _replace(op, {v: n for v, n in read.items() if isinstance(v, Value)})
-            b.block.ops.append(op)
-            if self.late and op is products[-1]:
-                # While these run, behind those of the round before: it is their slot that is filled.
-                self._later(b, rings, slot, fetched)
-                b.emit(WgmmaWait(accs=(), pending=len(products)))
-
-    def _without_dead(self, ops: list[Op]) -> list[Op]:
-        """Leave out index arithmetic of the loads that are gone."""
-        slices = {op for c in self.candidates for op in c.slice}
-        slices.update(op for c in self.gathers for op in c.inside)
-        used: set[Value] = set()
-        kept = []
-        for op in reversed(ops):
-            if op not in slices or any(r in used for r in op.results):
-                used.update(_reads(op))
-                kept.append(op)
-        return kept[::-1]
-
-    def _read(self, b: Builder, ring: _Ring, layout: Layout, slot: Value, value: Value) -> Value:
-        load = ring.candidate.load
-        if isinstance(value.type, SharedType):
-            assert isinstance(value.op, Stage)
-            axes, shape = view_of(value.op.src)
-            view = b.value(SharedView(buffer=ring.buffer, slot=slot, axes=axes, shape=shape), value.hint)
-            view.type = value.type
-            return view
-        with b.at(load.span):
-            out = b.value(SharedLoad(buffer=ring.buffer, slot=slot, index=(), shape=load.shape), value.hint)
-        out.type = load.result.type.with_layout(layout)
-        return out
-
-    def _next(self, b: Builder, slot: Value) -> Value:
-        one, last, zero = (self.constants(n, int32) for n in (1, self.stages - 1, 0))
-        after = b.value(arith.Add(lhs=slot, rhs=one))
-        return b.value(arith.Select(cond=b.value(arith.Eq(lhs=slot, rhs=last)), lhs=zero, rhs=after))
-
-
-def _reads(op: Op) -> list[Value]:
-    """What an op and its bodies read."""
-    return [*op.operands, *(v for block in op.blocks for inner in block.walk() for v in inner.operands)]
-
-
-def _replace(op: Op, new: dict[Value, Value]) -> None:
-    op.replace_operands(new)
-    for block in op.blocks:
-        for inner in block.walk():
-            inner.replace_operands(new)
+    Pipeline(rewriter, op, depth, known).run()

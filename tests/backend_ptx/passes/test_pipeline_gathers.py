@@ -17,7 +17,7 @@ from sim.lowered import _bind, lower_kernel
 import tilewright as tw
 from tilewright.backend_ptx.compile import backend_dumps
 from tilewright.backend_ptx.ops.async_copy import AsyncWait
-from tilewright.backend_ptx.passes import gather_candidates, hazards, pipeline_loops
+from tilewright.backend_ptx.passes import gather_candidates, hazards, pipeline_rewrite
 from tilewright.backend_ptx.runtime.ptxas import assemble
 
 ZERO = tw.PaddingMode.ZERO
@@ -244,6 +244,6 @@ def test_the_simulator_sees_a_slot_too_few(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_simulator_sees_a_missing_fence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tensor cores do not see what cp.async has written before a fence of the proxies."""
-    monkeypatch.setattr(pipeline_loops, "ProxyFence", lambda: AsyncWait(pending=15))
+    monkeypatch.setattr(pipeline_rewrite, "ProxyFence", lambda: AsyncWait(pending=15))
     with pytest.raises(SimError):
         run_all(range(12))
