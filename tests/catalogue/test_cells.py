@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from catalogue.cells.all import all_batches
+from catalogue.cells.kinds import STORED
 from catalogue.cells.model import Batch
 from catalogue.cells.recorder import checkable, recorded
 from catalogue.cells.refusals import Refusal, refusals
@@ -14,6 +15,8 @@ from sim import run_lowered, run_optimised
 from sim.lowered import lower_kernel, runtime_arguments
 
 import tilewright as ct
+from tilewright.backend_ptx.runtime.ptxas import assemble
+from tilewright.backend_ptx.targets import get_target
 
 BATCHES = all_batches()
 IDS = [batch.name for batch in BATCHES]
@@ -61,6 +64,24 @@ def test_simulator(index: int) -> None:
         check(run_lowered, "the code", **how)
     if changed or "astype" in batch.name:
         check(run_optimised, "LLVM's code", target=target, **how)
+
+
+ALL_TARGETS = ("sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a")
+# Conversions and products of formats that are for storage: what differs most between targets. Every third of them.
+SMALL = [batch for batch in BATCHES if batch.name.startswith(("astype", "mma", "pack"))
+         and any(kind.name in part.dtype for part in batch.parts for kind in STORED)][::3]
+
+
+@pytest.mark.parametrize("index", range(len(SMALL)), ids=[batch.name for batch in SMALL])
+def test_small_floats_assemble(index: int) -> None:
+    """PTX that ptxas accepts for each of the targets in turn, or a refusal that names it."""
+    filled, target = SMALL[index].filled(), ALL_TARGETS[index % len(ALL_TARGETS)]
+    try:
+        ptx = SMALL[index].kernel.ptx(filled.ins, filled.outs, target=target)
+    except ct.TileUnsupportedFeatureError as error:
+        assert target in str(error) and target in ("sm_80", "sm_86")
+        return
+    assert assemble(ptx, get_target(target)).spills == 0
 
 
 def on_device(value: Any) -> Any:
