@@ -16,10 +16,7 @@ from tilewright.backend_ptx.layouts.memory import GatherRun, gather_run
 from tilewright.backend_ptx.layouts.queries import is_replicated, vector_along
 from tilewright.backend_ptx.layouts.ring import ring_layout, widest_copy
 from tilewright.backend_ptx.ops.layout import ConvertLayout
-from tilewright.backend_ptx.ops.warpgroup import Stage, Wgmma
-from tilewright.backend_ptx.passes.hazards import SPARE_SLOTS
-from tilewright.backend_ptx.passes.pipeline_candidates import Candidate, harmless
-from tilewright.backend_ptx.passes.product_operands import slot_of, stages_of
+from tilewright.backend_ptx.passes.pipeline_candidates import Candidate, Staged, harmless, staged_place
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.analysis.runs import Runs
@@ -32,7 +29,6 @@ from tilewright.tileir.ops.memory import Gather, Load
 
 _SHAPES = (shape.Iota, shape.Broadcast, shape.Reshape, shape.Permute)
 _ALSO_HARMLESS = (*_SHAPES, arith.Shl, arith.Shr, functions.Neg, functions.Not)
-LEAST_STAGED = 1024  # bytes of a slot that tensor cores read: what their swizzles need
 
 
 class Fetched(NamedTuple):
@@ -45,24 +41,12 @@ class Fetched(NamedTuple):
 @dataclass(slots=True, eq=False)
 class GatherCandidate(Candidate):
     """A gather and its ring: every copy moves `run.length` elements. `slice`: the ops that make indices and mask of
-    what is fetched; `stages`: the operands of wgmma that slots replace."""
+    what is fetched."""
 
     load: Gather  # type: ignore[assignment]
     run: GatherRun = GatherRun(1, -1)
     fetched: list[Fetched] = field(default_factory=list)
     places: list[Op] = field(default_factory=list)  # scalar ops that say where fetched tiles are
-    stages: list[Stage] = field(default_factory=list)
-    moves: list[Op] = field(default_factory=list)  # permutations between the gather and its stages
-
-    @property
-    def least(self) -> int:
-        """The slots without which nothing runs ahead: products that run on keep theirs for a round more."""
-        return SPARE_SLOTS + 1 if self.stages else 2
-
-    @property
-    def buffers(self) -> int:
-        """How many buffers take its place where it gets no ring."""
-        return len(self.conversions) + len(self.stages)
 
     @property
     def inside(self) -> set[Op]:
@@ -127,9 +111,13 @@ class GatherFinder:
     def _ring(self, gather: Gather, run: GatherRun) -> GatherCandidate | str:
         type_ = gather.result.type
         copy, size = type_.layout, type_.dtype.bytes
-        staged = stages_of(gather.result, self.users)
-        if staged is not None and staged[0]:
-            return self._staged(gather, run, *staged)
+        staged = staged_place(self.loop, gather.result, self.users)
+        if isinstance(staged, Staged):
+            width = widest_copy(staged.slot, copy, run.length, size)
+            if not width:
+                return f"only {run.length * size} bytes lie side by side"
+            return GatherCandidate(gather, True, copy, staged.slot, width, stages=staged.stages, moves=staged.moves,
+                                   run=run._replace(length=width // size))
         users = self.users.get(gather.result, [])
         conversions = [u for u in users if isinstance(u, ConvertLayout)]
         crossing = [u for u in conversions if plan_conversion(copy, u.result.type.layout).kind in ("warp", "block")]
@@ -141,25 +129,6 @@ class GatherFinder:
             return f"only {run.length * size} bytes lie side by side"
         return GatherCandidate(gather, bool(crossing), copy, slot, width, conversions=conversions if crossing else [],
                                run=run._replace(length=width // size))
-
-    def _staged(
-        self, gather: Gather, run: GatherRun, stages: list[Stage], moves: list[Op],
-    ) -> GatherCandidate | str:
-        """Straight to where tensor cores read it."""
-        ops, type_ = self.loop.loop.ops, gather.result.type
-        slots = {slot_of(s, type_.shape) for s in stages}
-        if len(slots) > 1 or any(op not in ops for op in (*stages, *moves)):
-            return "products use it in several ways"
-        [slot] = slots
-        products = [p for s in stages for p in self.users.get(s.result, [])]
-        everywhere = [op for op in self.loop.loop.walk() if isinstance(op, Wgmma)]
-        if not all(isinstance(p, Wgmma) for p in products) or any(op not in ops for op in everywhere):
-            return "products in branches"
-        width = widest_copy(slot, type_.layout, run.length, type_.dtype.bytes)
-        if not width or type_.size * type_.dtype.bytes < LEAST_STAGED:
-            return "too few bytes lie side by side"
-        return GatherCandidate(gather, True, type_.layout, slot, width, stages=stages, moves=moves,
-                               run=run._replace(length=width // type_.dtype.bytes))
 
     # ---- what it needs -------------------------------------------------------------------------------------------
 

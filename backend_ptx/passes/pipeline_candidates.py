@@ -8,12 +8,16 @@ copy at least 4 neighbouring bytes at once.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.backend_ptx.layouts.queries import is_replicated, vector_along
 from tilewright.backend_ptx.layouts.ring import ring_layout, widest_copy
 from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.warpgroup import Stage, Wgmma
+from tilewright.backend_ptx.passes.hazards import SPARE_SLOTS
+from tilewright.backend_ptx.passes.product_operands import slot_of, stages_of
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.core import Op, Value
@@ -23,6 +27,7 @@ from tilewright.tileir.ops import arith, arrays, convert
 from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.memory import Load
 
+LEAST_STAGED = 1024  # bytes of a slot that tensor cores read: what their swizzles need
 # Scalar operations that may be done for a round that never comes.
 _HARMLESS = (
     arith.Constant, arith.Add, arith.Sub, arith.Mul, arith.Min, arith.Max, arith.And, arith.Or, arith.Xor,
@@ -38,6 +43,7 @@ class Candidate:
 
     `copy` is the distribution of the copy over threads, `slot` the layout of a slot, `slice` the ops of the body that
     compute the index, in order; `width` the bytes of one copy, `conversions` those that reading from the ring replaces.
+    `stages` are operands of wgmma that a slot itself is, `moves` the permutations between the load and them.
     """
 
     load: Load
@@ -48,15 +54,18 @@ class Candidate:
     slice: list[Op] = field(default_factory=list)
     conversions: list[ConvertLayout] = field(default_factory=list)
 
+    stages: list[Stage] = field(default_factory=list)
+    moves: list[Op] = field(default_factory=list)
+
     @property
     def least(self) -> int:
-        """The slots without which nothing runs ahead."""
-        return 2
+        """The slots without which nothing runs ahead: products that run on keep theirs for a round more."""
+        return SPARE_SLOTS + 1 if self.stages else 2
 
     @property
     def buffers(self) -> int:
         """How many buffers take its place where it gets no ring."""
-        return len(self.conversions)
+        return len(self.conversions) + len(self.stages)
 
     @property
     def bytes(self) -> int:
@@ -64,8 +73,35 @@ class Candidate:
         return int(self.load.result.type.size * self.load.result.type.dtype.bytes)
 
 
+class Staged(NamedTuple):
+    """Where tensor cores read a tile, the operands that it becomes, and the permutations on the way."""
+
+    slot: Layout
+    stages: list[Stage]
+    moves: list[Op]
+
+
+def staged_place(loop: For, value: Value, users: dict[Value, list[Op]]) -> Staged | str:
+    """The layout of a slot that is an operand of the loop's products itself, or why there is none."""
+    found = stages_of(value, users)
+    if found is None or not found[0]:
+        return "it is no operand of wgmma alone"
+    stages, moves = found
+    ops, type_ = loop.loop.ops, value.type
+    slots = {slot_of(s, type_.shape) for s in stages}
+    if len(slots) > 1 or any(op not in ops for op in (*stages, *moves)):
+        return "products use it in several ways"
+    products = [p for s in stages for p in users.get(s.result, [])]
+    everywhere = [op for op in loop.loop.walk() if isinstance(op, Wgmma)]
+    if not all(isinstance(p, Wgmma) for p in products) or any(op not in ops for op in everywhere):
+        return "products in branches"
+    if type_.size * type_.dtype.bytes < LEAST_STAGED:
+        return "too few bytes"
+    return Staged(slots.pop(), stages, moves)
+
+
 def find_candidate(
-    loop: For, load: Load, users: list[Op], dependences: Dependences, known: Facts, warps: int,
+    loop: For, load: Load, users: dict[Value, list[Op]], dependences: Dependences, known: Facts, warps: int,
 ) -> Candidate | str:
     """The ring that a load of the loop's body could have, or why it can have none."""
     if not load.shape or load.result.type.layout is None:
@@ -82,7 +118,8 @@ def find_candidate(
     needed = _slice(loop, load, known)
     if isinstance(needed, str):
         return needed
-    found = _ring(load, users, warps)
+    staged = staged_place(loop, load.result, users)
+    found = _ring(load, users, warps) if isinstance(staged, str) else _straight(load, staged, warps)
     if isinstance(found, Candidate):
         found.slice = needed
     return found
@@ -121,13 +158,24 @@ def harmless(op: Op, known: Facts) -> bool:
     return isinstance(op, _HARMLESS)
 
 
-def _ring(load: Load, users: list[Op], warps: int) -> Candidate | str:
+def _straight(load: Load, staged: Staged, warps: int) -> Candidate | str:
+    """Straight to where tensor cores read it."""
+    access, size = tile_access(load.array.type, load.order, load.steps, load.shape), load.result.type.dtype.bytes
+    copy = access.preferred(warps)
+    vector = min(access.vector, vector_along(copy, access.order[0])) if access.contiguous else 1
+    width = widest_copy(staged.slot, copy, vector, size)
+    if not width:
+        return f"only {vector * size} bytes lie side by side"
+    return Candidate(load, True, copy, staged.slot, width, stages=staged.stages, moves=staged.moves)
+
+
+def _ring(load: Load, users: dict[Value, list[Op]], warps: int) -> Candidate | str:
     """How to copy and how to lay out the slots."""
     type_ = load.result.type
     access = tile_access(load.array.type, load.order, load.steps, load.shape)
     if not access.contiguous:
         return "its elements are not side by side in memory"
-    conversions = [u for u in users if isinstance(u, ConvertLayout)]
+    conversions = [u for u in users.get(load.result, []) if isinstance(u, ConvertLayout)]
     crossing = [u for u in conversions if plan_conversion(type_.layout, u.result.type.layout).kind in ("warp", "block")]
     exchanged = bool(crossing)
     copy = access.preferred(warps) if exchanged else type_.layout

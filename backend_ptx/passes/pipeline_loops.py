@@ -21,7 +21,7 @@
             async_wait()
 
 A gather qualifies too: then `async_gather` starts it, with indices that were loaded a round before (gather_candidates).
-Where it becomes an operand of wgmma, the slot itself is that operand, and the copies of a round start behind its
+Where a tile becomes an operand of wgmma, the slot itself is that operand, and the copies of a round start behind its
 products, which may run on into the next round: the ring has a slot more.
 
 A load that other threads read (its users convert the layout) goes to a ring that all threads share, and insert_barriers
@@ -98,15 +98,15 @@ def _find(
 ) -> tuple[list[Candidate], list[str]]:
     """The rings that a loop could have, and of each other load why it stays one."""
     warps: int = function.options[WARPS]
+    users = uses(function)
     found: list[Candidate] = []
     left: list[str] = []
     if any(isinstance(op, Gather) and op.shape for op in loop.loop.ops):
-        found, left = _find_gathers(loop, function, known, dependences)
+        found, left = _find_gathers(loop, function, users, known, dependences)
     fetched = _only_fetched(loop, found)
     for op in loop.loop.ops:
         if not isinstance(op, Load) or not op.shape or op in fetched:
             continue
-        users = users_of(op.result, loop)
         what = find_candidate(loop, op, users, dependences, known, warps)
         if isinstance(what, Candidate):
             found.append(what)
@@ -116,9 +116,9 @@ def _find(
 
 
 def _find_gathers(
-    loop: For, function: Function, known: Facts, dependences: Dependences,
+    loop: For, function: Function, users: dict[Value, list[Op]], known: Facts, dependences: Dependences,
 ) -> tuple[list[Candidate], list[str]]:
-    finder = GatherFinder(loop, uses(function), dependences, known, runs(function, known, (ConvertLayout,)))
+    finder = GatherFinder(loop, users, dependences, known, runs(function, known, (ConvertLayout,)))
     found: list[Candidate] = []
     left = []
     for op in loop.loop.ops:
@@ -211,7 +211,7 @@ def _other_bytes(function: Function, loop: For, rings: list[Candidate]) -> int:
         for op in function.walk()
         if isinstance(op, ConvertLayout) and op not in replaced and (op in inside or op.result in read)
         and plan_conversion(op.src.type.layout, op.result.type.layout).kind in ("warp", "block"))
-    placed = {s for ring in rings if isinstance(ring, GatherCandidate) for s in ring.stages}
+    placed = {s for ring in rings for s in ring.stages}
     staged: int = sum(op.src.type.size * op.src.type.dtype.bytes for op in function.walk()
                       if isinstance(op, Stage) and op not in placed)
     guarded = {op.buffer for op in function.walk() if isinstance(op, TmaLoad)}

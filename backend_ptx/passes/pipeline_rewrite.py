@@ -39,7 +39,7 @@ class Pipeline:
         self.candidates = depth.rings
         self.gathers = [c for c in depth.rings if isinstance(c, GatherCandidate)]
         # Products that run on into the next round read one slot more.
-        self.late = any(c.stages for c in self.gathers)
+        self.late = any(c.stages for c in depth.rings)
         self.ahead = self.stages - max(c.least for c in depth.rings) + 1
         self.constants = Constants(before)
         self.rounds = Rounds(loop, known, self.constants)
@@ -109,9 +109,8 @@ class Pipeline:
             for conversion in ring.candidate.conversions:
                 dead.add(conversion)
                 source[conversion.result] = ring, conversion.result.type.layout
-            if isinstance(ring.candidate, GatherCandidate):
-                dead.update((*ring.candidate.stages, *ring.candidate.moves))
-                source.update((stage.result, (ring, stage.result.type.layout)) for stage in ring.candidate.stages)
+            dead.update((*ring.candidate.stages, *ring.candidate.moves))
+            source.update((stage.result, (ring, stage.result.type.layout)) for stage in ring.candidate.stages)
         read: dict[tuple[Ring, Layout] | Value, Value] = {}
         for op in self.loop.loop.ops:
             if op in dead:

@@ -17,7 +17,7 @@ from sim.lowered import _bind, lower_kernel
 import tilewright as tw
 from tilewright.backend_ptx.compile import backend_dumps
 from tilewright.backend_ptx.ops.async_copy import AsyncWait
-from tilewright.backend_ptx.passes import gather_candidates, hazards, pipeline_rewrite
+from tilewright.backend_ptx.passes import hazards, pipeline_candidates, pipeline_rewrite
 from tilewright.backend_ptx.runtime.ptxas import assemble
 
 ZERO = tw.PaddingMode.ZERO
@@ -61,6 +61,21 @@ def turned(a, table, rows, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw
         column = k * tk + tw.arange(tk, dtype=tw.int32)[None, :]
         taken = tw.gather(table, (row, column), mask=row < table.shape[0] - 1)
         acc = tw.mma(tw.load(a, (i, k), (tm, tk), padding_mode=ZERO), taken.transpose(), acc)
+    tw.store(c, (i, j), acc)
+
+
+@tw.tile_kernel
+def listed(arrays, c, turn: tw.Constant[bool], tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
+    """c = arrays[0] @ arrays[1]: TMA has no map of an array in a list, and threads copy."""
+    a, b = arrays[0], arrays[1]
+    i, j = tw.bid(0), tw.bid(1)
+    acc = tw.zeros((tm, tn), tw.float32)
+    for k in range(tw.num_tiles(a, 1, (tm, tk))):
+        if turn:
+            tb = tw.load(b, (j, k), (tn, tk), padding_mode=ZERO).transpose()
+        else:
+            tb = tw.load(b, (k, j), (tk, tn), padding_mode=ZERO)
+        acc = tw.mma(tw.load(a, (i, k), (tm, tk), padding_mode=ZERO), tb, acc)
     tw.store(c, (i, j), acc)
 
 
@@ -134,6 +149,18 @@ def test_products(check: Callable[[Draw], Any], target: str, seed: int) -> None:
     assert np.array_equal(args[3], want)
 
 
+@pytest.mark.parametrize("turn", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_loads_without_tma(seed: int, turn: bool) -> None:
+    draw = Draw(seed)
+    a, b = draw.numbers(draw.m, draw.k or 8), draw.numbers(draw.k or 8, draw.n)
+    stored = np.ascontiguousarray(b.T) if turn else b
+    c = np.zeros((draw.m, draw.n), np.float32)
+    grid = tw.cdiv(draw.m, draw.tile[0]), tw.cdiv(draw.n, draw.tile[1])
+    run_kernel(listed, grid, [[a, stored], c, turn, *draw.tile], "sm_90a", schedule="random", seed=seed)
+    assert np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_own_parts(seed: int) -> None:
     r = random.Random(seed)
@@ -181,6 +208,17 @@ def test_large_products(kernel: Any, tile: tuple[int, int, int]) -> None:
     assert assemble(text, "sm_90a").spills == 0
     assert "cp.async.cg.shared.global" in text and "wgmma.mma_async" in text
     assert "ld.global.nc.b16" not in text and "st.shared.b16" not in text
+
+
+@pytest.mark.parametrize("turn", [False, True])
+def test_large_products_without_tma(turn: bool) -> None:
+    """No operand passes registers."""
+    matrix = aligned((1024, 1024), BF16)
+    args = [[matrix, matrix], aligned((1024, 1024), np.float32), turn, 128, 128, 64]
+    assert re.match(r"\w+ and \w+ in", option(listed, args))
+    text = listed.ptx(*args, target="sm_90a")
+    assert assemble(text, "sm_90a").spills == 0
+    assert "cp.async.cg.shared.global" in text and "wgmma.mma_async" in text and "st.shared" not in text
 
 
 @pytest.mark.parametrize("kernel", [right, left, turned], ids=lambda k: k.__name__)
@@ -237,7 +275,7 @@ def run_all(seeds: range) -> None:
 def test_the_simulator_sees_a_slot_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """A copy that goes to the slot of products in flight."""
     monkeypatch.setattr(hazards, "SPARE_SLOTS", 1)
-    monkeypatch.setattr(gather_candidates, "SPARE_SLOTS", 1)
+    monkeypatch.setattr(pipeline_candidates, "SPARE_SLOTS", 1)
     with pytest.raises(SimError):
         run_all(range(12))
 
