@@ -23,6 +23,8 @@ MAGIC = b"TWKERN1\n"
 SUFFIX = ".twk"
 DEFAULT_SIZE = 1 << 30
 STALE_SECONDS = 3600.0  # a temporary file this old has lost its writer
+# A look at all entries takes tens of milliseconds where there are thousands: one for so great a part of the limit.
+LOOKS = 64
 _OFF = ("0", "off", "none", "")
 
 
@@ -52,6 +54,7 @@ class DiskCache:
     def __init__(self, folder: Path, limit: int = DEFAULT_SIZE) -> None:
         self.folder = folder
         self.limit = limit
+        self._unseen = limit  # bytes written since this process last looked at all entries
         self._lock = threading.Lock()
         self._warned = False
 
@@ -75,13 +78,15 @@ class DiskCache:
             handle, temporary = tempfile.mkstemp(prefix=".tmp-", dir=path.parent)
             try:
                 with os.fdopen(handle, "wb") as file:
-                    file.write(encode(entry, key))
+                    self._unseen += file.write(encode(entry, key))
                 os.replace(temporary, path)
             except BaseException:
                 with contextlib.suppress(OSError):
                     os.unlink(temporary)
                 raise
-            self._evict()
+            if self._unseen > self.limit // LOOKS:
+                self._unseen = 0
+                self._evict()
         except OSError as error:
             self._warn(error)
 

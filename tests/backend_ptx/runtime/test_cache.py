@@ -83,8 +83,17 @@ def test_leftovers_of_killed_writers_go(tmp_path: Path) -> None:
     for path in (old, young):
         path.write_bytes(b"half")
     os.utime(old, (time.time() - 2 * module.STALE_SECONDS,) * 2)
-    cache.store(key_of("next"), ENTRY)
+    DiskCache(tmp_path).store(key_of("next"), ENTRY)  # another process
     assert not old.exists() and young.exists()
+
+
+def test_entries_are_looked_at_once_for_a_part_of_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+    monkeypatch.setattr(DiskCache, "_evict", lambda self: looks.append(stores))
+    cache = DiskCache(tmp_path, limit=module.LOOKS * 5 * len(encode(ENTRY, KEY)))
+    for stores in range(13):
+        cache.store(key_of(str(stores)), ENTRY)
+    assert looks == [0, 6, 12]
 
 
 def test_unwritable_folder_warns_once_and_works_without(tmp_path: Path) -> None:
