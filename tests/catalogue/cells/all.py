@@ -5,20 +5,32 @@ from __future__ import annotations
 import functools
 
 from catalogue.cells import (
+    atomics,
     binary,
+    bits,
     conversions,
-    elements,
-    features,
-    memory,
+    expressions,
+    gathers,
+    loads,
+    members,
+    mixed,
+    objects,
     options,
+    powers,
     products,
+    raw,
     reductions,
+    scans,
     shapes,
+    statements,
+    swaps,
     unary,
+    views,
 )
 from catalogue.cells.model import Batch, Cell
 
-MODULES = (binary, unary, options, reductions, conversions, shapes, memory, elements, products, features)
+MODULES = (binary, powers, mixed, unary, options, reductions, scans, conversions, bits, shapes, loads, views, gathers,
+           raw, atomics, swaps, products, statements, expressions, objects, members)
 
 
 @functools.cache

@@ -7,10 +7,16 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from catalogue.case import Bound, ulps
-from catalogue.cells.kinds import ALL, BOOL, F16, F32, FLOATS, I32, INTS, STORED, Kind
+from catalogue.cells.kinds import (
+    ALL,
+    BOOL,
+    F32,
+    FLOATS,
+    INTS,
+    Kind,
+)
 from catalogue.cells.model import Array, Batch
-from catalogue.cells.pointwise import Form, Place, many, operands, pointwise, same
+from catalogue.cells.pointwise import Form, operands, pointwise
 
 import tilewright as ct
 
@@ -151,166 +157,6 @@ def comparison_batches() -> Iterator[Batch]:
                             compared)
 
 
-# -- Loose constants on either side ------------------------------------------------------------------------------------
-
-
-def constant_batches() -> Iterator[Batch]:
-    """Operators with a Python number, which takes the tile's dtype."""
-    table: dict[str, tuple[Callable[..., Any], Callable[..., Array]]] = {
-        "+": (lambda x: x + 3, lambda x: x + np.array(3, x.dtype)),
-        "-": (lambda x: 3 - x, lambda x: np.array(3, x.dtype) - x),
-        "*": (lambda x: x * 3, lambda x: x * np.array(3, x.dtype)),
-        "<": (lambda x: x < 3, lambda x: x < 3),
-        "builtin max": (lambda x: max(x, 3), lambda x: extreme(np.maximum)(x, np.array(3, x.dtype))),
-    }
-    for symbol, (function, reference) in table.items():
-        for kind in NUMBERS:
-            shown = symbol if "builtin" in symbol else f"operator {symbol}"
-            yield pointwise(f"{symbol.replace('builtin ', '')}-constant-{kind}",
-                            [Form((shown, "loose constants"), function)], (kind,),
-                            BOOL if symbol == "<" else kind, operands((kind,)), in_float32(reference)
-                            if symbol != "<" else reference, dtype=f"{kind} with a constant")
-
-
-# -- divmod, atan2, pow, where -----------------------------------------------------------------------------------------
-
-
-def divmod_batches() -> Iterator[Batch]:
-    for kind in INTS:
-        for part, reference in ((0, np.floor_divide), (1, np.remainder)):
-            forms = [Form(("divmod",), (lambda x, y: ct.divmod(x, y)[0]) if part == 0
-                          else (lambda x, y: ct.divmod(x, y)[1])),
-                     Form(("builtin divmod",), (lambda x, y: divmod(x, y)[0]) if part == 0
-                          else (lambda x, y: divmod(x, y)[1]))]
-            yield pointwise(f"divmod-{part}-{kind}", forms, (kind, kind), kind, operands((kind, kind), divisible),
-                            reference, ignore=overflows)
-
-
-def wide(kind: Kind) -> Any:
-    """The dtype in which a reference of a function of floats is computed."""
-    return np.longdouble if kind.host == np.float64 else np.float64
-
-
-def accuracy(kind: Kind, float32: float) -> Bound:
-    """Language, 15.17: `float32` ulps, 2 in float64 and 1 in the 16-bit formats, which round a float32 result."""
-    return ulps({"float32": float32, "float64": 2.0}.get(kind.name, 1.0), kind.host)
-
-
-def atan2_batches() -> Iterator[Batch]:
-    for kind in FLOATS:
-        def reference(y: Array, x: Array, kind: Kind = kind) -> Array:
-            return np.arctan2(y.astype(wide(kind)), x.astype(wide(kind))).astype(kind.host)
-
-        yield pointwise(f"atan2-{kind}", [Form(("atan2",), ct.atan2)], (kind, kind), kind, operands((kind, kind)),
-                        reference, accuracy(kind, 4))
-
-
-def power_forms() -> list[Form]:
-    return [Form(("pow",), ct.pow), Form(("operator **",), lambda x, y: x ** y)]
-
-
-def integer_power(x: Array, y: Array) -> Array:
-    """Wrapping products; a negative exponent gives 0, or +-1 for a base of +-1."""
-    bits = 8 * x.dtype.itemsize
-
-    def one(base: int, exponent: int) -> int:
-        if exponent < 0:
-            return {1: 1, -1: -1 if exponent % 2 else 1}.get(base, 0)
-        out = pow(base, exponent, 1 << bits)
-        return out - (1 << bits) if x.dtype.kind == "i" and out >> (bits - 1) else out
-
-    b, e = np.broadcast_arrays(x, y)
-    flat = [one(int(p), int(q)) for p, q in zip(b.ravel(), e.ravel(), strict=True)]
-    return np.array(flat, x.dtype).reshape(b.shape)
-
-
-def float_power(kind: Kind) -> Callable[..., Array]:
-    def reference(x: Array, y: Array) -> Array:
-        return np.power(x.astype(wide(kind)), y.astype(wide(kind))).astype(kind.host)
-
-    return reference
-
-
-def power_batches() -> Iterator[Batch]:
-    for kind in INTS:
-        yield pointwise(f"pow-{kind}", power_forms(), (kind, kind), kind, operands((kind, kind)), integer_power)
-    for kind in FLOATS:
-        yield pointwise(f"pow-{kind}", power_forms(), (kind, kind), kind, operands((kind, kind)), float_power(kind),
-                        accuracy(kind, 4))
-
-    def small(x: Array, y: Array) -> tuple[Array, Array]:
-        return x, y % np.int32(7) - np.int32(3)
-
-    for kind in FLOATS:
-        # Repeated multiplication: at most 4 roundings and a division, each in the base's dtype or better.
-        yield pointwise(f"pow-{kind}-int32", power_forms(), (kind, I32), kind, operands((kind, I32), small),
-                        float_power(kind), ulps(6, kind.host), reciprocal_overflows, dtype=f"{kind} to int32")
-
-
-def reciprocal_overflows(x: Array, y: Array) -> Array:
-    """A negative power is 1 / x**n, and 0 where x**n is too large for the dtype."""
-    largest = float(ml_dtypes.finfo(x.dtype).max)
-    return np.asarray((y < 0) & (np.abs(x.astype(np.longdouble)) ** np.abs(y) > largest) & np.isfinite(
-        x.astype(np.float64)))
-
-
-def where_batches() -> Iterator[Batch]:
-    for kind in ALL:
-        def reference(c: Array, x: Array, y: Array) -> Array:
-            return np.where(c, x, y).astype(x.dtype)
-
-        yield pointwise(f"where-{kind}", [Form(("where",), ct.where)], (BOOL, kind, kind), kind,
-                        operands((BOOL, kind, kind)), reference, places=where_places(), dtype=kind.name)
-    for kind in (*INTS, *FLOATS, *STORED):
-        def chosen(c: Array, x: Array, y: Array, kind: Kind = kind) -> Array:
-            return np.where(kind.values(c) != 0, x, y).astype(x.dtype)
-
-        yield pointwise(f"where-condition-{kind}", [Form(("where",), ct.where)], (kind, F16, F16), F16,
-                        operands((kind, F16, F16)), chosen, places=where_places(), dtype=f"{kind} as condition")
-
-
-def where_places() -> tuple[Place, ...]:
-    return (Place(((16,), (16,), (16,)), "ragged"), same((), 3, "whole"), same((4, 8), 3), same((2, 4, 4), 3),
-            same((2, 2, 2, 4), 3), Place(((4, 1), (8,), ()), "broadcast"), Place(((), (4, 1), (1, 8)), "broadcast"),
-            Place(((2, 1, 4), (4, 4), (2, 4, 1)), "broadcast"), many(3))
-
-
-# -- Two dtypes --------------------------------------------------------------------------------------------------------
-
-
-def promotion_batches() -> Iterator[Batch]:
-    """The common dtype of two: one kernel for each pair that has one."""
-    order = {kind: k for k, kind in enumerate((BOOL, *INTS, *FLOATS))}
-    for a in order:
-        for b in order:
-            common = promoted(a, b)
-            if a is b or common is None or common is BOOL:
-                continue
-
-            def reference(x: Array, y: Array, common: Kind = common) -> Array:
-                return in_float32(np.add)(x.astype(common.host), y.astype(common.host))
-
-            yield pointwise(f"promotion-{a}-{b}", [Form(("operator +", "promotion"), lambda x, y: x + y)], (a, b),
-                            common, operands((a, b)), reference, dtype=f"{a} with {b}", places=pair_places())
-
-
-def pair_places() -> tuple[Place, ...]:
-    return (Place(((8, 1), (1, 16)), "boundary values", False), Place(((2, 8), (8,)), "broadcast"))
-
-
-def promoted(a: Kind, b: Kind) -> Kind | None:
-    """The table of promotion, written once more."""
-    group = {**{BOOL: 0}, **dict.fromkeys(INTS, 1), **dict.fromkeys(FLOATS, 2)}
-    if a is b or group[a] != group[b]:
-        return a if group[a] >= group[b] else b
-    if {a.name, b.name} == {"float16", "bfloat16"} or a.is_int and a.dtype.is_signed != b.dtype.is_signed:
-        return None
-    return a if a.bits > b.bits else b
-
-
-# -- Options -----------------------------------------------------------------------------------------------------------
-
-
 def propagate_batches() -> Iterator[Batch]:
     for name, pick in (("minimum", np.minimum), ("maximum", np.maximum)):
         for kind in FLOATS:
@@ -323,10 +169,4 @@ def propagate_batches() -> Iterator[Batch]:
 def batches() -> Iterator[Batch]:
     yield from arithmetic_batches()
     yield from comparison_batches()
-    yield from constant_batches()
-    yield from divmod_batches()
-    yield from atan2_batches()
-    yield from power_batches()
-    yield from where_batches()
-    yield from promotion_batches()
     yield from propagate_batches()

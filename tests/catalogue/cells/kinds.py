@@ -13,6 +13,8 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from catalogue.cells.formats import LIMITS
+from catalogue.cells.rounding import to_format
 
 import tilewright as ct
 from tilewright.tileir.dtypes import DType
@@ -124,43 +126,6 @@ ALL = tuple(KINDS.values())
 # -- Values ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What a float format can hold: exponent of the smallest normal number, mantissa bits, largest value."""
-
-    lowest: int
-    mantissa: int
-    largest: Fraction
-    has_inf: bool
-    has_nan: bool
-    has_sign: bool
-    has_zero: bool = True
-
-    @property
-    def smallest(self) -> Fraction:
-        return Fraction(2) ** (self.lowest - (self.mantissa if self.has_zero else 0))
-
-    @property
-    def normal(self) -> Fraction:
-        return Fraction(2) ** self.lowest
-
-
-def _ieee(exponent: int, mantissa: int) -> Limits:
-    bias = (1 << (exponent - 1)) - 1
-    return Limits(1 - bias, mantissa, (2 - Fraction(1, 2**mantissa)) * Fraction(2) ** bias, True, True, True)
-
-
-# From the definitions of the formats, not from the package under test.
-LIMITS: dict[str, Limits] = {
-    "float16": _ieee(5, 10), "bfloat16": _ieee(8, 7), "float32": _ieee(8, 23), "float64": _ieee(11, 52),
-    "tfloat32": _ieee(8, 10), "float8_e5m2": _ieee(5, 2),
-    "float8_e4m3fn": Limits(-6, 3, Fraction(448), False, True, True),
-    "float8_e8m0fnu": Limits(-127, 0, Fraction(2) ** 127, False, True, False, has_zero=False),
-    "float8_e5m3fnu": Limits(-14, 3, Fraction(2) ** 16 * Fraction(14, 8), False, True, False),
-    "float4_e2m1fn": Limits(0, 1, Fraction(6), False, False, True),
-}
-
-
 def specials(kind: Kind) -> Array:
     """Sixteen boundary values of a dtype."""
     if kind is BOOL:
@@ -202,8 +167,6 @@ def sample(kind: Kind, shape: tuple[int, ...], rng: np.random.Generator, special
 
 
 def _floats(kind: Kind, n: int, rng: np.random.Generator) -> Array:
-    from catalogue.cells.rounding import to_format
-
     limits = LIMITS[kind.name]
     reach = min(10, max(1, -limits.lowest))
     x = rng.standard_normal(n) * np.exp2(rng.integers(-reach, reach + 1, n))

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from catalogue.case import Bound
-from catalogue.cells.binary import promoted
 from catalogue.cells.kinds import (
     BF16,
     BOOL,
@@ -27,8 +26,10 @@ from catalogue.cells.kinds import (
     TF32,
     Kind,
 )
+from catalogue.cells.mixed import promoted
 from catalogue.cells.model import Array, Batch
 from catalogue.cells.tilewise import Piece, Shape, tilewise
+from catalogue.cells.unary import to_kind
 
 import tilewright as ct
 
@@ -87,14 +88,10 @@ def fast(a: Any, b: Any, c: Any) -> Any:
 
 
 def ordinary(kind: Kind, shape: Shape, rng: np.random.Generator) -> Array:
-    from catalogue.cells.unary import to_kind
-
     return kind.hold(to_kind(rng.standard_normal(shape), kind))
 
 
 def unit(kind: Kind, shape: Shape, rng: np.random.Generator) -> Array:
-    from catalogue.cells.unary import to_kind
-
     return kind.hold(to_kind(rng.uniform(-1, 1, shape), kind))
 
 
@@ -164,8 +161,6 @@ def _at(x: Any, y: Any) -> Any:
 
 
 def _round(numbers: Array, kind: Kind) -> Array:
-    from catalogue.cells.unary import to_kind
-
     return to_kind(np.asarray(numbers), kind)
 
 

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from catalogue.cells.formats import LIMITS
 
 Array = np.ndarray[Any, Any]
 MODES = ("RN", "RZ", "RM", "RP", "RA")
@@ -37,8 +38,6 @@ def rounded(x: Fraction, mode: str, negative: bool) -> int:
 
 def round_number(x: Fraction, name: str, mode: str = "RN", saturate: bool = False) -> float:
     """The value of the format next to x. Overflow is IEEE's, or with `saturate` the largest value."""
-    from catalogue.cells.kinds import LIMITS
-
     limits = LIMITS[name]
     negative = x < 0
     assert limits.has_sign or not negative
@@ -64,8 +63,6 @@ def round_number(x: Fraction, name: str, mode: str = "RN", saturate: bool = Fals
 
 def to_format(x: Array, name: str, mode: str = "RN") -> Array:
     """float64 numbers rounded to a format, as `astype` does: the small formats saturate."""
-    from catalogue.cells.kinds import LIMITS
-
     limits = LIMITS[name]
     # Language, 15.14: float to e4m3fn, e5m2 and e2m1fn saturates; the others without infinity have no choice.
     saturate = name.startswith(("float8", "float4"))
@@ -75,8 +72,6 @@ def to_format(x: Array, name: str, mode: str = "RN") -> Array:
 
 
 def _convert(v: float, name: str, mode: str, saturate: bool) -> float:
-    from catalogue.cells.kinds import LIMITS
-
     limits = LIMITS[name]
     if math.isnan(v):
         return v if limits.has_nan else float(limits.largest)

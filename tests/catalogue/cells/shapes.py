@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 from catalogue.cells.conversions import converted
-from catalogue.cells.kinds import ALL, BOOL, E8M0, FLOATS, I32, INTS, Kind
+from catalogue.cells.kinds import ALL, BOOL, E8M0, FLOATS, I32, INTS, Kind, sample
 from catalogue.cells.model import Array, Batch
+from catalogue.cells.rounding import to_format
 from catalogue.cells.tilewise import Piece, tilewise
 
 import tilewright as ct
@@ -141,8 +142,6 @@ def runtime_pieces() -> Iterator[Piece]:
         return rng.integers(0, 2, shape).astype(np.int32)
 
     def draw(kind: Kind, shape: Shape, rng: np.random.Generator) -> Array:
-        from catalogue.cells.kinds import sample
-
         return position(kind, shape, rng) if len(shape) == 1 and shape[0] == 2 else sample(kind, shape, rng)
 
     yield Piece(("extract",), ((4, 8), ()), lambda t, i: ct.extract(t, (i, 1 - i), (2, 4)),
@@ -190,8 +189,6 @@ def factory_pieces(kind: Kind, source: Kind) -> Iterator[Piece]:
 
 
 def _filled(shape: Shape, number: int, kind: Kind) -> Array:
-    from catalogue.cells.rounding import to_format
-
     if kind.is_float and kind not in FLOATS:
         return kind.hold(np.full(shape, to_format(np.array(float(number)), kind.name)))
     return np.full(shape, number).astype(kind.host)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from catalogue.case import Bound
-from catalogue.cells.binary import accuracy, wide
 from catalogue.cells.kinds import ALL, BOOL, E5M3, E8M0, F32, FLOATS, I32, INTS, STORED, Kind, sample, specials
 from catalogue.cells.model import Array, Batch
 from catalogue.cells.pointwise import Form, Place, operands, pointwise
+from catalogue.cells.powers import accuracy, wide
 from catalogue.cells.rounding import to_format
 
 import tilewright as ct
