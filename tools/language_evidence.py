@@ -99,7 +99,7 @@ def missing(name: str) -> list[str]:
     """What a name lacks: cells at all, a dtype neither run nor refused, a rank without a reason."""
     found = evidence(name)
     if not found.cells:
-        return [] if found.elsewhere else ["no executed cell and no reason"]
+        return [] if found.elsewhere or found.refused else ["no executed cell and no reason"]
     if name not in TILES and name not in ARRAYS:
         return []
     lacking = [f"{dtype} neither run nor refused" for dtype in KINDS

@@ -41,10 +41,11 @@ FEATURES: dict[str, tuple[str, ...]] = {
                 "TiledView.dtype", "TiledView.tile_shape", "TiledView.traversal_steps", "RawArrayMemory.dtype",
                 "list argument", "list len", "list index"),
     "arguments": ("int argument", "float argument", "bool argument", "tuple argument"),
-    "members of enums": tuple(f"RoundingMode.{m}" for m in ("RN", "RZ", "RM", "RP", "RA", "FULL", "APPROX")) + tuple(
+    "members of enums": tuple(
+        f"RoundingMode.{m}" for m in ("RN", "RZ", "RM", "RP", "RA", "FULL", "APPROX", "RZI")) + tuple(
         f"PaddingMode.{m}" for m in ("UNDETERMINED", "ZERO", "NEG_ZERO", "NAN", "POS_INF", "NEG_INF")) + tuple(
         f"MemoryOrder.{m}" for m in ("WEAK", "RELAXED", "ACQUIRE", "RELEASE", "ACQ_REL")) + tuple(
-        f"MemoryScope.{m}" for m in ("NONE", "BLOCK", "DEVICE", "SYS")),
+        f"MemoryScope.{m}" for m in ("NONE", "BLOCK", "CLUSTER", "DEVICE", "SYS")),
 }
 """What kernels consist of beside the public names, by part."""
 

@@ -89,6 +89,10 @@ def refusals() -> Iterator[Refusal]:
             if kind.name not in executed.get(name, ()) and kind.name not in NO_ARRAYS:
                 yield Refusal(name, kind.name, functools.partial(with_array, probe, kind))
     yield from pair_refusals()
+    yield Refusal("RoundingMode.RZI", "float32", functools.partial(
+        with_tile, lambda t: ct.add(t, t, rounding_mode=ct.RoundingMode.RZI), F32))
+    yield Refusal("MemoryScope.CLUSTER", "float32", functools.partial(with_array, lambda x: ct.load(
+        x, 0, 8, memory_order=ct.MemoryOrder.RELAXED, memory_scope=ct.MemoryScope.CLUSTER), F32))
 
 
 # -- Two dtypes --------------------------------------------------------------------------------------------------------

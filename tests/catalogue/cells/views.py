@@ -165,6 +165,29 @@ def _put(ins: tuple[Any, ...], out: Array) -> Array:
     return out
 
 
+def list_tasks(kind: Kind) -> Iterator[Task]:
+    """Arrays of lists, of several extents: read and written at run-time positions."""
+    for rank in (1, 2, 3, 4):
+        tile = TILES[rank]
+        shapes = [extents(tile, ragged, first) for ragged, first in ((True, 1), (False, 1), (True, 2))]
+
+        def body(ins, out, tile=tile, zeros=(0,) * rank):
+            # The last array but one, or the last.
+            t = ct.load(ins[0][ct.bid(0) + len(ins[0]) - 2], zeros, tile, padding_mode=PAD.ZERO)
+            ct.store(out, (ct.bid(0),) + zeros, ct.expand_dims(t, 0))
+
+        def want(ins: tuple[Any, ...], out: Array) -> Array:
+            for b in range(2):
+                x = ins[0][b + 1][tuple(slice(n) for n in out.shape[1:])]
+                out[b] = padded(x, out.shape[1:], zero(kind))
+            return out
+
+        yield Task(("list argument", "list len", "list index"), rank, "ragged, run-time index",
+                   lambda rng, shapes=shapes, tile=tile: (
+                       ([sample(kind, s, rng) for s in shapes],), np.zeros((2, *tile), kind.host)), body, want)
+
+
 def batches() -> Iterator[Batch]:
     for kind in ARRAYS:
+        yield arraywise(f"lists-{kind}", kind.name, list(list_tasks(kind)))
         yield arraywise(f"views-{kind}", kind.name, [*view_tasks(kind), *advanced_tasks(kind)])
