@@ -23,6 +23,8 @@ another barrier stands before the stores. The option `staged` says what was deci
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import ProxyFence, SharedView, Stage, Wgmma, WgmmaWait
 from tilewright.backend_ptx.passes.lower_conversions import still_read
@@ -95,8 +97,9 @@ class _Rings:
         self.loop.init = (*self.loop.init, zero)
         self.loop.results = (*self.loop.results, Value(INDEX, "", self.loop))
         self._body(rings, self.loop.loop.add_param(INDEX, "stage"), zero, one, last)
-        after.emit(WgmmaWait(accs=(), pending=0))
         place = self.block.ops.index(self.loop)
+        if not _is_waited(self.block.ops[place + 1 : place + 2], 0):
+            after.emit(WgmmaWait(accs=(), pending=0))
         self.block.ops[place : place + 1] = [*before.block.ops, self.loop, *after.block.ops]
 
     def _allocate(self, b: Builder, stage: Stage) -> Value:
@@ -120,7 +123,7 @@ class _Rings:
                 wraps = b.value(arith.Eq(lhs=slot, rhs=last))
                 op.values = (*op.values, b.value(arith.Select(cond=wraps, lhs=zero, rhs=following)))
             b.block.ops.append(op)
-            if op is products[-1]:
+            if op is products[-1] and not _is_waited(ops[ops.index(op) + 1 :], len(products)):
                 b.emit(WgmmaWait(accs=(), pending=len(products)))
         self.loop.loop.ops = b.block.ops
 
@@ -131,3 +134,8 @@ class _Rings:
         view = b.value(SharedView(buffer=ring, slot=slot, axes=axes, shape=stage.result.type.shape))
         view.type, view.hint = stage.result.type, stage.result.hint
         return view
+
+
+def _is_waited(following: Sequence[Op], pending: int) -> bool:
+    """Whether one of these ops waits until no more than `pending` products run."""
+    return any(isinstance(op, WgmmaWait) and op.pending <= pending for op in following)

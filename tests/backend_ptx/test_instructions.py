@@ -49,9 +49,11 @@ def kernel_around(number: int, record: Instruction) -> str:
     for value in record.emit(b, *args):
         b.raw(f"store {value}, ptr addrspace(1) %out, align 8")
     b.ret()
+    names = "".join(f"{name} = type {struct}\n" for struct, name in b.types.items())
     body = b.text().replace(" #1", " convergent nounwind")
     params = ", ".join(f"{a.type} {a.text}" for a in args)
-    return f"define ptx_kernel void @k{number}(ptr addrspace(1) %out{', ' if params else ''}{params}) {{\n{body}}}\n"
+    text = f"define ptx_kernel void @k{number}(ptr addrspace(1) %out{', ' if params else ''}{params}) {{\n{body}}}\n"
+    return (names + text).replace("%pack", f"%pack{number}_")
 
 
 def ptxas() -> str:
