@@ -128,12 +128,6 @@ def edit(text: str, pattern: str, by: str | Callable[[re.Match[str]], str], whic
     return text[: match.start()] + match.expand(new) + text[match.end() :]
 
 
-def swapped(match: re.Match[str]) -> str:
-    """A shuffle's first two lanes exchanged."""
-    lanes = match.group(2).split(", ")
-    return match.group(1) + ", ".join([lanes[1], lanes[0], *lanes[2:]]) + ">"
-
-
 def other_accumulator(match: re.Match[str]) -> str:
     """The last of a product's accumulators in place of the first."""
     values = match.group(2).split(", ")
@@ -142,6 +136,8 @@ def other_accumulator(match: re.Match[str]) -> str:
 
 MMA = r"(mma\.sync.*\(i32 %\w+, i32 %\w+, i32 %\w+, i32 %\w+, i32 %\w+, i32 %\w+, )([^)]*)\)"
 NUMBER = r"%[\w.]+"
+# The first two elements of a vector that is put together.
+LANES = rf"(insertelement <. x float> poison, float )({NUMBER})(, i32 0\n.*, float )({NUMBER})(?=, i32 1)"
 BARRIER = r'^ *call void asm sideeffect "bar.sync 0;".*$'
 WAIT = r'^ *call void asm sideeffect "cp.async.wait_group 2;".*$'
 COMMIT = r'^ *call void asm sideeffect "cp.async.commit_group;".*$'
@@ -155,7 +151,7 @@ DEFECTS: dict[str, tuple[str, str, str | Callable[[re.Match[str]], str], int]] =
     "mask of the wrong axis": ("transpose", rf"and i1 ({NUMBER}), ({NUMBER})$", r"and i1 \1, \1", -1),
     "edge code skipped": ("transpose", rf"br i1 {NUMBER}, label %(whole\w*), label %edge\w*", r"br label %\1", 0),
     "swizzle of the store differs from the load's": ("whole", rf"(xor i32 {NUMBER}), 32$", r"\1, 16", 0),
-    "swapped lanes": ("whole", r"(shufflevector <\d+ x float> .*, <4 x i32> <)(i32 [^>]*)>", swapped, 0),
+    "swapped lanes": ("whole", LANES, r"\1\4\3\2", 0),
     "wrong shuffle distance": ("softmax", r'("=r,r,r"\(i32 %\w+, i32) 4\)', r"\1 2)", 0),
     "wrong kind of shuffle": ("softmax", r"shfl\.sync\.bfly", "shfl.sync.idx", 0),
     "results of two warps stored to one place": (
@@ -190,8 +186,8 @@ DEFECTS: dict[str, tuple[str, str, str | Callable[[re.Match[str]], str], int]] =
     "a matrix that is turned": ("product", r"x4\.shared", "x4.trans.shared", 0),
     "rows of a matrix from the wrong bank": ("product", rf"(xor i32 {NUMBER}), 32$", r"\1, 16", -1),
     "registers of a fragment exchanged": ("product", r'("ldmatrix[^"]* \{)\$0, \$1', r"\1$1, $0", 0),
-    "lanes of a product exchanged": (
-        "product", r"(shufflevector <\d+ x half> .*, <4 x i32> <)(i32 [^>]*)>", swapped, 0),
+    "registers of a product exchanged": (
+        "product", rf"(mma\.sync.*\()(i32 {NUMBER}), (i32 {NUMBER})", r"\1\3, \2", 0),
     "the same step of k twice": ("product", rf"(xor i32 {NUMBER}), 32$", r"\1, 0", 2),
     "copies of a product go to the slot that is read": ("product", rf"add i32 ({NUMBER}), 3$", r"add i32 \1, 4", 1),
     "one group of a product too many in flight": ("product", r"wait_group 2;", "wait_group 3;", 0),
