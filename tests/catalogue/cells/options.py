@@ -10,7 +10,7 @@ from catalogue.case import Bound, ulps
 from catalogue.cells.kinds import BOOL, F32, FLOATS, INTS, Kind
 from catalogue.cells.model import Array, Batch
 from catalogue.cells.pointwise import Form, Place, operands, pointwise
-from catalogue.cells.reductions import around_tiny, flush
+from catalogue.cells.reduction_options import around_tiny, flush
 from catalogue.cells.rounding import directed
 
 import tilewright as ct

@@ -1,4 +1,4 @@
-"""Cells of reductions: every axis of every rank, every dtype, options."""
+"""Cells of reductions: every axis of every rank, every dtype."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from catalogue.case import Bound
 from catalogue.cells.kinds import (
     BOOL,
-    F32,
     FLOATS,
     I32,
     INTS,
@@ -20,7 +19,6 @@ from catalogue.cells.kinds import (
     specials,
 )
 from catalogue.cells.model import Array, Batch
-from catalogue.cells.rounding import directed
 from catalogue.cells.tilewise import Piece, Shape, tilewise
 
 import tilewright as ct
@@ -221,67 +219,5 @@ def _propagating(function: Any, axis: Any) -> Callable[[Any], Any]:
     return lambda t: function(t, axis, propagate_nan=True)
 
 
-# -- Rounding modes and flushing: of two elements, so that there is one operation --------------------------------------
-
-
-def option_batches() -> Iterator[Batch]:
-    for kind in FLOATS:
-        pieces = []
-        for name, op in (("sum", "add"), ("prod", "mul"), ("cumsum", "add"), ("cumprod", "mul")):
-            for mode in ("RN", "RZ", "RM", "RP"):
-                pieces.append(Piece((f"{name}(rounding_mode)", f"RoundingMode.{mode}"), ((16, 2),),
-                                    _rounded(getattr(ct, name), getattr(ct.RoundingMode, mode)),
-                                    _directed(op, kind, mode, name.startswith("cum")), f"rounding {mode}"))
-        yield tilewise(f"reduction-rounding-{kind}", (kind,), kind, pieces)
-    # Zeros of either sign: a sum may start from one, and which zero is larger is not what is tested.
-    pieces = [Piece((f"{name}(flush_to_zero)",), ((16, 2),), _flushed(getattr(ct, name)), reference, "flush to zero",
-                    lambda want: 0 * np.abs(want))
-              for name, reference in FLUSHED.items()]
-    yield tilewise("reduction-flush", (F32,), F32, pieces, draw=around_tiny)
-
-
-def _rounded(function: Any, mode: Any) -> Callable[[Any], Any]:
-    return lambda t: function(t, 1, rounding_mode=mode)
-
-
-def _flushed(function: Any) -> Callable[[Any], Any]:
-    return lambda t: function(t, 1, flush_to_zero=True)
-
-
-def _directed(op: str, kind: Kind, mode: str, cumulative: bool) -> Callable[[Array], Array]:
-    def run(x: Array) -> Array:
-        wide = x.astype(np.float64)
-        out = directed(op, wide[:, 0], wide[:, 1], kind.name, mode).astype(kind.host)
-        return np.stack([x[:, 0], out], axis=1) if cumulative else out
-
-    return run
-
-
-def flush(x: Array) -> Array:
-    return np.where(np.abs(x) < np.float32(2.0**-126), np.copysign(np.float32(0), x), x)
-
-
-def _pair(f: Any) -> Callable[[Array], Array]:
-    return lambda x: flush(f(flush(x[:, 0]), flush(x[:, 1])))
-
-
-def _scan_pair(f: Any) -> Callable[[Array], Array]:
-    # The first element meets no operation.
-    return lambda x: np.stack([x[:, 0], _pair(f)(x)], axis=1)
-
-
-FLUSHED: dict[str, Callable[[Array], Array]] = {
-    "sum": _pair(np.add), "prod": _pair(np.multiply), "max": _pair(np.maximum), "min": _pair(np.minimum),
-    "cumsum": _scan_pair(np.add), "cumprod": _scan_pair(np.multiply),
-}
-
-
-def around_tiny(kind: Kind, shape: Shape, rng: np.random.Generator) -> Array:
-    """Numbers on both sides of the smallest normal one."""
-    x = rng.uniform(1, 2, shape) * np.exp2(rng.integers(-132, -120, shape)) * rng.choice([-1, 1], shape)
-    return x.astype(np.float32)
-
-
 def batches() -> Iterator[Batch]:
     yield from reduction_batches()
-    yield from option_batches()
