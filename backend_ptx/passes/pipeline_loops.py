@@ -32,6 +32,8 @@ pipeline_candidates; how many slots: pipeline_depth. The option `pipeline` says 
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.ops.bulk import TmaLoad
@@ -49,7 +51,7 @@ from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.analysis.facts import Facts, facts
-from tilewright.tileir.analysis.runs import runs
+from tilewright.tileir.analysis.runs import Runs, runs
 from tilewright.tileir.analysis.uses import uses
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.ops import arith
@@ -70,11 +72,12 @@ def pipeline_loops(function: Function, target: Target) -> None:
     loops = [op for op in function.walk() if isinstance(op, For) and _is_innermost(op)]
     if not loops:
         return
-    known, dependences = facts(function), Dependences(function)
+    seen = _Seen(function)
+    known = seen.known
     decisions: dict[Op, Depth] = {}
     reports = []
     for loop in loops:
-        found, left = _find(loop, function, known, dependences)
+        found, left = _find(loop, seen)
         depth, report = _decide(loop, function, known, found, left, target)
         if report:
             reports.append(report)
@@ -93,21 +96,33 @@ def _is_innermost(loop: For) -> bool:
 # ---- what to do -------------------------------------------------------------------------------------------------
 
 
-def _find(
-    loop: For, function: Function, known: Facts, dependences: Dependences,
-) -> tuple[list[Candidate], list[str]]:
+class _Seen:
+    """What is known of the function before any loop is rewritten."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.known = facts(function)
+        self.dependences = Dependences(function)
+        self.users = uses(function)
+
+    @cached_property
+    def runs(self) -> Runs:
+        """Only gathers ask."""
+        return runs(self.function, self.known, (ConvertLayout,))
+
+
+def _find(loop: For, seen: _Seen) -> tuple[list[Candidate], list[str]]:
     """The rings that a loop could have, and of each other load why it stays one."""
-    warps: int = function.options[WARPS]
-    users = uses(function)
+    warps: int = seen.function.options[WARPS]
     found: list[Candidate] = []
     left: list[str] = []
     if any(isinstance(op, Gather) and op.shape for op in loop.loop.ops):
-        found, left = _find_gathers(loop, function, users, known, dependences)
+        found, left = _find_gathers(loop, seen)
     fetched = _only_fetched(loop, found)
     for op in loop.loop.ops:
         if not isinstance(op, Load) or not op.shape or op in fetched:
             continue
-        what = find_candidate(loop, op, users, dependences, known, warps)
+        what = find_candidate(loop, op, seen.users, seen.dependences, seen.known, warps)
         if isinstance(what, Candidate):
             found.append(what)
         else:
@@ -115,10 +130,8 @@ def _find(
     return found, left
 
 
-def _find_gathers(
-    loop: For, function: Function, users: dict[Value, list[Op]], known: Facts, dependences: Dependences,
-) -> tuple[list[Candidate], list[str]]:
-    finder = GatherFinder(loop, users, dependences, known, runs(function, known, (ConvertLayout,)))
+def _find_gathers(loop: For, seen: _Seen) -> tuple[list[Candidate], list[str]]:
+    finder = GatherFinder(loop, seen.users, seen.dependences, seen.known, seen.runs)
     found: list[Candidate] = []
     left = []
     for op in loop.loop.ops:
