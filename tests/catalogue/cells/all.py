@@ -30,8 +30,8 @@ from catalogue.cells import (
 )
 from catalogue.cells.model import Batch, Cell
 
-MODULES = (binary, powers, mixed, unary, options, reductions, reduction_options, scans, conversions, bits, shapes, loads,
-           views, gathers, raw, atomics, swaps, products, statements, expressions, objects, members)
+MODULES = (binary, powers, mixed, unary, options, reductions, reduction_options, scans, conversions, bits, shapes,
+           loads, views, gathers, raw, atomics, swaps, products, statements, expressions, objects, members)
 
 
 @functools.cache
