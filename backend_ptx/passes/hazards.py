@@ -137,11 +137,19 @@ def _slot_to_spare(first: Access, second: Access) -> bool:
     may run on. Those of rounds before it are done: each round waits for them before it ends, and its threads have met
     since, for the data of the round before this write or of this round."""
     write = second.op
-    if not isinstance(first.op, Wgmma) or not first.flying or not isinstance(write, (AsyncCopy, SharedStore)):
+    if not isinstance(first.op, Wgmma) or not isinstance(write, (AsyncCopy, SharedStore)) or write.slot is None:
         return False
+    if not first.flying:
+        return not first.earlier and write.ahead > 0 and _reads_slot(first, write.slot)
     slots: int = write.buffer.type.copies
-    return write.slot is not None and slots > SPARE_SLOTS and write.ahead <= slots - SPARE_SLOTS and (
+    return slots > SPARE_SLOTS and write.ahead <= slots - SPARE_SLOTS and (
         write.ahead > 0 or isinstance(write, SharedStore))
+
+
+def _reads_slot(access: Access, slot: Value) -> bool:
+    """Whether a product of this round reads nothing of a ring but this slot."""
+    views = [v.op for v in access.op.operands if buffer_of(v) is access.memory]
+    return all(isinstance(view, SharedView) and view.slot is slot for view in views)
 
 
 def _bytes_overlap(one: Value, other: Value) -> bool:

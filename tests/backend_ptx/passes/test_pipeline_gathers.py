@@ -80,6 +80,26 @@ def listed(arrays, c, turn: tw.Constant[bool], tm: tw.Constant[int], tn: tw.Cons
 
 
 @tw.tile_kernel
+def paged(q, keys, values, rows, out, tm: tw.Constant[int], tn: tw.Constant[int], d: tw.Constant[int]):
+    """Attention over keys and values in the order of a table: products are waited for in every round."""
+    column = tw.arange(d, dtype=tw.int32)[None, :]
+    query = tw.load(q, (tw.bid(0), 0), (tm, d), padding_mode=ZERO)
+    top, total = tw.full((tm, 1), -1e30, tw.float32), tw.zeros((tm, 1), tw.float32)
+    acc = tw.zeros((tm, d), tw.float32)
+    for j in range(tw.num_tiles(rows, 0, (tn,))):
+        row = tw.load(rows, (j,), (tn,), padding_mode=ZERO)[:, None]
+        score = tw.mma(query, tw.gather(keys, (row, column)).transpose(), tw.zeros((tm, tn), tw.float32))
+        known = j * tn + tw.arange(tn, dtype=tw.int32)[None, :] < rows.shape[0]
+        score = tw.where(known, score, -1e30)
+        higher = tw.maximum(top, tw.max(score, axis=1, keepdims=True))
+        weight, shrink = tw.exp(score - higher), tw.exp(top - higher)
+        total = total * shrink + tw.sum(weight, axis=1, keepdims=True)
+        acc = tw.mma(weight.astype(q.dtype), tw.gather(values, (row, column)), acc * shrink)
+        top = higher
+    tw.store(out, (tw.bid(0), 0), acc / total)
+
+
+@tw.tile_kernel
 def pages(table, rows, out, scale: float, tr: tw.Constant[int], tc: tw.Constant[int]):
     """out[j] = sum over i of scale * table[rows[i]]: no product, each thread needs its own part."""
     j = tw.bid(0)
@@ -147,6 +167,22 @@ def test_products(check: Callable[[Draw], Any], target: str, seed: int) -> None:
     kernel, grid, args, want = check(Draw(seed))
     run_kernel(kernel, grid, args, target, schedule="random", seed=seed)
     assert np.array_equal(args[3], want)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_paged_attention(seed: int) -> None:
+    r, rng = random.Random(seed), np.random.default_rng(seed)
+    tile = r.choice([(64, 64, 64), (128, 64, 64), (64, 32, 128)])
+    q, keys, values = (rng.normal(size=(n, tile[2])).astype(np.float16) for n in (100, 300, 300))
+    rows = rng.permutation(300)[: r.choice([1, 64, 100, 300])].astype(np.int32)
+    out = np.zeros((100, tile[2]), np.float32)
+    args = [q, keys, values, rows, out, *tile]
+    run_kernel(paged, (tw.cdiv(100, tile[0]),), args, r.choice(["sm_80", "sm_90a", "sm_90a"]), schedule="random",
+               seed=seed)
+    score = q.astype(np.float64) @ keys[rows].astype(np.float64).T
+    weight = np.exp(score - score.max(axis=1, keepdims=True))
+    want = weight / weight.sum(axis=1, keepdims=True) @ values[rows].astype(np.float64)
+    assert np.allclose(out, want, rtol=1e-2, atol=1e-2)
 
 
 @pytest.mark.parametrize("turn", [False, True])
