@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from benchmarks import compile as compile_times
 from benchmarks import report, roofline
 from benchmarks._timing import Row
 
@@ -39,3 +42,14 @@ def test_no_kernel_of_the_report_spills(name: str) -> None:
     assert made.spill_bytes == 0, made.text()
     assert made.resident_warps >= made.warps and sum(made.stages.values()) > 0
     assert ("MMA" in made.matrix) == name.startswith("gemm")
+
+
+def test_compile_times_by_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line says the total and what each stage takes of it."""
+    first = next(compile_times.kernels())
+    monkeypatch.setattr(compile_times, "kernels", lambda: iter([first]))
+    [line] = compile_times.rows(rounds=1)
+    total, parts = re.match(r"vector add, tile 1024\s+([\d.]+) ms to (?:machine code|PTX) \((.*); least", line).groups()
+    found = dict(part.rsplit(" ", 1) for part in parts.split(", "))
+    assert {"frontend", "passes", "lower", "llvm codegen"} < set(found)
+    assert sum(map(float, found.values())) == pytest.approx(float(total), abs=2)
