@@ -33,8 +33,10 @@ class Refusal:
         """The error's own words."""
         try:
             self.try_it()
-        except (ct.TileError, TypeError, ValueError) as error:
-            return str(getattr(error, "message", error)).splitlines()[0].removeprefix("error: ")
+        except ct.TileInternalError:
+            raise
+        except ct.TileError as error:
+            return error.message.splitlines()[0]
         raise AssertionError(f"{self.name} takes {self.dtype}, but no cell runs it")
 
 
