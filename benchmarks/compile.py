@@ -88,14 +88,11 @@ def find_assembler() -> tuple[Any, Assembler | None]:
 
 
 def by_driver(ptx: str, name: str) -> None:
-    """As at a launch: kernels with wgmma are loaded as they are, others are linked to a cubin and loaded."""
+    """As at a launch."""
     from tilewright.backend_ptx.runtime.driver import check, driver
-    from tilewright.backend_ptx.runtime.link import is_whole_program, link_ptx, load_ptx
+    from tilewright.backend_ptx.runtime.link import load_ptx
 
-    if is_whole_program(ptx):
-        module, _ = load_ptx(ptx, name)
-    else:
-        module = check(driver().cuModuleLoadData(link_ptx(ptx, name)[0]), "cuModuleLoadData")
+    module, _ = load_ptx(ptx, name)
     check(driver().cuModuleUnload(module), "cuModuleUnload")
 
 

@@ -146,10 +146,9 @@ def _timed_stages(work: Work, specs: tuple[Any, ...], target: str | None) -> tup
 
 def _assembled(compiled: Any, on_gpu: bool) -> tuple[bytes, int, int, int]:
     """(cubin, registers, spilled or local bytes of a thread, shared bytes that the code itself declares)."""
-    from tilewright.backend_ptx.runtime.link import is_whole_program
     from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
 
-    if not on_gpu or is_whole_program(compiled.ptx) and has_ptxas():
+    if not on_gpu or has_ptxas():
         made = assemble(compiled.ptx, compiled.target, kernel=compiled.name)
         return made.cubin, made.registers, made.spills, made.shared_bytes
     from tilewright.backend_ptx.runtime import driver

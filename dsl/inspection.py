@@ -50,12 +50,12 @@ def compiled(kernel: tile_kernel, args: tuple[Any, ...], target: str | None) -> 
 
 def cubin(kernel: tile_kernel, args: tuple[Any, ...], target: str | None) -> bytes:
     from tilewright.backend_ptx.runtime import driver
-    from tilewright.backend_ptx.runtime.link import is_whole_program, link_ptx
+    from tilewright.backend_ptx.runtime.link import link_ptx
     from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
 
     made = compiled(kernel, args, target)
     level = kernel._options.resolve(made.target.name).get("opt_level", 3)
-    if target is None and driver.available() and not (is_whole_program(made.ptx) and has_ptxas()):
+    if target is None and driver.available() and not has_ptxas():
         driver.get_device(driver.current_ordinal()).make_current()
         return link_ptx(made.ptx, made.name, level)[0]
     return assemble(made.ptx, made.target, kernel=made.name, level=level).cubin

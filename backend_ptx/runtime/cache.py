@@ -1,7 +1,8 @@
 """The disk cache of compiled kernels: survives concurrent and killed writers, and corrupt or foreign entries.
 
-An entry is one file: magic, SHA-256 of the rest, then JSON meta data, PTX and cubin. Writers make a temporary file and
-rename it, so a reader sees a whole entry or none. Whatever does not check out is ignored and written anew.
+An entry is one file: magic, SHA-256 of the rest, then JSON meta data and PTX; the driver keeps the machine code in a
+cache of its own. Writers make a temporary file and rename it, so a reader sees a whole entry or none. Whatever does not
+check out is ignored and written anew.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-MAGIC = b"TWKERN1\n"
+MAGIC = b"TWKERN2\n"
 SUFFIX = ".twk"
 DEFAULT_SIZE = 1 << 30
 STALE_SECONDS = 3600.0  # a temporary file this old has lost its writer
@@ -34,7 +35,6 @@ class Entry:
 
     meta: Mapping[str, object]
     ptx: str
-    cubin: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class DiskCache:
 def encode(entry: Entry, key: str) -> bytes:
     meta = json.dumps({**entry.meta, "key": key}).encode()
     ptx = entry.ptx.encode()
-    body = struct.pack("<III", len(meta), len(ptx), len(entry.cubin)) + meta + ptx + entry.cubin
+    body = struct.pack("<II", len(meta), len(ptx)) + meta + ptx
     return MAGIC + hashlib.sha256(body).digest() + body
 
 
@@ -155,14 +155,14 @@ def decode(data: bytes, key: str) -> Entry | None:
     if data[: len(MAGIC)] != MAGIC or data[len(MAGIC) : head] != hashlib.sha256(body).digest():
         return None
     # From here on the bytes are what a writer of ours meant; a wrong key is a file that was moved.
-    sizes = struct.unpack_from("<III", body)
-    start = 12
+    sizes = struct.unpack_from("<II", body)
+    start = 8
     parts: list[bytes] = []
     for size in sizes:
         parts.append(body[start : start + size])
         start += size
     meta = json.loads(parts[0])
-    return Entry(meta, parts[1].decode(), parts[2]) if meta.get("key") == key else None
+    return Entry(meta, parts[1].decode()) if meta.get("key") == key else None
 
 
 def default_folder() -> Path | None:

@@ -14,7 +14,7 @@ from tilewright.backend_ptx.abi import KernelAbi
 from tilewright.backend_ptx.compile import FunctionObserver, TextObserver, compile_kernel
 from tilewright.backend_ptx.runtime.cache import Entry, open_cache
 from tilewright.backend_ptx.runtime.driver import Device, check, driver, driver_version
-from tilewright.backend_ptx.runtime.link import JIT_OPTIONS, is_whole_program, link_ptx, load_ptx
+from tilewright.backend_ptx.runtime.link import JIT_OPTIONS, load_ptx
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 
@@ -26,9 +26,8 @@ PLAIN_SHARED_BYTES = 48 * 1024
 class DeviceKernel:
     """A launchable kernel.
 
-    `cubin` is empty where the driver keeps the code (see link.py). `registers` are per thread, `local_bytes` per thread
-    (spills and stack), `shared_bytes` the dynamic shared memory of a launch, `static_shared_bytes` what the code
-    declares on top. `handle` is a CUfunction of `device`.
+    `registers` are per thread, `local_bytes` per thread (spills and stack), `shared_bytes` the dynamic shared memory
+    of a launch, `static_shared_bytes` what the code declares on top. `handle` is a CUfunction of `device`.
     """
 
     name: str
@@ -37,7 +36,6 @@ class DeviceKernel:
     threads: int
     shared_bytes: int
     ptx: str
-    cubin: bytes
     log: str
     handle: Any
     registers: int
@@ -66,14 +64,10 @@ def build_kernel(
     compiled = compile_kernel(function, device.target, options=options, observer=observer,
                               text_observer=text_observer)
     level = int(options.get("opt_level", 3))
-    module, cubin = None, b""
-    if is_whole_program(compiled.ptx):
-        module, log = load_ptx(compiled.ptx, compiled.name, level)
-    else:
-        cubin, log = link_ptx(compiled.ptx, compiled.name, level)
+    module, log = load_ptx(compiled.ptx, compiled.name, level)
     meta = {"abi": compiled.abi.to_json(), "threads": compiled.threads, "shared_bytes": compiled.shared_bytes,
             "log": log, "opt_level": level}
-    entry = Entry(meta, compiled.ptx, cubin)
+    entry = Entry(meta, compiled.ptx)
     kernel = _load(entry, compiled.abi, device, dict(compiled.timings), module)
     if cache is not None:
         cache.store(key, entry)
@@ -81,7 +75,7 @@ def build_kernel(
 
 
 def cache_key(function: Function, options: Mapping[str, Any], device: Device) -> str:
-    """A digest over everything that decides the cubin."""
+    """A digest over everything that decides the machine code."""
     from tilewright.backend_ptx.llvm.compile import llvm_version
 
     target = device.target
@@ -126,10 +120,8 @@ def _load(
         raise TileUnsupportedFeatureError(
             f"kernel {abi.name} needs {shared} bytes of shared memory per block; {device.target.name} has "
             f"{device.target.shared_per_block}", hints=["use smaller tiles"])
-    if module is None and not entry.cubin:
+    if module is None:
         module, _ = load_ptx(entry.ptx, abi.name, int(str(entry.meta["opt_level"])))
-    elif module is None:
-        module = check(cuda.cuModuleLoadData(entry.cubin), "cuModuleLoadData")
     handle = check(cuda.cuModuleGetFunction(module, abi.name.encode()), f"cuModuleGetFunction({abi.name})")
     attribute = cuda.CUfunction_attribute
 
@@ -141,5 +133,5 @@ def _load(
         code = attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         check(cuda.cuFuncSetAttribute(handle, code, shared), f"cuFuncSetAttribute(shared memory {shared})")
     return DeviceKernel(
-        abi.name, device, abi, threads, shared, entry.ptx, entry.cubin, str(entry.meta.get("log", "")), handle,
+        abi.name, device, abi, threads, shared, entry.ptx, str(entry.meta.get("log", "")), handle,
         ask("NUM_REGS"), ask("LOCAL_SIZE_BYTES"), ask("SHARED_SIZE_BYTES"), timings)

@@ -1,8 +1,9 @@
 """PTX to machine code by the driver's own assembler, with its logs; a refusal becomes an error that names the kernel.
 
-Linking gives a cubin that our disk cache keeps, but treats the kernel as one of several compilation units: then
-setmaxnreg is ignored (C7504), and any call, such as that of a division's slow path, makes wgmma run one at a time
-(C7509). Kernels with wgmma are therefore loaded as whole programs; the driver keeps their code in a cache of its own.
+Kernels are loaded as whole programs, and the driver keeps their machine code in a cache of its own. Linking would give
+us a cubin to keep, but it treats a kernel as one of several compilation units: setmaxnreg is ignored (C7504), any call,
+such as that of a division's slow path, makes wgmma run one at a time (C7509), and ptxas takes more registers (71 for
+61, one block on a multiprocessor for two: layer norm of 16384 columns). It serves those who want to look at code.
 """
 
 from __future__ import annotations
@@ -44,11 +45,6 @@ def link_ptx(ptx: str, kernel: str, opt_level: int = 3) -> tuple[bytes, str]:
         return ctypes.string_at(int(address), int(size)), _text(info)
     finally:
         cuda.cuLinkDestroy(state)
-
-
-def is_whole_program(ptx: str) -> bool:
-    """Whether a kernel must be loaded by `load_ptx`."""
-    return "wgmma." in ptx
 
 
 def load_ptx(ptx: str, kernel: str, opt_level: int = 3) -> tuple[Any, str]:

@@ -36,7 +36,7 @@ class Block:
 class Job:
     """One configuration. `gpu`: the ordinal, None for the interpreter, which runs `tile_ir`.
 
-    A GPU runs `cubin`, or `ptx` where that is empty; `meta` says the rest as a cache entry does. `written`: parameters
+    A GPU runs `ptx`; `meta` says the rest as a cache entry does. `written`: parameters
     that the kernel may write.
     """
 
@@ -47,7 +47,6 @@ class Job:
     written: frozenset[int]
     gpu: int | None
     tile_ir: str = ""
-    cubin: bytes = b""
     ptx: str = ""
     meta: dict[str, object] = field(default_factory=dict)
 
@@ -64,7 +63,7 @@ def make_job(kernel: tile_kernel, grid: Grid, args: tuple[Any, ...], stream: Any
         check_hardware(grid)
         plan = kernel._launcher.gpu.prepare(arguments, grid.linear, gpu)
         made = plan.kernel
-        job.written, job.ptx, job.cubin = plan.written, made.ptx, made.cubin
+        job.written, job.ptx = plan.written, made.ptx
         job.meta = {"abi": made.abi.to_json(), "threads": made.threads, "shared_bytes": made.shared_bytes,
                     "opt_level": kernel._options.resolve(made.device.target.name).get("opt_level", 3)}
     job.blocks = _blocks(arguments, job.written)

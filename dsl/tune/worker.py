@@ -98,7 +98,7 @@ def _on_gpu(job: Job, ordinal: int) -> Callable[[], float]:
     device.make_current()
     memory = [_DeviceBlock(block, device) for block in job.blocks]
     relocate(job.arguments, job.blocks, [m.address for m in memory])
-    kernel = load_entry(Entry(job.meta, job.ptx, job.cubin), device)
+    kernel = load_entry(Entry(job.meta, job.ptx), device)
     if kernel is None:
         raise RuntimeError(f"kernel {job.name} cannot be loaded on {device.name}")
     plan = DevicePlan(kernel, job.arguments, job.written)

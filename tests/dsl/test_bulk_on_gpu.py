@@ -44,7 +44,6 @@ def test_a_tile_arrives(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     from tilewright.backend_ptx.runtime.cache import Entry
     from tilewright.backend_ptx.runtime.driver import get_device
     from tilewright.backend_ptx.runtime.kernel import load_entry
-    from tilewright.backend_ptx.runtime.link import link_ptx
     from tilewright.backend_ptx.runtime.memory import download
 
     device = get_device(0)
@@ -53,9 +52,9 @@ def test_a_tile_arrives(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     device.make_current()
     made = lowered(case.text(), device.target, monkeypatch)
     ptx, _ = llvm_to_ptx(made.llvm_text, device.target)
-    cubin, _ = link_ptx(ptx, made.name)
-    meta = {"abi": made.abi.to_json(), "threads": made.threads, "shared_bytes": made.shared_bytes}
-    kernel = load_entry(Entry(meta, ptx, cubin), device)
+    meta = {"abi": made.abi.to_json(), "threads": made.threads, "shared_bytes": made.shared_bytes,
+            "opt_level": 3}
+    kernel = load_entry(Entry(meta, ptx), device)
     assert kernel is not None and any(isinstance(p, AbiParam) and p.tensor_map for p in kernel.abi.params)
     array, out = case.array(), case.output()
     buffers: list[Any] = []

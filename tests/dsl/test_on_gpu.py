@@ -168,13 +168,13 @@ def test_kernel_facts_and_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     x = tw.to_device(np.zeros(4096, np.float32))
     out = tw.to_device(np.zeros(4096, np.float32))
     linked = []
-    whole = module.link_ptx
-    monkeypatch.setattr(module, "link_ptx", lambda *args: linked.append(args) or whole(*args))
+    whole = module.compile_kernel
+    monkeypatch.setattr(module, "compile_kernel", lambda *a, **k: linked.append(a) or whole(*a, **k))
     for _ in range(2):
         kernel = tw.tile_kernel(add._pyfunc)
         kernel[(4,)](x, x, out, 1024)
         [(made, _)] = kernel._launcher.gpu._kernels._values.values()
-        assert 8 <= made.registers <= 255 and made.local_bytes == 0 and made.cubin[:4] == b"\x7fELF"
+        assert 8 <= made.registers <= 255 and made.local_bytes == 0
     assert len(linked) == 1, "the second one comes from the disk"
     device = driver.get_device(0)
     assert device.multiprocessors > 0 and device.target.ptx >= 80

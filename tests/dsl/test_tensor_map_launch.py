@@ -43,8 +43,9 @@ def entry(monkeypatch: pytest.MonkeyPatch) -> Entry:
     target = get_target("sm_90a")
     made = lowered(copy_text("bf16", (64, 64), (0, 1), 1), target, monkeypatch)
     ptx, _ = llvm_to_ptx(made.llvm_text, target)
-    meta = {"abi": made.abi.to_json(), "threads": made.threads, "shared_bytes": made.shared_bytes}
-    return Entry(meta, ptx, ptx.encode())
+    meta = {"abi": made.abi.to_json(), "threads": made.threads, "shared_bytes": made.shared_bytes,
+            "opt_level": 3}
+    return Entry(meta, ptx)
 
 
 def plan_of(entry: Entry, shape: tuple[int, ...], strides: tuple[int, ...]) -> DevicePlan:

@@ -14,7 +14,7 @@ import pytest
 from tilewright.backend_ptx.runtime import cache as module
 from tilewright.backend_ptx.runtime.cache import DiskCache, Entry, decode, encode, open_cache
 
-ENTRY = Entry({"threads": 128, "abi": "{}"}, ".version 8.0\n", bytes(range(256)) * 4)
+ENTRY = Entry({"threads": 128, "abi": "{}"}, ".version 8.0\n" * 80)
 
 
 def key_of(text: str) -> str:
@@ -30,7 +30,7 @@ def test_round_trip(tmp_path: Path) -> None:
     cache.store(KEY, ENTRY)
     found = cache.load(KEY)
     assert found is not None
-    assert (found.ptx, found.cubin, found.meta["threads"]) == (ENTRY.ptx, ENTRY.cubin, 128)
+    assert (found.ptx, found.meta["threads"]) == (ENTRY.ptx, 128)
     assert cache.load(key_of("other")) is None
 
 
@@ -141,7 +141,7 @@ def _write_for_ever(folder: str, salt: int) -> None:
     cache = DiskCache(Path(folder))
     number = 0
     while True:
-        cache.store(KEY, Entry({"salt": salt}, f"{salt}" * 1000, bytes([salt]) * (1000 + number % 5000)))
+        cache.store(KEY, Entry({"salt": salt}, f"{salt}" * (1000 + number % 5000)))
         number += 1
 
 
@@ -160,7 +160,7 @@ def test_readers_see_whole_entries_while_writers_are_killed(tmp_path: Path) -> N
             found = cache.load(KEY)
             assert found is not None
             salt = found.meta["salt"]
-            assert isinstance(salt, int) and set(found.cubin) == {salt} and found.ptx == f"{salt}" * 1000
+            assert isinstance(salt, int) and set(found.ptx) == {str(salt)} and len(found.ptx) >= 1000
     finally:
         for writer in writers:
             writer.kill()
