@@ -135,7 +135,7 @@ def refusal_lines() -> list[str]:
             groups[_without(dtype, reason)].append(dtype)
         for reason, dtypes in groups.items():
             shown = ", ".join(dtypes) if len(dtypes) < 12 else f"{len(dtypes)}, such as {', '.join(dtypes[:3])}"
-            lines.append(f"| `{name}` | {shown} | {reason} |".replace("`operator |", "`operator \\|"))
+            lines.append("| `{}` | {} | {} |".format(*(text.replace("|", "\\|") for text in (name, shown, reason))))
     lines += [f"| `{name}` | rank {', '.join(map(str, ranks))} | {reason} |" for name, (ranks, reason) in RANKS.items()]
     return lines + [f"| {what} | kernels | tests/errors/syntax/{case}.err |" for what, case in SYNTAX_ERRORS.items()]
 
