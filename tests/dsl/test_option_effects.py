@@ -367,7 +367,7 @@ def test_hints_are_called_so_and_checked(row: Row) -> None:
     reaches_no_op = option == "allow_tma" and "advanced" in row.name  # a gather has no tensor map
     assert (a != b) != reaches_no_op
     text = documentation(stub_of(row.name))
-    assert f"`{option}`" in text and ("hint" in text or f"`{option}`, for float8 only, allows" in text)
+    assert f"`{option}`" in text and ("hint" in text or f"`{option}`, for float8 only, " in text)
     with pytest.raises((ct.TileTypeError, ct.TileValueError), match=option):
         ct.tile_kernel(row.make(11 if option == "latency" else "yes")).ir(*SPECS)
 
