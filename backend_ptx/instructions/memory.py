@@ -41,7 +41,7 @@ def _width(size: int, count: int) -> str:
     return f"{f'v{count}.' if count > 1 else ''}b{size * 8}"
 
 
-def _load(space: str, size: int, count: int, path: str = "", ptx: int = 70) -> Instruction:
+def _load(space: str, size: int, count: int, path: str = "") -> Instruction:
     """Operands: address, predicate, then the padding of each lane, which the result keeps where it is false."""
     kind = _REGISTER_TYPE[size]
     width = _width(size, count)
@@ -112,8 +112,6 @@ def records() -> Iterator[Instruction]:
         for count in (1, 2, 4):
             if size * count <= MAX_BYTES:
                 yield _load("global", size, count, ".nc")
-    # The same for lines of which nobody reads anything else: they take no room in the L1 cache.
-    yield _load("global", 4, 4, ".nc.L1::no_allocate", ptx=74)
     for size in (1, 2, 4, 8):
         for scope in SCOPES:
             for semantics in ("relaxed", "acquire"):

@@ -49,13 +49,10 @@ def load(b: Builder, elem: str, count: int, pointer: Val, *, read_only: bool) ->
     return _from_memory(b, value, elem)
 
 
-def load_if(
-    b: Builder, elem: str, pointer: Val, predicate: Val, padding: Val, *, read_only: bool, once: bool = False,
-) -> Val:
-    """`load` of as many elements as `padding` has lanes; where the predicate is false the padding. `once`: the 16 bytes
-    take no room in the L1 cache."""
+def load_if(b: Builder, elem: str, pointer: Val, predicate: Val, padding: Val, *, read_only: bool) -> Val:
+    """`load` of as many elements as `padding` has lanes; where the predicate is false the padding."""
     size, count = _words(elem_bytes(elem), padding.n)
-    path = ".nc.L1::no_allocate" if once else ".nc" if read_only else ""
+    path = ".nc" if read_only else ""
     record = instruction(f"ld.global{path}.{_name(size, count)}")
     words = record.emit(b, pointer, predicate, *_to_words(b, _to_memory(b, padding), size, count))
     return _from_memory(b, _from_words(b, words, memory_elem(elem), padding.n), elem)

@@ -8,7 +8,6 @@ from tilewright.backend_ptx.layouts.queries import register_offsets
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower import access
 from tilewright.backend_ptx.lower.addresses import Offsets, TileAccess
-from tilewright.backend_ptx.lower.caching import passes_by
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import elem_of
 from tilewright.backend_ptx.lower.padding import padding_number
@@ -39,7 +38,7 @@ def load(ctx: Context, op: ops.Load) -> None:
     elif tile.cuts_vectors:
         value = _load_branching(tile, padding)
     else:
-        value = _load_predicated(tile, padding, tile.vector, passes_by(ctx, op, tile))
+        value = _load_predicated(tile, padding, tile.vector)
     ctx.set(op.result, value if op.shape else b.extract(value, 0))
 
 
@@ -83,15 +82,15 @@ def _load_whole(tile: TileAccess, elem: str) -> Val:
     return b.concat(parts)
 
 
-def _load_predicated(tile: TileAccess, padding: Val, count: int, once: bool = False) -> Val:
+def _load_predicated(tile: TileAccess, padding: Val, count: int) -> Val:
     b = tile.ctx.b
     groups = _groups(tile, count)
     predicates = [tile.predicate(offsets) for offsets in groups]
     if all(p is None for p in predicates):
         return _load_whole(tile, padding.elem)
-    lanes, how = b.splat(padding, count), {"read_only": tile.ref.read_only, "once": once}
+    lanes = b.splat(padding, count)
     parts = [
-        access.load_if(b, padding.elem, tile.pointer(offsets), predicate, lanes, **how)
+        access.load_if(b, padding.elem, tile.pointer(offsets), predicate, lanes, read_only=tile.ref.read_only)
         for offsets, predicate in zip(groups, predicates, strict=True) if predicate is not None
     ]
     return b.concat(parts)
