@@ -83,6 +83,9 @@ class GatherFinder:
         run = self._run(gather)
         if run.length == 1:
             return "its elements are not known to lie side by side"
+        run = self._uncut(gather, run)
+        if run.length == 1:
+            return "its mask may end between neighbours"
         found = self._ring(gather, run)
         if isinstance(found, str):
             return found
@@ -94,17 +97,19 @@ class GatherFinder:
         return inside or self.summary.ordered or self.dependences.alias_class(array) in self.summary.writes
 
     def _run(self, gather: Gather) -> GatherRun:
-        layout = gather.result.type.layout
+        """The most elements that a thread holds side by side in memory, along any axis."""
         indices = tuple(self.runs[i] for i in gather.indices)
-        best = GatherRun(1, -1)
-        for axis in range(len(gather.shape)):
-            found = gather_run(gather.array.type, indices, axis)
-            count = min(found.length, vector_along(layout, axis))
-            if gather.mask is not None:
-                count = min(count, self.runs[gather.mask][axis].stays)
-            if count > best.length:
-                best = GatherRun(count, found.dense)
-        return best
+        found = [(gather_run(gather.array.type, indices, axis), axis) for axis in range(len(gather.shape))]
+        layout = gather.result.type.layout
+        return max((GatherRun(min(run.length, vector_along(layout, axis)), run.dense) for run, axis in found),
+                   default=GatherRun(1, -1))
+
+    def _uncut(self, gather: Gather, run: GatherRun) -> GatherRun:
+        """As many of them as are masked all or none."""
+        if gather.mask is None:
+            return run
+        axis = next(a for a, r in enumerate(self.runs[gather.indices[run.dense]]) if r.rises >= run.length)
+        return run._replace(length=min(run.length, self.runs[gather.mask][axis].stays))
 
     # ---- where it goes -------------------------------------------------------------------------------------------
 

@@ -292,7 +292,17 @@ def test_refusals() -> None:
             row = tw.gather(rows, row)
         tw.store(out, (0, 0), acc)
 
+    @tw.tile_kernel
+    def masked(table, rows, out, tr: tw.Constant[int], tc: tw.Constant[int]):
+        column = tw.arange(tc, dtype=tw.int32)[None, :]
+        acc = tw.zeros((tr, tc), tw.float32)
+        for i in range(tw.num_tiles(rows, 0, (tr,))):
+            row = tw.load(rows, (i,), (tr,))[:, None]
+            acc += tw.gather(table, (row, column), mask=column < 77)
+        tw.store(out, (0, 0), acc)
+
     args = [aligned((64, 256), np.float32), aligned((64,), np.int32), aligned((64, 256), np.float32), 16, 256]
+    assert "stays a gather: its mask may end between" in option(masked, args)
     assert "stays a gather: padding" in option(padded, args)
     assert "stays a gather: its array changes in the loop" in option(written, args)
     assert "stays a gather: its index is not known early" in option(chased, args)
