@@ -49,7 +49,6 @@ def _load(space: str, size: int, count: int, path: str = "") -> Instruction:
         f"ld.{space}{path}.{width}", f"@${count + 1} ld.{space}{path}.{width} {_braced(0, count)}, [${count}];",
         (_ADDRESS[space], "i1", *[kind] * count), (kind,) * count, "load",
         {"space": space, "size": size, "count": count}, tied={2 + i: i for i in range(count)}, reads=True,
-        ptx=ptx,
     )
 
 
