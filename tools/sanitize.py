@@ -2,7 +2,8 @@
 
 Each tool is one process that launches one ragged case of every kernel; the processes run side by side and share a
 cache of compiled kernels, which a first process without a tool fills. What a tool reports is counted for the case that
-ran. The exit code is 0 if there were no reports, every result was right, and every case ran in the time given.
+ran. A kernel that writes far outside its array comes first: a tool that does not report it sees nothing at all. The
+exit code is 0 if there were no other reports, every result was right, and every case ran in the time given.
 """
 
 from __future__ import annotations
@@ -124,6 +125,30 @@ def process(tool: str, only: str, seconds: float, cache: str) -> Outcome:
     return out
 
 
+def sees_defects(cache: str) -> bool:
+    """Whether memcheck reports a store outside of all memory."""
+    launch = [sys.executable, str(Path(__file__)), "--launch-defect"]
+    done = subprocess.run([find_sanitizer(), "--tool", "memcheck", *launch], cwd=ROOT, text=True, errors="replace",
+                          env={**os.environ, "TILEWRIGHT_CACHE_DIR": cache}, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=120)
+    return "Invalid __global__ write" in done.stdout
+
+
+def launch_defect() -> None:
+    """The process of `sees_defects`: elements 10**9 and up of an array of 64."""
+    import numpy as np
+
+    import tilewright as tw
+
+    @tw.tile_kernel
+    def outside(x):  # type: ignore[no-untyped-def]
+        tw.scatter(x, tw.arange(64, dtype=tw.int32) + 1000000000, 1.0, check_bounds=False)
+
+    x = tw.to_device(np.zeros(64, np.float32))
+    outside[(1,)](x)
+    x.to_host()
+
+
 def launch_all(only: str, seconds: float) -> None:
     """The process under a tool: launch every case, and check its results."""
     sys.path[:0] = [str(ROOT / folder) for folder in ("tests", "examples", "tools", ".")]
@@ -157,13 +182,21 @@ def main() -> int:
     parser.add_argument("--tools", default=",".join(TOOLS), help="which tools, separated by commas")
     parser.add_argument("--seconds", type=float, default=330, help="time for launches under each tool")
     parser.add_argument("--launch", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--launch-defect", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.launch:
         launch_all(given.only, given.seconds)
         return 0
+    if given.launch_defect:
+        launch_defect()
+        return 0
     find_sanitizer()
     tools = given.tools.split(",")
     with tempfile.TemporaryDirectory(prefix="tilewright-sanitize-") as cache, ThreadPoolExecutor(len(tools)) as pool:
+        if not sees_defects(cache):
+            print("memcheck does not see a store outside of all memory: its silence would mean nothing")
+            return 1
+        print("control: memcheck reports a store outside of all memory")
         outcomes = [process(PLAIN, given.only, given.seconds / 2, cache)]
         outcomes += pool.map(lambda tool: process(tool, given.only, given.seconds, cache), tools)
     print("\n".join(table(outcomes)))
