@@ -12,7 +12,7 @@ SIZE = 16384
 # (rows, columns) of a block's tile of the weights.
 ROW_TILES = ((2, 1024), (4, 1024), (8, 512), (4, 2048))
 # (rows, columns, splits of the inner dimension)
-COLUMN_TILES = ((32, 256, 8), (32, 128, 4), (64, 128, 8), (128, 64, 2))
+COLUMN_TILES = ((32, 256, 8), (32, 128, 4), (64, 128, 8), (128, 64, 2), (64, 64, 2), (16, 256, 8), (64, 128, 4))
 # m -> (columns of a block, depth of a step, splits)
 SKINNY_TILES = {
     16: ((64, 64, 1), (64, 128, 1), (32, 128, 1), (64, 128, 4), (128, 64, 4)),
