@@ -16,7 +16,6 @@ import tilewright as ct
 sys.path.insert(0, str(Path(__file__).parent))
 from test_output import CASES, integers  # noqa: E402
 
-
 _PRINTED = re.compile(r"\[\[.*?\]\]|[^\[\]\n]+|\n")  # a tile of rank 2, a text, the end of a line
 
 
