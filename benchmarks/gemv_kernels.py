@@ -41,7 +41,7 @@ def gemv_columns(w, x, parts, turns, y, chunk: tw.Constant[int], columns: tw.Con
     j = tw.bid(0)
     acc = tw.zeros((chunk, columns), tw.float32)
     for k in range(tw.bid(1), tw.num_tiles(w, 0, (chunk, columns)), tw.num_blocks(1)):
-        a = tw.load(w, (k, j), (chunk, columns), padding_mode=ZERO).astype(tw.float32)
+        a = tw.load(w, (k, j), (chunk, columns), padding_mode=ZERO, latency=3).astype(tw.float32)
         acc += a * tw.load(x, (k,), (chunk,), padding_mode=ZERO).astype(tw.float32)[:, None]
     hand_in(tw.sum(acc, axis=0), parts, turns, y, j, (1, columns))
 
