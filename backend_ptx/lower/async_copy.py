@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tilewright.backend_ptx.instructions.copies import MAX_PENDING_GROUPS
 from tilewright.backend_ptx.instructions.record import Instruction
 from tilewright.backend_ptx.instructions.table import instruction
@@ -15,6 +17,8 @@ from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.lower.shared import SharedAccess, SharedRef, slot_offset
 from tilewright.backend_ptx.ops import async_copy as ops
 from tilewright.backend_ptx.passes.places import same_for_all
+from tilewright.tileir.core import Value
+from tilewright.tileir.types import TileType
 
 # By the number of bytes. Only 16-byte copies may leave out the L1 cache, which they would only pass through, unless
 # it is the same tile in all blocks: then the next block of the multiprocessor finds it there.
@@ -25,19 +29,23 @@ _COPY_OF_ALL = {**_COPY, 16: "cp.async.ca.16"}
 @lower(ops.AsyncLoad)
 def async_load(ctx: Context, op: ops.AsyncLoad) -> None:
     """The threads that own elements copy them, all or none of a thread's by one branch."""
+    where_active(ctx, op.active, op.tile, lambda: _copy(ctx, op))
+
+
+def where_active(ctx: Context, active: Value, tile: TileType, copy: Callable[[], None]) -> None:
+    """Emit `copy` for the threads that own elements of a tile, where the condition holds."""
     b = ctx.b
-    layout = op.tile.layout
-    assert layout is not None, "async_load has no layout"
-    go, mine = ctx[op.active], owner(ctx, layout)
+    assert tile.layout is not None, "an asynchronous copy has no layout"
+    go, mine = ctx[active], owner(ctx, tile.layout)
     if mine is not None:
         go = b.and_(go, mine)
     if go.const:
-        _copy(ctx, op)
+        copy()
         return
-    copy, done = b.label("copy"), b.label("copied")
-    b.cbr(go, copy, done)
-    b.start(copy)
-    _copy(ctx, op)
+    start, done = b.label("copy"), b.label("copied")
+    b.cbr(go, start, done)
+    b.start(start)
+    copy()
     b.br(done)
     b.start(done)
 

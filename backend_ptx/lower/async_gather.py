@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Val
+from tilewright.backend_ptx.lower.async_copy import where_active
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.gather import Elements
-from tilewright.backend_ptx.lower.positions import owner
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.lower.shared import SharedAccess, SharedRef, slot_offset
 from tilewright.backend_ptx.ops import async_copy as ops
@@ -15,21 +15,7 @@ from tilewright.backend_ptx.ops import async_copy as ops
 @lower(ops.AsyncGather)
 def async_gather(ctx: Context, op: ops.AsyncGather) -> None:
     """The threads that own elements copy them, all or none of a thread's by one branch."""
-    b = ctx.b
-    layout = op.tile.layout
-    assert layout is not None, "async_gather has no layout"
-    go, mine = ctx[op.active], owner(ctx, layout)
-    if mine is not None:
-        go = b.and_(go, mine)
-    if go.const:
-        _copy(ctx, op)
-        return
-    copy, done = b.label("copy"), b.label("copied")
-    b.cbr(go, copy, done)
-    b.start(copy)
-    _copy(ctx, op)
-    b.br(done)
-    b.start(done)
+    where_active(ctx, op.active, op.tile, lambda: _copy(ctx, op))
 
 
 def _copy(ctx: Context, op: ops.AsyncGather) -> None:

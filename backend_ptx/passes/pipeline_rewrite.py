@@ -11,6 +11,7 @@ from tilewright.backend_ptx.passes.pipeline_depth import Depth
 from tilewright.backend_ptx.passes.pipeline_rounds import Constants, Rounds
 from tilewright.backend_ptx.passes.pipeline_starts import Ring, Starter
 from tilewright.backend_ptx.passes.product_operands import view_of
+from tilewright.backend_ptx.passes.rewrite import all_reads, replace_everywhere
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Op, Value
@@ -115,12 +116,12 @@ class Pipeline:
         for op in self.loop.loop.ops:
             if op in dead:
                 continue
-            for value in _reads(op):
+            for value in all_reads(op):
                 if value in source and value not in read:
                     read[value] = self._read(b, *source[value], slot, value)
             if op.terminator:
                 op.values = (*op.values, self._next(b, slot))  # type: ignore[attr-defined]
-            _replace(op, {v: n for v, n in read.items() if isinstance(v, Value)})
+            replace_everywhere(op, {v: n for v, n in read.items() if isinstance(v, Value)})
             b.block.ops.append(op)
             if self.late and op is products[-1]:
                 # While these run, behind those of the round before: it is their slot that is filled.
@@ -135,7 +136,7 @@ class Pipeline:
         kept = []
         for op in reversed(ops):
             if op not in slices or any(r in used for r in op.results):
-                used.update(_reads(op))
+                used.update(all_reads(op))
                 kept.append(op)
         return kept[::-1]
 
@@ -156,15 +157,3 @@ class Pipeline:
         one, last, zero = (self.constants(n, int32) for n in (1, self.stages - 1, 0))
         after = b.value(arith.Add(lhs=slot, rhs=one))
         return b.value(arith.Select(cond=b.value(arith.Eq(lhs=slot, rhs=last)), lhs=zero, rhs=after))
-
-
-def _reads(op: Op) -> list[Value]:
-    """What an op and its bodies read."""
-    return [*op.operands, *(v for block in op.blocks for inner in block.walk() for v in inner.operands)]
-
-
-def _replace(op: Op, new: dict[Value, Value]) -> None:
-    op.replace_operands(new)
-    for block in op.blocks:
-        for inner in block.walk():
-            inner.replace_operands(new)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function, Op, Value
@@ -44,3 +44,16 @@ def rewrite(function: Function, rule: Callable[[Rewriter, Op], None]) -> None:
         rewriter.block = outer
 
     visit(function.body)
+
+
+def all_reads(op: Op) -> list[Value]:
+    """What an op and its bodies read."""
+    return [*op.operands, *(v for block in op.blocks for inner in block.walk() for v in inner.operands)]
+
+
+def replace_everywhere(op: Op, new: Mapping[Value, Value]) -> None:
+    """Substitute operands of an op and of its bodies."""
+    op.replace_operands(new)
+    for block in op.blocks:
+        for inner in block.walk():
+            inner.replace_operands(new)

@@ -10,6 +10,7 @@ from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
 from tilewright.backend_ptx.ops.warpgroup import SharedView, Stage, Wgmma, WgmmaWait
 from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
 from tilewright.backend_ptx.passes.product_operands import view_of
+from tilewright.backend_ptx.passes.rewrite import all_reads, replace_everywhere
 from tilewright.backend_ptx.passes.ring_candidates import Candidate, only_leads_to
 from tilewright.backend_ptx.passes.ring_groups import Group, Ring, State, name_of
 from tilewright.tileir.builder import Builder
@@ -159,13 +160,13 @@ class Rings:
                 waited = True
             for value, source in sources.items():
                 renamed[value] = self._read(b, group, source, state)
-            _replace(op, renamed)
+            replace_everywhere(op, renamed)
             body.ops.append(op)
             if op is group.release:
                 b.emit(MbarrierArrive(barriers=group.ring.empty, slot=state.slot, active=None))
         if group.release is None:
             self._release_previous(b, group, state)
-        _replace(end, renamed)
+        replace_everywhere(end, renamed)
         following = self._next(b, group, state)
         body.ops.append(end)
         return following
@@ -174,7 +175,7 @@ class Rings:
         self, op: Op, group: Group, stages: dict[Stage, Candidate], renamed: dict[Value, Value],
     ) -> dict[Value, Stage | Candidate]:
         """What an op reads of the group's loads for the first time, and what it becomes."""
-        reads = _reads(op)
+        reads = all_reads(op)
         staged: dict[Value, Stage | Candidate] = {s.result: s for s in stages if s.result in reads}
         loads = {c.load.result: c for c in group.loads if c.load.result in reads}
         if loads and not self._only_views(op, stages):
@@ -246,15 +247,3 @@ def _results(op: Op, rings: list[Ring]) -> dict[Ring, State]:
     states = {r: State(Value(SLOT, "slot", op), Value(SLOT, "parity", op)) for r in rings}
     op.results = (*op.results, *(v for r in rings for v in states[r]))
     return states
-
-
-def _reads(op: Op) -> list[Value]:
-    """What an op and its bodies read."""
-    return [*op.operands, *(v for block in op.blocks for inner in block.walk() for v in inner.operands)]
-
-
-def _replace(op: Op, new: dict[Value, Value]) -> None:
-    op.replace_operands(new)
-    for block in op.blocks:
-        for inner in block.walk():
-            inner.replace_operands(new)

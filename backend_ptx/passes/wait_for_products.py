@@ -19,6 +19,7 @@ registers that a round writes anew, the round ends with a wait: a product in fli
 from __future__ import annotations
 
 from tilewright.backend_ptx.ops.warpgroup import Wgmma, WgmmaWait
+from tilewright.backend_ptx.passes.rewrite import all_reads
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.uses import uses
 from tilewright.tileir.core import Block, Function, Op, Value
@@ -78,7 +79,7 @@ def _visit(block: Block, users: Users, carried: dict[For, list[int]], quiet: set
     renamed: dict[Value, Value] = {}
     ops: list[Op] = []
     for op in block.ops:
-        due = [v for v in dict.fromkeys(_read(op)) if v in pending and not _passes(op, v, users, quiet)]
+        due = [v for v in dict.fromkeys(all_reads(op)) if v in pending and not _passes(op, v, users, quiet)]
         if due:
             wait = WgmmaWait(accs=tuple(due), pending=0)
             wait.span = op.span
@@ -127,11 +128,6 @@ def _where_it_runs(loop: For, flying: list[int]) -> list[Op]:
     for old, new in zip(loop.results, guarded.results, strict=True):
         new.type, new.hint = old.type, old.hint
     return [runs, guarded]
-
-
-def _read(op: Op) -> list[Value]:
-    """What an op and its bodies read."""
-    return [*op.operands, *(v for block in op.blocks for inner in block.walk() for v in inner.operands)]
 
 
 def _passes(op: Op, value: Value, users: Users, quiet: set[Value]) -> bool:
