@@ -64,8 +64,6 @@ class Target:
 
 # LLVM 22 knows no newer one. A driver takes every version up to its own.
 NEWEST_PTX = 90
-# Below 8.0 a few instructions that lowering uses are missing on every target.
-OLDEST_PTX = 80
 
 
 _HOPPER = dict(

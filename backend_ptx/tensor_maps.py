@@ -12,7 +12,6 @@ from typing import Any
 
 from tilewright.backend_ptx.layouts.bulk import BulkCopy, bulk_copy, inner_axis
 from tilewright.backend_ptx.ops.bulk import TmaLoad
-from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Function, Value
 from tilewright.tileir.dtypes import BY_IR, DType
 
@@ -66,14 +65,3 @@ def find_tensor_maps(function: Function) -> tuple[TensorMapSpec, ...]:
     """The maps that a function needs, each once, in the order of their first use."""
     params = list(function.params)
     return tuple(dict.fromkeys(tensor_map_spec(op, params) for op in function.walk() if isinstance(op, TmaLoad)))
-
-
-def array_refusal(function: Function, array: Value, dependences: Dependences) -> str | None:
-    """Why no tensor map can describe an array in this kernel; None if one can. See also layouts.bulk.tma_refusal."""
-    if array not in function.params:
-        return "its array is no parameter of the kernel"
-    # Bulk copies read by another way than the writes of threads: without fences they see old elements.
-    own = dependences.alias_class(array)
-    if any(own in dependences.summary(op).writes for op in function.body.ops):
-        return "the kernel writes its array"
-    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from benchmarks._timing import Row, alternate, fastest
+from benchmarks._timing import Row, alternate, fastest, triton_kernels
 
 GROUP = 8
 TILES = ((128, 256, 64), (128, 128, 64), (256, 128, 64), (64, 256, 64), (64, 128, 64))
@@ -71,18 +71,21 @@ def plain(name: str, m: int, n: int, k: int, order: str, dtype: Any, tiles: Any 
     rounded = [to_tf32(x) if tf32 else x.double() for x in (a, b)]
     # The tensor cores cut float32 operands off where the cast to tfloat32 would round them.
     eps = {torch.bfloat16: 2.0**-8, torch.float16: 2.0**-10, torch.float32: 0.0}[dtype]
-    processors = torch.cuda.get_device_properties(0).multi_processor_count
 
     def choice(kernel: Any, tile: tuple[int, int, int]) -> Run:
         tm, tn, tk = tile
         tk = tk // 2 if tf32 else tk
         blocks = tw.cdiv(m, tm) * tw.cdiv(n, tn)
-        grid = (min(blocks, processors) if kernel is persistent_matmul else blocks,)
+        grid = (min(blocks, _processors()) if kernel is persistent_matmul else blocks,)
         return checked(name, c, rounded, eps, lambda: kernel[grid](a, b, c, tm, tn, tk, GROUP, tf32))
 
     ours = fastest({f"{kernel.__name__} {tile}": choice(kernel, tile)
                     for tile in tiles for kernel in (matmul, persistent_matmul)})
-    return Row(name, alternate({"ours": ours, "cuBLAS": lambda: torch.matmul(a, b, out=theirs)}), flops=2.0 * m * n * k)
+    contenders = {"ours": ours, "cuBLAS": lambda: torch.matmul(a, b, out=theirs)}
+    rival = triton_kernels()
+    if rival is not None and order == "kn":  # its kernel reads rows of both operands
+        contenders["triton"] = lambda: rival.run_matmul(a, b, theirs, tf32)
+    return Row(name, alternate(contenders), flops=2.0 * m * n * k)
 
 
 def checked(name: str, c: Any, operands: list[Any], eps: float, run: Run, terms: float = 2.0**-24) -> Run:

@@ -15,7 +15,6 @@ from tilewright.backend_ptx.layouts.flat import (
     WARP,
     axis_shifts,
     distributed,
-    flat_bases,
     flatten,
     log2,
     parts,
@@ -140,8 +139,3 @@ def extract(layout: Layout, shape: tuple[int, ...]) -> Layout | None:
         shape, [flatten(b, shape) for b in register if inside(b)],
         [flatten(b, shape) for b in lane], [flatten(b, shape) for b in warp],
     )
-
-
-def without_register_order(layout: Layout) -> tuple[frozenset[int], tuple[int, ...], tuple[int, ...]]:
-    """What decides whether two layouts keep every element in the same thread."""
-    return frozenset(flat_bases(layout, REGISTER)), flat_bases(layout, LANE), flat_bases(layout, WARP)

@@ -6,10 +6,20 @@ by constants, so that ptxas keeps them in uniform registers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
+from tilewright.backend_ptx.instructions.record import Instruction
 from tilewright.backend_ptx.instructions.table import instruction
-from tilewright.backend_ptx.instructions.warpgroup import KINDS, wgmma_fence_tied, wgmma_rs, wgmma_ss, wgmma_wait_tied
+from tilewright.backend_ptx.instructions.warpgroup import (
+    KINDS,
+    MAX_PENDING,
+    wgmma_fence_tied,
+    wgmma_rs,
+    wgmma_ss,
+    wgmma_wait_tied,
+)
 from tilewright.backend_ptx.layouts.bulk import bulk_layout
 from tilewright.backend_ptx.layouts.flat import OFFSET, log2
 from tilewright.backend_ptx.layouts.warpgroup import MOST_COLUMNS, ROWS, WARPS, warpgroup_grid
@@ -146,7 +156,7 @@ def wgmma(ctx: Context, op: ops.Wgmma) -> None:
     elif _in_registers(op.acc):
         instruction("wgmma.fence").emit(b)
     else:
-        sums = list(_tied(ctx, wgmma_fence_tied, sums))
+        sums = _tied(ctx, wgmma_fence_tied, sums)
     count = width // 2 // kind.per_register
     number = 0
     for block in range(rows // ROWS):
@@ -179,10 +189,8 @@ def _in_registers(acc: Value) -> bool:
 
 def _warpgroup(ctx: Context) -> Val:
     """The number of the warpgroup, the same for all lanes as far as ptxas can see."""
-    def make(b: object) -> Val:
-        [out] = instruction("shfl.idx").emit(ctx.b, ctx.b.lshr(ctx.tid, 5 + log2(WARPS)), ctx.b.const("i32", 0))
-        return out
-    return ctx.once("warpgroup", make)
+    first = instruction("shfl.idx")
+    return ctx.once("warpgroup", lambda b: first.emit1(b, b.lshr(ctx.tid, 5 + log2(WARPS)), b.const("i32", 0)))
 
 
 def _descriptor(ctx: Context, value: Value, matrix: Matrix, first: Val, part: int) -> Val:
@@ -231,17 +239,20 @@ def _vector(ctx: Context, registers: list[Val], elem: str) -> Val:
     return ctx.b.bitcast(value, elem, value.n * (2 if elem == "half" else 1))
 
 
-def _tied(ctx: Context, record: object, registers: list[Val]) -> tuple[Val, ...]:
-    """A fence or wait through which registers pass."""
+def _tied(ctx: Context, record: Callable[[int, int], Instruction], registers: list[Val]) -> list[Val]:
+    """Registers after they pass through a fence or wait, whose operands are floats first and then words."""
+    order = sorted(range(len(registers)), key=lambda i: registers[i].elem != "float")
     floats = sum(r.elem == "float" for r in registers)
-    return record(floats, len(registers) - floats).emit(ctx.b, *registers)  # type: ignore[operator,no-any-return]
+    passed = record(floats, len(registers) - floats).emit(ctx.b, *(registers[i] for i in order))
+    after = dict(zip(order, passed, strict=True))
+    return [after[i] for i in range(len(registers))]
 
 
 @lower(ops.WgmmaWait)
 def wgmma_wait(ctx: Context, op: ops.WgmmaWait) -> None:
     """Accumulators pass through the wait, so that LLVM moves none of their readers above it."""
     if not op.accs:
-        instruction(f"wgmma.wait.{min(op.pending, 7)}").emit(ctx.b)
+        instruction(f"wgmma.wait.{min(op.pending, MAX_PENDING)}").emit(ctx.b)
         return
     registers: list[Val] = []
     parts: list[tuple[int, str]] = []
@@ -249,13 +260,8 @@ def wgmma_wait(ctx: Context, op: ops.WgmmaWait) -> None:
         found, elem = _registers(ctx, acc, 2 if ctx[acc].elem == "half" else 1)
         registers += found
         parts.append((len(found), elem))
-    # Floats come first in the instruction's operands.
-    order = sorted(range(len(registers)), key=lambda i: registers[i].elem != "float")
-    floats = sum(r.elem == "float" for r in registers)
-    record = wgmma_wait_tied(op.pending, floats, len(registers) - floats)
-    passed = record.emit(ctx.b, *(registers[i] for i in order))
-    after = {i: value for i, value in zip(order, passed, strict=True)}
+    after = _tied(ctx, partial(wgmma_wait_tied, op.pending), registers)
     start = 0
     for result, (count, elem) in zip(op.results, parts, strict=True):
-        ctx.set(result, _vector(ctx, [after[start + i] for i in range(count)], elem))
+        ctx.set(result, _vector(ctx, after[start:start + count], elem))
         start += count

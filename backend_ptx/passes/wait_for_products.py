@@ -36,8 +36,7 @@ def wait_for_products(function: Function, target: Target) -> None:
         return
     users = uses(function)
     carried = {loop: found for loop in function.walk() if isinstance(loop, For) and (found := in_flight(loop, users))}
-    quiet = {value for loop, found in carried.items() for i in found
-             for value in (loop.loop.terminator.operands[i],)}
+    quiet = {loop.loop.terminator.operands[i] for loop, found in carried.items() for i in found}
     _visit(function.body, users, carried, quiet)
 
 
@@ -75,7 +74,7 @@ def _next_product(value: Value, users: Users, block: Block) -> Wgmma | None:
 
 
 def _visit(block: Block, users: Users, carried: dict[For, list[int]], quiet: set[Value]) -> None:
-    pending: dict[Value, Value] = {}  # in flight -> its value after a wait, once there is one
+    pending: set[Value] = set()  # in flight
     renamed: dict[Value, Value] = {}
     ops: list[Op] = []
     for op in block.ops:
@@ -86,7 +85,7 @@ def _visit(block: Block, users: Users, carried: dict[For, list[int]], quiet: set
             for value, result in zip(due, wait.results, strict=True):
                 result.type, result.hint = value.type, value.hint
                 renamed[value] = result
-                del pending[value]
+                pending.remove(value)
             ops.append(wait)
         op.replace_operands(renamed)
         for inner in op.blocks:
@@ -94,14 +93,14 @@ def _visit(block: Block, users: Users, carried: dict[For, list[int]], quiet: set
                 nested.replace_operands(renamed)
             _visit(inner, users, carried, quiet)
         if isinstance(op, Wgmma):
-            pending[op.result] = op.result
+            pending.add(op.result)
         elif isinstance(op, For) and op in carried:
             if not all(isinstance(op.init[i].op, Constant) for i in carried[op]):
                 made = _where_it_runs(op, carried[op])
                 renamed.update(zip(op.results, made[-1].results, strict=True))
                 ops += made
                 continue
-            pending.update((op.results[i], op.results[i]) for i in carried[op])
+            pending.update(op.results[i] for i in carried[op])
         ops.append(op)
     block.ops = ops
 

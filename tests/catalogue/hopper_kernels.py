@@ -55,18 +55,6 @@ def walked(a, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[
 
 
 @tw.tile_kernel
-def turned(a, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
-    """a is stored [K, M], b [N, K]: the tiles are turned in the kernel."""
-    i, j = tw.bid(0), tw.bid(1)
-    acc = tw.zeros((tm, tn), tw.float32)
-    for k in range(tw.num_tiles(a, 0, (tk, tm))):
-        ta = tw.load(a, (i, k), (tm, tk), order="F", padding_mode=ZERO)
-        tb = tw.load(b, (j, k), (tn, tk), padding_mode=ZERO)
-        acc = tw.mma(ta, tw.permute(tb, (1, 0)), acc)
-    tw.store(c, (i, j), acc)
-
-
-@tw.tile_kernel
 def batched(a, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
     """Tiles of three axes."""
     n, i, j = tw.bid(2), tw.bid(0), tw.bid(1)

@@ -17,7 +17,7 @@ from sim.irtypes import Array as ArrayType
 from sim.irtypes import Ptr, Type, numpy_type, size_of
 from sim.machine import Machine
 from sim.memory import CONSTANT, GLOBAL, SHARED, SHARED_BASE, Memory
-from sim.parser import parse_module
+from sim.modules import parse_module
 from sim.tensormap import PlacedMap, TensorMap
 
 Array = np.ndarray[Any, Any]
