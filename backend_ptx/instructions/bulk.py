@@ -30,6 +30,16 @@ def _load(rank: int) -> Instruction:
     )
 
 
+def _multicast(rank: int) -> Instruction:
+    """To the same place in several blocks of the cluster, with the bytes arriving on the mbarrier at the same place in
+    each. Operands: as of a load, before the predicate the mask of blocks (bit r: the one of rank r)."""
+    copy = f"cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
+    return _Record(
+        f"tma.load.multicast.{rank}d", f"@${4 + rank} {copy} [$0], [$1, {_coordinates(3, rank)}], [$2], ${3 + rank};",
+        ("i32", "ptr", "i32", *["i32"] * rank, "i16", "i1"), (), "tma_load_multicast", {"rank": rank},
+    )
+
+
 def _store(rank: int) -> Instruction:
     """Operands: map, shared address, coordinates, predicate."""
     copy = f"cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group"
@@ -42,6 +52,7 @@ def _store(rank: int) -> Instruction:
 def records() -> Iterator[Instruction]:
     for rank in range(1, MAX_RANK + 1):
         yield _load(rank)
+        yield _multicast(rank)
         yield _store(rank)
     # Groups of stores are a thread's own, as those of cp.async.
     yield _Record("tma.store.commit", "cp.async.bulk.commit_group;", (), (), "tma_commit")

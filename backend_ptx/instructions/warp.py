@@ -21,6 +21,9 @@ def _barriers() -> Iterator[Instruction]:
                       {"waits": True}, reads=True, writes=True, convergent=True)
     yield Instruction("bar.arrive.named", "bar.arrive $0, $1;", ("i32", "i32"), (), "barrier_named",
                       {"waits": False}, reads=True, writes=True, convergent=True)
+    # All threads of the cluster that have not left.
+    yield Instruction("cluster.sync", "barrier.cluster.arrive.release; barrier.cluster.wait.acquire;", (), (),
+                      "cluster_sync", reads=True, writes=True, convergent=True, sm=90, ptx=80)
     yield Instruction("bar.warp.sync", "bar.warp.sync -1;", (), (), "barrier_warp",
                       reads=True, writes=True, convergent=True)
     for scope in ("cta", "gpu", "sys"):
