@@ -40,6 +40,8 @@ class Gemm:
 
     A is [M, K], or [K, M] with `a_trans`; B is [N, K], or [K, N] with `b_trans`. `pending` products may be in flight
     when a slot is released. `without` names steps that are left out, `numbers` replaces counts: defects.
+    With `cluster` > 1 that many blocks, neighbours along M, share B: each copies its own A and a part of B's rows or
+    columns to all of them.
     """
 
     kind: str = "bf16"
@@ -51,6 +53,7 @@ class Gemm:
     b_trans: bool = False
     pending: int = 1
     pool: bool = False
+    cluster: int = 1
     without: frozenset[str] = frozenset()
     numbers: tuple[tuple[str, int], ...] = ()
 
@@ -87,7 +90,7 @@ class Gemm:
         return b, full, full + 8 * self.stages, full + 16 * self.stages
 
     def maps(self, a: np.ndarray, b: np.ndarray) -> tuple[TensorMap, TensorMap]:
-        return self._map(a, self.rows, self.a_trans), self._map(b, self.n, self.b_trans)
+        return self._map(a, self.rows, self.a_trans), self._map(b, self.n // self.cluster, self.b_trans)
 
     def _map(self, array: np.ndarray, rows: int, trans: bool) -> TensorMap:
         """Rows of `swizzle` bytes along k, or along m or n."""
@@ -105,9 +108,10 @@ class Gemm:
         n = b.shape[1] if self.b_trans else b.shape[0]
         kind = KINDS[self.kind]
         out = np.zeros((m, n // kind.per_register), np.uint32 if kind.register == "i32" else np.float32)
-        grid = (-(-m // self.rows), -(-n // self.n))
-        shared = self.parts[3]
-        simulate(self.text(), "k", grid, self.threads, [*self.maps(a, b), out, m, out.shape[1], k], shared, **how)
+        tiles = -(-m // self.rows)
+        grid = (-(-tiles // self.cluster) * self.cluster, -(-n // self.n))
+        args = [*self.maps(a, b), out, m, out.shape[1], k]
+        simulate(self.text(), "k", grid, self.threads, args, self.parts[3], cluster=self.cluster, **how)
         if kind.acc == "f16":
             return out.view(np.float16)
         return out.view(np.int32) if kind.integer else out
@@ -134,6 +138,9 @@ class _Kernel:
         self.row0 = b.mul(b.value_call("llvm.nvvm.read.ptx.sreg.ctaid.x", "i32", []), g.rows)
         self.column0 = b.mul(b.value_call("llvm.nvvm.read.ptx.sreg.ctaid.y", "i32", []), g.n)
         self.count = b.sdiv(b.add(Val("i32", 0, "%K"), g.depth - 1), g.depth)
+        self.rank = self.i32(0)
+        if g.cluster > 1:
+            self.rank = b.value_call("llvm.nvvm.read.ptx.sreg.cluster.ctarank", "i32", [])
         self._initialise()
         producer, consumer, end = b.label("producer"), b.label("consumer"), b.label("end")
         b.cbr(b.icmp("ult", self.tid, 128 * g.groups), consumer, producer)
@@ -143,6 +150,8 @@ class _Kernel:
         self._consumer()
         b.br(end)
         b.start(end)
+        if g.cluster > 1 and self.on("end sync"):
+            emit(b, "cluster.sync")
         b.ret()
         one_map = 'ptr byval([128 x i8]) align 64 "nvvm.grid_constant"'
         params = f"{one_map} %A, {one_map} %B, ptr addrspace(1) %C, i32 %M, i32 %N, i32 %K"
@@ -156,7 +165,7 @@ class _Kernel:
         b.start(init)
         for stage in range(g.stages):
             emit(b, "mbarrier.init", self._barrier("full", self.i32(stage)), self.i32(1))
-            arrivals = g.number("arrivals", 4 * g.groups)
+            arrivals = g.number("arrivals", 4 * g.groups * g.cluster)
             emit(b, "mbarrier.init", self._barrier("empty", self.i32(stage)), self.i32(arrivals))
         if self.on("init fence"):
             emit(b, "fence.mbarrier_init")
@@ -164,6 +173,8 @@ class _Kernel:
         b.start(ready)
         if self.on("init barrier"):
             emit(b, "bar.sync")
+        if g.cluster > 1 and self.on("start sync"):
+            emit(b, "cluster.sync")
 
     def _barrier(self, which: str, stage: Val) -> Val:
         offset = self.g.parts[1 if which == "full" else 2]
@@ -220,19 +231,37 @@ class _Kernel:
         emit(b, "mbarrier.expect_tx", full, self.i32(expected), yes)
         k0 = b.mul(k, g.depth)
         self._copy("A", self._slot("a", stage), full, k0, self.row0, g.rows, g.a_trans)
-        self._copy("B", self._slot("b", stage), full, k0, self.column0, g.n, g.b_trans)
+        if g.cluster == 1:
+            self._copy("B", self._slot("b", stage), full, k0, self.column0, g.n, g.b_trans)
+        else:
+            self._share(self._slot("b", stage), full, k0)
         return []
 
-    def _copy(self, name: str, to: Val, full: Val, k0: Val, start: Val, rows: int, trans: bool) -> None:
+    def _share(self, slot: Val, full: Val, k0: Val) -> None:
+        """This block's part of B, to all blocks."""
+        b, g = self.b, self.g
+        rows = g.n // g.cluster
+        part, place = ((self.rank if self.on(step) else self.i32(0)) for step in ("own part", "own place"))
+        if not self.on("parts in order"):
+            part = b.sub(g.cluster - 1, part)
+        to = b.add(slot, b.mul(place, rows * g.swizzle))
+        mask = g.number("mask", (1 << g.cluster) - 1)
+        self._copy("B", to, full, k0, b.add(self.column0, b.mul(part, rows)), rows, g.b_trans, mask)
+
+    def _copy(
+        self, name: str, to: Val, full: Val, k0: Val, start: Val, rows: int, trans: bool, mask: int = 0
+    ) -> None:
+        """Copy a tile; to the blocks of the mask if there is one."""
         b, g = self.b, self.g
         source, yes = Val("ptr", 0, f"%{name}"), Val("i1", 0, "true")
+        record, last = ("tma.load.multicast.2d", [b.const("i16", mask), yes]) if mask else ("tma.load.2d", [yes])
         if not trans:
-            emit(b, "tma.load.2d", to, source, full, k0, start, yes)
+            emit(b, record, to, source, full, k0, start, *last)
             return
         per = g.swizzle // g.size
         for piece in range(rows // per):
             place = b.add(to, piece * g.depth * g.swizzle)
-            emit(b, "tma.load.2d", place, source, full, b.add(start, piece * per), k0, yes)
+            emit(b, record, place, source, full, b.add(start, piece * per), k0, *last)
 
     def _consumer(self) -> None:
         b, g = self.b, self.g
@@ -282,7 +311,12 @@ class _Kernel:
             slot = b.select(b.icmp("eq", stage, 0), self.i32(g.stages - 1), b.sub(stage, 1))
         if self.on("warp barrier"):
             emit(b, "bar.warp.sync")
-        emit(b, "mbarrier.arrive", self._barrier("empty", slot), chosen)
+        empty = self._barrier("empty", slot)
+        if g.cluster == 1 or not self.on("remote release"):
+            emit(b, "mbarrier.arrive", empty, chosen)
+            return
+        for block in range(g.cluster):
+            emit(b, "mbarrier.arrive.remote", empty, self.i32(block), chosen)
 
     def _describe(self, which: str, stage: Val, step: int, trans: bool) -> Val:
         """The descriptor of a step's operand."""
@@ -295,7 +329,7 @@ class _Kernel:
             rows = 64 // (g.swizzle // g.size) * piece if trans else 64 * g.swizzle
             start = b.add(start, b.mul(self.group, rows))
         offset = KINDS[g.kind].k * g.swizzle * step if trans else 32 * step
-        place = b.lshr(b.add(start, offset), 4)
+        place = b.lshr(b.and_(b.add(start, offset), 0x3FFFF), 4)
         high = descriptor(code, g.number(f"{which} leading", piece) if trans else 16, pattern)
         return b.or_(b.cast("zext", place, "i64"), b.const("i64", high - (1 << 64) if high >> 63 else high))
 

@@ -4,13 +4,14 @@
 so for a decorated kernel, `run_optimised` takes the text through LLVM's passes first. The parts: parser (text to
 `ir`), compile and op_* (closures over register slots), intrinsics and meanings (llvm.* functions, the instruction
 table), machine (threads, divergence, scheduling), memory and races; for Hopper mbarrier, bulk and tensormap, warpgroup,
-descriptor, inflight and registers.
+descriptor, inflight and registers, and for clusters shared and cluster.
 """
 
 from sim.errors import (
     Deadlock,
     Divergence,
     InFlight,
+    LeftBlock,
     Misaligned,
     OutOfRange,
     PendingCopy,
@@ -26,7 +27,7 @@ from sim.run import AddressTable, simulate
 from sim.tensormap import TensorMap
 
 __all__ = [
-    "AddressTable", "Deadlock", "Divergence", "InFlight", "Misaligned", "OutOfRange", "PendingCopy", "Race", "SimError",
-    "TensorMap", "Undefined", "Unfenced", "Unsupported", "UnwrittenRead", "run_function", "run_kernel", "run_lowered",
-    "run_optimised", "simulate",
+    "AddressTable", "Deadlock", "Divergence", "InFlight", "LeftBlock", "Misaligned", "OutOfRange", "PendingCopy",
+    "Race", "SimError", "TensorMap", "Undefined", "Unfenced", "Unsupported", "UnwrittenRead", "run_function",
+    "run_kernel", "run_lowered", "run_optimised", "simulate",
 ]

@@ -78,7 +78,7 @@ def _stores(m: Machine) -> dict[int, _Stores]:
     return found
 
 
-def _each(m: Machine, r: Registers, slots: list[int]) -> list[tuple[int, list[int]]]:
+def each_thread(m: Machine, r: Registers, slots: list[int]) -> list[tuple[int, list[int]]]:
     """(thread, operands) of the active threads whose predicate, the last operand, holds."""
     *others, predicate = slots
     threads = m.active[m.of_active(r[predicate])].tolist()
@@ -86,7 +86,7 @@ def _each(m: Machine, r: Registers, slots: list[int]) -> list[tuple[int, list[in
     return [(t, [int(c[t]) for c in columns]) for t in threads]
 
 
-def _signed(coordinates: list[int]) -> list[int]:
+def signed_all(coordinates: list[int]) -> list[int]:
     return [int(x) for x in signed(np.array(coordinates, np.uint32))]
 
 
@@ -94,17 +94,23 @@ def tma_load(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
     slots, rank = [c.slot(o) for o in i.operands], facts["rank"]
 
     def run(m: Machine, r: Registers) -> None:
-        for thread, (to, source, barrier, *coordinates) in _each(m, r, slots):
-            _start_load(m, thread, to, find_map(m.memory, source, rank, thread), barrier, _signed(coordinates))
+        for thread, (to, source, barrier, *coordinates) in each_thread(m, r, slots):
+            start_load(m, thread, to, find_map(m.memory, source, rank, thread), barrier, signed_all(coordinates))
 
     return run
 
 
-def _start_load(m: Machine, thread: int, to: int, source: PlacedMap, address: int, start: list[int]) -> None:
-    barrier = mbarrier_at(m, address, thread)
+def start_load(
+    m: Machine, thread: int, to: int, source: PlacedMap, address: int, start: list[int], *, anywhere: bool = False
+) -> None:
+    """A copy to a shared address starts, which will arrive on the mbarrier at `address`.
+
+    Both are in the thread's block, or `anywhere` in the cluster.
+    """
+    barrier = mbarrier_at(m, address, thread, anywhere=anywhere)
     require_visible(barrier, thread)
     data = source.read(m.memory, start, thread)
-    offsets = begin_write(m.memory, source.shared_pieces(to), thread, "a bulk copy")
+    offsets = begin_write(m.memory, source.shared_pieces(to), thread, "a bulk copy", anywhere=anywhere)
     barrier.last_copy = barrier.phase
     m.agents.append(_Load(source, start, thread, offsets, data, barrier))
 
@@ -113,10 +119,10 @@ def tma_store(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
     slots, rank = [c.slot(o) for o in i.operands], facts["rank"]
 
     def run(m: Machine, r: Registers) -> None:
-        for thread, (target, source, *coordinates) in _each(m, r, slots):
+        for thread, (target, source, *coordinates) in each_thread(m, r, slots):
             to = find_map(m.memory, target, rank, thread)
             offsets, data = begin_reads(m.memory, to.shared_pieces(source), thread, "a bulk store")
-            store = _Store(to, _signed(coordinates), thread, offsets, data)
+            store = _Store(to, signed_all(coordinates), thread, offsets, data)
             if not _stores(m):
                 m.final_checks.append(_check_all_read)
             _stores(m).setdefault(thread, _Stores()).open.append(store)

@@ -54,9 +54,12 @@ def _scalar(t: Type, bits: Bits) -> Any:
 
 
 class ModuleCompiler:
-    """Compiles functions on demand; knows the addresses of globals. `strict`: what gives poison is an error."""
+    """Compiles functions on demand; knows the addresses of globals, [1] or [threads].
 
-    def __init__(self, module: Module, symbols: dict[str, int], strict: bool = True) -> None:
+    `strict`: what gives poison is an error.
+    """
+
+    def __init__(self, module: Module, symbols: dict[str, Value], strict: bool = True) -> None:
         self.module = module
         self.strict = strict
         self.symbols = symbols
@@ -121,7 +124,7 @@ class FunctionCompiler:
         if isinstance(operand, Global):
             if operand.name not in self.parent.symbols:
                 raise Unsupported(f"unknown global @{operand.name}")
-            return np.array([self.parent.symbols[operand.name]], np.uint64)
+            return self.parent.symbols[operand.name]
         assert isinstance(operand, ConstExpr)
         # A constant expression is an instruction on constants: run it once.
         inner = operand.instruction

@@ -41,6 +41,10 @@ class Unfenced(SimError):
     """A matrix unit or bulk copy uses what a thread wrote, and no fence makes that visible to it."""
 
 
+class LeftBlock(SimError):
+    """Something reaches the shared memory of another block of the cluster, which may have left the kernel."""
+
+
 class InFlight(SimError):
     """A thread uses a register that a matrix unit may still be writing."""
 

@@ -20,7 +20,7 @@ from sim.shared_async import end_reads
 Array = np.ndarray[Any, Any]
 _PATTERN, _MASK = 0x7FA00000, 0xFFE00000
 _REGISTER_BITS, _NUMBER_BITS = 7, 14
-_KEPT = 256  # products whose values are remembered
+_KEPT = 256  # products whose values are remembered, per block
 
 
 @dataclass
@@ -48,6 +48,7 @@ class Products:
     """All products of a block. `moment` orders fences and writes of registers."""
 
     warps: list[_Warp]
+    kept: int
     known: dict[int, Product] = field(default_factory=dict)
     number: int = 0
     moment: int = 0
@@ -57,7 +58,7 @@ class Products:
         """Register a product; returns the tokens of its registers."""
         self.number = (self.number + 1) % (1 << _NUMBER_BITS)
         self.known[self.number] = product
-        self.known.pop((self.number - _KEPT) % (1 << _NUMBER_BITS), None)
+        self.known.pop((self.number - self.kept) % (1 << _NUMBER_BITS), None)
         for warp in warps.tolist():
             self.warps[warp].open.append(product)
         registers = np.arange(len(product.values), dtype=np.uint32)
@@ -100,7 +101,7 @@ def products(m: Machine) -> Products:
     """Those of the block."""
     found: Products | None = m.block_state.get("products")
     if found is None:
-        found = Products([_Warp() for _ in range(m.warps)])
+        found = Products([_Warp() for _ in range(m.warps)], _KEPT * m.cluster)
         m.block_state["products"] = found
         m.final_checks.append(_check_all_waited)
     return found

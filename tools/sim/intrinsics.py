@@ -232,9 +232,10 @@ def _one(number: int) -> Array:
     return np.array([number])
 
 
-def _along(what: str, axis: int) -> Build:
-    """A number of the machine that has three axes."""
-    return _register(lambda m: _one(getattr(m, what)[axis]))
+def _place(m: Machine, axis: int) -> Array:
+    """Where each thread's block is in the grid."""
+    first = m.block_index[axis]
+    return _one(first) if axis or m.cluster == 1 else first + m.ranks
 
 
 _AXES = "xyz"
@@ -251,11 +252,13 @@ _BUILDERS: dict[str, Build] = {
     "llvm.vector.reduce.fmaximum": _lane_reduce(floats.maximum),
     "llvm.vector.reduce.fminimum": _lane_reduce(floats.minimum),
     "llvm.vector.reduce.fadd": _ordered_reduce(np.add), "llvm.vector.reduce.fmul": _ordered_reduce(np.multiply),
-    "llvm.nvvm.read.ptx.sreg.tid.x": _register(lambda m: m.all_threads),
-    "llvm.nvvm.read.ptx.sreg.ntid.x": _register(lambda m: _one(m.threads)),
+    "llvm.nvvm.read.ptx.sreg.tid.x": _register(lambda m: m.all_threads % m.block_threads),
+    "llvm.nvvm.read.ptx.sreg.ntid.x": _register(lambda m: _one(m.block_threads)),
     "llvm.nvvm.read.ptx.sreg.laneid": _register(lambda m: m.all_threads % 32),
-    "llvm.nvvm.read.ptx.sreg.warpid": _register(lambda m: m.all_threads // 32),
+    "llvm.nvvm.read.ptx.sreg.warpid": _register(lambda m: m.all_threads % m.block_threads // 32),
     "llvm.nvvm.read.ptx.sreg.warpsize": _register(lambda m: _one(32)),
+    "llvm.nvvm.read.ptx.sreg.cluster.ctarank": _register(lambda m: m.ranks),
+    "llvm.nvvm.read.ptx.sreg.cluster.nctarank": _register(lambda m: _one(m.cluster)),
     "vprintf": output.vprintf, "llvm.trap": output.trap,
     "llvm.nvvm.barrier0": lambda c, i: warp.barrier(c, i, {}),
     "llvm.nvvm.barrier.cta.sync.aligned.all": lambda c, i: warp.barrier(c, i, {}),
@@ -263,8 +266,8 @@ _BUILDERS: dict[str, Build] = {
 }
 for _axis in range(3):
     _letter = _AXES[_axis]
-    _BUILDERS[f"llvm.nvvm.read.ptx.sreg.ctaid.{_letter}"] = _along("block_index", _axis)
-    _BUILDERS[f"llvm.nvvm.read.ptx.sreg.nctaid.{_letter}"] = _along("grid", _axis)
+    _BUILDERS[f"llvm.nvvm.read.ptx.sreg.ctaid.{_letter}"] = _register(partial(_place, axis=_axis))
+    _BUILDERS[f"llvm.nvvm.read.ptx.sreg.nctaid.{_letter}"] = _register(lambda m, axis=_axis: _one(m.grid[axis]))
     if _axis:
         _BUILDERS[f"llvm.nvvm.read.ptx.sreg.tid.{_letter}"] = _register(lambda m: _one(0))
         _BUILDERS[f"llvm.nvvm.read.ptx.sreg.ntid.{_letter}"] = _register(lambda m: _one(1))

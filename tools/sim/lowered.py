@@ -30,7 +30,7 @@ def _lower(function: Any, target: str) -> Any:
 
 
 def run_lowered(lowered: Any, grid: Grid, args: Sequence[Any], **how: Any) -> None:
-    """Simulate a lowered function on its arguments."""
+    """Simulate a lowered function on its arguments; where clusters run a block each, `grid` counts those."""
     _simulate(lowered, lowered.llvm_text, grid, args, **how)
 
 
@@ -45,8 +45,10 @@ def run_optimised(lowered: Any, grid: Grid, args: Sequence[Any], target: str = "
 def _simulate(lowered: Any, text: str, grid: Grid, args: Sequence[Any], **how: Any) -> None:
     blocks = three(grid)
     values = [_parameter(param, args, blocks) for param in lowered.abi.params]
-    hardware = blocks if not lowered.abi.linear_grid else (blocks[0] * blocks[1] * blocks[2],)
-    simulate(text, lowered.name, hardware, lowered.threads, values, lowered.shared_bytes, **how)
+    x, y, z = blocks if not lowered.abi.linear_grid else (blocks[0] * blocks[1] * blocks[2], 1, 1)
+    cluster = getattr(lowered, "cluster", 1)
+    hardware = (x * cluster, y, z)
+    simulate(text, lowered.name, hardware, lowered.threads, values, lowered.shared_bytes, cluster=cluster, **how)
 
 
 def run_kernel(kernel: Any, grid: Grid, args: Sequence[Any], target: str = "sm_80", **how: Any) -> Any:

@@ -1,5 +1,7 @@
 """Run a compiled kernel for one block after another: threads are a NumPy axis, groups of threads share a place.
 
+Blocks of a cluster run together: the axis holds the threads of all of them, block after block.
+
 A value is an array [threads] or [threads, lanes]; where it is the same for all threads the first axis may be 1.
 A *group* is a set of threads at one place. A branch splits a group; groups at one place merge. The group at the
 deepest call and the first block in the text runs next, so that the sides of a branch meet again where the text
@@ -107,18 +109,24 @@ class Call:
 
 
 class Machine:
-    """The state of a launch; `run_block` runs one block."""
+    """The state of a launch; `run_block` runs one block, or one cluster of them.
+
+    `threads`, `warps` and everything that counts them are those of the cluster; `block_threads` and `block_warps` are
+    those of a block.
+    """
 
     def __init__(
         self, kernel: Compiled, memory: Memory, threads: int, grid: tuple[int, int, int], schedule: str, seed: int,
-        max_steps: int,
+        max_steps: int, cluster: int = 1,
     ) -> None:
-        self.kernel, self.memory, self.threads, self.grid = kernel, memory, threads, grid
-        self.warps = -(-threads // WARP)
+        self.kernel, self.memory, self.grid, self.cluster = kernel, memory, grid, cluster
+        self.block_threads, self.block_warps = threads, -(-threads // WARP)
+        self.threads, self.warps = threads * cluster, self.block_warps * cluster
         self.random = random.Random(seed)
         self._split = schedule == "random"
-        self._max_steps = max_steps
-        self.all_threads = np.arange(threads)
+        self._max_steps = max_steps * cluster
+        self.all_threads = np.arange(self.threads)
+        self.ranks = self.all_threads // threads  # the block of each thread
         self.mask: Array | None = None
         self.active = self.all_threads
         self.block_index = (0, 0, 0)
@@ -127,7 +135,7 @@ class Machine:
         self.agents: list[Agent] = []
         self.block_state: dict[str, Any] = {}  # what instructions keep per block (copies in flight, barriers)
         self.final_checks: list[Callable[[Machine], None]] = []  # run when all threads of the block have left
-        self.exited = np.zeros(threads, bool)
+        self.exited = np.zeros(self.threads, bool)
         self.returned: Any = None  # what the last `ret` returns
 
     # ---- for operations ----
@@ -166,6 +174,21 @@ class Machine:
         mask[threads] = True
         return mask
 
+    def by_block(self, threads: Array) -> list[tuple[int, Array]]:
+        """(rank of a block, those of the threads that are its own)."""
+        if self.cluster == 1:
+            return [(0, threads)]
+        ranks = self.ranks[threads]
+        return [(int(r), threads[ranks == r]) for r in np.unique(ranks)]
+
+    def part(self, waits: list[tuple[Array, Wait | None]]) -> Wait | Parts | None:
+        """What an operation returns when these threads (all that are active) wait for that."""
+        if all(wait is None for _, wait in waits):
+            return None
+        if len(waits) == 1:
+            return waits[0][1]
+        return Parts([(self.mask_of(threads), wait) for threads, wait in waits])
+
     def active_warps(self) -> Array:
         """The warps that have an active thread."""
         if self.mask is None:
@@ -187,7 +210,7 @@ class Machine:
     # ---- scheduling ----
 
     def run_block(self, block: tuple[int, int, int], arguments: list[Any]) -> None:
-        """Run every thread of one block to its end."""
+        """Run every thread to its end, of one block or of the cluster whose first block it is."""
         self.block_index = block
         self.block_state = {}
         self.agents = []
@@ -340,7 +363,10 @@ class Machine:
 
     def _where(self, code: Code, index: int) -> str:
         number, text = code.sources[min(index, len(code.sources) - 1)]
-        return f"\n  in block {self.block_index} at line {number}: {text}"
+        where = f"block {self.block_index}"
+        if self.cluster > 1:
+            where = f"the cluster from {where} ({self.cluster} blocks with {self.block_threads} threads each)"
+        return f"\n  in {where} at line {number}: {text}"
 
 
 def _inside(frame: Frame | None, outer: Frame) -> bool:

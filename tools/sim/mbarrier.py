@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,7 @@ import numpy as np
 from sim.compile import FunctionCompiler, Operation
 from sim.errors import PendingCopy, SimError, Unfenced
 from sim.ir import Instruction
-from sim.machine import WARP, Machine, Parts, Registers, Wait
-from sim.memory import SHARED_BASE
+from sim.machine import WARP, Machine, Registers, Wait
 from sim.races import merge_learned
 
 Array = np.ndarray[Any, Any]
@@ -25,7 +24,8 @@ _MAX_COUNT, _MAX_BYTES = (1 << 20) - 1, (1 << 20) - 1
 class Mbarrier:
     """One mbarrier. `missing` arrivals and `bytes` are still to come in the present phase."""
 
-    offset: int
+    offset: int  # in the memory of all blocks
+    where: str
     count: int
     engine: int  # the clock of the copies that arrive here
     maker: int  # warp that initialised it
@@ -37,9 +37,11 @@ class Mbarrier:
     told: Array | None = None  # the same of the last complete phase
     last_copy: int = -1  # latest phase in which a copy was started
     last_seen: int = -1  # latest phase for which a thread has waited
+    # Latest arrival of each warp of another block: its time, and in which phase.
+    visits: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return (f"the mbarrier at shared offset {self.offset} (phase {self.phase}: {self.missing} of {self.count} "
+        return (f"the mbarrier at {self.where} (phase {self.phase}: {self.missing} of {self.count} "
                 f"arrivals and {self.bytes} bytes are missing)")
 
     def arrive(self, machine: Machine, warp: int, whole: bool, thread: int) -> None:
@@ -79,17 +81,23 @@ class Mbarrier:
             machine.memory.clocks.acquire(warps, self.told)
 
 
-def _all(m: Machine) -> dict[int, Mbarrier]:
+def mbarriers(m: Machine) -> dict[int, Mbarrier]:
+    """Those of the block or cluster, by offset."""
     found: dict[int, Mbarrier] = m.block_state.setdefault("mbarriers", {})
     return found
 
 
-def mbarrier_at(m: Machine, address: int, thread: int) -> Mbarrier:
-    """The mbarrier at a shared address, for use by a thread; its initialisation must come before."""
-    found = _all(m).get(address - SHARED_BASE)
+def mbarrier_at(m: Machine, address: int, thread: int, *, anywhere: bool = False) -> Mbarrier:
+    """The mbarrier at a shared address, for use by a thread; its initialisation must come before.
+
+    It must be in the thread's block, or `anywhere` in the cluster.
+    """
+    shared = m.memory.shared
+    offset = shared.find(address, thread, anywhere=anywhere)
+    found = mbarriers(m).get(offset)
     if found is None:
-        raise SimError(f"there is no mbarrier at shared offset {address - SHARED_BASE}", [thread])
-    history = m.memory.shared.history
+        raise SimError(f"there is no mbarrier at {shared.at(offset)}", [thread])
+    history = shared.history
     if history is not None:
         history.on_read(m.memory.clocks, np.array([thread]), np.array([found.offset]), SIZE, m.memory.block)
     return found
@@ -112,15 +120,17 @@ def _init(m: Machine, thread: int, address: int, count: int) -> None:
     memory, shared = m.memory, m.memory.shared
     one, who = np.array([address], np.uint64), np.array([thread])
     offset = int(memory.shared_offsets(one, SIZE, who)[0])
-    if offset in _all(m):
-        raise SimError(f"mbarrier.init of {_all(m)[offset]}, which is one already", [thread])
+    if offset in mbarriers(m):
+        raise SimError(f"mbarrier.init of {mbarriers(m)[offset]}, which is one already", [thread])
     memory.store_shared(one, np.zeros((1, SIZE), np.uint8), who)
     if shared.guarded is None:
         shared.guarded = np.zeros(len(shared.data), bool)
     shared.guarded[offset : offset + SIZE] = True
-    if not _all(m):
+    if not mbarriers(m):
         m.final_checks.append(_check_all_seen)
-    _all(m)[offset] = Mbarrier(offset, count, _engine(m, len(_all(m))), thread // WARP, missing=count)
+    mbarriers(m)[offset] = Mbarrier(
+        offset, shared.at(offset), count, _engine(m, len(mbarriers(m))), thread // WARP, missing=count
+    )
 
 
 def _engine(m: Machine, number: int) -> int:
@@ -132,7 +142,7 @@ def _engine(m: Machine, number: int) -> int:
 
 
 def _check_all_seen(m: Machine) -> None:
-    for barrier in _all(m).values():
+    for barrier in mbarriers(m).values():
         if barrier.last_copy > barrier.last_seen:
             raise PendingCopy(f"the kernel ends while bulk copies may be in flight: nothing waited for {barrier}")
 
@@ -143,7 +153,7 @@ def fence_mbarrier_init(c: FunctionCompiler, i: Instruction, facts: Facts) -> Op
 
 def _make_visible(m: Machine) -> None:
     warps = set(m.active_warps().tolist())
-    for barrier in _all(m).values():
+    for barrier in mbarriers(m).values():
         barrier.visible |= barrier.maker in warps
 
 
@@ -155,7 +165,7 @@ def fence_proxy(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
     return run
 
 
-def _chosen(m: Machine, r: Registers, predicate: int) -> Array:
+def chosen(m: Machine, r: Registers, predicate: int) -> Array:
     """The active threads for which the predicate holds."""
     chosen: Array = m.active[m.of_active(r[predicate])]
     return chosen
@@ -165,15 +175,15 @@ def mbarrier_arrive(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operat
     address, predicate = (c.slot(o) for o in i.operands)
 
     def run(m: Machine, r: Registers) -> None:
-        threads = _chosen(m, r, predicate)
+        threads = chosen(m, r, predicate)
         where = m.spread(r[address])
         for thread in threads.tolist():
-            mbarrier_at(m, int(where[thread]), thread).arrive(m, thread // WARP, _whole(m, threads, thread), thread)
+            mbarrier_at(m, int(where[thread]), thread).arrive(m, thread // WARP, whole(m, threads, thread), thread)
 
     return run
 
 
-def _whole(m: Machine, threads: Array, thread: int) -> bool:
+def whole(m: Machine, threads: Array, thread: int) -> bool:
     """Whether all lanes of the thread's warp are among `threads`."""
     lanes = min(WARP, m.threads - thread // WARP * WARP)
     return int((threads // WARP == thread // WARP).sum()) == lanes
@@ -183,12 +193,12 @@ def mbarrier_expect(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operat
     address, count, predicate = (c.slot(o) for o in i.operands)
 
     def run(m: Machine, r: Registers) -> None:
-        threads = _chosen(m, r, predicate)
+        threads = chosen(m, r, predicate)
         where, counts = m.spread(r[address]), m.spread(r[count])
         for thread in threads.tolist():
             barrier = mbarrier_at(m, int(where[thread]), thread)
             barrier.announce(int(counts[thread]), thread)
-            barrier.arrive(m, thread // WARP, _whole(m, threads, thread), thread)
+            barrier.arrive(m, thread // WARP, whole(m, threads, thread), thread)
 
     return run
 
@@ -223,8 +233,8 @@ def mbarrier_wait(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operatio
             if which not in (0, 1):
                 raise SimError(f"mbarrier.try_wait for parity {which}", threads)
             wait = _Passed(mbarrier_at(m, where, int(threads[0])), which, np.unique(threads // WARP))
-            parts.append((m.mask_of(threads), None if wait.ready(m) else wait))
-        return parts[0][1] if len(parts) == 1 else Parts(parts)
+            parts.append((threads, None if wait.ready(m) else wait))
+        return m.part(parts)
 
     return run
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sim import bulk, floats, matrix, mbarrier, register_pool, warp, warpgroup
+from sim import bulk, cluster, floats, matrix, mbarrier, register_pool, warp, warpgroup
 from sim.approx import approximate, divide_full
 from sim.compile import FunctionCompiler, Operation, op
 from sim.errors import PendingCopy, SimError, Unsupported
@@ -19,6 +19,7 @@ from sim.machine import Machine, Registers
 from sim.memory import GLOBAL, SHARED
 from sim.op_arith import pure
 from sim.op_memory import UPDATES, atomic
+from sim.shared_async import begin_copy, end_copy
 from tilewright.backend_ptx.instructions.table import find_text
 
 Array = np.ndarray[Any, Any]
@@ -173,7 +174,8 @@ def copy_async(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
             raise SimError(f"cp.async reads more than {size} bytes", threads[lengths > size])
         sources = np.array(m.of_active(r[source]))
         data = _read(m, sources, lengths, size, threads)
-        offsets = m.memory.begin_copy(m.of_active(r[to]).astype(np.uint64), size, threads)
+        offsets = m.memory.shared_offsets(m.of_active(r[to]).astype(np.uint64), size, threads)
+        begin_copy(m.memory, offsets, size, threads)
         groups = _committed(m)[threads]
         _flying(m).append(_Copies(np.array(threads), groups, sources, np.array(lengths), offsets, data))
 
@@ -196,7 +198,7 @@ def _land(m: Machine, copies: _Copies) -> None:
     changed = (now != copies.data).any(axis=1)
     if changed.any():
         raise PendingCopy("global memory changes before its asynchronous copy has landed", copies.threads[changed])
-    m.memory.end_copy(copies.offsets, copies.data, copies.threads)
+    end_copy(m.memory, copies.offsets, copies.data, copies.threads)
 
 
 def copy_commit(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
@@ -294,6 +296,8 @@ MEANINGS: dict[str, Callable[[FunctionCompiler, Instruction, Facts], Operation]]
     "prefetch_map": bulk.prefetch_map, "wgmma": warpgroup.wgmma, "wgmma_fence": warpgroup.wgmma_fence,
     "wgmma_commit": warpgroup.wgmma_commit, "wgmma_wait": warpgroup.wgmma_wait,
     "set_registers": register_pool.set_registers,
+    "cluster_sync": cluster.cluster_sync, "mbarrier_arrive_remote": cluster.mbarrier_arrive_remote,
+    "tma_load_multicast": cluster.tma_load_multicast,
 }
 _CLOBBER = re.compile(r",?~\{memory\}")
 

@@ -7,92 +7,33 @@ one segment in which every thread has its own piece.
 
 from __future__ import annotations
 
-import ctypes
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from sim.errors import Misaligned, OutOfRange, PendingCopy, Race, UnwrittenRead
 from sim.races import Clocks, History
+from sim.segment import Segment, bytes_at, segment_of_array
+from sim.shared import SHARED_BASE, new_shared
 
 Array = np.ndarray[Any, Any]
 
 GLOBAL, SHARED, CONSTANT, LOCAL = 1, 3, 4, 5
-SHARED_BASE = 1024  # not 0, so that a forgotten base address shows
 SHARED_WINDOW = 1 << 56  # where shared memory lies in the generic address space
 LOCAL_BASE = 1 << 57
 _GLOBAL_STEP = 1 << 36
-READ_GRAIN = 16
 _HISTORY_LIMIT = 1 << 20  # bytes of a global array whose accesses are remembered
-_RAW = {1: "u1", 2: "u2", 4: "u4", 8: "u8"}
-
-
-@dataclass
-class Segment:
-    """A stretch of memory. `base` is the address of `data[0]`."""
-
-    name: str
-    base: int
-    data: Array  # uint8
-    writable: bool = True
-    valid: Array | None = None  # bool per byte: belongs to the array; None for all
-    written: Array | None = None  # bool per byte: something wrote it; None for all
-    pending: Array | None = None  # number of asynchronous copies in flight per byte
-    reading: Array | None = None  # number of asynchronous reads in flight per 16 bytes
-    guarded: Array | None = None  # bool per byte: belongs to an mbarrier
-    history: History | None = None
-    # Bytes read through the read-only path, and bytes stored, by the whole launch.
-    constant: Array | None = None
-    stored: Array | None = None
-    _windows: dict[int, Array] = field(default_factory=dict)
-
-    def window(self, size: int) -> Array:
-        """`data` as an array of overlapping `size`-byte elements, one per byte offset."""
-        found = self._windows.get(size)
-        if found is None:
-            count = max(0, len(self.data) - size + 1)
-            kind = _RAW.get(size, f"V{size}")
-            found = np.ndarray((count,), kind, buffer=self.data, strides=(1,)) if count else np.empty(0, kind)
-            self._windows[size] = found
-        return found
-
-
-def _bytes_at(flags: Array, offsets: Array, size: int) -> Array:
-    """flags[offset : offset + size] for every offset, [offsets, size]."""
-    return flags[offsets[:, None] + np.arange(size)]
-
-
-def segment_of_array(name: str, array: Array, base: int) -> tuple[Segment, int]:
-    """A segment over the memory of `array` and the address of its first element.
-
-    A strided array's gaps are not valid. The low four bits of the real address are kept, because the generated code
-    relies on the alignment that the launch found.
-    """
-    first = array.__array_interface__["data"][0]
-    low = first + sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True) if s < 0)
-    high = first + sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True) if s > 0) + array.itemsize
-    if array.size == 0:
-        return Segment(name, base, np.empty(0, np.uint8)), base
-    data = np.frombuffer((ctypes.c_uint8 * (high - low)).from_address(low), np.uint8)
-    valid = None
-    if high - low != array.size * array.itemsize:
-        valid = np.zeros(high - low, bool)
-        elements = np.lib.stride_tricks.as_strided(
-            valid[first - low :], (*array.shape, array.itemsize), (*array.strides, 1)
-        )
-        elements[...] = True
-    base += low % 16
-    return Segment(name, base, data, writable=array.flags.writeable, valid=valid), base + first - low
 
 
 class Memory:
-    """All memory of a launch. `threads` of an access are positions in the block, used for reports and races."""
+    """All memory of a launch. `threads` of an access are positions in the block, used for reports and races.
 
-    def __init__(self, warps: int, races: bool) -> None:
+    Where `cluster` blocks run together, `warps` and positions count through all of them, and `block` is their cluster.
+    """
+
+    def __init__(self, warps: int, races: bool, cluster: int = 1) -> None:
         self.clocks = Clocks(warps)
-        self.block = 0
-        self._warps = warps
+        self._warps, self._cluster = warps, cluster
         self._races = races
         self._segments: list[Segment] = []
         self._bases = np.empty(0, np.uint64)
@@ -125,15 +66,10 @@ class Memory:
         self._bases = np.array([s.base for s in self._segments], np.uint64)
 
     def new_block(self, block: int, shared_size: int, shared_valid: Array | None) -> None:
-        """Fresh shared memory; its bytes are unwritten and hold a pattern."""
+        """Fresh shared memory (of that size for each block); its bytes are unwritten and hold a pattern."""
         self.block = block
         self.clocks.new_block()
-        data = np.full(shared_size, 0xCD, np.uint8)
-        self.shared = Segment(
-            "shared memory", SHARED_BASE, data, valid=shared_valid, written=np.zeros(shared_size, bool),
-            pending=np.zeros(shared_size, np.int16),
-            history=History(shared_size, self._warps, per_block=False) if self._races else None,
-        )
+        self.shared = new_shared(shared_size, shared_valid, self._warps, self._races, self._cluster)
 
     def add_local(self, threads: int, size: int) -> None:
         self._local_piece = size
@@ -141,10 +77,10 @@ class Memory:
             "local memory", LOCAL_BASE, np.full(threads * size, 0xCD, np.uint8), written=np.zeros(threads * size, bool)
         )
 
-    def shared_offsets(self, addresses: Array, size: int, threads: Array) -> Array:
-        """Byte offsets of aligned accesses to shared memory."""
+    def shared_offsets(self, addresses: Array, size: int, threads: Array, *, anywhere: bool = False) -> Array:
+        """Byte offsets of aligned accesses to shared memory; `anywhere` in the cluster's."""
         self._aligned(addresses, size, threads)
-        return self._inside(self.shared, addresses, size, threads)
+        return self.shared.place(addresses, size, threads, anywhere=anywhere)
 
     def load_shared(self, addresses: Array, size: int, threads: Array) -> Array:
         return self.load(SHARED, addresses, size, size, threads)
@@ -164,7 +100,7 @@ class Memory:
     ) -> list[tuple[Segment, Array | None, Array]]:
         """Where the accesses go: (segment, which of the accesses or None for all, byte offsets)."""
         if space == SHARED:
-            return [(self.shared, None, self._inside(self.shared, addresses, size, threads))]
+            return [(self.shared, None, self.shared.place(addresses, size, threads))]
         if len(addresses) == 0:
             return []
         top = int(addresses.max())
@@ -176,12 +112,12 @@ class Memory:
         which = np.maximum(which, 0)
         if (which == which[0]).all():
             segment = self._segments[int(which[0])]
-            return [(segment, None, self._inside(segment, addresses, size, threads))]
+            return [(segment, None, segment.place(addresses, size, threads))]
         places: list[tuple[Segment, Array | None, Array]] = []
         for index in np.unique(which):
             chosen = np.nonzero(which == index)[0]
             segment = self._segments[int(index)]
-            places.append((segment, chosen, self._inside(segment, addresses[chosen], size, threads[chosen])))
+            places.append((segment, chosen, segment.place(addresses[chosen], size, threads[chosen])))
         return places
 
     def _generic(self, addresses: Array, size: int, threads: Array) -> list[tuple[Segment, Array | None, Array]]:
@@ -189,7 +125,7 @@ class Memory:
             return [(self._local(), None, self._inside_local(addresses, size, threads))]
         if int(addresses.min()) >= SHARED_WINDOW:
             inner = addresses - np.uint64(SHARED_WINDOW)
-            return [(self.shared, None, self._inside(self.shared, inner, size, threads))]
+            return [(self.shared, None, self.shared.place(inner, size, threads))]
         raise OutOfRange("one instruction accesses several address spaces", threads)
 
     def _local(self) -> Segment:
@@ -203,23 +139,6 @@ class Memory:
         if bad.any():
             raise OutOfRange(f"local memory has {self._local_piece} bytes", threads[bad])
         return np.asarray(offsets + threads * self._local_piece)
-
-    @staticmethod
-    def _inside(segment: Segment, addresses: Array, size: int, threads: Array) -> Array:
-        offsets = (addresses - np.uint64(segment.base)).view(np.int64)
-        bad: Array = (offsets < 0) | (offsets > len(segment.data) - size)
-        if not bad.any():
-            if segment.valid is None or _bytes_at(segment.valid, offsets, size).all():
-                return offsets
-            between = ~_bytes_at(segment.valid, offsets, size).all(axis=1)
-            raise OutOfRange(
-                f"{size} bytes at offset {int(offsets[between][0])} of {segment.name} lie between its elements",
-                threads[between],
-            )
-        raise OutOfRange(
-            f"{size} bytes at offset {int(offsets[bad][0])} of {segment.name}, of {len(segment.data)} bytes",
-            threads[bad],
-        )
 
     @staticmethod
     def _aligned(addresses: Array, align: int, threads: Array) -> None:
@@ -250,52 +169,21 @@ class Memory:
     def _check_read(
         self, segment: Segment, offsets: Array, size: int, threads: Array, invariant: bool, ordered: bool = False
     ) -> None:
-        self._check_guard(segment, offsets, size, threads)
+        segment.check_guard(offsets, size, threads)
         if segment.pending is not None:
-            bad = _bytes_at(segment.pending, offsets, size).any(axis=1)
+            bad = bytes_at(segment.pending, offsets, size).any(axis=1)
             if bad.any():
                 raise PendingCopy(
-                    f"reads offset {int(offsets[bad][0])} of {segment.name} before its asynchronous copy has landed",
-                    threads[bad],
+                    f"reads {segment.at(offsets[bad][0])} before its asynchronous copy has landed", threads[bad]
                 )
         if segment.written is not None:
-            bad = ~_bytes_at(segment.written, offsets, size).all(axis=1)
+            bad = ~bytes_at(segment.written, offsets, size).all(axis=1)
             if bad.any():
-                raise UnwrittenRead(
-                    f"reads offset {int(offsets[bad][0])} of {segment.name}, which nothing has written", threads[bad]
-                )
+                raise UnwrittenRead(f"reads {segment.at(offsets[bad][0])}, which nothing has written", threads[bad])
         if segment.history is not None and not ordered:
             segment.history.on_read(self.clocks, threads, offsets, size, self.block)
         if invariant:
-            self._mark_constant(segment, offsets, size, threads)
-
-    @staticmethod
-    def _check_guard(segment: Segment, offsets: Array, size: int, threads: Array) -> None:
-        if segment.guarded is None:
-            return
-        bad = _bytes_at(segment.guarded, offsets, size).any(axis=1)
-        if bad.any():
-            raise Race(f"touches an mbarrier at offset {int(offsets[bad][0])} of {segment.name}", threads[bad])
-
-    @staticmethod
-    def _check_unread(segment: Segment, offsets: Array, threads: Array) -> None:
-        """No asynchronous read of the bytes is in flight."""
-        if segment.reading is None:
-            return
-        bad = segment.reading[offsets // READ_GRAIN] > 0
-        if bad.any():
-            raise Race(
-                f"race: writes offset {int(offsets[bad][0])} of {segment.name}, which a matrix unit or bulk store "
-                "may still be reading", threads[bad],
-            )
-
-    @staticmethod
-    def _mark_constant(segment: Segment, offsets: Array, size: int, threads: Array) -> None:
-        if segment.stored is not None and _bytes_at(segment.stored, offsets, size).any():
-            raise Race(f"a read-only load of {segment.name}, which this launch writes", threads)
-        if segment.constant is None:
-            segment.constant = np.zeros(len(segment.data), bool)
-        segment.constant[offsets[:, None] + np.arange(size)] = True
+            segment.mark_constant(offsets, size, threads)
 
     def synchronise(self, semantics: str) -> None:
         """An access with a memory order by the present block: what it acquires is all that blocks have released."""
@@ -316,7 +204,7 @@ class Memory:
             mine = data if chosen is None else data[chosen]
             who = threads if chosen is None else threads[chosen]
             self._check_write(segment, offsets, mine, who, ordered)
-            self._put(segment, offsets, mine, who)
+            segment.put(offsets, mine, who)
 
     def _check_write(
         self, segment: Segment, offsets: Array, data: Array, threads: Array, ordered: bool = False
@@ -324,41 +212,24 @@ class Memory:
         size = data.shape[1]
         if not segment.writable:
             raise OutOfRange(f"writes {segment.name}, which is read-only", threads)
-        self._check_guard(segment, offsets, size, threads)
-        self._check_unread(segment, offsets, threads)
+        segment.check_guard(offsets, size, threads)
+        segment.check_unread(offsets, threads)
         if segment.pending is not None:
-            bad = _bytes_at(segment.pending, offsets, size).any(axis=1)
+            bad = bytes_at(segment.pending, offsets, size).any(axis=1)
             if bad.any():
                 raise PendingCopy(
-                    f"writes offset {int(offsets[bad][0])} of {segment.name} while an asynchronous copy is in flight",
-                    threads[bad],
+                    f"writes {segment.at(offsets[bad][0])} while an asynchronous copy is in flight", threads[bad]
                 )
         if segment.history is not None and not ordered:
             old = segment.window(size)[offsets].view(np.uint8).reshape(len(offsets), size)
             segment.history.on_write(self.clocks, threads, offsets, size, self.block, old != data)
         if segment is self.shared or segment is self.local:
             return
-        if segment.constant is not None and _bytes_at(segment.constant, offsets, size).any():
+        if segment.constant is not None and bytes_at(segment.constant, offsets, size).any():
             raise Race(f"writes {segment.name}, which this launch reads through the read-only path", threads)
         if segment.stored is None:
             segment.stored = np.zeros(len(segment.data), bool)
         segment.stored[offsets[:, None] + np.arange(size)] = True
-
-    @staticmethod
-    def _put(segment: Segment, offsets: Array, data: Array, threads: Array) -> None:
-        size = data.shape[1]
-        window = segment.window(size)
-        raw = np.ascontiguousarray(data).view(window.dtype)[:, 0]
-        window[offsets] = raw
-        if segment.written is not None:
-            segment.written[offsets[:, None] + np.arange(size)] = True
-        back = window[offsets].view(np.uint8).reshape(data.shape)
-        if not (back == data).all():
-            bad = (back != data).any(axis=1)
-            raise Race(
-                f"race: two threads write different values to offset {int(offsets[bad][0])} of {segment.name} "
-                "in one instruction", threads[bad],
-            )
 
     def atomic_place(self, space: int, address: Array, size: int, thread: Array) -> tuple[Segment, int]:
         """Segment and offset of one atomic access (arrays of length 1)."""
@@ -366,37 +237,6 @@ class Memory:
         ((segment, _, offsets),) = self._places(space, address, size, thread)
         if not segment.writable:
             raise OutOfRange(f"writes {segment.name}, which is read-only", thread)
-        if segment.written is not None and not _bytes_at(segment.written, offsets, size).all():
+        if segment.written is not None and not bytes_at(segment.written, offsets, size).all():
             raise UnwrittenRead(f"an atomic access to unwritten bytes of {segment.name}", thread)
         return segment, int(offsets[0])
-
-    # ---- asynchronous copies ----
-
-    def begin_copy(self, addresses: Array, size: int, threads: Array) -> Array:
-        """An asynchronous write of shared memory starts: from now on nobody may touch the bytes. Returns offsets."""
-        self._aligned(addresses, size, threads)
-        shared = self.shared
-        offsets = self._inside(shared, addresses, size, threads)
-        assert shared.pending is not None
-        self._check_guard(shared, offsets, size, threads)
-        self._check_unread(shared, offsets, threads)
-        where = offsets[:, None] + np.arange(size)
-        if shared.pending[where].any():
-            raise PendingCopy("two asynchronous copies write the same shared memory", threads)
-        if shared.history is not None:
-            everything = np.ones((len(offsets), size), bool)
-            shared.history.on_write(self.clocks, threads, offsets, size, self.block, everything)
-        np.add.at(shared.pending, where, 1)
-        if (shared.pending[where] > 1).any():
-            raise PendingCopy("two asynchronous copies write the same shared memory", threads)
-        return offsets
-
-    def end_copy(self, offsets: Array, data: Array, threads: Array) -> None:
-        """The copy has landed, as a write of `threads` at this moment."""
-        shared = self.shared
-        size = data.shape[1]
-        assert shared.pending is not None
-        shared.pending[offsets[:, None] + np.arange(size)] = 0
-        if shared.history is not None:
-            shared.history.on_write(self.clocks, threads, offsets, size, self.block, np.ones(data.shape, bool))
-        self._put(shared, offsets, data, threads)

@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from sim.compile import FunctionCompiler, Operation
 from sim.errors import SimError
 from sim.ir import Instruction
-from sim.machine import WARP, Machine, Registers
+from sim.machine import WARP, Machine, Registers, Wait
 
+Array = np.ndarray[Any, Any]
 Facts = Mapping[str, Any]
 # A kernel with launch bounds starts with an equal share for each thread, in steps of 8 (ptxas does that).
 _TOTAL, _MOST, _STEP = 65536, 255, 8
@@ -18,18 +21,18 @@ _TOTAL, _MOST, _STEP = 65536, 255, 8
 
 @dataclass
 class _Pool:
-    """Free registers of the block, and how many a thread of each warp has."""
+    """Free registers of a block, and how many a thread of each warp (of the cluster) has."""
 
     free: int
     each: list[int]
 
 
-def _pool(m: Machine) -> _Pool:
-    found: _Pool | None = m.block_state.get("registers")
-    if found is None:
-        start = min(_MOST, _TOTAL // m.threads) // _STEP * _STEP
-        found = m.block_state["registers"] = _Pool(0, [start] * m.warps)
-    return found
+def _pool(m: Machine, rank: int) -> _Pool:
+    pools: dict[int, _Pool] = m.block_state.setdefault("registers", {})
+    if rank not in pools:
+        start = min(_MOST, _TOTAL // m.block_threads) // _STEP * _STEP
+        pools[rank] = _Pool(0, [start] * m.warps)
+    return pools[rank]
 
 
 @dataclass
@@ -61,8 +64,12 @@ def set_registers(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operatio
     count, more = facts["count"], facts["more"]
 
     def run(m: Machine, r: Registers) -> Any:
-        warps = m.whole_warps("setmaxnreg").tolist()
-        pool = _pool(m)
+        m.whole_warps("setmaxnreg")
+        return m.part([(threads, _set(m, rank, threads)) for rank, threads in m.by_block(m.active)])
+
+    def _set(m: Machine, rank: int, threads: Array) -> Wait | None:
+        pool = _pool(m, rank)
+        warps = np.unique(threads // WARP).tolist()
         for warp in warps:
             if (pool.each[warp] > count) if more else (pool.each[warp] < count):
                 raise SimError(f"setmaxnreg to {count}, from {pool.each[warp]} registers", [warp * WARP])

@@ -15,9 +15,10 @@ from sim.errors import SimError, Unsupported
 from sim.ir import GlobalVariable, Module
 from sim.irtypes import Array as ArrayType
 from sim.irtypes import Ptr, Type, numpy_type, size_of
-from sim.machine import Machine
-from sim.memory import CONSTANT, GLOBAL, SHARED, SHARED_BASE, Memory
+from sim.machine import WARP, Machine
+from sim.memory import CONSTANT, GLOBAL, SHARED, Memory
 from sim.modules import parse_module
+from sim.shared import SHARED_BASE, peer
 from sim.tensormap import PlacedMap, TensorMap
 
 Array = np.ndarray[Any, Any]
@@ -42,6 +43,7 @@ class AddressTable:
 def simulate(
     llvm_text: str, kernel_name: str, grid: Grid, threads: int, args: Sequence[Any], shared_bytes: int = 0, *,
     schedule: str = "inorder", seed: int = 0, races: bool = True, max_steps: int = 1_000_000, strict: bool = True,
+    cluster: int = 1,
 ) -> None:
     """Execute a kernel's LLVM text on the CPU; arrays among `args` are read and written in place.
 
@@ -51,7 +53,9 @@ def simulate(
     TensorMap for a tensor map passed by value.
     `shared_bytes` is the dynamic shared memory. schedule="inorder" runs all warps side by side, "random" one at a
     time as `seed` chooses; races are found in both. `max_steps` bounds the basic blocks run per block of the grid.
-    `strict` False is for text that LLVM has changed, which may hold poison that nobody uses.
+    `strict` False is for text that LLVM has changed, which may hold poison that nobody uses. `cluster` neighbours
+    along the grid's first axis, a multiple of it, run together and reach each other's shared memory; then threads are
+    numbered through all of them in reports.
     Raises SimError, which names the instruction, the line and the threads.
     """
     module = _parse(llvm_text)
@@ -60,22 +64,35 @@ def simulate(
     if schedule not in ("inorder", "random"):
         raise ValueError(f"schedule is 'inorder' or 'random', not {schedule!r}")
     blocks = three(grid)
-    memory = Memory(-(-threads // 32), races)
+    if cluster > 1 and (blocks[0] % cluster or threads % WARP):
+        raise ValueError(f"no clusters of {cluster} blocks in {blocks[0]} along the first axis, {threads} threads each")
+    memory = Memory(-(-threads // WARP) * cluster, races, cluster)
     symbols, shared_size, shared_valid = _place_globals(module, memory, shared_bytes)
-    compiler = ModuleCompiler(module, symbols, strict)
+    compiler = ModuleCompiler(module, _seen_by_threads(module, symbols, threads, cluster), strict)
     with np.errstate(all="ignore"):
         kernel = compiler.function(kernel_name)
         arguments = _arguments(module.functions[kernel_name].params, args, memory)
         if compiler.local_size:
-            memory.add_local(threads, compiler.local_size)
-        machine = Machine(kernel, memory, threads, blocks, schedule, seed, max_steps)
+            memory.add_local(threads * cluster, compiler.local_size)
+        machine = Machine(kernel, memory, threads, blocks, schedule, seed, max_steps, cluster)
         number = 0
         for z in range(blocks[2]):
             for y in range(blocks[1]):
-                for x in range(blocks[0]):
+                for x in range(0, blocks[0], cluster):
                     memory.new_block(number, shared_size, shared_valid)
                     machine.run_block((x, y, z), arguments)
                     number += 1
+
+
+def _seen_by_threads(module: Module, symbols: dict[str, int], threads: int, cluster: int) -> dict[str, Array]:
+    """The address of each global as every thread sees it: each block of a cluster has its own shared memory."""
+    ranks = range(cluster)
+    own = {name for name, variable in module.globals.items() if variable.space == SHARED} if cluster > 1 else ()
+    return {
+        name: np.repeat(np.array([peer(address, r) for r in ranks], np.uint64), threads) if name in own
+        else np.array([address], np.uint64)
+        for name, address in symbols.items()
+    }
 
 
 def three(grid: Grid) -> tuple[int, int, int]:

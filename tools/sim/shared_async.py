@@ -10,11 +10,40 @@ from typing import Any
 
 import numpy as np
 
-from sim.errors import Unfenced
-from sim.memory import READ_GRAIN, Memory
+from sim.errors import PendingCopy, Unfenced
+from sim.memory import Memory
+from sim.segment import READ_GRAIN
 
 Array = np.ndarray[Any, Any]
 _POISON = 0xCD
+
+
+def begin_copy(memory: Memory, offsets: Array, size: int, threads: Array) -> None:
+    """An asynchronous write of shared memory starts: from now on nobody may touch the bytes."""
+    shared = memory.shared
+    assert shared.pending is not None
+    shared.check_guard(offsets, size, threads)
+    shared.check_unread(offsets, threads)
+    where = offsets[:, None] + np.arange(size)
+    if shared.pending[where].any():
+        raise PendingCopy("two asynchronous copies write the same shared memory", threads)
+    if shared.history is not None:
+        everything = np.ones((len(offsets), size), bool)
+        shared.history.on_write(memory.clocks, threads, offsets, size, memory.block, everything)
+    np.add.at(shared.pending, where, 1)
+    if (shared.pending[where] > 1).any():
+        raise PendingCopy("two asynchronous copies write the same shared memory", threads)
+
+
+def end_copy(memory: Memory, offsets: Array, data: Array, threads: Array) -> None:
+    """The copy has landed, as a write of `threads` at this moment."""
+    shared = memory.shared
+    size = data.shape[1]
+    assert shared.pending is not None
+    shared.pending[offsets[:, None] + np.arange(size)] = 0
+    if shared.history is not None:
+        shared.history.on_write(memory.clocks, threads, offsets, size, memory.block, np.ones(data.shape, bool))
+    shared.put(offsets, data, threads)
 
 
 def begin_reads(memory: Memory, addresses: Array, thread: int, name: str) -> tuple[Array, Array]:
@@ -40,12 +69,12 @@ def end_reads(memory: Memory, offsets: Array, thread: int) -> None:
         shared.history.on_read(memory.clocks, threads, offsets, READ_GRAIN, memory.block)
 
 
-def begin_write(memory: Memory, addresses: Array, thread: int, name: str) -> Array:
-    """A bulk copy into the 16 bytes at each address starts. Returns offsets."""
+def begin_write(memory: Memory, addresses: Array, thread: int, name: str, *, anywhere: bool = False) -> Array:
+    """A bulk copy into the 16 bytes at each address starts, which may be `anywhere` in the cluster. Returns offsets."""
     threads = np.full(len(addresses), thread)
-    offsets = memory.shared_offsets(addresses, READ_GRAIN, threads)
+    offsets = memory.shared_offsets(addresses, READ_GRAIN, threads, anywhere=anywhere)
     _require_fence(memory, offsets, thread, f"{name} overwrites")
-    memory.begin_copy(addresses, READ_GRAIN, threads)
+    begin_copy(memory, offsets, READ_GRAIN, threads)
     memory.shared.data[offsets[:, None] + np.arange(READ_GRAIN)] = _POISON
     return offsets
 
@@ -69,6 +98,6 @@ def _require_fence(memory: Memory, offsets: Array, thread: int, what: str) -> No
     late = history.unfenced(memory.clocks, np.full(len(offsets), thread >> 5), offsets, READ_GRAIN)
     if late.any():
         raise Unfenced(
-            f"{what} shared memory at offset {int(offsets[late][0])}, which a thread wrote with no fence.proxy.async "
+            f"{what} {memory.shared.at(offsets[late][0])}, which a thread wrote with no fence.proxy.async "
             "after that", [thread],
         )

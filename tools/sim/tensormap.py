@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from sim.errors import SimError, Unsupported
-from sim.memory import GLOBAL, READ_GRAIN, Memory
+from sim.memory import GLOBAL, Memory
+from sim.segment import READ_GRAIN
 
 Array = np.ndarray[Any, Any]
 MAX_BOX = 256

@@ -11,7 +11,7 @@ import numpy as np
 from sim.compile import FunctionCompiler, Operation
 from sim.errors import Divergence, SimError
 from sim.ir import Instruction
-from sim.machine import WARP, Machine, Parts, Registers, Wait
+from sim.machine import WARP, Machine, Registers, Wait
 from sim.op_arith import signed, unsigned
 from sim.races import merge_learned
 
@@ -42,19 +42,19 @@ class _Passed:
         return self.barrier.generation != self.generation
 
 
-def _state(m: Machine, number: int) -> _Barrier:
-    found: _Barrier = m.block_state.setdefault(f"barrier {number}", _Barrier(number))
+def _state(m: Machine, rank: int, number: int) -> _Barrier:
+    found: _Barrier = m.block_state.setdefault(f"barrier {number} of block {rank}", _Barrier(number))
     return found
 
 
-def _arrive(m: Machine, number: int, expected: int, waits: bool, threads: Array) -> _Passed | None:
-    """Threads of whole warps arrive; returns what to wait for, None when the barrier opens."""
+def _arrive(m: Machine, rank: int, number: int, expected: int, waits: bool, threads: Array) -> _Passed | None:
+    """Threads of whole warps of a block arrive; returns what to wait for, None when the barrier opens."""
     warps = np.unique(threads // WARP)
     clocks = m.memory.clocks
-    if waits and len(threads) == expected and _state(m, number).arrived == 0:
+    if waits and len(threads) == expected and _state(m, rank, number).arrived == 0:
         clocks.join(warps)
         return None
-    state = _state(m, number)
+    state = _state(m, rank, number)
     state.arrived += len(threads)
     if state.arrived > expected:
         raise SimError(f"barrier {number}: {state.arrived} threads arrive, {expected} are expected", threads)
@@ -74,10 +74,13 @@ def _arrive(m: Machine, number: int, expected: int, waits: bool, threads: Array)
 
 def barrier(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
     def run(m: Machine, r: Registers) -> Any:
-        if m.exited.any():
-            raise Divergence("barrier 0: threads of the block have left the kernel", np.nonzero(m.exited)[0])
-        m.whole_warps("barrier 0")
-        return _arrive(m, 0, m.threads, True, m.active)
+        waits: list[tuple[Array, Wait | None]] = []
+        for rank, threads in m.by_block(m.active):
+            if m.exited[m.ranks == rank].any():
+                raise Divergence("barrier 0: threads of the block have left the kernel", np.nonzero(m.exited)[0])
+            m.whole_warps("barrier 0")
+            waits.append((threads, _arrive(m, rank, 0, m.block_threads, True, threads)))
+        return m.part(waits)
 
     return run
 
@@ -88,14 +91,14 @@ def barrier_named(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operatio
 
     def run(m: Machine, r: Registers) -> Any:
         m.whole_warps("named barrier")
-        pairs = np.stack([m.of_active(r[number]), m.of_active(r[count])], axis=1)
+        asked = np.stack([m.ranks[m.active], m.of_active(r[number]), m.of_active(r[count])], axis=1)
         parts: list[tuple[Array, Wait | None]] = []
-        for which, expected in np.unique(pairs, axis=0).tolist():
-            threads = m.active[(pairs == (which, expected)).all(axis=1)]
+        for rank, which, expected in np.unique(asked, axis=0).tolist():
+            threads = m.active[(asked == (rank, which, expected)).all(axis=1)]
             if len(threads) % WARP:
                 raise Divergence("named barrier: its number or count differs between lanes of a warp", threads)
-            parts.append((m.mask_of(threads), _arrive(m, which, expected, waits, threads)))
-        return parts[0][1] if len(parts) == 1 else Parts(parts)
+            parts.append((threads, _arrive(m, rank, which, expected, waits, threads)))
+        return m.part(parts)
 
     return run
 

@@ -21,6 +21,7 @@ from sim.irtypes import Float
 from sim.machine import WARP, Machine, Registers
 from sim.matrix import matrix_of, values_of
 from sim.registers import left_operands, register_operands, roots
+from sim.shared import peer
 from sim.shared_async import begin_reads
 from tilewright.backend_ptx.instructions.warpgroup import A_REGISTERS, KINDS, Kind
 
@@ -71,7 +72,7 @@ def wgmma(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
 
     def run(m: Machine, r: Registers) -> None:
         warps = m.whole_warps("wgmma")
-        if m.warps % GROUP and (warps >= m.warps // GROUP * GROUP).any():
+        if (warps % m.block_warps >= m.block_warps // GROUP * GROUP).any():
             raise Divergence("wgmma by warps that are no whole warpgroup", m.active)
         tokens = _Run(m, r, call, warps).start()
         kind_of = np.float32 if kind.register == "float" else np.uint32
@@ -119,7 +120,7 @@ class _Run:
             registers = [settle(self.m, self.r[s], strict=False) for s in self.call.steps[step][0]]
             return matrix_of(self.m, registers, "A", (_ROWS, 8, kind.k), kind.a)[self.warps]
         rows = [
-            self._read(bits, facts["a_trans"], warp % GROUP * _ROWS, _ROWS, warp, kind.a)
+            self._read(bits, facts["a_trans"], warp % self.m.block_warps % GROUP * _ROWS, _ROWS, warp, kind.a)
             for warp, bits in zip(self.warps.tolist(), descriptors, strict=True)
         ]
         return np.stack(rows)
@@ -135,6 +136,7 @@ class _Run:
 
     def _read(self, bits: int, trans: bool, first: int, count: int, warp: int, kind: str) -> Array:
         addresses = descriptor.operand(bits, trans, first, count).reshape(-1).astype(np.uint64)
+        addresses += np.uint64(peer(0, warp // self.m.block_warps))  # a descriptor means the warp's own block
         offsets, data = begin_reads(self.m.memory, addresses, warp * WARP, "wgmma")
         self.reads[warp].append(offsets)
         words = descriptor.to_rows(data, trans, count)
@@ -213,9 +215,11 @@ def _same_in_group(m: Machine, warp: int, what: tuple[Any, ...]) -> None:
     groups: dict[int, _Order] = m.block_state.setdefault("product order", {})
     if not groups:
         m.final_checks.append(_check_same_count)
-    order = groups.setdefault(warp // GROUP, _Order())
-    at = order.counts[warp % GROUP]
-    order.counts[warp % GROUP] += 1
+    rank, warp_of_block = divmod(warp, m.block_warps)
+    number, part = divmod(warp_of_block, GROUP)
+    order = groups.setdefault(rank * (m.block_warps // GROUP) + number, _Order())
+    at = order.counts[part]
+    order.counts[part] += 1
     if at == len(order.issued):
         order.issued.append(what)
     elif order.issued[at] != what:
