@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.backend_ptx.layouts.bulk import BulkCopy, bulk_copy, inner_axis
-from tilewright.backend_ptx.ops.bulk import TmaLoad
+from tilewright.backend_ptx.ops.bulk import TmaLoad, TmaStore
 from tilewright.tileir.core import Function, Value
 from tilewright.tileir.dtypes import BY_IR, DType
 
@@ -25,7 +25,7 @@ class TensorMapSpec:
 
     Dimension k of the map, innermost (side by side in memory) first, is axis axes[k] of the array; an instruction
     copies box[k] elements of it. `swizzle` is the width of swizzled rows in bytes: 0 (none), 32, 64 or 128. Elements
-    outside the array read as zero.
+    outside the array read as zero; the kernel writes the array if it is `stored`.
     """
 
     argument: int
@@ -33,17 +33,18 @@ class TensorMapSpec:
     axes: tuple[int, ...]
     box: tuple[int, ...]
     swizzle: int
+    stored: bool = False
 
     def to_data(self) -> dict[str, Any]:
         """As plain data for JSON."""
         return {"argument": self.argument, "dtype": self.dtype.ir, "axes": self.axes, "box": self.box,
-                "swizzle": self.swizzle}
+                "swizzle": self.swizzle, "stored": self.stored}
 
     @staticmethod
     def from_data(data: dict[str, Any]) -> TensorMapSpec:
         """The inverse of `to_data`. Raises KeyError or TypeError on anything else."""
         return TensorMapSpec(data["argument"], BY_IR[data["dtype"]], tuple(data["axes"]), tuple(data["box"]),
-                             data["swizzle"])
+                             data["swizzle"], data["stored"])
 
 
 def bulk_copy_of(op: TmaLoad) -> BulkCopy:
@@ -61,7 +62,28 @@ def tensor_map_spec(op: TmaLoad, params: Sequence[Value]) -> TensorMapSpec:
                          copy.swizzle)
 
 
+def box_copy_of(op: TmaStore) -> BulkCopy:
+    """The instructions that one box of a bulk store takes."""
+    inner = inner_axis(op.array.type, op.shape, op.steps, op.order)
+    assert inner is not None, f"{op.array.type} cannot be stored by TMA"
+    return bulk_copy(op.box, inner, op.array.type.dtype.bytes)
+
+
+def stored_map_spec(op: TmaStore, params: Sequence[Value]) -> TensorMapSpec:
+    """The map that a bulk store uses; its array is one of the kernel's parameters."""
+    copy = box_copy_of(op)
+    axes = tuple(op.order[k] for k in copy.dims)
+    return TensorMapSpec(params.index(op.array), op.buffer.type.dtype, axes, tuple(copy.box[k] for k in copy.dims),
+                         copy.swizzle, stored=True)
+
+
 def find_tensor_maps(function: Function) -> tuple[TensorMapSpec, ...]:
     """The maps that a function needs, each once, in the order of their first use."""
     params = list(function.params)
-    return tuple(dict.fromkeys(tensor_map_spec(op, params) for op in function.walk() if isinstance(op, TmaLoad)))
+    found: dict[TensorMapSpec, None] = {}
+    for op in function.walk():
+        if isinstance(op, TmaLoad):
+            found[tensor_map_spec(op, params)] = None
+        elif isinstance(op, TmaStore):
+            found[stored_map_spec(op, params)] = None
+    return tuple(found)

@@ -93,12 +93,14 @@ def _accesses(function: Function) -> list[str]:
 
 def _access(op: Op, known: Runs | None) -> str:
     from tilewright.backend_ptx.ops.async_copy import AsyncGather, AsyncLoad
-    from tilewright.backend_ptx.ops.bulk import TmaLoad
+    from tilewright.backend_ptx.ops.bulk import TmaLoad, TmaStore
     from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store
 
     match op:
         case TmaLoad():
             return f"load of {op.array.hint}: TMA"
+        case TmaStore():
+            return f"store to {op.array.hint}: TMA"
         case AsyncLoad():
             return f"load of {op.array.hint}: cp.async"
         case AsyncGather():

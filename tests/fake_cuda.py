@@ -289,6 +289,7 @@ def install(patch: pytest.MonkeyPatch, **options: Any) -> FakeCuda:
     patch.setitem(sys.modules, "cuda.core", None)
     patch.setattr(driver, "_devices", {})
     patch.setattr(tensor_map, "_zeros", {})
+    patch.setattr(tensor_map, "_scratch", {})
     _forget()
     return fake
 

@@ -85,7 +85,7 @@ def tma_load(ctx: Context, op: ops.TmaLoad) -> None:
     source = Val("ptr", 0, f"%{param_name(ctx.abi.map_position(spec))}")
     record, chosen = instruction(f"tma.load.{len(copy.dims)}d"), producer_thread(ctx)
     for start, offset in copy.pieces:
-        place = [_coordinate(ctx, op.index[k], op.steps[k], start[k]) for k in copy.dims]
+        place = [coordinate(ctx, op.index[k], op.steps[k], start[k]) for k in copy.dims]
         record.emit(b, b.add(slot, offset), source, barrier, *place, chosen)
 
 
@@ -96,7 +96,7 @@ def check_alignment(ref: SharedRef, swizzle: int) -> None:
     assert ref.type.copies == 1 or slot_bytes(ref.type) % pattern == 0, f"slots of {ref.type} cut the swizzle"
 
 
-def _coordinate(ctx: Context, index: Value, step: int, start: int) -> Val:
+def coordinate(ctx: Context, index: Value, step: int, start: int) -> Val:
     """index * step + start in i32. What is too large for it lies outside every array, and so does what it becomes."""
     b, known = ctx.b, ctx.facts[index]
     signed = index.type.dtype.is_signed

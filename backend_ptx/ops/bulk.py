@@ -17,6 +17,9 @@ from tilewright.tileir.enums import PaddingMode
 from tilewright.tileir.ops.memory import check_tile_access
 from tilewright.tileir.types import SharedType, Type
 
+# Groups of bulk stores that a wait may leave behind: as many instructions are there.
+MAX_PENDING = 7
+
 
 def require_barriers(opcode: str, barriers: Value, slot: Value | None) -> None:
     """mbarriers are a ring of 64-bit words in shared memory (PTX ISA 9.7.13.15)."""
@@ -115,4 +118,51 @@ class TmaLoad(Op, opcode="tma_load", reads="array", writes="buffer", io=True):
         require_barriers("tma_load", self.barriers, self.slot)
         zero = self.padding in (PaddingMode.ZERO, PaddingMode.UNDETERMINED)
         require(zero, f"tma_load: padding {self.padding.value!r} is not zero")
+        return ()
+
+
+class TmaStore(Op, opcode="tma_store", reads="buffer", writes="array", io=True):
+    """Start copying a buffer to where `store` with the same fields puts such a tile; outside elements are skipped.
+
+    The buffer is made of boxes of `box` elements in the layout of backend_ptx/layouts/boxes.py. The first lane of each
+    of the first `warps` warps copies an equal part of them, as one group of copies of that lane.
+    """
+
+    buffer: Value = operand()
+    array: Value = operand()
+    index: tuple[Value, ...] = operands()
+    steps: tuple[int, ...] = attribute()
+    order: tuple[int, ...] = attribute()
+    box: tuple[int, ...] = attribute()
+    warps: int = attribute(default=1)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The tile's shape."""
+        return tuple(self.buffer.type.shape)
+
+    def infer(self) -> tuple[Type, ...]:
+        access: Any = self  # it has the fields of a store
+        buffer = self.buffer.type
+        require(isinstance(buffer, SharedType) and buffer.copies == 1, f"tma_store: {buffer} is no single buffer")
+        check_tile_access(access, buffer.shape)
+        require(self.array.type.dtype is buffer.dtype, f"tma_store: {buffer} into {self.array.type}")
+        boxes = len(self.box) == len(buffer.shape) and not any(n % b for n, b in zip(buffer.shape, self.box))
+        require(boxes and self.warps > 0, f"tma_store: boxes {self.box} of {self.warps} warps for {buffer}")
+        return ()
+
+
+class TmaStoreWait(Op, opcode="tma_store_wait", io=True):
+    """Each thread waits until all but its newest `pending` groups of bulk stores have read their buffers; with
+    `written`, until they have written the array as well. Threads that meet after it may overwrite the buffers.
+
+    `buffer` says which one shall be free, where it is one: what was started after its last store are `pending` groups.
+    """
+
+    buffer: Value | None = optional_operand()
+    pending: int = attribute(default=0)
+    written: bool = attribute(default=False)
+
+    def infer(self) -> tuple[Type, ...]:
+        require(0 <= self.pending <= MAX_PENDING, f"tma_store_wait: {self.pending} groups")
         return ()

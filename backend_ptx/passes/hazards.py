@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.f2 import echelon
-from tilewright.backend_ptx.layouts.flat import parts
+from tilewright.backend_ptx.layouts.flat import LANE_BITS, OFFSET, distributed, flat_bases, log2, parts
 from tilewright.backend_ptx.layouts.queries import is_replicated
 from tilewright.backend_ptx.ops.async_copy import AsyncCopy
-from tilewright.backend_ptx.ops.bulk import TmaLoad
+from tilewright.backend_ptx.ops.bulk import TmaLoad, TmaStore
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import SharedView, Wgmma
 from tilewright.backend_ptx.passes.plan_shared_memory import buffer_bytes
@@ -64,6 +64,9 @@ def accesses_of(op: Op) -> list[Access]:
     effects = op.effects()
     if isinstance(op, TmaLoad):
         return []  # by the producer, into a ring
+    if isinstance(op, TmaStore):
+        # Of the array nothing else knows, and a lane's own stores are ordered by its waits: split_stores sees to it.
+        return [Access(op, op.buffer, False, flying=True)]
     flying = isinstance(op, (AsyncCopy, Wgmma))
     order = getattr(op, "memory_order", MemoryOrder.WEAK)
     writes = [buffer_of(m) for m in effects.writes]
@@ -167,7 +170,15 @@ def _whole_layout(op: Op) -> Layout | None:
         return op.tile.layout
     if isinstance(op, SharedLoad) and not op.index:
         return op.result.type.layout  # type: ignore[no-any-return]
-    return None
+    return _boxes_of_warps(op) if isinstance(op, TmaStore) and op.warps > 1 else None
+
+
+def _boxes_of_warps(op: TmaStore) -> Layout:
+    """A layout in which each warp has the elements that its first lane stores."""
+    bases = flat_bases(op.buffer.type.layout, OFFSET)
+    own = len(bases) - log2(op.warps)
+    lanes = [*bases[:own][:LANE_BITS], *[0] * (LANE_BITS - own)]
+    return distributed(op.shape, bases[:own][LANE_BITS:], lanes, bases[own:])
 
 
 def stays_in_warp(one: Layout, other: Layout) -> bool:

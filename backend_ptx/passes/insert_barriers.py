@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tilewright.backend_ptx.ops.async_copy import AsyncCopy, AsyncWait
+from tilewright.backend_ptx.ops.bulk import TmaStore, TmaStoreWait
 from tilewright.backend_ptx.ops.shared import Barrier
 from tilewright.backend_ptx.ops.warpgroup import Wgmma, WgmmaWait
 from tilewright.backend_ptx.passes.choose_warps import OPTION
@@ -75,6 +76,11 @@ class _Inserter:
             return _changed(state, lambda access: _landed(access, AsyncCopy))
         if isinstance(op, WgmmaWait) and not op.pending:
             return _changed(state, lambda access: _landed(access, Wgmma))
+        if isinstance(op, TmaStoreWait):
+            # How many stores it leaves behind is the business of who wrote it: it names the buffer that is free then.
+            freed = op.buffer
+            done = [a for a in state if freed is None or a.memory is freed]
+            return _changed(state, lambda access: _landed(access, TmaStore) if access in done else access)
         if isinstance(op, Barrier):
             return _passed(state, BLOCK if op.scope == "block" else WARP)
         return self._leaf(op, state)

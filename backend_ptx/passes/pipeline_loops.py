@@ -46,7 +46,7 @@ from tilewright.backend_ptx.passes.pipeline_candidates import Candidate, find_ca
 from tilewright.backend_ptx.passes.pipeline_depth import Depth, decide_depth, resident_blocks
 from tilewright.backend_ptx.passes.pipeline_rewrite import Pipeline, name_of
 from tilewright.backend_ptx.passes.pipeline_rounds import Rounds, most_rounds
-from tilewright.backend_ptx.passes.plan_shared_memory import buffer_bytes, peak_bytes
+from tilewright.backend_ptx.passes.plan_shared_memory import buffer_bytes, lasting_bytes, peak_bytes
 from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.effects import Dependences
@@ -214,8 +214,8 @@ def _only_for_products(loop: For) -> set[Value]:
 
 def _other_bytes(function: Function, loop: For, rings: list[Candidate]) -> int:
     """Shared memory for buffers in the loop, for conversions in it that reading from rings does not replace, for those
-    before it whose results products in the loop read piece by piece, for operands that threads put there for wgmma, and
-    for rings that live as long as the kernel."""
+    before it whose results products in the loop read piece by piece, for operands that threads put there for wgmma, for
+    rings that live as long as the kernel and buffers from which bulk stores may still read."""
     replaced = {c for ring in rings for c in ring.conversions}
     inside = set(loop.loop.walk())
     read = {_converted(v) for op in inside if isinstance(op, Product) for v in (op.a, op.b)}
@@ -228,7 +228,8 @@ def _other_bytes(function: Function, loop: For, rings: list[Candidate]) -> int:
     staged: int = sum(op.src.type.size * op.src.type.dtype.bytes for op in function.walk()
                       if isinstance(op, Stage) and op not in placed)
     guarded = {op.buffer for op in function.walk() if isinstance(op, TmaLoad)}
-    return conversions + staged + peak_bytes(function, inside) + sum(buffer_bytes(ring.type) for ring in guarded)
+    around = lasting_bytes(function, inside) + sum(buffer_bytes(ring.type) for ring in guarded)
+    return conversions + staged + peak_bytes(function, inside) + around
 
 
 def _converted(value: Value) -> Value:

@@ -3,6 +3,7 @@
     before: %0: shared<64x64xf32> = shared_alloc(type=...)
     after:  func @k(...) options(shared_bytes=16384) { ... %0: shared<64x64xf32> = shared_alloc(type=..., offset=0) }
 
+Bulk stores read a buffer for some time: it lives until the kernel ends, and as long as all loops around.
 Rings that mbarriers guard, and the mbarriers, keep their bytes for the whole kernel: the producer runs ahead of the
 rest of the block, and no barrier of the others holds it up.
 """
@@ -13,7 +14,7 @@ from collections.abc import Container
 from dataclasses import dataclass
 
 from tilewright.backend_ptx.layouts.bulk import SLOT_ALIGN
-from tilewright.backend_ptx.ops.bulk import MbarrierInit, TmaLoad
+from tilewright.backend_ptx.ops.bulk import MbarrierInit, TmaLoad, TmaStore
 from tilewright.backend_ptx.ops.shared import SharedAlloc
 from tilewright.backend_ptx.ops.warpgroup import SharedView, Wgmma, WgmmaWait
 from tilewright.backend_ptx.targets import Target
@@ -64,6 +65,7 @@ def find_intervals(function: Function) -> list[Interval]:
     """The lifetime of every buffer. One that exists before a loop and is used in it lives until the loop ends."""
     intervals: dict[Value, Interval] = {}
     running: list[Interval] = []  # read by products that no wait has covered
+    storing: list[Interval] = []  # by bulk stores, of which some wait at the end of the kernel covers the last
     guarded: list[Interval] = []
     position = 0
 
@@ -82,9 +84,11 @@ def find_intervals(function: Function) -> list[Interval]:
                 here = [*here, *running]
                 if op.pending == 0:
                     running.clear()
+            elif isinstance(op, TmaStore):
+                storing.extend(here)
             elif isinstance(op, (TmaLoad, MbarrierInit)):
                 guarded.extend(here)
-            if isinstance(op, (TmaLoad, Wgmma)):
+            if isinstance(op, (TmaLoad, TmaStore, Wgmma)):
                 _align(op, intervals)
             for found in here:
                 found.last = position
@@ -99,10 +103,12 @@ def find_intervals(function: Function) -> list[Interval]:
                 if found.first < start:
                     found.last = position
             if inner is not loops:
-                for found in running:  # into the next round
+                for found in (*running, *storing):  # into the next round
                     found.first, found.last = min(found.first, start), position
 
     visit(function.body, ())
+    for interval in storing:
+        interval.last = position
     for interval in guarded:
         interval.first, interval.last = 0, position
     return list(dict.fromkeys(intervals.values()))
@@ -119,6 +125,14 @@ def peak_bytes(function: Function, where: Container[Op] | None = None) -> int:
     """The most bytes of buffers alive at once; of those allocated by the ops in `where`, if that is given."""
     intervals = [i for i in find_intervals(function) if where is None or i.op in where]
     return max((sum(i.size for i in intervals if i.first <= at.first <= i.last) for at in intervals), default=0)
+
+
+def lasting_bytes(function: Function, but: Container[Op] = ()) -> int:
+    """Bytes of buffers from which bulk stores of a loop's round may still read in the next: nothing else in the loop
+    may take them. Allocations in `but` do not count."""
+    loops = (op for op in function.walk() if isinstance(op, (For, While)))
+    stores = (op for loop in loops for block in loop.blocks for op in block.walk() if isinstance(op, TmaStore))
+    return sum(buffer_bytes(buffer.type) for buffer in {op.buffer for op in stores} if buffer.op not in but)
 
 
 def _place(intervals: list[Interval]) -> int:

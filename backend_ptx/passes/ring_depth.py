@@ -10,7 +10,7 @@ from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.lower_conversions import still_read
 from tilewright.backend_ptx.passes.pipeline_depth import RESERVED
-from tilewright.backend_ptx.passes.plan_shared_memory import peak_bytes
+from tilewright.backend_ptx.passes.plan_shared_memory import lasting_bytes, peak_bytes
 from tilewright.backend_ptx.passes.product_operands import source_of
 from tilewright.backend_ptx.targets import KIB, Target
 from tilewright.tileir.core import Function
@@ -79,7 +79,8 @@ def filled_bytes(function: Function, replaced: Collection[Stage]) -> tuple[int, 
 
 def other_bytes(function: Function, replaced: Collection[Stage]) -> int:
     """Shared memory for buffers, conversions, exchanges and staged operands that no ring replaces."""
-    exchange, staged = peak_bytes(function), 0
+    lasting = lasting_bytes(function)
+    exchange, staged = peak_bytes(function) - lasting, 0
     for op in function.walk():
         if isinstance(op, ConvertLayout):
             kind = plan_conversion(op.src.type.layout, op.result.type.layout).kind
@@ -89,4 +90,4 @@ def other_bytes(function: Function, replaced: Collection[Stage]) -> int:
             exchange = max(exchange, 4 * KIB)
         elif isinstance(op, Stage) and op not in replaced:
             staged += op.src.type.size * op.src.type.dtype.bytes
-    return exchange + staged
+    return exchange + staged + lasting

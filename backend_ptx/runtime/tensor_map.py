@@ -74,8 +74,9 @@ class MapHole:
         spec = self._spec
         dims, strides = map_geometry(spec, self._extents, self._strides)
         if 0 in dims:
-            # A map has no extent 0. Of an array of one zero every element, inside or outside, reads as zero too.
-            pointer, dims = zeros(self._device), tuple(1 for _ in dims)
+            # A map has no extent 0. Of an array of one zero every element, inside or outside, reads as zero too; what is
+            # stored to an array without elements goes where nobody reads.
+            pointer, dims = (scratch if spec.stored else zeros)(self._device), tuple(1 for _ in dims)
         status, made = _encode_tiled(spec, pointer, dims, strides)
         if status == _INVALID_CONTEXT:
             self._device.make_current()
@@ -125,6 +126,7 @@ def _encode_function() -> Any:
 
 
 _zeros: dict[int, Buffer] = {}
+_scratch: dict[int, Buffer] = {}
 _zeros_lock = threading.Lock()
 
 
@@ -136,3 +138,11 @@ def zeros(device: Device) -> int:
             upload(device, buffer.pointer, ctypes.addressof(content), ZERO_BYTES)
             _zeros[device.ordinal] = buffer
         return _zeros[device.ordinal].pointer
+
+
+def scratch(device: Device) -> int:
+    """The address of a few bytes on a device, whose contents nobody looks at, there as long as the process."""
+    with _zeros_lock:
+        if device.ordinal not in _scratch:
+            _scratch[device.ordinal] = Buffer(device, ZERO_BYTES)
+        return _scratch[device.ordinal].pointer

@@ -17,6 +17,7 @@ from tilewright.tileir.types import TileType
 @impl("mbarrier_wait")
 @impl("mbarrier_arrive")
 @impl("mbarrier_expect")
+@impl("tma_store_wait")
 def nothing(op: Any, low: Lowering) -> Fn:
     return lambda *operands: None
 
@@ -36,5 +37,21 @@ def tma_load(op: Any, low: Lowering) -> Step:
     def step(regs: Regs) -> None:
         load(regs)
         regs[buffer][slot(regs)] = round_(regs[tile]) if rounds else regs[tile]
+        regs[tile] = None
+    return step
+
+
+@impl_step("tma_store")
+def tma_store(op: Any, low: Lowering) -> Step:
+    """Stores at once what the buffer holds."""
+    buffer = low.slot(op.buffer)
+    value = low.temporary(TileType(op.buffer.type.dtype, op.shape), low.varies(op.buffer))
+    tile = low.slot(value)
+    fields = {name: getattr(op, name) for name in ("array", "index", "steps", "order")}
+    store: Any = HANDLERS["store"].handler(SimpleNamespace(**fields, value=value, check_bounds=True), low)
+
+    def step(regs: Regs) -> None:
+        regs[tile] = regs[buffer]
+        store(regs)
         regs[tile] = None
     return step

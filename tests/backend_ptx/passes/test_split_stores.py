@@ -21,12 +21,14 @@ from tilewright.backend_ptx.layouts.mma import Fragment, fragment_layouts
 from tilewright.backend_ptx.layouts.shared import access_vector, bank_conflicts
 from tilewright.backend_ptx.layouts.warpgroup import warpgroup_layouts
 from tilewright.backend_ptx.lower import emit_function
+from tilewright.backend_ptx.ops.bulk import TmaStore
 from tilewright.backend_ptx.ops.shared import Barrier, SharedAlloc
-from tilewright.backend_ptx.passes import split_stores as module
+from tilewright.backend_ptx.passes import store_pieces as module
 from tilewright.backend_ptx.passes.insert_barriers import insert_barriers
 from tilewright.backend_ptx.passes.lower_conversions import lower_conversions
 from tilewright.backend_ptx.passes.plan_shared_memory import plan_shared_memory
-from tilewright.backend_ptx.passes.split_stores import PIECE_BYTES, Pieces, find_pieces, split_stores
+from tilewright.backend_ptx.passes.split_stores import split_stores
+from tilewright.backend_ptx.passes.store_pieces import PIECE_BYTES, Pieces, find_pieces
 from tilewright.backend_ptx.runtime.ptxas import assemble
 from tilewright.backend_ptx.targets import get_target
 from tilewright.interp import compile_function
@@ -76,11 +78,12 @@ func @epilogue(%x: array<?x?xf32, strides=?x1, stride_div=4x1, align=16, disjoin
 }}""")
 
 
-def split(f: Function, target: str) -> list[Store]:
-    """Run the pass and those that it needs; the stores."""
+def split(f: Function, target: str, bulk: bool = False) -> list[Store | TmaStore]:
+    """Run the pass and those that it needs; the stores. `bulk`: by TMA where that is possible."""
+    f.options["bulk_stores"] = bulk
     for step in (split_stores, lower_conversions, plan_shared_memory, insert_barriers):
         step(f, get_target(target))
-    return [op for op in f.walk() if isinstance(op, Store)]
+    return [op for op in f.walk() if isinstance(op, (Store, TmaStore))]
 
 
 def pieces(acc: Layout, dtype: DType, order: tuple[int, int], warps: int) -> Pieces | None:

@@ -1,0 +1,99 @@
+"""In which pieces a tile goes from registers to memory: cut by registers, through shared memory or straight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from math import prod
+
+from tilewright.backend_ptx.layouts import transform
+from tilewright.backend_ptx.layouts.convert import plan_conversion
+from tilewright.backend_ptx.layouts.exchange import within_warp
+from tilewright.backend_ptx.layouts.flat import LANE, REGISTER, is_plain
+from tilewright.backend_ptx.layouts.memory import Access, tile_access
+from tilewright.backend_ptx.layouts.queries import is_replicated, vector_along
+from tilewright.backend_ptx.targets import KIB
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.types import ArrayType
+
+# Of a piece, for each warp: 16 rows (what a fragment of a product has) of a whole line of the caches.
+PIECE_BYTES = 2 * KIB
+LINE_BYTES = 128
+# A barrier of the block, against what one more segment costs where a line is stored in several.
+BARRIER = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """How a tile is cut: the shape of a piece, its layout in the registers of the whole tile, that of its store."""
+
+    shape: tuple[int, ...]
+    source: Layout
+    target: Layout
+    count: int
+
+
+@lru_cache(maxsize=256)
+def find_pieces(
+    source: Layout, array: ArrayType, order: tuple[int, ...], steps: tuple[int, ...], warps: int,
+) -> Pieces | None:
+    """How to cut a tile that lies in `source` and is stored with these fields; None for tiles that are small, or that
+    registers do not cut."""
+    width, limit = array.dtype.bytes, PIECE_BYTES * warps
+    if prod(source.shape) * width <= limit or not is_plain(source):
+        return None
+    found = [(_segment(tile_access(array, order, p.shape, p.shape), p.target), p)
+             for p in _candidates(source, array, order, warps)]
+    access = tile_access(array, order, steps, source.shape)
+    longest = _segment(access, access.preferred(warps))
+
+    def rank(candidate: tuple[int, Pieces]) -> tuple[float, ...]:
+        segment, p = candidate
+        crosses = plan_conversion(p.source, p.target).kind == "block"
+        return max(prod(p.shape) * width, limit), LINE_BYTES / segment + BARRIER * crosses, p.count
+
+    usable = [c for c in found if 2 * c[0] >= longest]
+    return min(usable, key=rank)[1] if usable else None
+
+
+def crosses(pieces: Pieces) -> bool:
+    """Whether elements go to other threads on the way."""
+    return plan_conversion(pieces.source, pieces.target).kind in ("warp", "block")
+
+
+def _candidates(
+    source: Layout, array: ArrayType, order: tuple[int, ...], warps: int,
+) -> Iterator[Pieces]:
+    """All ways to cut along upper index bits that lie in registers, with the layouts of stores that suit them."""
+    for shape in product(*(_lengths(source, axis) for axis in range(len(source.shape)))):
+        count = prod(source.shape) // prod(shape)
+        part = transform.extract(source, shape)
+        if count == 1 or part is None:
+            continue
+        access = tile_access(array, order, shape, shape)
+        for target in (within_warp(part, access.order, access.vector), access.preferred(warps)):
+            if target is not None and not is_replicated(target):
+                yield Pieces(shape, part, target, count)
+
+
+def _lengths(layout: Layout, axis: int) -> list[int]:
+    """The lengths to which registers can cut an axis."""
+    own = {basis[axis] for basis in layout.bases(REGISTER)}
+    out = [layout.shape[axis]]
+    while out[-1] > 1 and out[-1] // 2 in own:
+        out.append(out[-1] // 2)
+    return out
+
+
+def _segment(access: Access, layout: Layout) -> int:
+    """Bytes side by side in memory, up to a line, that a warp stores at once."""
+    if not access.contiguous:
+        return access.element_bytes
+    fast = access.order[0]
+    length = min(access.vector, vector_along(layout, fast))
+    lanes = {basis[fast] for basis in layout.bases(LANE) if sum(map(bool, basis)) == 1}
+    while length in lanes:
+        length *= 2
+    return min(length * access.element_bytes, LINE_BYTES)
