@@ -269,12 +269,13 @@ class Machine:
             self.agents.remove(agent)
 
     def _stuck(self) -> Deadlock:
-        lines = []
+        waiting: dict[str, list[Array]] = {}
         for g in self.groups:
             assert g.wait is not None
-            members = self.all_threads if g.mask is None else np.nonzero(g.mask)[0]
             number, text = g.frame.code.blocks[g.block].sources[g.index - 1]
-            lines.append(f"threads {members[0]}..{members[-1]} wait for {g.wait.text} at line {number}: {text}")
+            members = self.all_threads if g.mask is None else np.nonzero(g.mask)[0]
+            waiting.setdefault(f"wait for {g.wait.text} at line {number}: {text}", []).append(members)
+        lines = [f"threads {_ranges(np.concatenate(who))} {what}" for what, who in waiting.items()]
         left = int(self.exited.sum())
         if left:
             lines.append(f"{left} threads have left the kernel")
@@ -367,6 +368,13 @@ class Machine:
         if self.cluster > 1:
             where = f"the cluster from {where} ({self.cluster} blocks with {self.block_threads} threads each)"
         return f"\n  in {where} at line {number}: {text}"
+
+
+def _ranges(threads: Array) -> str:
+    """Stretches of numbers in words."""
+    numbers = np.sort(threads)
+    pieces = np.split(numbers, np.nonzero(np.diff(numbers) > 1)[0] + 1)
+    return ", ".join(f"{p[0]}..{p[-1]}" for p in pieces)
 
 
 def _inside(frame: Frame | None, outer: Frame) -> bool:

@@ -12,10 +12,11 @@ import numpy as np
 
 from sim.errors import PendingCopy, Unfenced
 from sim.memory import Memory
-from sim.segment import READ_GRAIN
+from sim.segment import READ_GRAIN, Segment, bytes_at
 
 Array = np.ndarray[Any, Any]
 _POISON = 0xCD
+_TWICE = "two asynchronous copies write the same shared memory"
 
 
 def begin_copy(memory: Memory, offsets: Array, size: int, threads: Array) -> None:
@@ -24,15 +25,21 @@ def begin_copy(memory: Memory, offsets: Array, size: int, threads: Array) -> Non
     assert shared.pending is not None
     shared.check_guard(offsets, size, threads)
     shared.check_unread(offsets, threads)
-    where = offsets[:, None] + np.arange(size)
-    if shared.pending[where].any():
-        raise PendingCopy("two asynchronous copies write the same shared memory", threads)
+    _require_landed(shared, offsets, size, threads)
     if shared.history is not None:
         everything = np.ones((len(offsets), size), bool)
         shared.history.on_write(memory.clocks, threads, offsets, size, memory.block, everything)
+    where = offsets[:, None] + np.arange(size)
     np.add.at(shared.pending, where, 1)
     if (shared.pending[where] > 1).any():
-        raise PendingCopy("two asynchronous copies write the same shared memory", threads)
+        raise PendingCopy(_TWICE, threads)
+
+
+def _require_landed(shared: Segment, offsets: Array, size: int, threads: Array) -> None:
+    """No copy to these bytes is in flight."""
+    assert shared.pending is not None
+    if bytes_at(shared.pending, offsets, size).any():
+        raise PendingCopy(_TWICE, threads)
 
 
 def end_copy(memory: Memory, offsets: Array, data: Array, threads: Array) -> None:
@@ -73,6 +80,7 @@ def begin_write(memory: Memory, addresses: Array, thread: int, name: str, *, any
     """A bulk copy into the 16 bytes at each address starts, which may be `anywhere` in the cluster. Returns offsets."""
     threads = np.full(len(addresses), thread)
     offsets = memory.shared_offsets(addresses, READ_GRAIN, threads, anywhere=anywhere)
+    _require_landed(memory.shared, offsets, READ_GRAIN, threads)
     _require_fence(memory, offsets, thread, f"{name} overwrites")
     begin_copy(memory, offsets, READ_GRAIN, threads)
     memory.shared.data[offsets[:, None] + np.arange(READ_GRAIN)] = _POISON
