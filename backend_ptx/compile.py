@@ -21,7 +21,8 @@ TextObserver = Callable[[str, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A kernel as PTX. `threads` is the block size, `shared_bytes` the dynamic shared memory of a launch.
+    """A kernel as PTX. `threads` is the block size, `shared_bytes` the dynamic shared memory of a launch, `cluster` how
+    many blocks of the machine run each block of it.
 
     `timings` holds seconds per stage: "lower", "llvm parse", "llvm verify", "llvm passes", "llvm codegen".
     """
@@ -34,6 +35,7 @@ class Compiled:
     threads: int
     shared_bytes: int
     timings: Mapping[str, float]
+    cluster: int = 1
 
 
 def compile_kernel(
@@ -59,7 +61,7 @@ def compile_kernel(
     if text_observer is not None:
         text_observer("kernel.ptx", ptx)
     return Compiled(lowered.name, target, lowered.llvm_text, ptx, lowered.abi, lowered.threads, lowered.shared_bytes,
-                    timings)
+                    timings, lowered.cluster)
 
 
 def backend_dumps(function: Function, target: str | Target, observer: FunctionObserver) -> None:

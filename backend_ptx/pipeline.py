@@ -7,6 +7,7 @@ from typing import Final
 
 from tilewright.backend_ptx.passes.assign_layouts import assign_layouts
 from tilewright.backend_ptx.passes.choose_warps import choose_warps
+from tilewright.backend_ptx.passes.form_clusters import form_clusters
 from tilewright.backend_ptx.passes.insert_barriers import insert_barriers
 from tilewright.backend_ptx.passes.lower_conversions import lower_conversions
 from tilewright.backend_ptx.passes.mask_paddings import mask_paddings
@@ -35,6 +36,7 @@ Pass = Callable[[Function, Target], None]
 Observer = Callable[[str, Function], None]
 
 PIPELINE: Final[tuple[Pass, ...]] = (
+    form_clusters,
     mask_paddings,
     widen_reductions,
     select_instructions,
@@ -62,6 +64,8 @@ PIPELINE: Final[tuple[Pass, ...]] = (
 
 # (earlier, later, reason). A pass that is not in the pipeline constrains nothing.
 ORDER: Final[tuple[tuple[Pass, Pass, str], ...]] = (
+    (form_clusters, mask_paddings, "its tiles are the parts that blocks compute"),
+    (form_clusters, select_instructions, "parts of products decide which instruction computes them"),
     (mask_paddings, assign_layouts, "it makes tiles, which need layouts"),
     (mask_paddings, pipeline_loops, "with zeros outside the array a load can be started early"),
     (widen_reductions, choose_warps, "the 32-bit copies count as tiles"),

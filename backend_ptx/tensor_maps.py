@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tilewright.backend_ptx.layouts.bulk import BulkCopy, bulk_copy, inner_axis
+from tilewright.backend_ptx.layouts.bulk import BulkCopy, bulk_copy, inner_axis, part_of_slot
 from tilewright.backend_ptx.ops.bulk import TmaLoad, TmaStore
 from tilewright.tileir.core import Function, Value
 from tilewright.tileir.dtypes import BY_IR, DType
@@ -48,10 +48,22 @@ class TensorMapSpec:
 
 
 def bulk_copy_of(op: TmaLoad) -> BulkCopy:
-    """The instructions that a bulk copy takes."""
+    """The instructions that a bulk copy takes in each block; their pieces are those of the block's part of the slot."""
     inner = inner_axis(op.array.type, op.shape, op.steps, op.order)
     assert inner is not None, f"{op.array.type} cannot be copied by TMA"
-    return bulk_copy(op.shape, inner, op.array.type.dtype.bytes)
+    part = part_shape(op)
+    return bulk_copy(part, inner, op.array.type.dtype.bytes)
+
+
+def part_shape(op: TmaLoad) -> tuple[int, ...]:
+    """The shape of the part that each of `ctas` blocks copies."""
+    if op.ctas == 1:
+        return op.shape
+    inner = inner_axis(op.array.type, op.shape, op.steps, op.order)
+    assert inner is not None
+    part = part_of_slot(op.shape, inner, op.array.type.dtype.bytes, op.ctas)
+    assert part is not None, f"{op.buffer.type} has no {op.ctas} parts"
+    return part
 
 
 def tensor_map_spec(op: TmaLoad, params: Sequence[Value]) -> TensorMapSpec:

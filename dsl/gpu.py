@@ -95,6 +95,7 @@ class DevicePlan:
             i, i_low, i_high, j, j_low, j_high, infos = pair
             if pointers[i] + i_low < pointers[j] + j_high and pointers[j] + j_low < pointers[i] + i_high:
                 self._check_pair(pair, pointers)
+        grid = grid.in_clusters(self.kernel.cluster)
         if grid.linear:
             check_hardware(grid)
             scalars = (*scalars, *grid.size)
@@ -121,6 +122,7 @@ class DevicePlan:
                     scalars.append(len(leaf.items))
             if self._has_lists:
                 # check_outputs has looked at every array of the lists; the pairs know whole arguments only.
+                grid = grid.in_clusters(self.kernel.cluster)
                 more = grid.size if grid.linear else ()
                 self._plan.launch(grid.hardware, pointers, (*scalars, *more), stream)
             else:

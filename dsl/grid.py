@@ -24,6 +24,16 @@ class Grid:
     def empty(self) -> bool:
         return 0 in self.size
 
+    def in_clusters(self, blocks: int) -> Grid:
+        """The grid in which clusters of so many blocks, side by side along x, run each block of this one."""
+        return self if blocks == 1 else _longer(self, blocks)
+
+
+@lru_cache(maxsize=4096)
+def _longer(grid: Grid, factor: int) -> Grid:
+    return Grid((grid.size[0] * factor, *grid.size[1:]), grid.linear,
+                (grid.hardware[0] * factor, *grid.hardware[1:]))
+
 
 @lru_cache(maxsize=4096)
 def _make(size: tuple[int, int, int]) -> Grid:

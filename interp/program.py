@@ -52,6 +52,7 @@ class Program:
 
     def _run(self, grid: Grid, bound: dict[Value, Any], single: bool, order: str | int | None, poison: bool) -> None:
         overlapping = self._overlaps(bound)
+        grid = (grid[0] * self.function.cluster, *grid[1:])
         if 0 in grid:
             return
         # Blocks that share memory in ways that the IR does not show run one after another.

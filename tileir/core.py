@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, dataclass_transform
 
 from tilewright.tileir.diagnostics import NO_SPAN, Span, TileTypeError
@@ -74,6 +74,12 @@ class Function:
     @property
     def params(self) -> list[Value]:
         return self.body.params
+
+    @property
+    def cluster(self) -> int:
+        """How many blocks of the machine run each block of a launch: the grid is so many times longer along its axis
+        0. The option `cluster`, which a pass of the backend may write; 1 without."""
+        return int(self.options.get("cluster", 1))
 
     def walk(self) -> Iterator[Op]:
         return self.body.walk()
@@ -244,6 +250,15 @@ class Op:
                     setattr(self, name, tuple(new.get(v, v) for v in value))
             elif value in new:
                 setattr(self, name, new[value])
+
+    def map_operands(self, new: Callable[[Value], Value]) -> None:
+        """Substitute each operand of this op by what `new` makes of it, asked for each place on its own."""
+        for name, many in self._operand_fields:
+            value = getattr(self, name)
+            if many:
+                setattr(self, name, tuple([new(v) for v in value]))
+            elif value is not None:
+                setattr(self, name, new(value))
 
     @property
     def attributes(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
-from tilewright.backend_ptx.layouts.flat import axis_shifts, from_flat, log2
+from tilewright.backend_ptx.layouts.flat import OFFSET, axis_shifts, from_flat, log2
 from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.tileir.dtypes import int32
 from tilewright.tileir.layout import Layout
@@ -76,6 +76,22 @@ def bulk_layout(shape: tuple[int, ...], inner: int, element_bytes: int) -> Layou
     for bit in range(log2(swizzle // CHUNK_BYTES) if swizzle else 0):
         bases[row + bit] ^= bases[chunk + bit]
     return from_flat(tuple(shape), offset=tuple(bases))
+
+
+@lru_cache(maxsize=512)
+def part_of_slot(shape: tuple[int, ...], inner: int, element_bytes: int, parts: int) -> tuple[int, ...] | None:
+    """The shape of a tile that fills one of `parts` equal, consecutive pieces of a slot, as the slot's layout has it;
+    None where there is none."""
+    whole = bulk_layout(shape, inner, element_bytes).bases(OFFSET)
+    top = whole[-log2(parts):]
+    for axis, length in enumerate(shape):
+        part = (*shape[:axis], length // parts, *shape[axis + 1:])
+        steps = sorted(basis[axis] for basis in top)
+        if length % parts or steps != [length // parts << bit for bit in range(log2(parts))]:
+            continue
+        if bulk_layout(part, inner, element_bytes).bases(OFFSET) == whole[:-log2(parts)]:
+            return part
+    return None
 
 
 def inner_axis(array: ArrayType, shape: tuple[int, ...], steps: tuple[int, ...], order: tuple[int, ...]) -> int | None:

@@ -6,18 +6,19 @@ numbers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from tilewright.backend_ptx.instructions.table import instruction
-from tilewright.backend_ptx.layouts.bulk import ROW_BYTES, SLOT_ALIGN
+from tilewright.backend_ptx.layouts.bulk import ROW_BYTES, SLOT_ALIGN, BulkCopy
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.arrays import as_index, param_name
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.lower.shared import SPACE, SYMBOL, SharedRef, slot_bytes, slot_offset
 from tilewright.backend_ptx.ops import bulk as ops
-from tilewright.backend_ptx.tensor_maps import bulk_copy_of, tensor_map_spec
-from tilewright.tileir.core import Value
+from tilewright.backend_ptx.tensor_maps import bulk_copy_of, part_shape, tensor_map_spec
+from tilewright.tileir.core import Function, Value
 
 _LOW, _HIGH = -(1 << 31), (1 << 31) - 1
 
@@ -49,7 +50,7 @@ def init_mbarriers(ctx: Context, rings: Sequence[ops.MbarrierInit]) -> None:
     instruction("fence.proxy.async").emit(b)
     b.br(done)
     b.start(done)
-    instruction("bar.sync").emit(b)
+    instruction("cluster.sync" if shares_operands(ctx.function) else "bar.sync").emit(b)
 
 
 @lower(ops.MbarrierWait)
@@ -63,9 +64,13 @@ def mbarrier_arrive(ctx: Context, op: ops.MbarrierArrive) -> None:
     """The other lanes have read what they needed before lane 0 says so."""
     b = ctx.b
     instruction("bar.warp.sync").emit(b)
-    first = b.icmp("eq", ctx.lane(), 0)
+    first = b.icmp("ult", ctx.lane(), op.ctas)  # lane r tells block r of the cluster
     chosen = first if op.active is None else b.and_(first, ctx[op.active])
-    instruction("mbarrier.arrive").emit(b, shared_number(ctx, ctx[op.barriers], op.slot), chosen)
+    place = shared_number(ctx, ctx[op.barriers], op.slot)
+    if op.ctas == 1:
+        instruction("mbarrier.arrive").emit(b, place, chosen)
+    else:
+        instruction("mbarrier.arrive.remote").emit(b, place, ctx.lane(), chosen)
 
 
 @lower(ops.MbarrierExpect)
@@ -76,17 +81,51 @@ def mbarrier_expect(ctx: Context, op: ops.MbarrierExpect) -> None:
 
 @lower(ops.TmaLoad)
 def tma_load(ctx: Context, op: ops.TmaLoad) -> None:
-    """One instruction for each box; all arrive on the slot's mbarrier."""
+    """One instruction for each box; all arrive on the slot's mbarrier, and on those of all blocks that get them."""
     b = ctx.b
     copy, spec = bulk_copy_of(op), tensor_map_spec(op, ctx.function.params)
     ref: SharedRef = ctx[op.buffer]
     check_alignment(ref, copy.swizzle)
     slot, barrier = shared_number(ctx, ref, op.slot), shared_number(ctx, ctx[op.barriers], op.slot)
     source = Val("ptr", 0, f"%{param_name(ctx.abi.map_position(spec))}")
+    if op.ctas > 1:
+        _load_part(ctx, op, copy, slot, barrier, source)
+        return
     record, chosen = instruction(f"tma.load.{len(copy.dims)}d"), producer_thread(ctx)
     for start, offset in copy.pieces:
         place = [coordinate(ctx, op.index[k], op.steps[k], start[k]) for k in copy.dims]
         record.emit(b, b.add(slot, offset), source, barrier, *place, chosen)
+
+
+def _load_part(ctx: Context, op: ops.TmaLoad, copy: BulkCopy, slot: Val, barrier: Val, source: Val) -> None:
+    """This block's part of the slot, into the slots of all blocks of the cluster."""
+    b, part = ctx.b, part_shape(op)
+    rank, everyone = cluster_rank(ctx), b.const("i16", (1 << op.ctas) - 1)
+    [axis] = (k for k, (n, m) in enumerate(zip(op.shape, part, strict=True)) if n != m)
+    slot = b.add(slot, b.mul(rank, math.prod(part) * op.buffer.type.dtype.bytes))
+    for start, offset in copy.pieces:
+        first = [coordinate(ctx, op.index[k], op.steps[k], start[k]) for k in range(len(part))]
+        first[axis] = b.add(first[axis], b.mul(rank, part[axis]))
+        place = [first[k] for k in copy.dims]
+        record = instruction(f"tma.load.multicast.{len(copy.dims)}d")
+        record.emit(b, b.add(slot, offset), source, barrier, *place, everyone, producer_thread(ctx))
+
+
+def cluster_rank(ctx: Context) -> Val:
+    """The number of this block in its cluster."""
+    return ctx.special_register("cluster.ctarank")
+
+
+def meet_cluster(ctx: Context) -> None:
+    """Before a consumer leaves: other blocks may still arrive on this one's mbarriers. (For what is copied to this
+    block its consumers have waited.)"""
+    if shares_operands(ctx.function):
+        instruction("cluster.sync").emit(ctx.b)
+
+
+def shares_operands(function: Function) -> bool:
+    """Whether blocks of a cluster reach each other's shared memory."""
+    return any(isinstance(op, ops.MbarrierArrive) and op.ctas > 1 for op in function.walk())
 
 
 def check_alignment(ref: SharedRef, swizzle: int) -> None:

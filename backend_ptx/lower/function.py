@@ -10,7 +10,7 @@ from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.llvm.module import DebugLines, KernelText
 from tilewright.backend_ptx.lower.arrays import GLOBAL, param_name
-from tilewright.backend_ptx.lower.bulk import init_mbarriers, producer_thread
+from tilewright.backend_ptx.lower.bulk import init_mbarriers, meet_cluster, producer_thread
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import ArrayRef, Fragment, ListRef, elem_of
 from tilewright.backend_ptx.lower.registry import load_lowerings, lowering_of
@@ -40,13 +40,15 @@ Observer = Callable[[str, Function], None]
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A kernel as LLVM text. `threads` is the block size, `shared_bytes` the dynamic shared memory of a launch."""
+    """A kernel as LLVM text. `threads` is the block size, `shared_bytes` the dynamic shared memory of a launch. The
+    grid of the machine is `cluster` times as long as that of the launch, along its axis 0."""
 
     llvm_text: str
     abi: KernelAbi
     threads: int
     shared_bytes: int
     name: str
+    cluster: int = 1
 
 
 def lower_function(function: Function, target: Target, *, observer: Observer | None = None) -> Lowered:
@@ -76,8 +78,9 @@ def emit_function(function: Function, target: Target) -> Lowered:
     else:
         _emit_body(ctx, written)
     params = [(_param_type(p, function, written), param_name(i)) for i, p in enumerate(abi.params)]
-    text = KernelText(abi.name, params, threads, min_blocks(function, target)).text(ctx.b, debug)
-    return Lowered(text, abi, threads, int(function.options.get(SHARED_BYTES, 0)), abi.name)
+    frame = KernelText(abi.name, params, threads, min_blocks(function, target), cluster=function.cluster)
+    shared_bytes = int(function.options.get(SHARED_BYTES, 0))
+    return Lowered(frame.text(ctx.b, debug), abi, threads, shared_bytes, abi.name, function.cluster)
 
 
 def _emit_body(ctx: Context, written: set[int]) -> None:
@@ -86,6 +89,7 @@ def _emit_body(ctx: Context, written: set[int]) -> None:
     if any(isinstance(op, TakeTurn) for op in ctx.function.walk()):
         start_turns(ctx)
     ctx.lower_block(ctx.function.body)
+    meet_cluster(ctx)
     ctx.b.ret()
 
 

@@ -36,6 +36,8 @@ from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.types import SharedType
 
 # Matrix descriptors count 16 bytes (PTX ISA 9.7.15.5.1.2.2): bits 0-13 address, 16-29 and 32-45 offsets, 62-63 swizzle.
+# An address in shared memory has the block's rank in its cluster above these bits, where the offsets would be.
+_ADDRESS = 0x3FFFF
 UNIT = 16
 _SWIZZLE = {128: 1, 64: 2, 32: 3, 16: 0}
 GROUP_ROWS = 8
@@ -202,6 +204,8 @@ def _descriptor(ctx: Context, value: Value, matrix: Matrix, first: Val, part: in
         # Parts are whole pieces or whole groups of rows, so that their offsets grow evenly.
         each = matrix.offset(part, 0)
         start = b.add(start, b.mul(b.udiv(first, part), each))
+    if ctx.function.cluster > 1:
+        start = b.and_(start, _ADDRESS)
     low = b.cast("zext", b.lshr(start, log2(UNIT)), "i64")
     return b.or_(low, _signed(matrix.fields))
 

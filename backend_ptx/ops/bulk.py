@@ -57,11 +57,12 @@ class MbarrierWait(Op, opcode="mbarrier_wait", io=True):
 
 class MbarrierArrive(Op, opcode="mbarrier_arrive", io=True):
     """One lane of each consumer warp arrives on a slot's mbarrier when all of the warp got here; not where `active` is
-    false."""
+    false. With `ctas` above 1 on those of all blocks of the cluster, whose producers fill parts of the slot."""
 
     barriers: Value = operand()
     slot: Value | None = optional_operand()
     active: Value | None = optional_operand()
+    ctas: int = attribute(default=1)
     role: str = attribute(default="consumer")
 
     def infer(self) -> tuple[Type, ...]:
@@ -87,7 +88,8 @@ class TmaLoad(Op, opcode="tma_load", reads="array", writes="buffer", io=True):
     slot's mbarrier. Elements outside the array become zero, and count as bytes too. float32 elements are rounded where
     the buffer holds tfloat32.
 
-    The buffer's layout is that of backend_ptx/layouts/bulk.py.
+    The buffer's layout is that of backend_ptx/layouts/bulk.py. With `ctas` above 1 each block of the cluster copies one
+    of so many parts of the slot into the slots of all.
     """
 
     buffer: Value = operand()
@@ -99,6 +101,7 @@ class TmaLoad(Op, opcode="tma_load", reads="array", writes="buffer", io=True):
     order: tuple[int, ...] = attribute()
     padding: PaddingMode = attribute(default=PaddingMode.ZERO, enum=PaddingMode)
     check_bounds: bool = attribute(default=True)
+    ctas: int = attribute(default=1)
     role: str = attribute(default="producer")
 
     @property

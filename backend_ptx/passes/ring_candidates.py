@@ -29,12 +29,14 @@ LEAST_BYTES = 1024
 
 @dataclass(slots=True, eq=False)
 class Candidate:
-    """A load, the layout and dtype of its ring's slots. `stages`: the buffers that views of a slot replace."""
+    """A load, the layout and dtype of its ring's slots. `stages`: the buffers that views of a slot replace. `ctas`: the
+    blocks of a cluster that each bring a part of the tile for all."""
 
     load: Load
     slot: Layout
     dtype: DType
     stages: list[Stage] = field(default_factory=list)
+    ctas: int = 1
 
     @property
     def type(self) -> SharedType:

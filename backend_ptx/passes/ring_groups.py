@@ -25,6 +25,8 @@ class Ring:
     buffers: list[Value] = field(default_factory=list)
     barriers: list[Value] = field(default_factory=list)
 
+    ctas: int = 1  # blocks of a cluster that fill its slots together
+
     @property
     def full(self) -> Value:
         """The mbarriers on which copies complete."""

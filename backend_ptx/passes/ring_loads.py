@@ -32,6 +32,7 @@ still work on this one. The text is one program in order; roles.py takes it apar
 from __future__ import annotations
 
 from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
+from tilewright.backend_ptx.passes.cluster_shares import share_in_cluster
 from tilewright.backend_ptx.passes.ring_candidates import Scope, has_products
 from tilewright.backend_ptx.passes.ring_depth import decide_slots
 from tilewright.backend_ptx.passes.ring_groups import Group, find_groups, share_rings
@@ -64,6 +65,7 @@ def ring_loads(function: Function, target: Target) -> None:
     if rings:
         reports.insert(0, decide_slots(function, rings, {s for g in groups for c in g.loads for s in c.stages}, target))
     groups = [g for g in groups if g.ring.slots > 1]
+    reports += share_in_cluster(function, groups)
     if reports:
         function.options[OPTION] = "; ".join(reports)
     if not groups:

@@ -60,7 +60,7 @@ class Rings:
         words = SharedType(int64, (), ring.slots)
         ring.barriers += [b.value(SharedAlloc(type=words), name) for name in ("full", "empty")]
         b.emit(MbarrierInit(barriers=ring.full, count=1))
-        b.emit(MbarrierInit(barriers=ring.empty, count=self.warps))
+        b.emit(MbarrierInit(barriers=ring.empty, count=self.warps * ring.ctas))
 
     # ---- the state through control flow --------------------------------------------------------------------------
 
@@ -114,7 +114,7 @@ class Rings:
             b.emit(WgmmaWait(accs=(), pending=0))
         ran = b.value(arith.Lt(lhs=loop.lower, rhs=loop.upper))
         for ring in (g.ring for g in late):
-            b.emit(MbarrierArrive(barriers=ring.empty, slot=self._before(b, ring, states[ring].slot), active=ran))
+            b.emit(self._free(ring, self._before(b, ring, states[ring].slot), ran))
         if place == len(following):
             block.ops += b.block.ops
         else:
@@ -152,7 +152,7 @@ class Rings:
                 tile.type = op.result.type
                 renamed[op.result] = tile
                 if op is group.release:
-                    b.emit(MbarrierArrive(barriers=group.ring.empty, slot=state.slot, active=None))
+                    b.emit(self._free(group.ring, state.slot))
                 continue
             sources = self._sources(op, group, stages, renamed)
             if sources and not waited:
@@ -163,7 +163,7 @@ class Rings:
             replace_everywhere(op, renamed)
             body.ops.append(op)
             if op is group.release:
-                b.emit(MbarrierArrive(barriers=group.ring.empty, slot=state.slot, active=None))
+                b.emit(self._free(group.ring, state.slot))
         if group.release is None:
             self._release_previous(b, group, state)
         replace_everywhere(end, renamed)
@@ -211,7 +211,7 @@ class Rings:
         load = candidate.load
         b.emit(TmaLoad(
             buffer=group.buffer(candidate), barriers=group.ring.full, slot=state.slot, array=load.array,
-            index=load.index, steps=load.steps, order=load.order, check_bounds=load.check_bounds))
+            index=load.index, steps=load.steps, order=load.order, check_bounds=load.check_bounds, ctas=candidate.ctas))
 
     def _release_previous(self, b: Builder, group: Group, state: State) -> None:
         """Products of this round may run on; those of the round before are done."""
@@ -219,7 +219,11 @@ class Rings:
         b.emit(WgmmaWait(accs=(), pending=products))
         variable = group.loop.loop.params[0]
         later = b.value(arith.Gt(lhs=variable, rhs=group.loop.lower))
-        b.emit(MbarrierArrive(barriers=group.ring.empty, slot=self._before(b, group.ring, state.slot), active=later))
+        b.emit(self._free(group.ring, self._before(b, group.ring, state.slot), later))
+
+    def _free(self, ring: Ring, slot: Value, active: Value | None = None) -> MbarrierArrive:
+        """Tell every producer that fills the slot that this warp has read it."""
+        return MbarrierArrive(barriers=ring.empty, slot=slot, active=active, ctas=ring.ctas)
 
     def _before(self, b: Builder, ring: Ring, slot: Value) -> Value:
         first = b.value(arith.Eq(lhs=slot, rhs=self._constant(0)))

@@ -27,7 +27,8 @@ class DeviceKernel:
     """A launchable kernel.
 
     `registers` are per thread, `local_bytes` per thread (spills and stack), `shared_bytes` the dynamic shared memory
-    of a launch, `static_shared_bytes` what the code declares on top. `handle` is a CUfunction of `device`.
+    of a launch, `static_shared_bytes` what the code declares on top. `handle` is a CUfunction of `device`. Clusters of
+    `cluster` blocks run each block of a launch's grid: the machine's is so many times longer along its axis 0.
     """
 
     name: str
@@ -42,6 +43,7 @@ class DeviceKernel:
     local_bytes: int
     static_shared_bytes: int
     timings: Mapping[str, float] = field(default_factory=dict)
+    cluster: int = 1
 
 
 def build_kernel(
@@ -66,7 +68,7 @@ def build_kernel(
     level = int(options.get("opt_level", 3))
     module, log = load_ptx(compiled.ptx, compiled.name, level)
     meta = {"abi": compiled.abi.to_json(), "threads": compiled.threads, "shared_bytes": compiled.shared_bytes,
-            "log": log, "opt_level": level}
+            "log": log, "opt_level": level, "cluster": compiled.cluster}
     entry = Entry(meta, compiled.ptx)
     kernel = _load(entry, compiled.abi, device, dict(compiled.timings), module)
     if cache is not None:
@@ -134,4 +136,4 @@ def _load(
         check(cuda.cuFuncSetAttribute(handle, code, shared), f"cuFuncSetAttribute(shared memory {shared})")
     return DeviceKernel(
         abi.name, device, abi, threads, shared, entry.ptx, str(entry.meta.get("log", "")), handle,
-        ask("NUM_REGS"), ask("LOCAL_SIZE_BYTES"), ask("SHARED_SIZE_BYTES"), timings)
+        ask("NUM_REGS"), ask("LOCAL_SIZE_BYTES"), ask("SHARED_SIZE_BYTES"), timings, int(str(entry.meta["cluster"])))

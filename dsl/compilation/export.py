@@ -63,7 +63,8 @@ def export_kernel(
     _check_format(output_format, bytecode_version)
     named = _named_signatures(kernel, signatures)
     target = _target(gpu_code)
-    options = kernel._options.resolve(target.name)
+    # Neither need the launching program know of clusters, which make the grid of the machine longer.
+    options = {**kernel._options.resolve(target.name), "num_ctas": 1}
 
     def make(dump: Dump | None) -> Module:
         functions = [exported_function(kernel, signature, dump) for signature in named]

@@ -19,14 +19,17 @@ FOLDER = Path(__file__).with_name("golden")
 
 
 class Shown(NamedTuple):
-    """The kernel on which a pass is shown, the target, and the warps where the kernel would get fewer."""
+    """The kernel on which a pass is shown, the target, the warps where the kernel would get fewer, the blocks of a
+    cluster."""
 
     kernel: str
     target: str = "sm_90a"
     warps: int | None = None
+    ctas: int | None = None
 
 
 SHOWN = {
+    "form_clusters": Shown("gemm_bf16", ctas=2),
     "mask_paddings": Shown("running_max"),
     "widen_reductions": Shown("reduce_axes"),
     "select_instructions": Shown("gemm"),
@@ -51,6 +54,7 @@ SHOWN = {
     "insert_barriers": Shown("in_place"),
     "take_turns": Shown("chained_rows", warps=8),
     # What a pass does elsewhere.
+    "ring_loads-cluster": Shown("gemm_bf16", ctas=2),
     "select_instructions-sm_80": Shown("gemm", "sm_80"),
     "assign_layouts-wgmma": Shown("chained_products"),
     "lower_conversions-stage": Shown("scaled_gemm"),
@@ -67,6 +71,8 @@ def test_golden(name: str, update_golden: bool) -> None:
     f = function(shown.kernel)
     if shown.warps is not None:
         f.options["num_worker_warps"] = shown.warps
+    if shown.ctas is not None:
+        f.options["num_ctas"] = shown.ctas
     for step in PIPELINE:
         step(f, get_target(shown.target))
         if step.__name__ == name.partition("-")[0]:
