@@ -37,7 +37,7 @@ from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedSto
 from tilewright.backend_ptx.passes.bulk_stores import BulkWriter, find_bulk_stores
 from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
 from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
-from tilewright.backend_ptx.passes.store_pieces import Pieces, crosses, find_pieces
+from tilewright.backend_ptx.passes.store_pieces import Pieces, could_be_longer, crosses, find_pieces
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.uses import parents, uses
 from tilewright.tileir.core import Block, Function, Op, Value
@@ -54,34 +54,39 @@ from tilewright.tileir.types import SharedType, TileType
 def split_stores(function: Function, target: Target) -> None:
     """Needs layouts on every tile; conversions must still be `convert_layout`."""
     found = _find(function)
+    boxes = find_bulk_stores(function, target, found)
+    found = {store: pieces for store, pieces in found.items() if store in boxes or _conversion(store) is not None}
     if not found:
         return
     users = uses(function)
-    conversions = {store.value.op for store in found if store.value.op is not None}
-    gone = {op for op in conversions if all(user in found for user in users[op.results[0]])}
-    split = _Split(function, found, gone, target)
-    rewrite(function, split.rule)
+    conversions = {conversion for store in found if (conversion := _conversion(store)) is not None}
+    gone: set[Op] = {op for op in conversions if all(user in found for user in users[op.result])}
+    rewrite(function, _Split(function, found, gone, BulkWriter(function, boxes), target).rule)
 
 
 # ---- which ------------------------------------------------------------------------------------------------------
 
 
 def _find(function: Function) -> dict[Store, Pieces]:
-    """The stores that go in pieces."""
+    """The stores that can go in pieces: of tiles that go to other threads first, and of those that would leave in short
+    segments, if TMA takes them."""
     out: dict[Store, Pieces] = {}
     owners = parents(function)
     home = {op: block for block in (function.body, *owners) for op in block.ops}
     for op in function.walk():
         if not isinstance(op, Store) or not _may_be_cut(op):
             continue
-        conversion = op.value.op
-        # A conversion of what was just loaded is done by the ring of the load, if it gets one.
-        if not isinstance(conversion, ConvertLayout) or isinstance(conversion.src.op, Load):
+        conversion = _conversion(op)
+        source = op.value if conversion is None else conversion.src
+        # What was just loaded a ring of the load brings to the right threads, if it gets one.
+        if isinstance(source.op, Load):
             continue
-        if _stays_in_thread(conversion) or not _runs_once(home[op], home[conversion], owners, home):
+        if conversion is not None and not _runs_once(home[op], home[conversion], owners, home):
             continue
         access = op.array.type, op.order, op.steps
-        pieces = find_pieces(conversion.src.type.layout, *access, function.options[WARPS])
+        if conversion is None and not could_be_longer(source.type.layout, *access):
+            continue
+        pieces = find_pieces(source.type.layout, *access, function.options[WARPS])
         if pieces is not None:
             out[op] = pieces
     return out
@@ -89,12 +94,17 @@ def _find(function: Function) -> dict[Store, Pieces]:
 
 def _may_be_cut(op: Store) -> bool:
     """Whether stores of the parts need no order among each other (hazards sees that of tiles of one grid only)."""
-    grid_of_tiles = tuple(op.steps) == op.value.type.shape
+    grid_of_tiles = tuple(op.steps) == op.value.type.shape != ()
     return op.memory_order is MemoryOrder.WEAK and grid_of_tiles and op.array.type.disjoint
 
 
-def _stays_in_thread(op: ConvertLayout) -> bool:
-    return plan_conversion(op.src.type.layout, op.result.type.layout).kind in ("none", "registers")
+def _conversion(op: Store) -> ConvertLayout | None:
+    """What brings a store's tile to other threads; None where it is stored by those that have computed it."""
+    found = op.value.op
+    if not isinstance(found, ConvertLayout):
+        return None
+    stays = plan_conversion(found.src.type.layout, found.result.type.layout).kind in ("none", "registers")
+    return None if stays else found
 
 
 def _runs_once(block: Block, outer: Block, owners: dict[Block, Op], home: dict[Op, Block]) -> bool:
@@ -113,11 +123,13 @@ def _runs_once(block: Block, outer: Block, owners: dict[Block, Op], home: dict[O
 class _Split:
     """Rewrites the stores of a function."""
 
-    def __init__(self, function: Function, found: dict[Store, Pieces], gone: set[Op], target: Target) -> None:
+    def __init__(
+        self, function: Function, found: dict[Store, Pieces], gone: set[Op], bulk: BulkWriter, target: Target,
+    ) -> None:
         self.found = found
         self.gone = gone
         self.target = target
-        self.bulk = BulkWriter(function, find_bulk_stores(function, target, found))
+        self.bulk = bulk
         self.last = function.body.terminator
 
     def rule(self, rewriter: Rewriter, op: Op) -> None:
@@ -130,20 +142,20 @@ class _Split:
             rewriter.keep(op)
 
     def _store(self, rewriter: Rewriter, op: Store) -> None:
-        conversion, pieces = op.value.op, self.found[op]
-        assert isinstance(conversion, ConvertLayout)
+        conversion, pieces = _conversion(op), self.found[op]
+        source = op.value if conversion is None else conversion.src
         bulk = op in self.bulk.boxes
         # Two buffers for two pieces would save nothing.
         buffers = 2 if pieces.count > 2 else 1
         if bulk:
             self.bulk.begin(rewriter, op)
         else:
-            exchange = _Exchange(rewriter, pieces, conversion.src.type.dtype, buffers, self.target)
+            exchange = _Exchange(rewriter, pieces, source.type.dtype, buffers, self.target)
         first = [_scaled(rewriter, i, n // m) for i, n, m in zip(op.index, op.steps, pieces.shape, strict=True)]
         counts = [n // m for n, m in zip(op.steps, pieces.shape, strict=True)]
         for place in product(*map(range, counts)):
             at = tuple(rewriter.value(Constant(value=p, type=TileType(int32))) for p in place)
-            part = rewriter.value(Extract(src=conversion.src, index=at, shape=pieces.shape), conversion.src.hint)
+            part = rewriter.value(Extract(src=source, index=at, shape=pieces.shape), source.hint)
             part.type = part.type.with_layout(pieces.source)
             index = tuple(_moved(rewriter, i, p, n) for i, p, n in zip(first, place, counts, strict=True))
             if bulk:

@@ -63,6 +63,13 @@ def crosses(pieces: Pieces) -> bool:
     return plan_conversion(pieces.source, pieces.target).kind in ("warp", "block")
 
 
+def could_be_longer(layout: Layout, array: ArrayType, order: tuple[int, ...], steps: tuple[int, ...]) -> bool:
+    """Whether a warp stores a tile in segments of memory shorter than the lines of the caches, of a tile that has
+    lines."""
+    access = tile_access(array, order, steps, layout.shape)
+    return access.contiguous and _segment(access, layout) < LINE_BYTES
+
+
 def _candidates(
     source: Layout, array: ArrayType, order: tuple[int, ...], warps: int,
 ) -> Iterator[Pieces]:
