@@ -98,12 +98,14 @@ def _arrive(m: Machine, thread: int, address: int, rank: int, all_lanes: bool) -
     m.memory.shared.find(address, thread)  # it must be the thread's own
     _require_block(m, rank, thread, "an arrival in")
     barrier = mbarrier_at(m, peer(address, rank), thread, anywhere=True)
-    warp = thread // WARP
-    if rank != m.ranks[thread]:
+    warp, own = thread // WARP, bool(rank == m.ranks[thread])
+    if not own:
         barrier.visits[warp] = (int(m.memory.clocks.now[warp]), barrier.phase)
         if _check_stays not in m.final_checks:
             m.final_checks.append(_check_stays)
-    barrier.arrive(m, warp, all_lanes, thread)
+    # The instruction names no scope, so what it releases is ordered for its own block; shared memory is the exception
+    # on which every ring relies: reads are over when a thread goes on.
+    barrier.arrive(m, warp, all_lanes, thread, far=own)
 
 
 def _check_stays(m: Machine) -> None:

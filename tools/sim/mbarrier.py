@@ -44,10 +44,11 @@ class Mbarrier:
         return (f"the mbarrier at {self.where} (phase {self.phase}: {self.missing} of {self.count} "
                 f"arrivals and {self.bytes} bytes are missing)")
 
-    def arrive(self, machine: Machine, warp: int, whole: bool, thread: int) -> None:
+    def arrive(self, machine: Machine, warp: int, whole: bool, thread: int, far: bool = True) -> None:
+        """A thread arrives; `far` as for Clocks.release."""
         if self.missing == 0:
             raise SimError(f"an arrival too many on {self}", [thread])
-        self.learned = merge_learned(self.learned, machine.memory.clocks.release(np.array([warp]), whole))
+        self.learned = merge_learned(self.learned, machine.memory.clocks.release(np.array([warp]), whole, far))
         self.missing -= 1
         self._check_complete()
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sim.errors import Misaligned, OutOfRange, PendingCopy, Race, UnwrittenRead
-from sim.races import Clocks, History
+from sim.races import Clocks, History, merge_learned
 from sim.segment import Segment, bytes_at, segment_of_array
 from sim.shared import SHARED_BASE, new_shared
 
@@ -32,7 +32,7 @@ class Memory:
     """
 
     def __init__(self, warps: int, races: bool, cluster: int = 1) -> None:
-        self.clocks = Clocks(warps)
+        self.clocks = Clocks(warps, cluster)
         self._warps, self._cluster = warps, cluster
         self._races = races
         self._segments: list[Segment] = []
@@ -43,6 +43,7 @@ class Memory:
         self._local_piece = 0
         self.block = 0
         self.released: set[int] = set()  # blocks that have done a release
+        self._told: Array | None = None  # what releases of the present cluster tell
         self.tensor_maps: dict[int, Any] = {}  # by address
 
     # ---- set-up ----
@@ -68,6 +69,7 @@ class Memory:
     def new_block(self, block: int, shared_size: int, shared_valid: Array | None) -> None:
         """Fresh shared memory (of that size for each block); its bytes are unwritten and hold a pattern."""
         self.block = block
+        self._told = None
         self.clocks.new_block()
         self.shared = new_shared(shared_size, shared_valid, self._warps, self._races, self._cluster)
 
@@ -185,14 +187,23 @@ class Memory:
         if invariant:
             segment.mark_constant(offsets, size, threads)
 
-    def synchronise(self, semantics: str) -> None:
-        """An access with a memory order by the present block: what it acquires is all that blocks have released."""
+    def synchronise(self, semantics: str, threads: Array) -> None:
+        """An access with a memory order by threads of the present block: it acquires all that blocks have released."""
+        if self._cluster > 1:
+            self._synchronise_warps(semantics, np.unique(threads >> 5))
         if semantics in ("acquire", "acq_rel"):
             for segment in self._segments:
                 if segment.history is not None:
                     segment.history.forget(self.released)
         if semantics in ("release", "acq_rel"):
             self.released.add(self.block)
+
+    def _synchronise_warps(self, semantics: str, warps: Array) -> None:
+        """Within a cluster. Who releases has passed a barrier after what it releases."""
+        if semantics in ("acquire", "acq_rel") and self._told is not None:
+            self.clocks.acquire(warps, self._told)
+        if semantics in ("release", "acq_rel"):
+            self._told = merge_learned(self._told, self.clocks.release(warps, whole=False))
 
     def store(
         self, space: int, addresses: Array, data: Array, align: int, threads: Array, *, ordered: bool = False

@@ -8,6 +8,9 @@ Bulk copies and matrix units access memory by another way ("proxy") than threads
 write by an *engine*, a warp that exists only here (one for each mbarrier); and what threads write must pass a proxy
 fence before matrix units and copies may read it: every ordinary write has a number, and `fenced[w, v]` is the latest
 write of warp v that warp w knows to have passed one.
+
+Between blocks of a cluster some instructions order accesses to shared memory alone: what they tell does not count for
+global memory, which has its own times, `far`.
 """
 
 from __future__ import annotations
@@ -19,25 +22,33 @@ import numpy as np
 from sim.errors import Race
 
 Array = np.ndarray[Any, Any]
-_TIME, _WRITES, _FENCED = range(3)
+_TIME, _WRITES, _FENCED, _FAR = range(4)
 _SEVERAL = -1  # "reader thread" when several lanes of the warp read the cell
 _MAX_GRAIN = 16
 
 
 class Clocks:
-    """The vector clocks of the warps of one block. Blocks run one after another, so time only grows."""
+    """The vector clocks of the warps of one block or cluster. These run one after another, so time only grows."""
 
-    def __init__(self, warps: int) -> None:
+    def __init__(self, warps: int, cluster: int = 1) -> None:
         self.writes = 0  # number of the latest ordinary write
-        # Times; latest write known, by number; latest write known to have passed a proxy fence.
-        self._state = np.zeros((3, warps, warps), np.int64)
-        self._state[_TIME] = 1
+        # Times; latest write known, by number; latest write known to have passed a proxy fence; in a cluster times for
+        # global memory.
+        self._state = np.zeros((3 if cluster == 1 else 4, warps, warps), np.int64)
+        self._times = [_TIME] if cluster == 1 else [_TIME, _FAR]
+        self._state[self._times] = 1
         self._refresh()
 
     def _refresh(self) -> None:
-        clock = self._state[_TIME]
-        self.known = clock - np.eye(len(clock), dtype=np.int64)
-        self.now = np.ascontiguousarray(np.diagonal(clock))
+        own = np.eye(len(self._state[_TIME]), dtype=np.int64)
+        self.known = self._state[_TIME] - own
+        self.far = self.known if len(self._times) == 1 else self._state[_FAR] - own
+        self.now = np.ascontiguousarray(np.diagonal(self._state[_TIME]))
+
+    def _tick(self, warps: Array) -> None:
+        for which in self._times:
+            self._state[which, warps, warps] += 1
+        self._refresh()
 
     @property
     def fenced(self) -> Array:
@@ -47,8 +58,9 @@ class Clocks:
         """A warp more, of which nobody knows anything."""
         number = len(self.now)
         self._state = np.pad(self._state, ((0, 0), (0, 1), (0, 1)))
-        self._state[_TIME, :, number] = 1
-        self._state[_TIME, number, number] = 2
+        for which in self._times:
+            self._state[which, :, number] = 1
+            self._state[which, number, number] = 2
         self._refresh()
         return number
 
@@ -59,23 +71,25 @@ class Clocks:
         """A barrier among `warps`: all are ordered after everything that any of them did."""
         self._note_writes(warps)
         self._state[:, warps] = self._state[:, warps].max(axis=1)[:, None]
-        self._state[_TIME, warps, warps] += 1
-        self._refresh()
+        self._tick(warps)
 
-    def release(self, warps: Array, whole: bool = True) -> Array:
+    def release(self, warps: Array, whole: bool = True, far: bool = True) -> Array:
         """What a waiter learns when these warps arrive; their time advances.
 
-        Where only some lanes arrive (not `whole`) it is what the warps did before their last barrier.
+        Where only some lanes arrive (not `whole`) it is what the warps did before their last barrier. Not `far`: it
+        counts for shared memory only.
         """
         if whole:
             self._note_writes(warps)
         told = self._state[:, warps]
+        if not far:
+            told[_FAR:] = 0
         if not whole:
-            told[_TIME, np.arange(len(warps)), warps] -= 1
+            for which in self._times:
+                told[which, np.arange(len(warps)), warps] -= 1
             return np.asarray(told.max(axis=1))
         latest: Array = told.max(axis=1)
-        self._state[_TIME, warps, warps] += 1
-        self._refresh()
+        self._tick(warps)
         return latest
 
     def acquire(self, warps: Array, learned: Array) -> None:
@@ -87,8 +101,7 @@ class Clocks:
     def advance(self, warps: Array) -> None:
         """A barrier inside each of `warps`."""
         self._note_writes(warps)
-        self._state[_TIME, warps, warps] += 1
-        self._refresh()
+        self._tick(warps)
 
     def fence(self, warps: Array) -> None:
         """A proxy fence by `warps`: all writes that they know of have passed it."""
@@ -125,6 +138,7 @@ class History:
         self.reader = np.zeros((cells, warps), np.int32)
         # Number of the last ordinary write, 0 where a bulk copy wrote last.
         self.number = None if per_block else np.zeros(cells, np.int64)
+        self.far = per_block
         # Memory that outlives a block also remembers blocks; -1 is none.
         self.wrote = np.full(cells, -1, np.int32) if per_block else None
         self.looked = np.full(cells, -1, np.int32) if per_block else None
@@ -155,12 +169,15 @@ class History:
             if seen is not None and blocks:
                 seen[np.isin(seen, list(blocks))] = -1
 
+    def _known(self, clocks: Clocks) -> Array:
+        return clocks.far if self.far else clocks.known
+
     def on_read(self, clocks: Clocks, threads: Array, offsets: Array, size: int, block: int) -> None:
         cells = self._cells(offsets, size)
         who = threads[:, None]
         warp = who >> 5
         writer = self.writer[cells]
-        bad = (self.written[cells] > clocks.known[warp, writer >> 5]) & (writer != who)
+        bad = (self.written[cells] > self._known(clocks)[warp, writer >> 5]) & (writer != who)
         if bad.any():
             self._report("reads what thread {} writes", bad, who, writer)
         self._note_read(clocks, cells, who, warp)
@@ -185,9 +202,10 @@ class History:
         who = threads[:, None]
         warp = who >> 5
         writer = self.writer[cells]
-        known = clocks.known[warp][..., : self.read.shape[1]]  # [threads, 1, warps]
+        ordered = self._known(clocks)
+        known = ordered[warp][..., : self.read.shape[1]]  # [threads, 1, warps]
         differs = changes.reshape(*cells.shape, -1).any(axis=-1)
-        bad = (self.written[cells] > clocks.known[warp, writer >> 5]) & (writer != who) & differs
+        bad = (self.written[cells] > ordered[warp, writer >> 5]) & (writer != who) & differs
         if bad.any():
             self._report("writes what thread {} writes too", bad, who, writer)
         unordered = self.read[cells] > known
