@@ -6,6 +6,7 @@ import functools
 
 from catalogue import (
     atomics,
+    clusters,
     control,
     elementwise,
     folds,
@@ -24,8 +25,8 @@ from catalogue.case import Case
 
 @functools.cache
 def all_cases() -> tuple[Case, ...]:
-    modules = (elementwise, memory, control, loops, reduction, atomics, folds, pieces, views, matmul, hopper, gallery,
-               rows)
+    modules = (elementwise, memory, control, loops, reduction, atomics, folds, pieces, views, matmul, hopper, clusters,
+               gallery, rows)
     found = [case for module in modules for case in module.cases()]
     names = [case.name for case in found]
     assert len(set(names)) == len(names), "two catalogue cases have one name"

@@ -43,12 +43,12 @@ def run_optimised(lowered: Any, grid: Grid, args: Sequence[Any], target: str = "
 
 
 def _simulate(lowered: Any, text: str, grid: Grid, args: Sequence[Any], **how: Any) -> None:
-    blocks = three(grid)
+    x, y, z = three(grid)
+    blocks = x * lowered.cluster, y, z
     values = [_parameter(param, args, blocks) for param in lowered.abi.params]
-    x, y, z = blocks if not lowered.abi.linear_grid else (blocks[0] * blocks[1] * blocks[2], 1, 1)
-    cluster = getattr(lowered, "cluster", 1)
-    hardware = (x * cluster, y, z)
-    simulate(text, lowered.name, hardware, lowered.threads, values, lowered.shared_bytes, cluster=cluster, **how)
+    hardware = blocks if not lowered.abi.linear_grid else (blocks[0] * y * z,)
+    simulate(text, lowered.name, hardware, lowered.threads, values, lowered.shared_bytes, cluster=lowered.cluster,
+             **how)
 
 
 def run_kernel(kernel: Any, grid: Grid, args: Sequence[Any], target: str = "sm_80", **how: Any) -> Any:
