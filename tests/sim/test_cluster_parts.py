@@ -270,3 +270,41 @@ def test_nothing_less_orders_global_memory(steps: list[str], how: dict[str, Any]
     """Arrivals that name no scope release to their own block alone (PTX ISA, "mbarrier.arrive")."""
     with pytest.raises(Race):
         exchange(steps, **how)
+
+
+def summed(counter: str, **how: Any) -> np.ndarray:
+    """Each block stores words; the one that is last to count itself reads those of all."""
+    kernel = Blocks()
+    b = kernel.b
+    words, total = Val("ptr addrspace(1)", 0, "%words"), Val("ptr addrspace(1)", 0, "%out")
+    at = b.mul(b.add(b.mul(kernel.block, THREADS), kernel.tid), 4)
+    kernel.do("st.global.b32", b.gep(words, at), YES, b.add(kernel.block, 1))
+    kernel.do("bar.sync")
+    before = instruction(counter).emit1(
+        b, Val("ptr addrspace(1)", 0, "%count"), kernel.first, kernel.i32(0), kernel.i32(1))
+    kernel.do("st.shared.b32", kernel.base, kernel.first, before)
+    kernel.do("bar.sync")
+
+    def add() -> None:
+        pieces = [instruction("ld.global.b32").emit1(
+            b, b.gep(words, b.mul(b.add(kernel.tid, THREADS * block), 4)), YES, kernel.i32(0)) for block in range(4)]
+        found = b.add(b.add(pieces[0], pieces[1]), b.add(pieces[2], pieces[3]))
+        kernel.do("st.global.b32", b.gep(total, b.mul(kernel.tid, 4)), YES, found)
+
+    kernel.only(b.icmp("eq", kernel.shared(kernel.base), 3), add)
+    out, pointer = np.zeros(THREADS, np.uint32), "ptr addrspace(1)"
+    arrays = [np.zeros(4 * THREADS, np.uint32), np.zeros(1, np.uint32), out]
+    kernel.run(arrays, f"{pointer} %words, {pointer} %count, {pointer} %out", THREADS, 4, cluster=2, **how)
+    return out
+
+
+@every_schedule
+def test_atomics_order_blocks_of_a_cluster_as_they_do_others(how: dict[str, Any]) -> None:
+    assert (summed("atom.add.u32.acq_rel.gpu", **how) == 1 + 2 + 3 + 4).all()
+
+
+@every_schedule
+@pytest.mark.parametrize("order", ["relaxed.gpu", "release.gpu", "acquire.gpu", "acq_rel.cta"])
+def test_weaker_atomics_do_not(order: str, how: dict[str, Any]) -> None:
+    with pytest.raises(Race):
+        summed(f"atom.add.u32.{order}", **how)

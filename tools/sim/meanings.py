@@ -52,7 +52,7 @@ def load(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
     def run(m: Machine, r: Registers) -> None:
         threads = _predicated(m, r, predicate)
         if order and len(threads):
-            m.memory.synchronise(order, threads)
+            m.memory.synchronise(order, facts["scope"], threads)
         values = [np.array(m.spread(r[p])) for p in padding]
         if len(threads):
             where = _at(m, r[address], threads).astype(np.uint64)
@@ -75,7 +75,7 @@ def store(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
         if not len(threads):
             return
         if order:
-            m.memory.synchronise(order, threads)
+            m.memory.synchronise(order, facts["scope"], threads)
         data = np.stack([_at(m, r[s], threads).astype(f"u{size}") for s in lanes], axis=1)
         raw = data.view(np.uint8).reshape(len(threads), total)
         m.memory.store(space, _at(m, r[address], threads).astype(np.uint64), raw, total, threads, ordered=bool(order))
@@ -102,7 +102,7 @@ def atomic_operation(c: FunctionCompiler, i: Instruction, facts: Facts) -> Opera
         threads = _predicated(m, r, predicate)
         out = np.array(m.spread(r[otherwise]))
         if len(threads):
-            m.memory.synchronise(facts["semantics"], threads)
+            m.memory.synchronise(facts["semantics"], facts["scope"], threads)
             given = [_at(m, r[s], threads) for s in operands]
             where = _at(m, r[address], threads)
             old = atomic(m, GLOBAL, where, kind, threads, lambda was, n: update(was, *(g[n] for g in given)))

@@ -187,8 +187,10 @@ class Memory:
         if invariant:
             segment.mark_constant(offsets, size, threads)
 
-    def synchronise(self, semantics: str, threads: Array) -> None:
+    def synchronise(self, semantics: str, scope: str, threads: Array) -> None:
         """An access with a memory order by threads of the present block: it acquires all that blocks have released."""
+        if scope == "cta":
+            return
         if self._cluster > 1:
             self._synchronise_warps(semantics, np.unique(threads >> 5))
         if semantics in ("acquire", "acq_rel"):
@@ -199,11 +201,14 @@ class Memory:
             self.released.add(self.block)
 
     def _synchronise_warps(self, semantics: str, warps: Array) -> None:
-        """Within a cluster. Who releases has passed a barrier after what it releases."""
-        if semantics in ("acquire", "acq_rel") and self._told is not None:
-            self.clocks.acquire(warps, self._told)
+        """Within a cluster. Who releases has passed a barrier after what it releases.
+
+        Warps that execute the instruction together learn from each other, though one of them comes first.
+        """
         if semantics in ("release", "acq_rel"):
             self._told = merge_learned(self._told, self.clocks.release(warps, whole=False))
+        if semantics in ("acquire", "acq_rel") and self._told is not None:
+            self.clocks.acquire(warps, self._told)
 
     def store(
         self, space: int, addresses: Array, data: Array, align: int, threads: Array, *, ordered: bool = False
