@@ -44,7 +44,7 @@ def entry(monkeypatch: pytest.MonkeyPatch) -> Entry:
     made = lowered(copy_text("bf16", (64, 64), (0, 1), 1), target, monkeypatch)
     ptx, _ = llvm_to_ptx(made.llvm_text, target)
     meta = {"abi": made.abi.to_json(), "threads": made.threads, "shared_bytes": made.shared_bytes,
-            "opt_level": 3}
+            "opt_level": 3, "cluster": made.cluster}
     return Entry(meta, ptx)
 
 
@@ -70,6 +70,12 @@ def test_what_is_encoded(cuda: FakeCuda, entry: Entry) -> None:
     launch(plan_of(entry, (100, 200), (208, 1)))
     assert last_map(cuda) == TensorMap(ADDRESS, 2, (200, 100), (416,), (64, 64), 128)
     assert cuda.launches[-1].params[1:5] == [100, 200, 208, 1]
+
+
+def test_clusters_make_the_grid_longer(cuda: FakeCuda, entry: Entry) -> None:
+    plan = plan_of(Entry({**entry.meta, "cluster": 4}, entry.ptx), (100, 200), (208, 1))
+    plan.launch(make_grid((3, 5)), [ADDRESS, OUT], [], 0)
+    assert cuda.launches[-1].grid == (12, 5, 1)
 
 
 def test_each_address_is_encoded_once(cuda: FakeCuda, entry: Entry) -> None:
