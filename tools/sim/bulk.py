@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from sim.code import Registers
 from sim.compile import FunctionCompiler, Operation
 from sim.errors import PendingCopy
 from sim.ir import Instruction
-from sim.machine import Machine, Registers
+from sim.machine import Machine
 from sim.mbarrier import Mbarrier, mbarrier_at, require_visible
 from sim.op_arith import signed
 from sim.shared_async import begin_reads, begin_write, end_reads, land

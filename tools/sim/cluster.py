@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from sim.bulk import each_thread, signed_all, start_load
+from sim.code import Registers
 from sim.compile import FunctionCompiler, Operation
 from sim.errors import LeftBlock, SimError
 from sim.ir import Instruction
-from sim.machine import WARP, Machine, Registers
+from sim.machine import WARP, Machine
 from sim.mbarrier import Mbarrier, chosen, mbarrier_at, mbarriers, whole
 from sim.shared import peer
 from sim.tensormap import find_map

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from sim.code import Call, Code, Compiled, Registers, merge
 from sim.errors import Unsupported
 from sim.ir import Bits, Block, Const, ConstExpr, Function, Global, Instruction, Local, Module, Operand
 from sim.irtypes import I1, Array, Int, Ptr, Struct, Type, Vec, bits_of, numpy_type, scalar
-from sim.machine import Call, Code, Compiled, Machine, Registers, merge
+from sim.machine import Machine
 from sim.parser import TERMINATORS
 from sim.registers import guard, uses_products, watched
 

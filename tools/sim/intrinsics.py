@@ -11,11 +11,12 @@ import numpy as np
 
 from sim import directed, floats, output, warp
 from sim.approx import approximate, divide_full
+from sim.code import Registers
 from sim.compile import FunctionCompiler, Operation, op
 from sim.errors import Unsupported
 from sim.ir import Instruction
 from sim.irtypes import numpy_type
-from sim.machine import Machine, Registers
+from sim.machine import Machine
 from sim.op_arith import pure, signed, unsigned, with_ftz
 
 Array = np.ndarray[Any, Any]

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from sim import floats
+from sim.code import Registers
 from sim.compile import FunctionCompiler, Operation
 from sim.ir import Instruction
-from sim.machine import Machine, Registers
+from sim.machine import Machine
 from sim.memory import SHARED
 from sim.warp import by_warp, from_warps
 

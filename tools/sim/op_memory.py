@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from sim import floats
+from sim.code import Registers
 from sim.compile import FunctionCompiler, Operation, op
 from sim.errors import Unsupported
 from sim.ir import Const, Instruction
 from sim.irtypes import I1, Array, Int, Ptr, Struct, Type, Vec, numpy_type, scalar, size_of
-from sim.machine import Machine, Registers
+from sim.machine import Machine
 from sim.memory import LOCAL_BASE
 from sim.op_arith import pure, signed
 

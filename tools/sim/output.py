@@ -9,10 +9,11 @@ import sys
 
 import numpy as np
 
+from sim.code import Registers
 from sim.compile import FunctionCompiler, Operation
 from sim.errors import SimError, Trap
 from sim.ir import Instruction
-from sim.machine import Machine, Registers
+from sim.machine import Machine
 
 _CONVERSION = re.compile(rb"%(?:%|[-+ #0]*\d*(?:\.\d*)?(hh|h|ll|l)?([diouxXeEfgGaA]))")
 # CUDA C++ Programming Guide, formatted output: values beyond these are not printed.

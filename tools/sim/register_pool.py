@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from sim.code import Registers, Wait
 from sim.compile import FunctionCompiler, Operation
 from sim.errors import SimError
 from sim.ir import Instruction
-from sim.machine import WARP, Machine, Registers, Wait
+from sim.machine import WARP, Machine
 
 Array = np.ndarray[Any, Any]
 Facts = Mapping[str, Any]

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from sim.code import Registers
 from sim.inflight import products, settle
 from sim.ir import Const, Function, Instruction, Local, Module
 from sim.irtypes import Float, Int, Type, Vec, scalar
-from sim.machine import Machine, Registers
+from sim.machine import Machine
 
 Operation = Callable[[Machine, Registers], Any]
 # What only moves registers, or renames them.

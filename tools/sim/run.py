@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sim import intrinsics, meanings, op_arith, op_memory  # noqa: F401  (they fill the table of operations)
+from sim import intrinsics, meanings, op_arith, op_memory, op_vector  # noqa: F401  (they fill the table of operations)
 from sim.compile import ModuleCompiler, constant
 from sim.errors import SimError, Unsupported
 from sim.ir import GlobalVariable, Module

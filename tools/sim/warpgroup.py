@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from sim import descriptor
+from sim.code import Registers
 from sim.compile import FunctionCompiler, Operation
 from sim.errors import Divergence, InFlight, Unfenced
 from sim.inflight import Product, is_token, products, settle, token_parts, words_of
 from sim.ir import Instruction
 from sim.irtypes import Float
-from sim.machine import WARP, Machine, Registers
+from sim.machine import WARP, Machine
 from sim.matrix import matrix_of, values_of
 from sim.registers import left_operands, register_operands, roots
 from sim.shared import peer
