@@ -27,6 +27,8 @@ from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.memory import Store
 from tilewright.tileir.types import SharedType
 
+# One is filled while TMA reads the other.
+BUFFERS = 2
 # Where the reasons stand, and the option that keeps all stores from TMA, for measurements.
 OPTION, SWITCH = "stores", "bulk_stores"
 _UNORDERED = (MemoryOrder.WEAK, MemoryOrder.RELAXED)
@@ -141,10 +143,10 @@ class BulkWriter:
             state.since = set()
         state.since = (state.since or set()) | {memory}
 
-    def piece(self, rewriter: Rewriter, store: Store, part: Value, index: tuple[Value, ...], buffers: int) -> None:
-        """Store one piece, by way of one of `buffers` buffers in turn."""
+    def piece(self, rewriter: Rewriter, store: Store, part: Value, index: tuple[Value, ...]) -> None:
+        """Store one piece, by way of one of the buffers in turn."""
         state, boxes = self._state(rewriter.block), self.boxes[store]
-        buffer = self._buffer(rewriter, SharedType(part.type.dtype, part.type.shape, layout=boxes.layout), buffers)
+        buffer = self._buffer(rewriter, SharedType(part.type.dtype, part.type.shape, layout=boxes.layout))
         if buffer in state.last:
             pending = min(state.started - state.last[buffer], MAX_PENDING)
             rewriter.emit(TmaStoreWait(buffer=buffer, pending=pending))
@@ -161,11 +163,11 @@ class BulkWriter:
         if self.states:
             rewriter.emit(TmaStoreWait(buffer=None, pending=0))
 
-    def _buffer(self, rewriter: Rewriter, type_: SharedType, count: int) -> Value:
-        """The buffer of that type that was used least recently; a new one while there are fewer than `count`."""
+    def _buffer(self, rewriter: Rewriter, type_: SharedType) -> Value:
+        """The buffer of that type that was used least recently; a new one while there are fewer than BUFFERS."""
         state = self._state(rewriter.block)
         known = state.buffers.setdefault(type_, [])
-        if len(known) < count:
+        if len(known) < BUFFERS:
             known.append(rewriter.value(SharedAlloc(type=type_)))
             return known[-1]
         return min(known, key=lambda buffer: state.last[buffer])

@@ -30,7 +30,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import cycle, product
 
-from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.exchange import exchange_layout
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
@@ -38,6 +37,7 @@ from tilewright.backend_ptx.passes.bulk_stores import BulkWriter, find_bulk_stor
 from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
 from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.backend_ptx.passes.store_pieces import Pieces, could_be_longer, crosses, find_pieces
+from tilewright.backend_ptx.passes.stored_shapes import conversion_across, sink_conversions
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.uses import parents, uses
 from tilewright.tileir.core import Block, Function, Op, Value
@@ -53,6 +53,7 @@ from tilewright.tileir.types import SharedType, TileType
 
 def split_stores(function: Function, target: Target) -> None:
     """Needs layouts on every tile; conversions must still be `convert_layout`."""
+    sink_conversions(function)
     found = _find(function)
     boxes = find_bulk_stores(function, target, found)
     found = {store: pieces for store, pieces in found.items() if store in boxes or _conversion(store) is not None}
@@ -100,11 +101,7 @@ def _may_be_cut(op: Store) -> bool:
 
 def _conversion(op: Store) -> ConvertLayout | None:
     """What brings a store's tile to other threads; None where it is stored by those that have computed it."""
-    found = op.value.op
-    if not isinstance(found, ConvertLayout):
-        return None
-    stays = plan_conversion(found.src.type.layout, found.result.type.layout).kind in ("none", "registers")
-    return None if stays else found
+    return conversion_across(op.value.op)
 
 
 def _runs_once(block: Block, outer: Block, owners: dict[Block, Op], home: dict[Op, Block]) -> bool:
@@ -145,11 +142,10 @@ class _Split:
         conversion, pieces = _conversion(op), self.found[op]
         source = op.value if conversion is None else conversion.src
         bulk = op in self.bulk.boxes
-        # Two buffers for two pieces would save nothing.
-        buffers = 2 if pieces.count > 2 else 1
         if bulk:
             self.bulk.begin(rewriter, op)
         else:
+            buffers = 2 if pieces.count > 2 else 1  # two for two pieces would save nothing
             exchange = _Exchange(rewriter, pieces, source.type.dtype, buffers, self.target)
         first = [_scaled(rewriter, i, n // m) for i, n, m in zip(op.index, op.steps, pieces.shape, strict=True)]
         counts = [n // m for n, m in zip(op.steps, pieces.shape, strict=True)]
@@ -159,7 +155,7 @@ class _Split:
             part.type = part.type.with_layout(pieces.source)
             index = tuple(_moved(rewriter, i, p, n) for i, p, n in zip(first, place, counts, strict=True))
             if bulk:
-                self.bulk.piece(rewriter, op, part, index, buffers)
+                self.bulk.piece(rewriter, op, part, index)
             else:
                 attributes = {**op.attributes, "steps": pieces.shape}
                 rewriter.emit(Store(array=op.array, index=index, value=exchange(part), **attributes))

@@ -74,8 +74,8 @@ class MapHole:
         spec = self._spec
         dims, strides = map_geometry(spec, self._extents, self._strides)
         if 0 in dims:
-            # A map has no extent 0. Of an array of one zero every element, inside or outside, reads as zero too; what is
-            # stored to an array without elements goes where nobody reads.
+            # A map has no extent 0. Of an array of one zero every element, inside or outside, reads as zero too; what
+            # is stored to an array without elements goes where nobody reads.
             pointer, dims = (scratch if spec.stored else zeros)(self._device), tuple(1 for _ in dims)
         status, made = _encode_tiled(spec, pointer, dims, strides)
         if status == _INVALID_CONTEXT:

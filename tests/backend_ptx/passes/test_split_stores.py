@@ -20,6 +20,7 @@ from tilewright.backend_ptx.layouts.matrices import matrix_plan
 from tilewright.backend_ptx.layouts.mma import Fragment, fragment_layouts
 from tilewright.backend_ptx.layouts.shared import access_vector, bank_conflicts
 from tilewright.backend_ptx.layouts.warpgroup import warpgroup_layouts
+from tilewright.backend_ptx.llvm.compile import llvm_to_ptx
 from tilewright.backend_ptx.lower import emit_function
 from tilewright.backend_ptx.ops.bulk import TmaStore
 from tilewright.backend_ptx.ops.shared import Barrier, SharedAlloc
@@ -32,7 +33,7 @@ from tilewright.backend_ptx.passes.store_pieces import PIECE_BYTES, Pieces, find
 from tilewright.backend_ptx.runtime.ptxas import assemble
 from tilewright.backend_ptx.targets import get_target
 from tilewright.interp import compile_function
-from tilewright.tileir.core import Function
+from tilewright.tileir.core import Function, Op
 from tilewright.tileir.dtypes import DType, bfloat16, bool_, float8_e4m3fn, float16, float32, int8
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.memory import Store
@@ -232,13 +233,14 @@ def data(shape: tuple[int, ...], dtype: DType, seed: int) -> tuple[Array, Array]
     (float8_e4m3fn, ROWS, "sm_90a"), (float8_e4m3fn, COLUMNS, "sm_90a"), (float32, ROWS, "sm_90a"),
     (float32, COLUMNS, "sm_80")])
 @pytest.mark.parametrize("columns", [400, 397])  # whole vectors, and an edge inside a vector
-def test_simulated_pieces(dtype: DType, order: tuple[int, int], target: str, columns: int) -> None:
+@pytest.mark.parametrize("bulk", [False, True])
+def test_simulated_pieces(dtype: DType, order: tuple[int, int], target: str, columns: int, bulk: bool) -> None:
     acc = warpgroups((128, 256), 8)
     x, y = data((150, columns), dtype, 3)
     if order == COLUMNS:
         y = np.full((columns, 150), 7, NUMPY[dtype])
     f = epilogue(acc, dtype, order, 8)
-    assert len(split(f, target)) > 1
+    assert len(split(f, target, bulk)) > 1
     # Rows of whole vectors: the arrays are windows of wider ones.
     wide = [np.zeros((a.shape[0], -(-a.shape[1] // 16) * 16), a.dtype) for a in (x, y)]
     given = [w[:, : a.shape[1]] for w, a in zip(wide, (x, y), strict=True)]
@@ -246,6 +248,14 @@ def test_simulated_pieces(dtype: DType, order: tuple[int, int], target: str, col
     run_lowered(emit_function(f, get_target(target)), (2, 2), [*given, 0], schedule="random", seed=5)
     wanted = (-x if order == ROWS else -x.T).astype(y.dtype)
     np.testing.assert_array_equal(given[1].astype(np.float32), wanted.astype(np.float32))
+
+
+@pytest.mark.parametrize(("target", "expected"), [
+    ("sm_80", Store), ("sm_89", Store), ("sm_90a", TmaStore), ("sm_100a", TmaStore), ("sm_120a", TmaStore)])
+def test_targets_with_tma_use_it(target: str, expected: type[Op]) -> None:
+    f = epilogue(ACC, bfloat16, ROWS, 8)
+    assert {type(op) for op in split(f, target, bulk=True)} == {expected}
+    assemble(llvm_to_ptx(emit_function(f, get_target(target)).llvm_text, get_target(target))[0], target)
 
 
 @pytest.mark.parametrize("order", [ROWS, COLUMNS])
@@ -266,11 +276,12 @@ def test_interpreted_pieces_are_the_same(order: tuple[int, int]) -> None:
     np.testing.assert_array_equal(*(r.view(np.uint16) for r in results))
 
 
-def test_tiles_far_outside_stay_outside() -> None:
+@pytest.mark.parametrize("bulk", [False, True])
+def test_tiles_far_outside_stay_outside(bulk: bool) -> None:
     """A tile index of 2**30 would come back into the array as an index of quarters in 32 bits."""
     x, y = data((128, 256), bfloat16, 5)
     f = epilogue(ACC, bfloat16, ROWS, 8)
-    assert len(split(f, "sm_90a")) == 4
+    assert len(split(f, "sm_90a", bulk)) == 4
     lowered = emit_function(f, get_target("sm_90a"))
     for at in (1 << 30, -(1 << 30)):
         run_lowered(lowered, (1, 1), [x, y, at])
@@ -347,7 +358,7 @@ def test_any_layout_and_order(seed: int, small_pieces: None) -> None:
     x = np.round(np.random.default_rng(seed).standard_normal(lengths) * 3).astype(np.float32)
     wide = np.zeros((*lengths[:-1], -(-lengths[-1] // 16) * 16), NUMPY[dtype])
     y = wide[..., : lengths[-1]]
-    split(f, target)
+    split(f, target, bulk=True)
     run_lowered(emit_function(f, get_target(target)), (2,) * len(lengths) + (1,) * (3 - len(lengths)), [x, y],
                 schedule="random", seed=seed)
     np.testing.assert_array_equal(y.astype(np.float32), x.astype(y.dtype).astype(np.float32))
