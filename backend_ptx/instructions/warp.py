@@ -12,6 +12,11 @@ _REDUX = {
     "add": ("s32", "u32"), "min": ("s32", "u32"), "max": ("s32", "u32"),
     "and": ("b32",), "or": ("b32",), "xor": ("b32",),
 }
+_REMOTE_STORE = """{{
+.reg .b32 there;
+mapa.shared::cluster.u32 there, $0, $1;
+@$3 st.shared::cluster.{bits} [there], $2;
+}}"""
 
 
 def _barriers() -> Iterator[Instruction]:
@@ -24,6 +29,15 @@ def _barriers() -> Iterator[Instruction]:
     # All threads of the cluster that have not left.
     yield Instruction("cluster.sync", "barrier.cluster.arrive.release; barrier.cluster.wait.acquire;", (), (),
                       "cluster_sync", reads=True, writes=True, convergent=True, sm=90, ptx=80)
+    # The two halves of cluster.sync: what a thread wrote before it arrived, those that have waited see.
+    for name, qualifier in (("arrive", "release"), ("wait", "acquire")):
+        yield Instruction(f"cluster.{name}", f"barrier.cluster.{name}.{qualifier};", (), (), f"cluster_{name}",
+                          reads=True, writes=True, convergent=True, sm=90, ptx=80)
+    # Writes to the shared memory of another block of the cluster. Operands: address in this block, rank of the other,
+    # value, predicate.
+    for kind, bits in (("i32", "b32"), ("i64", "b64")):
+        yield Instruction(f"cluster.store.{bits}", _REMOTE_STORE.format(bits=bits), ("i32", "i32", kind, "i1"), (),
+                          "cluster_store", {"size": int(bits[1:]) // 8}, reads=True, writes=True, sm=90, ptx=80)
     yield Instruction("bar.warp.sync", "bar.warp.sync -1;", (), (), "barrier_warp",
                       reads=True, writes=True, convergent=True)
     for scope in ("cta", "gpu", "sys"):
