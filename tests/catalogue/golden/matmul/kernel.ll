@@ -380,7 +380,7 @@ loop9:
   %v264 = sub i32 %v204, 1
   %v265 = select i1 %v263, i32 5, i32 %v264
   call void asm sideeffect "bar.warp.sync -1;", "~{memory}"() #1
-  %v267 = icmp eq i32 %v266, 0
+  %v267 = icmp ult i32 %v266, 1
   %v268 = and i1 %v267, %v262
   %v269 = mul i32 %v265, 8
   %v270 = add i32 %v3, %v269
@@ -468,7 +468,7 @@ done10:
   %v319 = sub i32 %v281, 1
   %v320 = select i1 %v318, i32 5, i32 %v319
   call void asm sideeffect "bar.warp.sync -1;", "~{memory}"() #1
-  %v321 = icmp eq i32 %v266, 0
+  %v321 = icmp ult i32 %v266, 1
   %v322 = and i1 %v321, %v317
   %v323 = mul i32 %v320, 8
   %v324 = add i32 %v3, %v323
