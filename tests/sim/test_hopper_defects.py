@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from sim import SimError, Unsupported, run_lowered
 from sim.lowered import lower_kernel, runtime_arguments
+from sim_edits import LEADING, OF_A, OF_B, STRIDE, SWIZZLE, calls, descriptor, drop, one_call, operand, pattern
 
 import tilewright as tw
 
@@ -134,6 +135,8 @@ PROGRAMS = {
     "narrow": Program(product, (1, 1), ((64, 200), (200, 8), (64, 8)), (64, 8, 64), _product),  # rows of 16 bytes
     "staged": Program(doubled_product, (1, 1), SHAPES, (64, 32, 64), lambda a, b: 2 * _product(a, b)),
     "persistent": Program(persistent_product, (2,), ((250, 600), (600, 32), (250, 32)), (64, 32, 64), _product),
+    "pair": Program(
+        product.replace_hints(num_ctas=2), (1, 1), ((120, 596), (596, 30), (120, 30)), (128, 32, 64), _product),
     "attention": Program(attention, (1,), ((60, 64), (600, 64), (600, 64), (60, 64)), (64, 64, 64), _attention),
 }
 
@@ -189,75 +192,15 @@ def test_rings_leave_room_for_staged_operands() -> None:
     assert code.shared_bytes <= 227 << 10 and "wgmma.mma_async" in code.llvm_text
 
 
-# ---- edits ----
-
-
-def calls(text: str, part: str) -> list[re.Match[str]]:
-    """The lines that execute inline assembly with `part` in its text; group 1 is the list of operands."""
-    return list(re.finditer(rf'^.* asm .*{re.escape(part)}.*"\(([^"\n]*)\)[^()"\n]*$', text, re.M))
-
-
-def _call(text: str, part: str, which: int) -> re.Match[str]:
-    found = calls(text, part)
-    assert len(found) > which >= -len(found), f"{len(found)} calls of {part}"
-    return found[which]
-
-
-def drop(text: str, part: str, which: int = 0) -> str:
-    """Without that call. One through which registers pass becomes a wait for nothing."""
-    match = _call(text, part, which)
-    line = match.group(0)
-    idle = ""
-    if " = call" in line:
-        idle = re.sub(r"wgmma\.(fence|wait_group)\.sync\.aligned( \d)?", "wgmma.wait_group.sync.aligned 7", line)
-        assert idle != line, line
-    return text[: match.start()] + idle + text[match.end() :]
-
-
-def operand(text: str, part: str, position: int, by: str, which: int = 0) -> str:
-    """That call with another operand: `by` is an instruction whose OLD is the present one, or a constant."""
-    match = _call(text, part, which)
-    given = match.group(1).split(", ")
-    kind, _, old = given[position].rpartition(" ")
-    made = "" if " " not in by else f"  %changed = {by.replace('OLD', old)}\n"
-    given[position] = f"{kind} {'%changed' if made else by}"
-    line = match.group(0).replace(f"({match.group(1)})", f"({', '.join(given)})")
-    return text[: match.start()] + made + line + text[match.end() :]
-
-
-def pattern(text: str, old: str, new: str, which: int = 0) -> str:
-    found = list(re.finditer(old, text, re.M))
-    assert found, f"nothing matches {old}"
-    match = found[which]
-    return text[: match.start()] + match.expand(new) + text[match.end() :]
-
-
-# Fields of a matrix descriptor: lowest bit, width. Of the two descriptors of a product, B's is made first.
-STRIDE, LEADING, SWIZZLE = (32, 14), (16, 14), (62, 2)
-OF_B, OF_A = 0, 1
-
-
-def descriptor(text: str, field: tuple[int, int], change: Callable[[int], int], which: int) -> str:
-    """Another value in a field of a matrix descriptor (a constant that names a swizzle)."""
-    low, bits = field
-    found = [m for m in re.finditer(r"or i64 %\w+, (-?\d+)$", text, re.M) if int(m[1]) >> 62 & 3]
-    match = found[which]
-    value = int(match[1]) & (1 << 64) - 1
-    mask = (1 << bits) - 1
-    value = value & ~(mask << low) | (change(value >> low & mask) & mask) << low
-    value -= (value >> 63) << 64
-    return text[: match.start(1)] + str(value) + text[match.end(1) :]
-
-
 def unreleased(text: str) -> str:
     """Slots are released from the first round on, before a product has read them."""
-    arrive = _call(text, "mbarrier.arrive.shared", 0)
+    arrive = one_call(text, "mbarrier.arrive.shared", 0)
     predicate = arrive.group(1).split(", ")[1].split()[-1]
     return pattern(text, rf"^( *{predicate} = and i1 (%\w+)), %\w+$", r"\1, \2")
 
 
 TRY, EXPECT, ARRIVE, INIT = "mbarrier.try_wait", "arrive.expect_tx", "mbarrier.arrive.shared", "mbarrier.init"
-COPY, WAIT = "cp.async.bulk.tensor", "wgmma.wait_group"
+COPY, WAIT, TOGETHER, SHARE = "cp.async.bulk.tensor", "wgmma.wait_group", "barrier.cluster", "multicast"
 NEXT_SLOT = r"add i32 (%\w+), 1(\n.*select i1 %\w+, i32 0, i32 %\w+)$"
 EMPTY = r"(mbarrier\.init.*i32) 4\)"
 
@@ -303,6 +246,14 @@ DEFECTS: dict[str, tuple[str, Edit]] = {
     "the last slot of a tile is not released": ("persistent", partial(drop, part=ARRIVE, which=-1)),
     "registers that nobody has given": (
         "groups", lambda text: re.sub(r"inc\.sync\.aligned\.u32 \d+", "inc.sync.aligned.u32 248", text)),
+    "blocks of a cluster start apart": ("pair", partial(drop, part=TOGETHER)),
+    "blocks of a cluster leave when they are done": ("pair", partial(drop, part=TOGETHER, which=-1)),
+    "slots are released in one block of two": ("pair", partial(operand, part=ARRIVE, position=1, by="0")),
+    "arrivals of one block expected": ("pair", partial(pattern, old=r"(mbarrier\.init.*i32) 8\)", new=r"\1 4)")),
+    "bytes of the own part expected": ("pair", partial(operand, part=EXPECT, position=1, by="10240")),
+    "a part comes to one block": ("pair", partial(operand, part=SHARE, position=5, by="1")),
+    "parts of a shared operand swapped": ("pair", partial(operand, part=SHARE, position=0, by="xor i32 OLD, 2048")),
+    "both blocks bring the same part": ("pair", partial(operand, part=SHARE, position=4, by="and i32 OLD, -64")),
     "scores used before their product is done": ("attention", partial(drop, part=WAIT)),
     "accumulators scaled after the fence": ("attention", partial(drop, part="wgmma.fence", which=-1)),
 }
@@ -328,12 +279,12 @@ def test_a_tensor_map_with_another_swizzle_is_caught() -> None:
 # Instructions of the protocol, and how many of each a program can do without: an empty slot that nobody waits for any
 # more, one of two fences of which either would do, a barrier before each warp stages its rows of the result where rows
 # of an operand were that it alone has read.
-STEPS = ("mbarrier.init", TRY, ARRIVE, EXPECT, COPY, "bar.sync", "wgmma.fence", "wgmma.commit", WAIT)
-SPARE = {("product", ARRIVE): 1, ("groups", ARRIVE): 1, ("staged", ARRIVE): 1, ("staged", TRY): 1,
+STEPS = ("mbarrier.init", TRY, ARRIVE, EXPECT, COPY, "bar.sync", TOGETHER, "wgmma.fence", "wgmma.commit", WAIT)
+SPARE = {("product", ARRIVE): 1, ("pair", ARRIVE): 1, ("groups", ARRIVE): 1, ("staged", ARRIVE): 1, ("staged", TRY): 1,
          ("attention", "bar.sync"): 1}
 
 
-@pytest.mark.parametrize("name", ["product", "staged", "attention"])
+@pytest.mark.parametrize("name", ["product", "staged", "attention", "pair"])
 def test_every_step_of_the_protocol_is_needed(name: str) -> None:
     code = lowered(name)
     for step in STEPS:
