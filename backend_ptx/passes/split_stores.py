@@ -85,7 +85,9 @@ def _find(function: Function) -> dict[Store, Pieces]:
         if conversion is not None and not _runs_once(home[op], home[conversion], owners, home):
             continue
         access = op.array.type, op.order, op.steps
-        if conversion is None and not could_be_longer(source.type.layout, *access):
+        # Buffers for these take memory that blocks of one multiprocessor have too little of.
+        alone = function.options.get("occupancy") in (None, 1)
+        if conversion is None and not (alone and could_be_longer(source.type.layout, *access)):
             continue
         pieces = find_pieces(source.type.layout, *access, function.options[WARPS])
         if pieces is not None:

@@ -76,7 +76,7 @@ def listed(arrays, c, turn: tw.Constant[bool], tm: tw.Constant[int], tn: tw.Cons
         else:
             tb = tw.load(b, (k, j), (tk, tn), padding_mode=ZERO)
         acc = tw.mma(tw.load(a, (i, k), (tm, tk), padding_mode=ZERO), tb, acc)
-    tw.store(c, (i, j), acc)
+    tw.store(c, (i, j), acc, allow_tma=False)
 
 
 @tw.tile_kernel
