@@ -1,13 +1,13 @@
-"""Meanings of the instructions of clusters: their barrier, arrivals on another block's mbarrier, multicast copies.
+"""Meanings of what reaches other blocks of a cluster: arrivals on their mbarriers, stores, multicast copies.
 
-A block's shared memory is gone when its last thread leaves. So whatever reaches it from other blocks must come, for
-certain, while one of its threads is there: that thread must have waited for it, or for something after it.
+A block's shared memory is there from its first thread's start until its last thread leaves. So whatever reaches it
+from other blocks must come, for certain, after one of its threads has told of itself, and while one is there: that
+thread must have waited for it, or for something after it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,64 +15,15 @@ import numpy as np
 from sim.bulk import each_thread, signed_all, start_load
 from sim.code import Registers
 from sim.compile import FunctionCompiler, Operation
-from sim.errors import LeftBlock, SimError
+from sim.errors import LeftBlock, NotStarted, SimError
 from sim.ir import Instruction
 from sim.machine import WARP, Machine
-from sim.mbarrier import Mbarrier, chosen, mbarrier_at, mbarriers, whole
-from sim.shared import peer
+from sim.mbarrier import chosen, mbarrier_at, mbarriers, whole
+from sim.shared import peer, peers
 from sim.tensormap import find_map
 
 Array = np.ndarray[Any, Any]
 Facts = Mapping[str, Any]
-
-
-# ---- the barrier ----
-
-
-@dataclass
-class _Barrier:
-    """The barrier of a cluster: opens when every thread has arrived or left."""
-
-    arrived: Array
-    generation: int = 0
-
-    def open(self, m: Machine) -> bool:
-        """Start the next generation if nobody is missing."""
-        if not (self.arrived | m.exited).all():
-            return False
-        # Threads that have left are ordered before nothing, unless others of their warp are here.
-        m.memory.clocks.join(np.unique(np.nonzero(self.arrived)[0] // WARP))
-        self.arrived[:] = False
-        self.generation += 1
-        return True
-
-
-@dataclass
-class _Passed:
-    """Wait until the barrier starts its next generation, which may be because the last missing threads leave."""
-
-    barrier: _Barrier
-    generation: int
-
-    @property
-    def text(self) -> str:
-        return f"the barrier of the cluster, where {int((~self.barrier.arrived).sum())} threads have not arrived"
-
-    def ready(self, machine: Machine) -> bool:
-        return self.barrier.generation != self.generation or self.barrier.open(machine)
-
-
-def cluster_sync(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
-    def run(m: Machine, r: Registers) -> _Passed | None:
-        state: _Barrier = m.block_state.setdefault("cluster barrier", _Barrier(np.zeros(m.threads, bool)))
-        state.arrived[m.active] = True
-        generation = state.generation
-        return None if state.open(m) else _Passed(state, generation)
-
-    return run
-
-
-# ---- what reaches other blocks ----
 
 
 def _require_block(m: Machine, rank: int, thread: int, what: str) -> None:
@@ -113,18 +64,67 @@ def _check_stays(m: Machine) -> None:
     """Blocks have waited for everything that came from other blocks."""
     for barrier in mbarriers(m).values():
         for warp, (time, phase) in barrier.visits.items():
-            if phase > barrier.last_seen and not _knows(m, barrier, warp, time):
+            if phase > barrier.last_seen and not _knows(m, barrier.maker // m.block_warps, warp, time):
                 raise LeftBlock(
                     f"a block may leave before the last arrival of warp {warp % m.block_warps} of block "
                     f"{warp // m.block_warps} on {barrier}: it waits neither for that nor for the cluster after that",
                     [warp * WARP])
 
 
-def _knows(m: Machine, barrier: Mbarrier, warp: int, time: int) -> bool:
-    """Whether a thread of the mbarrier's block is ordered after what the warp did at that time."""
-    rank = barrier.maker // m.block_warps
+def _knows(m: Machine, rank: int, warp: int, time: int) -> bool:
+    """Whether a thread of block `rank` is ordered after what the warp did at that time."""
     block = slice(rank * m.block_warps, (rank + 1) * m.block_warps)
     return bool((m.memory.clocks.known[block, warp] >= time).any())
+
+
+def cluster_store(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
+    address, rank, value, predicate = (c.slot(o) for o in i.operands)
+    size = facts["size"]
+
+    def run(m: Machine, r: Registers) -> None:
+        threads = chosen(m, r, predicate)
+        if not len(threads):
+            return
+        where, ranks, values = (m.spread(r[s])[threads].astype(np.uint64) for s in (address, rank, value))
+        m.memory.shared_offsets(where, size, threads)  # it must be the thread's own
+        _visit(m, threads, ranks.astype(np.int64))
+        data = np.ascontiguousarray(values.astype(f"u{size}")).view(np.uint8).reshape(len(threads), size)
+        m.memory.store_anywhere(peers(where, ranks), data, threads)
+
+    return run
+
+
+def _visit(m: Machine, threads: Array, ranks: Array) -> None:
+    """Threads store to the memory of blocks `ranks`, which must be there."""
+    _, first = np.unique(np.stack([ranks, threads // WARP]), axis=1, return_index=True)
+    visits: dict[tuple[int, int], int] = m.block_state.setdefault("remote stores", {})
+    for thread, rank in zip(threads[first].tolist(), ranks[first].tolist(), strict=True):
+        _require_block(m, rank, thread, "a store to")
+        if rank == m.ranks[thread]:
+            continue
+        _require_started(m, rank, thread)
+        visits[thread // WARP, rank] = int(m.memory.clocks.now[thread // WARP])
+        if _check_stored not in m.final_checks:
+            m.final_checks.append(_check_stored)
+
+
+def _require_started(m: Machine, rank: int, thread: int) -> None:
+    """The thread is ordered after something that a thread of the block did."""
+    clocks, block = m.memory.clocks, slice(rank * m.block_warps, (rank + 1) * m.block_warps)
+    if not (clocks.known[thread // WARP, block] >= clocks.started[block]).any():
+        raise NotStarted(
+            f"a store to block {rank} of the cluster, which may not have started: this thread has waited for nothing "
+            "that comes from there", [thread])
+
+
+def _check_stored(m: Machine) -> None:
+    """Blocks have waited for everything that others store to them."""
+    for (warp, rank), time in m.block_state["remote stores"].items():
+        if not _knows(m, rank, warp, time):
+            raise LeftBlock(
+                f"block {rank} of the cluster may leave before the last store of warp {warp % m.block_warps} of block "
+                f"{warp // m.block_warps} to its shared memory: it does not wait for the cluster after that",
+                [warp * WARP])
 
 
 def tma_load_multicast(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:

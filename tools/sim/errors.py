@@ -45,6 +45,10 @@ class LeftBlock(SimError):
     """Something reaches the shared memory of another block of the cluster, which may have left the kernel."""
 
 
+class NotStarted(SimError):
+    """Something reaches the shared memory of another block of the cluster, which may not have started yet."""
+
+
 class InFlight(SimError):
     """A thread uses a register that a matrix unit may still be writing."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sim import bulk, cluster, copies, floats, matrix, mbarrier, register_pool, warp, warpgroup
+from sim import bulk, cluster, cluster_barrier, copies, floats, matrix, mbarrier, register_pool, warp, warpgroup
 from sim.approx import approximate, divide_full
 from sim.code import Registers
 from sim.compile import FunctionCompiler, Operation, op
@@ -199,8 +199,9 @@ MEANINGS: dict[str, Callable[[FunctionCompiler, Instruction, Facts], Operation]]
     "prefetch_map": bulk.prefetch_map, "wgmma": warpgroup.wgmma, "wgmma_fence": warpgroup.wgmma_fence,
     "wgmma_commit": warpgroup.wgmma_commit, "wgmma_wait": warpgroup.wgmma_wait,
     "set_registers": register_pool.set_registers,
-    "cluster_sync": cluster.cluster_sync, "mbarrier_arrive_remote": cluster.mbarrier_arrive_remote,
-    "tma_load_multicast": cluster.tma_load_multicast,
+    "cluster_sync": cluster_barrier.cluster_sync, "cluster_arrive": cluster_barrier.cluster_arrive,
+    "cluster_wait": cluster_barrier.cluster_wait, "cluster_store": cluster.cluster_store,
+    "mbarrier_arrive_remote": cluster.mbarrier_arrive_remote, "tma_load_multicast": cluster.tma_load_multicast,
 }
 _CLOBBER = re.compile(r",?~\{memory\}")
 

@@ -90,6 +90,12 @@ class Memory:
     def store_shared(self, addresses: Array, data: Array, threads: Array) -> None:
         self.store(SHARED, addresses, data, data.shape[1], threads)
 
+    def store_anywhere(self, addresses: Array, data: Array, threads: Array) -> None:
+        """`data` is uint8 [accesses, size], for the shared memory of any block of the cluster."""
+        offsets = self.shared_offsets(addresses, data.shape[1], threads, anywhere=True)
+        self._check_write(self.shared, offsets, data, threads)
+        self.shared.put(offsets, data, threads)
+
     def c_string(self, address: int) -> bytes:
         """The bytes from a place in global memory up to a zero."""
         ((segment, _, offsets),) = self._places(0, np.array([address], np.uint64), 1, np.zeros(1, np.int64))

@@ -38,6 +38,7 @@ class Clocks:
         self._times = [_TIME] if cluster == 1 else [_TIME, _FAR]
         self._state[self._times] = 1
         self._refresh()
+        self.started = self.now  # when the present block began; who knows a warp's time of then has heard of it
 
     def _refresh(self) -> None:
         own = np.eye(len(self._state[_TIME]), dtype=np.int64)
@@ -111,6 +112,7 @@ class Clocks:
     def new_block(self) -> None:
         """The next block starts: what came before is judged per block, not per warp."""
         self.join(np.arange(len(self.now)))
+        self.started = self.now
 
 
 def merge_learned(a: Array | None, b: Array) -> Array:

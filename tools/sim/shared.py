@@ -26,6 +26,11 @@ def peer(address: int, rank: int) -> int:
     return address & _INNER | rank << RANK_SHIFT
 
 
+def peers(addresses: Array, ranks: Array) -> Array:
+    """`peer` of arrays of uint64."""
+    return np.asarray(addresses & np.uint64(_INNER) | ranks << np.uint64(RANK_SHIFT))
+
+
 def new_shared(size: int, valid: Array | None, warps: int, races: bool, cluster: int) -> Segment:
     """Fresh shared memory of `size` bytes for each block; its bytes are unwritten and hold a pattern.
 
