@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -279,6 +280,32 @@ def test_mbarriers_order_ordinary_accesses(how: dict[str, Any]) -> None:
 def test_mbarrier_defects(steps: list[str], error: Any, how: dict[str, Any]) -> None:
     with pytest.raises(error):
         signal(steps, **how)
+
+
+@pytest.mark.parametrize("how", SCHEDULES)
+@pytest.mark.parametrize(("announced", "right"), [(128, True), (64, False), (192, False)])
+def test_announced_bytes_are_those_that_come(announced: int, right: bool, how: dict[str, Any]) -> None:
+    """Two copies of 64 bytes; if fewer are announced the wait may end after the first."""
+    kernel = Kernel()
+    b = kernel.b
+    i32, yes, source = partial(b.const, "i32"), Val("i1", 0, "true"), Val("ptr", 0, "%map")
+
+    def copy() -> None:
+        emit(b, "mbarrier.init", kernel.base, i32(1))
+        emit(b, "fence.mbarrier_init")
+        emit(b, "mbarrier.expect_tx", kernel.base, i32(announced), yes)
+        for piece in (1, 2):
+            emit(b, "tma.load.1d", b.add(kernel.base, 128 * piece), source, kernel.base, i32(16 * piece), yes)
+        emit(b, "mbarrier.wait", kernel.base, i32(0))
+
+    kernel.only(b.icmp("eq", kernel.tid, 0), copy)
+    params = 'ptr byval([128 x i8]) align 64 "nvvm.grid_constant" %map'
+    run = partial(kernel.run, [TensorMap(np.zeros(64, np.float32), (0,), (16,))], params, 32, **how)
+    if right:
+        run()
+        return
+    with pytest.raises(SimError):
+        run()
 
 
 def test_tensor_maps_that_the_driver_refuses() -> None:

@@ -112,7 +112,7 @@ def start_load(
     require_visible(barrier, thread)
     data = source.read(m.memory, start, thread)
     offsets = begin_write(m.memory, source.shared_pieces(to), thread, "a bulk copy", anywhere=anywhere)
-    barrier.last_copy = barrier.phase
+    barrier.start_copy()
     m.agents.append(_Load(source, start, thread, offsets, data, barrier))
 
 

@@ -36,6 +36,7 @@ class Mbarrier:
     bytes: int = 0
     learned: Array | None = None  # what those who have arrived tell
     told: Array | None = None  # the same of the last complete phase
+    flying: int = 0  # copies that have not landed
     last_copy: int = -1  # latest phase in which a copy was started
     last_seen: int = -1  # latest phase for which a thread has waited
     # Latest arrival of each warp of another block: its time, and in which phase.
@@ -59,8 +60,14 @@ class Mbarrier:
         if abs(self.bytes) > _MAX_BYTES:
             raise SimError(f"more than {_MAX_BYTES} bytes in one phase of {self}", [thread])
 
+    def start_copy(self) -> None:
+        """A copy starts that will arrive here."""
+        self.flying += 1
+        self.last_copy = self.phase
+
     def land(self, machine: Machine, count: int) -> None:
         """A copy has brought bytes."""
+        self.flying -= 1
         self.learned = merge_learned(self.learned, machine.memory.clocks.release(np.array([self.engine])))
         self.bytes -= count
         self._check_complete()
@@ -147,6 +154,8 @@ def _check_all_seen(m: Machine) -> None:
     for barrier in mbarriers(m).values():
         if barrier.last_copy > barrier.last_seen:
             raise PendingCopy(f"the kernel ends while bulk copies may be in flight: nothing waited for {barrier}")
+        if barrier.flying or barrier.bytes:
+            raise SimError(f"the bytes that copies brought are not those that were announced, on {barrier}")
 
 
 def fence_mbarrier_init(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
