@@ -49,7 +49,7 @@ def gemm(file: Path) -> Any:
 def test_products_loads_and_stores_by_target(gemm: Any) -> None:
     hopper = decisions(gemm, (SQUARE, SQUARE, SQUARE, 128, 128, 64), "sm_90a")
     assert {"target: sm_90a", "product: wgmma, bf16, 128x128x64", "load of a: TMA", "load of b: TMA",
-            "store to c: 16 bytes at a time"} <= set(hopper)
+            "store to c: TMA", "stores: c by TMA, 16x64 at a time from each warp"} <= set(hopper)
     ampere = decisions(gemm, (SQUARE, SQUARE, SQUARE, 128, 128, 64), "sm_80")
     assert {"product: mma.m16n8k16.f32.bf16, 128x128x64", "load of a: cp.async"} <= set(ampere)
     single = tw.spec("f32[1024,1024]")
