@@ -69,7 +69,7 @@ def _ordered_load(size: int, semantics: str, scope: str) -> Instruction:
     return Instruction(
         f"ld.{semantics}.{scope}.global.{width}", f"@$2 ld.{semantics}.{scope}.global.{width} $0, [$1];",
         (_ADDRESS["global"], "i1", kind), (kind,), "load",
-        {"space": "global", "size": size, "count": 1, "semantics": semantics},
+        {"space": "global", "size": size, "count": 1, "semantics": semantics, "scope": scope},
         tied={2: 0}, reads=True, writes=True,  # `writes`: nothing may move over it
     )
 
@@ -80,7 +80,7 @@ def _ordered_store(size: int, semantics: str, scope: str) -> Instruction:
     return Instruction(
         f"st.{semantics}.{scope}.global.{width}", f"@$1 st.{semantics}.{scope}.global.{width} [$0], $2;",
         (_ADDRESS["global"], "i1", kind), (), "store",
-        {"space": "global", "size": size, "count": 1, "semantics": semantics}, writes=True,
+        {"space": "global", "size": size, "count": 1, "semantics": semantics, "scope": scope}, writes=True,
     )
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from sim import AddressTable, Misaligned, OutOfRange, Race, UnwrittenRead
+from sim import AddressTable, Misaligned, OutOfRange, Race, UnwrittenRead, simulate
 from sim_kernels import BAR, per_thread, run
+
+from tilewright.backend_ptx.instructions.table import instruction
+from tilewright.backend_ptx.llvm.builder import Builder, Val
 
 SHARED = "@s = internal addrspace(3) global [64 x i32] undef, align 16"
 COPY = """
@@ -207,3 +212,36 @@ def test_table_of_arrays() -> None:
     arrays = [np.full(64, 9, "i4"), np.full(64, 9, "i4")]
     run(body, "ptr addrspace(1) %t", [AddressTable(arrays)], grid=2)
     assert (arrays[0] == 0).all() and (arrays[1] == 1).all()
+
+
+@pytest.mark.parametrize("how", [{}, {"schedule": "random", "seed": 1}])
+@pytest.mark.parametrize(("scope", "right"), [("gpu", True), ("sys", True), ("cta", False)])
+def test_ordered_stores_and_loads_join_blocks_as_wide_as_their_scope(
+    scope: str, right: bool, how: dict[str, Any]
+) -> None:
+    """Block 0 stores a word and then a flag; block 1, which runs later, reads the flag and then the word."""
+    b = Builder()
+    words, flag = (Val("ptr addrspace(1)", 0, name) for name in ("%words", "%flag"))
+    yes, no_word = Val("i1", 0, "true"), b.const("i32", 0)
+    first, second, end = b.label("first"), b.label("second"), b.label("end")
+    b.cbr(b.icmp("eq", b.value_call("llvm.nvvm.read.ptx.sreg.ctaid.x", "i32", []), 0), first, second)
+    b.start(first)
+    instruction("st.global.b32").emit(b, words, yes, b.const("i32", 7))
+    instruction(f"st.release.{scope}.global.b32").emit(b, flag, yes, b.const("i32", 1))
+    b.br(end)
+    b.start(second)
+    instruction(f"ld.acquire.{scope}.global.b32").emit(b, flag, yes, no_word)
+    (seen,) = instruction("ld.global.b32").emit(b, words, yes, no_word)
+    instruction("st.global.b32").emit(b, b.gep(words, 4), yes, seen)
+    b.br(end)
+    b.start(end)
+    b.ret()
+    head = "\n".join(b.head())
+    text = f"{head}\ndefine ptx_kernel void @k(ptr addrspace(1) %words, ptr addrspace(1) %flag) #0 {{\n{b.text()}}}\n"
+    given = np.zeros(2, np.uint32)
+    if right:
+        simulate(text, "k", 2, 1, [given, np.zeros(1, np.uint32)], **how)
+        assert given.tolist() == [7, 7]
+        return
+    with pytest.raises(Race):
+        simulate(text, "k", 2, 1, [given, np.zeros(1, np.uint32)], **how)
