@@ -37,16 +37,20 @@ class Clocks:
         self._state = np.zeros((3 if cluster == 1 else 4, warps, warps), np.int64)
         self._times = [_TIME] if cluster == 1 else [_TIME, _FAR]
         self._state[self._times] = 1
+        # By how many ticks a warp's lanes have not met since: what they did before these is not ordered among them.
+        self._apart = np.zeros(warps, np.int64)
         self._refresh()
-        self.started = self.now  # when the present block began; who knows a warp's time of then has heard of it
+        self.started = self.now.copy()  # when the present block began; who knows a warp's time of then has heard of it
 
     def _refresh(self) -> None:
-        own = np.eye(len(self._state[_TIME]), dtype=np.int64)
+        own = np.diag(1 + self._apart)
         self.known = self._state[_TIME] - own
         self.far = self.known if len(self._times) == 1 else self._state[_FAR] - own
         self.now = np.ascontiguousarray(np.diagonal(self._state[_TIME]))
 
-    def _tick(self, warps: Array) -> None:
+    def _tick(self, warps: Array, meet: bool = True) -> None:
+        """The time of `warps` advances, because their lanes `meet` or because they have told of themselves."""
+        self._apart[warps] = 0 if meet else self._apart[warps] + 1
         for which in self._times:
             self._state[which, warps, warps] += 1
         self._refresh()
@@ -59,6 +63,7 @@ class Clocks:
         """A warp more, of which nobody knows anything."""
         number = len(self.now)
         self._state = np.pad(self._state, ((0, 0), (0, 1), (0, 1)))
+        self._apart = np.append(self._apart, 0)
         for which in self._times:
             self._state[which, :, number] = 1
             self._state[which, number, number] = 2
@@ -90,13 +95,15 @@ class Clocks:
                 told[which, np.arange(len(warps)), warps] -= 1
             return np.asarray(told.max(axis=1))
         latest: Array = told.max(axis=1)
-        self._tick(warps)
+        self._tick(warps, meet=False)
         return latest
 
     def acquire(self, warps: Array, learned: Array) -> None:
         """`warps` become ordered after what `release` returned."""
         count = learned.shape[1]  # engines may have come since
         self._state[:, warps, :count] = np.maximum(self._state[:, warps, :count], learned[:, None])
+        past = self._state[_TIME, warps, warps] - learned[_TIME, warps]
+        self._apart[warps] = np.minimum(self._apart[warps], past - 1)
         self._refresh()
 
     def advance(self, warps: Array) -> None:
@@ -112,7 +119,7 @@ class Clocks:
     def new_block(self) -> None:
         """The next block starts: what came before is judged per block, not per warp."""
         self.join(np.arange(len(self.now)))
-        self.started = self.now
+        self.started = self.now.copy()
 
 
 def merge_learned(a: Array | None, b: Array) -> Array:
