@@ -39,6 +39,8 @@ def find_bulk_stores(function: Function, target: Target, cut: Mapping[Store, Pie
     if not target.has_tma or not function.options.get(SWITCH, True):
         return {}
     candidates = {store: pieces for store, pieces in cut.items() if crosses(pieces)}
+    if not candidates:
+        return {}
     scope = _Scope(function, candidates)
     out: dict[Store, Boxes] = {}
     reports: list[str] = []

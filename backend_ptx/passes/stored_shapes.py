@@ -1,5 +1,7 @@
 """Conversions before a stored tile is permuted or reshaped move behind that, where they can be cut: of `split_stores`.
 
+It saves the shared memory of whole tiles, which rings of products need.
+
     before: %c: tile<128x256xbf16, #1> = convert_layout(src=%x)
             %p: tile<256x128xbf16, #2> = permute(src=%c, axes=(1, 0))
             store(array=%y, index=(%i, %j), value=%p, ...)
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.passes.layout_rules import rule_of
 from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.tileir.analysis.uses import uses
@@ -25,6 +28,8 @@ Chain = list[tuple[Op, Layout]]
 
 def sink_conversions(function: Function) -> None:
     """Needs layouts on every tile."""
+    if not any(isinstance(op, Product) for op in function.walk()):
+        return  # nothing else wants much shared memory
     users = uses(function)
     chains: dict[Op, Chain] = {}
     for block in (function.body, *(b for op in function.walk() for b in op.blocks)):

@@ -145,3 +145,16 @@ def test_many_threads(cuda: FakeCuda, entry: Entry) -> None:
         thread.join()
     assert len(cuda.launches) == 200
     assert all(TensorMap.unpack(x.params[-1]).pointer == x.params[0] for x in cuda.launches)
+
+
+def test_what_is_stored_to_an_empty_array_goes_nowhere(cuda: FakeCuda, entry: Entry) -> None:
+    """A map has no extent 0, and the zeros that loads get must stay."""
+    abi = str(entry.meta["abi"]).replace('"stored": false', '"stored": true')
+    stored = Entry({**entry.meta, "abi": abi}, entry.ptx)
+    seen = []
+    for code in (entry, stored):
+        plan_of(code, (0, 64), (64, 1)).launch(make_grid((2,)), [0, OUT], [], 0)
+        made = TensorMap.unpack(cuda.launches[-1].params[-1])
+        assert made.dims == (1, 1) and len(cuda.memory[made.pointer].raw) >= 256
+        seen.append(made.pointer)
+    assert seen[0] != seen[1]

@@ -281,6 +281,23 @@ def test_tiles_with_an_axis_of_one() -> None:
         np.testing.assert_array_equal(got.astype(F32), program.wanted([a, b])[0])
 
 
+CLUSTERS = {
+    "plain": Program(product, (1, 2), tile=(128, 128, 32)),
+    "persistent": Program(persistent_product, (2,), rows=500, tile=(128, 128, 32)),
+    "turned": Program(turned_product, (1, 1), tile=(128, 256, 32)),
+}
+
+
+@pytest.mark.parametrize("how", SCHEDULES)
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_blocks_of_a_cluster_store_their_parts(name: str, how: dict[str, Any]) -> None:
+    program = CLUSTERS[name]
+    function = passed(program, num_ctas=2)
+    assert function.cluster == 2 and stores_of(function)
+    [got] = result_of(program, function, **how)
+    np.testing.assert_array_equal(got, program.wanted(program.arrays())[0])
+
+
 # ---- how they wait --------------------------------------------------------------------------------------------------
 
 
