@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import NamedTuple
 
 from tilewright.backend_ptx.layouts.f2 import combine, echelon, span
 from tilewright.backend_ptx.layouts.flat import (
@@ -18,6 +19,7 @@ from tilewright.backend_ptx.layouts.flat import (
     OFFSET,
     REGISTER,
     WARP,
+    distributed,
     flat_bases,
     from_flat,
     is_plain,
@@ -28,6 +30,7 @@ from tilewright.tileir.layout import Layout
 
 ROW_BYTES = 128
 VECTOR_BYTES = 16
+WORD_BYTES = 4
 
 
 @lru_cache(maxsize=256)
@@ -145,3 +148,31 @@ def bank_conflicts(shared: Layout, layout: Layout, element_bytes: int) -> int:
             word = (offset * element_bytes + byte) // 4
             words.setdefault(word % 32, set()).add(word)
     return max(len(w) for w in words.values()) - 1
+
+
+class Turn(NamedTuple):
+    """Lanes whose bit `lane_bit` is set store registers that differ in `register_bit` in the other order; `layout` says
+    where what a lane stores as a register then lies."""
+
+    layout: Layout
+    lane_bit: int
+    register_bit: int
+
+
+@lru_cache(maxsize=512)
+def turned_pairs(shared: Layout, layout: Layout, element_bytes: int) -> Turn | None:
+    """How to store pairs of 4-byte words one by one without bank conflicts, where two rows meet in the banks by pairs:
+    half of the lanes store the second word first. None where pairs find no conflicts, or this does not help.
+
+    Two such accesses of 4 bytes take as many rounds as one of 8 bytes without conflicts, half of those of one with.
+    """
+    vector, chosen = access_vector(shared, layout, element_bytes)
+    if element_bytes != WORD_BYTES or vector != 2 or not bank_conflicts(shared, layout, element_bytes):
+        return None
+    register, lane, warp = parts(layout)
+    for bit in range(len(lane)):
+        turned = [*lane[:bit], lane[bit] ^ register[chosen[0]], *lane[bit + 1 :]]
+        candidate = distributed(layout.shape, register, turned, warp)
+        if not bank_conflicts(shared, candidate, element_bytes):
+            return Turn(candidate, bit, chosen[0])
+    return None

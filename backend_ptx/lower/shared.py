@@ -10,7 +10,7 @@ from tilewright.backend_ptx.layouts.f2 import combine
 from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS, REGISTER, WARP, axis_shifts, log2
 from tilewright.backend_ptx.layouts.matrices import ROW_BYTES, MatrixPlan, matrix_plan
 from tilewright.backend_ptx.layouts.queries import shifts
-from tilewright.backend_ptx.layouts.shared import access_vector, inverse, offset_bases
+from tilewright.backend_ptx.layouts.shared import Turn, access_vector, inverse, offset_bases, turned_pairs
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.access import elem_bytes, memory_elem
 from tilewright.backend_ptx.lower.arrays import as_index
@@ -54,8 +54,10 @@ def shared_store(ctx: Context, op: ops.SharedStore) -> None:
         value = b.cast("zext", value, "i8")
     ref: SharedRef = ctx[op.buffer]
     plan = matrix_plan(ref.type.layout, layout, elem_bytes(value.elem)) if ctx.target.has_stmatrix else None
+    turn = turned_pairs(ref.type.layout, layout, elem_bytes(value.elem)) if plan is None else None
+    stored = layout if turn is None else turn.layout
     slot = slot_offset(ctx, ref.type, op.slot, op.ahead)
-    access = SharedAccess(ctx, ref, layout if plan is None else plan.rows, _no_index(b), slot)
+    access = SharedAccess(ctx, ref, stored if plan is None else plan.rows, _no_index(b), slot)
     # Copies differ in the warp alone where matrices are stored, so that all lanes of a warp take the same way.
     mine = owner(ctx, layout)
     done = b.label("stored")
@@ -65,12 +67,23 @@ def shared_store(ctx: Context, op: ops.SharedStore) -> None:
         b.start(mine_only)
     if plan is not None:
         _store_matrices(access, plan, value)
+    elif turn is not None:
+        _store_turned(access, turn, value)
     else:
         for registers, pointer in access.vectors():
             b.store(b.shuffle(value, registers), pointer, access.bytes)
     if mine is not None:
         b.br(done)
         b.start(done)
+
+
+def _store_turned(access: SharedAccess, turn: Turn, value: Val) -> None:
+    """Word by word, in some lanes the second of each pair first."""
+    ctx, mask = access.ctx, 1 << turn.lane_bit
+    other = ctx.once(("lane bit", mask), lambda b: b.icmp("ne", b.and_(ctx.tid, mask), 0))
+    for [register], pointer in access.vectors():
+        one, two = (ctx.b.extract(value, r) for r in (register, register ^ 1 << turn.register_bit))
+        ctx.b.store(ctx.b.select(other, two, one), pointer, access.bytes)
 
 
 def _store_matrices(access: SharedAccess, plan: MatrixPlan, value: Val) -> None:

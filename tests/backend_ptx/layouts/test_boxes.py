@@ -13,7 +13,7 @@ from tilewright.backend_ptx.layouts.bulk import bulk_layout
 from tilewright.backend_ptx.layouts.flat import OFFSET, distributed, parts
 from tilewright.backend_ptx.layouts.matrices import matrix_plan
 from tilewright.backend_ptx.layouts.mma import Fragment
-from tilewright.backend_ptx.layouts.shared import access_vector, bank_conflicts
+from tilewright.backend_ptx.layouts.shared import access_vector, bank_conflicts, turned_pairs
 from tilewright.backend_ptx.layouts.transform import extract
 from tilewright.backend_ptx.layouts.warpgroup import warpgroup_layouts
 from tilewright.tileir.layout import Layout
@@ -108,11 +108,22 @@ def test_columns_are_stored_without_conflicts() -> None:
     assert bank_conflicts(boxes.layout, plan.rows, 2) == 0
 
 
-@pytest.mark.parametrize(("name", "vector", "conflicts"), [("float32", 2, 1), ("8 bits", 2, 0)])
-def test_other_widths_are_stored_by_pairs(name: str, vector: int, conflicts: int) -> None:
-    """Pairs of float32 of two rows meet in the banks: the swizzle moves 16 bytes, the pairs of a row take 32."""
-    source, size, _ = SOURCES[name]
+def test_pairs_of_8_bits_are_stored_without_conflicts() -> None:
+    source, size, _ = SOURCES["8 bits"]
     boxes = warp_boxes(source, 1, size)
     assert boxes is not None
-    assert access_vector(boxes.layout, source, size)[0] == vector
-    assert bank_conflicts(boxes.layout, source, size) == conflicts
+    assert access_vector(boxes.layout, source, size)[0] == 2 and bank_conflicts(boxes.layout, source, size) == 0
+    assert turned_pairs(boxes.layout, source, size) is None
+
+
+def test_words_of_float32_are_stored_in_turns() -> None:
+    """Pairs of two rows meet in the banks: the swizzle moves 16 bytes, and a row's pairs take 32."""
+    source, size, _ = SOURCES["float32"]
+    boxes = warp_boxes(source, 1, size)
+    assert boxes is not None
+    assert access_vector(boxes.layout, source, size)[0] == 2 and bank_conflicts(boxes.layout, source, size) == 1
+    turn = turned_pairs(boxes.layout, source, size)
+    assert turn is not None and bank_conflicts(boxes.layout, turn.layout, size) == 0
+    for register, lane in product(range(source.size("register")), range(32)):
+        taken = register ^ (lane >> turn.lane_bit & 1) << turn.register_bit
+        assert turn.layout.apply(register=register, lane=lane) == source.apply(register=taken, lane=lane)
