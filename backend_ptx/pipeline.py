@@ -19,6 +19,7 @@ from tilewright.backend_ptx.passes.raise_conversions import raise_conversions
 from tilewright.backend_ptx.passes.ring_loads import ring_loads
 from tilewright.backend_ptx.passes.ring_stages import ring_stages
 from tilewright.backend_ptx.passes.select_instructions import select_instructions
+from tilewright.backend_ptx.passes.share_gathered import share_gathered
 from tilewright.backend_ptx.passes.share_ordered import share_ordered
 from tilewright.backend_ptx.passes.share_printed import share_printed
 from tilewright.backend_ptx.passes.sink_loads import sink_loads
@@ -36,9 +37,9 @@ Pass = Callable[[Function, Target], None]
 Observer = Callable[[str, Function], None]
 
 PIPELINE: Final[tuple[Pass, ...]] = (
+    widen_reductions,
     form_clusters,
     mask_paddings,
-    widen_reductions,
     select_instructions,
     choose_warps,
     assign_layouts,
@@ -49,6 +50,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     place_folds,
     share_ordered,
     share_printed,
+    share_gathered,
     wait_for_products,
     raise_conversions,
     split_stores,
@@ -64,6 +66,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
 
 # (earlier, later, reason). A pass that is not in the pipeline constrains nothing.
 ORDER: Final[tuple[tuple[Pass, Pass, str], ...]] = (
+    (widen_reductions, form_clusters, "blocks exchange elements of 32 bits and more"),
     (form_clusters, mask_paddings, "its tiles are the parts that blocks compute"),
     (form_clusters, select_instructions, "parts of products decide which instruction computes them"),
     (mask_paddings, assign_layouts, "it makes tiles, which need layouts"),
@@ -111,6 +114,9 @@ ORDER: Final[tuple[tuple[Pass, Pass, str], ...]] = (
     (assign_layouts, share_ordered, "layouts say which threads hold copies"),
     (share_ordered, plan_shared_memory, "it allocates buffers"),
     (assign_layouts, share_printed, "layouts say which threads hold what"),
+    (assign_layouts, share_gathered, "layouts say which threads hold what"),
+    (share_gathered, lower_conversions, "it inserts conversions"),
+    (share_gathered, plan_shared_memory, "it allocates buffers"),
     (share_printed, pipeline_loops, "its buffers take shared memory from the rings"),
     (share_printed, plan_shared_memory, "it allocates buffers"),
     (lower_conversions, plan_shared_memory, "it allocates the buffers"),

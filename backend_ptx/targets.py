@@ -75,7 +75,8 @@ SM_80 = Target("sm_80", (8, 0), False, 80, 163 * KIB, 164 * KIB, 2048, 32)
 SM_86 = Target("sm_86", (8, 6), False, 80, 99 * KIB, 100 * KIB, 1536, 16)
 # Conversions to float8 came to Ada with PTX 8.1: below it, what the hardware does would have to be refused.
 SM_89 = Target("sm_89", (8, 9), False, 81, 99 * KIB, 100 * KIB, 1536, 24, has_fp8_cvt=True, has_fp8_mma=True)
-SM_90A = Target("sm_90a", (9, 0), True, 80, 227 * KIB, 228 * KIB, 2048, 32, has_wgmma=True, **_HOPPER)
+# So did stores between blocks of a cluster (st.async).
+SM_90A = Target("sm_90a", (9, 0), True, 81, 227 * KIB, 228 * KIB, 2048, 32, has_wgmma=True, **_HOPPER)
 # +ptx80 makes LLVM exit the process for these two: their floors are 8.6 and 8.7.
 SM_100A = Target("sm_100a", (10, 0), True, 86, 227 * KIB, 228 * KIB, 2048, 32, has_tcgen05=True,
                  has_256bit_access=True, **_HOPPER)
@@ -119,6 +120,20 @@ def ptx_version_of_driver(driver_version: int) -> int:
     if major == 12:
         return _PTX_OF_CUDA_12[min(minor, 9)]
     return NEWEST_PTX
+
+
+def target_of_driver(capability: tuple[int, int], driver_version: int) -> Target:
+    """What runs best on a device of this compute capability with a driver of this version (cuDriverGetVersion).
+
+    Raises TileUnsupportedFeatureError where there is none.
+    """
+    target, newest = for_device(capability), ptx_version_of_driver(driver_version)
+    if newest < target.ptx:
+        minor = _PTX_OF_CUDA_12.index(target.ptx)
+        raise TileUnsupportedFeatureError(
+            f"the NVIDIA driver is too old for this GPU: it supports CUDA {driver_version // 1000}."
+            f"{driver_version % 1000 // 10}", hints=[f"install a driver for CUDA 12.{minor} or later"])
+    return target.with_ptx(newest)
 
 
 # Release notes of the PTX ISA: CUDA 12.6 came without a new version.

@@ -76,7 +76,7 @@ def works() -> Iterator[Work]:
 
     from benchmarks.gemv_kernels import gemv_columns, gemv_rows, skinny
     from benchmarks.kernels import matmul
-    from benchmarks.row_kernels import layer_norm, rms_norm, row_sum, scaled_relu, softmax_parts
+    from benchmarks.row_kernels import layer_norm, rms_norm, row_sum, scaled_relu
 
     vector = "f32[134217728]"
     yield Work("vector add, 2048", vector_add, (vector, vector, vector, 2048))
@@ -85,8 +85,8 @@ def works() -> Iterator[Work]:
         yield Work(f"row sum, {n}", row_sum, (f"f32[8192,{n}]", "f32[8192]", 1, n))
     for n in (1024, 4096, 8192, 16384, 32768, 65536):
         yield Work(f"softmax bf16, {n}", softmax, (f"bf16[4096,{n}]", f"bf16[4096,{n}]", n))
-    wide = "bf16[65536,4096]"
-    yield Work("softmax bf16, 16 parts of 4096", softmax_parts, (wide, wide, 16, 4096))
+    for n in (65536, 131072):
+        yield Work(f"softmax f32, {n}", softmax, (f"f32[2048,{n}]", f"f32[2048,{n}]", n))
     yield Work("online softmax f32, chunks of 8192", online_softmax, ("f32[2048,65536]", "f32[2048,65536]", 8192))
     for n in (1024, 4096, 16384):
         x, w = f"bf16[8192,{n}]", f"bf16[{n}]"

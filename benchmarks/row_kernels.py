@@ -29,23 +29,6 @@ def softmax_rows(x, out, rows: tw.Constant[int], width: tw.Constant[int]):
 
 
 @tw.tile_kernel
-def softmax_parts(x, out, parts: tw.Constant[int], width: tw.Constant[int]):
-    """The softmax of wide rows, each of which is `parts` rows of the matrix as x and out show it.
-
-    Elements at one place of the parts have a maximum of their own, so that they can be summed before the largest of the
-    row is known: while others are still loaded, where a thread holds whole columns.
-    """
-    row = tw.bid(0)
-    t = tw.load(x, (row, 0), (parts, width)).astype(tw.float32)
-    top = tw.max(t, axis=0, keepdims=True)
-    part = tw.sum(tw.exp2(t * LOG2E - top * LOG2E, flush_to_zero=True), axis=0, keepdims=True)
-    row_top = tw.max(top)
-    share = 1.0 / tw.sum(part * tw.exp2((top - row_top) * LOG2E, flush_to_zero=True))
-    e = tw.exp2(t * LOG2E - row_top * LOG2E, flush_to_zero=True)
-    tw.store(out, (row, 0), (e * share).astype(out.dtype))
-
-
-@tw.tile_kernel
 def rms_norm(x, weight, out, eps: float, rows: tw.Constant[int], width: tw.Constant[int]):
     i = tw.bid(0)
     t = tw.load(x, (i, 0), (rows, width), padding_mode=ZERO).astype(tw.float32)

@@ -14,14 +14,12 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 WORK = {
     "bfloat16": ((65536, 1024), (65536, 2048), (32768, 4096), (16384, 8192), (8192, 16384), (8192, 32768),
                  (4096, 65536)),
-    "float32": ((65536, 1024), (32768, 4096), (8192, 16384), (4096, 32768)),
+    "float32": ((65536, 1024), (32768, 4096), (8192, 16384), (4096, 32768), (2048, 65536)),
 }
 # (rows, columns) -> rows of a block
 NARROW = {(1 << 19, 128): (8, 16, 32), (1 << 17, 512): (4, 8)}
-# A row that registers do not hold is read twice: most of it comes from the second-level cache the second time.
-WIDE = {"float32": ((2048, 65536),), "bfloat16": ((4096, 65536),)}
-# (rows, columns) -> parts of a row; a part is what the threads of a block load at once.
-PARTS = {(4096, 65536): (16,)}
+# Rows for which a kernel that walks through them in chunks, and reads them twice, is shown as well.
+CHUNKED = {"float32": ((2048, 65536),), "bfloat16": ((4096, 65536),)}
 
 
 def rows() -> Iterator[Row]:
@@ -29,12 +27,12 @@ def rows() -> Iterator[Row]:
     from online_softmax import online_softmax
     from softmax import softmax
 
-    from benchmarks.row_kernels import softmax_parts, softmax_rows
+    from benchmarks.row_kernels import softmax_rows
 
     rival = triton_kernels()
     for dtype in ("bfloat16", "float32"):
-        narrow, parted = (NARROW, PARTS) if dtype == "bfloat16" else ({}, {})
-        for m, n in dict.fromkeys((*narrow, *WORK[dtype], *WIDE[dtype])):
+        narrow = NARROW if dtype == "bfloat16" else {}
+        for m, n in (*narrow, *WORK[dtype]):
             x = torch.randn(m, n, device="cuda", dtype=getattr(torch, dtype))
             out = torch.empty_like(x)
             others = {"copy": copier(2 * x.nbytes), "torch": lambda: torch.softmax(x, 1)}  # noqa: B023
@@ -45,10 +43,7 @@ def rows() -> Iterator[Row]:
                 ways[f", {height} rows a block"] = lambda h=height: softmax_rows[(m // h,)](x, out, h, n)  # noqa: B023
             if (m, n) in WORK[dtype]:
                 ways[""] = lambda: softmax[(m,)](x, out, n)  # noqa: B023
-            for parts in parted.get((m, n), ()):
-                views = tuple(a.view(m * parts, n // parts) for a in (x, out))
-                ways[f", {parts} parts"] = lambda v=views, p=parts: softmax_parts[(m,)](*v, p, n // p)  # noqa: B023
-            if (m, n) in WIDE[dtype]:
+            if (m, n) in CHUNKED[dtype]:
                 for chunk in (4096, 8192):
                     ways[f", chunks of {chunk}"] = lambda chunk=chunk: online_softmax[(m,)](x, out, chunk)  # noqa: B023
             for how, ours in ways.items():

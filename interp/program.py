@@ -24,6 +24,8 @@ Grid = tuple[int, int, int]
 # Live tiles of a chunk, by measurement: smaller chunks pay more per closure, larger ones miss the caches.
 CHUNK_BYTES = 1536 << 10
 CHUNK_BLOCKS = 8192
+# Machine ops by which blocks of a cluster give each other values.
+EXCHANGES = ("cluster_gather", "cluster_exchange")
 
 
 class Program:
@@ -34,6 +36,8 @@ class Program:
         self.hazards = find_hazards(function)
         self.chunk_limit = max(1, min(CHUNK_BLOCKS, CHUNK_BYTES // max(peak_bytes(function), 1)))
         self._variants: dict[tuple[frozenset[int], bool], Lowering] = {}
+        # Blocks of a cluster that exchange values run together.
+        self.together = function.cluster if any(op.opcode in EXCHANGES for op in function.walk()) else 1
 
     def run(
         self, grid: Grid, args: Sequence[Any], *, mode: str = "chunked", order: str | int | None = None,
@@ -57,9 +61,15 @@ class Program:
             return
         # Blocks that share memory in ways that the IR does not show run one after another.
         single = single or order is not None or self.hazards.serial or overlapping
-        axes = frozenset() if single else self._axes(grid)
+        if self.together > 1:
+            axes = frozenset((0,))
+        else:
+            axes = frozenset() if single else self._axes(grid)
         lowering = self._variant(axes, overlapping)
-        chunks = _single_blocks(grid, order) if single else self._chunks(grid, axes)
+        if self.together > 1:
+            chunks = _clusters(grid, self.together, order)
+        else:
+            chunks = _single_blocks(grid, order) if single else self._chunks(grid, axes)
         for count, ids in chunks:
             regs: Regs = [None] * lowering.slots
             for slot, value in zip(lowering.params, bound.values(), strict=True):
@@ -150,6 +160,12 @@ def _single_blocks(grid: Grid, order: str | int | None) -> Iterator[tuple[int, A
         raise ValueError(f'order must be "asc", "desc" or a seed, not {order!r}')
     for n in numbers:
         yield 1, (np.int32(n % grid[0]), np.int32(n // grid[0] % grid[1]), np.int32(n // (grid[0] * grid[1])))
+
+
+def _clusters(grid: Grid, blocks: int, order: str | int | None) -> Iterator[tuple[int, Any]]:
+    """One cluster after another, of so many blocks side by side along x."""
+    for _, (x, y, z) in _single_blocks((grid[0] // blocks, *grid[1:]), order):
+        yield blocks, (np.arange(x * blocks, (x + 1) * blocks, dtype=np.int32), y, z)
 
 
 def _runs(grid: Grid, axis: int, limit: int) -> Iterator[tuple[int, Any]]:

@@ -17,6 +17,12 @@ _REMOTE_STORE = """{{
 mapa.shared::cluster.u32 there, $0, $1;
 @$3 st.shared::cluster.{bits} [there], $2;
 }}"""
+_SEND = """{{
+.reg .b32 there, bar;
+mapa.shared::cluster.u32 there, $0, $2;
+mapa.shared::cluster.u32 bar, $1, $2;
+@$4 st.async.shared::cluster.mbarrier::complete_tx::bytes.{bits} [there], $3, [bar];
+}}"""
 
 
 def _barriers() -> Iterator[Instruction]:
@@ -33,6 +39,15 @@ def _barriers() -> Iterator[Instruction]:
     for name, qualifier in (("arrive", "release"), ("wait", "acquire")):
         yield Instruction(f"cluster.{name}", f"barrier.cluster.{name}.{qualifier};", (), (), f"cluster_{name}",
                           reads=True, writes=True, convergent=True, sm=90, ptx=80)
+    # Arrives without a promise about memory: with .release ptxas puts a fence of the whole GPU (MEMBAR.ALL.GPU) before
+    # it, by every thread. What fence.mbarrier_init covers needs none.
+    yield Instruction("cluster.arrive.relaxed", "barrier.cluster.arrive.relaxed;", (), (), "cluster_arrive",
+                      {"releases": False}, reads=True, writes=True, convergent=True, sm=90, ptx=80)
+    # Writes to the shared memory of another block, and completes as many bytes on an mbarrier there. Operands: address
+    # and mbarrier in this block, rank of the other, value, predicate.
+    for kind, bits in (("i32", "b32"), ("i64", "b64")):
+        yield Instruction(f"cluster.send.{bits}", _SEND.format(bits=bits), ("i32", "i32", "i32", kind, "i1"), (),
+                          "cluster_send", {"size": int(bits[1:]) // 8}, reads=True, writes=True, sm=90, ptx=81)
     # Writes to the shared memory of another block of the cluster. Operands: address in this block, rank of the other,
     # value, predicate.
     for kind, bits in (("i32", "b32"), ("i64", "b64")):

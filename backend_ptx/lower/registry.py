@@ -55,8 +55,9 @@ def lowering_of(op: Op) -> Lowering:
 
 
 FAMILIES = (
-    "arith", "arrays", "async_copy", "async_gather", "atomics", "bulk", "bulk_store", "compare", "control", "convert",
-    "fold", "gather", "layout", "math", "matmul", "memory", "output", "reduce", "shape", "shared", "warpgroup",
+    "arith", "arrays", "async_copy", "async_gather", "atomics", "bulk", "bulk_store", "cluster", "compare", "control",
+    "convert", "fold", "gather", "layout", "math", "matmul", "memory", "output", "reduce", "shape", "shared",
+    "warpgroup",
 )
 
 

@@ -16,20 +16,26 @@ from tilewright.backend_ptx.passes.layout_rules import reduced_axes
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.ops import control
 from tilewright.tileir.ops.arith import Constant
+from tilewright.tileir.ops.fold import Fold, ReduceWith
 from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 from tilewright.tileir.ops.shape import Broadcast, Cat, Extract, Iota, Permute, Reshape
+
+# Of elements that blocks exchange.
+LEAST_BITS = 32
 
 Node = tuple[Value, int]
 Link = tuple[Node, Node]
 
 
 class Axes:
-    """The nodes of a function, joined. `ctas` is the number of parts."""
+    """The nodes of a function, joined. `ctas` is the number of parts. `exchange`: blocks may combine what each of them
+    reduces along an axis that is cut."""
 
-    def __init__(self, function: Function, ctas: int) -> None:
+    def __init__(self, function: Function, ctas: int, exchange: bool = False) -> None:
         self.ctas = ctas
+        self.exchange = exchange
         self._parent: dict[Node, Node] = {}
         self._whole: dict[Node, Op] = {}
         for op in function.walk():
@@ -56,6 +62,8 @@ class Axes:
 
     def _visit(self, op: Op) -> None:
         links, cut = _relation(op, self.ctas)
+        if self.exchange and isinstance(op, Reduction) and op.src.type.dtype.bitwidth >= LEAST_BITS:
+            cut.update((op.src, axis) for axis in op.axes)
         for one, other in links:
             self._parent[self.find(one)] = self.find(other)
         tiles = [v for v in (*op.operands, *op.results) if is_tile(v)]
@@ -92,6 +100,8 @@ def _by_nature(op: Op) -> Rule:
         return _variables
     if isinstance(op, (Reduction, ArgReduction)):
         return _reduce
+    if isinstance(op, Fold):
+        return _fold
     return _nothing
 
 
@@ -143,6 +153,14 @@ def _reduce(op: Reduction | ArgReduction, ctas: int) -> Iterator[list[Node]]:
     kept = [axis for axis in range(len(op.src.type.shape)) if axis not in gone]
     for number, axis in enumerate(kept):
         yield [(op.src, axis), (op.results[0], number)]
+
+
+def _fold(op: Fold, ctas: int) -> Iterator[list[Node]]:
+    """Along other axes than that of the fold. One that reduces leaves it out."""
+    shorter = isinstance(op, ReduceWith)
+    for axis in range(len(op.srcs[0].type.shape)):
+        if axis != op.axis:
+            yield [*((v, axis) for v in op.srcs), *((v, axis - (shorter and axis > op.axis)) for v in op.results)]
 
 
 def _broadcast(op: Broadcast, ctas: int) -> Iterator[list[Node]]:

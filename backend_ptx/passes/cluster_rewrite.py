@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tilewright.backend_ptx.ops.cluster import ClusterGather
 from tilewright.backend_ptx.passes.layout_classes import is_tile
 from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.tileir.analysis.facts import facts
@@ -15,6 +16,7 @@ from tilewright.tileir.ops.arrays import BlockId, NumBlocks
 from tilewright.tileir.ops.control import If, Yield
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store
+from tilewright.tileir.ops.reduce import Reduction
 from tilewright.tileir.ops.shape import Broadcast, Extract, Iota, Reshape
 from tilewright.tileir.passes.dce import dce
 from tilewright.tileir.types import TileType
@@ -53,6 +55,8 @@ class Parts:
             self._of_grid(b, op)
         elif isinstance(op, Iota) and op.result in self.chosen:
             self._count(b, op)
+        elif isinstance(op, Reduction) and self.chosen.get(op.src) in op.axes:
+            self._combine(b, op)
         elif (op.effects().writes or op.effects().io) and not self._is_cut(op):
             self._once(b, op)
         else:
@@ -78,6 +82,12 @@ class Parts:
             start = b.value(Cast(src=start, dtype=op.dtype))
         made = b.value(arith.Add(lhs=part, rhs=b.value(Broadcast(src=start, shape=(size,)))))
         b.replace(op.result, made)
+
+    def _combine(self, b: Rewriter, op: Reduction) -> None:
+        """What each block reduces of its part is reduced once more."""
+        part = b.value(type(op)(src=op.src, **op.attributes))
+        every = b.value(ClusterGather(src=part, ctas=self.ctas))
+        b.replace(op.result, b.value(type(op)(src=every, **{**op.attributes, "axes": (0,)})))
 
     def _once(self, b: Rewriter, op: Op) -> None:
         """What all blocks of the cluster would do alike, the first one does."""

@@ -14,16 +14,24 @@
 
 The accumulators of all products are cut along one axis, with all that depends on it (see cluster_axes); what is not cut
 is the same in all blocks of a cluster, so they take the same branches and rounds. `ring_loads` then lets each bring a
-part of a shared tile and give it to all. The option `cluster` holds the number of blocks; the result is an ordinary
-kernel for a grid that is so many times longer along its axis 0.
+part of a shared tile and give it to all. Without products the largest tile that is reduced is cut; where along the axis
+of a reduction, blocks exchange what each has of it:
 
-As the hint `num_ctas` asks; without it where one block's registers cannot hold an accumulator and two blocks' can.
+    before: %s: tile<1xf32> = reduce_sum(src=%x, axes=(1))             // %x: tile<1x65536xf32>
+    after:  %0: tile<1xf32> = reduce_sum(src=%x, axes=(1))             // %x: tile<1x32768xf32>
+            %1: tile<2x1xf32> = cluster_gather(src=%0, ctas=2)
+            %s: tile<1xf32> = reduce_sum(src=%1, axes=(0))
+
+The option `cluster` holds the number of blocks; the result is a kernel for a grid that is so many times longer along
+its axis 0. As the hint `num_ctas` asks; without it where the registers of one block cannot hold an accumulator or such
+a tile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
+from tilewright.backend_ptx.layouts.flat import log2
 from tilewright.backend_ptx.layouts.warpgroup import LEAST_COLUMNS, ROWS
 from tilewright.backend_ptx.passes.cluster_axes import Axes, Node
 from tilewright.backend_ptx.passes.cluster_order import keeps_order
@@ -34,71 +42,102 @@ from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.matmul import Mma
+from tilewright.tileir.ops.reduce import Reduction
 from tilewright.tileir.ops.shape import Iota
 
 OPTION, REASON = "cluster", "cluster_reason"
 HINT = "num_ctas"
 # The hardware's limit for clusters that every GPU can place (CUDA programming guide, "Thread Block Clusters").
 MOST = 8
-# 32-bit words of an accumulator that one block holds beside what else it needs: half of the registers.
+# 32-bit words of a tile that one block holds beside what else it needs: half of the registers.
 WORDS = 32768
+# Elements that each block may send to the others: more would take longer than what is won.
+EXCHANGED = 1024
 
 
 def form_clusters(function: Function, target: Target) -> None:
-    """Changes shapes, so it comes before every pass that reads them."""
-    wanted: int | None = function.options.get(HINT)
+    """Changes shapes, so it comes before the passes that read them; after `widen_reductions`."""
     products = [op for op in function.walk() if isinstance(op, Mma)]
-    if wanted == 1 or wanted is None and not _needs_two(products, target):
+    rows = [op for op in function.walk() if isinstance(op, Reduction)]
+    wanted: int | None = function.options.get(HINT)
+    needed = _needed(products, rows, target) if wanted is None else min(wanted, MOST)
+    if needed == 1:
         return
-    ctas = min(wanted or 2, MOST)
-    refused = _refusal(products, target) or _form(function, products, ctas)
-    if refused is None:
-        why = "an accumulator fills the registers of one" if wanted is None else f"as {HINT} asks"
-        function.options[OPTION], function.options[REASON] = ctas, why
+    _unshare(function.body, set())
+    chosen = _cut(function, products, rows, needed, target)
+    if not isinstance(chosen, str):
+        refused = keeps_order(function, chosen)
+        chosen = chosen if refused is None else refused
+    if not isinstance(chosen, str):
+        Parts(function, chosen, needed).run()
+        why = "the registers of one block do not hold its tiles" if wanted is None else f"as {HINT} asks"
+        function.options[OPTION], function.options[REASON] = needed, why
     elif wanted is not None:
-        function.options[OPTION], function.options[REASON] = 1, f"{HINT} has no effect: {refused}"
+        function.options[OPTION], function.options[REASON] = 1, f"{HINT} has no effect: {chosen}"
 
 
-def _needs_two(products: list[Mma], target: Target) -> bool:
-    """Whether the accumulator of some product fits two blocks and not one."""
-    words = [op.acc.type.size * max(4, op.acc.type.dtype.bytes) // 4
-             for op in products if target.has_cluster and warpgroup_kind(op, target)]
-    return bool(words) and WORDS < max(words) <= 2 * WORDS
+def _needed(products: Sequence[Mma], rows: Sequence[Reduction], target: Target) -> int:
+    """How many blocks hold the largest accumulator, or the largest tile that is reduced."""
+    if not target.has_cluster or products and not all(warpgroup_kind(op, target) for op in products):
+        return 1
+    tiles = [op.acc.type for op in products] or [op.src.type for op in rows]
+    words = max((t.size * max(4, t.dtype.bytes) // 4 for t in tiles), default=0)
+    needed = 1 << max(0, words - 1).bit_length() - log2(WORDS) if words > WORDS else 1
+    return needed if needed <= (2 if products else MOST) else 1
 
 
-def _refusal(products: list[Mma], target: Target) -> str | None:
+def _cut(
+    function: Function, products: Sequence[Mma], rows: Sequence[Reduction], ctas: int, target: Target,
+) -> dict[Value, int] | str:
+    """The tiles that are cut, and along which axis; or why none can be."""
+    if not target.has_cluster:
+        return f"{target.name} has no clusters"
+    if products:
+        return _refusal(products, target) or _cut_products(Axes(function, ctas), products)
+    if rows:
+        return _cut_rows(Axes(function, ctas, exchange=True), rows)
+    return "there is no product, whose operands blocks could share, and no reduction"
+
+
+def _refusal(products: Sequence[Mma], target: Target) -> str | None:
     """Why blocks of a cluster could not share operands."""
-    if not (target.has_cluster and target.has_tma and target.has_wgmma):
+    if not (target.has_tma and target.has_wgmma):
         return f"{target.name} has no products that read operands which a cluster shares"
-    if not products:
-        return "there is no product, whose operands blocks could share"
     if not all(warpgroup_kind(op, target) for op in products):
         return "a product is not computed by wgmma, which alone reads operands that a cluster shares"
     return None
 
 
-def _form(function: Function, products: list[Mma], ctas: int) -> str | None:
-    """Cut the function; None, or why that is not possible (the function then means what it did)."""
-    _unshare(function.body, set())
-    axes = Axes(function, ctas)
+def _cut_products(axes: Axes, products: Sequence[Mma]) -> dict[Value, int] | str:
+    """Every accumulator along one of its axes."""
     chosen: dict[Value, int] = {}
     for product in sorted(products, key=lambda op: -op.acc.type.size):
         if product.acc in chosen:
             continue
-        reasons = []
-        for axis in _preferred(product, ctas):
-            found = axes.component((product.acc, axis))
-            reason = _conflict(found, chosen, axes)
-            if reason is None:
-                chosen.update(found)
-                break
-            reasons.append(reason)
-        else:
-            return reasons[0] if reasons else f"{ctas} parts of an accumulator would be too small for wgmma"
-    refused = keeps_order(function, chosen)
-    if refused is None:
-        Parts(function, chosen, ctas).run()
-    return refused
+        found = [axes.component((product.acc, axis)) for axis in _preferred(product, axes.ctas)]
+        reasons = [_conflict(nodes, chosen, axes) for nodes in found]
+        if None not in reasons:
+            return next(filter(None, reasons), f"{axes.ctas} parts of an accumulator would be too small for wgmma")
+        chosen.update(found[reasons.index(None)])
+    return chosen
+
+
+def _cut_rows(axes: Axes, rows: Sequence[Reduction]) -> dict[Value, int] | str:
+    """The largest tile that is reduced, along the axis for which blocks exchange least."""
+    largest = max((op.src for op in rows), key=lambda v: v.type.size)
+    found = [axes.component((largest, axis)) for axis in range(len(largest.type.shape))]
+    reasons = [_conflict(nodes, {}, axes) for nodes in found]
+    usable = [dict(nodes) for nodes, reason in zip(found, reasons, strict=True) if reason is None]
+    if not usable:
+        return next(filter(None, reasons))
+    best = min(usable, key=lambda chosen: _exchanged(chosen, rows))
+    count = _exchanged(best, rows)
+    return best if count <= EXCHANGED else f"blocks would exchange {count} elements"
+
+
+def _exchanged(chosen: Mapping[Value, int], rows: Sequence[Reduction]) -> int:
+    """Elements of results that no block has alone."""
+    return sum(op.result.type.size for op in rows if chosen.get(op.src) in op.axes)
 
 
 def _preferred(op: Mma, ctas: int) -> Iterator[int]:

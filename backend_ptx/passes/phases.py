@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.queries import registers
+from tilewright.backend_ptx.ops.cluster import ClusterGather
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.targets import KIB, Target
 from tilewright.tileir.core import Block, Op, Value
@@ -27,7 +28,9 @@ def phases_of(block: Block) -> dict[Op, int]:
 
 def _exchanges(op: Op) -> bool:
     """Whether all warps of the block meet at this op."""
-    return isinstance(op, ConvertLayout) and plan_conversion(op.src.type.layout, op.result.type.layout).kind == "block"
+    if isinstance(op, ConvertLayout):
+        return plan_conversion(op.src.type.layout, op.result.type.layout).kind == "block"
+    return isinstance(op, ClusterGather)
 
 
 def waiting_registers(block: Block, phase: dict[Op, int]) -> int:

@@ -5,7 +5,7 @@
 
 Bulk stores read a buffer for some time: it lives until the kernel ends, and as long as all loops around.
 Rings that mbarriers guard, and the mbarriers, keep their bytes for the whole kernel: the producer runs ahead of the
-rest of the block, and no barrier of the others holds it up.
+rest of the block, and no barrier of the others holds it up. So do buffers to which other blocks of a cluster write.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from tilewright.backend_ptx.layouts.bulk import SLOT_ALIGN
 from tilewright.backend_ptx.ops.bulk import MbarrierInit, TmaLoad, TmaStore
+from tilewright.backend_ptx.ops.cluster import ClusterExchange, ClusterOpen
 from tilewright.backend_ptx.ops.shared import SharedAlloc
 from tilewright.backend_ptx.ops.warpgroup import SharedView, Wgmma, WgmmaWait
 from tilewright.backend_ptx.targets import Target
@@ -86,7 +87,7 @@ def find_intervals(function: Function) -> list[Interval]:
                     running.clear()
             elif isinstance(op, TmaStore):
                 storing.extend(here)
-            elif isinstance(op, (TmaLoad, MbarrierInit)):
+            elif isinstance(op, (TmaLoad, MbarrierInit, ClusterOpen, ClusterExchange)):
                 guarded.extend(here)
             if isinstance(op, (TmaLoad, TmaStore, Wgmma)):
                 _align(op, intervals)

@@ -7,7 +7,7 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-from tilewright.backend_ptx.targets import Target, for_device, ptx_version_of_driver
+from tilewright.backend_ptx.targets import Target, target_of_driver
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 
 
@@ -116,7 +116,7 @@ def _open(ordinal: int) -> Device:
     capability = ask("COMPUTE_CAPABILITY_MAJOR"), ask("COMPUTE_CAPABILITY_MINOR")
     name = check(cuda.cuDeviceGetName(128, handle), "cuDeviceGetName")
     context = check(cuda.cuDevicePrimaryCtxRetain(handle), "cuDevicePrimaryCtxRetain")
-    target = for_device(capability).with_ptx(ptx_version_of_driver(driver_version()))
+    target = target_of_driver(capability, driver_version())
     text = name.decode(errors="replace").rstrip("\0") if isinstance(name, bytes) else str(name)
     return Device(ordinal, text, capability, ask("MULTIPROCESSOR_COUNT"), target, context)
 

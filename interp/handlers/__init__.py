@@ -5,6 +5,7 @@ from tilewright.interp.handlers import (
     arrays,
     atomics,
     bulk,
+    cluster,
     control,
     convert,
     fold,
@@ -18,5 +19,5 @@ from tilewright.interp.handlers import (
     warpgroup,
 )
 
-__all__ = ["arith", "arrays", "atomics", "bulk", "control", "convert", "fold", "machine", "math", "matmul", "memory",
-           "output", "reduce", "shape", "warpgroup"]
+__all__ = ["arith", "arrays", "atomics", "bulk", "cluster", "control", "convert", "fold", "machine", "math", "matmul",
+           "memory", "output", "reduce", "shape", "warpgroup"]

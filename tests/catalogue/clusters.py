@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from catalogue import cluster_kernels as row_kernels
 from catalogue import hopper
 from catalogue import hopper_kernels as kernels
 from catalogue.case import Case
-from catalogue.hopper import BF16, E4M3, F16, F32, product_case
+from catalogue.hopper import BF16, E4M3, F16, F32, TAGS, product_case
+from softmax import softmax
 
 TALL, WIDE = (128, 64, 32), (64, 128, 32)
 SHAPE = (200, 136, 104)
@@ -57,6 +59,56 @@ def others() -> Iterator[Case]:
     yield in_two(hopper.attention_case("tall-attention-causal", True, (128, 32, 64), 200))
 
 
+def rows() -> Iterator[Case]:
+    """Reductions along the axis that is cut."""
+    rng_rows = (5, 1000)
+
+    def shares(x: np.ndarray) -> np.ndarray:
+        e = np.exp(x.astype(np.float64) - x.max(axis=-1, keepdims=True))
+        return np.asarray(e / e.sum(axis=-1, keepdims=True))
+
+    def floats(rng: np.random.Generator, *shape: int) -> np.ndarray:
+        return rng.normal(size=shape).astype(F32)
+
+    def case(name: str, kernel: Any, grid: int, make: Any, reference: Any, bound: float, ctas: int) -> Case:
+        kernel = kernel.replace_hints(num_ctas=ctas)
+        outputs = (2,) if kernel.__name__ == "some_sums" else (1,)
+        return Case(f"rows-{name}-in-{ctas}", kernel, (grid,), make, outputs, reference, lambda want: bound, tags=TAGS)
+
+    for ctas in (2, 4, 8):
+        yield case("softmax", softmax, 5, lambda rng: (floats(rng, *rng_rows), np.zeros(rng_rows, F32), 1024),
+                   lambda x, *_: (shares(x),), 1e-6, ctas)
+    yield case("walked", row_kernels.walked_softmax, 2,
+               lambda rng: (floats(rng, *rng_rows), np.zeros(rng_rows, F32), 1024), lambda x, *_: (shares(x),), 1e-6, 2)
+    yield case("parts", row_kernels.softmax_parts, 2,
+               lambda rng: (floats(rng, 8, 512), np.zeros((8, 512), F32), 4, 512),
+               lambda x, *_: (shares(x.reshape(2, 2048)).reshape(8, 512),), 1e-6, 4)
+    for dtype in (np.int32, np.int64, np.float64, F32, BF16):
+        exact = np.issubdtype(dtype, np.integer)
+
+        def numbers(rng: np.random.Generator, dtype: Any = dtype, exact: bool = exact) -> tuple[Any, ...]:
+            x = rng.integers(-9, 9, (6, 256)) if exact else 1 + rng.random((6, 256)) / 512
+            return x.astype(dtype), np.zeros((6, 4), dtype), 2, 256
+
+        def four(x: Any, *_: Any, dtype: Any = dtype, exact: bool = exact) -> tuple[np.ndarray, ...]:
+            wide = x.astype(dtype if exact else np.float64)
+            ways = [f(wide, axis=1, **({"dtype": dtype} if exact else {})) for f in (np.sum, np.prod)]
+            return (np.stack([*ways, wide.max(1), wide.min(1)], 1),)
+
+        bound = 0.0 if exact else 1e-9 if dtype is np.float64 else 2e-3 if dtype is F32 else 2.0
+        yield case(f"four-ways-{np.dtype(dtype).name}", row_kernels.four_ways, 3, numbers, four, bound, 2)
+
+    def skipped(rng: np.random.Generator) -> tuple[Any, ...]:
+        return floats(rng, 4, 256), np.array([0, 1, 0, 0], np.int32), np.zeros((4, 256), F32), 256
+
+    def want_skipped(x: Any, skip: Any, *_: Any) -> tuple[np.ndarray, ...]:
+        centred = x.astype(np.float64) - x.astype(np.float64).mean(1, keepdims=True)
+        return (np.where(skip[:, None] == 0, centred + np.arange(256), x),)
+
+    yield case("some", row_kernels.some_sums, 4, skipped, want_skipped, 1e-4, 4)
+
+
 def cases() -> Iterator[Case]:
     yield from products()
     yield from others()
+    yield from rows()

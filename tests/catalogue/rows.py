@@ -67,13 +67,6 @@ def wide() -> Iterator[Case]:
         "rms norm of 30000 columns", row_kernels.rms_norm, (2,),
         lambda rng: (bfloats(rng, 2, 30000), bfloats(rng, 30000), np.zeros((2, 30000), BF16), EPS, 1, 32768), (2,),
         lambda x, w, out, *_: (norm(x, w, None),), near(2.0**-8, 1e-6))
-    for parts, width in ((4, 64), (16, 4096)):
-        yield Case(
-            f"softmax of {parts} parts of {width}", row_kernels.softmax_parts, (2,),
-            lambda rng, parts=parts, width=width: (
-                bfloats(rng, 2 * parts, width), np.zeros((2 * parts, width), BF16), parts, width), (1,),
-            lambda x, out, parts, width: (
-                shares(x.astype(np.float64).reshape(2, parts * width)).reshape(x.shape),), near(2.0**-8, 1e-9))
     # Weight and bias are on their way while the row is summed.
     for n in (16384, 16000, 15001):
         yield Case(

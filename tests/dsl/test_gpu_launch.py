@@ -340,7 +340,7 @@ def test_ptx_version_follows_the_driver(cuda: FakeCuda) -> None:
     add = make_add()
     args = *three(), 16
     assert ".version 9.0\n.target sm_90a" in add.ptx(*args)
-    assert ".version 8.0\n.target sm_90a" in add.ptx(*args, target="sm_90a")
+    assert ".version 8.1\n.target sm_90a" in add.ptx(*args, target="sm_90a")
     add[(1,)](*args)
     assert cuda.linked[0] == add.ptx(*args)
 

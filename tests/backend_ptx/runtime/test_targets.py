@@ -42,6 +42,23 @@ def test_old_drivers_are_refused() -> None:
         targets.ptx_version_of_driver(11080)
 
 
+@pytest.mark.parametrize("capability, driver, ptx", [
+    ((8, 0), 12000, 80), ((9, 0), 12010, 81), ((9, 0), 13000, 90), ((12, 0), 12080, 87),
+])
+def test_target_of_driver(capability: tuple[int, int], driver: int, ptx: int) -> None:
+    found = targets.target_of_driver(capability, driver)
+    assert (found.capability, found.ptx) == (capability, ptx)
+
+
+@pytest.mark.parametrize("capability, driver, needed", [
+    ((8, 9), 12000, "12.1"), ((9, 0), 12000, "12.1"), ((10, 0), 12040, "12.7"), ((12, 0), 12060, "12.8"),
+])
+def test_driver_that_does_not_know_the_gpu(capability: tuple[int, int], driver: int, needed: str) -> None:
+    with pytest.raises(TileUnsupportedFeatureError, match="too old for this GPU") as caught:
+        targets.target_of_driver(capability, driver)
+    assert f"CUDA {needed} or later" in str(caught.value)
+
+
 def test_with_ptx_keeps_floor_and_ceiling() -> None:
     assert targets.SM_120A.with_ptx(80).ptx == 87
     assert targets.SM_80.with_ptx(200).ptx == targets.NEWEST_PTX

@@ -1,0 +1,76 @@
+"""Exchanges between blocks of a cluster: stores to each other's shared memory that complete on mbarriers there.
+
+PTX ISA: "st.async", "mapa", "barrier.cluster". An mbarrier's phase is over when one thread of its block has announced
+the bytes of all blocks and these have landed. No fence is needed: barriers of the cluster with release semantics cost
+each thread a fence of the whole GPU (1.2 us for each exchange of a row's sum between two blocks of 512 threads, H200).
+"""
+
+from __future__ import annotations
+
+from tilewright.backend_ptx.instructions.table import instruction
+from tilewright.backend_ptx.llvm.builder import Val
+from tilewright.backend_ptx.lower.bulk import cluster_rank, shared_number
+from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.positions import index_vector, owner
+from tilewright.backend_ptx.lower.registry import lower
+from tilewright.backend_ptx.ops import cluster as ops
+
+
+@lower(ops.ClusterOpen)
+def cluster_open(ctx: Context, op: ops.ClusterOpen) -> None:
+    """One thread initialises all mbarriers; who has waited for its arrival may complete bytes on them."""
+    b = ctx.b
+    init, done = b.label("init"), b.label("initialised")
+    b.cbr(b.icmp("eq", ctx.tid, 0), init, done)
+    b.start(init)
+    for barriers in op.barriers:
+        instruction("mbarrier.init").emit(b, shared_number(ctx, ctx[barriers]), b.const("i32", 1))
+    instruction("fence.mbarrier_init").emit(b)
+    b.br(done)
+    b.start(done)
+    instruction("cluster.arrive.relaxed").emit(b)
+
+
+@lower(ops.ClusterReady)
+def cluster_ready(ctx: Context, op: ops.ClusterReady) -> None:
+    instruction("cluster.wait").emit(ctx.b)
+
+
+@lower(ops.ClusterExchange)
+def cluster_exchange(ctx: Context, op: ops.ClusterExchange) -> None:
+    """The phase of the mbarrier changes from time to time, and the slot with it.
+
+    Of what is executed again: a block sends when all its threads have read what it got the time before last, and nobody
+    sends to a slot before it has got that block's last row. So the slot is free.
+    """
+    b, size = ctx.b, op.value.type.dtype.bytes
+    barrier, chosen = shared_number(ctx, ctx[op.barriers]), owner(ctx, ctx.layout(op.value)) or b.const("i1", 1)
+    slot = _phase(ctx, op)
+    ctx.set(op.result, slot)
+    if op.again:
+        instruction("bar.sync").emit(b)
+    count = op.buffer.type.shape[0]
+    instruction("mbarrier.expect_tx").emit(
+        b, barrier, b.const("i32", count * op.value.type.size * size), b.icmp("eq", ctx.tid, 0))
+    start = shared_number(ctx, ctx[op.buffer], op.result)
+    row = b.mul(cluster_rank(ctx), op.value.type.size)
+    values, places = ctx[op.value], index_vector(ctx, ctx.layout(op.value), 0)
+    record = instruction(f"cluster.send.b{8 * size}")
+    for register in range(values.n):
+        place = b.add(start, b.mul(b.add(row, b.extract(places, register)), size))
+        bits = b.bitcast(b.extract(values, register), f"i{8 * size}")
+        for rank in range(count):
+            record.emit(b, place, barrier, b.const("i32", rank), bits, chosen)
+    instruction("mbarrier.wait").emit(b, barrier, slot)
+
+
+def _phase(ctx: Context, op: ops.ClusterExchange) -> Val:
+    """0 and 1 in turn, counted in a variable of each thread that LLVM turns into a register."""
+    if not op.again:
+        return ctx.b.const("i32", 0)
+    with ctx.b.prologue():
+        variable = ctx.b.emit("ptr", 0, "alloca i32, align 4")
+        ctx.b.store(ctx.b.const("i32", 0), variable, 4)
+    phase = ctx.b.load("i32", 0, variable, 4)
+    ctx.b.store(ctx.b.xor(phase, 1), variable, 4)
+    return phase

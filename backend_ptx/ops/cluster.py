@@ -1,0 +1,66 @@
+"""Values from all blocks of a cluster, which reach each other's shared memory (PTX ISA, "shared::cluster").
+
+What one block sends lands in the buffers of all, and completes as bytes on the mbarriers of all, for which each waits.
+A buffer has two slots: while some still read what was exchanged last, others may send already.
+"""
+
+from __future__ import annotations
+
+from tilewright.backend_ptx.ops.bulk import require_barriers
+from tilewright.tileir.core import Op, Value, attribute, operand, operands, require
+from tilewright.tileir.dtypes import int32
+from tilewright.tileir.types import SharedType, TileType, Type
+
+
+class ClusterGather(Op, opcode="cluster_gather", collective=True):
+    """The values of `src` in the `ctas` blocks of the cluster, in the order of their ranks along a new first axis: the
+    same tile in all of them. All blocks execute it in the same order."""
+
+    src: Value = operand()
+    ctas: int = attribute()
+
+    def infer(self) -> tuple[Type, ...]:
+        src = self.src.type
+        require(isinstance(src, TileType) and self.ctas > 1, f"cluster_gather: {src} of {self.ctas} blocks")
+        return (TileType(src.dtype, (self.ctas, *src.shape)),)
+
+
+class ClusterOpen(Op, opcode="cluster_open", io=True, collective=True):
+    """Prepare the mbarriers of exchanges, and tell the other blocks that they are."""
+
+    barriers: tuple[Value, ...] = operands()
+
+    def infer(self) -> tuple[Type, ...]:
+        for barriers in self.barriers:
+            require_barriers("cluster_open", barriers, None)
+        return ()
+
+
+class ClusterReady(Op, opcode="cluster_ready", io=True, collective=True):
+    """Wait until all blocks of the cluster have executed `cluster_open`."""
+
+    def infer(self) -> tuple[Type, ...]:
+        return ()
+
+
+class ClusterExchange(Op, opcode="cluster_exchange", io=True, collective=True):
+    """Send a row of elements to the place of this block's rank in a slot of the buffers of all, and wait for those of
+    the others. The result says which slot. `again`: it may be executed several times."""
+
+    buffer: Value = operand()
+    barriers: Value = operand()
+    value: Value = operand()
+    again: bool = attribute(default=False)
+
+    def infer(self) -> tuple[Type, ...]:
+        buffer, value = self.buffer.type, self.value.type
+        ok = isinstance(buffer, SharedType) and buffer.copies == SLOTS and buffer.dtype is value.dtype
+        require(ok and len(value.shape) == 1 and buffer.size == buffer.shape[0] * value.size,
+                f"cluster_exchange: {value} does not fit {buffer}")
+        require(value.dtype.bitwidth in (32, 64), f"cluster_exchange: elements of {value.dtype.bitwidth} bits")
+        require_barriers("cluster_exchange", self.barriers, None)
+        return (TileType(int32),)
+
+
+SLOTS = 2
+"""Slots of the buffer of an exchange."""
