@@ -16,7 +16,9 @@ from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.bulk import MAX_PENDING, TmaStore, TmaStoreWait
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import ProxyFence
+from tilewright.backend_ptx.passes.plan_shared_memory import buffer_bytes
 from tilewright.backend_ptx.passes.rewrite import Rewriter
+from tilewright.backend_ptx.passes.ring_depth import SLACK, other_bytes
 from tilewright.backend_ptx.passes.store_pieces import Pieces, crosses
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.effects import Dependences
@@ -41,7 +43,7 @@ def find_bulk_stores(function: Function, target: Target, cut: Mapping[Store, Pie
     candidates = {store: pieces for store, pieces in cut.items() if crosses(pieces)}
     if not candidates:
         return {}
-    scope = _Scope(function, candidates)
+    scope = _Scope(function, candidates, target)
     out: dict[Store, Boxes] = {}
     reports: list[str] = []
     for store, pieces in candidates.items():
@@ -61,7 +63,9 @@ def find_bulk_stores(function: Function, target: Target, cut: Mapping[Store, Pie
 class _Scope:
     """What is known of a function while its stores are looked at."""
 
-    def __init__(self, function: Function, candidates: Mapping[Store, Pieces]) -> None:
+    def __init__(self, function: Function, candidates: Mapping[Store, Pieces], target: Target) -> None:
+        self.room = target.shared_per_block - SLACK - other_bytes(function, ())
+        self.types: set[SharedType] = set()
         self.params = set(function.params)
         self.dependences = Dependences(function)
         self.ordered = any(getattr(op, "memory_order", MemoryOrder.WEAK) not in _UNORDERED for op in function.walk())
@@ -92,7 +96,26 @@ class _Scope:
         found = boxes_of(store, pieces)
         if found is None:
             return "several warps hold the same elements"
-        return tma_refusal(store.array.type, found.shape, pieces.shape, store.order) or found
+        refused = tma_refusal(store.array.type, found.shape, pieces.shape, store.order)
+        if refused is not None:
+            return refused
+        return found if self._fits(buffer_type(store, found)) else "no shared memory is left beside other tiles"
+
+    def _fits(self, type_: SharedType) -> bool:
+        """Whether there is room for the buffers, which in loops nothing else may take."""
+        if type_ in self.types:
+            return True
+        size = BUFFERS * buffer_bytes(type_)
+        if size > self.room:
+            return False
+        self.types.add(type_)
+        self.room -= size
+        return True
+
+
+def buffer_type(store: Store, boxes: Boxes) -> SharedType:
+    """Of a buffer for a piece."""
+    return SharedType(store.array.type.dtype, boxes.layout.shape, layout=boxes.layout)
 
 
 def boxes_of(store: Store, pieces: Pieces) -> Boxes | None:
@@ -148,7 +171,7 @@ class BulkWriter:
     def piece(self, rewriter: Rewriter, store: Store, part: Value, index: tuple[Value, ...]) -> None:
         """Store one piece, by way of one of the buffers in turn."""
         state, boxes = self._state(rewriter.block), self.boxes[store]
-        buffer = self._buffer(rewriter, SharedType(part.type.dtype, part.type.shape, layout=boxes.layout))
+        buffer = self._buffer(rewriter, buffer_type(store, boxes))
         if buffer in state.last:
             pending = min(state.started - state.last[buffer], MAX_PENDING)
             rewriter.emit(TmaStoreWait(buffer=buffer, pending=pending))

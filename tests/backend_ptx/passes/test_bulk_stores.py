@@ -377,6 +377,13 @@ def test_the_option_keeps_stores_from_tma() -> None:
     assert not stores_of(function) and "stores" not in function.options
 
 
+def test_operands_come_first() -> None:
+    """A tile of 64 KiB on its way to other threads, and operands of 192 KiB: the buffers of pieces would not fit."""
+    function = passed(replace(PROGRAMS["persistent"], tile=(128, 256, 256)))
+    assert not stores_of(function) and "no shared memory is left" in function.options["stores"]
+    assert function.options["shared_bytes"] <= TARGET.shared_per_block
+
+
 @pytest.mark.parametrize("dtype", [BF16, F32, E4M3])
 @pytest.mark.parametrize("tile", [(128, 256, 64), (128, 128, 64), (64, 256, 64)])
 def test_nothing_spills(tile: tuple[int, int, int], dtype: Any) -> None:
