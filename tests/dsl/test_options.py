@@ -131,7 +131,6 @@ SPECS = tw.spec("f32[4096]"), tw.spec("f32[4096]")
     ("num_worker_warps", (4, 8)), ("occupancy", (None, 4)), ("opt_level", (0, 3)),
 ])
 def test_options_change_the_code(option: str, values: tuple[Any, Any]) -> None:
-    """`num_ctas` alone is not used: no kernel needs a cluster."""
     pytest.importorskip("nvidia")
     a, b = (tw.tile_kernel(plain).replace_hints(**{option: value}).cubin(*SPECS, target="sm_90a") for value in values)
     assert a != b
