@@ -8,6 +8,7 @@ thread must have waited for it, or for something after it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,10 @@ from sim.compile import FunctionCompiler, Operation
 from sim.errors import LeftBlock, NotStarted, SimError
 from sim.ir import Instruction
 from sim.machine import WARP, Machine
-from sim.mbarrier import chosen, mbarrier_at, mbarriers, whole
+from sim.mbarrier import Mbarrier, chosen, mbarrier_at, mbarriers, whole
+from sim.races import merge_learned
 from sim.shared import peer, peers
+from sim.shared_async import begin_send, land
 from sim.tensormap import find_map
 
 Array = np.ndarray[Any, Any]
@@ -87,29 +90,38 @@ def cluster_store(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operatio
             return
         where, ranks, values = (m.spread(r[s])[threads].astype(np.uint64) for s in (address, rank, value))
         m.memory.shared_offsets(where, size, threads)  # it must be the thread's own
-        _visit(m, threads, ranks.astype(np.int64))
+        for thread, to in _reach(m, threads, ranks.astype(np.int64)):
+            _visit(m, thread, to)
         data = np.ascontiguousarray(values.astype(f"u{size}")).view(np.uint8).reshape(len(threads), size)
         m.memory.store_anywhere(peers(where, ranks), data, threads)
 
     return run
 
 
-def _visit(m: Machine, threads: Array, ranks: Array) -> None:
-    """Threads store to the memory of blocks `ranks`, which must be there."""
+def _reach(m: Machine, threads: Array, ranks: Array) -> list[tuple[int, int]]:
+    """Threads store to the memory of blocks `ranks`, which must be there: (one thread of a warp, rank)."""
     _, first = np.unique(np.stack([ranks, threads // WARP]), axis=1, return_index=True)
-    visits: dict[tuple[int, int], int] = m.block_state.setdefault("remote stores", {})
-    for thread, rank in zip(threads[first].tolist(), ranks[first].tolist(), strict=True):
+    pairs: list[tuple[int, int]] = np.stack([threads[first], ranks[first]], axis=1).tolist()
+    for thread, rank in pairs:
         _require_block(m, rank, thread, "a store to")
-        if rank == m.ranks[thread]:
-            continue
         _require_started(m, rank, thread)
-        visits[thread // WARP, rank] = int(m.memory.clocks.now[thread // WARP])
-        if _check_stored not in m.final_checks:
-            m.final_checks.append(_check_stored)
+    return pairs
+
+
+def _visit(m: Machine, thread: int, rank: int) -> None:
+    """A thread's warp stores to a block, which must wait for it."""
+    if rank == m.ranks[thread]:
+        return
+    visits: dict[tuple[int, int], int] = m.block_state.setdefault("remote stores", {})
+    visits[thread // WARP, rank] = int(m.memory.clocks.now[thread // WARP])
+    if _check_stored not in m.final_checks:
+        m.final_checks.append(_check_stored)
 
 
 def _require_started(m: Machine, rank: int, thread: int) -> None:
-    """The thread is ordered after something that a thread of the block did."""
+    """The thread is of the block, or ordered after something that a thread of the block did."""
+    if rank == m.ranks[thread]:
+        return
     clocks, block = m.memory.clocks, slice(rank * m.block_warps, (rank + 1) * m.block_warps)
     if not (clocks.known[thread // WARP, block] >= clocks.started[block]).any():
         raise NotStarted(
@@ -125,6 +137,60 @@ def _check_stored(m: Machine) -> None:
                 f"block {rank} of the cluster may leave before the last store of warp {warp % m.block_warps} of block "
                 f"{warp // m.block_warps} to its shared memory: it does not wait for the cluster after that",
                 [warp * WARP])
+
+
+@dataclass(eq=False)
+class _Send:
+    """Stores of a warp in flight. They land late, whole, and in any order."""
+
+    offsets: Array
+    data: Array
+    barrier: Mbarrier
+    told: Array  # what the warp tells by them
+    thread: int
+    seen: int  # the time of the mbarrier's engine that the warp knows
+
+    def step(self, machine: Machine) -> bool:
+        barrier = self.barrier
+        if self.seen < barrier.landed:
+            raise SimError(
+                f"bytes count for the present phase of {barrier}, and might for the one before: who sent them has "
+                "waited for nothing that comes after its end", [self.thread])
+        land(machine.memory, self.offsets, self.data, barrier.engine, ordinary=True)
+        barrier.last_copy = max(barrier.last_copy, barrier.phase)
+        barrier.learned = merge_learned(barrier.learned, self.told)
+        barrier.land(machine, self.data.size)
+        return False
+
+
+def cluster_send(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
+    *slots, predicate = (c.slot(o) for o in i.operands)
+    size = facts["size"]
+
+    def run(m: Machine, r: Registers) -> None:
+        threads = chosen(m, r, predicate)
+        if not len(threads):
+            return
+        where, barriers, ranks, values = (m.spread(r[s])[threads].astype(np.uint64) for s in slots)
+        for own in (where, barriers):
+            m.memory.shared_offsets(own, size, threads)
+        _reach(m, threads, ranks.astype(np.int64))
+        offsets = begin_send(m.memory, peers(where, ranks), size, threads)
+        data = np.ascontiguousarray(values.astype(f"u{size}")).view(np.uint8).reshape(len(threads), size)
+        to, warps = peers(barriers, ranks), threads // WARP
+        for warp in np.unique(warps):
+            here = warps == warp
+            first = int(threads[here][0])
+            # As for arrivals from other blocks.
+            told = m.memory.clocks.release(np.array([warp]), whole(m, threads, first), far=False)
+            for address in np.unique(to[here]).tolist():
+                chosen_here = here & (to == address)
+                barrier = mbarrier_at(m, address, first, anywhere=True)
+                barrier.start_copy()
+                seen = int(m.memory.clocks.known[warp, barrier.engine])
+                m.agents.append(_Send(offsets[chosen_here], data[chosen_here], barrier, told, first, seen))
+
+    return run
 
 
 def tma_load_multicast(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:

@@ -1,13 +1,14 @@
 """Meanings of the barrier of a cluster, at once and in halves: who has arrived, and what those who wait learn.
 
 What a thread did before it arrives is ordered before what others do after their wait; what it does between its own
-arrival and its own wait is ordered for nobody (PTX ISA, "barrier.cluster").
+arrival and its own wait is ordered for nobody (PTX ISA, "barrier.cluster"). An arrival without release semantics tells
+that the thread has started, and of mbarriers that fence.mbarrier_init has covered, but of nothing else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from sim.compile import FunctionCompiler, Operation
 from sim.errors import SimError
 from sim.ir import Instruction
 from sim.machine import WARP, Machine
+from sim.mbarrier import Mbarrier, made_by
 from sim.races import merge_learned
 
 Array = np.ndarray[Any, Any]
@@ -35,11 +37,13 @@ class _Barrier:
     generation: int = 0
     learned: Array | None = None  # what those who have arrived tell
     told: Array | None = None  # the same of the last generation
+    made: list[Mbarrier] = field(default_factory=list)  # mbarriers that those who have arrived have published
+    known: list[Mbarrier] = field(default_factory=list)  # the same of the last generation
 
     def missing(self) -> int:
         return int((~(self.arrived | self.exited)).sum())
 
-    def arrive(self, m: Machine, stay: bool) -> None:
+    def arrive(self, m: Machine, stay: bool, releases: bool = True) -> None:
         """The active threads arrive."""
         twice = m.active[self.owes[m.active] != _NEVER]
         if len(twice):
@@ -47,7 +51,11 @@ class _Barrier:
         self.arrived[m.active] = True
         self.stay[m.active] = stay
         self.owes[m.active] = self.generation
-        self._learn(m)
+        self.made += [barrier for barrier in made_by(m) if barrier.published]
+        if releases:
+            self._learn(m)
+        else:
+            self.learned = merge_learned(self.learned, m.memory.clocks.presence(m.active_warps()))
 
     def _learn(self, m: Machine) -> None:
         """What the active threads have done, by warps: all of it where all lanes are here, or stay where they are."""
@@ -65,6 +73,7 @@ class _Barrier:
         if self.missing():
             return False
         self.told, self.learned = self.learned, None
+        self.known, self.made = self.made, []
         self.arrived[:] = self.stay[:] = False
         self.generation += 1
         return True
@@ -100,6 +109,8 @@ class _Passed:
         if self.barrier.generation == self.generation and not self.barrier.open():
             return False
         # Nobody has passed the next generation before these arrive for it: `told` is still that of this one.
+        for made in self.barrier.known:
+            made.heard.update(self.warps.tolist())
         if self.barrier.told is not None:
             machine.memory.clocks.acquire(self.warps, self.barrier.told)
         return True
@@ -114,7 +125,8 @@ def _barrier(m: Machine) -> _Barrier:
 
 
 def cluster_arrive(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
-    return lambda m, r: _barrier(m).arrive(m, stay=False)
+    releases = facts.get("releases", True)
+    return lambda m, r: _barrier(m).arrive(m, False, releases)
 
 
 def cluster_wait(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:

@@ -37,10 +37,13 @@ class Mbarrier:
     learned: Array | None = None  # what those who have arrived tell
     told: Array | None = None  # the same of the last complete phase
     flying: int = 0  # copies that have not landed
+    landed: int = 0  # time of the engine when the last complete phase's bytes had landed
     last_copy: int = -1  # latest phase in which a copy was started
     last_seen: int = -1  # latest phase for which a thread has waited
     # Latest arrival of each warp of another block: its time, and in which phase.
     visits: dict[int, tuple[int, int]] = field(default_factory=dict)
+    published: bool = False  # to the cluster: whoever waits for an arrival of its maker at the cluster's barrier ...
+    heard: set[int] = field(default_factory=set)  # ... and these warps have
 
     def __str__(self) -> str:
         return (f"the mbarrier at {self.where} (phase {self.phase}: {self.missing} of {self.count} "
@@ -75,6 +78,8 @@ class Mbarrier:
     def _check_complete(self) -> None:
         if self.missing or self.bytes:
             return
+        if self.learned is not None and self.learned.shape[1] > self.engine:
+            self.landed = int(self.learned[0, self.engine])
         self.told, self.learned = self.learned, None
         self.phase += 1
         self.missing = self.count
@@ -107,7 +112,7 @@ def mbarrier_at(m: Machine, address: int, thread: int, *, anywhere: bool = False
     if found is None:
         raise SimError(f"there is no mbarrier at {shared.at(offset)}", [thread])
     history = shared.history
-    if history is not None:
+    if history is not None and thread // WARP not in found.heard:
         history.on_read(m.memory.clocks, np.array([thread]), np.array([found.offset]), SIZE, m.memory.block)
     return found
 
@@ -159,13 +164,23 @@ def _check_all_seen(m: Machine) -> None:
 
 
 def fence_mbarrier_init(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
-    return lambda m, r: _make_visible(m)
+    def run(m: Machine, r: Registers) -> None:
+        _make_visible(m)
+        for barrier in made_by(m):
+            barrier.published = True
+
+    return run
+
+
+def made_by(m: Machine) -> list[Mbarrier]:
+    """The mbarriers that the active warps have initialised."""
+    warps = set(m.active_warps().tolist())
+    return [barrier for barrier in mbarriers(m).values() if barrier.maker in warps]
 
 
 def _make_visible(m: Machine) -> None:
-    warps = set(m.active_warps().tolist())
-    for barrier in mbarriers(m).values():
-        barrier.visible |= barrier.maker in warps
+    for barrier in made_by(m):
+        barrier.visible = True
 
 
 def fence_proxy(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:

@@ -201,6 +201,7 @@ MEANINGS: dict[str, Callable[[FunctionCompiler, Instruction, Facts], Operation]]
     "set_registers": register_pool.set_registers,
     "cluster_sync": cluster_barrier.cluster_sync, "cluster_arrive": cluster_barrier.cluster_arrive,
     "cluster_wait": cluster_barrier.cluster_wait, "cluster_store": cluster.cluster_store,
+    "cluster_send": cluster.cluster_send,
     "mbarrier_arrive_remote": cluster.mbarrier_arrive_remote, "tma_load_multicast": cluster.tma_load_multicast,
 }
 _CLOBBER = re.compile(r",?~\{memory\}")

@@ -118,8 +118,16 @@ class Clocks:
 
     def new_block(self) -> None:
         """The next block starts: what came before is judged per block, not per warp."""
-        self.join(np.arange(len(self.now)))
+        everybody = np.arange(len(self.now))
+        self.join(everybody)
         self.started = self.now.copy()
+        self._tick(everybody)
+
+    def presence(self, warps: Array) -> Array:
+        """What a waiter learns of warps that tell only that they have started."""
+        told = np.zeros_like(self._state[:, 0])
+        told[_TIME, warps] = self.started[warps]
+        return told
 
 
 def merge_learned(a: Array | None, b: Array) -> Array:
@@ -237,13 +245,16 @@ class History:
                     self._report_block(text, other, who)
             self.wrote[cells] = block
 
-    def on_engine_write(self, clocks: Clocks, offsets: Array, size: int, engine: int) -> None:
-        """A bulk copy lands; that it may write there was checked when it started."""
+    def on_engine_write(
+        self, clocks: Clocks, offsets: Array, size: int, engine: int, ordinary: bool = False
+    ) -> None:
+        """A copy lands; that it may write there was checked when it started. `ordinary`: as threads write."""
         cells = self._cells(offsets, size)
         self.writer[cells] = engine << 5
         self.written[cells] = clocks.now[engine]
         if self.number is not None:
-            self.number[cells] = 0
+            clocks.writes += ordinary
+            self.number[cells] = clocks.writes if ordinary else 0
 
     def unfenced(self, clocks: Clocks, warps: Array, offsets: Array, size: int) -> Array:
         """Per access by a matrix unit or bulk copy of one of `warps`: no fence after the last ordinary write."""

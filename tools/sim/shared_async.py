@@ -87,16 +87,25 @@ def begin_write(memory: Memory, addresses: Array, thread: int, name: str, *, any
     return offsets
 
 
-def land(memory: Memory, offsets: Array, data: Array, engine: int) -> None:
-    """The bytes [n, 16] have arrived, written by an engine (see races.py)."""
+def begin_send(memory: Memory, addresses: Array, size: int, threads: Array) -> Array:
+    """Asynchronous stores by threads to any block of the cluster start, as ordinary writes. Returns offsets."""
+    offsets = memory.shared_offsets(addresses, size, threads, anywhere=True)
+    begin_copy(memory, offsets, size, threads)
+    memory.shared.data[offsets[:, None] + np.arange(size)] = _POISON
+    return offsets
+
+
+def land(memory: Memory, offsets: Array, data: Array, engine: int, ordinary: bool = False) -> None:
+    """The bytes [n, size] have arrived, written by an engine (see races.py), `ordinary` as threads write."""
     shared = memory.shared
-    where = offsets[:, None] + np.arange(READ_GRAIN)
+    size = data.shape[1]
+    where = offsets[:, None] + np.arange(size)
     assert shared.pending is not None and shared.written is not None
     shared.pending[where] = 0
     shared.data[where] = data
     shared.written[where] = True
     if shared.history is not None:
-        shared.history.on_engine_write(memory.clocks, offsets, READ_GRAIN, engine)
+        shared.history.on_engine_write(memory.clocks, offsets, size, engine, ordinary)
 
 
 def _require_fence(memory: Memory, offsets: Array, thread: int, what: str) -> None:
