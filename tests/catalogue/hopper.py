@@ -115,6 +115,28 @@ def tiles() -> Iterator[Case]:
     yield product_case("walked", kernels.walked, grid=(3,), stored=BF16, shape=(200, 136, 56))
 
 
+def stored_cases() -> Iterator[Case]:
+    """Results that TMA stores: in whole lines, at ragged edges, while the next tile is computed, turned, again."""
+    wide = (64, 128, 32)
+    for dtype in (BF16, F16, F32):
+        name = f"stored-{np.dtype(dtype).name}"
+        yield product_case(name, kernels.walked, grid=(6,), stored=dtype, shape=(72, 264, 40), tile=wide)
+    yield product_case("stored-edges", kernels.walked, grid=(4,), stored=BF16, shape=(101, 216, 40), tile=wide)
+    yield product_case("stored-8-warps", kernels.walked, grid=(2,), stored=BF16, shape=(136, 264, 40),
+                       tile=(128, 256, 16))
+    yield product_case("stored-walked", kernels.walked, grid=(2,), stored=BF16, shape=(328, 136, 56), tile=wide)
+    yield product_case("stored-each-round", kernels.stored_each_round, stored=BF16, shape=(72, 136, 88), tile=wide)
+    m, n, k = shape = (200, 136, 56)
+
+    def make(rng: np.random.Generator) -> tuple[Any, ...]:
+        return *left_right(rng, shape, (F16, F16)), np.zeros((m, n), F16), np.zeros((n, m), F16), *wide
+
+    def reference(a: Any, b: Any, *rest: Any) -> tuple[np.ndarray, ...]:
+        return exact(a, b), exact(a, b).T
+
+    yield made_case("stored-turned", kernels.walked_turned, (3,), make, (2, 3), reference, 2e-2)
+
+
 def turned_case() -> Case:
     m, n, k = SHAPE
 
@@ -304,6 +326,7 @@ def other_loads() -> Iterator[Case]:
 def cases() -> Iterator[Case]:
     yield from formats()
     yield from tiles()
+    yield from stored_cases()
     yield turned_case()
     yield batched_case()
     yield from computed_cases()

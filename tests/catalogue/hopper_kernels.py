@@ -55,6 +55,31 @@ def walked(a, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[
 
 
 @tw.tile_kernel
+def walked_turned(a, b, c, d, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
+    """c = a @ b and d = (a @ b).T; each block walks over tiles."""
+    columns = tw.cdiv(c.shape[1], tn)
+    for t in range(tw.bid(0), columns * tw.cdiv(c.shape[0], tm), tw.num_blocks(0)):
+        i, j = t // columns, t % columns
+        acc = tw.zeros((tm, tn), dtype=tw.float32)
+        for k in range(tw.cdiv(a.shape[1], tk)):
+            left = tw.load(a, (i, k), (tm, tk), padding_mode=ZERO)
+            acc = tw.mma(left, tw.load(b, (k, j), (tk, tn), padding_mode=ZERO), acc)
+        tw.store(c, (i, j), acc.astype(c.dtype))
+        tw.store(d, (j, i), tw.transpose(acc.astype(d.dtype)))
+
+
+@tw.tile_kernel
+def stored_each_round(a, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
+    """c = a @ b; what the rounds before the last one store is overwritten."""
+    i, j = tw.bid(0), tw.bid(1)
+    acc = tw.zeros((tm, tn), dtype=tw.float32)
+    for k in range(tw.cdiv(a.shape[1], tk)):
+        left = tw.load(a, (i, k), (tm, tk), padding_mode=ZERO)
+        acc = tw.mma(left, tw.load(b, (k, j), (tk, tn), padding_mode=ZERO), acc)
+        tw.store(c, (i, j), acc.astype(c.dtype))
+
+
+@tw.tile_kernel
 def batched(a, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
     """Tiles of three axes."""
     n, i, j = tw.bid(2), tw.bid(0), tw.bid(1)
