@@ -72,7 +72,7 @@ class _Scope:
         self.others: set[Value] = set()  # alias classes that something else touches
         self.tiles: dict[Value, set[object]] = {}
         for op in function.walk():
-            if isinstance(op, Store) and op in candidates:
+            if isinstance(op, Store) and op in candidates and self._refused_alone(op) is None:
                 pieces = candidates[op]
                 tile = op.value.type.shape, tuple(op.order), pieces.source
                 self.tiles.setdefault(self.dependences.alias_class(op.array), set()).add(tile)
@@ -82,10 +82,9 @@ class _Scope:
 
     def find(self, store: Store, pieces: Pieces) -> Boxes | str:
         """The boxes of a store's pieces, or why they do not go by TMA."""
-        if store.allow_tma is False:
-            return "allow_tma=False"
-        if store.array not in self.params:
-            return "its array is no parameter"
+        alone = self._refused_alone(store)
+        if alone is not None:
+            return alone
         if self.ordered:
             return "the kernel orders memory accesses"
         memory = self.dependences.alias_class(store.array)
@@ -100,6 +99,12 @@ class _Scope:
         if refused is not None:
             return refused
         return found if self._fits(buffer_type(store, found)) else "no shared memory is left beside other tiles"
+
+    def _refused_alone(self, store: Store) -> str | None:
+        """Why a store is refused whatever else there is; then others to its array are as well."""
+        if store.allow_tma is False:
+            return "allow_tma=False"
+        return None if store.array in self.params else "its array is no parameter"
 
     def _fits(self, type_: SharedType) -> bool:
         """Whether there is room for the buffers, which in loops nothing else may take."""

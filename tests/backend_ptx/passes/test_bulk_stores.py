@@ -122,6 +122,17 @@ def hinted_product(a, b, c, m: tw.Constant[int], n: tw.Constant[int], k: tw.Cons
 
 
 @tw.tile_kernel
+def mixed_product(a, b, c, m: tw.Constant[int], n: tw.Constant[int], k: tw.Constant[int]):
+    """Two stores to one place, of which threads do the second."""
+    acc = tw.zeros((m, n), dtype=tw.float32)
+    for s in range(tw.cdiv(a.shape[1], k)):
+        left = tw.load(a, (tw.bid(0), s), (m, k), padding_mode=ZERO)
+        acc = tw.mma(left, tw.load(b, (s, tw.bid(1)), (k, n), padding_mode=ZERO), acc)
+    tw.store(c, (tw.bid(0), tw.bid(1)), (2 * acc).astype(c.dtype))
+    tw.store(c, (tw.bid(0), tw.bid(1)), acc.astype(c.dtype), allow_tma=False)
+
+
+@tw.tile_kernel
 def announced_product(a, b, c, flags, m: tw.Constant[int], n: tw.Constant[int], k: tw.Constant[int]):
     """Other blocks may read the tile once they have seen the flag."""
     acc = tw.zeros((m, n), dtype=tw.float32)
@@ -352,6 +363,7 @@ def test_nothing_else_takes_a_buffer_that_is_still_read(name: str) -> None:
 REFUSED = {
     "allow_tma=False": Program(hinted_product, (2, 2)),
     "the kernel accesses the array elsewhere": Program(added_product, (2, 2)),
+    "the kernel accesses the array elsewhere; c by threads: allow_tma=False": Program(mixed_product, (2, 2)),
     "the kernel orders memory accesses": Program(announced_product, (2, 2), outputs=2),
     "the array is stored in different tiles": Program(halved_product, (2, 2), tile=(64, 256, 32)),
 }
