@@ -13,6 +13,7 @@ from tilewright.backend_ptx.lower.bulk import cluster_rank, shared_number
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.positions import index_vector, owner
 from tilewright.backend_ptx.lower.registry import lower
+from tilewright.backend_ptx.lower.shared import slot_bytes
 from tilewright.backend_ptx.ops import cluster as ops
 
 
@@ -24,7 +25,10 @@ def cluster_open(ctx: Context, op: ops.ClusterOpen) -> None:
     b.cbr(b.icmp("eq", ctx.tid, 0), init, done)
     b.start(init)
     for barriers in op.barriers:
-        instruction("mbarrier.init").emit(b, shared_number(ctx, ctx[barriers]), b.const("i32", 1))
+        first = shared_number(ctx, ctx[barriers])
+        for slot in range(barriers.type.copies):
+            place = b.add(first, slot * slot_bytes(barriers.type))
+            instruction("mbarrier.init").emit(b, place, b.const("i32", 1))
     instruction("fence.mbarrier_init").emit(b)
     b.br(done)
     b.start(done)
@@ -38,15 +42,16 @@ def cluster_ready(ctx: Context, op: ops.ClusterReady) -> None:
 
 @lower(ops.ClusterExchange)
 def cluster_exchange(ctx: Context, op: ops.ClusterExchange) -> None:
-    """The phase of the mbarrier changes from time to time, and the slot with it.
+    """The slots take turns, each with an mbarrier of its own, whose phase changes when it comes again.
 
-    Of what is executed again: a block sends when all its threads have read what it got the time before last, and nobody
-    sends to a slot before it has got that block's last row. So the slot is free.
+    A block sends when all its threads have read what it got the time before, and gets the rows of all others before it
+    may send once more. So nobody sends to a slot that another still reads, or that still waits for its last rows.
     """
     b, size = ctx.b, op.value.type.dtype.bytes
-    barrier, chosen = shared_number(ctx, ctx[op.barriers]), owner(ctx, ctx.layout(op.value)) or b.const("i1", 1)
-    slot = _phase(ctx, op)
-    ctx.set(op.result, slot)
+    chosen = owner(ctx, ctx.layout(op.value)) or b.const("i1", 1)
+    number = _number(ctx, op)
+    ctx.set(op.result, b.and_(number, ops.SLOTS - 1))
+    barrier = shared_number(ctx, ctx[op.barriers], op.result)
     if op.again:
         instruction("bar.sync").emit(b)
     count = op.buffer.type.shape[0]
@@ -61,16 +66,16 @@ def cluster_exchange(ctx: Context, op: ops.ClusterExchange) -> None:
         bits = b.bitcast(b.extract(values, register), f"i{8 * size}")
         for rank in range(count):
             record.emit(b, place, barrier, b.const("i32", rank), bits, chosen)
-    instruction("mbarrier.wait").emit(b, barrier, slot)
+    instruction("mbarrier.wait").emit(b, barrier, b.lshr(number, 1))
 
 
-def _phase(ctx: Context, op: ops.ClusterExchange) -> Val:
-    """0 and 1 in turn, counted in a variable of each thread that LLVM turns into a register."""
+def _number(ctx: Context, op: ops.ClusterExchange) -> Val:
+    """How often this was executed before, modulo twice the slots: in a variable that LLVM turns into a register."""
     if not op.again:
         return ctx.b.const("i32", 0)
     with ctx.b.prologue():
         variable = ctx.b.emit("ptr", 0, "alloca i32, align 4")
         ctx.b.store(ctx.b.const("i32", 0), variable, 4)
-    phase = ctx.b.load("i32", 0, variable, 4)
-    ctx.b.store(ctx.b.xor(phase, 1), variable, 4)
-    return phase
+    number = ctx.b.load("i32", 0, variable, 4)
+    ctx.b.store(ctx.b.and_(ctx.b.add(number, 1), 2 * ops.SLOTS - 1), variable, 4)
+    return number

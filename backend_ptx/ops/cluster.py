@@ -1,14 +1,13 @@
 """Values from all blocks of a cluster, which reach each other's shared memory (PTX ISA, "shared::cluster").
 
 What one block sends lands in the buffers of all, and completes as bytes on the mbarriers of all, for which each waits.
-A buffer has two slots: while some still read what was exchanged last, others may send already.
+A buffer has two slots, each with an mbarrier: while some still wait for or read the last rows, others may send already.
 """
 
 from __future__ import annotations
 
-from tilewright.backend_ptx.ops.bulk import require_barriers
 from tilewright.tileir.core import Op, Value, attribute, operand, operands, require
-from tilewright.tileir.dtypes import int32
+from tilewright.tileir.dtypes import int32, int64
 from tilewright.tileir.types import SharedType, TileType, Type
 
 
@@ -32,7 +31,8 @@ class ClusterOpen(Op, opcode="cluster_open", io=True, collective=True):
 
     def infer(self) -> tuple[Type, ...]:
         for barriers in self.barriers:
-            require_barriers("cluster_open", barriers, None)
+            require(isinstance(barriers.type, SharedType) and barriers.type.dtype is int64,
+                    f"cluster_open: {barriers.type} holds no mbarriers")
         return ()
 
 
@@ -58,7 +58,9 @@ class ClusterExchange(Op, opcode="cluster_exchange", io=True, collective=True):
         require(ok and len(value.shape) == 1 and buffer.size == buffer.shape[0] * value.size,
                 f"cluster_exchange: {value} does not fit {buffer}")
         require(value.dtype.bitwidth in (32, 64), f"cluster_exchange: elements of {value.dtype.bitwidth} bits")
-        require_barriers("cluster_exchange", self.barriers, None)
+        words = self.barriers.type
+        require(isinstance(words, SharedType) and words.dtype is int64 and words.copies == SLOTS,
+                f"cluster_exchange: {words} holds no {SLOTS} mbarriers")
         return (TileType(int32),)
 
 

@@ -1,7 +1,7 @@
 """Put what blocks of a cluster gather from each other into shared memory.
 
     before: %g: tile<2x1xf32, #0> = cluster_gather(src=%x, ctas=2)     // %x: tile<1xf32, #1>
-    after:  %b: shared<i64> = shared_alloc(type=...)                   // at the start of the kernel
+    after:  %b: shared<2, i64> = shared_alloc(type=...)                // at the start of the kernel
             cluster_open(barriers=(%b))
             ...
             cluster_ready()                                            // before the first op that exchanges
@@ -29,7 +29,7 @@ from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.shape import Reshape
 from tilewright.tileir.types import SharedType
 
-_WORD = SharedType(int64, ())
+_WORDS = SharedType(int64, (), SLOTS)
 
 
 def share_gathered(function: Function, target: Target) -> None:
@@ -44,7 +44,7 @@ def share_gathered(function: Function, target: Target) -> None:
             b.keep(op)
             return
         made = op.result.type
-        barriers.append(top.value(SharedAlloc(type=_WORD), "arrived"))
+        barriers.append(top.value(SharedAlloc(type=_WORDS), "arrived"))
         layout = linear_shared(made.shape)
         buffer = b.value(SharedAlloc(type=SharedType(made.dtype, made.shape, SLOTS, layout)))
         row = _row(b, op.src, function.options[WARPS])

@@ -29,9 +29,9 @@ class Shown(NamedTuple):
 
 
 SHOWN = {
+    "widen_reductions": Shown("reduce_axes"),
     "form_clusters": Shown("gemm_bf16", ctas=2),
     "mask_paddings": Shown("running_max"),
-    "widen_reductions": Shown("reduce_axes"),
     "select_instructions": Shown("gemm"),
     "choose_warps": Shown("transpose"),
     "assign_layouts": Shown("transpose"),
@@ -42,6 +42,7 @@ SHOWN = {
     "place_folds": Shown("prefix_sum", warps=4),
     "share_ordered": Shown("locked_sum"),
     "share_printed": Shown("printed"),
+    "share_gathered": Shown("normalise_rows", ctas=2),
     "wait_for_products": Shown("gemm"),
     "raise_conversions": Shown("widened_transpose"),
     "split_stores": Shown("gemm_bf16"),
@@ -54,6 +55,7 @@ SHOWN = {
     "insert_barriers": Shown("in_place"),
     "take_turns": Shown("chained_rows", warps=8),
     # What a pass does elsewhere.
+    "form_clusters-rows": Shown("normalise_rows", ctas=2),
     "ring_loads-cluster": Shown("gemm_bf16", ctas=2),
     "select_instructions-sm_80": Shown("gemm", "sm_80"),
     "assign_layouts-wgmma": Shown("chained_products"),
