@@ -43,9 +43,9 @@ class Clocks:
         self.started = self.now.copy()  # when the present block began; who knows a warp's time of then has heard of it
 
     def _refresh(self) -> None:
-        own = np.diag(1 + self._apart)
-        self.known = self._state[_TIME] - own
-        self.far = self.known if len(self._times) == 1 else self._state[_FAR] - own
+        own: Array = np.diag(1 + self._apart)
+        self.known: Array = self._state[_TIME] - own
+        self.far: Array = self.known if len(self._times) == 1 else self._state[_FAR] - own
         self.now = np.ascontiguousarray(np.diagonal(self._state[_TIME]))
 
     def _tick(self, warps: Array, meet: bool = True) -> None:
