@@ -68,7 +68,7 @@ def fastest(choices: dict[str, Callable[[], Any]]) -> Callable[[], Any]:
             print(f"  (left out: {name}: {type(error).__name__})")
             continue
         working[name] = run
-    times = alternate(working, rounds=5, warmup=2, inner=2)
+    times = alternate(working, rounds=9, warmup=2, inner=2)
     return working[min(times, key=lambda name: times[name])]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchmarks._timing import Row, alternate, fastest
-from benchmarks.matmul import GROUP, TILES, Run
+from benchmarks.matmul import GROUP, TILES, Run, places
 
 
 def rows() -> Iterator[Row | str]:
@@ -57,11 +57,22 @@ def linear_gelu(m: int, n: int, k: int) -> Iterator[Row | str]:
     import torch
     from torch.nn.functional import gelu
 
-    from benchmarks.kernels import linear_gelu as kernel
+    import tilewright as tw
+    from benchmarks.kernels import linear_gelu as plain
+    from benchmarks.kernels import persistent_linear_gelu as persistent
 
     a, b, bias, c = _random(m, k) / k**0.5, _random(k, n), _random(n), _random(m, n)
     want = lambda r: gelu(a[r].float() @ b.float() + bias.float(), approximate="tanh")  # noqa: E731
-    ours = _best(kernel, m, n, (a, b, bias, c), _same("linear_gelu", c, want))
+    check = _same("linear_gelu", c, want)
+
+    def walking(tm: int, tn: int, tk: int, by_tma: bool) -> Run:
+        grid = (min(tw.cdiv(m, tm) * tw.cdiv(n, tn), places(tm, tn)),)
+        return check(lambda: persistent[grid](a, b, bias, c, tm, tn, tk, GROUP, by_tma))
+
+    ours = fastest({
+        "plain": _best(plain, m, n, (a, b, bias, c), check),
+        **{f"persistent {t} {by_tma}": walking(*t, by_tma) for t in TILES for by_tma in (True, False)},
+    })
     times = alternate({
         "ours": ours, "torch": lambda: gelu(torch.addmm(bias, a, b), approximate="tanh"),
         "limit": lambda: torch.matmul(a, b, out=c),

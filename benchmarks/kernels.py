@@ -79,11 +79,27 @@ def linear_gelu(a, b, bias, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: t
                 group: tw.Constant[int]):
     """c = gelu(a @ b + bias), the tanh form."""
     i, j = grouped(tw.bid(0), tw.cdiv(a.shape[0], tm), tw.cdiv(b.shape[1], tn), group)
+    tw.store(c, (i, j), gelu_tile(a, b, bias, i, j, tm, tn, tk).astype(c.dtype))
+
+
+def gelu_tile(a, b, bias, i, j, tm, tn, tk):
+    """Tile (i, j) of gelu(a @ b + bias)."""
     x = product(a, b, i, j, tm, tn, tk, False)
     x = x + tw.load(bias, (j,), (tn,), padding_mode=ZERO).astype(tw.float32)[None, :]
     # 0.5 (1 + tanh y) = 1 / (1 + exp(-2 y)), with the factor log2(e) of exp2 in the constants
     y = x * (2.302208198 + 0.1029432397 * x * x)
-    tw.store(c, (i, j), quotient(x, 1.0 + tw.exp2(-y, flush_to_zero=True)).astype(c.dtype))
+    return quotient(x, 1.0 + tw.exp2(-y, flush_to_zero=True))
+
+
+@tw.tile_kernel
+def persistent_linear_gelu(a, b, bias, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int],
+                           group: tw.Constant[int], by_tma: tw.Constant[bool]):
+    """The same, each block walks over tiles of c; with stores by TMA or by threads."""
+    rows, columns = tw.cdiv(a.shape[0], tm), tw.cdiv(b.shape[1], tn)
+    for tile in range(tw.bid(0), rows * columns, tw.num_blocks(0)):
+        i, j = grouped(tile, rows, columns, group)
+        t = gelu_tile(a, b, bias, i, j, tm, tn, tk)
+        tw.store(c, (i, j), t.astype(c.dtype), allow_tma=by_tma)
 
 
 @tw.tile_kernel

@@ -78,7 +78,7 @@ def plain(name: str, m: int, n: int, k: int, order: str, dtype: Any, tiles: Any 
         tm, tn, tk = tile
         tk = tk // 2 if tf32 else tk
         blocks = tw.cdiv(m, tm) * tw.cdiv(n, tn)
-        grid = (min(blocks, _places(tm, tn)) if kernel is persistent_matmul else blocks,)
+        grid = (min(blocks, places(tm, tn)) if kernel is persistent_matmul else blocks,)
         return checked(name, c, rounded, eps, lambda: kernel[grid](a, b, c, tm, tn, tk, GROUP, tf32))
 
     ours = fastest({f"{kernel.__name__} {tile}": choice(kernel, tile)
@@ -134,7 +134,7 @@ def float8(n: int, fast: bool) -> Row:
     return Row(name, alternate({"ours": ours, "cuBLAS": theirs}), flops=2.0 * n**3)
 
 
-def _places(tm: int, tn: int) -> int:
+def places(tm: int, tn: int) -> int:
     """How many blocks run at once that have tiles of tm x tn."""
     return _processors() // max(1, tm * tn // ONE_BLOCK)
 
@@ -156,7 +156,7 @@ def batched(batch: int, n: int) -> Row:
 
     def choice(tm: int, tn: int, tk: int, persistent: bool) -> Run:
         tiles = tw.cdiv(n, tn) * tw.cdiv(n, tm) * batch
-        grid = (min(tiles, _places(tm, tn)) if persistent else tiles,)
+        grid = (min(tiles, places(tm, tn)) if persistent else tiles,)
         run = lambda: batched_matmul[grid](a, b, c, tm, tn, tk)  # noqa: E731
         return checked("bmm", c[3], [a[3].double(), b[3].double()], 2.0**-8, run)
 

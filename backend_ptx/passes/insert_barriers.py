@@ -19,7 +19,6 @@ from dataclasses import replace
 
 from tilewright.backend_ptx.ops.async_copy import AsyncCopy, AsyncWait
 from tilewright.backend_ptx.ops.bulk import TmaStore, TmaStoreWait
-from tilewright.backend_ptx.ops.cluster import ClusterExchange
 from tilewright.backend_ptx.ops.shared import Barrier
 from tilewright.backend_ptx.ops.warpgroup import Wgmma, WgmmaWait
 from tilewright.backend_ptx.passes.choose_warps import OPTION
@@ -82,8 +81,6 @@ class _Inserter:
             freed = op.buffer
             done = [a for a in state if freed is None or a.memory is freed]
             return _changed(state, lambda access: _landed(access, TmaStore) if access in done else access)
-        if isinstance(op, ClusterExchange):  # all threads meet there
-            return _passed(state, BLOCK)
         if isinstance(op, Barrier):
             return _passed(state, BLOCK if op.scope == "block" else WARP)
         return self._leaf(op, state)

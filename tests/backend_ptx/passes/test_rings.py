@@ -182,7 +182,7 @@ def test_no_ring_where_two_slots_do_not_fit() -> None:
 
 def test_tiles_that_fit_nowhere() -> None:
     with pytest.raises(TileValueError, match=r"needs .* KiB of shared memory") as caught:
-        with_tiles(256, 256, 256)
+        with_tiles(256, 256, 256, num_ctas=1)
     assert caught.value.hints == ["use smaller tiles"]
 
 

@@ -57,12 +57,13 @@ def test_loads_that_move(changes: Changes, expected: list[str]) -> None:
 
 
 WIDEST = ("32768", "65536")
+ALONE = (", disjoint>) {", ", disjoint>) options(num_ctas=1) {")  # two blocks would share so wide a row
 
 
 @pytest.mark.parametrize(("changes", "expected"), [
     ([], [16]),  # two blocks of 512 threads: 64 registers each
-    ([WIDEST], [80]),  # one block: 128 registers
-    ([WIDEST, ("exp2(src=%d)", "add(lhs=%d, rhs=%d)")], []),  # an addition costs less than what it would keep
+    ([WIDEST, ALONE], [80]),  # one block: 128 registers
+    ([WIDEST, ALONE, ("exp2(src=%d)", "add(lhs=%d, rhs=%d)")], []),  # an addition costs less than what it would keep
 ], ids=["two blocks", "one block", "cheap to compute again"])
 def test_registers_that_stay(changes: Changes, expected: list[int]) -> None:
     function = after("park_tiles", "wide_rows", changes)
