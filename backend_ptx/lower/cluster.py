@@ -12,9 +12,13 @@ from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.bulk import cluster_rank, shared_number
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.positions import index_vector, owner
-from tilewright.backend_ptx.lower.registry import lower
+from tilewright.backend_ptx.lower.registry import lower, refuse
 from tilewright.backend_ptx.lower.shared import slot_bytes
 from tilewright.backend_ptx.ops import cluster as ops
+
+
+refuse(ops.ClusterGather, "share_gathered makes an exchange of it first",
+       "this is a defect of the backend, please report it")
 
 
 @lower(ops.ClusterOpen)
