@@ -16,7 +16,6 @@ from tilewright.backend_ptx.lower.registry import lower, refuse
 from tilewright.backend_ptx.lower.shared import slot_bytes
 from tilewright.backend_ptx.ops import cluster as ops
 
-
 refuse(ops.ClusterGather, "share_gathered makes an exchange of it first",
        "this is a defect of the backend, please report it")
 
