@@ -75,7 +75,6 @@ def works() -> Iterator[Work]:
     from vector_add import vector_add
 
     from benchmarks.gemv_kernels import gemv_columns, gemv_rows, skinny
-    from benchmarks.kernels import matmul
     from benchmarks.row_kernels import layer_norm, rms_norm, row_sum, scaled_relu
 
     vector = "f32[134217728]"
@@ -102,9 +101,36 @@ def works() -> Iterator[Work]:
         x = f"bf16[{m},16384]"
         yield Work(f"gemm bf16 {m} rows, w[n,k], 64x128", skinny,
                    (x, square, f"f32[1,{m},16384]", turns, x, m, 64, 128, True, False))
-    a = "bf16[4096,4096]"
-    for tile in ((128, 128, 64), (128, 256, 64)):
-        yield Work(f"gemm bf16, {'x'.join(map(str, tile))}", matmul, (a, a, a, *tile, 8, False))
+    yield from products()
+
+
+def products() -> Iterator[Work]:
+    """Matrix products, plain and persistent, fused and chained, in clusters, and attention."""
+    from benchmarks import kernels
+
+    a, f, v, w = "bf16[4096,4096]", "f32[4096,4096]", "bf16[4096]", "bf16[64,1024,1024]"
+    for m, n in ((128, 128), (128, 256), (256, 128), (512, 128), (256, 256)):
+        for kernel in (kernels.matmul, kernels.persistent_matmul):
+            yield Work(f"{kernel.__name__} bf16, {m}x{n}x64", kernel, (a, a, a, m, n, 64, 8, False))
+    yield Work("persistent_matmul tf32, 128x256x32", kernels.persistent_matmul, (f, f, f, 128, 256, 32, 8, True))
+    for tile, fast in (((128, 256, 128), True), ((128, 128, 256), False)):
+        eight = "e4m3[4096,4096]"
+        name = f"gemm e4m3, {'x'.join(map(str, tile))}, {'fast' if fast else 'float32'}"
+        yield Work(name, kernels.matmul8, (eight, eight, a, *tile, 8, fast))
+    yield Work("bmm bf16, 128x256x64", kernels.batched_matmul, (w, w, w, 128, 256, 64))
+    yield Work("gemm and gelu bf16, 128x256x64", kernels.linear_gelu, (a, a, v, a, 128, 256, 64, 8))
+    yield Work("the same, persistent", kernels.persistent_linear_gelu, (a, a, v, a, 128, 256, 64, 8, False))
+    yield Work("gated gemm bf16, 128x128x64", kernels.gated, (a, a, a, a, 128, 128, 64, 8))
+    yield Work("dequantised gemm, 128x256x64", kernels.dequantised_matmul,
+               ("i8[4096,4096]", "f32[4096]", a, a, 128, 256, 64, 8))
+    yield Work("gathered gemm, 128x256x64", kernels.gathered_matmul, (a, a, "i32[4096]", a, 128, 256, 64, 8))
+    yield Work("chained gemm, 128x128x64", kernels.chained, ("bf16[16384,1024]", "bf16[1024,128]", "bf16[128,128]",
+                                                            "bf16[16384,128]", 128, 128, 64, 128))
+    for d in (128, 64):
+        q = f"bf16[128,4096,{d}]"
+        for causal in (False, True):
+            yield Work(f"attention bf16, d={d}{', causal' if causal else ''}, 128x128", kernels.attention,
+                       (q, q, q, q, 0.1, 128, 128, d, causal))
 
 
 def examine(work: Work) -> Report:
