@@ -1,0 +1,133 @@
+"""The text of a function body as it grows: names of new values, constants, calls and inline PTX."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.backend_ptx.llvm.constants import const_text, suffix, type_text
+from tilewright.backend_ptx.llvm.values import Number, Operand, Val
+
+# Characters of a struct type from which on it gets a name.
+LONG_TYPE = 80
+
+
+class Emitter:
+    """The body of one function. `declares` collects the declarations, `globals` and `types` those of the module."""
+
+    def __init__(self) -> None:
+        self.lines: list[object] = []  # str, or what becomes a str at the end
+        self._prologue: list[object] = []
+        self.declares: dict[str, str] = {}
+        self.globals: list[str] = []
+        self.types: dict[str, str] = {}  # names of long struct types
+        self.block = "entry"
+        self.dbg = ""  # appended to every instruction: ", !dbg !7" or nothing
+        self._next = 0
+        self._labels = 0
+        self._has_convergent = False
+
+    # ---- values ------------------------------------------------------------------------------------------
+
+    def const(self, elem: str, value: Number, n: int = 0) -> Val:
+        """The constant `value` (rounded or wrapped to the type), in every lane when n > 0."""
+        text = const_text(elem, value)
+        return Val(elem, n, f"splat ({elem} {text})" if n else text, value)
+
+    def const_vector(self, elem: str, values: Sequence[Number]) -> Val:
+        """A vector constant, a value per lane."""
+        return Val(elem, len(values), "<" + ", ".join(f"{elem} {const_text(elem, v)}" for v in values) + ">")
+
+    def like(self, pattern: Val, value: Number) -> Val:
+        """The constant `value` with the type of `pattern`."""
+        return self.const(pattern.elem, value, pattern.n)
+
+    def poison(self, elem: str, n: int = 0) -> Val:
+        return Val(elem, n, "poison")
+
+    def emit(self, elem: str, n: int, text: str) -> Val:
+        """Append `%new = text`, of type elem or <n x elem>."""
+        self._next += 1
+        name = f"%v{self._next}"
+        self.lines.append(f"  {name} = {text}{self.dbg}")
+        return Val(elem, n, name)
+
+    def raw(self, text: str) -> None:
+        """Append an instruction without a result."""
+        self.lines.append(f"  {text}{self.dbg}")
+
+    def _pair(self, a: Operand, b: Operand) -> tuple[Val, Val]:
+        if not isinstance(a, Val):
+            assert isinstance(b, Val)
+            a = self.like(b, a)
+        if not isinstance(b, Val):
+            b = self.like(a, b)
+        assert a.type == b.type, f"operands differ: {a} and {b}"
+        return a, b
+
+    # ---- calls -------------------------------------------------------------------------------------------
+
+    def call(self, name: str, elem: str, args: Sequence[Val], n: int = 0, attributes: str = "") -> Val | None:
+        """Call the function or (non-overloaded) intrinsic `name`; elem "void" gives None."""
+        result = type_text(elem, n)
+        if name not in self.declares:
+            params = ", ".join(a.type for a in args)
+            self.declares[name] = f"declare {result} @{name}({params}) {attributes}"
+        text = f"call {result} @{name}({', '.join(map(str, args))})"
+        if elem == "void":
+            self.raw(text)
+            return None
+        return self.emit(elem, n, text)
+
+    def value_call(self, name: str, elem: str, args: Sequence[Val], n: int = 0) -> Val:
+        """`call` of a function without effects, which returns a value."""
+        value = self.call(name, elem, args, n)
+        assert value is not None
+        return value
+
+    def intrinsic(self, name: str, args: Sequence[Val], elem: str = "", n: int | None = None) -> Val:
+        """An overloaded intrinsic, named without its suffix, of the type of args[0].
+
+        With `elem` (and `n`) the result differs and its suffix comes first, as for `llvm.fptosi.sat.i32.f32`.
+        """
+        first = args[0]
+        if elem:
+            lanes = first.n if n is None else n
+            full = f"{name}.{suffix(elem, lanes)}.{suffix(first.elem, first.n)}"
+            return self.value_call(full, elem, args, lanes)
+        return self.value_call(f"{name}.{suffix(first.elem, first.n)}", first.elem, args, first.n)
+
+    def asm(
+        self, text: str, constraints: str, args: Sequence[Val] = (), result: str = "void", *,
+        convergent: bool = False, memory: bool = False, pure: bool = False,
+    ) -> Val | None:
+        """Inline PTX. `result` is an LLVM type ("float", "{ i32, i32 }"); `pure`: LLVM may merge and drop it.
+
+        `convergent`: every thread of a warp or block must arrive together. `memory`: it may touch memory.
+        """
+        if memory:
+            constraints += ",~{memory}" if constraints else "~{memory}"
+        effect = "" if pure else "sideeffect "
+        text = text.replace("\n", "\\0A").replace('"', "\\22")
+        attribute = ""
+        if convergent:
+            self._has_convergent = True
+            attribute = " #1"
+        result = self._named(result)
+        line = f'call {result} asm {effect}"{text}", "{constraints}"({", ".join(map(str, args))}){attribute}'
+        if result == "void":
+            self.raw(line)
+            return None
+        if result[0] == "<":
+            lanes, _, elem = result[1:-1].partition(" x ")
+            return self.emit(elem, int(lanes), line)
+        return self.emit(result, 0, line)
+
+    def _named(self, result: str) -> str:
+        """A long struct type by a name: every `extractvalue` says the type once more."""
+        if len(result) < LONG_TYPE:
+            return result
+        return self.types.setdefault(result, f"%pack{len(self.types)}")
+
+    def extractvalue(self, aggregate: Val, elem: str, index: int, n: int = 0) -> Val:
+        """A member of a struct value (what an asm with several results returns)."""
+        return self.emit(elem, n, f"extractvalue {aggregate}, {index}")

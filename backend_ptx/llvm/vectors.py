@@ -1,0 +1,86 @@
+"""Vectors of the builder: made of lanes and parts, taken apart, shuffled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tilewright.backend_ptx.llvm.emitter import Emitter
+from tilewright.backend_ptx.llvm.values import Definition, Parts, Val, chosen_parts
+
+
+class Vectors(Emitter):
+    """What makes vectors of values, and values of vectors. Vectors made of parts are remembered by them."""
+
+    def splat(self, v: Val, n: int) -> Val:
+        """A scalar in every lane; n == 0 leaves it alone."""
+        if not n:
+            return v
+        if v.const is not None:
+            return self.const(v.elem, v.const, n)
+        one = self.emit(v.elem, n, f"insertelement <{n} x {v.elem}> poison, {v}, i32 0")
+        if n == 1:
+            return one
+        return self.emit(v.elem, n, f"shufflevector {one}, {one.type} poison, <{n} x i32> zeroinitializer")
+
+    def extract(self, v: Val, i: int) -> Val:
+        """Lane i; of a scalar, the scalar."""
+        if not v.n:
+            return v
+        if v.const is not None:
+            return self.const(v.elem, v.const)
+        if isinstance(v, Parts):
+            return self.extract(v.parts[i // v.per], i % v.per) if v.per else v.parts[i]
+        return self.emit(v.elem, 0, f"extractelement {v}, i32 {i}")
+
+    def insert(self, v: Val, x: Val, i: int) -> Val:
+        return self.emit(v.elem, v.n, f"insertelement {v}, {x}, i32 {i}")
+
+    def vector(self, values: Sequence[Val]) -> Val:
+        """A vector of scalars of one type."""
+        return self._parts(values)
+
+    def _parts(self, parts: Sequence[Val]) -> Val:
+        """A vector of scalars, or of a power of two of vectors of one length."""
+        if len(parts) == 1 and parts[0].n:
+            return parts[0]
+        self._next += 1
+        out = Parts(f"%v{self._next}", parts, self.dbg)
+        self.lines.append(Definition(out))
+        return out
+
+    def shuffle(self, a: Val, lanes: Sequence[int], b: Val | None = None) -> Val:
+        """Lanes chosen from a, or from a followed by b."""
+        if b is None and len(lanes) == a.n and list(lanes) == list(range(a.n)):
+            return a
+        if a.const is not None and b is None:
+            return self.const(a.elem, a.const, len(lanes))
+        if isinstance(a, Parts) and (b is None or isinstance(b, Parts) and b.per == a.per):
+            known = [*a.parts, *(b.parts if isinstance(b, Parts) else ())]
+            chosen = chosen_parts(lanes, a.per)
+            if chosen is not None:
+                return self._parts([known[i] for i in chosen])
+            [part, *others] = {i // a.per for i in lanes}
+            if not others:
+                return self.shuffle(known[part], [i % a.per for i in lanes])
+        other = b.text if b is not None else "poison"
+        n = len(lanes)
+        mask = ", ".join(f"i32 {i}" for i in lanes)
+        return self.emit(a.elem, n, f"shufflevector {a}, {a.type} {other}, <{n} x i32> <{mask}>")
+
+    def concat(self, parts: Sequence[Val]) -> Val:
+        """The lanes of all parts in a row; scalars count as one lane. Parts have one length each."""
+        if not parts[0].n:
+            return self.vector(parts)
+        if len({p.per if isinstance(p, Parts) else -1 for p in parts}) == 1 and isinstance(parts[0], Parts):
+            parts = [inner for p in parts if isinstance(p, Parts) for inner in p.parts]
+        if parts[0].n and len(parts) & (len(parts) - 1):  # no power of two: through the lanes
+            return self.vector([self.extract(p, i) for p in parts for i in range(p.n)])
+        return self._parts(parts)
+
+    def each(self, function: Callable[..., Val], *values: Val) -> Val:
+        """Apply a function of scalars lane by lane (for intrinsics and asm that have no vector form)."""
+        lanes = values[0].n
+        if not lanes:
+            return function(*values)
+        out = [function(*(self.extract(v, i) for v in values)) for i in range(lanes)]
+        return self.vector(out)
