@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from catalogue.hopper_kernels import product, tf32_product, walked
 from sim import SimError, Unsupported, run_lowered
 from sim.lowered import lower_kernel, runtime_arguments
 from sim_edits import LEADING, OF_A, OF_B, STRIDE, SWIZZLE, calls, descriptor, drop, one_call, operand, pattern
@@ -22,26 +23,6 @@ Edit = Callable[[str], str]
 
 
 @tw.tile_kernel
-def product(a, b, out, m: tw.Constant[int], n: tw.Constant[int], k: tw.Constant[int]):
-    i, j = tw.bid(0), tw.bid(1)
-    acc = tw.zeros((m, n), dtype=tw.float32)
-    for s in range(tw.cdiv(a.shape[1], k)):
-        left = tw.load(a, (i, s), (m, k), padding_mode=ZERO)
-        acc = tw.mma(left, tw.load(b, (s, j), (k, n), padding_mode=ZERO), acc)
-    tw.store(out, (i, j), acc)
-
-
-@tw.tile_kernel(num_worker_warps=8)
-def wide_product(a, b, out, m: tw.Constant[int], n: tw.Constant[int], k: tw.Constant[int]):
-    i, j = tw.bid(0), tw.bid(1)
-    acc = tw.zeros((m, n), dtype=tw.float32)
-    for s in range(tw.cdiv(a.shape[1], k)):
-        left = tw.load(a, (i, s), (m, k), padding_mode=ZERO)
-        acc = tw.mma(left, tw.load(b, (s, j), (k, n), padding_mode=ZERO), acc)
-    tw.store(out, (i, j), acc)
-
-
-@tw.tile_kernel
 def doubled_product(a, b, out, m: tw.Constant[int], n: tw.Constant[int], k: tw.Constant[int]):
     """The right operand is computed, so threads put it into shared memory."""
     i, j = tw.bid(0), tw.bid(1)
@@ -51,16 +32,6 @@ def doubled_product(a, b, out, m: tw.Constant[int], n: tw.Constant[int], k: tw.C
         right = tw.load(b, (s, j), (k, n), padding_mode=ZERO) * 2
         acc = tw.mma(left, tw.astype(right, b.dtype), acc)
     tw.store(out, (i, j), acc)
-
-
-@tw.tile_kernel
-def persistent_product(a, b, out, m: tw.Constant[int], n: tw.Constant[int], k: tw.Constant[int]):
-    for i in range(tw.bid(0), tw.cdiv(out.shape[0], m), tw.num_blocks(0)):
-        acc = tw.zeros((m, n), dtype=tw.float32)
-        for s in range(tw.cdiv(a.shape[1], k)):
-            left = tw.load(a, (i, s), (m, k), padding_mode=ZERO)
-            acc = tw.mma(left, tw.load(b, (s, 0), (k, n), padding_mode=ZERO), acc)
-        tw.store(out, (i, 0), acc)
 
 
 @tw.tile_kernel
@@ -83,16 +54,6 @@ def attention(q, keys, values, out, m: tw.Constant[int], n: tw.Constant[int], d:
         acc = tw.mma(tw.astype(weights, q.dtype), part, acc * shrink)
         top = higher
     tw.store(out, (i, 0), acc / total)
-
-
-@tw.tile_kernel(num_worker_warps=8)
-def rounded_product(a, b, out, m: tw.Constant[int], n: tw.Constant[int], k: tw.Constant[int]):
-    i, j = tw.bid(0), tw.bid(1)
-    acc = tw.zeros((m, n), dtype=tw.float32)
-    for s in range(tw.cdiv(a.shape[1], k)):
-        left = tw.load(a, (i, s), (m, k), padding_mode=ZERO).astype(tw.tfloat32)
-        acc = tw.mma(left, tw.load(b, (s, j), (k, n), padding_mode=ZERO).astype(tw.tfloat32), acc)
-    tw.store(out, (i, j), acc)
 
 
 @dataclass(frozen=True)
@@ -131,10 +92,12 @@ def _attention(q: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.ndarra
 SHAPES = ((64, 980), (980, 30), (64, 30))  # 16 rounds: twice round the ring and more
 PROGRAMS = {
     "product": Program(product, (1, 1), SHAPES, (64, 32, 64), _product),
-    "groups": Program(wide_product, (1, 1), ((120, 596), (596, 120), (120, 120)), (128, 128, 64), _product),
+    "groups": Program(
+        product.replace_hints(num_worker_warps=8), (1, 1), ((120, 596), (596, 120), (120, 120)), (128, 128, 64),
+        _product),
     "narrow": Program(product, (1, 1), ((64, 200), (200, 8), (64, 8)), (64, 8, 64), _product),  # rows of 16 bytes
     "staged": Program(doubled_product, (1, 1), SHAPES, (64, 32, 64), lambda a, b: 2 * _product(a, b)),
-    "persistent": Program(persistent_product, (2,), ((250, 600), (600, 32), (250, 32)), (64, 32, 64), _product),
+    "persistent": Program(walked, (2,), ((250, 600), (600, 32), (250, 32)), (64, 32, 64), _product),
     "pair": Program(
         product.replace_hints(num_ctas=2), (1, 1), ((120, 596), (596, 30), (120, 30)), (128, 32, 64), _product),
     "attention": Program(attention, (1,), ((60, 64), (600, 64), (600, 64), (60, 64)), (64, 64, 64), _attention),
@@ -188,7 +151,7 @@ def test_programs_are_right(name: str, how: dict[str, Any]) -> None:
 def test_rings_leave_room_for_staged_operands() -> None:
     """wgmma reads tfloat32 along k only, so threads turn b; beside the staged tiles no ring of two slots fits."""
     a, b, out = (np.zeros(s, np.float32) for s in ((128, 256), (256, 128), (128, 128)))
-    code = lower_kernel(rounded_product, (a, b, out, 128, 128, 128), "sm_90a")
+    code = lower_kernel(tf32_product.replace_hints(num_worker_warps=8), (a, b, out, 128, 128, 128), "sm_90a")
     assert code.shared_bytes <= 227 << 10 and "wgmma.mma_async" in code.llvm_text
 
 
