@@ -257,7 +257,7 @@ class tile_kernel:
 
         Arguments: as in `llvm`.
         Result: an object with `llvm_text`, `ptx`, `abi` (the parameters of the machine code), `threads` (per block),
-            `shared_bytes` and `timings` (seconds by stage).
+            `shared_bytes`, `cluster` (hardware blocks that run each block) and `timings` (seconds by stage).
         Errors: as those of `llvm`.
 
         Example:
