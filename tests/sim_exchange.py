@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytest
+from sim import SimError
 from sim_hopper import emit
 from sim_kernel import OUT, Kernel
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Val
 
-SCHEDULES: list[dict[str, Any]] = [{}, *({"schedule": "random", "seed": seed} for seed in (1, 2, 3))]
+every_schedule = pytest.mark.parametrize(
+    "how", [{}, *({"schedule": "random", "seed": seed} for seed in (1, 2, 3))])
 YES = Val("i1", 0, "true")
 THREADS = 64
 _LOW = 20  # zero bits below a number in a slot of 8 bytes, so that both its words count
@@ -235,6 +238,10 @@ STEPS: dict[str, Callable[[_Kernel], None]] = {
     "send in the receiver's slot": lambda k: k.store(send=True, slot=lambda to: to),
     "publish": lambda k: k.publish(), "look": lambda k: k.look(),
 }
+
+
+# By name: an exchange, what must be reported of it, whatever the schedule, and words of that.
+Defects = dict[str, tuple[Exchange, tuple[type[SimError], ...] | type[SimError], str]]
 
 
 def once(*steps: str, **sizes: int) -> Exchange:

@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sim import Deadlock, LeftBlock, Misaligned, NotStarted, OutOfRange, Race, SimError, UnwrittenRead
-from sim_exchange import SCHEDULES, Exchange, once, rounds
-
-every_schedule = pytest.mark.parametrize("how", SCHEDULES)
-
+from sim_exchange import Defects, Exchange, every_schedule, once, rounds
 
 TWO, LOOP = Exchange(), Exchange(rounds=3)
 FORMS = {
@@ -41,8 +38,7 @@ def test_sums_are_right(name: str, how: dict[str, Any]) -> None:
 
 
 _UNORDERED = (Race, UnwrittenRead)
-# What must be reported, whatever the schedule, and words of it.
-DEFECTS: dict[str, tuple[Exchange, tuple[type[SimError], ...] | type[SimError], str]] = {
+DEFECTS: Defects = {
     "peers may not have started": (once("store", "sync", "read"), NotStarted, "block [01] .* may not have started"),
     "nobody waits for the peers' start": (
         once("arrive", "store", "wait", "sync", "read"), NotStarted, "block [01] .* may not have started"),

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from sim import Deadlock, LeftBlock, NotStarted, PendingCopy, Race, SimError, UnwrittenRead
-from sim_exchange import SCHEDULES, Exchange, once, rounds
+from sim_exchange import Defects, every_schedule, once, rounds
 
-every_schedule = pytest.mark.parametrize("how", SCHEDULES)
 OPEN: Any = {"start": ("open", "wait"), "end": ()}
 ROUND = ("block", "expect", "send", "await", "read")
 FORMS = {
@@ -34,8 +33,7 @@ def test_sums_are_right(name: str, how: dict[str, Any]) -> None:
 
 
 _EARLY = (PendingCopy, UnwrittenRead)
-# What must be reported, whatever the schedule, and words of it.
-DEFECTS: dict[str, tuple[Exchange, tuple[type[SimError], ...] | type[SimError], str]] = {
+DEFECTS: Defects = {
     "mbarriers may not be there": (once("open", "send", "wait", "expect", "await", "read"), NotStarted, "may not have"),
     "mbarriers are not published": (
         once("open without fence", "wait", "expect", "send", "await", "read"), Race, "with no barrier between"),

@@ -19,7 +19,7 @@ from sim.compile import FunctionCompiler, Operation
 from sim.errors import LeftBlock, NotStarted, SimError
 from sim.ir import Instruction
 from sim.machine import WARP, Machine
-from sim.mbarrier import Mbarrier, chosen, mbarrier_at, mbarriers, whole
+from sim.mbarrier import Mbarrier, arriving, chosen, mbarrier_at, mbarriers, whole
 from sim.races import merge_learned
 from sim.shared import peer, peers
 from sim.shared_async import begin_send, land
@@ -41,10 +41,9 @@ def mbarrier_arrive_remote(c: FunctionCompiler, i: Instruction, facts: Facts) ->
     address, rank, predicate = (c.slot(o) for o in i.operands)
 
     def run(m: Machine, r: Registers) -> None:
-        threads = chosen(m, r, predicate)
         where, ranks = m.spread(r[address]), m.spread(r[rank])
-        for thread in threads.tolist():
-            _arrive(m, thread, int(where[thread]), int(ranks[thread]), whole(m, threads, thread))
+        for thread, all_lanes in arriving(m, r, predicate):
+            _arrive(m, thread, int(where[thread]), int(ranks[thread]), all_lanes)
 
     return run
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -201,10 +201,9 @@ def mbarrier_arrive(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operat
     address, predicate = (c.slot(o) for o in i.operands)
 
     def run(m: Machine, r: Registers) -> None:
-        threads = chosen(m, r, predicate)
         where = m.spread(r[address])
-        for thread in threads.tolist():
-            mbarrier_at(m, int(where[thread]), thread).arrive(m, thread // WARP, whole(m, threads, thread), thread)
+        for thread, all_lanes in arriving(m, r, predicate):
+            mbarrier_at(m, int(where[thread]), thread).arrive(m, thread // WARP, all_lanes, thread)
 
     return run
 
@@ -215,16 +214,22 @@ def whole(m: Machine, threads: Array, thread: int) -> bool:
     return int((threads // WARP == thread // WARP).sum()) == lanes
 
 
+def arriving(m: Machine, r: Registers, predicate: int) -> Iterator[tuple[int, bool]]:
+    """The active threads for which the predicate holds; for each, whether all lanes of its warp are among them."""
+    threads = chosen(m, r, predicate)
+    for thread in threads.tolist():
+        yield thread, whole(m, threads, thread)
+
+
 def mbarrier_expect(c: FunctionCompiler, i: Instruction, facts: Facts) -> Operation:
     address, count, predicate = (c.slot(o) for o in i.operands)
 
     def run(m: Machine, r: Registers) -> None:
-        threads = chosen(m, r, predicate)
         where, counts = m.spread(r[address]), m.spread(r[count])
-        for thread in threads.tolist():
+        for thread, all_lanes in arriving(m, r, predicate):
             barrier = mbarrier_at(m, int(where[thread]), thread)
             barrier.announce(int(counts[thread]), thread)
-            barrier.arrive(m, thread // WARP, whole(m, threads, thread), thread)
+            barrier.arrive(m, thread // WARP, all_lanes, thread)
 
     return run
 
