@@ -34,6 +34,11 @@ def result(
     return out
 
 
+def value(function: Callable[..., Any], *args: Any) -> float:
+    """What `function(*args)` gives inside a kernel, a number."""
+    return float(result(function, *args)[0])
+
+
 def dtype_name(function: Callable[..., Any], *args: Any) -> str:
     """The dtype of what `function(*args)` gives inside a kernel."""
     seen: list[str] = []
