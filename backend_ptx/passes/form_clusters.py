@@ -125,11 +125,12 @@ def _cut_products(axes: Axes, products: Sequence[Mma]) -> dict[Value, int] | str
 def _cut_rows(axes: Axes, rows: Sequence[Reduction]) -> dict[Value, int] | str:
     """The largest tile that is reduced, along the axis for which blocks exchange least."""
     largest = max((op.src for op in rows), key=lambda v: v.type.size)
-    found = [axes.component((largest, axis)) for axis in range(len(largest.type.shape))]
+    long = [axis for axis, length in enumerate(largest.type.shape) if length >= axes.ctas]
+    found = [axes.component((largest, axis)) for axis in long]
     reasons = [_conflict(nodes, {}, axes) for nodes in found]
     usable = [dict(nodes) for nodes, reason in zip(found, reasons, strict=True) if reason is None]
     if not usable:
-        return next(filter(None, reasons))
+        return next(filter(None, reasons), f"tiles are too small for {axes.ctas} parts")
     best = min(usable, key=lambda chosen: _exchanged(chosen, rows))
     count = _exchanged(best, rows)
     return best if count <= EXCHANGED else f"blocks would exchange {count} elements"
