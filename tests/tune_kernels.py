@@ -1,0 +1,28 @@
+"""Kernels and the grid that the tests of ct.tune search over."""
+
+from __future__ import annotations
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def scale(x, y, n: ct.Constant[int]):
+    i = ct.bid(0)
+    ct.store(y, i, ct.load(x, i, n) * 2)
+
+
+@ct.tile_kernel
+def increment(x):
+    ct.store(x, ct.bid(0), ct.load(x, ct.bid(0), 16) + 1)
+
+
+@ct.tile_kernel
+def endless(x):
+    go = True
+    while go:
+        ct.store(x, 0, ct.load(x, 0, 16))
+        go = True
+
+
+def grid(n: int) -> tuple[int, ...]:
+    return (ct.cdiv(256, n),)
