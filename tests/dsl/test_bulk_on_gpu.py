@@ -53,7 +53,7 @@ def test_a_tile_arrives(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     made = lowered(case.text(), device.target, monkeypatch)
     ptx, _ = llvm_to_ptx(made.llvm_text, device.target)
     meta = {"abi": made.abi.to_json(), "threads": made.threads, "shared_bytes": made.shared_bytes,
-            "opt_level": 3}
+            "opt_level": 3, "cluster": made.cluster}
     kernel = load_entry(Entry(meta, ptx), device)
     assert kernel is not None and any(isinstance(p, AbiParam) and p.tensor_map for p in kernel.abi.params)
     array, out = case.array(), case.output()
