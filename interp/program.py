@@ -61,15 +61,8 @@ class Program:
             return
         # Blocks that share memory in ways that the IR does not show run one after another.
         single = single or order is not None or self.hazards.serial or overlapping
-        if self.together > 1:
-            axes = frozenset((0,))
-        else:
-            axes = frozenset() if single else self._axes(grid)
+        axes, chunks = self._plan(grid, single, order)
         lowering = self._variant(axes, overlapping)
-        if self.together > 1:
-            chunks = _clusters(grid, self.together, order)
-        else:
-            chunks = _single_blocks(grid, order) if single else self._chunks(grid, axes)
         for count, ids in chunks:
             regs: Regs = [None] * lowering.slots
             for slot, value in zip(lowering.params, bound.values(), strict=True):
@@ -104,6 +97,17 @@ class Program:
             low < b and a < high
             for i, (low, high) in enumerate(written) for a, b in written[i + 1 :] + others
         )
+
+    def _plan(
+        self, grid: Grid, single: bool, order: str | int | None,
+    ) -> tuple[frozenset[int], Iterator[tuple[int, Any]]]:
+        """The grid axes over which a chunk spreads, and the chunks: (number of blocks, their places)."""
+        if self.together > 1:
+            return frozenset((0,)), _clusters(grid, self.together, order)
+        if single:
+            return frozenset(), _single_blocks(grid, order)
+        axes = self._axes(grid)
+        return axes, self._chunks(grid, axes)
 
     def _axes(self, grid: Grid) -> frozenset[int]:
         """The grid axes over which a chunk spreads: one long axis (its tiles are views), else all of them."""

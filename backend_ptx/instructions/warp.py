@@ -48,8 +48,9 @@ def _barriers() -> Iterator[Instruction]:
     for kind, bits in (("i32", "b32"), ("i64", "b64")):
         yield Instruction(f"cluster.send.{bits}", _SEND.format(bits=bits), ("i32", "i32", "i32", kind, "i1"), (),
                           "cluster_send", {"size": int(bits[1:]) // 8}, reads=True, writes=True, sm=90, ptx=81)
-    # Writes to the shared memory of another block of the cluster. Operands: address in this block, rank of the other,
-    # value, predicate.
+    # Writes to the shared memory of another block of the cluster, which a barrier of it has to order. No pass makes
+    # these (st.async is faster); the simulator's barrier is tested by them. Operands: address in this block, rank of
+    # the other, value, predicate.
     for kind, bits in (("i32", "b32"), ("i64", "b64")):
         yield Instruction(f"cluster.store.{bits}", _REMOTE_STORE.format(bits=bits), ("i32", "i32", kind, "i1"), (),
                           "cluster_store", {"size": int(bits[1:]) // 8}, reads=True, writes=True, sm=90, ptx=80)

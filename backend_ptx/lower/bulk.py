@@ -41,16 +41,20 @@ def init_mbarriers(ctx: Context, rings: Sequence[ops.MbarrierInit]) -> None:
         if param.kind == "tensor_map":
             instruction("prefetch.tensormap").emit(b, Val("ptr", 0, f"%{param_name(position)}"))
     for op in rings:
-        ref: SharedRef = ctx[op.barriers]
-        first = shared_number(ctx, ref)
-        for slot in range(ref.type.copies):
-            place = b.add(first, slot * slot_bytes(ref.type))
-            instruction("mbarrier.init").emit(b, place, b.const("i32", op.count))
+        init_ring(ctx, ctx[op.barriers], op.count)
     instruction("fence.mbarrier_init").emit(b)
     instruction("fence.proxy.async").emit(b)
     b.br(done)
     b.start(done)
     instruction("cluster.sync" if shares_operands(ctx.function) else "bar.sync").emit(b)
+
+
+def init_ring(ctx: Context, ref: SharedRef, count: int) -> None:
+    """In one thread: every mbarrier of a ring waits for `count` arrivals."""
+    b, first = ctx.b, shared_number(ctx, ref)
+    for slot in range(ref.type.copies):
+        place = b.add(first, slot * slot_bytes(ref.type))
+        instruction("mbarrier.init").emit(b, place, b.const("i32", count))
 
 
 @lower(ops.MbarrierWait)

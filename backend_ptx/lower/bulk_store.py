@@ -46,15 +46,10 @@ def _by_warp(ctx: Context, contributions: list[int]) -> Val:
     bits = tuple((LANE_BITS + k, part) for k, part in enumerate(contributions) if part)
 
     def make(b: Builder) -> Val:
-        return linear(b, b.shl(uniform_warp(ctx), LANE_BITS), list(bits))
+        warp = ctx.uniform("uniform warp", lambda _: ctx.warp())  # else ptxas would put a loop around the copy
+        return linear(b, b.shl(warp, LANE_BITS), list(bits))
 
     return ctx.once(("by warp", bits), make)
-
-
-def uniform_warp(ctx: Context) -> Val:
-    """The warp's number, as a value of which ptxas knows that all lanes have the same."""
-    first = instruction("shfl.idx")
-    return ctx.once("uniform warp", lambda b: first.emit1(b, ctx.warp(), b.const("i32", 0)))
 
 
 def _starting_threads(ctx: Context, warps: int) -> Val:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Val
-from tilewright.backend_ptx.lower.bulk import cluster_rank, shared_number
+from tilewright.backend_ptx.lower.bulk import cluster_rank, init_ring, shared_number
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.positions import index_vector, owner
 from tilewright.backend_ptx.lower.registry import lower, refuse
-from tilewright.backend_ptx.lower.shared import slot_bytes
 from tilewright.backend_ptx.ops import cluster as ops
 
 refuse(ops.ClusterGather, "share_gathered makes an exchange of it first",
@@ -28,10 +27,7 @@ def cluster_open(ctx: Context, op: ops.ClusterOpen) -> None:
     b.cbr(b.icmp("eq", ctx.tid, 0), init, done)
     b.start(init)
     for barriers in op.barriers:
-        first = shared_number(ctx, ctx[barriers])
-        for slot in range(barriers.type.copies):
-            place = b.add(first, slot * slot_bytes(barriers.type))
-            instruction("mbarrier.init").emit(b, place, b.const("i32", 1))
+        init_ring(ctx, ctx[barriers], 1)
     instruction("fence.mbarrier_init").emit(b)
     b.br(done)
     b.start(done)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 from tilewright.backend_ptx.abi import KernelAbi
+from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.llvm.module import DebugLines
 from tilewright.backend_ptx.lower.fragments import Fragment, elem_of, lanes_of
@@ -101,6 +103,10 @@ class Context:
                 self.memo[key] = make(self.b)
         value: Val = self.memo[key]
         return value
+
+    def uniform(self, key: Any, make: Callable[[Builder], Val]) -> Val:
+        """`once` for a number that all lanes of a warp have alike: by a shuffle, after which ptxas knows that."""
+        return self.once(key, lambda b: instruction("shfl.idx").emit1(b, make(b), b.const("i32", 0)))
 
     def lower_block(self, block: Block) -> None:
         """Emit the ops of a block except its terminator."""

@@ -191,8 +191,7 @@ def _in_registers(acc: Value) -> bool:
 
 def _warpgroup(ctx: Context) -> Val:
     """The number of the warpgroup, the same for all lanes as far as ptxas can see."""
-    first = instruction("shfl.idx")
-    return ctx.once("warpgroup", lambda b: first.emit1(b, b.lshr(ctx.tid, 5 + log2(WARPS)), b.const("i32", 0)))
+    return ctx.uniform("warpgroup", lambda b: b.lshr(ctx.tid, 5 + log2(WARPS)))
 
 
 def _descriptor(ctx: Context, value: Value, matrix: Matrix, first: Val, part: int) -> Val:

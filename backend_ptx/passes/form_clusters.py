@@ -82,7 +82,7 @@ def _needed(products: Sequence[Mma], rows: Sequence[Reduction], target: Target) 
         return 1
     tiles = [op.acc.type for op in products] or [op.src.type for op in rows]
     words = max((t.size * max(4, t.dtype.bytes) // 4 for t in tiles), default=0)
-    needed = 1 << max(0, words - 1).bit_length() - log2(WORDS) if words > WORDS else 1
+    needed = 1 << (words - 1).bit_length() - log2(WORDS) if words > WORDS else 1
     return needed if needed <= (2 if products else MOST) else 1
 
 

@@ -34,11 +34,10 @@ from tilewright.backend_ptx.passes.phases import (
     OTHER,
     is_uniform,
     phases_of,
-    reads_of,
     registers_of,
-    replace_reads,
     resident,
 )
+from tilewright.backend_ptx.passes.rewrite import all_reads, replace_everywhere
 from tilewright.backend_ptx.targets import KIB, Target
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function, Op, Value
@@ -101,7 +100,7 @@ def _plan(block: Block) -> _Plan | None:
     source = _sources(block)
     late: dict[int, set[Value]] = {}
     for op in block.ops:
-        for value in reads_of(op):
+        for value in all_reads(op):
             if value in source and value.op is not None and phase[value.op] < phase[op]:
                 late.setdefault(phase[op], set()).add(value)
     loads = list(dict.fromkeys(source[v] for values in late.values() for v in sorted(values, key=id)))
@@ -122,7 +121,7 @@ def _plan(block: Block) -> _Plan | None:
 def _others(block: Block, plan: _Plan) -> int:
     """Registers of the tiles that wait for a later phase and cannot be parked."""
     waiting = {
-        v for op in block.ops for v in reads_of(op)
+        v for op in block.ops for v in all_reads(op)
         if v.op in plan.phase and v not in plan.source and not is_uniform(v) and plan.phase[v.op] < plan.phase[op]
     }
     return sum(r for r in map(registers_of, waiting) if r > 1)
@@ -184,8 +183,8 @@ def _rewrite(block: Block, plan: _Plan, keep: dict[Value, int]) -> None:
     again = _Again(Builder(block), plan, keep)
     for op in old:
         phase = plan.phase[op]
-        new = {v: again.value(phase, v) for v in reads_of(op) if v in plan.late.get(phase, ())}
-        replace_reads(op, new)
+        new = {v: again.value(phase, v) for v in all_reads(op) if v in plan.late.get(phase, ())}
+        replace_everywhere(op, new)
         block.ops.append(op)
         if isinstance(op, Load) and op in plan.loads:
             again.park(op)

@@ -6,6 +6,7 @@ from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.ops.cluster import ClusterGather
 from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.passes.rewrite import all_reads
 from tilewright.backend_ptx.targets import KIB, Target
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.ops.arith import Constant
@@ -37,7 +38,7 @@ def waiting_registers(block: Block, phase: dict[Op, int]) -> int:
     """The most registers of a thread in tiles that wait for a later phase while the warps meet."""
     last: dict[Value, int] = {}
     for op in block.ops:
-        for value in reads_of(op):
+        for value in all_reads(op):
             if value.op in phase and not is_uniform(value):
                 last[_held(value)] = phase[op]
     return max(
@@ -81,16 +82,3 @@ def registers_of(value: Value) -> int:
     if not isinstance(type_, TileType) or type_.layout is None:
         return 1
     return max(1, registers(type_.layout) * type_.dtype.bytes // 4)
-
-
-def reads_of(op: Op) -> list[Value]:
-    """What an op and its bodies read."""
-    return [*op.operands, *(v for block in op.blocks for inner in block.walk() for v in inner.operands)]
-
-
-def replace_reads(op: Op, new: dict[Value, Value]) -> None:
-    """Let an op and its bodies read other values."""
-    op.replace_operands(new)
-    for block in op.blocks:
-        for inner in block.walk():
-            inner.replace_operands(new)

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.reduce import ArgReduceBits, ReduceBits
-from tilewright.backend_ptx.passes.phases import is_uniform, reads_of
+from tilewright.backend_ptx.passes.phases import is_uniform
 from tilewright.backend_ptx.passes.places import same_for_all
+from tilewright.backend_ptx.passes.rewrite import all_reads
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Block, Function, Op, Value
@@ -84,7 +85,7 @@ def _sunk(block: Block, phase: dict[Op, int], movable: set[Op]) -> set[Op]:
             if used > where:
                 sunk.add(op)
                 where = used
-        for value in reads_of(op):
+        for value in all_reads(op):
             first[value] = min(where, first.get(value, where))
     return sunk
 
@@ -100,7 +101,7 @@ def _rewrite(block: Block, sunk: set[Op]) -> None:
             put(op)
 
     def put(op: Op) -> None:
-        for value in reads_of(op):
+        for value in all_reads(op):
             place(value.op)
         block.ops.append(op)
 

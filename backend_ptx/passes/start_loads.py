@@ -27,9 +27,10 @@ from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
 from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
 from tilewright.backend_ptx.passes.park_tiles import BLOCKS
-from tilewright.backend_ptx.passes.phases import OTHER, phases_of, replace_reads, resident, waiting_registers
+from tilewright.backend_ptx.passes.phases import OTHER, phases_of, resident, waiting_registers
 from tilewright.backend_ptx.passes.pipeline_candidates import harmless
 from tilewright.backend_ptx.passes.plan_shared_memory import buffer_bytes, peak_bytes
+from tilewright.backend_ptx.passes.rewrite import replace_everywhere
 from tilewright.backend_ptx.targets import KIB, Target
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.analysis.facts import Facts, facts
@@ -182,7 +183,7 @@ def _start(block: Block, place: int, loads: list[Load]) -> None:
         if op in buffers:
             read[op.result] = _read(b, op, buffers[op], wait=op is loads[0])
         elif op not in needed:
-            replace_reads(op, read)
+            replace_everywhere(op, read)
             block.ops.append(op)
 
 

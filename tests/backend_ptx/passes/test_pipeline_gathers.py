@@ -10,6 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from catalogue.hopper_kernels import gathered
 from sim import run_kernel
 from sim.errors import SimError
 from sim.lowered import _bind, lower_kernel
@@ -23,18 +24,6 @@ from tilewright.backend_ptx.runtime.ptxas import assemble
 ZERO = tw.PaddingMode.ZERO
 Array = np.ndarray[Any, Any]
 BF16 = ml_dtypes.bfloat16
-
-
-@tw.tile_kernel
-def right(a, table, rows, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
-    """c = a @ table[rows]."""
-    i, j = tw.bid(0), tw.bid(1)
-    acc = tw.zeros((tm, tn), tw.float32)
-    column = j * tn + tw.arange(tn, dtype=tw.int32)[None, :]
-    for k in range(tw.num_tiles(a, 1, (tm, tk))):
-        row = tw.load(rows, (k,), (tk,), padding_mode=ZERO)[:, None]
-        acc = tw.mma(tw.load(a, (i, k), (tm, tk), padding_mode=ZERO), tw.gather(table, (row, column)), acc)
-    tw.store(c, (i, j), acc)
 
 
 @tw.tile_kernel
@@ -144,7 +133,7 @@ def check_right(draw: Draw) -> tuple[Any, tuple[int, ...], list[Any], Array]:
     a, table, rows = draw.numbers(draw.m, draw.k), draw.numbers(50, draw.n), draw.rows(draw.k, 50)
     c = np.zeros((draw.m, draw.n), np.float32)
     grid = tw.cdiv(draw.m, draw.tile[0]), tw.cdiv(draw.n, draw.tile[1])
-    return right, grid, [a, table, rows, c, *draw.tile], a.astype(np.float32) @ taken(table, rows)
+    return gathered, grid, [a, table, rows, c, *draw.tile], a.astype(np.float32) @ taken(table, rows)
 
 
 def check_left(draw: Draw) -> tuple[Any, tuple[int, ...], list[Any], Array]:
@@ -234,7 +223,7 @@ def large(kernel: Any, tile: tuple[int, int, int]) -> list[Any]:
     return [matrix(), rows, matrix(), c, *tile] if kernel is left else [matrix(), matrix(), rows, c, *tile]
 
 
-@pytest.mark.parametrize("kernel", [right, left, turned], ids=lambda k: k.__name__)
+@pytest.mark.parametrize("kernel", [gathered, left, turned], ids=lambda k: k.__name__)
 @pytest.mark.parametrize("tile", [(128, 128, 64), (128, 256, 64)], ids=str)
 def test_large_products(kernel: Any, tile: tuple[int, int, int]) -> None:
     """Straight from memory to where tensor cores read, one barrier a round, nothing spilled."""
@@ -257,7 +246,7 @@ def test_large_products_without_tma(turn: bool) -> None:
     assert "cp.async.cg.shared.global" in text and "wgmma.mma_async" in text and "st.shared" not in text
 
 
-@pytest.mark.parametrize("kernel", [right, left, turned], ids=lambda k: k.__name__)
+@pytest.mark.parametrize("kernel", [gathered, left, turned], ids=lambda k: k.__name__)
 def test_other_targets(kernel: Any) -> None:
     args = large(kernel, (128, 128, 32))
     assert re.match("(table|taken) and", option(kernel, args, "sm_80"))
