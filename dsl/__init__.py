@@ -12,7 +12,7 @@
 
 from tilewright import compilation, jax, tune
 from tilewright import language as _language
-from tilewright.annotations import (
+from tilewright.arguments.annotations import (
     ArrayAnnotation,
     Constant,
     ConstantAnnotation,
@@ -21,11 +21,12 @@ from tilewright.annotations import (
     ScalarAnnotation,
     ScalarInt64,
 )
+from tilewright.arguments.device_array import DeviceArray, gpu_available, to_device
+from tilewright.arguments.spec import Spec, spec
 from tilewright.kernel import function, launch, tile_kernel
 from tilewright.language import *  # noqa: F403
-from tilewright.memory import DeviceArray, gpu_available, to_device
+from tilewright.launching.timeouts import compiler_timeout
 from tilewright.options import ByTarget
-from tilewright.spec import Spec, spec
 from tilewright.tileir.diagnostics import (
     TileAssertionError,
     TileError,
@@ -61,7 +62,6 @@ from tilewright.tileir.dtypes import (
     uint64,
 )
 from tilewright.tileir.enums import MemoryOrder, MemoryScope, PaddingMode, RoundingMode
-from tilewright.timeouts import compiler_timeout
 
 kernel = tile_kernel
 

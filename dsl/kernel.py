@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any, Never, TypeVar, overload
 
-from tilewright.annotations import Param, read_params
-from tilewright.bind import bind
-from tilewright.bound import BoundKernel
-from tilewright.grid import make_grid
-from tilewright.launcher import Launcher
+from tilewright.arguments.annotations import Param, read_params
+from tilewright.arguments.bind import bind
+from tilewright.launching.bound import BoundKernel
+from tilewright.launching.grid import make_grid
+from tilewright.launching.launcher import Launcher
 from tilewright.options import ByTarget, KernelOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -148,7 +148,7 @@ class tile_kernel:
 
             print(double.ir(ct.spec("f32[1024]")).splitlines()[0].startswith("func"))  # True
         """
-        from tilewright.inspection import tile_ir
+        from tilewright.inspecting.inspection import tile_ir
 
         return tile_ir(self, args, passes=passes)
 
@@ -168,7 +168,7 @@ class tile_kernel:
             assert "nvptx64" in double.llvm(ct.spec("f32[1024]"), target="sm_80")
             double.llvm(ct.spec("f32[1024]"), target="sm_10")  # TileValueError
         """
-        from tilewright.inspection import compiled
+        from tilewright.inspecting.inspection import compiled
 
         return compiled(self, args, target).llvm_text
 
@@ -188,7 +188,7 @@ class tile_kernel:
             ptx = double.ptx(ct.spec("f32[1024]"), target="sm_90a")
             assert ".target sm_90a" in ptx
         """
-        from tilewright.inspection import compiled
+        from tilewright.inspecting.inspection import compiled
 
         return compiled(self, args, target).ptx
 
@@ -208,7 +208,7 @@ class tile_kernel:
             if ct.gpu_available():
                 assert double.cubin(ct.spec("f32[1024]")).startswith(b"\\x7fELF")
         """
-        from tilewright.inspection import cubin
+        from tilewright.inspecting.inspection import cubin
 
         return cubin(self, args, target)
 
@@ -229,7 +229,7 @@ class tile_kernel:
                 print(double.sass(ct.spec("f32[1024]")))
         """
         from tilewright.backend_ptx.runtime.disassemble import sass
-        from tilewright.inspection import cubin
+        from tilewright.inspecting.inspection import cubin
 
         return sass(cubin(self, args, target))
 
@@ -248,7 +248,7 @@ class tile_kernel:
 
             print(len(double.arg_specs(np.zeros(1024, np.float32))))  # 1
         """
-        from tilewright.inspection import arg_specs
+        from tilewright.inspecting.inspection import arg_specs
 
         return arg_specs(self, args)
 
@@ -269,7 +269,7 @@ class tile_kernel:
             made = double.compiled(ct.spec("f32[1024]"), target="sm_80")
             print(made.threads % 32, made.shared_bytes)  # 0 0
         """
-        from tilewright.inspection import compiled
+        from tilewright.inspecting.inspection import compiled
 
         return compiled(self, args, target)
 

@@ -13,11 +13,11 @@ from sim import run_lowered
 from sim.lowered import runtime_arguments
 
 import tilewright as tw
+from tilewright.arguments.bind import bind
 from tilewright.backend_ptx.lower import emit_function
 from tilewright.backend_ptx.ops.bulk import TmaStore
 from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.targets import get_target
-from tilewright.bind import bind
 from tilewright.tileir.core import Function
 
 ZERO = tw.PaddingMode.ZERO

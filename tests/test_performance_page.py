@@ -13,7 +13,7 @@ from benchmarks._timing import Row
 from speed_goals import GOALS
 
 import tilewright as tw
-from tilewright.cli import load_kernel
+from tilewright.cli.main import load_kernel
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "performance.md"
@@ -58,7 +58,7 @@ DTYPES = {"float16": ("f16", "f32"), "bfloat16": ("bf16", "f32"), "tfloat32": ("
 
 
 def instruction(dtype: str, target: str, m: int = 64) -> str:
-    from tilewright.decisions import decisions
+    from tilewright.inspecting.decisions import decisions
 
     operands, result = (tw.spec(f"{d}[256,256]") for d in DTYPES[dtype])
     lines = decisions(product, (operands, operands, result, m, dtype == "tfloat32"), target)

@@ -15,11 +15,11 @@ from typing import Any
 import language_table
 
 import tilewright as ct
-import tilewright.cli
-from tilewright.bound import BoundKernel
+import tilewright.cli.main
 from tilewright.frontend.calls.convert import rounding_modes
 from tilewright.language import Array, Tile, TiledView
 from tilewright.language.raw import RawArrayMemory
+from tilewright.launching.bound import BoundKernel
 from tilewright.options import KernelOptions
 from tilewright.tileir import diagnostics, dtypes
 
@@ -225,7 +225,7 @@ def command_line() -> str:
     """The commands and their arguments, from the parser that reads them."""
     lines = ["### Command line", ""]
     said: set[str] = set()
-    for name, help_, verb in _verbs(tilewright.cli._parser(), "tilewright"):
+    for name, help_, verb in _verbs(tilewright.cli.main._parser(), "tilewright"):
         actions = [a for a in verb._actions if a.dest != "help"]
         if any(isinstance(a, argparse._SubParsersAction) for a in actions):
             lines += [f"`{name} ...`: {help_}", ""]

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tilewright.annotations import PLAIN_ARRAY, ArrayAnnotation, Param
-from tilewright.bind import Argument, Array, ArrayList, Const, Scalar, Tuple, bind
+from tilewright.arguments.annotations import PLAIN_ARRAY, ArrayAnnotation, Param
+from tilewright.arguments.bind import Argument, Array, ArrayList, Const, Scalar, Tuple, bind
+from tilewright.arguments.facts import is_small
 from tilewright.compilation.constraints import (
     ArrayConstraint,
     ConstantConstraint,
@@ -20,7 +21,6 @@ from tilewright.compilation.constraints import (
     TupleConstraint,
 )
 from tilewright.compilation.signature import CallingConvention, KernelSignature
-from tilewright.facts import is_small
 from tilewright.tileir.types import ArrayType, ListType, Type
 
 if TYPE_CHECKING:

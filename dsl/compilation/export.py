@@ -10,11 +10,11 @@ from tilewright.compilation.arguments import arguments_of
 from tilewright.compilation.constraints import ArrayConstraint, TupleConstraint, with_groups
 from tilewright.compilation.output import ExportedKernel, assemble, launch_info, with_launch_notes, write
 from tilewright.compilation.signature import KernelSignature
-from tilewright.dumps import Dump, observed
+from tilewright.inspecting.dumps import Dump, observed
 from tilewright.kernel import tile_kernel
+from tilewright.launching.timeouts import limited
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
-from tilewright.timeouts import limited
 
 if TYPE_CHECKING:
     from tilewright.backend_ptx.module import Module
@@ -145,7 +145,7 @@ def exported_function(kernel: tile_kernel, signature: KernelSignature, dump: Dum
 
 def _check_overlaps(kernel: tile_kernel, signature: KernelSignature, function: Function) -> None:
     """Refuse arrays that may overlap another where the kernel writes one: it is compiled for arrays that do not."""
-    from tilewright.checks import written_params
+    from tilewright.arguments.checks import written_params
 
     written = written_params(function)
     for i, (name, groups) in enumerate(_leaf_groups(kernel, signature)):
@@ -160,7 +160,7 @@ def _check_overlaps(kernel: tile_kernel, signature: KernelSignature, function: F
 
 def _leaf_groups(kernel: tile_kernel, signature: KernelSignature) -> list[tuple[str, tuple[str, ...]]]:
     """Per parameter of the Tile IR function its name and the alias groups of the array memory behind it."""
-    from tilewright.bind import Const, Tuple
+    from tilewright.arguments.bind import Const, Tuple
 
     def walk(argument: Any, constraint: Any) -> list[tuple[str, tuple[str, ...]]]:
         if isinstance(argument, Const):

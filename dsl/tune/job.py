@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tilewright.arrays import HOST
-from tilewright.bind import Argument, ArrayList, arrays, bind, leaves
-from tilewright.checks import check_outputs, real
-from tilewright.grid import Grid, check_hardware
-from tilewright.host import merge_spans
+from tilewright.arguments.arrays import HOST
+from tilewright.arguments.bind import Argument, ArrayList, arrays, bind, leaves
+from tilewright.arguments.checks import check_outputs, real
 from tilewright.kernel import tile_kernel
+from tilewright.launching.grid import Grid, check_hardware
+from tilewright.launching.host import merge_spans
 from tilewright.tune.place import gpu_of
 
 ALIGNMENT = 256  # of a block's base in the other process, in bytes

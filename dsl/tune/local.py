@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tilewright.bind import bind
-from tilewright.grid import Grid
-from tilewright.launcher import own_stream
-from tilewright.streams import stream_handle
+from tilewright.arguments.bind import bind
+from tilewright.launching.grid import Grid
+from tilewright.launching.launcher import own_stream
+from tilewright.launching.streams import stream_handle
 from tilewright.tune.place import gpu_of
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright.arrays import HOST
-from tilewright.bind import Argument
-from tilewright.checks import common_device
-from tilewright.launcher import FORCE_INTERPRETER
+from tilewright.arguments.arrays import HOST
+from tilewright.arguments.bind import Argument
+from tilewright.arguments.checks import common_device
+from tilewright.launching.launcher import FORCE_INTERPRETER
 
 
 def gpu_of(arguments: Sequence[Argument], stream: Any) -> int | None:

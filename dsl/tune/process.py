@@ -9,8 +9,8 @@ import sys
 import threading
 from typing import Any
 
-from tilewright.grid import Grid
 from tilewright.kernel import tile_kernel
+from tilewright.launching.grid import Grid
 from tilewright.tune.job import make_job
 
 START_SECONDS = 120.0  # to start Python, initialise the GPU and upload the arguments

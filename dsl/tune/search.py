@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
-from tilewright.grid import make_grid
 from tilewright.kernel import tile_kernel
+from tilewright.launching.grid import make_grid
 from tilewright.tune.local import LocalRuns
 from tilewright.tune.process import RemoteError, RemoteRuns, Worker
 from tilewright.tune.progress import Progress

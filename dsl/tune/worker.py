@@ -15,9 +15,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tilewright.bind import leaves
-from tilewright.gpu import DevicePlan
-from tilewright.host import interpreter_value
+from tilewright.arguments.bind import leaves
+from tilewright.launching.gpu import DevicePlan
+from tilewright.launching.host import interpreter_value
 from tilewright.tune.job import ALIGNMENT, Block, Job, relocate
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.annotations import read_params
-from tilewright.bind import Array, Const, Scalar, Tuple, bind
+from tilewright.arguments.annotations import read_params
+from tilewright.arguments.bind import Array, Const, Scalar, Tuple, bind
 
 
 def bound(function: Any, *args: Any) -> list[Any]:

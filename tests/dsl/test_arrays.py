@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.arrays import HOST, describe, host_view
-from tilewright.checks import overlap
-from tilewright.facts import array_type, is_disjoint, is_small
+from tilewright.arguments.arrays import HOST, describe, host_view
+from tilewright.arguments.checks import overlap
+from tilewright.arguments.facts import array_type, is_disjoint, is_small
 
 
 class Dlpack:

@@ -12,12 +12,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "backend_ptx/lower"))
 from bulk_kernels import BLOCKS, CASES, Case, lowered  # noqa: E402
 
-from tilewright.annotations import PLAIN_ARRAY  # noqa: E402
-from tilewright.arrays import ArrayInfo  # noqa: E402
+from tilewright.arguments.annotations import PLAIN_ARRAY  # noqa: E402
+from tilewright.arguments.arrays import ArrayInfo  # noqa: E402
+from tilewright.arguments.bind import Array  # noqa: E402
 from tilewright.backend_ptx.abi import AbiParam  # noqa: E402
-from tilewright.bind import Array  # noqa: E402
-from tilewright.gpu import DevicePlan  # noqa: E402
-from tilewright.grid import make_grid  # noqa: E402
+from tilewright.launching.gpu import DevicePlan  # noqa: E402
+from tilewright.launching.grid import make_grid  # noqa: E402
 from tilewright.tileir.dtypes import BY_IR  # noqa: E402
 
 pytestmark = pytest.mark.gpu

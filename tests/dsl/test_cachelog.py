@@ -13,7 +13,7 @@ import pytest
 
 import tilewright as ct
 from tilewright.backend_ptx.runtime.cache import open_cache
-from tilewright.cli import main
+from tilewright.cli.main import main
 
 
 def make(name: str) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import tilewright as tw
-from tilewright.cli import load_kernel, main
-from tilewright.decisions import decisions
+from tilewright.cli.main import load_kernel, main
+from tilewright.inspecting.decisions import decisions
 
 SOURCE = '''
 import tilewright as tw

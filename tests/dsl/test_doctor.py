@@ -7,9 +7,9 @@ import sys
 import pytest
 
 import tilewright as tw
-from tilewright import doctor
 from tilewright.backend_ptx.runtime import disassemble
-from tilewright.cli import main
+from tilewright.cli import doctor
+from tilewright.cli.main import main
 
 
 def test_report_names_every_needed_package(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright.grid import check_hardware, make_grid
+from tilewright.launching.grid import check_hardware, make_grid
 
 
 @pytest.mark.parametrize("given, size", [

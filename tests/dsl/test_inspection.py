@@ -15,7 +15,7 @@ import tilewright as tw
 from tilewright.backend_ptx.pipeline import PIPELINE
 from tilewright.backend_ptx.runtime.ptxas import assemble
 from tilewright.backend_ptx.targets import TARGETS
-from tilewright.cli import main, parse_args, split_args
+from tilewright.cli.main import main, parse_args, split_args
 from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileInternalError
 from tilewright.tileir.parser import parse
 
@@ -45,7 +45,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def row_sum(file: Path) -> Any:
-    from tilewright.cli import load_kernel
+    from tilewright.cli.main import load_kernel
 
     return load_kernel(f"{file}:row_sum")
 
@@ -165,7 +165,7 @@ def test_every_dump_file_runs_in_a_fresh_process(
     np.save(tmp_path / "x.npy", x)
     stages = sorted((tmp_path / "dumps").rglob("*.tile"))
     assert stages[-1].stem.endswith(PIPELINE[-1].__name__) and "reduce_bits" in stages[-1].read_text()
-    program = "import sys; from tilewright.cli import main; sys.exit(main())"
+    program = "import sys; from tilewright.cli.main import main; sys.exit(main())"
     for stage in (stages[0], stages[-1]):
         out = tmp_path / stage.stem
         command = [sys.executable, "-c", program, "run", str(stage), "--grid", "5", "--out", str(out),

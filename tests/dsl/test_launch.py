@@ -197,7 +197,7 @@ def test_starred_parameters_are_refused_with_their_place() -> None:
 
 PROGRAM = """
 import numpy as np, tilewright as tw
-from tilewright import launcher
+from tilewright.launching import launcher
 assert launcher.FORCE_INTERPRETER
 """
 

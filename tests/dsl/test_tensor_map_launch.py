@@ -15,16 +15,16 @@ from fake_cuda import FakeCuda, TensorMap
 sys.path.insert(0, str(Path(__file__).parents[1] / "backend_ptx/lower"))
 from bulk_kernels import copy_text, lowered  # noqa: E402
 
-from tilewright.annotations import PLAIN_ARRAY  # noqa: E402
-from tilewright.arrays import ArrayInfo  # noqa: E402
+from tilewright.arguments.annotations import PLAIN_ARRAY  # noqa: E402
+from tilewright.arguments.arrays import ArrayInfo  # noqa: E402
+from tilewright.arguments.bind import Array  # noqa: E402
 from tilewright.backend_ptx.llvm.compile import llvm_to_ptx  # noqa: E402
 from tilewright.backend_ptx.runtime.cache import Entry  # noqa: E402
 from tilewright.backend_ptx.runtime.driver import CudaError, get_device  # noqa: E402
 from tilewright.backend_ptx.runtime.kernel import load_entry  # noqa: E402
 from tilewright.backend_ptx.targets import get_target  # noqa: E402
-from tilewright.bind import Array  # noqa: E402
-from tilewright.gpu import DevicePlan  # noqa: E402
-from tilewright.grid import make_grid  # noqa: E402
+from tilewright.launching.gpu import DevicePlan  # noqa: E402
+from tilewright.launching.grid import make_grid  # noqa: E402
 from tilewright.tileir.dtypes import bfloat16  # noqa: E402
 
 ADDRESS, OUT = 0x7000_0000_0100, 0x7100_0000_0000

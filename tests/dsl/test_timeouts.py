@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from tilewright.launching.timeouts import current_limit, limited
 from tilewright.tileir.diagnostics import TileCompilerTimeoutError
-from tilewright.timeouts import current_limit, limited
 
 
 def make_add() -> Any:
@@ -136,7 +136,7 @@ def test_bad_limits(seconds: Any, error: type[Exception]) -> None:
 
 LATE = """
 import threading, time
-from tilewright.timeouts import _stop
+from tilewright.launching.timeouts import _stop
 
 def late():  # the work is done already when the stop arrives
     for _ in range(5000):

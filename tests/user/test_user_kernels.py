@@ -12,7 +12,7 @@ import pytest
 from sim import run_kernel
 
 import tilewright as tw
-from tilewright.bound import BoundKernel
+from tilewright.launching.bound import BoundKernel
 
 SCRIPTS = sorted((Path(__file__).parent / "kernels").glob("*.py"))
 each = pytest.mark.parametrize("script", SCRIPTS, ids=lambda p: p.stem)

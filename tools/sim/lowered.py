@@ -71,14 +71,14 @@ def runtime_arguments(kernel: Any, args: Sequence[Any]) -> list[Any]:
 
 
 def _bind(kernel: Any, args: Sequence[Any]) -> Any:
-    from tilewright.bind import bind
+    from tilewright.arguments.bind import bind
 
     return bind(kernel._params, tuple(args), kernel.__name__)
 
 
 def _leaves(arguments: Sequence[Any], args: Sequence[Any]) -> Iterator[Any]:
     """The arguments that exist at run time: no constants, tuples opened."""
-    from tilewright.bind import Const, Tuple
+    from tilewright.arguments.bind import Const, Tuple
 
     for bound, value in zip(arguments, args, strict=True):
         if isinstance(bound, Tuple):

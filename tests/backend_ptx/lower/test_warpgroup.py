@@ -15,6 +15,7 @@ from catalogue.case import Case  # noqa: E402
 from sim import SimError  # noqa: E402
 from sim.lowered import run_lowered, runtime_arguments  # noqa: E402
 
+from tilewright.arguments.bind import bind  # noqa: E402
 from tilewright.backend_ptx.lower.function import emit_function  # noqa: E402
 from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierExpect, MbarrierWait  # noqa: E402
 from tilewright.backend_ptx.ops.shared import Barrier  # noqa: E402
@@ -22,7 +23,6 @@ from tilewright.backend_ptx.ops.warpgroup import ProxyFence, Wgmma, WgmmaWait  #
 from tilewright.backend_ptx.passes import lower_conversions, ring_stages, wait_for_products  # noqa: E402
 from tilewright.backend_ptx.pipeline import run_passes  # noqa: E402
 from tilewright.backend_ptx.targets import get_target  # noqa: E402
-from tilewright.bind import bind  # noqa: E402
 from tilewright.tileir.core import Block, Function, Op, clone_function  # noqa: E402
 
 CASES = {case.name.removeprefix("hopper-"): case for case in hopper.cases()}

@@ -15,13 +15,13 @@ from catalogue import hopper  # noqa: E402
 from catalogue.case import Case  # noqa: E402
 from kernels import function  # noqa: E402
 
+from tilewright.arguments.bind import Const, bind  # noqa: E402
 from tilewright.backend_ptx.ops.bulk import MbarrierExpect, TmaLoad  # noqa: E402
 from tilewright.backend_ptx.ops.shared import SharedAlloc  # noqa: E402
 from tilewright.backend_ptx.ops.warpgroup import Stage, Wgmma  # noqa: E402
 from tilewright.backend_ptx.pipeline import run_passes  # noqa: E402
 from tilewright.backend_ptx.roles import CONSUMER, PRODUCER, project, role_options  # noqa: E402
 from tilewright.backend_ptx.targets import get_target  # noqa: E402
-from tilewright.bind import Const, bind  # noqa: E402
 from tilewright.interp import compile_function  # noqa: E402
 from tilewright.interp.registry import HANDLERS, Entry  # noqa: E402
 from tilewright.tileir.core import Function, Op  # noqa: E402

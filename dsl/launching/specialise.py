@@ -8,8 +8,8 @@ from collections.abc import Callable, Hashable, Sequence
 from types import FunctionType
 from typing import Any, TypeVar
 
-from tilewright.bind import Argument, Const, Tuple
-from tilewright.dumps import Dump
+from tilewright.arguments.bind import Argument, Const, Tuple
+from tilewright.inspecting.dumps import Dump
 from tilewright.options import KernelOptions
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileError, TileInternalError

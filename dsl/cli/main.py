@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tilewright.arguments.spec import spec
 from tilewright.kernel import tile_kernel
-from tilewright.spec import spec
 from tilewright.tileir.diagnostics import TileError
 
 ARGS_HELP = (
@@ -81,7 +81,7 @@ def _show(options: argparse.Namespace) -> None:
     if options.verb == "ir":
         print(kernel.ir(*args, passes=not options.no_passes))
     elif options.verb == "decisions":
-        from tilewright.decisions import decisions
+        from tilewright.inspecting.decisions import decisions
 
         print("\n".join(decisions(kernel, args, options.target)))
     else:
@@ -89,25 +89,25 @@ def _show(options: argparse.Namespace) -> None:
 
 
 def _doctor(options: argparse.Namespace) -> None:
-    from tilewright.doctor import main as examine
+    from tilewright.cli.doctor import main as examine
 
     examine()
 
 
 def _cache_log(options: argparse.Namespace) -> None:
-    from tilewright.cachelog import show
+    from tilewright.cli.cachelog import show
 
     show()
 
 
 def _cache_clear(options: argparse.Namespace) -> None:
-    from tilewright.cachelog import clear
+    from tilewright.cli.cachelog import clear
 
     clear()
 
 
 def _run(options: argparse.Namespace) -> None:
-    from tilewright.dumpfile import run_dump
+    from tilewright.cli.dumpfile import run_dump
 
     text = _read(options.file)
     changed = run_dump(text, str(options.file), parse_grid(options.grid), split_args(options.args), options.seed,

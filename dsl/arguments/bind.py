@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Any
 
-from tilewright.annotations import PLAIN_ARRAY, ArrayAnnotation, Param
-from tilewright.arrays import ArrayInfo, describe
-from tilewright.facts import ALIGN, array_type, plain_array_type
-from tilewright.spec import Spec
+from tilewright.arguments.annotations import PLAIN_ARRAY, ArrayAnnotation, Param
+from tilewright.arguments.arrays import ArrayInfo, describe
+from tilewright.arguments.facts import ALIGN, array_type, plain_array_type
+from tilewright.arguments.spec import Spec
 from tilewright.tileir.dtypes import DType, bool_, float32, int32, int64, uint64
 from tilewright.tileir.types import ArrayType, ListType, Type, scalar
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright.arrays import ArrayInfo
-from tilewright.bind import Argument, Array, ArrayList, Leaf, Scalar, Tuple, leaves
-from tilewright.checks import check_outputs, output_pairs, overlap, overlap_error, real, written_params
-from tilewright.dumps import Dump, observed
-from tilewright.grid import Grid, check_hardware
+from tilewright.arguments.arrays import ArrayInfo
+from tilewright.arguments.bind import Argument, Array, ArrayList, Leaf, Scalar, Tuple, leaves
+from tilewright.arguments.checks import check_outputs, output_pairs, overlap, overlap_error, real, written_params
+from tilewright.inspecting.dumps import Dump, observed
+from tilewright.launching.grid import Grid, check_hardware
+from tilewright.launching.specialise import Once, Specialiser
+from tilewright.launching.timeouts import limited
 from tilewright.options import KernelOptions
-from tilewright.specialise import Once, Specialiser
-from tilewright.timeouts import limited
 
 MAX_PLANS = 4096  # plans are per exact shape; a kernel with ever new shapes must not grow without bound
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tilewright.arrays import HOST
-from tilewright.bind import Argument, arrays, bind
-from tilewright.dumps import Dump, observed
-from tilewright.spec import Spec
-from tilewright.specialise import frontend_spec
-from tilewright.timeouts import limited
+from tilewright.arguments.arrays import HOST
+from tilewright.arguments.bind import Argument, arrays, bind
+from tilewright.arguments.spec import Spec
+from tilewright.inspecting.dumps import Dump, observed
+from tilewright.launching.specialise import frontend_spec
+from tilewright.launching.timeouts import limited
 
 if TYPE_CHECKING:
     from tilewright.backend_ptx.compile import Compiled

@@ -6,14 +6,14 @@ import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tilewright.arrays import HOST, ArrayInfo, host_view, numpy_dtype
-from tilewright.bind import Argument, Array, ArrayList, Leaf, arrays, leaves
-from tilewright.checks import check_outputs, real, written_params
-from tilewright.dumps import Dump, observed
-from tilewright.grid import Grid
-from tilewright.specialise import Once, Specialiser
+from tilewright.arguments.arrays import HOST, ArrayInfo, host_view, numpy_dtype
+from tilewright.arguments.bind import Argument, Array, ArrayList, Leaf, arrays, leaves
+from tilewright.arguments.checks import check_outputs, real, written_params
+from tilewright.inspecting.dumps import Dump, observed
+from tilewright.launching.grid import Grid
+from tilewright.launching.specialise import Once, Specialiser
+from tilewright.launching.timeouts import limited
 from tilewright.tileir.core import Function
-from tilewright.timeouts import limited
 
 
 class HostRunner:

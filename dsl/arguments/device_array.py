@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tilewright.arrays import HOST, ArrayInfo, describe, host_view, numpy_dtype
-from tilewright.dlpack import CUDA, make_capsule, row_major
+from tilewright.arguments.arrays import HOST, ArrayInfo, describe, host_view, numpy_dtype
+from tilewright.arguments.dlpack import CUDA, make_capsule, row_major
 from tilewright.tileir.dtypes import DType
 
 ALIGNMENT = 256  # of what GPU allocators return, in bytes

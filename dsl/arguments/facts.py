@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tilewright.annotations import ArrayAnnotation
+from tilewright.arguments.annotations import ArrayAnnotation
 from tilewright.tileir.dtypes import DType, int32
 from tilewright.tileir.types import ArrayType
 

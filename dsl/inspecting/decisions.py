@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from tilewright.bind import bind
-from tilewright.dumps import observed
-from tilewright.inspection import choose_target
-from tilewright.timeouts import limited
+from tilewright.arguments.bind import bind
+from tilewright.inspecting.dumps import observed
+from tilewright.inspecting.inspection import choose_target
+from tilewright.launching.timeouts import limited
 
 if TYPE_CHECKING:
     from tilewright.kernel import tile_kernel

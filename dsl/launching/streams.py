@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from tilewright.arrays import ArrayInfo, is_torch
+from tilewright.arguments.arrays import ArrayInfo, is_torch
 
 
 def stream_handle(stream: Any) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tilewright.annotations import ArrayAnnotation
-from tilewright.facts import ALIGN, MAX_FACT_RANK, MULTIPLE, array_type
+from tilewright.arguments.annotations import ArrayAnnotation
+from tilewright.arguments.facts import ALIGN, MAX_FACT_RANK, MULTIPLE, array_type
 from tilewright.tileir.dtypes import BY_IR, BY_NAME, DType
 from tilewright.tileir.types import ArrayType
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from tilewright.dlpack import CPU, CUDA_DEVICES, HOST_DEVICES, export, row_major
+from tilewright.arguments.dlpack import CPU, CUDA_DEVICES, HOST_DEVICES, export, row_major
 from tilewright.tileir import dtypes
 from tilewright.tileir.dtypes import DType
 
@@ -68,7 +68,7 @@ def describe(value: Any) -> ArrayInfo | None:
         return None  # a NumPy scalar has the array interface, but is no array
     if is_torch(type(value)):
         return _from_torch(value)
-    ours = getattr(value, "_info", None) if type(value).__module__ == "tilewright.memory" else None
+    ours = getattr(value, "_info", None) if type(value).__module__ == "tilewright.arguments.device_array" else None
     if ours is not None:
         described: ArrayInfo = ours()
         return described

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright.arrays import ArrayInfo, place, view_of_addresses
-from tilewright.bind import Argument, Array, ArrayList, arrays, leaves
-from tilewright.spec import Spec
+from tilewright.arguments.arrays import ArrayInfo, place, view_of_addresses
+from tilewright.arguments.bind import Argument, Array, ArrayList, arrays, leaves
+from tilewright.arguments.spec import Spec
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.types import ArrayType, ListType
 

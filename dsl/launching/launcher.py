@@ -11,20 +11,20 @@ from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
-from tilewright.annotations import Param
-from tilewright.arrays import HOST, is_torch
-from tilewright.bind import Argument, arrays, bind
-from tilewright.checks import common_device, real
-from tilewright.grid import Grid, check_hardware
+from tilewright.arguments.annotations import Param
+from tilewright.arguments.arrays import HOST, is_torch
+from tilewright.arguments.bind import Argument, arrays, bind
+from tilewright.arguments.checks import common_device, real
+from tilewright.launching.grid import Grid, check_hardware
+from tilewright.launching.specialise import Specialiser
+from tilewright.launching.streams import stream_handle, stream_of, torch_stream
 from tilewright.options import KernelOptions
-from tilewright.specialise import Specialiser
-from tilewright.streams import stream_handle, stream_of, torch_stream
 
 FORCE_INTERPRETER = os.environ.get("TILEWRIGHT_INTERPRET", "0").lower() not in ("", "0", "off", "false")
 """Whether TILEWRIGHT_INTERPRET asks for the interpreter everywhere; read when tilewright is imported."""
 
 _INT_LOW, _INT_HIGH = -(1 << 31), (1 << 31) - 1
-_MAX_PLANS = 4096  # as in tilewright.gpu
+_MAX_PLANS = 4096  # as in tilewright.launching.gpu
 
 # How the short way reads an argument of a type; types join when a launch with them succeeded.
 TENSOR, DEVICE_ARRAY, INT, FLOAT, BOOL = range(5)
@@ -117,7 +117,7 @@ class Launcher:
         for arg in args:
             if is_torch(type(arg)):
                 _reader_of[type(arg)] = TENSOR
-            elif type(arg).__module__ == "tilewright.memory":
+            elif type(arg).__module__ == "tilewright.arguments.device_array":
                 _reader_of[type(arg)] = DEVICE_ARRAY
         if key is None:
             # Without plans the short way made no key. Keep a plan that no key finds, so that it does next time.
@@ -138,7 +138,7 @@ class Launcher:
     @property
     def host(self) -> Any:
         if self._host is None:
-            from tilewright.host import HostRunner
+            from tilewright.launching.host import HostRunner
 
             self._host = HostRunner(self.specialiser)
         return self._host
@@ -146,7 +146,7 @@ class Launcher:
     @property
     def gpu(self) -> Any:
         if self._gpu is None:
-            from tilewright.gpu import GpuRunner
+            from tilewright.launching.gpu import GpuRunner
 
             self._gpu = GpuRunner(self.specialiser, self.name, self._options)
         return self._gpu

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tilewright.grid import Grid
+from tilewright.launching.grid import Grid
 
 if TYPE_CHECKING:
     from tilewright.kernel import tile_kernel
