@@ -5,31 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from tilewright.backend_ptx.passes.assign_layouts import assign_layouts
-from tilewright.backend_ptx.passes.choose_warps import choose_warps
-from tilewright.backend_ptx.passes.form_clusters import form_clusters
-from tilewright.backend_ptx.passes.insert_barriers import insert_barriers
-from tilewright.backend_ptx.passes.lower_conversions import lower_conversions
-from tilewright.backend_ptx.passes.mask_paddings import mask_paddings
-from tilewright.backend_ptx.passes.park_tiles import park_tiles
-from tilewright.backend_ptx.passes.pipeline_loops import pipeline_loops
-from tilewright.backend_ptx.passes.place_folds import place_folds
-from tilewright.backend_ptx.passes.plan_shared_memory import plan_shared_memory
-from tilewright.backend_ptx.passes.raise_conversions import raise_conversions
-from tilewright.backend_ptx.passes.ring_loads import ring_loads
-from tilewright.backend_ptx.passes.ring_stages import ring_stages
-from tilewright.backend_ptx.passes.select_instructions import select_instructions
-from tilewright.backend_ptx.passes.share_gathered import share_gathered
-from tilewright.backend_ptx.passes.share_ordered import share_ordered
-from tilewright.backend_ptx.passes.share_printed import share_printed
-from tilewright.backend_ptx.passes.sink_loads import sink_loads
-from tilewright.backend_ptx.passes.split_products import split_products
-from tilewright.backend_ptx.passes.split_reductions import split_reductions
-from tilewright.backend_ptx.passes.split_stores import split_stores
-from tilewright.backend_ptx.passes.start_loads import start_loads
-from tilewright.backend_ptx.passes.take_turns import take_turns
-from tilewright.backend_ptx.passes.wait_for_products import wait_for_products
-from tilewright.backend_ptx.passes.widen_reductions import widen_reductions
+from tilewright.backend_ptx.passes.barriers.insert_barriers import insert_barriers
+from tilewright.backend_ptx.passes.clusters.form_clusters import form_clusters
+from tilewright.backend_ptx.passes.clusters.share_gathered import share_gathered
+from tilewright.backend_ptx.passes.layouts.assign_layouts import assign_layouts
+from tilewright.backend_ptx.passes.layouts.hoist_conversions import hoist_conversions
+from tilewright.backend_ptx.passes.layouts.lower_conversions import lower_conversions
+from tilewright.backend_ptx.passes.matmul.ping_pong_warpgroups import ping_pong_warpgroups
+from tilewright.backend_ptx.passes.matmul.select_instructions import select_instructions
+from tilewright.backend_ptx.passes.matmul.split_mmas import split_mmas
+from tilewright.backend_ptx.passes.matmul.wait_for_mmas import wait_for_mmas
+from tilewright.backend_ptx.passes.pipelining.mask_paddings import mask_paddings
+from tilewright.backend_ptx.passes.pipelining.pipeline_loops import pipeline_loops
+from tilewright.backend_ptx.passes.pipelining.ring_loads import ring_loads
+from tilewright.backend_ptx.passes.pipelining.ring_stages import ring_stages
+from tilewright.backend_ptx.passes.pressure.choose_warps import choose_warps
+from tilewright.backend_ptx.passes.pressure.prefetch_loads import prefetch_loads
+from tilewright.backend_ptx.passes.pressure.rematerialize_from_shared import rematerialize_from_shared
+from tilewright.backend_ptx.passes.pressure.sink_loads import sink_loads
+from tilewright.backend_ptx.passes.reductions.make_folds_warp_local import make_folds_warp_local
+from tilewright.backend_ptx.passes.reductions.split_reductions import split_reductions
+from tilewright.backend_ptx.passes.reductions.widen_reductions import widen_reductions
+from tilewright.backend_ptx.passes.sharing.elect_thread_for_atomics import elect_thread_for_atomics
+from tilewright.backend_ptx.passes.sharing.plan_shared_memory import plan_shared_memory
+from tilewright.backend_ptx.passes.sharing.share_printed import share_printed
+from tilewright.backend_ptx.passes.stores.split_stores import split_stores
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Function
 
@@ -45,23 +45,23 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     assign_layouts,
     split_reductions,
     sink_loads,
-    park_tiles,
-    start_loads,
-    place_folds,
-    share_ordered,
+    rematerialize_from_shared,
+    prefetch_loads,
+    make_folds_warp_local,
+    elect_thread_for_atomics,
     share_printed,
     share_gathered,
-    wait_for_products,
-    raise_conversions,
+    wait_for_mmas,
+    hoist_conversions,
     split_stores,
     ring_loads,
     pipeline_loops,
     ring_stages,
     lower_conversions,
-    split_products,
+    split_mmas,
     plan_shared_memory,
     insert_barriers,
-    take_turns,
+    ping_pong_warpgroups,
 )
 
 # (earlier, later, reason). A pass that is not in the pipeline constrains nothing.
@@ -75,44 +75,44 @@ ORDER: Final[tuple[tuple[Pass, Pass, str], ...]] = (
     (widen_reductions, assign_layouts, "it makes tiles, which need layouts"),
     (select_instructions, choose_warps, "products have warps of their own liking"),
     (select_instructions, assign_layouts, "an instruction says how threads hold its operands"),
-    (lower_conversions, split_products, "pieces of operands are read from the buffers that it makes"),
-    (split_products, plan_shared_memory, "it moves reads of shared memory, which live longer then"),
+    (lower_conversions, split_mmas, "pieces of operands are read from the buffers that it makes"),
+    (split_mmas, plan_shared_memory, "it moves reads of shared memory, which live longer then"),
     (choose_warps, assign_layouts, "every layout has the kernel's warp bits"),
     (assign_layouts, split_reductions, "layouts say which reductions cross warps"),
     (split_reductions, lower_conversions, "it inserts conversions"),
-    (split_reductions, park_tiles, "the conversions that it inserts are where warps meet and tiles wait"),
-    (park_tiles, pipeline_loops, "its buffers take shared memory from the rings"),
-    (park_tiles, plan_shared_memory, "it allocates buffers"),
+    (split_reductions, rematerialize_from_shared, "tiles wait where warps meet, at the conversions that it inserts"),
+    (rematerialize_from_shared, pipeline_loops, "its buffers take shared memory from the rings"),
+    (rematerialize_from_shared, plan_shared_memory, "it allocates buffers"),
     (split_reductions, sink_loads, "the conversions that it inserts are where warps meet"),
-    (sink_loads, park_tiles, "what need not wait need not be parked"),
-    (sink_loads, start_loads, "it starts early what stands behind an exchange"),
-    (split_reductions, start_loads, "the conversions that it inserts are where warps meet"),
-    (park_tiles, start_loads, "what it parks, and for how many blocks, decides what room there is"),
-    (start_loads, pipeline_loops, "its buffers take shared memory from the rings"),
-    (start_loads, plan_shared_memory, "it allocates buffers"),
+    (sink_loads, rematerialize_from_shared, "what need not wait need not be parked"),
+    (sink_loads, prefetch_loads, "it starts early what stands behind an exchange"),
+    (split_reductions, prefetch_loads, "the conversions that it inserts are where warps meet"),
+    (rematerialize_from_shared, prefetch_loads, "what it parks, and for how many blocks, decides what room there is"),
+    (prefetch_loads, pipeline_loops, "its buffers take shared memory from the rings"),
+    (prefetch_loads, plan_shared_memory, "it allocates buffers"),
     (split_reductions, pipeline_loops, "conversions that it inserts need shared memory beside the rings"),
-    (raise_conversions, pipeline_loops, "a ring replaces conversions of what was loaded, not of what became of it"),
+    (hoist_conversions, pipeline_loops, "a ring replaces conversions of what was loaded, not of what became of it"),
     (assign_layouts, pipeline_loops, "layouts say which loads go to other threads"),
-    (assign_layouts, wait_for_products, "it puts operands of wgmma in place"),
-    (wait_for_products, ring_loads, "a slot is free once a wait has covered the products that read it"),
-    (raise_conversions, ring_loads, "a ring replaces conversions of what was loaded, not of what became of it"),
-    (raise_conversions, split_stores, "what is left before a store stays there"),
+    (assign_layouts, wait_for_mmas, "it puts operands of wgmma in place"),
+    (wait_for_mmas, ring_loads, "a slot is free once a wait has covered the products that read it"),
+    (hoist_conversions, ring_loads, "a ring replaces conversions of what was loaded, not of what became of it"),
+    (hoist_conversions, split_stores, "what is left before a store stays there"),
     (split_stores, ring_loads, "rings take the shared memory that it saves"),
     (split_stores, pipeline_loops, "rings take the shared memory that it saves"),
     (split_stores, plan_shared_memory, "it allocates buffers"),
     (ring_loads, pipeline_loops, "what a producer brings is no business of the other threads"),
     (ring_loads, plan_shared_memory, "it allocates rings"),
-    (insert_barriers, take_turns, "only warpgroups that meet nowhere else may wait for each other's turns"),
+    (insert_barriers, ping_pong_warpgroups, "only warpgroups that meet nowhere else may wait for each other's turns"),
     (ring_loads, ring_stages, "staged operands get what shared memory is left"),
     (pipeline_loops, ring_stages, "staged operands get what shared memory is left"),
     (ring_stages, lower_conversions, "what is still staged goes to a single buffer"),
     (pipeline_loops, lower_conversions, "a ring replaces the conversions of what it holds"),
     (pipeline_loops, plan_shared_memory, "it allocates the rings"),
     (pipeline_loops, insert_barriers, "rings need barriers"),
-    (assign_layouts, place_folds, "layouts say which folds cross warps"),
-    (place_folds, lower_conversions, "it inserts conversions"),
-    (assign_layouts, share_ordered, "layouts say which threads hold copies"),
-    (share_ordered, plan_shared_memory, "it allocates buffers"),
+    (assign_layouts, make_folds_warp_local, "layouts say which folds cross warps"),
+    (make_folds_warp_local, lower_conversions, "it inserts conversions"),
+    (assign_layouts, elect_thread_for_atomics, "layouts say which threads hold copies"),
+    (elect_thread_for_atomics, plan_shared_memory, "it allocates buffers"),
     (assign_layouts, share_printed, "layouts say which threads hold what"),
     (assign_layouts, share_gathered, "layouts say which threads hold what"),
     (share_gathered, lower_conversions, "it inserts conversions"),

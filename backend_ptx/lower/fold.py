@@ -1,7 +1,7 @@
 """Reductions and scans by a function: pairs of registers, then lanes by shuffles, from the axis' lowest bit up.
 
 Combining along bit k joins neighbouring runs of 2^k elements, so the function need not commute. No axis crosses warps
-(see place_folds). The function's body stands in the op on scalars; here it runs on a thread's vectors.
+(see make_folds_warp_local). The function's body stands in the op on scalars; here it runs on a thread's vectors.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _axis_bits(layout: Layout, axis: int) -> list[Place]:
         for bit, basis in enumerate(layout.bases(dim)):
             if basis[axis]:
                 found[basis[axis]] = dim, bit
-    assert len(found) == log2(layout.shape[axis]), "place_folds has not run"
+    assert len(found) == log2(layout.shape[axis]), "make_folds_warp_local has not run"
     return [found[weight] for weight in sorted(found)]
 
 

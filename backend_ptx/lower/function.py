@@ -17,9 +17,9 @@ from tilewright.backend_ptx.lower.registry import load_lowerings, lowering_of
 from tilewright.backend_ptx.lower.warpgroup import start_turns
 from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync
 from tilewright.backend_ptx.ops.warpgroup import TakeTurn
-from tilewright.backend_ptx.passes.choose_warps import OPTION as WARPS
-from tilewright.backend_ptx.passes.park_tiles import BLOCKS
-from tilewright.backend_ptx.passes.plan_shared_memory import OPTION as SHARED_BYTES
+from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION as WARPS
+from tilewright.backend_ptx.passes.pressure.rematerialize_from_shared import BLOCKS
+from tilewright.backend_ptx.passes.sharing.plan_shared_memory import OPTION as SHARED_BYTES
 from tilewright.backend_ptx.roles import (
     CONSUMER,
     CONSUMER_REGISTERS,

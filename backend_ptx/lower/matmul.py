@@ -14,7 +14,7 @@ from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.registry import lower, refuse
 from tilewright.backend_ptx.ops import matmul as ops
-from tilewright.backend_ptx.passes.select_instructions import fragment_of
+from tilewright.backend_ptx.passes.matmul.select_instructions import fragment_of
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.matmul import Mma
 

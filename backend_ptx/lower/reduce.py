@@ -18,7 +18,7 @@ from tilewright.backend_ptx.lower.positions import index_vector
 from tilewright.backend_ptx.lower.registers import rearranged
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.ops import reduce as machine
-from tilewright.backend_ptx.passes.split_reductions import KIND, partial_layout
+from tilewright.backend_ptx.passes.reductions.split_reductions import KIND, partial_layout
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.enums import RoundingMode

@@ -30,7 +30,7 @@ from tilewright.backend_ptx.lower.matmul import Words, register_places
 from tilewright.backend_ptx.lower.registry import lower, refuse
 from tilewright.backend_ptx.lower.shared import CONSUMERS_BARRIER, SharedRef, slot_offset
 from tilewright.backend_ptx.ops import warpgroup as ops
-from tilewright.backend_ptx.passes.select_instructions import warpgroup_fragment
+from tilewright.backend_ptx.passes.matmul.select_instructions import warpgroup_fragment
 from tilewright.tileir.core import Value
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.types import SharedType

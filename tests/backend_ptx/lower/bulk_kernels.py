@@ -13,8 +13,8 @@ from tilewright.backend_ptx.layouts.bulk import bulk_layout, inner_axis
 from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.backend_ptx.lower.function import Lowered, emit_function
 from tilewright.backend_ptx.ops.bulk import TmaLoad
-from tilewright.backend_ptx.passes.insert_barriers import insert_barriers
-from tilewright.backend_ptx.passes.plan_shared_memory import plan_shared_memory
+from tilewright.backend_ptx.passes.barriers.insert_barriers import insert_barriers
+from tilewright.backend_ptx.passes.sharing.plan_shared_memory import plan_shared_memory
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Function
 from tilewright.tileir.ops.memory import Store

@@ -20,7 +20,9 @@ from tilewright.backend_ptx.lower.function import emit_function  # noqa: E402
 from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierExpect, MbarrierWait  # noqa: E402
 from tilewright.backend_ptx.ops.shared import Barrier  # noqa: E402
 from tilewright.backend_ptx.ops.warpgroup import ProxyFence, Wgmma, WgmmaWait  # noqa: E402
-from tilewright.backend_ptx.passes import lower_conversions, ring_stages, wait_for_products  # noqa: E402
+from tilewright.backend_ptx.passes.layouts import lower_conversions  # noqa: E402
+from tilewright.backend_ptx.passes.matmul import wait_for_mmas  # noqa: E402
+from tilewright.backend_ptx.passes.pipelining import ring_stages  # noqa: E402
 from tilewright.backend_ptx.pipeline import run_passes  # noqa: E402
 from tilewright.backend_ptx.targets import get_target  # noqa: E402
 from tilewright.tileir.core import Block, Function, Op, clone_function  # noqa: E402
@@ -111,7 +113,7 @@ def test_every_synchronisation_is_needed(
 
 
 def test_registers_of_a_in_flight_are_watched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wait_for_products, "_writes_a", lambda body, product: False)
+    monkeypatch.setattr(wait_for_mmas, "_writes_a", lambda body, product: False)
     assert is_caught(CASES["dequantised"], compiled(CASES["dequantised"]))
 
 

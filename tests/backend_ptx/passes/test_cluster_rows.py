@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tilewright.backend_ptx.ops.cluster import ClusterGather
-from tilewright.backend_ptx.passes.form_clusters import form_clusters
+from tilewright.backend_ptx.passes.clusters.form_clusters import form_clusters
 from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.targets import get_target
 from tilewright.interp import compile_function

@@ -17,7 +17,7 @@ from sim import run_function  # noqa: E402
 from tilewright.backend_ptx.layouts.bulk import bulk_layout, part_of_slot  # noqa: E402
 from tilewright.backend_ptx.layouts.flat import OFFSET  # noqa: E402
 from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierInit, TmaLoad  # noqa: E402
-from tilewright.backend_ptx.passes.form_clusters import form_clusters  # noqa: E402
+from tilewright.backend_ptx.passes.clusters.form_clusters import form_clusters  # noqa: E402
 from tilewright.backend_ptx.pipeline import run_passes  # noqa: E402
 from tilewright.backend_ptx.targets import get_target  # noqa: E402
 from tilewright.interp import compile_function  # noqa: E402

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedAlloc
-from tilewright.backend_ptx.passes.assign_layouts import assign_layouts
-from tilewright.backend_ptx.passes.choose_warps import Warps, choose_warps, decide_warps, relieve
-from tilewright.backend_ptx.passes.plan_shared_memory import buffer_bytes, find_intervals, plan_shared_memory
-from tilewright.backend_ptx.passes.pressure import peak_tile_bytes
+from tilewright.backend_ptx.passes.layouts.assign_layouts import assign_layouts
+from tilewright.backend_ptx.passes.pressure.choose_warps import Warps, choose_warps, decide_warps, relieve
+from tilewright.backend_ptx.passes.pressure.tile_bytes import peak_tile_bytes
+from tilewright.backend_ptx.passes.sharing.plan_shared_memory import buffer_bytes, find_intervals, plan_shared_memory
 from tilewright.backend_ptx.pipeline import PIPELINE, check_order, run_passes
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.core import Function

@@ -13,7 +13,7 @@ from kernels import function  # noqa: E402
 
 from tilewright.backend_ptx.ops.async_copy import AsyncCommit, AsyncLoad, AsyncWait  # noqa: E402
 from tilewright.backend_ptx.ops.shared import Barrier, SharedAlloc  # noqa: E402
-from tilewright.backend_ptx.passes.pipeline_depth import resident_blocks  # noqa: E402
+from tilewright.backend_ptx.passes.pipelining.copy_depth import resident_blocks  # noqa: E402
 from tilewright.backend_ptx.pipeline import run_passes  # noqa: E402
 from tilewright.backend_ptx.targets import get_target  # noqa: E402
 from tilewright.tileir.core import Function  # noqa: E402

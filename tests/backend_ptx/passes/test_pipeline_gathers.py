@@ -18,7 +18,8 @@ from sim.lowered import _bind, lower_kernel
 import tilewright as tw
 from tilewright.backend_ptx.compile import backend_dumps
 from tilewright.backend_ptx.ops.async_copy import AsyncWait
-from tilewright.backend_ptx.passes import hazards, pipeline_candidates, pipeline_rewrite
+from tilewright.backend_ptx.passes.barriers import hazards
+from tilewright.backend_ptx.passes.pipelining import copy_candidates, copy_rewrite
 from tilewright.backend_ptx.runtime.ptxas import assemble
 
 ZERO = tw.PaddingMode.ZERO
@@ -310,13 +311,13 @@ def run_all(seeds: range) -> None:
 def test_the_simulator_sees_a_slot_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """A copy that goes to the slot of products in flight."""
     monkeypatch.setattr(hazards, "SPARE_SLOTS", 1)
-    monkeypatch.setattr(pipeline_candidates, "SPARE_SLOTS", 1)
+    monkeypatch.setattr(copy_candidates, "SPARE_SLOTS", 1)
     with pytest.raises(SimError):
         run_all(range(12))
 
 
 def test_the_simulator_sees_a_missing_fence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tensor cores do not see what cp.async has written before a fence of the proxies."""
-    monkeypatch.setattr(pipeline_rewrite, "ProxyFence", lambda: AsyncWait(pending=15))
+    monkeypatch.setattr(copy_rewrite, "ProxyFence", lambda: AsyncWait(pending=15))
     with pytest.raises(SimError):
         run_all(range(12))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tilewright.backend_ptx.ops  # noqa: F401  (registers the machine ops)
 from tilewright.backend_ptx.ops.shared import SharedAlloc
-from tilewright.backend_ptx.passes.plan_shared_memory import plan_shared_memory
+from tilewright.backend_ptx.passes.sharing.plan_shared_memory import plan_shared_memory
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.core import Function
 from tilewright.tileir.parser import parse

@@ -14,7 +14,8 @@ from sim.lowered import _bind, lower_kernel
 
 import tilewright as tw
 from tilewright.backend_ptx.compile import backend_dumps
-from tilewright.backend_ptx.passes import hazards, ring_stages
+from tilewright.backend_ptx.passes.barriers import hazards
+from tilewright.backend_ptx.passes.pipelining import ring_stages
 from tilewright.backend_ptx.runtime.ptxas import assemble
 
 ZERO = tw.PaddingMode.ZERO

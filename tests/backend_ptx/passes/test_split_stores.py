@@ -24,12 +24,12 @@ from tilewright.backend_ptx.llvm.compile import llvm_to_ptx
 from tilewright.backend_ptx.lower import emit_function
 from tilewright.backend_ptx.ops.bulk import TmaStore
 from tilewright.backend_ptx.ops.shared import Barrier, SharedAlloc
-from tilewright.backend_ptx.passes import store_pieces as module
-from tilewright.backend_ptx.passes.insert_barriers import insert_barriers
-from tilewright.backend_ptx.passes.lower_conversions import lower_conversions
-from tilewright.backend_ptx.passes.plan_shared_memory import plan_shared_memory
-from tilewright.backend_ptx.passes.split_stores import split_stores
-from tilewright.backend_ptx.passes.store_pieces import PIECE_BYTES, Pieces, find_pieces
+from tilewright.backend_ptx.passes.barriers.insert_barriers import insert_barriers
+from tilewright.backend_ptx.passes.layouts.lower_conversions import lower_conversions
+from tilewright.backend_ptx.passes.sharing.plan_shared_memory import plan_shared_memory
+from tilewright.backend_ptx.passes.stores import pieces as module
+from tilewright.backend_ptx.passes.stores.pieces import PIECE_BYTES, Pieces, find_pieces
+from tilewright.backend_ptx.passes.stores.split_stores import split_stores
 from tilewright.backend_ptx.runtime.ptxas import assemble
 from tilewright.backend_ptx.targets import get_target
 from tilewright.interp import compile_function

@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from kernels import FOLDER  # noqa: E402
 
 from tilewright.backend_ptx.ops.async_copy import AsyncLoad  # noqa: E402
-from tilewright.backend_ptx.passes.start_loads import OPTION  # noqa: E402
+from tilewright.backend_ptx.passes.pressure.prefetch_loads import OPTION  # noqa: E402
 from tilewright.backend_ptx.pipeline import run_passes  # noqa: E402
 from tilewright.backend_ptx.targets import get_target  # noqa: E402
 from tilewright.tileir.core import Function  # noqa: E402

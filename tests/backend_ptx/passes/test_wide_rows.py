@@ -66,6 +66,6 @@ ALONE = (", disjoint>) {", ", disjoint>) options(num_ctas=1) {")  # two blocks w
     ([WIDEST, ALONE, ("exp2(src=%d)", "add(lhs=%d, rhs=%d)")], []),  # an addition costs less than what it would keep
 ], ids=["two blocks", "one block", "cheap to compute again"])
 def test_registers_that_stay(changes: Changes, expected: list[int]) -> None:
-    function = after("park_tiles", "wide_rows", changes)
+    function = after("rematerialize_from_shared", "wide_rows", changes)
     assert [op.count for op in function.walk() if isinstance(op, KeepRegisters)] == expected
     assert ("registers of e stay" in function.options["parked"]) == bool(expected)

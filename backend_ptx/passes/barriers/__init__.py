@@ -1,0 +1,1 @@
+"""Which memory accesses of a CTA need a barrier between them."""

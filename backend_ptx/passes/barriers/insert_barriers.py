@@ -1,0 +1,168 @@
+"""Put a barrier before an access that must wait for another thread's earlier access, and nowhere else.
+
+    before: shared_store(buffer=%0, value=%x)
+            %y: tile<64x64xf32, #1> = shared_load(buffer=%0, shape=(64, 64))
+    after:  shared_store(buffer=%0, value=%x)
+            barrier()
+            %y: tile<64x64xf32, #1> = shared_load(buffer=%0, shape=(64, 64))
+
+What an access in a loop must wait for of what came before the loop, it waits for once, before the loop. A barrier among
+the threads of a warp (`scope="warp"`) stands where no element leaves its warp. The walk keeps the
+accesses that no barrier separates from here; around a loop they come back to its start, so bodies are walked until
+nothing new arrives. An asynchronous copy stays pending until a barrier that comes after its thread's wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from tilewright.backend_ptx.ops.async_copy import AsyncCopy, AsyncWait
+from tilewright.backend_ptx.ops.bulk import TmaStore, TmaStoreWait
+from tilewright.backend_ptx.ops.shared import Barrier
+from tilewright.backend_ptx.ops.warpgroup import Wgmma, WgmmaWait
+from tilewright.backend_ptx.passes.barriers.hazards import (
+    BLOCK,
+    NOTHING,
+    WARP,
+    Access,
+    Summary,
+    accesses_of,
+    needed_between,
+    summarise,
+)
+from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.effects import Dependences
+from tilewright.tileir.core import Block, Function, Op
+from tilewright.tileir.ops.control import For, If, While
+
+# What is pending: for every access the barrier that has already passed since (NOTHING or WARP).
+State = dict[Access, int]
+
+
+def insert_barriers(function: Function, target: Target) -> None:
+    """Needs the offsets of plan_shared_memory."""
+    dependences = Dependences(function)
+    inserter = _Inserter(dependences, summarise(function, dependences))
+    inserter.block(function.body, {})
+    inserter.write(function.body, WARP if function.options[OPTION] == 1 else BLOCK)
+
+
+class _Inserter:
+    """`before[op]` is the strongest barrier that some path to `op` asks for."""
+
+    def __init__(self, dependences: Dependences, whole: Summary) -> None:
+        self.dependences = dependences
+        self.whole = whole
+        self.before: dict[Op, int] = {}
+
+    def block(self, block: Block, state: State) -> State:
+        """Walk a block; the accesses pending at its end."""
+        for op in block.ops:
+            state = self._op(op, state)
+        return state
+
+    def _op(self, op: Op, state: State) -> State:
+        if isinstance(op, If):
+            then, orelse = self.block(op.then, dict(state)), self.block(op.orelse, dict(state))
+            return _join(then, orelse)
+        if isinstance(op, For):
+            return self._loop([op.loop], self._before_loop(op, state))
+        if isinstance(op, While):
+            return self._loop([op.before, op.after], self._before_loop(op, state))
+        if isinstance(op, AsyncWait):
+            # Which groups land is the pipeline's business: later waits come before later uses.
+            return _changed(state, lambda access: _landed(access, AsyncCopy))
+        if isinstance(op, WgmmaWait) and not op.pending:
+            return _changed(state, lambda access: _landed(access, Wgmma))
+        if isinstance(op, TmaStoreWait):
+            # How many stores it leaves behind is the business of who wrote it: it names the buffer that is free then.
+            freed = op.buffer
+            done = [a for a in state if freed is None or a.memory is freed]
+            return _changed(state, lambda access: _landed(access, TmaStore) if access in done else access)
+        if isinstance(op, Barrier):
+            return _passed(state, BLOCK if op.scope == "block" else WARP)
+        return self._leaf(op, state)
+
+    def _before_loop(self, op: Op, state: State) -> State:
+        """What some access of the loop must wait for, it waits for once, before the loop."""
+        inside = [access for block in op.blocks for inner in block.walk() for access in accesses_of(inner)]
+        self._ask(op, inside, {old: passed for old, passed in state.items() if not old.flying})
+        return _passed(state, self.before.get(op, NOTHING))
+
+    def _ask(self, op: Op, accesses: list[Access], state: State) -> None:
+        """The barrier before `op` that its accesses need after those of a state."""
+        for new in accesses:
+            between = ((needed_between(old, new, self.dependences, self.whole), p) for old, p in state.items())
+            needed = max((n for n, passed in between if n > passed), default=NOTHING)
+            if needed > self.before.get(op, NOTHING):
+                self.before[op] = needed
+
+    def _loop(self, blocks: list[Block], state: State) -> State:
+        """Zero or more rounds: what is pending after any number of them. Only the walk from all that may be pending
+        decides: a barrier that an earlier walk asked for may be covered by another one of the last."""
+        while True:
+            for block in blocks:
+                for op in block.walk():
+                    self.before.pop(op, None)
+            end = dict(state)
+            leaving = end
+            for number, block in enumerate(blocks):
+                end = self.block(block, dict(end))
+                leaving = end if number == 0 else leaving
+            after = _join(state, _changed(end, _next_round))
+            if after == state:
+                return _join(state, leaving)
+            state = after
+
+    def _leaf(self, op: Op, state: State) -> State:
+        own = accesses_of(op)
+        if not own:
+            return state
+        self._ask(op, own, state)
+        state = _passed(state, self.before.get(op, NOTHING))
+        return {**state, **dict.fromkeys(own, NOTHING)}
+
+    def write(self, block: Block, strongest: int) -> None:
+        """Put the barriers into the ops lists. In a kernel of one warp a warp's barrier is as good as any."""
+        ops: list[Op] = []
+        for op in block.ops:
+            for inner in op.blocks:
+                self.write(inner, strongest)
+            needed = min(self.before.get(op, NOTHING), strongest)
+            if needed != NOTHING:
+                barrier = Barrier(scope="warp" if needed == WARP else "block")
+                barrier.span = op.span
+                ops.append(barrier)
+            ops.append(op)
+        block.ops = ops
+
+
+def _passed(state: State, barrier: int) -> State:
+    """The state after a barrier."""
+    if barrier == BLOCK:
+        return {access: passed for access, passed in state.items() if access.flying}
+    return {access: passed if access.flying else max(passed, barrier) for access, passed in state.items()}
+
+
+def _landed(access: Access, kind: type[Op]) -> Access:
+    return replace(access, flying=False) if access.flying and isinstance(access.op, kind) else access
+
+
+def _next_round(access: Access) -> Access:
+    return replace(access, earlier=True) if access.in_ring else access
+
+
+def _changed(state: State, change: Callable[[Access], Access]) -> State:
+    """The state with other accesses in place of its own."""
+    out: State = {}
+    for access, passed in state.items():
+        new = change(access)
+        out[new] = min(passed, out.get(new, passed))
+    return out
+
+
+def _join(one: State, other: State) -> State:
+    """What is pending on either of two paths; for an access on both, the weaker barrier counts."""
+    return {**one, **{access: min(passed, one.get(access, passed)) for access, passed in other.items()}}

@@ -1,0 +1,202 @@
+"""Which axes of tiles are cut together when a block is spread over a cluster: one table, op by op.
+
+A node is (tile, axis). An op joins nodes: where its operand is cut along an axis, its result is cut along one too, part
+r of the one made from part r of the other. Nodes that an op cannot cut are *whole*. `form_clusters` chooses components.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate
+from operator import mul
+from typing import Any
+
+from tilewright.backend_ptx.passes.layouts.classes import carried, is_tile
+from tilewright.backend_ptx.passes.layouts.rules import reduced_axes
+from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.ops import control
+from tilewright.tileir.ops.arith import Constant
+from tilewright.tileir.ops.fold import Fold, ReduceWith
+from tilewright.tileir.ops.matmul import Mma
+from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store
+from tilewright.tileir.ops.reduce import ArgReduction, Reduction
+from tilewright.tileir.ops.shape import Broadcast, Cat, Extract, Iota, Permute, Reshape
+
+# Of elements that blocks exchange.
+LEAST_BITS = 32
+
+Node = tuple[Value, int]
+Link = tuple[Node, Node]
+
+
+class Axes:
+    """The nodes of a function, joined. `ctas` is the number of parts. `exchange`: blocks may combine what each of them
+    reduces along an axis that is cut."""
+
+    def __init__(self, function: Function, ctas: int, exchange: bool = False) -> None:
+        self.ctas = ctas
+        self.exchange = exchange
+        self._parent: dict[Node, Node] = {}
+        self._whole: dict[Node, Op] = {}
+        for op in function.walk():
+            self._visit(op)
+        self.members: dict[Node, list[Node]] = {}
+        for node in self._parent:
+            self.members.setdefault(self.find(node), []).append(node)
+
+    def find(self, node: Node) -> Node:
+        """What stands for the component of a node."""
+        root = node
+        while (above := self._parent.setdefault(root, root)) is not root:
+            root = above
+        while node is not root:
+            self._parent[node], node = root, self._parent[node]
+        return root
+
+    def component(self, node: Node) -> list[Node]:
+        return self.members.get(self.find(node), [node])
+
+    def hindrance(self, node: Node) -> Op | None:
+        """An op that cannot work on parts of the tile, along this axis."""
+        return self._whole.get(node)
+
+    def _visit(self, op: Op) -> None:
+        links, cut = _relation(op, self.ctas)
+        if self.exchange and isinstance(op, Reduction) and op.src.type.dtype.bitwidth >= LEAST_BITS:
+            cut.update((op.src, axis) for axis in op.axes)
+        for one, other in links:
+            self._parent[self.find(one)] = self.find(other)
+        tiles = [v for v in (*op.operands, *op.results) if is_tile(v)]
+        if op.terminator:
+            return  # its operands are variables of the op around
+        for value in tiles:
+            for axis, length in enumerate(value.type.shape):
+                node = value, axis
+                self.find(node)
+                if node not in cut or length % self.ctas:
+                    self._whole.setdefault(node, op)
+
+
+def _relation(op: Op, ctas: int) -> tuple[list[Link], set[Node]]:
+    """The links of an op, and the nodes that it can cut."""
+    rule = _RULES.get(type(op))
+    if rule is None:
+        rule = _by_nature(op)
+    links: list[Link] = []
+    cut: set[Node] = set()
+    for nodes in rule(op, ctas):
+        links += [(nodes[0], other) for other in nodes[1:]]
+        cut.update(nodes)
+    return links, cut
+
+
+Rule = Callable[[Any, int], Iterable[list[Node]]]
+
+
+def _by_nature(op: Op) -> Rule:
+    if op.elementwise:
+        return _same_shape
+    if isinstance(op, (control.For, control.While, control.If)):
+        return _variables
+    if isinstance(op, (Reduction, ArgReduction)):
+        return _reduce
+    if isinstance(op, Fold):
+        return _fold
+    return _nothing
+
+
+def _nothing(op: Op, ctas: int) -> Iterator[list[Node]]:
+    return iter(())
+
+
+def _same_shape(op: Op, ctas: int) -> Iterator[list[Node]]:
+    """Element-wise ops, gathers, scatters: all tiles are cut alike."""
+    tiles = [v for v in (*op.operands, *op.results) if is_tile(v)]
+    for axis in range(len(tiles[0].type.shape) if tiles else 0):
+        yield [(v, axis) for v in tiles]
+
+
+def _variables(op: Op, ctas: int) -> Iterator[list[Node]]:
+    for values in carried(op):
+        if is_tile(values[0]):
+            for axis in range(len(values[0].type.shape)):
+                yield [(v, axis) for v in values]
+
+
+def _result(op: Op, ctas: int) -> Iterator[list[Node]]:
+    """Constants, counts: each part can be made for itself."""
+    for value in op.results:
+        if is_tile(value):
+            yield from ([(value, axis)] for axis in range(len(value.type.shape)))
+
+
+def _access(op: Load | Store, ctas: int) -> Iterator[list[Node]]:
+    """Parts of tiles are tiles of a finer grid, where the parts' length divides the distance of tiles."""
+    tile = op.result if isinstance(op, Load) else op.value
+    if not is_tile(tile):
+        return
+    for axis, (length, step) in enumerate(zip(tile.type.shape, op.steps, strict=True)):
+        if length % ctas == 0 and step % (length // ctas) == 0:
+            yield [(tile, axis)]
+
+
+def _mma(op: Mma, ctas: int) -> Iterator[list[Node]]:
+    rank = len(op.acc.type.shape)
+    for axis in range(rank - 2):
+        yield [(op.a, axis), (op.b, axis), (op.acc, axis), (op.result, axis)]
+    yield [(op.a, rank - 2), (op.acc, rank - 2), (op.result, rank - 2)]
+    yield [(op.b, rank - 1), (op.acc, rank - 1), (op.result, rank - 1)]
+
+
+def _reduce(op: Reduction | ArgReduction, ctas: int) -> Iterator[list[Node]]:
+    gone = reduced_axes(op)
+    kept = [axis for axis in range(len(op.src.type.shape)) if axis not in gone]
+    for number, axis in enumerate(kept):
+        yield [(op.src, axis), (op.results[0], number)]
+
+
+def _fold(op: Fold, ctas: int) -> Iterator[list[Node]]:
+    """Along other axes than that of the fold. One that reduces leaves it out."""
+    shorter = isinstance(op, ReduceWith)
+    for axis in range(len(op.srcs[0].type.shape)):
+        if axis != op.axis:
+            yield [*((v, axis) for v in op.srcs), *((v, axis - (shorter and axis > op.axis)) for v in op.results)]
+
+
+def _broadcast(op: Broadcast, ctas: int) -> Iterator[list[Node]]:
+    source = op.src.type.shape
+    for axis, length in enumerate(op.shape):
+        repeated = not source or source[axis] != length
+        yield [(op.result, axis)] if repeated else [(op.src, axis), (op.result, axis)]
+
+
+def _reshape(op: Reshape, ctas: int) -> Iterator[list[Node]]:
+    """Axes that have as many elements outside of them are cut at the same places."""
+    before = [list(accumulate(shape, mul, initial=1)) for shape in (op.src.type.shape, op.shape)]
+    for i, length in enumerate(op.src.type.shape):
+        for j, other in enumerate(op.shape):
+            if before[0][i] == before[1][j] and min(length, other) > 1:
+                yield [(op.src, i), (op.result, j)]
+
+
+def _permute(op: Permute, ctas: int) -> Iterator[list[Node]]:
+    for new, old in enumerate(op.axes):
+        yield [(op.src, old), (op.result, new)]
+
+
+def _cat(op: Cat, ctas: int) -> Iterator[list[Node]]:
+    for axis in range(len(op.lhs.type.shape)):
+        if axis != op.axis:
+            yield [(op.lhs, axis), (op.rhs, axis), (op.result, axis)]
+
+
+def _extract(op: Extract, ctas: int) -> Iterator[list[Node]]:
+    for axis, (length, part) in enumerate(zip(op.src.type.shape, op.shape, strict=True)):
+        if length == part:
+            yield [(op.src, axis), (op.result, axis)]
+
+
+_RULES: dict[type[Op], Rule] = {
+    Constant: _result, Iota: _result, Load: _access, Store: _access, Gather: _same_shape, Scatter: _same_shape,
+    Mma: _mma, Broadcast: _broadcast, Reshape: _reshape, Permute: _permute, Cat: _cat, Extract: _extract,
+}

@@ -1,0 +1,183 @@
+"""Spread each block over a cluster of hardware blocks (CTAs), which share operands: each computes a part of the tiles.
+
+    before: %i: i32 = block_id(axis=0)                            // and the hint num_ctas=2
+            %a: tile<256x64xbf16> = load(array=%x, index=(%i, %k), steps=(256, 64), ...)
+            %b: tile<64x256xbf16> = load(array=%y, index=(%k, %j), ...)
+            %d: tile<256x256xf32> = mma(a=%a, b=%b, acc=%c)
+    after:  %0: i32 = block_id(axis=0)                            // the grid has twice as many blocks along its axis 0
+            %i: i32 = floordiv(lhs=%0, rhs=%two)
+            %rank: i32 = mod(lhs=%0, rhs=%two)
+            %1: i32 = %i * 2 + %rank
+            %a: tile<128x64xbf16> = load(array=%x, index=(%1, %k), steps=(128, 64), ...)
+            %b: tile<64x256xbf16> = load(array=%y, index=(%k, %j), ...)      // the same in both
+            %d: tile<128x256xf32> = mma(a=%a, b=%b, acc=%c)
+
+The accumulators of all products are cut along one axis, with all that depends on it (see axes.py); what is not cut
+is the same in all blocks of a cluster, so they take the same branches and rounds. `ring_loads` then lets each bring a
+part of a shared tile and give it to all. Without products the largest tile that is reduced is cut; where along the axis
+of a reduction, blocks exchange what each has of it:
+
+    before: %s: tile<1xf32> = reduce_sum(src=%x, axes=(1))             // %x: tile<1x65536xf32>
+    after:  %0: tile<1xf32> = reduce_sum(src=%x, axes=(1))             // %x: tile<1x32768xf32>
+            %1: tile<2x1xf32> = cluster_gather(src=%0, ctas=2)
+            %s: tile<1xf32> = reduce_sum(src=%1, axes=(0))
+
+The option `cluster` holds the number of blocks; the result is a kernel for a grid that is so many times longer along
+its axis 0. As the hint `num_ctas` asks; without it where the registers of one block cannot hold an accumulator or such
+a tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tilewright.backend_ptx.layouts.flat import log2
+from tilewright.backend_ptx.layouts.warpgroup import LEAST_COLUMNS, ROWS
+from tilewright.backend_ptx.passes.clusters.axes import Axes, Node
+from tilewright.backend_ptx.passes.clusters.order import keeps_order
+from tilewright.backend_ptx.passes.clusters.parts import Parts
+from tilewright.backend_ptx.passes.layouts.classes import is_tile
+from tilewright.backend_ptx.passes.matmul.select_instructions import warpgroup_kind
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.ops.arith import Constant
+from tilewright.tileir.ops.matmul import Mma
+from tilewright.tileir.ops.reduce import Reduction
+from tilewright.tileir.ops.shape import Iota
+
+OPTION, REASON = "cluster", "cluster_reason"
+HINT = "num_ctas"
+# The hardware's limit for clusters that every GPU can place (CUDA programming guide, "Thread Block Clusters").
+MOST = 8
+# 32-bit words of a tile that one block holds beside what else it needs: half of the registers.
+WORDS = 32768
+# Elements that each block may send to the others: more would take longer than what is won.
+EXCHANGED = 1024
+
+
+def form_clusters(function: Function, target: Target) -> None:
+    """Changes shapes, so it comes before the passes that read them; after `widen_reductions`."""
+    products = [op for op in function.walk() if isinstance(op, Mma)]
+    rows = [op for op in function.walk() if isinstance(op, Reduction)]
+    wanted: int | None = function.options.get(HINT)
+    needed = _needed(products, rows, target) if wanted is None else min(wanted, MOST)
+    if needed == 1:
+        return
+    _unshare(function.body, set())
+    chosen = _cut(function, products, rows, needed, target)
+    if not isinstance(chosen, str):
+        refused = keeps_order(function, chosen)
+        chosen = chosen if refused is None else refused
+    if not isinstance(chosen, str):
+        Parts(function, chosen, needed).run()
+        why = "the registers of one block do not hold its tiles" if wanted is None else f"as {HINT} asks"
+        function.options[OPTION], function.options[REASON] = needed, why
+    elif wanted is not None:
+        function.options[OPTION], function.options[REASON] = 1, f"{HINT} has no effect: {chosen}"
+
+
+def _needed(products: Sequence[Mma], rows: Sequence[Reduction], target: Target) -> int:
+    """How many blocks hold the largest accumulator, or the largest tile that is reduced."""
+    if not target.has_cluster or products and not all(warpgroup_kind(op, target) for op in products):
+        return 1
+    tiles = [op.acc.type for op in products] or [op.src.type for op in rows]
+    words = max((t.size * max(4, t.dtype.bytes) // 4 for t in tiles), default=0)
+    needed = 1 << (words - 1).bit_length() - log2(WORDS) if words > WORDS else 1
+    return needed if needed <= (2 if products else MOST) else 1
+
+
+def _cut(
+    function: Function, products: Sequence[Mma], rows: Sequence[Reduction], ctas: int, target: Target,
+) -> dict[Value, int] | str:
+    """The tiles that are cut, and along which axis; or why none can be."""
+    if not target.has_cluster:
+        return f"{target.name} has no clusters"
+    if products:
+        return _refusal(products, target) or _cut_products(Axes(function, ctas), products)
+    if rows:
+        return _cut_rows(Axes(function, ctas, exchange=True), rows)
+    return "there is no product, whose operands blocks could share, and no reduction"
+
+
+def _refusal(products: Sequence[Mma], target: Target) -> str | None:
+    """Why blocks of a cluster could not share operands."""
+    if not (target.has_tma and target.has_wgmma):
+        return f"{target.name} has no products that read operands which a cluster shares"
+    if not all(warpgroup_kind(op, target) for op in products):
+        return "a product is not computed by wgmma, which alone reads operands that a cluster shares"
+    return None
+
+
+def _cut_products(axes: Axes, products: Sequence[Mma]) -> dict[Value, int] | str:
+    """Every accumulator along one of its axes."""
+    chosen: dict[Value, int] = {}
+    for product in sorted(products, key=lambda op: -op.acc.type.size):
+        if product.acc in chosen:
+            continue
+        found = [axes.component((product.acc, axis)) for axis in _preferred(product, axes.ctas)]
+        reasons = [_conflict(nodes, chosen, axes) for nodes in found]
+        if None not in reasons:
+            return next(filter(None, reasons), f"{axes.ctas} parts of an accumulator would be too small for wgmma")
+        chosen.update(found[reasons.index(None)])
+    return chosen
+
+
+def _cut_rows(axes: Axes, rows: Sequence[Reduction]) -> dict[Value, int] | str:
+    """The largest tile that is reduced, along the axis for which blocks exchange least."""
+    largest = max((op.src for op in rows), key=lambda v: v.type.size)
+    long = [axis for axis, length in enumerate(largest.type.shape) if length >= axes.ctas]
+    found = [axes.component((largest, axis)) for axis in long]
+    reasons = [_conflict(nodes, {}, axes) for nodes in found]
+    usable = [dict(nodes) for nodes, reason in zip(found, reasons, strict=True) if reason is None]
+    if not usable:
+        return next(filter(None, reasons), f"tiles are too small for {axes.ctas} parts")
+    best = min(usable, key=lambda chosen: _exchanged(chosen, rows))
+    count = _exchanged(best, rows)
+    return best if count <= EXCHANGED else f"blocks would exchange {count} elements"
+
+
+def _exchanged(chosen: Mapping[Value, int], rows: Sequence[Reduction]) -> int:
+    """Elements of results that no block has alone."""
+    return sum(op.result.type.size for op in rows if chosen.get(op.src) in op.axes)
+
+
+def _preferred(op: Mma, ctas: int) -> Iterator[int]:
+    """The axes along which the accumulator can be cut, the longer first."""
+    rank = len(op.acc.type.shape)
+    m, n = op.acc.type.shape[-2:]
+    usable = [(m, rank - 2)] if m // ctas >= ROWS else []
+    usable += [(n, rank - 1)] if n // ctas >= LEAST_COLUMNS else []
+    yield from (axis for _, axis in sorted(usable, key=lambda u: -u[0]))
+
+
+def _conflict(nodes: list[Node], chosen: dict[Value, int], axes: Axes) -> str | None:
+    """Why these nodes cannot be cut beside what is chosen already."""
+    own = dict(chosen)
+    for value, axis in nodes:
+        hindrance = axes.hindrance((value, axis))
+        if hindrance is not None:
+            return f"{hindrance.opcode} in line {hindrance.span.line} needs the whole tile"
+        if own.setdefault(value, axis) != axis:
+            return f"{value.hint or 'a tile'} would have to be cut along two axes"
+    return None
+
+
+def _unshare(block: Block, used: set[Value]) -> None:
+    """Give every use of a constant or count its own copy, in front of the user: one may be cut, another not."""
+    ops: list[Op] = []
+    for op in block.ops:
+        for inner in op.blocks:
+            _unshare(inner, used)
+
+        def own(value: Value) -> Value:
+            if not is_tile(value) or not isinstance(value.op, (Constant, Iota)):
+                return value
+            if value not in used:
+                used.add(value)
+                return value
+            ops.append(value.op.clone({}))
+            return ops[-1].result
+
+        op.map_operands(own)
+        ops.append(op)
+    block.ops = ops

@@ -1,0 +1,74 @@
+"""Which values are the same in all blocks of a cluster, and which tell them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tilewright.backend_ptx.layouts.bulk import inner_axis, part_of_slot
+from tilewright.backend_ptx.passes.clusters.parts import AXIS
+from tilewright.backend_ptx.passes.layouts.classes import carried
+from tilewright.backend_ptx.passes.pipelining.ring_candidates import Candidate
+from tilewright.backend_ptx.passes.pipelining.ring_groups import Group, name_of
+from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.ops.arith import Constant, FloorDiv
+from tilewright.tileir.ops.arrays import BlockId
+from tilewright.tileir.ops.control import For
+
+
+class Ranks:
+    """What depends on a block's place in its cluster: everything computed from its own number along the axis of
+    clusters, but not the number of the cluster."""
+
+    def __init__(self, function: Function) -> None:
+        self.ctas = function.cluster
+        self._variables: dict[Value, Sequence[Value]] = {}
+        for op in function.walk():
+            for group in carried(op):
+                self._variables.update((v, group) for v in group if v.op is None or v.op is op)
+            if isinstance(op, For):
+                self._variables[op.loop.params[0]] = op.lower, op.upper, op.step
+
+    def alike(self, values: Iterable[Value]) -> bool:
+        """Whether all blocks of a cluster have the same values, in the same round of each loop."""
+        work, seen = list(values), set[Value]()
+        while work:
+            value = work.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            if isinstance(value.op, BlockId) and value.op.axis == AXIS:
+                return False
+            work += self._sources(value)
+        return True
+
+    def _sources(self, value: Value) -> Sequence[Value]:
+        if self._numbers_cluster(value.op):
+            return ()
+        variable = self._variables.get(value)
+        if variable is not None:
+            return variable
+        return () if value.op is None else value.op.operands
+
+    def _numbers_cluster(self, op: Op | None) -> bool:
+        return (isinstance(op, FloorDiv) and isinstance(op.lhs.op, BlockId) and isinstance(op.rhs.op, Constant)
+                and op.rhs.op.value == self.ctas)
+
+
+def share_in_cluster(function: Function, groups: Sequence[Group]) -> list[str]:
+    """Let the blocks of a cluster bring parts of the tiles that all of them read; which ones these are, in words."""
+    names = []
+    ranks = Ranks(function)
+    for group in groups if function.cluster > 1 else ():
+        for candidate in group.loads:
+            if ranks.alike(candidate.load.index) and has_parts(candidate, function.cluster):
+                candidate.ctas = group.ring.ctas = function.cluster
+                names.append(name_of(candidate.load))
+    return [f"{' and '.join(dict.fromkeys(names))} shared by {function.cluster} blocks"] if names else []
+
+
+def has_parts(candidate: Candidate, ctas: int) -> bool:
+    """Whether each block can bring a part of the load's tile."""
+    load = candidate.load
+    inner = inner_axis(load.array.type, load.shape, load.steps, load.order)
+    return inner is not None and part_of_slot(load.shape, inner, load.array.type.dtype.bytes, ctas) is not None
+

@@ -1,0 +1,65 @@
+"""Whether blocks of a cluster may each do their part of a kernel's stores: what must stay in order stays in one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tilewright.backend_ptx.passes.layouts.classes import is_tile
+from tilewright.tileir.analysis.effects import Dependences
+from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.ops.atomics import Atomic
+from tilewright.tileir.ops.control import If
+from tilewright.tileir.ops.memory import Load, Scatter, Store
+
+WHOLE = "whole"
+"""What all blocks know is written by the first alone."""
+
+
+def keeps_order(function: Function, chosen: Mapping[Value, int]) -> str | None:
+    """None where it does; else why not. `chosen`: the tiles that are cut, and along which axis.
+
+    Two accesses of one array, of which one writes, meet in one block only if both cut it at the same places. So each
+    array that is written has to be accessed in one way throughout.
+    """
+    for op in function.walk():
+        if op.effects().ordered or isinstance(op, Atomic):
+            return f"the {op.opcode} in line {op.span.line} orders accesses of all its block"
+    dependences, once = Dependences(function), _run_once(function)
+    ways: dict[Value, set[Any]] = {}
+    written: dict[Value, Op] = {}
+    for op in function.walk():
+        effects = op.effects()
+        for memory in (*effects.reads, *effects.writes):
+            ways.setdefault(dependences.alias_class(memory), set()).add(_way(op, chosen, once))
+        written.update((dependences.alias_class(memory), op) for memory in effects.writes)
+    for memory, op in written.items():
+        if len(ways[memory]) > 1 or None in ways[memory]:
+            return f"{memory.hint or 'an array'} is also accessed in another way than by the {op.opcode} in line " \
+                   f"{op.span.line}"
+    return None
+
+
+def _way(op: Op, chosen: Mapping[Value, int], once: set[Op]) -> Any:
+    """How an op cuts an array; None where blocks may meet elsewhere."""
+    if isinstance(op, (Load, Store)):
+        tile = op.result if isinstance(op, Load) else op.value
+        axis = chosen.get(tile)
+        if axis is None:
+            return WHOLE if isinstance(op, Store) else op
+        same_grid = op.steps[axis] == tile.type.shape[axis]
+        return (op.array, op.order[axis], op.steps[axis]) if same_grid else None
+    if any(is_tile(v) and v in chosen for v in (*op.operands, *op.results)):
+        return op if isinstance(op, Scatter) and op in once else None
+    return WHOLE if op.effects().writes else op
+
+
+def _run_once(function: Function) -> set[Op]:
+    """The ops outside of loops."""
+    out: set[Op] = set()
+    work = [function.body]
+    while work:
+        for op in work.pop().ops:
+            out.add(op)
+            work += op.blocks if isinstance(op, If) else ()
+    return out

@@ -1,0 +1,154 @@
+"""The rewriting that `form_clusters` does: cut tiles get shorter, and accesses go to this block's part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tilewright.backend_ptx.ops.cluster import ClusterGather
+from tilewright.backend_ptx.passes.layouts.classes import is_tile
+from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
+from tilewright.tileir.analysis.facts import facts
+from tilewright.tileir.builder import Builder
+from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.dtypes import DType, int32, int64
+from tilewright.tileir.ops import arith
+from tilewright.tileir.ops.arrays import BlockId, NumBlocks
+from tilewright.tileir.ops.control import If, Yield
+from tilewright.tileir.ops.convert import Cast
+from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store
+from tilewright.tileir.ops.reduce import Reduction
+from tilewright.tileir.ops.shape import Broadcast, Extract, Iota, Reshape
+from tilewright.tileir.passes.dce import dce
+from tilewright.tileir.types import TileType
+
+# The grid's axis along which the blocks of a cluster lie.
+AXIS = 0
+
+
+class Parts:
+    """`chosen`: the tiles that are cut into `ctas` parts, and along which axis."""
+
+    def __init__(self, function: Function, chosen: Mapping[Value, int], ctas: int) -> None:
+        self.function = function
+        self.chosen = chosen
+        self.ctas = ctas
+        self.wide = _wide(function, chosen, ctas)
+        top = Builder(Block(), function.span)
+        self.number = top.value(BlockId(axis=AXIS))
+        self.count = top.value(arith.Constant(value=ctas, type=TileType(int32)))
+        self.rank = top.value(arith.Mod(lhs=self.number, rhs=self.count), "rank")
+        self.zero = top.value(arith.Constant(value=0, type=TileType(int32)))
+        self.first = top.value(arith.Eq(lhs=self.rank, rhs=self.zero), "first")
+        self.top = top.block.ops
+
+    def run(self) -> None:
+        for value, axis in self.chosen.items():
+            shape = list(value.type.shape)
+            shape[axis] //= self.ctas
+            value.type = TileType(value.type.dtype, tuple(shape))
+        rewrite(self.function, self._rule)
+        self.function.body.ops[:0] = self.top
+        dce(self.function)
+
+    def _rule(self, b: Rewriter, op: Op) -> None:
+        if isinstance(op, (BlockId, NumBlocks)) and op.axis == AXIS:
+            self._of_grid(b, op)
+        elif isinstance(op, Iota) and op.result in self.chosen:
+            self._count(b, op)
+        elif isinstance(op, Reduction) and self.chosen.get(op.src) in op.axes:
+            self._combine(b, op)
+        elif (op.effects().writes or op.effects().io) and not self._is_cut(op):
+            self._once(b, op)
+        else:
+            self._fit(b, op)
+            b.keep(op)
+
+    def _is_cut(self, op: Op) -> bool:
+        return any(v in self.chosen for v in (*op.operands, *op.results))
+
+    def _of_grid(self, b: Rewriter, op: BlockId | NumBlocks) -> None:
+        """The kernel's own number of a block is that of the cluster."""
+        whole = self.number
+        if isinstance(op, NumBlocks):
+            whole = b.value(NumBlocks(axis=AXIS))
+        b.replace(op.result, b.value(arith.FloorDiv(lhs=whole, rhs=self.count)))
+
+    def _count(self, b: Rewriter, op: Iota) -> None:
+        """This block's part of 0, 1, 2, ..."""
+        size = op.size // self.ctas
+        part = b.value(Iota(size=size, dtype=op.dtype))
+        start = b.value(arith.Mul(lhs=self.rank, rhs=_number(b, size, int32)))
+        if start.type.dtype is not op.dtype:
+            start = b.value(Cast(src=start, dtype=op.dtype))
+        made = b.value(arith.Add(lhs=part, rhs=b.value(Broadcast(src=start, shape=(size,)))))
+        b.replace(op.result, made)
+
+    def _combine(self, b: Rewriter, op: Reduction) -> None:
+        """What each block reduces of its part is reduced once more."""
+        part = b.value(type(op)(src=op.src, **op.attributes))
+        every = b.value(ClusterGather(src=part, ctas=self.ctas))
+        b.replace(op.result, b.value(type(op)(src=every, **{**op.attributes, "axes": (0,)})))
+
+    def _once(self, b: Rewriter, op: Op) -> None:
+        """What all blocks of the cluster would do alike, the first one does."""
+        with b.into() as then:
+            b.keep(op)
+            b.emit(Yield(values=()))
+        with b.into() as orelse:
+            b.emit(Yield(values=()))
+        b.emit(If(cond=self.first, then=then, orelse=orelse))
+
+    def _fit(self, b: Rewriter, op: Op) -> None:
+        """Change the attributes that repeat a shape, and the places of accesses."""
+        match op:
+            case arith.Constant() if is_tile(op.result):
+                op.type = op.result.type
+            case Load():
+                op.shape = op.result.type.shape
+                self._access(b, op, op.result)
+            case Store():
+                self._access(b, op, op.value)
+            case Gather():
+                op.shape = op.result.type.shape
+            case Scatter() if is_tile(op.value):
+                op.shape = op.value.type.shape
+            case Broadcast() | Reshape() | Extract():
+                op.shape = op.result.type.shape
+
+    def _access(self, b: Rewriter, op: Load | Store, tile: Value) -> None:
+        axis = self.chosen.get(tile)
+        if axis is None:
+            return
+        part = tile.type.shape[axis]
+        ratio = op.steps[axis] // part
+        op.steps = (*op.steps[:axis], part, *op.steps[axis + 1:])
+        place = self._place(b, op.index[axis], ratio, int64 if op in self.wide else int32)
+        op.index = (*op.index[:axis], place, *op.index[axis + 1:])
+
+    def _place(self, b: Rewriter, index: Value, ratio: int, dtype: DType) -> Value:
+        """index * ratio + rank."""
+        rank = self.rank
+        if dtype is not int32:
+            rank = b.value(Cast(src=rank, dtype=dtype))
+        if index.type.dtype is not dtype:
+            index = b.value(Cast(src=index, dtype=dtype))
+        return b.value(arith.Add(lhs=b.value(arith.Mul(lhs=index, rhs=_number(b, ratio, dtype))), rhs=rank))
+
+
+def _wide(function: Function, chosen: Mapping[Value, int], ctas: int) -> set[Op]:
+    """The accesses whose places need 64 bits, as 32 could wrap one far outside of the array into it."""
+    known, (low, high) = facts(function), int32.int_range
+    out: set[Op] = set()
+    for op in function.walk():
+        if isinstance(op, (Load, Store)):
+            tile = op.result if isinstance(op, Load) else op.value
+            axis = chosen.get(tile)
+            if axis is not None:
+                fact, ratio = known[op.index[axis]], op.steps[axis] * ctas // tile.type.shape[axis]
+                if fact.low * ratio < low or (fact.high + 1) * ratio > high:
+                    out.add(op)
+    return out
+
+
+def _number(b: Builder, value: int, dtype: DType) -> Value:
+    return b.value(arith.Constant(value=value, type=TileType(dtype)))

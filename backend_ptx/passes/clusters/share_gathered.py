@@ -1,0 +1,88 @@
+"""Put what blocks of a cluster gather from each other into shared memory.
+
+    before: %g: tile<2x1xf32, #0> = cluster_gather(src=%x, ctas=2)     // %x: tile<1xf32, #1>
+    after:  %b: shared<2, i64> = shared_alloc(type=...)                // at the start of the kernel
+            cluster_open(barriers=(%b))
+            ...
+            cluster_ready()                                            // before the first op that exchanges
+            %0: shared<2, 2x1xf32, #2> = shared_alloc(type=...)        // two slots
+            %s: i32 = cluster_exchange(buffer=%0, barriers=%b, value=%x)    // row r in all, by the block of rank r
+            %g: tile<2x1xf32, #0> = shared_load(buffer=%0, slot=%s, shape=(2, 1))
+"""
+
+from __future__ import annotations
+
+from tilewright.backend_ptx.layouts.blocked import row_major
+from tilewright.backend_ptx.layouts.shared import linear_shared
+from tilewright.backend_ptx.layouts.transform import reshape
+from tilewright.backend_ptx.ops.cluster import SLOTS, ClusterExchange, ClusterGather, ClusterOpen, ClusterReady
+from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
+from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION as WARPS
+from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.builder import Builder
+from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.dtypes import int64
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.ops.control import For, While
+from tilewright.tileir.ops.shape import Reshape
+from tilewright.tileir.types import SharedType
+
+_WORDS = SharedType(int64, (), SLOTS)
+
+
+def share_gathered(function: Function, target: Target) -> None:
+    """Needs layouts; conversions must still be `convert_layout`."""
+    top = Builder(Block(), function.span)
+    loops = [op for op in function.walk() if isinstance(op, (For, While))]
+    repeated = {op for loop in loops for block in loop.blocks for op in block.walk()}
+    barriers: list[Value] = []
+
+    def share(b: Rewriter, op: Op) -> None:
+        if not isinstance(op, ClusterGather):
+            b.keep(op)
+            return
+        made = op.result.type
+        barriers.append(top.value(SharedAlloc(type=_WORDS), "arrived"))
+        layout = linear_shared(made.shape)
+        buffer = b.value(SharedAlloc(type=SharedType(made.dtype, made.shape, SLOTS, layout)))
+        row = _row(b, op.src, function.options[WARPS])
+        slot = b.value(ClusterExchange(buffer=buffer, barriers=barriers[-1], value=row, again=op in repeated), "slot")
+        gathered = b.value(SharedLoad(buffer=buffer, slot=slot, index=(), shape=made.shape))
+        gathered.type = made
+        b.replace(op.result, gathered)
+
+    rewrite(function, share)
+    if not barriers:
+        return
+    top.emit(ClusterOpen(barriers=tuple(barriers)))
+    ops = function.body.ops
+    first = next(i for i, op in enumerate(ops) if _exchanges(op))
+    ops[first:first] = [ClusterReady()]
+    ops[:0] = top.block.ops
+
+
+def _exchanges(op: Op) -> bool:
+    """Whether the op or one of its bodies does."""
+    return isinstance(op, ClusterExchange) or any(_exchanges(inner) for block in op.blocks for inner in block.ops)
+
+
+def _row(b: Rewriter, value: Value, warps: int) -> Value:
+    """The elements side by side, each with one thread to send it where there are enough threads."""
+    shape = (value.type.size,)
+    if not value.type.shape:
+        return _with_layout(b.value(Reshape(src=value, shape=shape)), row_major(shape, warps))
+    wanted = row_major(value.type.shape, warps)
+    if value.type.layout != wanted:
+        value = _with_layout(b.value(ConvertLayout(src=value)), wanted)
+    if value.type.shape == shape:
+        return value
+    flat = reshape(wanted, shape)
+    assert flat is not None, f"{wanted} has no row-major order"
+    return _with_layout(b.value(Reshape(src=value, shape=shape)), flat)
+
+
+def _with_layout(value: Value, layout: Layout) -> Value:
+    value.type = value.type.with_layout(layout)
+    return value

@@ -1,0 +1,357 @@
+"""Give every tile a layout, and insert `convert_layout` where a user wants another one than the tile has.
+
+    before: %x: tile<64x64xf32> = load(array=%a, ...)
+            %t: tile<64x64xf32> = permute(src=%x, axes=(1, 0))
+            store(array=%b, value=%t, ...)
+    after:  %x: tile<64x64xf32, #0> = load(array=%a, ...)
+            %t: tile<64x64xf32, #1> = permute(src=%x, axes=(1, 0))     // free: #1 is #0 with its axes swapped
+            %0: tile<64x64xf32, #0> = convert_layout(src=%t)           // a coalesced store is worth a conversion
+            store(array=%b, value=%0, ...)
+
+Memory accesses propose layouts; the class of values (see classes.py) that moves most memory chooses first, by cost;
+classes without an access take what makes the ops between them and a neighbour free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from tilewright.backend_ptx.layouts.blocked import row_major
+from tilewright.backend_ptx.layouts.memory import conversion_cost
+from tilewright.backend_ptx.layouts.mma import ProductLayouts
+from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.matmul import Product
+from tilewright.backend_ptx.ops.warpgroup import Stage, Wgmma
+from tilewright.backend_ptx.passes.layouts.classes import Anchor, Classes, LayoutClass, is_tile
+from tilewright.backend_ptx.passes.layouts.mma_layouts import layouts_of_products
+from tilewright.backend_ptx.passes.layouts.rules import meet, rule_of
+from tilewright.backend_ptx.passes.matmul.operands import is_moved_only, staged_type
+from tilewright.backend_ptx.passes.pipelining.ring_candidates import brought_loads
+from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.uses import uses
+from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.diagnostics import Span
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.ops import control
+from tilewright.tileir.ops.fold import Fold
+from tilewright.tileir.ops.memory import Load, Store
+
+
+def assign_layouts(function: Function, target: Target) -> None:
+    """Needs the option num_warps (see choose_warps)."""
+    classes = Classes(function)
+    warps: int = function.options[OPTION]
+    products = layouts_of_products(classes.products, warps)
+    brought = brought_loads(function, uses(function)) if any(isinstance(p, Wgmma) for p in products) else ()
+    _Chooser(classes, warps, products, brought).run()
+    _Inserter(classes, warps, products).run(function)
+
+
+class _Chooser:
+    """Sets `layout` of every class."""
+
+    def __init__(
+        self, classes: Classes, warps: int, products: Mapping[Product, ProductLayouts], brought: Collection[Op],
+    ) -> None:
+        self.classes = classes
+        self.warps = warps
+        self.products = products
+        self.brought = brought
+
+    def run(self) -> None:
+        every = list(dict.fromkeys(self.classes.of.values()))
+        fixed: list[LayoutClass] = []
+        for op, layouts in self.products.items():
+            accumulators = self.classes.of[op.result]
+            if accumulators.layout is None:
+                accumulators.layout = layouts.acc
+                fixed.append(accumulators)
+        fixed += self._fragments()
+        for found in fixed:
+            self._spread(found)
+        for found in sorted((c for c in every if c.anchors and c.layout is None), key=lambda c: -c.importance):
+            self._choose(found)
+            self._spread(found)
+        for found in every:
+            if found.layout is None:
+                found.layout = row_major(found.shape, self.warps)
+                self._spread(found)
+
+    def _fragments(self) -> list[LayoutClass]:
+        """Operands that threads compute from what a producer brings: a ring can be read in any layout."""
+        out = []
+        for op, layouts in self.products.items():
+            if not isinstance(op, Wgmma) or is_moved_only(op.a):
+                continue
+            found = self.classes.of.get(op.a)
+            if found is None or found.layout is not None or not all(a.op in self.brought for a in found.anchors):
+                continue
+            found.layout = layouts.a
+            out.append(found)
+        return out
+
+    def _choose(self, found: LayoutClass) -> None:
+        candidates = list(dict.fromkeys([
+            *(a.access.preferred(self.warps) for a in found.anchors), *self._from_neighbours(found),
+        ]))
+        found.layout = min(candidates, key=lambda layout: self._cost(found, layout))
+
+    def _from_neighbours(self, found: LayoutClass) -> list[Layout]:
+        """Layouts that make an edge to a class with a layout free."""
+        out = []
+        for op in found.edges:
+            rule = rule_of(op)
+            source, result = (self.classes.of.get(v) for v in (op.operands[0], op.results[0]))
+            assert rule is not None
+            if result is found and source is not None and source.layout is not None:
+                out.append(rule.forward(op, source.layout))
+            elif source is found and result is not None and result.layout is not None:
+                out.append(rule.backward(op, result.layout))
+        return [layout for layout in out if layout is not None]
+
+    def _cost(self, found: LayoutClass, layout: Layout) -> int:
+        cost = sum(_anchor_cost(a, layout, self.warps) for a in found.anchors)
+        for op in found.edges:
+            source, result = (self.classes.of.get(v) for v in (op.operands[0], op.results[0]))
+            if source is None or result is None:
+                continue
+            s = layout if source is found else source.layout
+            r = layout if result is found else result.layout
+            if s is not None and r is not None:
+                cost += _edge_cost(op, s, r, found.element_bytes)
+        return cost
+
+    def _spread(self, start: LayoutClass) -> None:
+        """Hand layouts on to neighbours that have no memory access of their own."""
+        work = [start]
+        while work:
+            here = work.pop()
+            for op in here.edges:
+                for value in (op.operands[0], op.results[0]):
+                    other = self.classes.of.get(value)
+                    if other is None or other.layout is not None or other.anchors:
+                        continue
+                    candidates = self._from_neighbours(other)
+                    if candidates:
+                        other.layout = min(candidates, key=lambda layout: self._cost(other, layout))
+                        work.append(other)
+
+
+def _anchor_cost(anchor: Anchor, layout: Layout, warps: int) -> int:
+    return anchor.weight * min(anchor.access.cost(layout), _split_cost(anchor, layout, warps))
+
+
+def _split_cost(anchor: Anchor, layout: Layout, warps: int) -> int:
+    """The cost when the access uses the layout that it prefers, and a conversion stands between."""
+    if not anchor.splits:
+        return 1 << 40
+    own = anchor.access.preferred(warps)
+    pair = (own, layout) if isinstance(anchor.op, Load) else (layout, own)
+    return anchor.access.cost(own) + conversion_cost(*pair, anchor.access.element_bytes)
+
+
+def _edge_cost(op: Op, source: Layout, result: Layout, element_bytes: int) -> int:
+    rule = rule_of(op)
+    assert rule is not None
+    takes, gives = meet(op, rule, source, result)
+    return conversion_cost(source, takes, element_bytes) + conversion_cost(gives, result, element_bytes)
+
+
+class _Inserter:
+    """Writes layouts into the types, copies cheap values for their users, and inserts conversions."""
+
+    def __init__(self, classes: Classes, warps: int, products: Mapping[Product, ProductLayouts]) -> None:
+        self.classes = classes
+        self.warps = warps
+        self.products = products
+        self.own: dict[Value, Layout] = {}  # values whose layout is not that of their class
+        self.made: dict[tuple[Value, Layout], Value] = {}
+        self.after: dict[Op | Block, list[Op]] = {}
+
+    def run(self, function: Function) -> None:
+        ops = list(function.walk())
+        for op in ops:
+            self._decide_results(op)
+        for op in ops:
+            for block in op.blocks:
+                self._set_types(block.params)
+            self._set_types(op.results)
+        for op in ops:
+            if not any(r in self.classes.cheap for r in op.results):
+                self._feed(op)
+        self._rebuild(function.body)
+
+    def layout_of(self, value: Value) -> Layout:
+        """The layout that a value which is not cheap has where it is defined."""
+        own = self.own.get(value)
+        if own is not None:
+            return own
+        layout = self.classes.of[value].layout
+        assert layout is not None
+        return layout
+
+    def _set_types(self, values: Sequence[Value]) -> None:
+        for value in values:
+            if is_tile(value) and value not in self.classes.cheap:
+                value.type = value.type.with_layout(self.layout_of(value))
+
+    def _source_layout(self, value: Value) -> Layout:
+        """The layout in which a shape-changing op finds its source."""
+        return row_major(value.type.shape, self.warps) if value in self.classes.cheap else self.layout_of(value)
+
+    def _decide_results(self, op: Op) -> None:
+        """Results that come out in another layout than that of their class."""
+        if isinstance(op, Load) and is_tile(op.result):
+            anchor = next(a for a in self.classes.of[op.result].anchors if a.op is op)
+            wanted = self.layout_of(op.result)
+            if anchor.access.cost(wanted) > _split_cost(anchor, wanted, self.warps):
+                self.own[op.result] = anchor.access.preferred(self.warps)
+        if isinstance(op, Product):
+            self.own[op.result] = self.products[op].acc
+        rule = rule_of(op)
+        if rule is not None and is_tile(op.results[0]) and is_tile(op.operands[0]) \
+                and op.results[0] not in self.classes.cheap:
+            source = self._source_layout(op.operands[0])
+            _, gives = meet(op, rule, source, self.layout_of(op.results[0]))
+            self.own[op.results[0]] = gives
+
+    def _feed(self, op: Op) -> None:
+        """Make the operands of an op arrive in the layouts that it wants."""
+        if op.blocks and not isinstance(op, Fold):
+            self._feed_carried(op)
+            return
+        if op.terminator:
+            return  # fed by the op whose body it ends
+        if isinstance(op, Wgmma):
+            self._feed_warpgroups(op)
+            return
+        if isinstance(op, Product):
+            wanted = self.products[op]
+            op.a, op.b = self._in_layout(op.a, wanted.a), self._in_layout(op.b, wanted.b)
+            op.acc = self._in_layout(op.acc, wanted.acc)
+            return
+        rule = rule_of(op)
+        if rule is not None:
+            self._feed_shape(op)
+            return
+        new = {v: self._in_layout(v, self._group_layout(op, v)) for v in op.operands if is_tile(v)}
+        op.replace_operands(new)
+
+    def _feed_warpgroups(self, op: Wgmma) -> None:
+        """wgmma reads B, and A where it was only moved, from shared memory."""
+        wanted = self.products[op]
+        op.acc = self._in_layout(op.acc, wanted.acc)
+        op.a = self._staged(op, op.a, 1) if is_moved_only(op.a) else self._in_layout(op.a, wanted.a)
+        op.b = self._staged(op, op.b, 0)
+
+    def _staged(self, op: Wgmma, value: Value, k_axis: int) -> Value:
+        """The operand in shared memory, from the layout that it has."""
+        type_ = staged_type(op, value, k_axis)
+        if value in self.classes.cheap:
+            value = self._copy(value, row_major(value.type.shape, self.warps))
+        assert type_.layout is not None
+        key = (value, type_.layout)
+        if key not in self.made:
+            stage = Stage(src=value)
+            stage.span = op.span
+            stage.result.type = type_
+            self._place(value, stage)
+            self.made[key] = stage.result
+        return self.made[key]
+
+    def _feed_shape(self, op: Op) -> None:
+        tiles = [v for v in op.operands if is_tile(v)]
+        if not tiles:
+            return
+        source = self._source_layout(tiles[0])
+        rule = rule_of(op)
+        assert rule is not None
+        takes = source
+        if is_tile(op.results[0]):
+            takes, _ = meet(op, rule, source, self.layout_of(op.results[0]))
+        op.replace_operands({v: self._in_layout(v, takes) for v in tiles})
+
+    def _feed_carried(self, op: Op) -> None:
+        """Bring what enters or leaves bodies into the layouts of the variables that carry it."""
+        if isinstance(op, control.For):
+            self._feed_values(op, "init", op.loop.params[1:])
+            self._feed_values(op.loop.terminator, "values", op.loop.params[1:])
+        elif isinstance(op, control.While):
+            self._feed_values(op, "init", op.before.params)
+            self._feed_values(op.after.terminator, "values", op.before.params)
+            self._feed_values(op.before.terminator, "values", op.after.params)
+        elif isinstance(op, control.If):
+            self._feed_values(op.then.terminator, "values", op.results)
+            self._feed_values(op.orelse.terminator, "values", op.results)
+
+    def _feed_values(self, user: Op, field: str, variables: Sequence[Value]) -> None:
+        setattr(user, field, tuple(
+            self._in_layout(value, self.layout_of(variable)) if is_tile(value) else value
+            for value, variable in zip(getattr(user, field), variables, strict=True)
+        ))
+
+    def _group_layout(self, op: Op, value: Value) -> Layout:
+        """The layout that an op wants for an operand: that of its class; a store may have its own."""
+        shape = value.type.shape
+        same = [v for v in self.classes.groups.get(op, ()) if v.type.shape == shape]
+        layout = self.classes.of[same[0]].layout if same else None
+        if isinstance(op, Store):
+            return self._store_layout(op, layout)
+        return layout or row_major(shape, self.warps)
+
+    def _store_layout(self, op: Store, layout: Layout | None) -> Layout:
+        anchor = next(a for _, a in self.classes.anchors if a.op is op)
+        if layout is None or anchor.access.cost(layout) > _split_cost(anchor, layout, self.warps):
+            return anchor.access.preferred(self.warps)
+        return layout
+
+    def _in_layout(self, value: Value, layout: Layout) -> Value:
+        """The value in a layout: itself, a copy of a cheap op, or a conversion right after its definition."""
+        if value in self.classes.cheap:
+            return self._copy(value, layout)
+        if value.type.layout == layout:
+            return value
+        key = (value, layout)
+        if key not in self.made:
+            op = ConvertLayout(src=value)
+            op.span = value.op.span if value.op else _span_of(value)
+            op.result.type = value.type.with_layout(layout)
+            self._place(value, op)
+            self.made[key] = op.result
+        return self.made[key]
+
+    def _copy(self, value: Value, layout: Layout) -> Value:
+        key = (value, layout)
+        if key not in self.made:
+            op = value.op
+            assert op is not None
+            rule = rule_of(op)
+            wanted = layout if rule is None else rule.backward(op, layout)
+            assert wanted is not None
+            copy = op.clone({v: self._in_layout(v, wanted) for v in op.operands if is_tile(v)})
+            copy.result.type = value.type.with_layout(layout)
+            self._place(value, copy)
+            self.made[key] = copy.result
+        return self.made[key]
+
+    def _place(self, value: Value, op: Op) -> None:
+        assert value.owner is not None
+        self.after.setdefault(value.owner, []).append(op)
+
+    def _rebuild(self, block: Block) -> None:
+        ops = list(self.after.get(block, ()))
+        for op in block.ops:
+            for inner in op.blocks:
+                self._rebuild(inner)
+            if not any(r in self.classes.cheap for r in op.results):
+                ops.append(op)
+            ops += self.after.get(op, ())
+        block.ops = ops
+
+
+def _span_of(value: Value) -> Span:
+    """The place of the block of which the value is a parameter."""
+    block = value.owner
+    assert isinstance(block, Block)
+    return block.ops[0].span

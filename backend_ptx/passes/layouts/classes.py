@@ -1,0 +1,202 @@
+"""Which values must share a layout: classes of values joined by element-wise ops and by the edges of control flow.
+
+Cheap values (constants, iota, and arithmetic and shape changes of nothing but those) belong to no class: each user gets
+a copy in the layout that it wants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tilewright.backend_ptx.layouts.memory import Access, gather_access, tile_access
+from tilewright.backend_ptx.ops.matmul import Product
+from tilewright.backend_ptx.passes.layouts.rules import rule_of
+from tilewright.tileir.analysis.facts import facts
+from tilewright.tileir.analysis.runs import Runs, runs
+from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.ops import arith, control, convert
+from tilewright.tileir.ops.arrays import AssumeDivisible
+from tilewright.tileir.ops.atomics import Atomic
+from tilewright.tileir.ops.fold import Fold
+from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store
+from tilewright.tileir.ops.shape import Broadcast, Iota, Permute, Reshape
+from tilewright.tileir.types import TileType
+
+# A memory access in a loop counts this many times more, for each loop around it.
+LOOP_WEIGHT = 8
+_CHEAP_ARITHMETIC = (
+    arith.Add, arith.Sub, arith.Mul, arith.And, arith.Or, arith.Xor, arith.Shl, arith.Shr, arith.Compare, arith.Select,
+    arith.Min, arith.Max, convert.Cast, AssumeDivisible,
+)
+_CHEAP_SHAPES = (Reshape, Permute, Broadcast)
+
+
+def is_tile(value: Value | None) -> bool:
+    """Whether the value needs a layout: a tile of rank 1 or more."""
+    return value is not None and isinstance(value.type, TileType) and bool(value.type.shape)
+
+
+@dataclass(slots=True, eq=False)
+class Anchor:
+    """A memory access that prefers some layouts for the values of a class. `value` is the tile that it moves."""
+
+    op: Op
+    access: Access
+    weight: int
+    splits: bool  # may work in a layout of its own, at the price of a conversion
+
+
+@dataclass(slots=True, eq=False)
+class LayoutClass:
+    """Values that share a layout. `edges`: shape-changing ops whose source or result is here."""
+
+    shape: tuple[int, ...]
+    element_bytes: int = 1
+    anchors: list[Anchor] = field(default_factory=list)
+    edges: list[Op] = field(default_factory=list)
+    layout: Layout | None = None
+
+    @property
+    def importance(self) -> int:
+        """Classes that move much memory choose first."""
+        size = self.element_bytes
+        for n in self.shape:
+            size *= n
+        return size * max((a.weight for a in self.anchors), default=0)
+
+
+class Classes:
+    """The classes of a function, found by walking it once."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.parent: dict[Value, Value] = {}
+        self.cheap: set[Value] = set()
+        self.anchors: list[tuple[Value, Anchor]] = []
+        self.edges: list[Op] = []
+        self.groups: dict[Op, list[Value]] = {}
+        self.products: list[Product] = []
+        self._block(function.body.ops, 1)
+        self.of: dict[Value, LayoutClass] = self._collect()
+
+    @cached_property
+    def runs(self) -> Runs:
+        """Where index tiles count up: only gathers and scatters ask."""
+        return runs(self.function, facts(self.function))
+
+    def find(self, value: Value) -> Value:
+        parent = self.parent.setdefault(value, value)
+        while parent is not value:
+            grand = self.parent[parent]
+            self.parent[value] = grand
+            value, parent = parent, grand
+        return value
+
+    def _join(self, values: Iterable[Value | None]) -> None:
+        """Put the tiles among values that are not cheap into one class."""
+        first: Value | None = None
+        for value in values:
+            if value is None or not is_tile(value) or value in self.cheap:
+                continue
+            root = self.find(value)
+            if first is None:
+                first = root
+            elif root is not first:
+                self.parent[root] = first
+
+    def _block(self, ops: Sequence[Op], weight: int) -> None:
+        for op in ops:
+            inner = weight * (LOOP_WEIGHT if isinstance(op, (control.For, control.While)) else 1)
+            for block in op.blocks:
+                for param in block.params:
+                    self._join((param,))
+                self._block(block.ops, inner)
+            self._op(op, weight)
+
+    def _op(self, op: Op, weight: int) -> None:
+        if self._is_cheap(op):
+            self.cheap.update(op.results)
+        elif isinstance(op, Fold):
+            self._same_shapes(op)
+        elif op.blocks:
+            for values in carried(op):
+                self._join(values)
+        elif rule_of(op) is not None:
+            self._join(op.results)
+            self._join([op.operands[0]])
+            self.edges.append(op)
+        elif isinstance(op, Product):
+            # The operands come in layouts of their own, whatever they share with the accumulator's shape.
+            for value in (op.a, op.b):
+                self._join((value,))
+            self._join((op.acc, op.result))
+            self.products.append(op)
+        elif not op.terminator:
+            self._same_shapes(op)
+            self._anchor(op, weight)
+
+    def _is_cheap(self, op: Op) -> bool:
+        if len(op.results) != 1 or not is_tile(op.results[0]):
+            return False
+        if isinstance(op, (arith.Constant, Iota)):
+            return True
+        if isinstance(op, Broadcast) and op.src.type.size == 1 and not op.src.type.shape:
+            return True
+        if isinstance(op, (*_CHEAP_ARITHMETIC, *_CHEAP_SHAPES)):
+            return all(o in self.cheap for o in op.operands if is_tile(o)) and any(is_tile(o) for o in op.operands)
+        return False
+
+    def _same_shapes(self, op: Op) -> None:
+        """Operands and results of one shape stay together: element-wise ops, gathers, and whatever is unknown."""
+        tiles = [v for v in (*op.operands, *op.results) if is_tile(v)]
+        self.groups[op] = [v for v in tiles if v not in self.cheap]
+        for shape in {v.type.shape for v in tiles}:
+            self._join(v for v in tiles if v.type.shape == shape)
+
+    def _anchor(self, op: Op, weight: int) -> None:
+        if isinstance(op, (Load, Store)):
+            tile = op.result if isinstance(op, Load) else op.value
+            if is_tile(tile):
+                access = tile_access(op.array.type, op.order, op.steps, tile.type.shape)
+                self.anchors.append((tile, Anchor(op, access, weight, splits=True)))
+        elif isinstance(op, (Gather, Scatter, Atomic)) and op.shape:
+            indices = () if isinstance(op, Atomic) else tuple(self.runs[i] for i in op.indices)
+            access = gather_access(op.array.type, op.shape, indices)
+            for tile in self.groups[op][:1]:
+                self.anchors.append((tile, Anchor(op, access, weight, splits=False)))
+
+    def _collect(self) -> dict[Value, LayoutClass]:
+        by_root: dict[Value, LayoutClass] = {}
+        of: dict[Value, LayoutClass] = {}
+        for value in self.parent:
+            root = self.find(value)
+            found = by_root.setdefault(root, LayoutClass(root.type.shape))
+            found.element_bytes = max(found.element_bytes, value.type.dtype.bytes)
+            of[value] = found
+        for tile, anchor in self.anchors:
+            if tile in of:
+                of[tile].anchors.append(anchor)
+        for op in self.edges:
+            for value in (op.operands[0], op.results[0]):
+                if value in of:
+                    of[value].edges.append(op)
+        return of
+
+
+def carried(op: Op) -> list[tuple[Value, ...]]:
+    """The groups of values that are one variable: init, body parameter, yielded value and result."""
+    if isinstance(op, control.For):
+        return list(zip(op.init, op.loop.params[1:], op.loop.terminator.operands, op.results, strict=True))
+    if isinstance(op, control.While):
+        condition = op.before.terminator
+        assert isinstance(condition, control.Condition)
+        groups = list(zip(op.init, op.before.params, op.after.terminator.operands, strict=True))
+        return [*groups, *zip(condition.values, op.after.params, op.results, strict=True)]
+    if isinstance(op, control.If):
+        return list(zip(op.then.terminator.operands, op.orelse.terminator.operands, op.results, strict=True))
+    return []
+
+

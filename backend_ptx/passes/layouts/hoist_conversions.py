@@ -1,0 +1,112 @@
+"""Move conversions up to the loads or gathers that they convert, over casts and reshapes, so that a ring replaces them.
+
+    before: %t: tile<64x32xf16, #0> = load(array=%a, ...)
+            %p: tile<32x64xf16, #1> = permute(src=%t, axes=(1, 0))
+            %d: tile<32x64xf16, #2> = convert_layout(src=%p)
+    after:  %t: tile<64x32xf16, #0> = load(array=%a, ...)
+            %0: tile<64x32xf16, #3> = convert_layout(src=%t)              // #3: what makes the permute to #2 free
+            %d: tile<32x64xf16, #2> = permute(src=%0, axes=(1, 0))
+
+A cast is passed only if its source takes no more bytes, and nothing is passed that has other users: no work is doubled.
+"""
+
+from __future__ import annotations
+
+from tilewright.backend_ptx.layouts.convert import plan_conversion
+from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.passes.layouts.rules import rule_of
+from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.uses import uses
+from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.ops.convert import Cast
+from tilewright.tileir.ops.memory import Gather, Load
+from tilewright.tileir.ops.shape import Permute, Reshape
+
+Chain = list[tuple[Op, Layout]]
+
+
+def hoist_conversions(function: Function, target: Target) -> None:
+    """Needs layouts on every tile."""
+    users = uses(function)
+    chains = {op: found for op in function.walk() if (found := _chain(op, users)) is not None}
+    if not chains:
+        return
+    rewrite(function, lambda rewriter, op: _rule(rewriter, op, chains))
+    _drop(function, {op for chain in chains.values() for op, _ in chain})
+
+
+def _chain(op: Op, users: dict[Value, list[Op]]) -> Chain | None:
+    """The ops between a load or gather and a conversion, the last first, each with the layout that its source needs."""
+    if not isinstance(op, ConvertLayout) or _stays(op):
+        return None
+    out: Chain = []
+    value, layout = op.src, op.result.type.layout
+    while not isinstance(value.op, (Load, Gather)):
+        here = value.op
+        wanted = None if here is None else _source_layout(here, layout)
+        if here is None or wanted is None or not _only_converted(value, users):
+            return None
+        out.append((here, wanted))
+        value, layout = here.operands[0], wanted
+    return out or None
+
+
+def _stays(op: ConvertLayout) -> bool:
+    return plan_conversion(op.src.type.layout, op.result.type.layout).kind in ("none", "registers")
+
+
+def _source_layout(op: Op, layout: Layout) -> Layout | None:
+    """The layout in which an op takes its source to give `layout`; None for ops that conversions do not pass."""
+    if isinstance(op, (Permute, Reshape)):
+        rule = rule_of(op)
+        assert rule is not None
+        return rule.backward(op, layout)
+    if isinstance(op, Cast) and op.src.type.dtype.bytes <= op.dtype.bytes:
+        return layout
+    return None
+
+
+def _only_converted(value: Value, users: dict[Value, list[Op]]) -> bool:
+    """Whether all that is done with a value ends in conversions that will not need it."""
+    for user in users.get(value, []):
+        if isinstance(user, ConvertLayout):
+            if _stays(user):
+                return False
+        elif not isinstance(user, (Permute, Reshape, Cast)) or not _only_converted(user.results[0], users):
+            return False
+    return True
+
+
+def _rule(rewriter: Rewriter, op: Op, chains: dict[Op, Chain]) -> None:
+    chain = chains.get(op)
+    if chain is None:
+        rewriter.keep(op)
+        return
+    first, layout = chain[-1]
+    source = first.operands[0]
+    value = rewriter.value(ConvertLayout(src=source))
+    value.type = source.type.with_layout(layout)
+    targets = [*(wanted for _, wanted in reversed(chain[:-1])), op.results[0].type.layout]
+    for (step, _), wanted in zip(reversed(chain), targets, strict=True):
+        copy = step.clone({step.operands[0]: value})
+        value = copy.results[0]
+        value.type = value.type.with_layout(wanted)
+        rewriter.keep(copy)
+    rewriter.replace(op.results[0], value)
+
+
+def _drop(function: Function, passed: set[Op]) -> None:
+    """Remove the ops whose copies below the conversions have taken all their users."""
+    used = {value for op in function.walk() if op not in passed for value in op.operands}
+    work = list(passed)
+    kept: set[Op] = set()
+    while work:
+        op = work.pop()
+        if op not in kept and op.results[0] in used:
+            kept.add(op)
+            used.update(op.operands)
+            work = list(passed - kept)
+    for block in [function.body, *(b for op in function.walk() for b in op.blocks)]:
+        block.ops = [op for op in block.ops if op not in passed or op in kept]

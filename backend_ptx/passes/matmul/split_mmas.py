@@ -1,0 +1,92 @@
+"""Compute matrix products a few steps of k at a time, so that operands pass through registers in small pieces.
+
+    before: %a: tile<128x64xbf16, #1> = shared_load(buffer=%ra, slot=%s, shape=(128, 64))
+            %b: tile<64x128xbf16, #2> = shared_load(buffer=%rb, slot=%s, shape=(64, 128))
+            %y: tile<128x128xf32, #0> = mma_sync(a=%a, b=%b, acc=%x, ...)
+    after:  %a0: tile<128x16xbf16, #3> = shared_load(buffer=%ra, slot=%s, index=(%0, %0), shape=(128, 16))
+            %b0: tile<16x128xbf16, #4> = shared_load(buffer=%rb, slot=%s, index=(%0, %0), shape=(16, 128))
+            %y0: tile<128x128xf32, #0> = mma_sync(a=%a0, b=%b0, acc=%x, ...)
+            %a1 = shared_load(... index=(%0, %1)) ...                                   // and so on for 64 / 16 steps
+
+An operand that another product hands on in registers is cut into registers (`extract`), one that is converted after
+loading is loaded and converted piece by piece.
+"""
+
+from __future__ import annotations
+
+from tilewright.backend_ptx.layouts import transform
+from tilewright.backend_ptx.ops.matmul import MmaSync, Product
+from tilewright.backend_ptx.ops.shared import SharedLoad
+from tilewright.backend_ptx.ops.warpgroup import Wgmma
+from tilewright.backend_ptx.passes.matmul.select_instructions import fragment_of
+from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.dtypes import int32
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.ops.arith import Constant
+from tilewright.tileir.ops.convert import Cast
+from tilewright.tileir.ops.shape import Extract
+from tilewright.tileir.passes.dce import dce
+from tilewright.tileir.types import TileType
+
+FMA_STEP = 4  # a 16-byte vector of float32 along k
+
+
+def split_mmas(function: Function, target: Target) -> None:
+    """Needs `shared_load` in place of conversions; operands that are loaded stay where they are used."""
+    products = [op for op in function.walk() if isinstance(op, Product)]
+    if not products:
+        return
+    rewrite(function, _split)
+    dce(function)
+
+
+def _split(rewriter: Rewriter, op: Op) -> None:
+    if not isinstance(op, Product) or isinstance(op, Wgmma):  # wgmma reads memory, or registers that are there already
+        rewriter.keep(op)
+        return
+    k = op.a.type.shape[-1]
+    step = fragment_of(op.instruction).k if isinstance(op, MmaSync) else min(k, FMA_STEP)
+    if step == k or not (_is_loaded(op.a) or _is_loaded(op.b)):
+        rewriter.keep(op)
+        return
+    acc = op.acc
+    layout = op.result.type.layout
+    for i in range(k // step):
+        a, b = _piece(rewriter, op.a, -1, i, step), _piece(rewriter, op.b, -2, i, step)
+        part = type(op)(a=a, b=b, acc=acc, **op.attributes)
+        acc = rewriter.value(part)
+        acc.type = acc.type.with_layout(layout)
+    rewriter.replace(op.result, acc)
+
+
+def _is_loaded(value: Value) -> bool:
+    op = value.op
+    return isinstance(op, SharedLoad) or isinstance(op, Cast) and _is_loaded(op.src)
+
+
+def _piece(rewriter: Rewriter, value: Value, axis: int, number: int, step: int) -> Value:
+    """Elements number * step ... along k of an operand."""
+    shape = list(value.type.shape)
+    shape[axis] = step
+    op = value.op
+    layout = transform.extract(value.type.layout, tuple(shape))
+    if isinstance(op, Cast) and _is_loaded(op.src):
+        source = _piece(rewriter, op.src, axis, number, step)
+        return _typed(rewriter.value(Cast(src=source, dtype=op.dtype, rounding=op.rounding)), value, layout)
+    index = [0] * len(shape)
+    index[axis] = number
+    places = tuple(rewriter.value(Constant(value=i, type=TileType(int32))) for i in index)
+    if isinstance(op, SharedLoad) and not op.index:
+        out = rewriter.value(SharedLoad(
+            buffer=op.buffer, slot=op.slot, ahead=op.ahead, index=places, shape=tuple(shape)))
+        return _typed(out, value, layout)
+    return _typed(rewriter.value(Extract(src=value, index=places, shape=tuple(shape))), value, layout)
+
+
+def _typed(out: Value, whole: Value, layout: Layout | None) -> Value:
+    assert layout is not None, f"k lies across threads in {whole}"
+    out.type = out.type.with_layout(layout)
+    out.hint = whole.hint
+    return out

@@ -1,0 +1,94 @@
+"""How many rounds ahead a loop loads: from shared memory, registers, the hints and the number of rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tilewright.backend_ptx.passes.pipelining.copy_candidates import Candidate
+from tilewright.backend_ptx.passes.sharing.plan_shared_memory import ALIGNMENT
+from tilewright.backend_ptx.targets import KIB, Target
+
+# Slots of a ring when nothing limits them: three rounds in flight cover the latency of memory behind one of compute.
+USUAL = 4
+MOST = 8
+LEAST = 2
+# The runtime keeps this much of each block's shared memory for itself.
+RESERVED = KIB
+# Registers of a thread beside the tiles that it holds: addresses, masks, temporaries.
+OTHER_REGISTERS = 40
+# Rings that only hide latency (no thread needs another's elements) must move at least this much a round, in whole
+# vectors, and the loop must run this often: otherwise the copies cost more than they hide.
+ENOUGH_BYTES = 4 * KIB
+ENOUGH_ROUNDS = 4
+WIDE = 16
+
+
+class Depth(NamedTuple):
+    """The slots of each ring (1: none), the rings that stay, and why."""
+
+    stages: int
+    rings: tuple[Candidate, ...]
+    reason: str
+
+
+def decide_depth(
+    candidates: Sequence[Candidate], rounds: int | None, blocks: int, other_bytes: int, target: Target,
+) -> Depth:
+    """`rounds` is the most that the loop can run (None: unknown), `blocks` how many shall share a multiprocessor,
+    `other_bytes` the shared memory that the loop needs beside rings."""
+    if rounds is not None and rounds < 2:
+        return Depth(1, (), "the loop runs at most once")
+    rings = [c for c in candidates if c.exchanged or _pays(c, rounds)]
+    if not rings:
+        return Depth(1, (), "too little to load in each round")
+    least = max(c.least for c in rings)
+    while rings:
+        found = _depth_of(rings, rounds, blocks, other_bytes, target)
+        if found is not None:
+            return found
+        left = min(rings, key=lambda c: (c.exchanged, -c.bytes))
+        rings.remove(left)
+        other_bytes += left.bytes * left.buffers  # they go through buffers of their own then
+    count = "two" if least == LEAST else str(least)
+    return Depth(1, (), f"{count} slots do not fit {target.shared_per_block / KIB:g} KiB")
+
+
+def _pays(candidate: Candidate, rounds: int | None) -> bool:
+    """Whether a ring without exchange is worth its copies."""
+    if candidate.load.latency is not None:
+        return True
+    often = rounds is None or rounds >= ENOUGH_ROUNDS
+    return candidate.width == WIDE and candidate.bytes >= ENOUGH_BYTES and often
+
+
+def _depth_of(
+    rings: Sequence[Candidate], rounds: int | None, blocks: int, other_bytes: int, target: Target,
+) -> Depth | None:
+    size = sum(-(-c.bytes // ALIGNMENT) * ALIGNMENT for c in rings)
+    hints = [c.load.latency for c in rings if c.load.latency is not None]
+    least = max(c.least for c in rings)
+    wanted = min(max(hints), MOST) if hints else USUAL + least - LEAST
+    why = f"as latency={max(hints)} asks" if hints else "enough to hide latency"
+    if rounds is not None and rounds < wanted:
+        wanted, why = rounds, f"{rounds} rounds at most"
+    wanted = max(wanted, least)
+    for resident in range(blocks, 0, -1):
+        room = target.shared_per_block if resident == 1 else target.shared_per_sm // resident - RESERVED
+        stages = min(wanted, (room - other_bytes) // size)
+        # Two blocks on a multiprocessor hide as much as one more slot.
+        if stages >= (least + 1 if resident > 1 and wanted > least else least):
+            if stages < wanted:
+                why = f"{room / KIB:g} KiB for each block"
+            of = f"{resident} block{'s' if resident > 1 else ''} a multiprocessor"
+            return Depth(stages, tuple(rings), f"{stages} slots of {size / KIB:g} KiB: {why}, {of}")
+    return None
+
+
+def resident_blocks(registers: int, threads: int, wanted: int | None, target: Target) -> int:
+    """Blocks on a multiprocessor that we aim at: as many as the option `occupancy` asks for, else two where the
+    registers allow it. `registers` is what tiles take in each thread."""
+    if wanted is not None:
+        return wanted
+    each = min(registers + OTHER_REGISTERS, target.registers_per_thread) * threads
+    return max(1, min(2, target.registers_per_sm // each, target.threads_per_sm // threads))

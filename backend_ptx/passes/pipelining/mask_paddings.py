@@ -1,0 +1,146 @@
+"""In loops, load zeros outside the array and put the wanted padding in after: asynchronous copies can fill in no other.
+
+    before: .loop(%k) { %t: tile<1x4096xf32> = load(array=%x, index=(%i, %k), padding="neg_inf", ...) }
+    after:  .loop(%k) {
+                %0: tile<1x4096xf32> = load(array=%x, index=(%i, %k), padding="zero", ...)
+                %1: tile<1x4096xi1> = lt(lhs=iota over the columns, rhs=extent - 4096 * %k)    // and so for each axis
+                %t: tile<1x4096xf32> = select(cond=%1, lhs=%0, rhs=-inf)
+            }
+
+Only where such a load may be started early (pipeline_loops) and is large enough for that. A narrow float that is only
+widened gets its padding after that, where a selection is one instruction.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+
+from tilewright.backend_ptx.passes.pipelining.copy_depth import ENOUGH_BYTES
+from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.facts import Facts, facts
+from tilewright.tileir.builder import Builder
+from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.dtypes import float32, int32, int64
+from tilewright.tileir.enums import MemoryOrder, PaddingMode
+from tilewright.tileir.ops import arith
+from tilewright.tileir.ops.arrays import Extent
+from tilewright.tileir.ops.control import For
+from tilewright.tileir.ops.convert import Cast
+from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.ops.shape import Broadcast, Iota, Reshape
+from tilewright.tileir.types import TileType
+
+_NUMBER = {
+    PaddingMode.NEG_ZERO: -0.0, PaddingMode.NAN: math.nan, PaddingMode.POS_INF: math.inf,
+    PaddingMode.NEG_INF: -math.inf,
+}
+
+
+def mask_paddings(function: Function, target: Target) -> None:
+    """Makes tiles, so layouts must come later."""
+    if not target.has_cp_async:
+        return
+    known = facts(function)
+    chosen = {
+        op for loop in function.walk() if isinstance(loop, For) for op in loop.loop.ops
+        if isinstance(op, Load) and _is_wanted(op, known)
+    }
+    if not chosen:
+        return
+    users: dict[Value, list[Op]] = {}
+    for op in function.walk():
+        for value in op.operands:
+            users.setdefault(value, []).append(op)
+    masks: dict[Value, tuple[Value, float]] = {}
+    rewrite(function, lambda rewriter, op: _rule(rewriter, op, chosen, users, masks, known))
+
+
+def _is_wanted(op: Load, known: Facts) -> bool:
+    dtype = op.result.type.dtype
+    return (
+        op.padding in _NUMBER and op.check_bounds and op.memory_order is MemoryOrder.WEAK and op.latency != 1
+        and dtype.is_float and dtype.bitwidth >= 16 and op.result.type.size * dtype.bytes >= ENOUGH_BYTES
+        and any(_may_be_cut(op, axis, known) for axis in range(len(op.shape)))
+    )
+
+
+def _may_be_cut(op: Load, axis: int, known: Facts) -> bool:
+    """Whether some tile may reach beyond the array along an axis."""
+    extent, fact = op.array.type.extents[op.order[axis]], known[op.index[axis]]
+    return extent is None or fact.low < 0 or fact.high * op.steps[axis] + op.shape[axis] > extent
+
+
+def _rule(
+    rewriter: Rewriter, op: Op, chosen: set[Load], users: dict[Value, list[Op]],
+    masks: dict[Value, tuple[Value, float]], known: Facts,
+) -> None:
+    if isinstance(op, Cast) and op.src in masks:
+        rewriter.keep(op)
+        mask, number = masks[op.src]
+        rewriter.replace(op.result, _padded(rewriter, mask, op.result, number))
+        return
+    if not isinstance(op, Load) or op not in chosen:
+        rewriter.keep(op)
+        return
+    number = _NUMBER[op.padding]
+    # A new value, as the users of the old one are to be renamed.
+    zeros = rewriter.value(Load(**{**op.attributes, "padding": PaddingMode.ZERO, "array": op.array, "index": op.index}))
+    mask = _inside(rewriter, op, known)
+    if op.result.type.dtype.bitwidth < 32 and all(_widens(user) for user in users.get(op.result, ())):
+        masks[zeros] = mask, number
+        rewriter.replace(op.result, zeros)
+        return
+    rewriter.replace(op.result, _padded(rewriter, mask, zeros, number))
+
+
+def _widens(op: Op) -> bool:
+    return isinstance(op, Cast) and op.dtype is float32
+
+
+def _padded(b: Builder, mask: Value, value: Value, number: float) -> Value:
+    padding = b.value(arith.Constant(value=number, type=value.type))
+    return b.value(arith.Select(cond=mask, lhs=value, rhs=padding))
+
+
+def _inside(b: Builder, op: Load, known: Facts) -> Value:
+    """True for the elements that lie in the array."""
+    axes = [axis for axis in range(len(op.shape)) if _may_be_cut(op, axis, known)]
+    parts = [_inside_along(b, op, axis, known) for axis in axes]
+    return reduce(lambda x, y: b.value(arith.And(lhs=x, rhs=y)), parts)
+
+
+def _inside_along(b: Builder, op: Load, axis: int, known: Facts) -> Value:
+    """Along one axis: from -origin up to below extent - origin. 64 bits hold the origin of a tile far outside; what is
+    cut to the tile's length fits in 32."""
+    length, index = op.shape[axis], op.index[axis]
+
+    def number(n: int) -> Value:
+        return b.value(arith.Constant(value=n, type=TileType(int64)))
+
+    def wide(value: Value) -> Value:
+        return value if value.type.dtype is int64 else b.value(Cast(src=value, dtype=int64))
+
+    def cut(distance: Value) -> Value:
+        low = b.value(arith.Max(lhs=distance, rhs=number(0)))
+        end = b.value(Cast(src=b.value(arith.Min(lhs=low, rhs=number(length))), dtype=int32))
+        return b.value(Broadcast(src=end, shape=op.shape))
+
+    origin = b.value(arith.Mul(lhs=wide(index), rhs=number(op.steps[axis])))
+    extent = wide(b.value(Extent(array=op.array, axis=op.order[axis])))
+    places = _places(b, op.shape, axis)
+    below = b.value(arith.Lt(lhs=places, rhs=cut(b.value(arith.Sub(lhs=extent, rhs=origin)))))
+    if known[index].low >= 0:
+        return below
+    above = b.value(arith.Ge(lhs=places, rhs=cut(b.value(arith.Sub(lhs=number(0), rhs=origin)))))
+    return b.value(arith.And(lhs=below, rhs=above))
+
+
+def _places(b: Builder, shape: tuple[int, ...], axis: int) -> Value:
+    """The index along an axis of every element."""
+    iota = b.value(Iota(size=shape[axis], dtype=int32))
+    if len(shape) > 1:
+        line = tuple(n if k == axis else 1 for k, n in enumerate(shape))
+        iota = b.value(Broadcast(src=b.value(Reshape(src=iota, shape=line)), shape=shape))
+    return iota

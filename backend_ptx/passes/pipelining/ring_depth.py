@@ -1,0 +1,93 @@
+"""How many slots the rings of a kernel get: as many as fit in shared memory beside what else needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from tilewright.backend_ptx.layouts.convert import plan_conversion
+from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.warpgroup import Stage
+from tilewright.backend_ptx.passes.layouts.lower_conversions import still_read
+from tilewright.backend_ptx.passes.matmul.operands import source_of
+from tilewright.backend_ptx.passes.pipelining.copy_depth import RESERVED
+from tilewright.backend_ptx.passes.sharing.plan_shared_memory import lasting_bytes, peak_bytes
+from tilewright.backend_ptx.targets import KIB, Target
+from tilewright.tileir.core import Function
+from tilewright.tileir.ops.memory import Gather
+from tilewright.tileir.ops.reduce import ArgReduction, Reduction
+
+# Slots when shared memory does not limit them: more do not hide more.
+USUAL, MOST = 6, 8
+# Slots for operands that threads gather (pipeline_loops) and compute (ring_stages): the first pair that leaves ENOUGH
+# for the others.
+FILLED, ENOUGH = ((4, 3), (3, 3), (3, 2)), 3
+# For mbarriers and alignment of each buffer.
+SLACK = 2 * KIB
+
+
+class Ring(Protocol):
+    """What is decided here of a ring. `bytes` are those of a slot, `latencies` hints of its loads."""
+
+    slots: int
+    latencies: list[int | None]
+
+    @property
+    def bytes(self) -> int: ...
+
+
+def decide_slots(function: Function, rings: Sequence[Ring], replaced: Collection[Stage], target: Target) -> str:
+    """Set `slots` of each ring; the reason in words. `replaced` are operands that slots hold."""
+    other, total = SLACK + other_bytes(function, replaced), sum(r.bytes for r in rings)
+    room = shared_of_block(function.options.get("occupancy"), target) - other
+    if room // total < 2:
+        room = target.shared_per_block - other
+    gathered, computed = filled_bytes(function, replaced)
+    beside = ((g - 1) * gathered + (c - 1) * computed for g, c in FILLED)
+    room = next((room - b for b in beside if (room - b) // total >= ENOUGH), room)
+    fits = max(1, room // total)
+    for ring in rings:
+        asked = [h for h in ring.latencies if h is not None]
+        ring.slots = min(fits, MOST, max(asked)) if asked else min(fits, USUAL)
+    if fits < 2:
+        for ring in rings:
+            ring.slots = 1
+        return f"no ring: two slots of {total / KIB:g} KiB do not fit {room / KIB:g} KiB"
+    counts = " and ".join(str(r.slots) for r in rings)
+    return f"{counts} slots in {room / KIB:g} KiB, {total / KIB:g} KiB for one of each"
+
+
+def shared_of_block(occupancy: int | None, target: Target) -> int:
+    """Shared memory of each of the blocks that the hint `occupancy` wants on a multiprocessor."""
+    if occupancy is None or occupancy == 1:
+        return target.shared_per_block
+    return target.shared_per_sm // occupancy - RESERVED
+
+
+def filled_bytes(function: Function, replaced: Collection[Stage]) -> tuple[int, int]:
+    """Of the staged operands in loops whose products run on: those that are gathered, and those that are computed."""
+    gathered = computed = 0
+    for stage in still_read(function).difference(replaced):
+        assert isinstance(stage, Stage)
+        size = stage.src.type.size * stage.src.type.dtype.bytes
+        if isinstance(source_of(stage.src)[0].op, Gather):
+            gathered += size
+        else:
+            computed += size
+    return gathered, computed
+
+
+def other_bytes(function: Function, replaced: Collection[Stage]) -> int:
+    """Shared memory for buffers, conversions, exchanges and staged operands that no ring replaces."""
+    lasting = lasting_bytes(function)
+    exchange, staged = peak_bytes(function) - lasting, 0
+    for op in function.walk():
+        if isinstance(op, ConvertLayout):
+            kind = plan_conversion(op.src.type.layout, op.result.type.layout).kind
+            if kind in ("warp", "block"):
+                exchange = max(exchange, op.src.type.size * op.src.type.dtype.bytes)
+        elif isinstance(op, (Reduction, ArgReduction)):
+            exchange = max(exchange, 4 * KIB)
+        elif isinstance(op, Stage) and op not in replaced:
+            staged += op.src.type.size * op.src.type.dtype.bytes
+    return exchange + staged + lasting

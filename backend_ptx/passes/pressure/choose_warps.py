@@ -1,0 +1,155 @@
+"""Decide how many warps run a block.
+
+    before: func @add(...) { ... }
+    after:  func @add(...) options(num_warps=4, num_warps_reason="tiles of up to 1024 elements: ...") { ... }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tilewright.backend_ptx.layouts.flat import log2
+from tilewright.backend_ptx.layouts.warpgroup import WARPS
+from tilewright.backend_ptx.ops.matmul import MmaFma, Product
+from tilewright.backend_ptx.ops.warpgroup import Wgmma
+from tilewright.backend_ptx.passes.matmul.operands import is_moved_only
+from tilewright.backend_ptx.passes.pressure.tile_bytes import held_tile_bytes, peak_tile_bytes
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.core import Block, Function, Value
+from tilewright.tileir.diagnostics import TileValueError
+from tilewright.tileir.ops.arith import Add
+from tilewright.tileir.ops.fold import Fold
+from tilewright.tileir.ops.reduce import ArgReduction, Reduction
+from tilewright.tileir.types import TileType
+
+OPTION, REASON = "num_warps", "num_warps_reason"
+VECTOR_BYTES = 16
+USUAL = 4
+# More than this many bytes of one tile in a thread's registers, and the tile is spread over more warps.
+BYTES_A_THREAD = 128
+MOST = 16
+# Of 1020 bytes of registers; addresses and what instructions expand to need the rest. Beyond FULL warps each thread
+# has fewer registers, so that nothing is won.
+ALIVE_A_THREAD, FULL = 704, 8
+# 32-bit words of accumulators in each thread.
+ACC_WORDS, FMA_WORDS = 128, 64
+LITTLE = 4  # words beside them that more than FULL warps would not be worth: columns of an index, say
+FRAGMENT_ELEMENTS = 16 * 8  # of the accumulator of one tensor-core instruction
+
+
+class Warps(NamedTuple):
+    """A decision and why."""
+
+    number: int
+    reason: str
+
+
+def decide_warps(sizes: list[tuple[int, int]], wanted: int | None, target: Target, reduces: bool = False) -> Warps:
+    """From (elements, bytes per element) of the tiles of a kernel and the user's `num_worker_warps`.
+
+    A thread should move at least one 16-byte vector of the largest tile, four warps hide latency well, and more warps
+    come in when a tile would fill the registers of four. Where warps meet at barriers to combine their parts of a
+    reduction, as few of them as hold the tile are faster (softmax of bfloat16 rows of 1024: 0.98 of a copy's rate with
+    one warp, 0.89 with four, 0.62 with eight, on an H200).
+    """
+    if wanted is not None:
+        most = target.threads_per_block // 32
+        if wanted & (wanted - 1) or not 1 <= wanted <= most:
+            raise TileValueError(f"num_worker_warps: {wanted} is not a power of two up to {most}")
+        return Warps(wanted, "as num_worker_warps asks")
+    if not sizes:
+        return Warps(1, "no tiles")
+    elements, width = max(sizes, key=lambda s: s[0] * s[1])
+    vectors = -(-elements * width // VECTOR_BYTES)
+    about = f"the largest tile has {elements} elements of {width} bytes"
+    if reduces:
+        count = min(MOST, 1 << log2(max(1, elements * width // (32 * BYTES_A_THREAD))))
+        each = max(1, elements * width // (32 * count))
+        return Warps(count, f"{about}, and a reduction: {each} bytes in each thread")
+    if vectors < 32 * USUAL:
+        count = 1 << log2(max(1, vectors // 32))
+        return Warps(count, f"{about}: a vector of {VECTOR_BYTES} bytes for each thread")
+    count = USUAL
+    while count < MOST and elements * width // (32 * count) > BYTES_A_THREAD:
+        count *= 2
+    return Warps(count, f"{about}: {elements * width // (32 * count)} bytes in each thread")
+
+
+def relieve(warps: Warps, alive: int) -> Warps:
+    """More warps where the tiles alive at one place, `alive` bytes, would spill from the registers of these."""
+    count = warps.number
+    while count < FULL and alive // (32 * count) > ALIVE_A_THREAD:
+        count *= 2
+    if count == warps.number:
+        return warps
+    return Warps(count, f"tiles of {alive} bytes are alive together: {alive // (32 * count)} in each thread")
+
+
+class Group(NamedTuple):
+    """Products of one block, whose accumulators are alive together, and the 32-bit words of tiles kept beside them."""
+
+    products: Sequence[Product]
+    held: int = 0
+
+
+def decide_product_warps(groups: Sequence[Group]) -> Warps:
+    """For a kernel with matrix products, in groups whose accumulators are alive together: these and what is held beside
+    them (attention's queries, for all keys) are spread so that each thread keeps ACC_WORDS of them: larger warp tiles
+    read less shared memory for each product (bfloat16 4096^3 with 128x128x64 tiles: 0.54 of cuBLAS with four warps,
+    0.37 with eight, on an H200). Multiply-adds by each thread need registers for operands of all its rows and columns
+    beside FMA_WORDS of them."""
+    return max((_warps_for(*group) for group in groups), key=lambda warps: warps.number)
+
+
+def _warps_for(products: Sequence[Product], held: int) -> Warps:
+    words = held + sum(op.acc.type.size * max(4, op.acc.type.dtype.bytes) // 4 for op in products)
+    most = FMA_WORDS if any(isinstance(op, MmaFma) for op in products) else ACC_WORDS
+    count = 1
+    while count < MOST and words // (32 * count) > most + (LITTLE if count >= FULL else 0):
+        count *= 2
+    if any(isinstance(op, Wgmma) for op in products):
+        count = max(count, WARPS)
+    largest = max(op.acc.type.size for op in products)
+    count = max(count, min(USUAL, 1 << log2(max(1, largest // FRAGMENT_ELEMENTS))))
+    what = "an accumulator takes" if len(products) == 1 else f"{len(products)} accumulators take"
+    what = f"{what} {words} registers" if not held else f"{what}, with tiles held beside, {words} registers"
+    return Warps(count, f"{what}: {max(1, words // (32 * count))} in each thread")
+
+
+def _products(block: Block) -> list[Group]:
+    """The products of each block that start an accumulator; one that adds to another's result shares its registers."""
+    here = [op for op in block.ops if isinstance(op, Product)]
+    results = {op.result for op in here}
+    inner = [group for op in block.ops for b in op.blocks for group in _products(b)]
+    started = [op for op in here if op.acc not in results]
+    # A product that is added to another tile takes registers beside it.
+    added = {v for op in block.ops if isinstance(op, Add) for v in (op.lhs, op.rhs)}
+    beside = sum(4 * op.acc.type.size for op in started if op.result in added and isinstance(op, Wgmma))
+    held = held_tile_bytes(block, _in_memory(here)) + beside
+    return [Group(started, held // 4), *inner] if started else inner
+
+
+def _in_memory(products: Sequence[Product]) -> set[Value]:
+    """Operands that wgmma reads from shared memory, so that no register holds them."""
+    operands = {v for op in products if isinstance(op, Wgmma) for v in (op.a, op.b) if is_moved_only(v)}
+    return operands - {op.acc for op in products}
+
+
+def choose_warps(function: Function, target: Target) -> None:
+    """Write the decision into the function's options."""
+    sizes = {
+        (value.type.size, value.type.dtype.bytes)
+        for op in function.walk() for value in op.results
+        if isinstance(value.type, TileType) and value.type.shape
+    }
+    wanted = function.options.get("num_worker_warps")
+    products = _products(function.body)
+    if products and wanted is None:
+        function.options[OPTION], function.options[REASON] = decide_product_warps(products)
+        return
+    reduces = any(isinstance(op, (Reduction, ArgReduction, Fold)) for op in function.walk())
+    warps = decide_warps(sorted(sizes), wanted, target, reduces)
+    if wanted is None:
+        warps = relieve(warps, peak_tile_bytes(function))
+    function.options[OPTION], function.options[REASON] = warps

@@ -1,0 +1,244 @@
+"""Park a loaded tile in shared memory, and compute again what would wait in registers from one barrier to the next.
+
+    before: %x: tile<1x65536xbf16, #0> = load(...)                            // a thread holds 128 elements
+            %t: tile<1x65536xf32, #0> = cast(src=%x)
+            ... the largest of %t over all warps ...
+            %e: tile<1x65536xf32, #0> = exp2(src=%t - %m)
+            ... the sum of %e over all warps ...
+            store(value=cast(%e * %share), ...)
+    after:  %x: tile<1x65536xbf16, #0> = load(...)
+            shared_store(buffer=%parked, value=%x)
+            %t = cast(src=%x)
+            ... the largest ...
+            %x1 = shared_load(buffer=%parked)
+            %e = exp2(src=cast(src=%x1) - %m)
+            ... the sum ...
+            %x2 = shared_load(buffer=%parked)
+            store(value=cast(exp2(src=cast(src=%x2) - %m) * %share), ...)
+
+Between two exchanges among warps a thread then holds few elements at a time, where it held all of them through each
+exchange. Every thread reads what it wrote itself. Done only where registers would spill, or let but one block run on a
+multiprocessor while the parked tiles leave room for more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tilewright.backend_ptx.layouts.queries import is_replicated
+from tilewright.backend_ptx.layouts.shared import swizzled_shared
+from tilewright.backend_ptx.ops.layout import KeepRegisters
+from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
+from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION as WARPS
+from tilewright.backend_ptx.passes.pressure.phases import (
+    OTHER,
+    is_uniform,
+    phases_of,
+    registers_of,
+    resident,
+)
+from tilewright.backend_ptx.passes.rewrite import all_reads, replace_everywhere
+from tilewright.backend_ptx.targets import KIB, Target
+from tilewright.tileir.builder import Builder
+from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.enums import MemoryOrder
+from tilewright.tileir.ops.math import FloatUnary
+from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.types import SharedType
+
+OPTION, BLOCKS = "parked", "min_blocks"
+# Of what a thread keeps of a tile: whole strips (those of lower/strips.py), and registers for two of them beside it.
+STRIP, BETWEEN = 16, 16
+MOST_REGISTERS, REGISTER_BYTES = 128, 4
+
+
+def rematerialize_from_shared(function: Function, target: Target) -> None:
+    """Needs layouts, and reductions split where they cross warps. Writes the options `parked` and `min_blocks`."""
+    plan = _plan(function.body)
+    if plan is None:
+        return
+    threads = 32 * int(function.options[WARPS])
+    before = resident(plan.registers + OTHER, threads, 0, target)
+    # To avoid spills any saving is right; for more blocks nothing may spill.
+    needed = plan.parked_registers if before == 0 else max(plan.parked_registers, plan.loaded_registers)
+    after = resident(needed + OTHER, threads, plan.bytes, target)
+    if before > 1 or after <= before:
+        return
+    keep = _to_keep(plan, target.registers_per_sm // (after * threads))
+    _rewrite(function.body, plan, keep)
+    function.options[BLOCKS] = after
+    function.options[OPTION] = (
+        f"{plan.bytes / KIB:g} KiB: with tiles in {plan.registers} registers of each thread {before or 'no'} "
+        f"block{'s' if before != 1 else ''} would fit a multiprocessor, {after} so"
+        + "".join(f"; {count} registers of {value.hint or 'what is computed'} stay" for value, count in keep.items()))
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What waits for a later phase. `phase` of every op of the block; `late`: for each phase the values that its ops
+    take from an earlier one; `source`: the load from which a value is computed."""
+
+    phase: dict[Op, int]
+    source: dict[Value, Load]
+    late: dict[int, set[Value]]
+    registers: int = 0
+    parked_registers: int = 0
+    loaded_registers: int = 0  # by the loads of one phase, parked tiles included
+    loads: list[Load] = field(default_factory=list)
+
+    @property
+    def bytes(self) -> int:
+        return sum(op.result.type.size * op.result.type.dtype.bytes for op in self.loads)
+
+
+def _plan(block: Block) -> _Plan | None:
+    """What could be parked in a block, None if nothing waits."""
+    phase = phases_of(block)
+    if not phase:
+        return None
+    number = max(phase.values())
+    source = _sources(block)
+    late: dict[int, set[Value]] = {}
+    for op in block.ops:
+        for value in all_reads(op):
+            if value in source and value.op is not None and phase[value.op] < phase[op]:
+                late.setdefault(phase[op], set()).add(value)
+    loads = list(dict.fromkeys(source[v] for values in late.values() for v in sorted(values, key=id)))
+    if not loads:
+        return None
+    plan = _Plan(phase, source, late, loads=sorted(loads, key=block.ops.index))
+    others = _others(block, plan)
+    plan.registers = max(sum(map(registers_of, _waiting(plan, n))) for n in range(1, number + 1)) + others
+    # The loads are in flight together, and go to shared memory from registers.
+    plan.parked_registers = sum(registers_of(op.result) for op in plan.loads) + others
+    for n in range(number + 1):
+        read = {source[v].result for v in late.get(n, ())} | {
+            op.result for op in block.ops if isinstance(op, Load) and op.shape and phase[op] == n}
+        plan.loaded_registers = max(plan.loaded_registers, sum(map(registers_of, read)) + others)
+    return plan
+
+
+def _others(block: Block, plan: _Plan) -> int:
+    """Registers of the tiles that wait for a later phase and cannot be parked."""
+    waiting = {
+        v for op in block.ops for v in all_reads(op)
+        if v.op in plan.phase and v not in plan.source and not is_uniform(v) and plan.phase[v.op] < plan.phase[op]
+    }
+    return sum(r for r in map(registers_of, waiting) if r > 1)
+
+
+def _waiting(plan: _Plan, phase: int) -> set[Value]:
+    """The values that wait for a phase or a later one while the exchange before it goes on."""
+    return {
+        v for later, values in plan.late.items() if later >= phase for v in values
+        if v.op is not None and plan.phase[v.op] < phase
+    }
+
+
+def _sources(block: Block) -> dict[Value, Load]:
+    """The load from which each tile is computed element by element, with nothing else but what is in every thread."""
+    found: dict[Value, Load] = {}
+    here = {r for op in block.ops for r in op.results}
+    for op in block.ops:
+        if isinstance(op, Load):
+            if _can_park(op):
+                found[op.result] = op
+            continue
+        if not op.elementwise:
+            continue
+        loads = {found[v] for v in op.operands if v in found}
+        if len(loads) != 1:
+            continue
+        [load] = loads
+        same = op.result.type.shape == load.shape and op.result.type.layout == load.result.type.layout
+        if same and all(v in found or v not in here or is_uniform(v) for v in op.operands):
+            found[op.result] = load
+    return found
+
+
+def _can_park(op: Load) -> bool:
+    if not op.shape or op.memory_order is not MemoryOrder.WEAK or op.result.type.dtype.is_bool:
+        return False
+    return not is_replicated(op.result.type.layout)
+
+
+def _to_keep(plan: _Plan, registers: int) -> dict[Value, int]:
+    """How many registers of a tile stay from the phase before the last: of one that functions compute, for which a
+    multiprocessor has few units. `registers` is what a thread may use."""
+    last = max(plan.phase.values())
+    loads = [op.result for op, phase in plan.phase.items() if isinstance(op, Load) and op.shape and phase == last]
+    count = (min(registers, MOST_REGISTERS) - OTHER - BETWEEN - sum(map(registers_of, loads))) // STRIP * STRIP
+    made = [
+        v for v in plan.late.get(last, ()) if v.op is not None and isinstance(v.op, FloatUnary)
+        and plan.phase[v.op] == last - 1 and v.type.dtype.bytes == REGISTER_BYTES
+    ]
+    return {made[0]: min(count, registers_of(made[0]))} if len(made) == 1 and count > 0 else {}
+
+
+# ---- rewriting --------------------------------------------------------------------------------------------------
+
+
+def _rewrite(block: Block, plan: _Plan, keep: dict[Value, int]) -> None:
+    old, block.ops = block.ops, []
+    again = _Again(Builder(block), plan, keep)
+    for op in old:
+        phase = plan.phase[op]
+        new = {v: again.value(phase, v) for v in all_reads(op) if v in plan.late.get(phase, ())}
+        replace_everywhere(op, new)
+        block.ops.append(op)
+        if isinstance(op, Load) and op in plan.loads:
+            again.park(op)
+
+
+class _Again:
+    """Parks tiles, and emits what makes a value once more in a later phase."""
+
+    def __init__(self, b: Builder, plan: _Plan, keep: dict[Value, int]) -> None:
+        self.b, self.plan, self.keep = b, plan, keep
+        self.parked: dict[Value, Value] = {}
+        self.made: dict[tuple[int, Value], Value] = {}
+        self.origin: dict[Value, Value] = {}  # of what was made
+
+    def park(self, load: Load) -> None:
+        type_ = load.result.type
+        layout = swizzled_shared(type_.layout, type_.layout, type_.dtype.bytes)
+        with self.b.at(load.span):
+            buffer = self.b.value(SharedAlloc(type=SharedType(type_.dtype, type_.shape, layout=layout)), "parked")
+            self.b.emit(SharedStore(buffer=buffer, slot=None, value=load.result))
+        self.parked[load.result] = buffer
+
+    def value(self, phase: int, value: Value) -> Value:
+        """`value` in a phase after the one that it belongs to; made once for each phase."""
+        key = (phase, value)
+        if key not in self.made:
+            made = self._unparked(value) if value in self.parked else self._computed(phase, value)
+            self.made[key] = self._kept(value, made) if value in self.keep else made
+            self.origin[self.made[key]] = value
+        return self.made[key]
+
+    def _unparked(self, value: Value) -> Value:
+        assert value.op is not None
+        with self.b.at(value.op.span):
+            load = SharedLoad(buffer=self.parked[value], slot=None, index=(), shape=value.type.shape)
+            out = self.b.value(load, value.hint)
+        out.type = value.type
+        return out
+
+    def _kept(self, value: Value, again: Value) -> Value:
+        assert value.op is not None
+        with self.b.at(value.op.span):
+            out = self.b.value(KeepRegisters(kept=value, again=again, count=self.keep[value]), value.hint)
+        out.type = value.type
+        return out
+
+    def _computed(self, phase: int, value: Value) -> Value:
+        op, fresh = value.op, {}
+        assert op is not None
+        for operand in op.operands:  # what the op reads now may itself have been made again, for its own phase
+            first = self.origin.get(operand, operand)
+            if first in self.plan.source and first.op is not None and self.plan.phase[first.op] < phase:
+                fresh[operand] = self.value(phase, first)
+        copy = op.clone(fresh)
+        self.b.block.ops.append(copy)
+        copy.results[0].type = value.type
+        return copy.results[0]

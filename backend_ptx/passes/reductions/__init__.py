@@ -1,0 +1,1 @@
+"""Reductions and scans: what a warp does alone, and what warps exchange."""

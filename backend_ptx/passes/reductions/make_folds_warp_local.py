@@ -1,0 +1,74 @@
+"""Bring the operands of reductions and scans by a function into layouts in which no warp needs another one.
+
+    before: %y: tile<1024xf32, #0> = scan_with(srcs=(%x), axis=0) .combine ...     // #0 spreads the axis over warps
+    after:  %0: tile<1024xf32, #1> = convert_layout(src=%x)                        // #1: in each warp, a run a lane
+            %1: tile<1024xf32, #1> = scan_with(srcs=(%0), axis=0) .combine ...
+            %y: tile<1024xf32, #0> = convert_layout(src=%1)
+"""
+
+from __future__ import annotations
+
+from tilewright.backend_ptx.layouts import transform
+from tilewright.backend_ptx.layouts.flat import LANE_BITS, WARP, axis_shifts, distributed, is_plain, log2
+from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION
+from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.ops.fold import Fold, ReduceWith
+
+
+def make_folds_warp_local(function: Function, target: Target) -> None:
+    """Needs layouts. Afterwards the axis of every fold lies in registers and lanes, one index bit in each of theirs."""
+    warps: int = function.options[OPTION]
+
+    def place(rewriter: Rewriter, op: Op) -> None:
+        if isinstance(op, Fold):
+            _place(rewriter, op, warps)
+        else:
+            rewriter.keep(op)
+
+    rewrite(function, place)
+
+
+def _place(rewriter: Rewriter, op: Fold, warps: int) -> None:
+    layout = _layout_for(op, warps)
+    op.srcs = tuple(_convert(rewriter, v, layout) for v in op.srcs)
+    rewriter.keep(op)
+    given = transform.reduce(layout, (op.axis,)) if isinstance(op, ReduceWith) else layout
+    wanted = [r.type for r in op.results]
+    for result, type in zip(op.results, wanted, strict=True):
+        if type.shape and type.layout != given:
+            result.type = type.with_layout(given)
+            rewriter.replace(result, _convert(rewriter, result, type.layout))
+
+
+def _layout_for(op: Fold, warps: int) -> Layout:
+    """The layout of the first operand, if it will do."""
+    own: Layout = op.srcs[0].type.layout
+    if is_plain(own) and not any(basis[op.axis] for basis in own.bases(WARP)):
+        return own
+    return fold_layout(op.srcs[0].type.shape, op.axis, warps)
+
+
+def fold_layout(shape: tuple[int, ...], axis: int, warps: int) -> Layout:
+    """A run of neighbours along the axis in each thread, the runs of a warp side by side; warps share other axes."""
+    shifts = axis_shifts(shape)
+    along = [1 << shifts[axis] + k for k in range(log2(shape[axis]))]
+    others = [1 << shifts[a] + k for a in reversed(range(len(shape))) if a != axis for k in range(log2(shape[a]))]
+    split = max(0, len(along) - LANE_BITS)
+    register, lane = along[:split], along[split:]
+    free = LANE_BITS - len(lane)
+    lane, others = [*lane, *others[:free]], others[free:]
+    warp, others = others[: log2(warps)], others[log2(warps) :]
+    return distributed(
+        shape, [*register, *others], [*lane, *[0] * (LANE_BITS - len(lane))], [*warp, *[0] * (log2(warps) - len(warp))])
+
+
+def _convert(rewriter: Rewriter, value: Value, layout: Layout | None) -> Value:
+    if value.type.layout == layout:
+        return value
+    out = rewriter.value(ConvertLayout(src=value))
+    out.type = out.type.with_layout(layout)
+    return out

@@ -1,0 +1,66 @@
+"""Let one thread perform each atomic or ordered access, and tell its result to the threads that hold copies.
+
+    before: %x: i32 = atomic_cas(array=%lock, ...)                     // all threads hold the scalar %x
+    after:  %0: i32 = atomic_cas(array=%lock, ...)                     // done by thread 0, valid there
+            %1: tile<1xi32, #0> = reshape(src=%0, shape=(1))
+            %2: shared<1xi32> = shared_alloc(type=...)
+            shared_store(buffer=%2, value=%1)                          // by the owner of each element
+            %3: tile<1xi32, #0> = shared_load(buffer=%2, ...)
+            %x: i32 = reshape(src=%3, shape=())
+
+A weak load may be done by every thread that wants the value; one that races with other blocks may not, as the threads
+could see different values and part ways.
+"""
+
+from __future__ import annotations
+
+from tilewright.backend_ptx.layouts.blocked import row_major
+from tilewright.backend_ptx.layouts.queries import is_replicated
+from tilewright.backend_ptx.layouts.shared import linear_shared
+from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
+from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION
+from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.uses import uses
+from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.enums import MemoryOrder
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.ops.atomics import Atomic
+from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.ops.shape import Reshape
+from tilewright.tileir.types import SharedType
+
+
+def elect_thread_for_atomics(function: Function, target: Target) -> None:
+    """Needs layouts. Afterwards only owners' results of atomics and ordered loads are used."""
+    used = uses(function)
+    warps: int = function.options[OPTION]
+
+    def share(rewriter: Rewriter, op: Op) -> None:
+        rewriter.keep(op)
+        if not (isinstance(op, Atomic) or isinstance(op, Load) and op.memory_order is not MemoryOrder.WEAK):
+            return
+        result = op.result
+        if result in used and (not result.type.shape or is_replicated(result.type.layout)):
+            rewriter.replace(result, _from_owners(rewriter, result, warps))
+
+    rewrite(function, share)
+
+
+def _from_owners(rewriter: Rewriter, result: Value, warps: int) -> Value:
+    if result.type.shape:
+        return _through_shared(rewriter, result)
+    one = row_major((1,), warps)
+    value = rewriter.value(Reshape(src=result, shape=(1,)))
+    value.type = value.type.with_layout(one)
+    return rewriter.value(Reshape(src=_through_shared(rewriter, value), shape=()))
+
+
+def _through_shared(rewriter: Rewriter, value: Value) -> Value:
+    """The value as its owners hold it, for all threads."""
+    layout: Layout = linear_shared(value.type.shape)
+    buffer = rewriter.value(SharedAlloc(type=SharedType(value.type.dtype, value.type.shape, layout=layout)))
+    rewriter.emit(SharedStore(buffer=buffer, slot=None, value=value))
+    loaded = rewriter.value(SharedLoad(buffer=buffer, slot=None, index=(), shape=value.type.shape))
+    loaded.type = value.type
+    return loaded

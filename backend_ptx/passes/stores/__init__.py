@@ -1,0 +1,1 @@
+"""How tiles leave: sub-tiles staged through shared memory, written by coalesced stores or by TMA."""

@@ -1,0 +1,215 @@
+"""Stores in pieces that leave by TMA, straight from the shared memory where threads put them: part of `split_stores`.
+
+A piece goes so when nothing else in the kernel touches its array: bulk copies are in no order with ordinary accesses.
+They are in none among themselves either, so the lane that starts them waits until its earlier ones have written the
+array before it stores tiles of the same array again; a lane always has the same elements of a tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tilewright.backend_ptx.layouts.boxes import Boxes, block_boxes, warp_boxes
+from tilewright.backend_ptx.layouts.bulk import inner_axis, tma_refusal
+from tilewright.backend_ptx.layouts.convert import plan_conversion
+from tilewright.backend_ptx.ops.bulk import MAX_PENDING, TmaStore, TmaStoreWait
+from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
+from tilewright.backend_ptx.ops.warpgroup import ProxyFence
+from tilewright.backend_ptx.passes.pipelining.ring_depth import SLACK, other_bytes
+from tilewright.backend_ptx.passes.rewrite import Rewriter
+from tilewright.backend_ptx.passes.sharing.plan_shared_memory import buffer_bytes
+from tilewright.backend_ptx.passes.stores.pieces import Pieces, crosses
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.effects import Dependences
+from tilewright.tileir.analysis.uses import parents
+from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.enums import MemoryOrder
+from tilewright.tileir.ops.control import For, While
+from tilewright.tileir.ops.memory import Store
+from tilewright.tileir.types import SharedType
+
+# One is filled while TMA reads the other.
+BUFFERS = 2
+# Where the reasons stand, and the option that keeps all stores from TMA, for measurements.
+OPTION, SWITCH = "stores", "bulk_stores"
+_UNORDERED = (MemoryOrder.WEAK, MemoryOrder.RELAXED)
+
+
+def find_bulk_stores(function: Function, target: Target, cut: Mapping[Store, Pieces]) -> dict[Store, Boxes]:
+    """Of the stores in pieces those that go by TMA, and the boxes of their pieces; the option `stores` says why."""
+    if not target.has_tma or not function.options.get(SWITCH, True):
+        return {}
+    candidates = {store: pieces for store, pieces in cut.items() if crosses(pieces)}
+    if not candidates:
+        return {}
+    scope = _Scope(function, candidates, target)
+    out: dict[Store, Boxes] = {}
+    reports: list[str] = []
+    for store, pieces in candidates.items():
+        found = scope.find(store, pieces)
+        name = store.array.hint or "an array"
+        if isinstance(found, Boxes):
+            out[store] = found
+            each = "x".join(map(str, found.shape))
+            reports.append(f"{name} by TMA, {each} at a time" + (" from each warp" if found.warps > 1 else ""))
+        else:
+            reports.append(f"{name} by threads: {found}")
+    if reports:
+        function.options[OPTION] = "; ".join(dict.fromkeys(reports))
+    return out
+
+
+class _Scope:
+    """What is known of a function while its stores are looked at."""
+
+    def __init__(self, function: Function, candidates: Mapping[Store, Pieces], target: Target) -> None:
+        self.room = target.shared_per_block - SLACK - other_bytes(function, ())
+        self.types: set[SharedType] = set()
+        self.params = set(function.params)
+        self.dependences = Dependences(function)
+        self.ordered = any(getattr(op, "memory_order", MemoryOrder.WEAK) not in _UNORDERED for op in function.walk())
+        self.others: set[Value] = set()  # alias classes that something else touches
+        self.tiles: dict[Value, set[object]] = {}
+        for op in function.walk():
+            if isinstance(op, Store) and op in candidates and self._refused_alone(op) is None:
+                pieces = candidates[op]
+                tile = op.value.type.shape, tuple(op.order), pieces.source
+                self.tiles.setdefault(self.dependences.alias_class(op.array), set()).add(tile)
+                continue
+            effects = op.effects()
+            self.others.update(self.dependences.alias_class(m) for m in (*effects.reads, *effects.writes))
+
+    def find(self, store: Store, pieces: Pieces) -> Boxes | str:
+        """The boxes of a store's pieces, or why they do not go by TMA."""
+        alone = self._refused_alone(store)
+        if alone is not None:
+            return alone
+        if self.ordered:
+            return "the kernel orders memory accesses"
+        memory = self.dependences.alias_class(store.array)
+        if memory in self.others:
+            return "the kernel accesses the array elsewhere"
+        if len(self.tiles[memory]) > 1:
+            return "the array is stored in different tiles"
+        found = boxes_of(store, pieces)
+        if found is None:
+            return "several warps hold the same elements"
+        refused = tma_refusal(store.array.type, found.shape, pieces.shape, store.order)
+        if refused is not None:
+            return refused
+        return found if self._fits(buffer_type(store, found)) else "no shared memory is left beside other tiles"
+
+    def _refused_alone(self, store: Store) -> str | None:
+        """Why a store is refused whatever else there is; then others to its array are as well."""
+        if store.allow_tma is False:
+            return "allow_tma=False"
+        return None if store.array in self.params else "its array is no parameter"
+
+    def _fits(self, type_: SharedType) -> bool:
+        """Whether there is room for the buffers, which in loops nothing else may take."""
+        if type_ in self.types:
+            return True
+        size = BUFFERS * buffer_bytes(type_)
+        if size > self.room:
+            return False
+        self.types.add(type_)
+        self.room -= size
+        return True
+
+
+def buffer_type(store: Store, boxes: Boxes) -> SharedType:
+    """Of a buffer for a piece."""
+    return SharedType(store.array.type.dtype, boxes.layout.shape, layout=boxes.layout)
+
+
+def boxes_of(store: Store, pieces: Pieces) -> Boxes | None:
+    """Each warp's own where the ordinary store would not leave the warp either, else the whole piece: so the parts of
+    memory that a copy writes are as long as those of the ordinary store."""
+    inner = inner_axis(store.array.type, pieces.shape, pieces.shape, store.order)
+    if inner is None:
+        return Boxes(pieces.shape, 1, pieces.source)  # refused for its array
+    size = store.array.type.dtype.bytes
+    if plan_conversion(pieces.source, pieces.target).kind == "warp":
+        return warp_boxes(pieces.source, inner, size)
+    return block_boxes(pieces.shape, inner, size)
+
+
+@dataclass(slots=True)
+class _State:
+    """Of a block of ops: how many groups of copies it has started, the group that last read each buffer, buffers by
+    type, and the arrays stored since a wait for all earlier copies (None: some may be in flight from before)."""
+
+    started: int = 0
+    last: dict[Value, int] = field(default_factory=dict)
+    buffers: dict[SharedType, list[Value]] = field(default_factory=dict)
+    since: set[Value] | None = None
+
+
+class BulkWriter:
+    """Emits pieces: into a buffer, a fence, a copy to the array, and the waits before either may be written again."""
+
+    def __init__(self, function: Function, boxes: Mapping[Store, Boxes]) -> None:
+        self.boxes = boxes
+        self.dependences = Dependences(function)
+        self.owners = parents(function)
+        self.home = {op: block for block in (function.body, *self.owners) for op in block.ops}
+        self.states: dict[Block, _State] = {}
+
+    def pass_by(self, op: Op, block: Block) -> None:
+        """Some other op of a block: copies may have started inside."""
+        if block in self.states and any(inner in self.states for inner in op.blocks):
+            self.states[block].since = None
+
+    def begin(self, rewriter: Rewriter, store: Store) -> None:
+        """Before the first piece: what earlier copies write to the same array, they have written."""
+        state, memory = self._state(rewriter.block), self.dependences.alias_class(store.array)
+        if state.since is None:
+            wait = self._in_loop(store) or any(other.started for other in self.states.values())
+        else:
+            wait = memory in state.since
+        if wait:
+            rewriter.emit(TmaStoreWait(buffer=None, pending=0, written=True))
+            state.since = set()
+        state.since = (state.since or set()) | {memory}
+
+    def piece(self, rewriter: Rewriter, store: Store, part: Value, index: tuple[Value, ...]) -> None:
+        """Store one piece, by way of one of the buffers in turn."""
+        state, boxes = self._state(rewriter.block), self.boxes[store]
+        buffer = self._buffer(rewriter, buffer_type(store, boxes))
+        if buffer in state.last:
+            pending = min(state.started - state.last[buffer], MAX_PENDING)
+            rewriter.emit(TmaStoreWait(buffer=buffer, pending=pending))
+        rewriter.emit(SharedStore(buffer=buffer, slot=None, value=part))
+        rewriter.emit(ProxyFence())
+        rewriter.emit(TmaStore(
+            buffer=buffer, array=store.array, index=index, steps=part.type.shape, order=store.order, box=boxes.shape,
+            warps=boxes.warps))
+        state.started += 1
+        state.last[buffer] = state.started
+
+    def end(self, rewriter: Rewriter) -> None:
+        """Before the kernel ends: its shared memory must stay until all copies have read it."""
+        if self.states:
+            rewriter.emit(TmaStoreWait(buffer=None, pending=0))
+
+    def _buffer(self, rewriter: Rewriter, type_: SharedType) -> Value:
+        """The buffer of that type that was used least recently; a new one while there are fewer than BUFFERS."""
+        state = self._state(rewriter.block)
+        known = state.buffers.setdefault(type_, [])
+        if len(known) < BUFFERS:
+            known.append(rewriter.value(SharedAlloc(type=type_)))
+            return known[-1]
+        return min(known, key=lambda buffer: state.last[buffer])
+
+    def _state(self, block: Block) -> _State:
+        return self.states.setdefault(block, _State())
+
+    def _in_loop(self, op: Op) -> bool:
+        block = self.home[op]
+        while block in self.owners:
+            owner = self.owners[block]
+            if isinstance(owner, (For, While)):
+                return True
+            block = self.home[owner]
+        return False

@@ -1,0 +1,95 @@
+"""Conversions before a stored tile is permuted or reshaped move behind that, where they can be cut: of `split_stores`.
+
+It saves the shared memory of whole tiles, which rings of products need.
+
+    before: %c: tile<128x256xbf16, #1> = convert_layout(src=%x)
+            %p: tile<256x128xbf16, #2> = permute(src=%c, axes=(1, 0))
+            store(array=%y, index=(%i, %j), value=%p, ...)
+    after:  %0: tile<256x128xbf16, #3> = permute(src=%x, axes=(1, 0))     // free: #3 says so
+            %p: tile<256x128xbf16, #2> = convert_layout(src=%0)
+            store(array=%y, index=(%i, %j), value=%p, ...)
+"""
+
+from __future__ import annotations
+
+from tilewright.backend_ptx.layouts.convert import plan_conversion
+from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.matmul import Product
+from tilewright.backend_ptx.passes.layouts.rules import rule_of
+from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
+from tilewright.tileir.analysis.uses import uses
+from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.ops.memory import Load, Store
+from tilewright.tileir.ops.shape import Permute, Reshape
+
+Chain = list[tuple[Op, Layout]]
+
+
+def sink_conversions(function: Function) -> None:
+    """Needs layouts on every tile."""
+    if not any(isinstance(op, Product) for op in function.walk()):
+        return  # nothing else wants much shared memory
+    users = uses(function)
+    chains: dict[Op, Chain] = {}
+    for block in (function.body, *(b for op in function.walk() for b in op.blocks)):
+        for op in block.ops:
+            chain = _chain(op.value, block, users) if isinstance(op, Store) else None
+            if chain:
+                chains[chain[-1][0]] = chain
+    if not chains:
+        return
+    gone = {op for chain in chains.values() for op in (chain[0][0].operands[0].op, *(step for step, _ in chain[:-1]))}
+    rewrite(function, lambda rewriter, op: _rule(rewriter, op, chains, gone))
+
+
+def conversion_across(op: Op | None) -> ConvertLayout | None:
+    """The op, if it is a conversion that brings elements to other threads."""
+    if not isinstance(op, ConvertLayout):
+        return None
+    stays = plan_conversion(op.src.type.layout, op.result.type.layout).kind in ("none", "registers")
+    return None if stays else op
+
+
+def _chain(value: Value, block: Block, users: dict[Value, list[Op]]) -> Chain | None:
+    """The ops between a conversion and a value, the first first, each with the layout that its result has if the
+    conversion comes behind; None where it cannot."""
+    steps: list[Op] = []
+    while isinstance(value.op, (Permute, Reshape)) and value.op in block.ops and len(users[value]) == 1:
+        steps.append(value.op)
+        value = value.op.src
+    conversion = conversion_across(value.op)
+    if not steps or conversion is None or conversion not in block.ops or len(users[value]) != 1:
+        return None
+    if isinstance(conversion.src.op, Load):
+        return None  # a ring of the load does the conversion, if it gets one
+    layout: Layout | None = conversion.src.type.layout
+    out: Chain = []
+    for step in reversed(steps):
+        rule = rule_of(step)
+        assert rule is not None and layout is not None
+        layout = rule.forward(step, layout)
+        if layout is None:
+            return None
+        out.append((step, layout))
+    return out
+
+
+def _rule(rewriter: Rewriter, op: Op, chains: dict[Op, Chain], gone: set[Op | None]) -> None:
+    if op in gone:
+        return
+    chain = chains.get(op)
+    if chain is None:
+        rewriter.keep(op)
+        return
+    conversion = chain[0][0].operands[0].op
+    assert isinstance(conversion, ConvertLayout)
+    value = conversion.src
+    for step, layout in chain:
+        copy = step.clone({step.operands[0]: value})
+        value = copy.results[0]
+        value.type = value.type.with_layout(layout)
+        rewriter.keep(copy)
+    out = rewriter.value(ConvertLayout(src=value), op.results[0].hint)
+    out.type = op.results[0].type
+    rewriter.replace(op.results[0], out)

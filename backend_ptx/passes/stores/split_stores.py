@@ -1,0 +1,202 @@
+"""Store large tiles in pieces that pass through little shared memory, most often without leaving their warp.
+
+    before: %c: tile<128x256xbf16, #1> = convert_layout(src=%x)            // 64 KB of shared memory, block barriers
+            store(array=%y, index=(%i, %j), value=%c, steps=(128, 256), ...)
+    after:  %0: shared<128x64xbf16, #2> = shared_alloc(...)                // two buffers of 16 KB
+            %1: shared<128x64xbf16, #2> = shared_alloc(...)
+            %j0: i64 = %j * 4 + 0
+            %p: tile<128x64xbf16, #3> = extract(src=%x, index=(0, 0), shape=(128, 64))     // registers, free
+            shared_store(buffer=%0, value=%p)
+            %q: tile<128x64xbf16, #4> = shared_load(buffer=%0, shape=(128, 64))
+            store(array=%y, index=(%i, %j0), value=%q, steps=(128, 64), ...)
+            ...                                                            // and so on, %1 and %0 in turn
+    by TMA: shared_store(buffer=%0, value=%p)
+            proxy_fence()
+            tma_store(buffer=%0, array=%y, index=(%i, %j0), box=(16, 64), warps=8, ...)
+            ...                                                            // %1
+            tma_store_wait(buffer=%0, pending=1)                           // the copy has read it
+            shared_store(buffer=%0, value=%p2)                             // and so on
+            tma_store_wait()                                               // before the kernel ends
+
+The memory that a large conversion would take is what the rings of loads need. A piece goes from one layout to the other
+inside the warps that hold it where that gives stores long segments of memory; then only the threads of a warp wait for
+each other. With two buffers they wait once a piece: the wait for one also covers what was read from the other before.
+Where TMA can store (bulk_stores.py says where), the first lane of each warp, or of the block, starts a copy from the
+buffer, which takes no reads, addresses and masks, and goes on while threads do something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import cycle, product
+
+from tilewright.backend_ptx.layouts.exchange import exchange_layout
+from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
+from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION as WARPS
+from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
+from tilewright.backend_ptx.passes.stores.bulk_stores import BulkWriter, find_bulk_stores
+from tilewright.backend_ptx.passes.stores.pieces import Pieces, could_be_longer, crosses, find_pieces
+from tilewright.backend_ptx.passes.stores.sink_conversions import conversion_across, sink_conversions
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.uses import parents, uses
+from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.dtypes import DType, int32, int64
+from tilewright.tileir.enums import MemoryOrder
+from tilewright.tileir.ops.arith import Add, Constant, Mul
+from tilewright.tileir.ops.control import If
+from tilewright.tileir.ops.convert import Cast
+from tilewright.tileir.ops.memory import Load, Store
+from tilewright.tileir.ops.shape import Extract
+from tilewright.tileir.types import SharedType, TileType
+
+
+def split_stores(function: Function, target: Target) -> None:
+    """Needs layouts on every tile; conversions must still be `convert_layout`."""
+    sink_conversions(function)
+    found = _find(function)
+    boxes = find_bulk_stores(function, target, found)
+    found = {store: pieces for store, pieces in found.items() if store in boxes or _conversion(store) is not None}
+    if not found:
+        return
+    users = uses(function)
+    conversions = {conversion for store in found if (conversion := _conversion(store)) is not None}
+    gone: set[Op] = {op for op in conversions if all(user in found for user in users[op.result])}
+    rewrite(function, _Split(function, found, gone, BulkWriter(function, boxes), target).rule)
+
+
+# ---- which ------------------------------------------------------------------------------------------------------
+
+
+def _find(function: Function) -> dict[Store, Pieces]:
+    """The stores that can go in pieces: of tiles that go to other threads first, and of those that would leave in short
+    segments, if TMA takes them."""
+    out: dict[Store, Pieces] = {}
+    owners = parents(function)
+    home = {op: block for block in (function.body, *owners) for op in block.ops}
+    for op in function.walk():
+        if not isinstance(op, Store) or not _may_be_cut(op):
+            continue
+        conversion = _conversion(op)
+        source = op.value if conversion is None else conversion.src
+        # What was just loaded a ring of the load brings to the right threads, if it gets one.
+        if isinstance(source.op, Load):
+            continue
+        if conversion is not None and not _runs_once(home[op], home[conversion], owners, home):
+            continue
+        access = op.array.type, op.order, op.steps
+        # Buffers for these take memory that blocks of one multiprocessor have too little of.
+        alone = function.options.get("occupancy") in (None, 1)
+        if conversion is None and not (alone and could_be_longer(source.type.layout, *access)):
+            continue
+        pieces = find_pieces(source.type.layout, *access, function.options[WARPS])
+        if pieces is not None:
+            out[op] = pieces
+    return out
+
+
+def _may_be_cut(op: Store) -> bool:
+    """Whether stores of the parts need no order among each other (hazards sees that of tiles of one grid only)."""
+    grid_of_tiles = tuple(op.steps) == op.value.type.shape != ()
+    return op.memory_order is MemoryOrder.WEAK and grid_of_tiles and op.array.type.disjoint
+
+
+def _conversion(op: Store) -> ConvertLayout | None:
+    """What brings a store's tile to other threads; None where it is stored by those that have computed it."""
+    return conversion_across(op.value.op)
+
+
+def _runs_once(block: Block, outer: Block, owners: dict[Block, Op], home: dict[Op, Block]) -> bool:
+    """Whether `block`, inside `outer` or the same, runs at most once for each run of that."""
+    while block is not outer:
+        owner = owners.get(block)
+        if not isinstance(owner, If):
+            return False
+        block = home[owner]
+    return True
+
+
+# ---- doing it ---------------------------------------------------------------------------------------------------
+
+
+class _Split:
+    """Rewrites the stores of a function."""
+
+    def __init__(
+        self, function: Function, found: dict[Store, Pieces], gone: set[Op], bulk: BulkWriter, target: Target,
+    ) -> None:
+        self.found = found
+        self.gone = gone
+        self.target = target
+        self.bulk = bulk
+        self.last = function.body.terminator
+
+    def rule(self, rewriter: Rewriter, op: Op) -> None:
+        if isinstance(op, Store) and op in self.found:
+            self._store(rewriter, op)
+        elif op not in self.gone:
+            self.bulk.pass_by(op, rewriter.block)
+            if op is self.last:
+                self.bulk.end(rewriter)
+            rewriter.keep(op)
+
+    def _store(self, rewriter: Rewriter, op: Store) -> None:
+        conversion, pieces = _conversion(op), self.found[op]
+        source = op.value if conversion is None else conversion.src
+        bulk = op in self.bulk.boxes
+        if bulk:
+            self.bulk.begin(rewriter, op)
+        else:
+            buffers = 2 if pieces.count > 2 else 1  # two for two pieces would save nothing
+            exchange = _Exchange(rewriter, pieces, source.type.dtype, buffers, self.target)
+        first = [_scaled(rewriter, i, n // m) for i, n, m in zip(op.index, op.steps, pieces.shape, strict=True)]
+        counts = [n // m for n, m in zip(op.steps, pieces.shape, strict=True)]
+        for place in product(*map(range, counts)):
+            at = tuple(rewriter.value(Constant(value=p, type=TileType(int32))) for p in place)
+            part = rewriter.value(Extract(src=source, index=at, shape=pieces.shape), source.hint)
+            part.type = part.type.with_layout(pieces.source)
+            index = tuple(_moved(rewriter, i, p, n) for i, p, n in zip(first, place, counts, strict=True))
+            if bulk:
+                self.bulk.piece(rewriter, op, part, index)
+            else:
+                attributes = {**op.attributes, "steps": pieces.shape}
+                rewriter.emit(Store(array=op.array, index=index, value=exchange(part), **attributes))
+
+
+def _scaled(rewriter: Rewriter, index: Value, count: int) -> Value:
+    """The index of a tile's first piece. In 64 bits, as tiles far outside the array must stay there."""
+    if count == 1:
+        return index
+    if index.type.dtype is not int64:
+        index = rewriter.value(Cast(src=index, dtype=int64))
+    return rewriter.value(Mul(lhs=index, rhs=rewriter.value(Constant(value=count, type=TileType(int64)))))
+
+
+def _moved(rewriter: Rewriter, first: Value, number: int, count: int) -> Value:
+    if count == 1 or number == 0:
+        return first
+    return rewriter.value(Add(lhs=first, rhs=rewriter.value(Constant(value=number, type=TileType(int64)))))
+
+
+class _Exchange:
+    """Brings pieces into the layout of their stores, by way of `buffers` buffers in turn where they cross threads."""
+
+    def __init__(self, rewriter: Rewriter, pieces: Pieces, dtype: DType, buffers: int, target: Target) -> None:
+        self.rewriter = rewriter
+        self.pieces = pieces
+        self.buffers: Iterator[Value] | None = None
+        if crosses(pieces):
+            layout = exchange_layout(pieces.source, pieces.target, dtype.bytes, target)
+            buffer = SharedType(dtype, pieces.shape, layout=layout)
+            self.buffers = cycle([rewriter.value(SharedAlloc(type=buffer)) for _ in range(buffers)])
+
+    def __call__(self, part: Value) -> Value:
+        b = self.rewriter
+        if self.buffers is not None:
+            buffer = next(self.buffers)
+            b.emit(SharedStore(buffer=buffer, slot=None, value=part))
+            out = b.value(SharedLoad(buffer=buffer, slot=None, index=(), shape=self.pieces.shape), part.hint)
+        else:
+            out = b.value(ConvertLayout(src=part), part.hint)
+        out.type = out.type.with_layout(self.pieces.target)
+        return out
