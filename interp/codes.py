@@ -16,6 +16,7 @@ import numpy as np
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.enums import RoundingMode
+from tilewright.tileir.rounding import odd_float32
 
 
 @dataclass(frozen=True)
@@ -127,8 +128,6 @@ def encode(x: Any, dtype: DType, mode: RoundingMode) -> Any:
 
 def encode_nearest(x: Any, dtype: DType) -> Any:
     """Codes of float64 values, nearest even (also for formats where a cast needs a directed mode)."""
-    from tilewright.interp.rounding import odd_float32
-
     return encode(odd_float32(np.asarray(x, np.float64)), dtype, RoundingMode.RN)
 
 

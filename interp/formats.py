@@ -17,6 +17,7 @@ import numpy as np
 from tilewright.interp import codes
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.dtypes import DType
+from tilewright.tileir.rounding import nearest, round_bf16, round_f16, round_tf32
 
 Array = Any  # an ndarray or a NumPy scalar
 
@@ -32,44 +33,6 @@ def _bf16_encode(x: Array) -> Array:
 
 def _to_float32(x: Array) -> Array:
     return x.astype(np.float32)
-
-
-def round_f16(x: Array) -> Array:
-    """float32 values rounded to float16, nearest even, held as float32.
-
-    In integers: NumPy's own conversion raises the underflow flag element by element, which makes it many times slower
-    where values underflow, as those of a softmax do.
-    """
-    x = np.asarray(x)
-    bits = x.view(np.uint32)
-    out = bits >> np.uint32(13)
-    out &= np.uint32(1)
-    out += bits
-    out += np.uint32(0x0FFF)
-    out &= np.uint32(0xFFFFE000)
-    out = out.view(np.float32)
-    magnitude = np.abs(x)
-    small = magnitude < np.float32(2.0**-14)
-    if small.any():
-        # Between 0.5 and 1 a float32 unit is 2**-24, the spacing of float16's subnormals.
-        out = np.where(small, np.copysign((magnitude + np.float32(0.5)) - np.float32(0.5), x), out)
-    if not (magnitude < np.float32(65520)).all():
-        out = np.where(np.isnan(x), x, out)
-        out = np.where(magnitude >= np.float32(65520), np.copysign(np.float32(np.inf), x), out)
-    return out
-
-
-def round_bf16(x: Array) -> Array:
-    """float32 values rounded to bfloat16, held as float32."""
-    return x.astype(ml_dtypes.bfloat16).astype(np.float32)
-
-
-def round_tf32(x: Array) -> Array:
-    """float32 values rounded to 10 mantissa bits, nearest even."""
-    bits = np.asarray(x).view(np.uint32)
-    rounded = bits + np.uint32(0x0FFF) + ((bits >> np.uint32(13)) & np.uint32(1))
-    out = (rounded & np.uint32(0xFFFFE000)).view(np.float32)
-    return np.where(np.isnan(x), x, out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +95,5 @@ def constant(value: bool | int | float, dtype: DType) -> Array:
     with np.errstate(all="ignore"):
         fmt = format_of(dtype)
         if dtype.is_float and fmt.held == np.float32:
-            from tilewright.interp.rounding import nearest
-
             return np.asarray(nearest(np.float64(value), dtype))[()]
         return fmt.held.type(value)

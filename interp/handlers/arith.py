@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.interp import rounding
 from tilewright.interp.formats import as_float, constant, format_of
 from tilewright.interp.lowering import Lowering
 from tilewright.interp.registry import impl
 from tilewright.tileir import dtypes as dt
+from tilewright.tileir import rounding
 from tilewright.tileir.core import Value
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.enums import RoundingMode

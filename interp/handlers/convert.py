@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.interp import codes, rounding
-from tilewright.interp.formats import as_float, format_of, round_f16
+from tilewright.interp import codes
+from tilewright.interp.formats import as_float, format_of
 from tilewright.interp.lowering import Lowering
 from tilewright.interp.registry import impl
 from tilewright.tileir import dtypes as dt
+from tilewright.tileir import rounding
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.ops import convert
+from tilewright.tileir.rounding import round_f16
 
 Array = Any
 Fn = Callable[[Any], Any]

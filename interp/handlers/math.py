@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.interp import codes, rounding
+from tilewright.interp import codes
 from tilewright.interp.formats import as_float, format_of
 from tilewright.interp.handlers.arith import float_fn, with_ftz
 from tilewright.interp.lowering import Lowering
 from tilewright.interp.registry import impl
 from tilewright.tileir import dtypes as dt
+from tilewright.tileir import rounding
 from tilewright.tileir.core import Op
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.ops import math

@@ -11,10 +11,10 @@ from tilewright.interp.formats import format_of
 from tilewright.interp.handlers.arith import float_fn, flush, sum_error
 from tilewright.interp.lowering import Lowering
 from tilewright.interp.registry import impl
-from tilewright.interp.rounding import mul_error, narrow
 from tilewright.tileir.dtypes import float32
 from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.ops import reduce
+from tilewright.tileir.rounding import mul_error, narrow
 
 Array = Any
 Fn = Callable[[Any], Any]

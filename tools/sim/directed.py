@@ -9,7 +9,7 @@ import numpy as np
 
 from sim.floats import flush
 from sim.op_arith import signed
-from tilewright.interp import rounding
+from tilewright.tileir import rounding
 from tilewright.tileir.dtypes import DType, float32, float64
 from tilewright.tileir.enums import RoundingMode
 

@@ -11,7 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tilewright.interp import rounding
+from tilewright.tileir import rounding
 from tilewright.tileir.enums import RoundingMode
 
 Array = np.ndarray[Any, Any]
