@@ -9,14 +9,14 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 from catalogue.hopper_kernels import stored_each_round, walked
-from sim import run_lowered
-from sim.lowered import runtime_arguments
+from support.lowered import runtime_arguments
 
 import tilewright as tw
 from tilewright.arguments.bind import bind
 from tilewright.backend_ptx.lower import emit_function
 from tilewright.backend_ptx.ops.bulk import TmaStore
 from tilewright.backend_ptx.pipeline import run_passes
+from tilewright.backend_ptx.simulator import run_lowered
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.core import Function
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sim import SimError
 from sim_hopper import emit
 from sim_kernel import OUT, Kernel
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Val
+from tilewright.backend_ptx.simulator import SimError
 
 every_schedule = pytest.mark.parametrize(
     "how", [{}, *({"schedule": "random", "seed": seed} for seed in (1, 2, 3))])

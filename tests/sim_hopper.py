@@ -8,12 +8,12 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from sim import TensorMap, simulate
-from sim.floats import from_fp8
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.instructions.warpgroup import KINDS, wgmma_ss, wgmma_wait_tied
 from tilewright.backend_ptx.llvm.builder import Builder, Phi, Val
+from tilewright.backend_ptx.simulator import TensorMap, simulate
+from tilewright.backend_ptx.simulator.floats import from_fp8
 
 Body = Callable[[Val, Val, Val, Sequence[Val]], Sequence[Val]]
 _SWIZZLE_CODE = {0: 0, 128: 1, 64: 2, 32: 3}

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sim import simulate
 from sim_hopper import SMEM, descriptor, emit
 
 from tilewright.backend_ptx.llvm.builder import Builder, Val
+from tilewright.backend_ptx.simulator import simulate
 
 OUT = Val("ptr addrspace(1)", 0, "%out")
 

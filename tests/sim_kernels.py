@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sim import simulate
+
+from tilewright.backend_ptx.simulator import simulate
 
 TID = "%tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()"
 BAR = 'call void asm sideeffect "bar.sync 0;", "~{memory}"() convergent nounwind'

@@ -14,7 +14,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from sim import run_kernel
+from support.lowered import run_kernel
 
 import tilewright as tw
 from tilewright.backend_ptx.runtime.ptxas import assemble

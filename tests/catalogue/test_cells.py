@@ -11,11 +11,11 @@ from catalogue.cells.kinds import STORED
 from catalogue.cells.model import Batch
 from catalogue.cells.recorder import checkable, recorded
 from catalogue.cells.refusals import Refusal, refusals
-from sim import run_lowered, run_optimised
-from sim.lowered import lower_kernel, runtime_arguments
+from support.lowered import lower_kernel, runtime_arguments
 
 import tilewright as ct
 from tilewright.backend_ptx.runtime.ptxas import assemble
+from tilewright.backend_ptx.simulator import run_lowered, run_optimised
 from tilewright.backend_ptx.targets import get_target
 
 BATCHES = all_batches()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from catalogue.all import all_cases
 from catalogue.case import Case
-from sim import run_kernel, run_optimised
-from sim.lowered import lower_kernel, runtime_arguments
+from support.lowered import lower_kernel, run_kernel, runtime_arguments
 
 import tilewright as tw
+from tilewright.backend_ptx.simulator import run_optimised
 
 TARGETS = ("sm_80", "sm_90a")
 CASES = all_cases()

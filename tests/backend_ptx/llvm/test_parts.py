@@ -7,10 +7,10 @@ from collections.abc import Callable
 import ml_dtypes
 import numpy as np
 import pytest
-from sim import simulate
 
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.llvm.compile import llvm_to_ptx
+from tilewright.backend_ptx.simulator import simulate
 from tilewright.backend_ptx.targets import get_target
 
 N = 8

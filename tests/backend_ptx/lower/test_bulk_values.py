@@ -10,8 +10,8 @@ import pytest
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[3] / "tools")]
 from bulk_kernels import BLOCKS, CASES, Case, lowered  # noqa: E402
-from sim import run_lowered  # noqa: E402
 
+from tilewright.backend_ptx.simulator import run_lowered  # noqa: E402
 from tilewright.backend_ptx.targets import get_target  # noqa: E402
 
 

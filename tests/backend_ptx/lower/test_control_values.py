@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from sim import run_function
 
+from tilewright.backend_ptx.simulator import run_function
 from tilewright.interp import compile_function
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.builder import Builder

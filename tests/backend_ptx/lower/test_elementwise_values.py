@@ -9,8 +9,8 @@ import pytest
 from interp_cases import array_dtype, bits, samples
 from lowering_kernels import elementwise
 from lowering_sets import FP8, KERNELS, NUMBERS, named, one
-from sim import run_function
 
+from tilewright.backend_ptx.simulator import run_function
 from tilewright.interp import compile_function
 from tilewright.tileir.core import Function
 from tilewright.tileir.enums import RoundingMode

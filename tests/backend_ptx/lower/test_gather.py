@@ -8,8 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from sim import run_kernel
-from sim.lowered import lower_kernel
+from support.lowered import lower_kernel, run_kernel
 
 import tilewright as tw
 

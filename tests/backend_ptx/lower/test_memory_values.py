@@ -8,8 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from sim import run_function
 
+from tilewright.backend_ptx.simulator import run_function
 from tilewright.interp import compile_function
 from tilewright.interp.formats import array_dtype
 from tilewright.tileir import dtypes as dt

@@ -7,10 +7,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from sim import run_optimised
-from sim.lowered import lower_kernel, runtime_arguments
+from support.lowered import lower_kernel, runtime_arguments
 
 import tilewright as tw
+from tilewright.backend_ptx.simulator import run_optimised
 
 
 @tw.tile_kernel

@@ -12,8 +12,7 @@ import pytest
 sys.path[:0] = [str(Path(__file__).parents[3] / "tools"), str(Path(__file__).parents[3] / "examples")]
 from catalogue import hopper  # noqa: E402
 from catalogue.case import Case  # noqa: E402
-from sim import SimError  # noqa: E402
-from sim.lowered import run_lowered, runtime_arguments  # noqa: E402
+from support.lowered import runtime_arguments  # noqa: E402
 
 from tilewright.arguments.bind import bind  # noqa: E402
 from tilewright.backend_ptx.lower.function import emit_function  # noqa: E402
@@ -24,6 +23,8 @@ from tilewright.backend_ptx.passes.layouts import lower_conversions  # noqa: E40
 from tilewright.backend_ptx.passes.matmul import wait_for_mmas  # noqa: E402
 from tilewright.backend_ptx.passes.pipelining import ring_stages  # noqa: E402
 from tilewright.backend_ptx.pipeline import run_passes  # noqa: E402
+from tilewright.backend_ptx.simulator import SimError  # noqa: E402
+from tilewright.backend_ptx.simulator.lowered import run_lowered  # noqa: E402
 from tilewright.backend_ptx.targets import get_target  # noqa: E402
 from tilewright.tileir.core import Block, Function, Op, clone_function  # noqa: E402
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sim import simulate
 
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.llvm.module import KernelText
 from tilewright.backend_ptx.mathlib import emit
 from tilewright.backend_ptx.mathlib.evaluate import NumpyBuilder, Value
+from tilewright.backend_ptx.simulator import simulate
 
 THREADS = 32
 GLOBAL = "ptr addrspace(1)"

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 from bulk_products import PROGRAMS, SCHEDULES, TARGET, passed, result_of, stores_of
-from sim import SimError, run_lowered
 
 from tilewright.backend_ptx.lower import emit_function
 from tilewright.backend_ptx.ops.bulk import TmaStore, TmaStoreWait
 from tilewright.backend_ptx.ops.shared import Barrier
 from tilewright.backend_ptx.ops.warpgroup import ProxyFence
+from tilewright.backend_ptx.simulator import SimError, run_lowered
 from tilewright.tileir.core import Block, Function, Op, clone_function
 from tilewright.tileir.printer import to_text
 

@@ -23,10 +23,10 @@ from bulk_products import (
     turned_product,
 )
 from catalogue.hopper_kernels import walked
-from sim import run_lowered, run_optimised
 
 from tilewright.backend_ptx.lower import emit_function
 from tilewright.backend_ptx.pipeline import run_passes
+from tilewright.backend_ptx.simulator import run_lowered, run_optimised
 from tilewright.interp import compile_function
 from tilewright.tileir.core import Function
 from tilewright.tileir.ops.memory import Store

@@ -12,13 +12,13 @@ import pytest
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[3] / "tools")]
 from kernels import function  # noqa: E402
-from sim import run_function  # noqa: E402
 
 from tilewright.backend_ptx.layouts.bulk import bulk_layout, part_of_slot  # noqa: E402
 from tilewright.backend_ptx.layouts.flat import OFFSET  # noqa: E402
 from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierInit, TmaLoad  # noqa: E402
 from tilewright.backend_ptx.passes.clusters.form_clusters import form_clusters  # noqa: E402
 from tilewright.backend_ptx.pipeline import run_passes  # noqa: E402
+from tilewright.backend_ptx.simulator import run_function  # noqa: E402
 from tilewright.backend_ptx.targets import get_target  # noqa: E402
 from tilewright.interp import compile_function  # noqa: E402
 from tilewright.tileir.core import Function  # noqa: E402

@@ -58,7 +58,7 @@ def test_every_dump_runs_to_the_same_result(name: str, warps: int | None) -> Non
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("warps", [None, 1, 8])
 def test_simulated_code_agrees_with_the_interpreter(name: str, warps: int | None) -> None:
-    from sim import run_function
+    from tilewright.backend_ptx.simulator import run_function
 
     f = function(name)
     if warps is not None:

@@ -11,9 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from catalogue.hopper_kernels import gathered
-from sim import run_kernel
-from sim.errors import SimError
-from sim.lowered import _bind, lower_kernel
+from support.lowered import bound, lower_kernel, run_kernel
 
 import tilewright as tw
 from tilewright.backend_ptx.compile import backend_dumps
@@ -21,6 +19,7 @@ from tilewright.backend_ptx.ops.async_copy import AsyncWait
 from tilewright.backend_ptx.passes.barriers import hazards
 from tilewright.backend_ptx.passes.pipelining import copy_candidates, copy_rewrite
 from tilewright.backend_ptx.runtime.ptxas import assemble
+from tilewright.backend_ptx.simulator.errors import SimError
 
 ZERO = tw.PaddingMode.ZERO
 Array = np.ndarray[Any, Any]
@@ -204,7 +203,7 @@ def test_own_parts(seed: int) -> None:
 
 def option(kernel: Any, args: list[Any], target: str = "sm_90a") -> str:
     """What pipeline_loops says."""
-    function = kernel._launcher.specialiser.make_tile_ir(_bind(kernel, args), facts=True)
+    function = kernel._launcher.specialiser.make_tile_ir(bound(kernel, args), facts=True)
     function.options.update(kernel._options.resolve(target))
     seen: dict[str, str] = {}
     backend_dumps(function, target, lambda name, f: seen.update({name: f.options.get("pipeline", "")}))

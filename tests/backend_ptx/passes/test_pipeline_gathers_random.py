@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sim import run_kernel
+from support.lowered import run_kernel
 
 import tilewright as tw
 

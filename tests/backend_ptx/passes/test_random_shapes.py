@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sim import run_function
 
+from tilewright.backend_ptx.simulator import run_function
 from tilewright.interp import compile_function
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.dtypes import DType, float32, float64, int16, int32

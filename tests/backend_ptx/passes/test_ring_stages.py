@@ -8,15 +8,14 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from sim import run_kernel
-from sim.errors import SimError
-from sim.lowered import _bind, lower_kernel
+from support.lowered import bound, lower_kernel, run_kernel
 
 import tilewright as tw
 from tilewright.backend_ptx.compile import backend_dumps
 from tilewright.backend_ptx.passes.barriers import hazards
 from tilewright.backend_ptx.passes.pipelining import ring_stages
 from tilewright.backend_ptx.runtime.ptxas import assemble
+from tilewright.backend_ptx.simulator.errors import SimError
 
 ZERO = tw.PaddingMode.ZERO
 Array = np.ndarray[Any, Any]
@@ -66,7 +65,7 @@ def arguments(seed: int) -> tuple[list[Any], Array, Array]:
 
 def decided(kernel: Any, args: list[Any]) -> str:
     """What ring_stages says."""
-    function = kernel._launcher.specialiser.make_tile_ir(_bind(kernel, args), facts=True)
+    function = kernel._launcher.specialiser.make_tile_ir(bound(kernel, args), facts=True)
     function.options.update(kernel._options.resolve("sm_90a"))
     seen: dict[str, str] = {}
     backend_dumps(function, "sm_90a", lambda name, f: seen.update({name: f.options.get("staged", "")}))

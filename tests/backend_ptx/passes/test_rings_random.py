@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "tools"))
-from sim.lowered import run_lowered  # noqa: E402
-
 from tilewright.backend_ptx.lower import lower_function  # noqa: E402
 from tilewright.backend_ptx.pipeline import run_passes  # noqa: E402
+from tilewright.backend_ptx.simulator.lowered import run_lowered  # noqa: E402
 from tilewright.backend_ptx.targets import get_target  # noqa: E402
 from tilewright.interp import compile_function  # noqa: E402
 from tilewright.tileir import dtypes as dt  # noqa: E402

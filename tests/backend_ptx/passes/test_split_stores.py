@@ -11,7 +11,6 @@ import ml_dtypes
 import numpy as np
 import pytest
 from matmul import matmul
-from sim import run_lowered
 
 from tilewright.backend_ptx.layouts.blocked import blocked
 from tilewright.backend_ptx.layouts.exchange import exchange_layout, matrix_rows, side_cost
@@ -31,6 +30,7 @@ from tilewright.backend_ptx.passes.stores import pieces as module
 from tilewright.backend_ptx.passes.stores.pieces import PIECE_BYTES, Pieces, find_pieces
 from tilewright.backend_ptx.passes.stores.split_stores import split_stores
 from tilewright.backend_ptx.runtime.ptxas import assemble
+from tilewright.backend_ptx.simulator import run_lowered
 from tilewright.backend_ptx.targets import get_target
 from tilewright.interp import compile_function
 from tilewright.tileir.core import Function, Op

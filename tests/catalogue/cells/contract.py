@@ -56,7 +56,7 @@ HOST_OPTIONS: dict[str, tuple[str, ...]] = {
 """Options of what is called on the host."""
 
 _LAUNCH, _ANNOTATIONS, _OPTIONS = (f"tests/dsl/test_{n}.py::test_" for n in ("launch", "annotations", "options"))
-_OUTPUT = "tests/sim/test_output.py::test_"
+_OUTPUT = "tests/backend_ptx/simulator/test_output.py::test_"
 
 ELSEWHERE: dict[str, tuple[str, str]] = {
     "kernel": ("every cell is a kernel; what decorates one stands on the host", f"{_OPTIONS}bare_and_with_options"),

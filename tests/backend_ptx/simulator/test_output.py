@@ -1,0 +1,286 @@
+"""print, printf, f-strings and assert_: the interpreter and the code for the GPU write the same text."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.lowered import lower_kernel, run_kernel
+
+import tilewright as ct
+from tilewright.backend_ptx import lower_function
+from tilewright.backend_ptx.simulator.errors import Trap
+from tilewright.backend_ptx.targets import get_target
+from tilewright.interp import compile_function
+from tilewright.tileir.parser import parse
+from tilewright.tileir.printer import to_text
+
+
+@dataclass(frozen=True)
+class Point:
+    x: Any
+    y: Any = "why"
+
+
+WIDTH = 7
+
+
+@ct.tile_kernel
+def scalars(x):
+    i = ct.bid(0)
+    v = ct.gather(x, i)
+    print("block", i, v, v * 100, sep=" | ")
+    print()
+    print("50% done", end="!\n")
+    print(1, 2.5, True, None, "text", ct.float32(3), ct.int8(-1), sep=",")
+
+
+@ct.tile_kernel
+def tiles(x):
+    t = ct.load(x, (0, 0), (2, 4))
+    print(t)
+    print("a", t > 3, ct.sum(t, axis=1), ct.sum(t), t.astype(ct.int32), sep="\n")
+    print(t.astype(ct.float16), t.astype(ct.float8_e5m2), ct.astype(t, ct.bfloat16) / 3)
+    print(ct.reshape(t, (2, 2, 2)), ct.reshape(ct.extract(t, (0, 0), (1, 1)), (1,)))
+
+
+@ct.tile_kernel
+def integers(x):
+    t = ct.load(x, 0, 4)
+    for k in ct.static_iter((ct.int8, ct.uint8, ct.int16, ct.uint16, ct.int32, ct.uint32, ct.int64, ct.uint64)):
+        print(ct.astype(t, k), f"{ct.astype(t, k):x} {ct.astype(t, k):d}")
+
+
+@ct.tile_kernel
+def objects(x):
+    i = ct.bid(0)
+    print((), (1,), (i,), (1, "it's", (i, 2.0), None), Point(i), Point((i, 1), "z"))
+    print(str(i) + repr("a") + str((i, "b")) + repr(i), x, f"{(i, 'c')}")
+
+
+@ct.tile_kernel
+def formats(x):
+    t = ct.load(x, 0, 2)
+    n = ct.astype(t, ct.int32)
+    print(f"{t:8.2f}|{t:<8.1e}|{t:+}|{t: .3g}|{t:08.3f}|{t:A}|{t:#.0f}|{t:>9.1f}")
+    print(f"{n:4}|{n:<4}|{n:+d}|{n:04x}|{n:#X}|{n:o}|{n:i}|{n:u}|{n:.3}")
+    print(f"{WIDTH:3d}|{0.5:.3f}|{'a':>3}|{n:{WIDTH}}|{{}}")
+
+
+@ct.tile_kernel
+def passed_on(x):
+    def twice(text):
+        return text + text
+
+    n = ct.sum(ct.load(x, 0, 2))
+    text = f"<{n}>"
+    print(twice(text), f"nested {twice(text)} and {text}")
+    for i in range(2):
+        if n > i:
+            print("turn", i)
+        else:
+            print("never")
+
+
+@ct.tile_kernel
+def printf(x):
+    t = ct.load(x, 0, 4)
+    n = ct.astype(t, ct.int32)
+    ct.printf("%d%% %5.1f\n", ct.bid(0), t)
+    ct.printf("%u %x %hhd %hu %lld %lf %g\n", n - 2, n - 2, n * 100, n * 40000, ct.astype(n, ct.int64), t, 1.5)
+
+
+@ct.tile_kernel
+def large(x):
+    t = ct.load(x, (0, 0), (16, 32))
+    print(t, end="")
+    print("one", ct.bid(0))
+
+
+@ct.tile_kernel
+def in_loops(x):
+    for i in range(3):
+        t = ct.load(x, i, 4)
+        print(i, t)
+        ct.store(x, i, t + 1)
+    print(ct.load(x, 1, 4) * 2)
+
+
+CASES: dict[str, tuple[Any, Callable[[], Any], int]] = {
+    "scalars": (scalars, lambda: np.array([1.5, -0.25], np.float32), 2),
+    "tiles": (tiles, lambda: np.arange(8, dtype=np.float32).reshape(2, 4), 1),
+    "integers": (integers, lambda: np.array([-2, -1, 0, 127], np.int32), 1),
+    "objects": (objects, lambda: np.zeros(4, np.int32), 2),
+    "formats": (formats, lambda: np.array([3.75, -120.0], np.float32), 1),
+    "passed_on": (passed_on, lambda: np.array([0.5, 0.25], np.float64), 1),
+    "printf": (printf, lambda: np.array([1, 2, 3, np.nan], np.float32)[[0, 1, 2, 2]], 1),
+    "large": (large, lambda: np.arange(512, dtype=np.float32).reshape(16, 32), 2),
+    "in_loops": (in_loops, lambda: np.arange(12, dtype=np.int64), 1),
+}
+
+
+@pytest.mark.parametrize("schedule", ["inorder", "random"])
+@pytest.mark.parametrize("name", CASES)
+def test_gpu_code_prints_what_the_interpreter_prints(
+    name: str, schedule: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    kernel, make, grid = CASES[name]
+    kernel[(grid,)](make())
+    expected = capfd.readouterr().out
+    assert expected.count("\n") >= grid
+    run_kernel(kernel, (grid,), (make(),), "sm_90a", schedule=schedule)
+    assert capfd.readouterr().out == expected
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_dump_prints_the_same(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    kernel, make, grid = CASES[name]
+    kernel[(grid,)](make())
+    expected = capfd.readouterr().out
+    seen = 0
+
+    def observe(step: str, function: Any) -> None:
+        nonlocal seen
+        seen += 1
+        text = to_text(function)
+        again = parse(text)
+        assert to_text(again) == text
+        compile_function(again).run((grid, 1, 1), [make()])
+        assert capfd.readouterr().out == expected, f"after {step}:\n{text}"
+
+    function = parse(kernel.ir(make()))
+    lower_function(function, get_target("sm_90a"), observer=observe)
+    assert seen > 5
+
+
+def test_texts(capfd: pytest.CaptureFixture[str]) -> None:
+    def out(name: str) -> list[str]:
+        kernel, make, grid = CASES[name]
+        kernel[(grid,)](make())
+        return capfd.readouterr().out.split("\n")
+
+    assert out("scalars")[:4] == ["block | 0 | 1.500000 | 150.000000", "", "50% done!", "1,2.5,True,None,text,3.0,-1"]
+    assert out("tiles")[1:4] == ["a", "[[0, 0, 0, 0], [1, 1, 1, 1]]", "[6.000000, 22.000000]"]
+    assert out("integers")[1] == "[254, 255, 0, 127] [fe, ff, 0, 7f] [254, 255, 0, 127]"
+    assert out("objects") == [
+        "() (1,) (0,) (1, \"it's\", (0, 2.0), None) Point(x=0, y='why') Point(x=(0, 1), y='z')",
+        "0'a'(0, 'b')0 <object of type int32 array of rank 1> (0, 'c')",
+        "() (1,) (1,) (1, \"it's\", (1, 2.0), None) Point(x=1, y='why') Point(x=(1, 1), y='z')",
+        "1'a'(1, 'b')1 <object of type int32 array of rank 1> (1, 'c')", "",
+    ]
+    assert out("formats") == [
+        "[    3.75,  -120.00]|[3.8e+00 , -1.2e+02]|[+3.750000, -120.000000]|[ 3.75, -120]|[0003.750, -120.000]"
+        "|[0X1.EP+1, -0X1.EP+6]|[4., -120.]|[      3.8,    -120.0]",
+        "[   3, -120]|[3   , -120]|[+3, -120]|[0003, ffffff88]|[0X3, 0XFFFFFF88]|[3, 37777777610]|[3, -120]"
+        "|[3, 4294967176]|[003, -120]",
+        "  7|0.500|  a|[      3,    -120]|{}", "",
+    ]
+    assert out("passed_on") == [
+        "<0.750000><0.750000> nested <0.750000><0.750000> and <0.750000>", "turn 0", "never", "",
+    ]
+    assert out("printf") == [
+        "0% [  1.0,   2.0,   3.0,   3.0]",
+        "[4294967295, 0, 1, 1] [ffffffff, 0, 1, 1] [100, -56, 44, 44] [40000, 14464, 54464, 54464] [1, 2, 3, 3] "
+        "[1.000000, 2.000000, 3.000000, 3.000000] 1.5", "",
+    ]
+
+
+def test_nan_and_infinity(capfd: pytest.CaptureFixture[str]) -> None:
+    @ct.tile_kernel
+    def kernel(x):
+        t = ct.load(x, 0, 4)
+        print(t, f"{t:06.1f}")
+
+    x = np.array([np.nan, np.inf, -np.inf, -np.nan], np.float32)
+    kernel[(1,)](x)
+    expected = capfd.readouterr().out
+    assert expected == "[nan, inf, -inf, nan] [   nan,    inf,   -inf,    nan]\n"
+    run_kernel(kernel, (1,), (x,))
+    assert capfd.readouterr().out == expected
+
+
+def test_a_print_of_many_values_holds_a_lock_and_one_of_few_does_not() -> None:
+    text = lower_kernel(large, (np.zeros((16, 32), np.float32),)).llvm_text
+    assert text.count("@vprintf(ptr %") == 16 + 1
+    assert text.count("atomicrmw xchg ptr addrspace(1) @print_lock") == 4
+    assert "@print_lock" not in lower_kernel(scalars, (np.zeros(2, np.float32),)).llvm_text
+
+
+def test_a_gpu_does_not_print_more_than_4096_elements(capfd: pytest.CaptureFixture[str]) -> None:
+    @ct.tile_kernel
+    def kernel(x):
+        print(ct.load(x, 0, 8192))
+
+    kernel[(1,)](np.zeros(8192, np.int8))
+    assert capfd.readouterr().out == "[" + ", ".join("0" * 8192) + "]\n"
+    with pytest.raises(ct.TileUnsupportedFeatureError, match="8192 elements at once; a GPU prints up to 4096"):
+        kernel.ptx(ct.spec("i8[8192]"))
+
+
+@ct.tile_kernel
+def asserting(x, limit):
+    t = ct.load(x, ct.bid(0), 64)
+    ct.assert_(t < limit, "100% too large")
+    ct.assert_(ct.bid(0) >= 0)
+    ct.store(x, ct.bid(0), t + 1)
+
+
+def test_an_assertion_that_holds_does_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    for execute in (lambda *a: asserting[(2,)](*a), lambda *a: run_kernel(asserting, (2,), a)):
+        x = np.arange(128, dtype=np.int32)
+        execute(x, 128)
+        assert x.tolist() == list(range(1, 129))
+    assert capfd.readouterr().out == ""
+
+
+def test_only_the_blocks_that_get_there_assert_and_print(capfd: pytest.CaptureFixture[str]) -> None:
+    @ct.tile_kernel
+    def kernel(x):
+        i = ct.bid(0)
+        if ct.gather(x, i) > 2:
+            ct.assert_(i != 5, "block five")
+            print("passed", i)
+
+    x = np.array([3, 0, 4, 1, 2], np.int64)
+    for execute in (lambda *a: kernel[(5,)](*a), lambda *a: run_kernel(kernel, (5,), a)):
+        execute(x)
+        assert capfd.readouterr().out == "passed 0\npassed 2\n"
+    with pytest.raises(ct.TileAssertionError, match=r"block \(5, 0, 0\)"):
+        kernel[(8,)](np.array([0, 0, 0, 0, 0, 9, 0, 9]))
+
+
+@pytest.mark.parametrize("schedule", ["inorder", "random"])
+def test_an_assertion_that_fails_writes_one_line_and_ends_all(
+    schedule: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    line = f"test_output.py:{asserting._pyfunc.__code__.co_firstlineno + 3}: assertion failed: 100% too large\n"
+    with pytest.raises(ct.TileAssertionError, match=r"block \(1, 0, 0\)"):
+        asserting[(3,)](np.arange(192, dtype=np.int32), 127)
+    assert capfd.readouterr().out == line
+    with pytest.raises(Trap):
+        run_kernel(asserting, (3,), (np.arange(192, dtype=np.int32), 127), schedule=schedule)
+    assert capfd.readouterr().out == line
+
+
+def test_a_program_that_fails_an_assertion_says_so_once_and_exits_with_an_error(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("""
+import numpy as np
+import tilewright as ct
+
+@ct.kernel
+def kernel(x):
+    ct.assert_(ct.load(x, 0, 4) > 0, "not positive")
+
+kernel[(4,)](np.zeros(4))
+""")
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert [line for line in done.stdout.splitlines() if line] == ["program.py:7: assertion failed: not positive"]
+    assert "TileAssertionError" in done.stderr
