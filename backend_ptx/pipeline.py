@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.passes.barriers.insert_barriers import insert_barriers
 from tilewright.backend_ptx.passes.clusters.form_clusters import form_clusters
 from tilewright.backend_ptx.passes.clusters.share_gathered import share_gathered
@@ -33,7 +34,7 @@ from tilewright.backend_ptx.passes.stores.split_stores import split_stores
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Function
 
-Pass = Callable[[Function, Target], None]
+Pass = Callable[[Compilation], None]
 Observer = Callable[[str, Function], None]
 
 PIPELINE: Final[tuple[Pass, ...]] = (
@@ -135,13 +136,15 @@ def check_order(pipeline: tuple[Pass, ...], order: tuple[tuple[Pass, Pass, str],
 check_order(PIPELINE, ORDER)
 
 
-def run_passes(function: Function, target: Target, observer: Observer | None = None) -> None:
+def run_passes(function: Function, target: Target, observer: Observer | None = None) -> Compilation:
     """Run all passes on `function` (changed in place); `observer(name, function)` sees it after each.
 
     Afterwards every tile of rank 1 or more has a layout, and the options hold `num_warps`, `num_warps_reason` and
     `shared_bytes`.
     """
+    c = Compilation(function, target)
     for step in PIPELINE:
-        step(function, target)
+        step(c)
         if observer is not None:
             observer(step.__name__, function)
+    return c

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.async_copy import AsyncCopy, AsyncWait
 from tilewright.backend_ptx.ops.bulk import TmaStore, TmaStoreWait
 from tilewright.backend_ptx.ops.shared import Barrier
@@ -32,17 +33,17 @@ from tilewright.backend_ptx.passes.barriers.hazards import (
     summarise,
 )
 from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION
-from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.effects import Dependences
-from tilewright.tileir.core import Block, Function, Op
+from tilewright.tileir.core import Block, Op
 from tilewright.tileir.ops.control import For, If, While
 
 # What is pending: for every access the barrier that has already passed since (NOTHING or WARP).
 State = dict[Access, int]
 
 
-def insert_barriers(function: Function, target: Target) -> None:
+def insert_barriers(c: Compilation) -> None:
     """Needs the offsets of plan_shared_memory."""
+    function = c.function
     dependences = Dependences(function)
     inserter = _Inserter(dependences, summarise(function, dependences))
     inserter.block(function.body, {})

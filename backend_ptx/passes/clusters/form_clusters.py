@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.flat import log2
 from tilewright.backend_ptx.layouts.warpgroup import LEAST_COLUMNS, ROWS
 from tilewright.backend_ptx.passes.clusters.axes import Axes, Node
@@ -55,8 +56,9 @@ WORDS = 32768
 EXCHANGED = 1024
 
 
-def form_clusters(function: Function, target: Target) -> None:
+def form_clusters(c: Compilation) -> None:
     """Changes shapes, so it comes before the passes that read them; after `widen_reductions`."""
+    function, target = c.function, c.target
     products = [op for op in function.walk() if isinstance(op, Mma)]
     rows = [op for op in function.walk() if isinstance(op, Reduction)]
     wanted: int | None = function.options.get(HINT)

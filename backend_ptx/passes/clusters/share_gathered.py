@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.blocked import row_major
 from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.layouts.transform import reshape
@@ -20,9 +21,8 @@ from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
 from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION as WARPS
 from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
-from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.builder import Builder
-from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.dtypes import int64
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.control import For, While
@@ -32,8 +32,9 @@ from tilewright.tileir.types import SharedType
 _WORDS = SharedType(int64, (), SLOTS)
 
 
-def share_gathered(function: Function, target: Target) -> None:
+def share_gathered(c: Compilation) -> None:
     """Needs layouts; conversions must still be `convert_layout`."""
+    function = c.function
     top = Builder(Block(), function.span)
     loops = [op for op in function.walk() if isinstance(op, (For, While))]
     repeated = {op for loop in loops for block in loop.blocks for op in block.walk()}

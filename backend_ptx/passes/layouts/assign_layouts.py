@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.blocked import row_major
 from tilewright.backend_ptx.layouts.memory import conversion_cost
 from tilewright.backend_ptx.layouts.mma import ProductLayouts
@@ -28,7 +29,6 @@ from tilewright.backend_ptx.passes.layouts.rules import meet, rule_of
 from tilewright.backend_ptx.passes.matmul.operands import is_moved_only, staged_type
 from tilewright.backend_ptx.passes.pipelining.ring_candidates import brought_loads
 from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION
-from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.uses import uses
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import Span
@@ -38,8 +38,9 @@ from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.memory import Load, Store
 
 
-def assign_layouts(function: Function, target: Target) -> None:
+def assign_layouts(c: Compilation) -> None:
     """Needs the option num_warps (see choose_warps)."""
+    function = c.function
     classes = Classes(function)
     warps: int = function.options[OPTION]
     products = layouts_of_products(classes.products, warps)

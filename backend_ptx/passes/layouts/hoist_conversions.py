@@ -12,11 +12,11 @@ A cast is passed only if its source takes no more bytes, and nothing is passed t
 
 from __future__ import annotations
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.passes.layouts.rules import rule_of
 from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
-from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.uses import uses
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.layout import Layout
@@ -27,8 +27,9 @@ from tilewright.tileir.ops.shape import Permute, Reshape
 Chain = list[tuple[Op, Layout]]
 
 
-def hoist_conversions(function: Function, target: Target) -> None:
+def hoist_conversions(c: Compilation) -> None:
     """Needs layouts on every tile."""
+    function = c.function
     users = uses(function)
     chains = {op: found for op in function.walk() if (found := _chain(op, users)) is not None}
     if not chains:

@@ -13,6 +13,7 @@ Barriers come later (insert_barriers), when offsets are known.
 
 from __future__ import annotations
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.exchange import exchange_layout
@@ -30,8 +31,9 @@ from tilewright.tileir.ops.shape import Extract
 from tilewright.tileir.types import SharedType
 
 
-def lower_conversions(function: Function, target: Target) -> None:
+def lower_conversions(c: Compilation) -> None:
     """Needs layouts on every tile."""
+    function, target = c.function, c.target
     busy = still_read(function)
     rewrite(function, lambda rewriter, op: _lower(rewriter, op, target, busy))
 

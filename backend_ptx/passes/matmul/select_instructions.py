@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.instructions.warpgroup import KINDS
 from tilewright.backend_ptx.layouts.mma import Fragment
@@ -23,7 +24,7 @@ from tilewright.backend_ptx.ops.warpgroup import Wgmma
 from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir import dtypes as dt
-from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.ops.arith import Add, Constant
 from tilewright.tileir.ops.convert import Cast
@@ -45,8 +46,9 @@ class Choice(NamedTuple):
     operands: DType | None = None
 
 
-def select_instructions(function: Function, target: Target) -> None:
+def select_instructions(c: Compilation) -> None:
     """Afterwards there is no `mma`."""
+    function, target = c.function, c.target
     groups = target.has_wgmma and _whole_warpgroups(function.options.get("num_worker_warps"))
     rewrite(function, lambda rewriter, op: _rule(rewriter, op, target, groups))
 

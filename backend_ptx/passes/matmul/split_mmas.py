@@ -14,14 +14,14 @@ loading is loaded and converted piece by piece.
 
 from __future__ import annotations
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.ops.matmul import MmaSync, Product
 from tilewright.backend_ptx.ops.shared import SharedLoad
 from tilewright.backend_ptx.ops.warpgroup import Wgmma
 from tilewright.backend_ptx.passes.matmul.select_instructions import fragment_of
 from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
-from tilewright.backend_ptx.targets import Target
-from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import int32
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.arith import Constant
@@ -33,8 +33,9 @@ from tilewright.tileir.types import TileType
 FMA_STEP = 4  # a 16-byte vector of float32 along k
 
 
-def split_mmas(function: Function, target: Target) -> None:
+def split_mmas(c: Compilation) -> None:
     """Needs `shared_load` in place of conversions; operands that are loaded stay where they are used."""
+    function = c.function
     products = [op for op in function.walk() if isinstance(op, Product)]
     if not products:
         return

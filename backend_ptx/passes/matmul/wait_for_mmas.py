@@ -18,11 +18,11 @@ registers that a round writes anew, the round ends with a wait: a product in fli
 
 from __future__ import annotations
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.warpgroup import Wgmma, WgmmaWait
 from tilewright.backend_ptx.passes.rewrite import all_reads
-from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.uses import uses
-from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.ops.arith import Constant, Lt
 from tilewright.tileir.ops.control import For, If, Yield
 from tilewright.tileir.types import SharedType
@@ -30,8 +30,9 @@ from tilewright.tileir.types import SharedType
 Users = dict[Value, list[Op]]
 
 
-def wait_for_mmas(function: Function, target: Target) -> None:
+def wait_for_mmas(c: Compilation) -> None:
     """Needs operands of wgmma in place; no wait must stand yet."""
+    function = c.function
     if not any(isinstance(op, Wgmma) for op in function.walk()):
         return
     users = uses(function)

@@ -16,12 +16,12 @@ from __future__ import annotations
 import math
 from functools import reduce
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.passes.pipelining.copy_depth import ENOUGH_BYTES
 from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
-from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.facts import Facts, facts
 from tilewright.tileir.builder import Builder
-from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import float32, int32, int64
 from tilewright.tileir.enums import MemoryOrder, PaddingMode
 from tilewright.tileir.ops import arith
@@ -38,8 +38,9 @@ _NUMBER = {
 }
 
 
-def mask_paddings(function: Function, target: Target) -> None:
+def mask_paddings(c: Compilation) -> None:
     """Makes tiles, so layouts must come later."""
+    function, target = c.function, c.target
     if not target.has_cp_async:
         return
     known = facts(function)

@@ -34,6 +34,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.ops.bulk import TmaLoad
@@ -65,8 +66,9 @@ OPTION = "pipeline"
 _MADE_IN_PLACE = (arith.Constant, Iota, Broadcast, arith.Compare)
 
 
-def pipeline_loops(function: Function, target: Target) -> None:
+def pipeline_loops(c: Compilation) -> None:
     """Needs layouts on every tile; conversions must still be `convert_layout`."""
+    function, target = c.function, c.target
     if not target.has_cp_async:
         return
     loops = [op for op in function.walk() if isinstance(op, For) and _is_innermost(op)]

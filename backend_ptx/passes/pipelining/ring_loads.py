@@ -31,6 +31,7 @@ still work on this one. The text is one program in order; roles.py takes it apar
 
 from __future__ import annotations
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.passes.clusters.multicast import share_in_cluster
 from tilewright.backend_ptx.passes.pipelining.ring_candidates import Scope, has_products
 from tilewright.backend_ptx.passes.pipelining.ring_depth import decide_slots
@@ -38,17 +39,16 @@ from tilewright.backend_ptx.passes.pipelining.ring_groups import Group, find_gro
 from tilewright.backend_ptx.passes.pipelining.ring_rewrite import Rings
 from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION as WARPS
 from tilewright.backend_ptx.roles import role_options
-from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.uses import uses
-from tilewright.tileir.core import Function
 from tilewright.tileir.ops import control
 from tilewright.tileir.passes.dce import dce
 
 OPTION = "rings"
 
 
-def ring_loads(function: Function, target: Target) -> None:
+def ring_loads(c: Compilation) -> None:
     """Needs staged operands and waits for products; conversions must still be `convert_layout`."""
+    function, target = c.function, c.target
     if not (target.has_tma and target.has_wgmma):
         return
     users = uses(function)

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import ProxyFence, SharedView, Stage, Wgmma, WgmmaWait
 from tilewright.backend_ptx.passes.layouts.lower_conversions import still_read
@@ -44,8 +45,9 @@ SLOTS = (3, 2)
 INDEX = TileType(int32)
 
 
-def ring_stages(function: Function, target: Target) -> None:
+def ring_stages(c: Compilation) -> None:
     """Needs rings of loads in place: what they leave of shared memory is used here."""
+    function, target = c.function, c.target
     busy = still_read(function)
     if not busy:
         return

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.flat import log2
 from tilewright.backend_ptx.layouts.warpgroup import WARPS
 from tilewright.backend_ptx.ops.matmul import MmaFma, Product
@@ -16,7 +17,7 @@ from tilewright.backend_ptx.ops.warpgroup import Wgmma
 from tilewright.backend_ptx.passes.matmul.operands import is_moved_only
 from tilewright.backend_ptx.passes.pressure.tile_bytes import held_tile_bytes, peak_tile_bytes
 from tilewright.backend_ptx.targets import Target
-from tilewright.tileir.core import Block, Function, Value
+from tilewright.tileir.core import Block, Value
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.ops.arith import Add
 from tilewright.tileir.ops.fold import Fold
@@ -136,8 +137,9 @@ def _in_memory(products: Sequence[Product]) -> set[Value]:
     return operands - {op.acc for op in products}
 
 
-def choose_warps(function: Function, target: Target) -> None:
+def choose_warps(c: Compilation) -> None:
     """Write the decision into the function's options."""
+    function, target = c.function, c.target
     sizes = {
         (value.type.size, value.type.dtype.bytes)
         for op in function.walk() for value in op.results

@@ -19,6 +19,7 @@ thread reads what it copied itself. The option `started` says which loads these 
 
 from __future__ import annotations
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.backend_ptx.layouts.queries import is_replicated, vector_along
 from tilewright.backend_ptx.layouts.ring import ring_layout, widest_copy
@@ -50,8 +51,9 @@ WIDE = 16  # bytes of the copies that pay
 EXCHANGES = KIB  # what the exchanges of reductions need at most, usually less
 
 
-def prefetch_loads(function: Function, target: Target) -> None:
+def prefetch_loads(c: Compilation) -> None:
     """Needs layouts, and reductions split where they cross warps."""
+    function, target = c.function, c.target
     block = function.body
     phase = phases_of(block)
     if not target.has_cp_async or not phase or any(isinstance(op, Product) for op in function.walk()):

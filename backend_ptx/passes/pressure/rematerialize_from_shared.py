@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.queries import is_replicated
 from tilewright.backend_ptx.layouts.shared import swizzled_shared
 from tilewright.backend_ptx.ops.layout import KeepRegisters
@@ -38,9 +39,9 @@ from tilewright.backend_ptx.passes.pressure.phases import (
     resident,
 )
 from tilewright.backend_ptx.passes.rewrite import all_reads, replace_everywhere
-from tilewright.backend_ptx.targets import KIB, Target
+from tilewright.backend_ptx.targets import KIB
 from tilewright.tileir.builder import Builder
-from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.ops.math import FloatUnary
 from tilewright.tileir.ops.memory import Load
@@ -52,8 +53,9 @@ STRIP, BETWEEN = 16, 16
 MOST_REGISTERS, REGISTER_BYTES = 128, 4
 
 
-def rematerialize_from_shared(function: Function, target: Target) -> None:
+def rematerialize_from_shared(c: Compilation) -> None:
     """Needs layouts, and reductions split where they cross warps. Writes the options `parked` and `min_blocks`."""
+    function, target = c.function, c.target
     plan = _plan(function.body)
     if plan is None:
         return

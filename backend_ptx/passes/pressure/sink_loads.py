@@ -16,12 +16,12 @@ stays where the kernel says it.
 
 from __future__ import annotations
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.reduce import ArgReduceBits, ReduceBits
 from tilewright.backend_ptx.passes.pressure.phases import is_uniform
 from tilewright.backend_ptx.passes.pressure.places import same_for_all
 from tilewright.backend_ptx.passes.rewrite import all_reads
-from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.enums import MemoryOrder
@@ -33,8 +33,9 @@ from tilewright.tileir.ops.shape import Broadcast, Reshape
 _REDUCTIONS = (Reduction, ArgReduction, ReduceBits, ArgReduceBits, Fold)
 
 
-def sink_loads(function: Function, target: Target) -> None:
+def sink_loads(c: Compilation) -> None:
     """Needs layouts, and reductions split where they cross warps."""
+    function = c.function
     phase = _phases(function.body)
     if not phase or any(isinstance(op, Product) for op in function.walk()):
         return

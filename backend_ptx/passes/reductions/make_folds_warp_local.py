@@ -8,19 +8,20 @@
 
 from __future__ import annotations
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.layouts.flat import LANE_BITS, WARP, axis_shifts, distributed, is_plain, log2
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION
 from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
-from tilewright.backend_ptx.targets import Target
-from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.fold import Fold, ReduceWith
 
 
-def make_folds_warp_local(function: Function, target: Target) -> None:
+def make_folds_warp_local(c: Compilation) -> None:
     """Needs layouts. Afterwards the axis of every fold lies in registers and lanes, one index bit in each of theirs."""
+    function = c.function
     warps: int = function.options[OPTION]
 
     def place(rewriter: Rewriter, op: Op) -> None:

@@ -14,13 +14,13 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.layouts.flat import LANE, REGISTER, WARP, distributed, flatten
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.reduce import ArgReduceBits, ReduceBits, kept_shape
 from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
-from tilewright.backend_ptx.targets import Target
-from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.reduce import (
     ArgMax,
@@ -36,8 +36,9 @@ from tilewright.tileir.ops.shape import Reshape
 KIND: dict[type[Op], str] = {ReduceSum: "sum", ReduceProd: "prod", ReduceMax: "max", ReduceMin: "min"}
 
 
-def split_reductions(function: Function, target: Target) -> None:
+def split_reductions(c: Compilation) -> None:
     """Needs layouts. Afterwards no reduction crosses warps."""
+    function = c.function
     rewrite(function, _split)
 
 

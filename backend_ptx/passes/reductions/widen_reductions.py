@@ -11,9 +11,9 @@ float32 and rounded once: within eps(dtype) * |result| of what float32 gives, be
 
 from __future__ import annotations
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
-from tilewright.backend_ptx.targets import Target
-from tilewright.tileir.core import Function, Op
+from tilewright.tileir.core import Op
 from tilewright.tileir.dtypes import DType, float32, int32, uint32
 from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.ops.convert import Cast
@@ -27,8 +27,9 @@ def wide_dtype(dtype: DType) -> DType:
     return uint32 if dtype.kind == "uint" else int32
 
 
-def widen_reductions(function: Function, target: Target) -> None:
+def widen_reductions(c: Compilation) -> None:
     """Cast the sources of narrow reductions to 32 bits and their results back."""
+    function = c.function
     rewrite(function, _widen)
 
 

@@ -14,15 +14,15 @@ could see different values and part ways.
 
 from __future__ import annotations
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.blocked import row_major
 from tilewright.backend_ptx.layouts.queries import is_replicated
 from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION
 from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
-from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.uses import uses
-from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.core import Op, Value
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.atomics import Atomic
@@ -31,8 +31,9 @@ from tilewright.tileir.ops.shape import Reshape
 from tilewright.tileir.types import SharedType
 
 
-def elect_thread_for_atomics(function: Function, target: Target) -> None:
+def elect_thread_for_atomics(c: Compilation) -> None:
     """Needs layouts. Afterwards only owners' results of atomics and ordered loads are used."""
+    function = c.function
     used = uses(function)
     warps: int = function.options[OPTION]
 

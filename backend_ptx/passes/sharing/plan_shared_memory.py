@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.bulk import SLOT_ALIGN
 from tilewright.backend_ptx.ops.bulk import MbarrierInit, TmaLoad, TmaStore
 from tilewright.backend_ptx.ops.cluster import ClusterExchange, ClusterOpen
@@ -53,8 +54,9 @@ def buffer_bytes(type_: SharedType) -> int:
     return -(-raw // ALIGNMENT) * ALIGNMENT
 
 
-def plan_shared_memory(function: Function, target: Target) -> None:
+def plan_shared_memory(c: Compilation) -> None:
     """Set the offset of every `shared_alloc` and the option shared_bytes; TileValueError if the target has less."""
+    function, target = c.function, c.target
     intervals = find_intervals(function)
     total = _place(intervals)
     function.options[OPTION] = total

@@ -8,11 +8,11 @@
 
 from __future__ import annotations
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
 from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
-from tilewright.backend_ptx.targets import Target
-from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.core import Op, Value
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 from tilewright.tileir.ops.output import Print
 from tilewright.tileir.types import SharedType
@@ -21,8 +21,9 @@ from tilewright.tileir.types import SharedType
 MOST_ELEMENTS = 4096
 
 
-def share_printed(function: Function, target: Target) -> None:
+def share_printed(c: Compilation) -> None:
     """Needs layouts. TileUnsupportedFeatureError where a print has more than MOST_ELEMENTS elements."""
+    function = c.function
 
     def share(rewriter: Rewriter, op: Op) -> None:
         if isinstance(op, Print):

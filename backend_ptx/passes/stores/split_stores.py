@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import cycle, product
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.exchange import exchange_layout
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
@@ -51,8 +52,9 @@ from tilewright.tileir.ops.shape import Extract
 from tilewright.tileir.types import SharedType, TileType
 
 
-def split_stores(function: Function, target: Target) -> None:
+def split_stores(c: Compilation) -> None:
     """Needs layouts on every tile; conversions must still be `convert_layout`."""
+    function, target = c.function, c.target
     sink_conversions(function)
     found = _find(function)
     boxes = find_bulk_stores(function, target, found)

@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 
 import tilewright.backend_ptx.ops  # noqa: F401  (registers the machine ops)
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.bulk import bulk_layout, inner_axis
 from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.backend_ptx.lower.function import Lowered, emit_function
@@ -144,8 +145,8 @@ def laid_out(text: str, target: Target) -> Function:
         elif isinstance(op, Store):
             access = tile_access(op.array.type, op.order, op.steps, op.value.type.shape)
             made.value.type = made.value.type.with_layout(access.preferred(WARPS))
-    plan_shared_memory(function, target)
-    insert_barriers(function, target)
+    plan_shared_memory(Compilation(function, target))
+    insert_barriers(Compilation(function, target))
     return function
 
 

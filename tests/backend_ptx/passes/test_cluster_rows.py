@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.cluster import ClusterGather
 from tilewright.backend_ptx.passes.clusters.form_clusters import form_clusters
 from tilewright.backend_ptx.pipeline import run_passes
@@ -42,7 +43,7 @@ def kernel(rows: int, columns: int, axis: int = 1, options: str = "", reduce: st
 
 
 def formed(f: Function, target: str = "sm_90a") -> Function:
-    form_clusters(f, get_target(target))
+    form_clusters(Compilation(f, get_target(target)))
     verify(f)
     return f
 

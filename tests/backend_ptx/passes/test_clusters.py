@@ -13,6 +13,7 @@ import pytest
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[3] / "tools")]
 from kernels import function  # noqa: E402
 
+from tilewright.backend_ptx.compilation import Compilation  # noqa: E402
 from tilewright.backend_ptx.layouts.bulk import bulk_layout, part_of_slot  # noqa: E402
 from tilewright.backend_ptx.layouts.flat import OFFSET  # noqa: E402
 from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierInit, TmaLoad  # noqa: E402
@@ -59,7 +60,7 @@ def kernel(
 
 
 def formed(f: Function, target: str = "sm_90a") -> Function:
-    form_clusters(f, get_target(target))
+    form_clusters(Compilation(f, get_target(target)))
     verify(f)
     return f
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedAlloc
 from tilewright.backend_ptx.passes.layouts.assign_layouts import assign_layouts
@@ -53,13 +54,13 @@ def products(sums: list[tuple[str, str]], opcode: str = 'mma_sync', more: str = 
 def test_accumulators_decide_on_warps(sums: list[tuple[str, str]], warps: int) -> None:
     """128 registers of a thread for all accumulators together; a float64 takes two."""
     f = products(sums)
-    choose_warps(f, TARGET)
+    choose_warps(Compilation(f, TARGET))
     assert f.options["num_warps"] == warps, f.options["num_warps_reason"]
 
 
 def test_multiply_adds_keep_fewer_sums() -> None:
     f = products([("128x128", "f32")], "mma_fma", "")
-    choose_warps(f, TARGET)
+    choose_warps(Compilation(f, TARGET))
     assert f.options["num_warps"] == 8
 
 
@@ -75,7 +76,7 @@ def test_tiles_alive_together_spread_over_more_warps() -> None:
     assert peak_tile_bytes(f) == 8 * 4096 * 4 + 64 * 4  # at the first sum
     assert decide_warps([(4096, 4)], None, TARGET, reduces=True).number == 4
     assert relieve(Warps(4, ""), 1 << 20).number == 8
-    choose_warps(f, TARGET)
+    choose_warps(Compilation(f, TARGET))
     assert f.options["num_warps"] == 8 and "alive together" in f.options["num_warps_reason"]
 
 
@@ -99,8 +100,8 @@ func @k(%a: array<?xf32, strides=1, align=16>, %n: i32) {
 
 def with_layouts(text: str) -> Function:
     f = parse(text)
-    choose_warps(f, TARGET)
-    assign_layouts(f, TARGET)
+    choose_warps(Compilation(f, TARGET))
+    assign_layouts(Compilation(f, TARGET))
     return f
 
 
@@ -167,7 +168,7 @@ def test_buffers_alive_together_share_no_bytes(wanted: list[tuple[int, int]]) ->
                 lines.append(f"%v{j}: tile<{other}xf32> = shared_load(buffer=%b{j}, index=(), shape=({other}))")
     f = parse("func @k() {\n" + "\n".join(lines) + "\nreturn() }")
     lives = find_intervals(f)
-    plan_shared_memory(f, TARGET)
+    plan_shared_memory(Compilation(f, TARGET))
     for a in lives:
         assert a.op.offset >= 0 and a.op.offset + a.size <= f.options["shared_bytes"]
         for b in lives:

@@ -11,6 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from kernels import function  # noqa: E402
 
+from tilewright.backend_ptx.compilation import Compilation  # noqa: E402
 from tilewright.backend_ptx.pipeline import PIPELINE  # noqa: E402
 from tilewright.backend_ptx.targets import get_target  # noqa: E402
 from tilewright.tileir.printer import to_text  # noqa: E402
@@ -75,8 +76,9 @@ def test_golden(name: str, update_golden: bool) -> None:
         f.options["num_worker_warps"] = shown.warps
     if shown.ctas is not None:
         f.options["num_ctas"] = shown.ctas
+    c = Compilation(f, get_target(shown.target))
     for step in PIPELINE:
-        step(f, get_target(shown.target))
+        step(c)
         if step.__name__ == name.partition("-")[0]:
             break
     path = FOLDER / f"{name}.tile"

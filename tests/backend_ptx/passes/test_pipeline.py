@@ -14,6 +14,7 @@ import pytest
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[3] / "tools")]
 from kernels import function  # noqa: E402
 
+from tilewright.backend_ptx.compilation import Compilation  # noqa: E402
 from tilewright.backend_ptx.pipeline import PIPELINE, run_passes  # noqa: E402
 from tilewright.backend_ptx.targets import get_target  # noqa: E402
 from tilewright.interp import compile_function  # noqa: E402
@@ -74,8 +75,9 @@ def same(got: list[Any], wanted: list[Any], context: str) -> None:
 @pytest.mark.parametrize("name", LOOPS)
 def test_golden(name: str, update_golden: bool) -> None:
     f = function(name)
+    c = Compilation(f, TARGET)
     for step in PIPELINE:
-        step(f, TARGET)
+        step(c)
         if step.__name__ == "pipeline_loops":
             break
     path = FOLDER / f"{name}.tile"

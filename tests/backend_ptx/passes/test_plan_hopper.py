@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tilewright.backend_ptx.ops  # noqa: F401  (registers the machine ops)
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.shared import SharedAlloc
 from tilewright.backend_ptx.passes.sharing.plan_shared_memory import plan_shared_memory
 from tilewright.backend_ptx.targets import get_target
@@ -14,7 +15,7 @@ HEAD = "func @k(%a: array<?x?xbf16, strides=?x1>, %c: array<?x?xf32, strides=?x1
 
 def planned(text: str) -> dict[str, SharedAlloc]:
     f: Function = parse(HEAD + text + "\nreturn() }")
-    plan_shared_memory(f, get_target("sm_90a"))
+    plan_shared_memory(Compilation(f, get_target("sm_90a")))
     allocations = {op.result.hint: op for op in f.walk() if isinstance(op, SharedAlloc)}
     ends = [op.offset + op.type.size * op.type.copies * op.type.dtype.bytes for op in allocations.values()]
     assert max(ends) <= f.options["shared_bytes"]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from matmul import matmul
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.blocked import blocked
 from tilewright.backend_ptx.layouts.exchange import exchange_layout, matrix_rows, side_cost
 from tilewright.backend_ptx.layouts.flat import distributed, log2
@@ -82,8 +83,9 @@ func @epilogue(%x: array<?x?xf32, strides=?x1, stride_div=4x1, align=16, disjoin
 def split(f: Function, target: str, bulk: bool = False) -> list[Store | TmaStore]:
     """Run the pass and those that it needs; the stores. `bulk`: by TMA where that is possible."""
     f.options["bulk_stores"] = bulk
+    c = Compilation(f, get_target(target))
     for step in (split_stores, lower_conversions, plan_shared_memory, insert_barriers):
-        step(f, get_target(target))
+        step(c)
     return [op for op in f.walk() if isinstance(op, (Store, TmaStore))]
 
 
@@ -266,7 +268,7 @@ def test_interpreted_pieces_are_the_same(order: tuple[int, int]) -> None:
     for step in (None, split_stores):
         f = epilogue(ACC, bfloat16, order, 8)
         if step is not None:
-            step(f, get_target("sm_90a"))
+            step(Compilation(f, get_target("sm_90a")))
         out = np.zeros(shape, y.dtype)
         text = to_text(f)
         assert to_text(parse(text)) == text

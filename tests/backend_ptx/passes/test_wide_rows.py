@@ -10,6 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from kernels import FOLDER  # noqa: E402
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.layout import KeepRegisters  # noqa: E402
 from tilewright.backend_ptx.pipeline import PIPELINE  # noqa: E402
 from tilewright.backend_ptx.targets import get_target  # noqa: E402
@@ -27,8 +28,9 @@ def after(step: str, kernel: str, changes: Changes) -> Function:
         assert old in text
         text = text.replace(old, new)
     function = parse(text)
+    c = Compilation(function, get_target("sm_90a"))
     for each in PIPELINE:
-        each(function, get_target("sm_90a"))
+        each(c)
         if each.__name__ == step:
             break
     return function
