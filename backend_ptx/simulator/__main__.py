@@ -34,7 +34,7 @@ def main() -> int:
 
 
 def _failed(case: Any, options: argparse.Namespace) -> bool:
-    from support.lowered import lower_kernel, runtime_arguments  # type: ignore[import-not-found]
+    from support.simulator.lowered import lower_kernel, runtime_arguments  # type: ignore[import-not-found]
 
     from tilewright.backend_ptx.simulator.lowered import run_lowered
 

@@ -14,7 +14,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.lowered import run_kernel
+from support.simulator.lowered import run_kernel
 
 import tilewright as tw
 from tilewright.backend_ptx.runtime.ptxas import assemble

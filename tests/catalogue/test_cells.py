@@ -11,7 +11,7 @@ from catalogue.cells.kinds import STORED
 from catalogue.cells.model import Batch
 from catalogue.cells.recorder import checkable, recorded
 from catalogue.cells.refusals import Refusal, refusals
-from support.lowered import lower_kernel, runtime_arguments
+from support.simulator.lowered import lower_kernel, runtime_arguments
 
 import tilewright as ct
 from tilewright.backend_ptx.runtime.ptxas import assemble

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from catalogue.all import all_cases
 from catalogue.case import Case
-from support.lowered import lower_kernel, run_kernel, runtime_arguments
+from support.simulator.lowered import lower_kernel, run_kernel, runtime_arguments
 
 import tilewright as tw
 from tilewright.backend_ptx.simulator import run_optimised

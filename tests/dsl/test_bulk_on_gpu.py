@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support.bulk_kernels import BLOCKS, CASES, Case, lowered
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "backend_ptx/lower"))
-from bulk_kernels import BLOCKS, CASES, Case, lowered  # noqa: E402
-
-from tilewright.arguments.annotations import PLAIN_ARRAY  # noqa: E402
-from tilewright.arguments.arrays import ArrayInfo  # noqa: E402
-from tilewright.arguments.bind import Array  # noqa: E402
-from tilewright.backend_ptx.abi import AbiParam  # noqa: E402
-from tilewright.launching.gpu import DevicePlan  # noqa: E402
-from tilewright.launching.grid import make_grid  # noqa: E402
-from tilewright.tileir.dtypes import BY_IR  # noqa: E402
+from tilewright.arguments.annotations import PLAIN_ARRAY
+from tilewright.arguments.arrays import ArrayInfo
+from tilewright.arguments.bind import Array
+from tilewright.backend_ptx.abi import AbiParam
+from tilewright.launching.gpu import DevicePlan
+from tilewright.launching.grid import make_grid
+from tilewright.tileir.dtypes import BY_IR
 
 pytestmark = pytest.mark.gpu
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import fake_cuda
 import numpy as np
 import pytest
+from support import fake_cuda
 
 import tilewright as ct
 from tilewright.backend_ptx.runtime.cache import open_cache

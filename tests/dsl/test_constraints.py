@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from compilation_support import V1, V2, array
+from support.compilation import V1, V2, array
 
 import tilewright as ct
 from tilewright.compilation import (

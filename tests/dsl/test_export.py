@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compilation_support import V1, V2, array, scale
+from support.compilation import V1, V2, array, scale
 
 import tilewright as ct
 from tilewright.compilation import (

@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import fake_cuda
 import numpy as np
 import pytest
-from fake_cuda import FakeCuda
+from support import fake_cuda
+from support.fake_cuda import FakeCuda
 
 import tilewright as tw
 from tilewright.backend_ptx.runtime import driver

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import fake_cuda
 import pytest
-from fake_cuda import FakeCuda, TensorMap
+from support import fake_cuda
+from support.bulk_kernels import copy_text, lowered
+from support.fake_cuda import FakeCuda, TensorMap
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "backend_ptx/lower"))
-from bulk_kernels import copy_text, lowered  # noqa: E402
-
-from tilewright.arguments.annotations import PLAIN_ARRAY  # noqa: E402
-from tilewright.arguments.arrays import ArrayInfo  # noqa: E402
-from tilewright.arguments.bind import Array  # noqa: E402
-from tilewright.backend_ptx.llvm.compile import llvm_to_ptx  # noqa: E402
-from tilewright.backend_ptx.runtime.cache import Entry  # noqa: E402
-from tilewright.backend_ptx.runtime.driver import CudaError, get_device  # noqa: E402
-from tilewright.backend_ptx.runtime.kernel import load_entry  # noqa: E402
-from tilewright.backend_ptx.targets import get_target  # noqa: E402
-from tilewright.launching.gpu import DevicePlan  # noqa: E402
-from tilewright.launching.grid import make_grid  # noqa: E402
-from tilewright.tileir.dtypes import bfloat16  # noqa: E402
+from tilewright.arguments.annotations import PLAIN_ARRAY
+from tilewright.arguments.arrays import ArrayInfo
+from tilewright.arguments.bind import Array
+from tilewright.backend_ptx.llvm.compile import llvm_to_ptx
+from tilewright.backend_ptx.runtime.cache import Entry
+from tilewright.backend_ptx.runtime.driver import CudaError, get_device
+from tilewright.backend_ptx.runtime.kernel import load_entry
+from tilewright.backend_ptx.targets import get_target
+from tilewright.launching.gpu import DevicePlan
+from tilewright.launching.grid import make_grid
+from tilewright.tileir.dtypes import bfloat16
 
 ADDRESS, OUT = 0x7000_0000_0100, 0x7100_0000_0000
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tune_kernels import grid, scale
+from support.tune_kernels import grid, scale
 
 import tilewright as ct
 from tilewright.tileir.diagnostics import TileCompilerTimeoutError

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import fake_cuda
 import numpy as np
 import pytest
-from fake_cuda import FakeCuda
-from tune_kernels import endless, grid, increment, scale
+from support import fake_cuda
+from support.fake_cuda import FakeCuda
+from support.tune_kernels import endless, grid, increment, scale
 
 import tilewright as ct
 from tilewright.tune import TileLaunchTimeoutError, exhaustive_search

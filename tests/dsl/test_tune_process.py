@@ -10,7 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from tune_kernels import endless, grid, increment, scale
+from support.tune_kernels import endless, grid, increment, scale
 
 import tilewright as ct
 from tilewright.tune import exhaustive_search

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from frontend_support import ir
+from support.frontend import ir
 
 import tilewright as ct
 

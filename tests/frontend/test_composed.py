@@ -7,7 +7,7 @@ import math
 import ml_dtypes
 import numpy as np
 import pytest
-from frontend_support import result, value
+from support.frontend import result, value
 
 import tilewright as ct
 

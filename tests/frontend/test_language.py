@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from frontend_support import value
+from support.frontend import value
 
 import tilewright as ct
 

@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from frontend_support import dtype_name, result
+from support.frontend import dtype_name, result
 
 import tilewright as ct
 from tilewright.tileir.dtypes import DType

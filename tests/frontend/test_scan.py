@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from frontend_support import result
+from support.frontend import result
 
 import tilewright as ct
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
-from frontend_support import ir, result
+from support.frontend import ir, result
 
 import tilewright as ct
 from tilewright.frontend import ConstArg, translate

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from frontend_support import ir
+from support.frontend import ir
 
 import tilewright as ct
 

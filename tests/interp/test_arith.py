@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from interp_cases import (
+from support.interp_cases import (
     TILE,
     apply,
     array_dtype,

@@ -9,7 +9,17 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from interp_cases import TILE, apply, array_dtype, array_type, assert_same, compile_function, round_exact, samples, wrap
+from support.interp_cases import (
+    TILE,
+    apply,
+    array_dtype,
+    array_type,
+    assert_same,
+    compile_function,
+    round_exact,
+    samples,
+    wrap,
+)
 
 from tilewright.interp import codes
 from tilewright.tileir import dtypes as dt

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from interp_cases import assert_same, compile_function
+from support.interp_cases import assert_same, compile_function
 
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.parser import parse

@@ -9,7 +9,7 @@ import ml_dtypes
 import mpmath
 import numpy as np
 import pytest
-from interp_cases import apply, array_dtype, assert_same, samples
+from support.interp_cases import apply, array_dtype, assert_same, samples
 
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.ops import arith

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from interp_cases import assert_same, compile_function
+from support.interp_cases import assert_same, compile_function
 
 from tilewright.interp import missing_handlers
 from tilewright.interp.registry import HANDLERS

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from interp_cases import array_dtype, array_type, assert_same, compile_function, samples, wrap
+from support.interp_cases import array_dtype, array_type, assert_same, compile_function, samples, wrap
 
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.builder import Builder

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from interp_cases import assert_same, elementwise, samples
+from support.interp_cases import assert_same, elementwise, samples
 
 from tilewright.interp import compile_function
 from tilewright.interp.formats import array_dtype

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from interp_cases import apply, bits, samples
+from support.interp_cases import apply, bits, samples
 
 from tilewright.interp.formats import array_dtype
 from tilewright.tileir.analysis.evaluate import convert_constant, evaluate, round_to

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tileir_programs import arguments, random_function
+from support.tileir.programs import arguments, random_function
 
 from tilewright.interp import compile_function
 from tilewright.tileir.analysis import ranges

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from interp_cases import bits
-from tileir_programs import arguments, random_function
+from support.interp_cases import bits
+from support.tileir.programs import arguments, random_function
 
 from tilewright.interp import compile_function
 from tilewright.tileir.core import Function, Op, Value, clone_function

@@ -8,7 +8,7 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tileir_programs import random_function
+from support.tileir.programs import random_function
 
 from tilewright.tileir.core import OPS, Block, Function
 from tilewright.tileir.diagnostics import NO_SPAN, Span, TileError, TileInternalError, TileSyntaxError, TileTypeError

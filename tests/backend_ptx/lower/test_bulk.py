@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 
 import pytest
+from support.bulk_kernels import copy_text, lowered
 
-sys.path.insert(0, str(Path(__file__).parent))
-from bulk_kernels import copy_text, lowered  # noqa: E402
-
-from tilewright.backend_ptx.abi import KernelAbi  # noqa: E402
-from tilewright.backend_ptx.llvm.compile import llvm_to_ptx  # noqa: E402
-from tilewright.backend_ptx.runtime.ptxas import assemble  # noqa: E402
-from tilewright.backend_ptx.targets import get_target  # noqa: E402
-from tilewright.backend_ptx.tensor_maps import TensorMapSpec  # noqa: E402
-from tilewright.tileir.dtypes import bfloat16, float32  # noqa: E402
+from tilewright.backend_ptx.abi import KernelAbi
+from tilewright.backend_ptx.llvm.compile import llvm_to_ptx
+from tilewright.backend_ptx.runtime.ptxas import assemble
+from tilewright.backend_ptx.targets import get_target
+from tilewright.backend_ptx.tensor_maps import TensorMapSpec
+from tilewright.tileir.dtypes import bfloat16, float32
 
 TARGET = get_target("sm_90a")
 

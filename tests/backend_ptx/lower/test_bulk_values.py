@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from support.bulk_kernels import BLOCKS, CASES, Case, lowered
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[3] / "tools")]
-from bulk_kernels import BLOCKS, CASES, Case, lowered  # noqa: E402
-
-from tilewright.backend_ptx.simulator import run_lowered  # noqa: E402
-from tilewright.backend_ptx.targets import get_target  # noqa: E402
+from tilewright.backend_ptx.simulator import run_lowered
+from tilewright.backend_ptx.targets import get_target
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

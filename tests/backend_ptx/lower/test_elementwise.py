@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from lowering_kernels import assemble, elementwise, ptx_of
-from lowering_sets import FP8, KERNELS, NUMBERS, named, one, two
+from support.lowering_kernels import assemble, elementwise, ptx_of
+from support.lowering_sets import FP8, KERNELS, NUMBERS, named, one, two
 
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.core import Function

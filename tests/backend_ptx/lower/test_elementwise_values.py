@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from interp_cases import array_dtype, bits, samples
-from lowering_kernels import elementwise
-from lowering_sets import FP8, KERNELS, NUMBERS, named, one
+from support.interp_cases import array_dtype, bits, samples
+from support.lowering_kernels import elementwise
+from support.lowering_sets import FP8, KERNELS, NUMBERS, named, one
 
 from tilewright.backend_ptx.simulator import run_function
 from tilewright.interp import compile_function

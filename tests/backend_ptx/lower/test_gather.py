@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.lowered import lower_kernel, run_kernel
+from support.simulator.lowered import lower_kernel, run_kernel
 
 import tilewright as tw
 

@@ -325,7 +325,7 @@ def test_offsets_beyond_32_bits() -> None:
 
 def test_line_numbers() -> None:
     """The option line_info puts the places of ops into PTX, in a form that optimised code may have."""
-    from lowering_kernels import assemble, ptx_of
+    from support.lowering_kernels import assemble, ptx_of
 
     from tilewright.tileir.diagnostics import Span
 

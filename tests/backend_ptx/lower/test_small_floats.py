@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.lowered import run_kernel
+from support.simulator.lowered import run_kernel
 
 import tilewright as ct
 from tilewright.interp import codes

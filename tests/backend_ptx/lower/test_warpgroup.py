@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from catalogue import hopper
+from catalogue.case import Case
+from support.simulator.lowered import runtime_arguments
 
-sys.path[:0] = [str(Path(__file__).parents[3] / "tools"), str(Path(__file__).parents[3] / "examples")]
-from catalogue import hopper  # noqa: E402
-from catalogue.case import Case  # noqa: E402
-from support.lowered import runtime_arguments  # noqa: E402
-
-from tilewright.arguments.bind import bind  # noqa: E402
-from tilewright.backend_ptx.lower.function import emit_function  # noqa: E402
-from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierExpect, MbarrierWait  # noqa: E402
-from tilewright.backend_ptx.ops.shared import Barrier  # noqa: E402
-from tilewright.backend_ptx.ops.warpgroup import ProxyFence, Wgmma, WgmmaWait  # noqa: E402
-from tilewright.backend_ptx.passes.layouts import lower_conversions  # noqa: E402
-from tilewright.backend_ptx.passes.matmul import wait_for_mmas  # noqa: E402
-from tilewright.backend_ptx.passes.pipelining import ring_stages  # noqa: E402
-from tilewright.backend_ptx.pipeline import run_passes  # noqa: E402
-from tilewright.backend_ptx.simulator import SimError  # noqa: E402
-from tilewright.backend_ptx.simulator.lowered import run_lowered  # noqa: E402
-from tilewright.backend_ptx.targets import get_target  # noqa: E402
-from tilewright.tileir.core import Block, Function, Op, clone_function  # noqa: E402
+from tilewright.arguments.bind import bind
+from tilewright.backend_ptx.lower.function import emit_function
+from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierExpect, MbarrierWait
+from tilewright.backend_ptx.ops.shared import Barrier
+from tilewright.backend_ptx.ops.warpgroup import ProxyFence, Wgmma, WgmmaWait
+from tilewright.backend_ptx.passes.layouts import lower_conversions
+from tilewright.backend_ptx.passes.matmul import wait_for_mmas
+from tilewright.backend_ptx.passes.pipelining import ring_stages
+from tilewright.backend_ptx.pipeline import run_passes
+from tilewright.backend_ptx.simulator import SimError
+from tilewright.backend_ptx.simulator.lowered import run_lowered
+from tilewright.backend_ptx.targets import get_target
+from tilewright.tileir.core import Block, Function, Op, clone_function
 
 CASES = {case.name.removeprefix("hopper-"): case for case in hopper.cases()}
 TARGET = get_target("sm_90a")

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bulk_products import (
+from matmul import matmul
+from support.bulk_products import (
     BF16,
     E4M3,
     F32,
@@ -24,7 +25,6 @@ from bulk_products import (
     product,
     stores_of,
 )
-from matmul import matmul
 
 from tilewright.backend_ptx.ops.bulk import TmaStore, TmaStoreWait
 from tilewright.backend_ptx.ops.shared import Barrier, SharedAlloc

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bulk_products import PROGRAMS, SCHEDULES, TARGET, passed, result_of, stores_of
+from support.bulk_products import PROGRAMS, SCHEDULES, TARGET, passed, result_of, stores_of
 
 from tilewright.backend_ptx.lower import emit_function
 from tilewright.backend_ptx.ops.bulk import TmaStore, TmaStoreWait

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bulk_products import (
+from catalogue.hopper_kernels import walked
+from support.bulk_products import (
     BF16,
     F32,
     PROGRAMS,
@@ -22,7 +23,6 @@ from bulk_products import (
     stores_of,
     turned_product,
 )
-from catalogue.hopper_kernels import walked
 
 from tilewright.backend_ptx.lower import emit_function
 from tilewright.backend_ptx.pipeline import run_passes

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
+from support.pass_kernels import function
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[3] / "tools")]
-from kernels import function  # noqa: E402
-
-from tilewright.backend_ptx.compilation import Compilation  # noqa: E402
-from tilewright.backend_ptx.layouts.bulk import bulk_layout, part_of_slot  # noqa: E402
-from tilewright.backend_ptx.layouts.flat import OFFSET  # noqa: E402
-from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierInit, TmaLoad  # noqa: E402
-from tilewright.backend_ptx.passes.clusters.form_clusters import form_clusters  # noqa: E402
-from tilewright.backend_ptx.pipeline import run_passes  # noqa: E402
-from tilewright.backend_ptx.simulator import run_function  # noqa: E402
-from tilewright.backend_ptx.targets import get_target  # noqa: E402
-from tilewright.interp import compile_function  # noqa: E402
-from tilewright.tileir.core import Function  # noqa: E402
-from tilewright.tileir.parser import parse  # noqa: E402
-from tilewright.tileir.printer import to_text  # noqa: E402
-from tilewright.tileir.verifier import verify  # noqa: E402
+from tilewright.backend_ptx.compilation import Compilation
+from tilewright.backend_ptx.layouts.bulk import bulk_layout, part_of_slot
+from tilewright.backend_ptx.layouts.flat import OFFSET
+from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierInit, TmaLoad
+from tilewright.backend_ptx.passes.clusters.form_clusters import form_clusters
+from tilewright.backend_ptx.pipeline import run_passes
+from tilewright.backend_ptx.simulator import run_function
+from tilewright.backend_ptx.targets import get_target
+from tilewright.interp import compile_function
+from tilewright.tileir.core import Function
+from tilewright.tileir.parser import parse
+from tilewright.tileir.printer import to_text
+from tilewright.tileir.verifier import verify
 
 HOPPER = get_target("sm_90a")
 ARRAY = "array<?x?x{}, strides=?x1, stride_div=8x1, align=16, disjoint, small>"

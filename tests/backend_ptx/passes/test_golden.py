@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from support.pass_kernels import function
 
-sys.path.insert(0, str(Path(__file__).parent))
-from kernels import function  # noqa: E402
-
-from tilewright.backend_ptx.compilation import Compilation  # noqa: E402
-from tilewright.backend_ptx.pipeline import PIPELINE  # noqa: E402
-from tilewright.backend_ptx.targets import get_target  # noqa: E402
-from tilewright.tileir.printer import to_text  # noqa: E402
+from tilewright.backend_ptx.compilation import Compilation
+from tilewright.backend_ptx.pipeline import PIPELINE
+from tilewright.backend_ptx.targets import get_target
+from tilewright.tileir.printer import to_text
 
 FOLDER = Path(__file__).with_name("golden")
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support.pass_kernels import KERNELS, function
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[3] / "tools")]
-from kernels import KERNELS, function  # noqa: E402
-
-from tilewright.backend_ptx.pipeline import run_passes  # noqa: E402
-from tilewright.backend_ptx.targets import get_target  # noqa: E402
-from tilewright.interp import compile_function  # noqa: E402
-from tilewright.tileir.core import Function  # noqa: E402
-from tilewright.tileir.parser import parse  # noqa: E402
-from tilewright.tileir.printer import to_text  # noqa: E402
+from tilewright.backend_ptx.pipeline import run_passes
+from tilewright.backend_ptx.targets import get_target
+from tilewright.interp import compile_function
+from tilewright.tileir.core import Function
+from tilewright.tileir.parser import parse
+from tilewright.tileir.printer import to_text
 
 TARGET = get_target("sm_90a")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,17 +9,15 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.pass_kernels import function
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[3] / "tools")]
-from kernels import function  # noqa: E402
-
-from tilewright.backend_ptx.compilation import Compilation  # noqa: E402
-from tilewright.backend_ptx.pipeline import PIPELINE, run_passes  # noqa: E402
-from tilewright.backend_ptx.targets import get_target  # noqa: E402
-from tilewright.interp import compile_function  # noqa: E402
-from tilewright.tileir.core import Function, clone_function  # noqa: E402
-from tilewright.tileir.parser import parse  # noqa: E402
-from tilewright.tileir.printer import to_text  # noqa: E402
+from tilewright.backend_ptx.compilation import Compilation
+from tilewright.backend_ptx.pipeline import PIPELINE, run_passes
+from tilewright.backend_ptx.targets import get_target
+from tilewright.interp import compile_function
+from tilewright.tileir.core import Function, clone_function
+from tilewright.tileir.parser import parse
+from tilewright.tileir.printer import to_text
 
 FOLDER = Path(__file__).with_name("golden") / "pipeline"
 TARGET = get_target("sm_80")

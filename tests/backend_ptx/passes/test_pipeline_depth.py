@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 
 import pytest
+from support.pass_kernels import function
 
-sys.path.insert(0, str(Path(__file__).parent))
-from kernels import function  # noqa: E402
-
-from tilewright.backend_ptx.ops.async_copy import AsyncCommit, AsyncLoad, AsyncWait  # noqa: E402
-from tilewright.backend_ptx.ops.shared import Barrier, SharedAlloc  # noqa: E402
-from tilewright.backend_ptx.passes.pipelining.copy_depth import resident_blocks  # noqa: E402
-from tilewright.backend_ptx.pipeline import run_passes  # noqa: E402
-from tilewright.backend_ptx.targets import get_target  # noqa: E402
-from tilewright.tileir.core import Function  # noqa: E402
-from tilewright.tileir.ops.control import For  # noqa: E402
-from tilewright.tileir.ops.memory import Load  # noqa: E402
-from tilewright.tileir.parser import parse  # noqa: E402
+from tilewright.backend_ptx.ops.async_copy import AsyncCommit, AsyncLoad, AsyncWait
+from tilewright.backend_ptx.ops.shared import Barrier, SharedAlloc
+from tilewright.backend_ptx.passes.pipelining.copy_depth import resident_blocks
+from tilewright.backend_ptx.pipeline import run_passes
+from tilewright.backend_ptx.targets import get_target
+from tilewright.tileir.core import Function
+from tilewright.tileir.ops.control import For
+from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.parser import parse
 
 ARRAY = "array<?x?xf32, strides=?x1, stride_div=4x1, align=16, disjoint>"
 

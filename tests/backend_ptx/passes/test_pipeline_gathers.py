@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from catalogue.hopper_kernels import gathered
-from support.lowered import bound, lower_kernel, run_kernel
+from support.simulator.lowered import bound, lower_kernel, run_kernel
 
 import tilewright as tw
 from tilewright.backend_ptx.compile import backend_dumps

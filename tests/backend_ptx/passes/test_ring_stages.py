@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.lowered import bound, lower_kernel, run_kernel
+from support.simulator.lowered import bound, lower_kernel, run_kernel
 
 import tilewright as tw
 from tilewright.backend_ptx.compile import backend_dumps

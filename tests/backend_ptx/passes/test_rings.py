@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from catalogue import hopper
+from catalogue.case import Case
+from support.pass_kernels import function
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[3] / "examples")]
-from catalogue import hopper  # noqa: E402
-from catalogue.case import Case  # noqa: E402
-from kernels import function  # noqa: E402
-
-from tilewright.arguments.bind import Const, bind  # noqa: E402
-from tilewright.backend_ptx.ops.bulk import MbarrierExpect, TmaLoad  # noqa: E402
-from tilewright.backend_ptx.ops.shared import SharedAlloc  # noqa: E402
-from tilewright.backend_ptx.ops.warpgroup import Stage, Wgmma  # noqa: E402
-from tilewright.backend_ptx.pipeline import run_passes  # noqa: E402
-from tilewright.backend_ptx.roles import CONSUMER, PRODUCER, project, role_options  # noqa: E402
-from tilewright.backend_ptx.targets import get_target  # noqa: E402
-from tilewright.interp import compile_function  # noqa: E402
-from tilewright.interp.registry import HANDLERS, Entry  # noqa: E402
-from tilewright.tileir.core import Function, Op  # noqa: E402
-from tilewright.tileir.diagnostics import TileValueError  # noqa: E402
-from tilewright.tileir.ops.control import For, If  # noqa: E402
-from tilewright.tileir.ops.memory import Store  # noqa: E402
+from tilewright.arguments.bind import Const, bind
+from tilewright.backend_ptx.ops.bulk import MbarrierExpect, TmaLoad
+from tilewright.backend_ptx.ops.shared import SharedAlloc
+from tilewright.backend_ptx.ops.warpgroup import Stage, Wgmma
+from tilewright.backend_ptx.pipeline import run_passes
+from tilewright.backend_ptx.roles import CONSUMER, PRODUCER, project, role_options
+from tilewright.backend_ptx.targets import get_target
+from tilewright.interp import compile_function
+from tilewright.interp.registry import HANDLERS, Entry
+from tilewright.tileir.core import Function, Op
+from tilewright.tileir.diagnostics import TileValueError
+from tilewright.tileir.ops.control import For, If
+from tilewright.tileir.ops.memory import Store
 
 CASES = {case.name.removeprefix("hopper-"): case for case in hopper.cases()}
 TARGET = get_target("sm_90a")

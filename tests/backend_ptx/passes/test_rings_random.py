@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import random
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[3] / "tools"))
-from tilewright.backend_ptx.lower import lower_function  # noqa: E402
-from tilewright.backend_ptx.pipeline import run_passes  # noqa: E402
-from tilewright.backend_ptx.simulator.lowered import run_lowered  # noqa: E402
-from tilewright.backend_ptx.targets import get_target  # noqa: E402
-from tilewright.interp import compile_function  # noqa: E402
-from tilewright.tileir import dtypes as dt  # noqa: E402
-from tilewright.tileir.builder import Builder  # noqa: E402
-from tilewright.tileir.core import Block, Function, Op, Value, clone_function  # noqa: E402
-from tilewright.tileir.enums import PaddingMode  # noqa: E402
-from tilewright.tileir.ops import arith, control, memory, shape  # noqa: E402
-from tilewright.tileir.ops.convert import Cast  # noqa: E402
-from tilewright.tileir.ops.matmul import Mma  # noqa: E402
-from tilewright.tileir.ops.reduce import ReduceMax  # noqa: E402
-from tilewright.tileir.types import ArrayType, TileType  # noqa: E402
+from tilewright.backend_ptx.lower import lower_function
+from tilewright.backend_ptx.pipeline import run_passes
+from tilewright.backend_ptx.simulator.lowered import run_lowered
+from tilewright.backend_ptx.targets import get_target
+from tilewright.interp import compile_function
+from tilewright.tileir import dtypes as dt
+from tilewright.tileir.builder import Builder
+from tilewright.tileir.core import Block, Function, Op, Value, clone_function
+from tilewright.tileir.enums import PaddingMode
+from tilewright.tileir.ops import arith, control, memory, shape
+from tilewright.tileir.ops.convert import Cast
+from tilewright.tileir.ops.matmul import Mma
+from tilewright.tileir.ops.reduce import ReduceMax
+from tilewright.tileir.types import ArrayType, TileType
 
 INDEX = TileType(dt.int32)
 TARGET = get_target("sm_90a")

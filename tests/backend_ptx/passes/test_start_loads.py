@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
+from support.pass_kernels import FOLDER
 
-sys.path.insert(0, str(Path(__file__).parent))
-from kernels import FOLDER  # noqa: E402
-
-from tilewright.backend_ptx.ops.async_copy import AsyncLoad  # noqa: E402
-from tilewright.backend_ptx.passes.pressure.prefetch_loads import OPTION  # noqa: E402
-from tilewright.backend_ptx.pipeline import run_passes  # noqa: E402
-from tilewright.backend_ptx.targets import get_target  # noqa: E402
-from tilewright.tileir.core import Function  # noqa: E402
-from tilewright.tileir.parser import parse  # noqa: E402
+from tilewright.backend_ptx.ops.async_copy import AsyncLoad
+from tilewright.backend_ptx.passes.pressure.prefetch_loads import OPTION
+from tilewright.backend_ptx.pipeline import run_passes
+from tilewright.backend_ptx.targets import get_target
+from tilewright.tileir.core import Function
+from tilewright.tileir.parser import parse
 
 TEXT = (FOLDER / "scaled_rows.tile").read_text()
 BIAS = "load(array=%bias, index=(%z)"

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernels import FOLDER  # noqa: E402
+from support.pass_kernels import FOLDER
 
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.ops.layout import KeepRegisters  # noqa: E402
-from tilewright.backend_ptx.pipeline import PIPELINE  # noqa: E402
-from tilewright.backend_ptx.targets import get_target  # noqa: E402
-from tilewright.tileir.core import Function  # noqa: E402
-from tilewright.tileir.ops.memory import Load  # noqa: E402
-from tilewright.tileir.ops.reduce import Reduction  # noqa: E402
-from tilewright.tileir.parser import parse  # noqa: E402
+from tilewright.backend_ptx.ops.layout import KeepRegisters
+from tilewright.backend_ptx.pipeline import PIPELINE
+from tilewright.backend_ptx.targets import get_target
+from tilewright.tileir.core import Function
+from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.ops.reduce import Reduction
+from tilewright.tileir.parser import parse
 
 Changes = list[tuple[str, str]]
 

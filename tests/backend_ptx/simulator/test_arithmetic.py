@@ -7,7 +7,7 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import pytest
-from sim_kernels import per_thread
+from support.simulator.text import per_thread
 
 from tilewright.backend_ptx.simulator import Undefined, Unsupported, floats
 
@@ -226,7 +226,7 @@ join:
 
 
 def test_functions_with_divergent_returns() -> None:
-    from sim_kernels import run
+    from support.simulator.text import run
 
     more = """
 define internal i32 @f(i32 %x) {

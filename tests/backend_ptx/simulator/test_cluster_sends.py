@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sim_exchange import Defects, every_schedule, once, rounds
+from support.simulator.exchange import Defects, every_schedule, once, rounds
 
 from tilewright.backend_ptx.simulator import Deadlock, LeftBlock, NotStarted, PendingCopy, Race, SimError, UnwrittenRead
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from catalogue.cluster_kernels import walked_softmax
-from sim_edits import calls, drop, operand, pattern
 from softmax import softmax
-from support.lowered import lower_kernel, runtime_arguments
+from support.simulator.edits import calls, drop, operand, pattern
+from support.simulator.lowered import lower_kernel, runtime_arguments
 
 from tilewright.backend_ptx.simulator import SimError, Unsupported, run_lowered
 

@@ -11,8 +11,20 @@ from typing import Any
 import numpy as np
 import pytest
 from catalogue.hopper_kernels import product, tf32_product, walked
-from sim_edits import LEADING, OF_A, OF_B, STRIDE, SWIZZLE, calls, descriptor, drop, one_call, operand, pattern
-from support.lowered import lower_kernel, runtime_arguments
+from support.simulator.edits import (
+    LEADING,
+    OF_A,
+    OF_B,
+    STRIDE,
+    SWIZZLE,
+    calls,
+    descriptor,
+    drop,
+    one_call,
+    operand,
+    pattern,
+)
+from support.simulator.lowered import lower_kernel, runtime_arguments
 
 import tilewright as tw
 from tilewright.backend_ptx.simulator import SimError, Unsupported, run_lowered

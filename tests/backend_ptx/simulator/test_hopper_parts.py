@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sim_hopper import emit
-from sim_kernel import Kernel
+from support.simulator.hopper import emit
+from support.simulator.steps import Kernel
 
 from tilewright.backend_ptx.instructions.warpgroup import (
     wgmma_fence_tied,

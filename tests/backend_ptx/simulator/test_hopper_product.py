@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sim_hopper import Gemm, operands
+from support.simulator.hopper import Gemm, operands
 
 from tilewright.backend_ptx.simulator import SimError
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sim_kernels import BAR, per_thread, run
+from support.simulator.text import BAR, per_thread, run
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Builder, Val

@@ -10,11 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.printing import CASES, integers
 
 import tilewright as ct
-
-sys.path.insert(0, str(Path(__file__).parent))
-from test_output import CASES, integers  # noqa: E402
 
 _PRINTED = re.compile(r"\[\[.*?\]\]|[^\[\]\n]+|\n")  # a tile of rank 2, a text, the end of a line
 

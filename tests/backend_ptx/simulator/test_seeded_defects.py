@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.lowered import lower_kernel, runtime_arguments
+from support.simulator.lowered import lower_kernel, runtime_arguments
 
 import tilewright as tw
 from tilewright.backend_ptx.simulator import SimError, run_lowered

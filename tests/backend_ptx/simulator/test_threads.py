@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sim_kernels import BAR, WARP_BAR, module, per_thread, run
+from support.simulator.text import BAR, WARP_BAR, module, per_thread, run
 
 from tilewright.backend_ptx.simulator import Deadlock, Divergence, Race, SimError
 

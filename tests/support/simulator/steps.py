@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sim_hopper import SMEM, descriptor, emit
+from support.simulator.hopper import SMEM, descriptor, emit
 
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.simulator import simulate

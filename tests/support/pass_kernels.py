@@ -12,7 +12,7 @@ import numpy as np
 from tilewright.tileir.core import Function
 from tilewright.tileir.parser import parse
 
-FOLDER = Path(__file__).with_name("kernels")
+FOLDER = Path(__file__).parents[1] / "backend_ptx" / "passes" / "kernels"
 
 
 class Kernel(NamedTuple):

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sim_hopper import emit
-from sim_kernel import OUT, Kernel
+from support.simulator.hopper import emit
+from support.simulator.steps import OUT, Kernel
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Val

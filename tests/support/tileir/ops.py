@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tileir_operands import DTYPES, FLOATS, INTS, SHAPES, Operands
+from support.tileir.operands import DTYPES, FLOATS, INTS, SHAPES, Operands
 
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.core import OPS, Op, Value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lowering_kernels import Make, elementwise
+from support.lowering_kernels import Make, elementwise
 
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.core import Function, Op

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from interp_cases import array_dtype
-from tileir_operands import PLACES
-from tileir_ops import Ops
+from support.interp_cases import array_dtype
+from support.tileir.operands import PLACES
+from support.tileir.ops import Ops
 
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.core import Block, Function, Op, Value

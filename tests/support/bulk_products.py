@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 from catalogue.hopper_kernels import stored_each_round, walked
-from support.lowered import runtime_arguments
+from support.simulator.lowered import runtime_arguments
 
 import tilewright as tw
 from tilewright.arguments.bind import bind
