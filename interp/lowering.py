@@ -117,7 +117,7 @@ class Lowering:
         return move_all
 
     def _step(self, op: Op) -> Step:
-        entry = HANDLERS.get(op.opcode)
+        entry = HANDLERS.of(op)
         if entry is None:
             raise TileUnsupportedFeatureError(f"the interpreter cannot execute {op.opcode}")
         function = entry.handler(op, self)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tilewright.tileir.core import OPS, Op
+from tilewright.tileir.rules import RuleTable
 
 if TYPE_CHECKING:
     from tilewright.interp.lowering import Lowering
@@ -22,15 +23,12 @@ class Entry(NamedTuple):
     step: bool
 
 
-HANDLERS: dict[str, Entry] = {}
+HANDLERS: RuleTable[Entry] = RuleTable("handler in the interpreter")
 
 
 def _register(op: type[Op] | str, step: bool) -> Callable[[H], H]:
-    opcode = op if isinstance(op, str) else op.opcode
-
     def register(handler: H) -> H:
-        assert opcode not in HANDLERS, f"{opcode} has two handlers"
-        HANDLERS[opcode] = Entry(handler, step)
+        HANDLERS.add(op, Entry(handler, step))
         return handler
 
     return register
@@ -55,4 +53,4 @@ def missing_handlers() -> list[str]:
     """Opcodes of declared ops that the interpreter cannot execute (terminators are part of their parent op)."""
     from tilewright.interp import handlers  # noqa: F401  (fills the table)
 
-    return sorted(opcode for opcode, cls in OPS.items() if opcode not in HANDLERS and not cls.terminator)
+    return HANDLERS.missing(OPS.values())

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tilewright.tileir.analysis.uses import all_reads
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.ops import arrays, atomics, control
+from tilewright.tileir.rules import RuleTable
 from tilewright.tileir.types import SharedType
 
 Varying = set[Value]
+Rule = Callable[[Any, Varying, frozenset[int]], None]
 
 
 def varying_values(function: Function, axes: frozenset[int]) -> Varying:
@@ -26,14 +29,13 @@ def varying_values(function: Function, axes: frozenset[int]) -> Varying:
 
 def _visit(block: Block, varying: Varying, axes: frozenset[int]) -> None:
     for op in block.ops:
-        rule = _RULES.get(type(op), _default)
+        rule = _RULES.of(op) or _default
         rule(op, varying, axes)
 
 
 def _default(op: Op, varying: Varying, axes: frozenset[int]) -> None:
-    inputs = [*op.operands, *(v for b in op.blocks for inner in b.walk() for v in inner.operands)]
     # A shared buffer belongs to one block, whatever its operands are.
-    if any(v in varying for v in inputs) or any(isinstance(r.type, SharedType) for r in op.results):
+    if any(v in varying for v in all_reads(op)) or any(isinstance(r.type, SharedType) for r in op.results):
         varying.update(op.results)
         for body in op.blocks:
             varying.update(body.params)
@@ -83,7 +85,7 @@ def _join(targets: Any, sources: Any, varying: Varying, divergent: bool = False)
             varying.add(target)
 
 
-_RULES: dict[type[Op], Callable[[Any, Varying, frozenset[int]], None]] = {
+_RULES: RuleTable[Rule] = RuleTable("values that vary", {
     arrays.BlockId: _block_id, atomics.AtomicRmw: _atomic, atomics.AtomicCas: _atomic,
     control.For: _for, control.While: _while, control.If: _if,
-}
+})

@@ -1,66 +1,91 @@
-"""Rewriting: one forward walk that offers every op to a table of rules and rebuilds the blocks."""
+"""Rewriting: one forward walk that rebuilds blocks op by op.
+
+Two ways to say what becomes of an op. `Rewriter(rules, after)` offers each op to tables of rules that give the values
+replacing its results; new ops are offered in turn. `rewrite(function, rule)` calls one rule that appends what stands in
+the op's place.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function, Op, Value
-from tilewright.tileir.diagnostics import NO_SPAN, TileError, TileInternalError
+from tilewright.tileir.diagnostics import NO_SPAN, TileError, TileInternalError, TileTypeError
 from tilewright.tileir.ops.arith import Constant
+from tilewright.tileir.rules import RuleTable
 from tilewright.tileir.types import TileType
 
 Rule = Callable[[Any, "Rewriter"], Value | Sequence[Value] | None]
 """Takes an op whose operands are rewritten already, and gives the values that replace its results, or None to keep it.
 
-It may emit new ops before the op, change fields of the op in place, or return () to drop an op without results.
+It may add new ops before the op, change fields of the op in place, or return () to drop an op without results.
 """
 
+Rebuild = Callable[["Rewriter", Any], None]
+"""Appends what stands in an op's place: the op itself (`keep`), other ops, nothing. `replace` renames its results."""
 
-class Rewriter:
-    """The walk. Rules of ops with bodies run before the bodies are rewritten, those in `after` run after that."""
 
-    def __init__(self, rules: Mapping[type[Op], Rule], after: Mapping[type[Op], Rule] | None = None) -> None:
+class Rewriter(Builder):
+    """The walk. Rules of ops with bodies run before the bodies are rewritten, those in `after` run after that.
+
+    It is a builder: `emit` and `value` append ops as they are, `offer` lets the rules simplify them.
+    """
+
+    def __init__(self, rules: RuleTable[Rule] | None = None, after: RuleTable[Rule] | None = None) -> None:
+        super().__init__(Block())
         self.rules = rules
-        self.after = after or {}
-        self.new: dict[Value, Value] = {}
-        self.current: Op | None = None
-        self._out: list[Op] = []
+        self.after = after
+        self.renamed: dict[Value, Value] = {}
+        self._current: Op | None = None
 
     def run(self, function: Function) -> None:
         """Rewrite the function in place. A rule that fails becomes an error that names the op it was given."""
         try:
-            self.block(function.body)
+            self.rebuild(function.body)
         except Exception as error:
-            if self.current is None:
+            known = isinstance(error, TileError) and not isinstance(error, TileTypeError | TileInternalError)
+            if known or self._current is None:
                 raise
             what = error.message if isinstance(error, TileError) else repr(error)
-            raise TileInternalError(f"{what} at op {self.current.opcode}", self.current.span) from error
+            raise TileInternalError(f"{what} at op {self._current.opcode}", self._current.span) from error
 
-    def block(self, block: Block) -> None:
-        outer, self._out = self._out, []
-        for op in block.ops:
+    def rebuild(self, block: Block) -> None:
+        """Rewrite the ops of a block in place."""
+        old, block.ops = block.ops, []
+        outer, self.block = self.block, block
+        for op in old:
             self.visit(op)
-        block.ops, self._out = self._out, outer
+        self.block = outer
 
     def visit(self, op: Op) -> None:
         """Rewrite an op and append what it becomes."""
-        if self.new:
-            op.replace_operands(self.new)
-        outer, self.current = self.current, op
+        if self.renamed:
+            op.replace_operands(self.renamed)
+        outer, self._current, self.span = self._current, op, op.span
         values = self._apply(self.rules, op)
-        if values is None and op._body_fields:
+        if values is not None:
+            self._replace(op, values)
+        else:
             for block in op.blocks:
-                self.block(block)
-            values = self._apply(self.after, op)
+                self.rebuild(block)
+            self.span = op.span
+            self._finish(op)
+        self._current = outer
+        if outer is not None:
+            self.span = outer.span
+
+    def _finish(self, op: Op) -> None:
+        """Append what an op becomes whose bodies are rewritten."""
+        values = self._apply(self.after, op)
         if values is None:
-            self._out.append(op)
+            self.keep(op)
         else:
             self._replace(op, values)
-        self.current = outer
 
-    def _apply(self, rules: Mapping[type[Op], Rule], op: Op) -> Sequence[Value] | None:
-        rule = rules.get(type(op))
+    def _apply(self, rules: RuleTable[Rule] | None, op: Op) -> Sequence[Value] | None:
+        rule = rules.of(op) if rules is not None else None
         values = rule(op, self) if rule is not None else None
         if isinstance(values, Value):
             values = (values,)
@@ -71,27 +96,58 @@ class Rewriter:
 
     def _replace(self, op: Op, values: Sequence[Value]) -> None:
         for old, value in zip(op.results, values, strict=True):
-            self.new[old] = value
-            if not value.hint:
-                value.hint = old.hint
+            self.replace(old, value)
 
-    def emit(self, op: Op) -> Value:
+    def keep(self, op: Op) -> None:
+        """Append an existing op as it is."""
+        self.block.ops.append(op)
+
+    def replace(self, old: Value, new: Value) -> None:
+        """From here on every use of `old` becomes `new`."""
+        new.hint = new.hint or old.hint
+        self.renamed[old] = new
+
+    def offer(self, op: Op) -> Value:
         """Append a new op of one result, simplified by the rules; gives the value that stands for it."""
-        if op.span is NO_SPAN and self.current is not None:
-            op.span = self.current.span
+        if op.span is NO_SPAN:
+            op.span = self.span
         self.visit(op)
-        return self.new.get(op.result, op.result)
+        return self.renamed.get(op.result, op.result)
 
     def constant(self, value: bool | int | float, type_: TileType) -> Value:
         """A new constant."""
-        return self.emit(Constant(value=value, type=type_))
+        return self.offer(Constant(value=value, type=type_))
 
     def inline(self, block: Block, arguments: Sequence[Value]) -> list[Value]:
         """Append the ops of a body with values for its parameters; gives the values that it hands back."""
-        self.new.update(zip(block.params, arguments, strict=True))
+        self.renamed.update(zip(block.params, arguments, strict=True))
         for op in block.ops[:-1]:
             self.visit(op)
-        return [self.new.get(v, v) for v in block.terminator.operands]
+        return [self.renamed.get(v, v) for v in block.terminator.operands]
+
+
+class _Rebuilder(Rewriter):
+    """The walk of `rewrite`."""
+
+    def __init__(self, rules: RuleTable[Rebuild]) -> None:
+        super().__init__()
+        self._rebuild = rules
+
+    def _finish(self, op: Op) -> None:
+        rule = self._rebuild.of(op)
+        if rule is None:
+            self.keep(op)
+        else:
+            rule(self, op)
+
+
+def rewrite(function: Function, rules: Rebuild | Mapping[type[Op], Rebuild]) -> None:
+    """Call `rule(rewriter, op)` for every op in program order, its operands already renamed and its bodies rewritten.
+
+    The rule appends what shall stand in the op's place. Given rules by class, ops of other classes are kept.
+    """
+    by_class = rules if isinstance(rules, Mapping) else {Op: rules}
+    _Rebuilder(RuleTable("rewriting rule", by_class)).run(function)
 
 
 def constant_value(value: Value) -> bool | int | float | None:

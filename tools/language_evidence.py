@@ -22,7 +22,6 @@ from tilewright.backend_ptx.lower.registry import LOWERINGS, load_lowerings  # n
 from tilewright.backend_ptx.lower.registry import REFUSALS as REWRITTEN  # noqa: E402
 from tilewright.frontend.calls.registry import RULES  # noqa: E402
 from tilewright.interp.registry import HANDLERS  # noqa: E402
-from tilewright.tileir.core import OPS  # noqa: E402
 
 __all__ = ["ELSEWHERE", "FEATURES", "RANKS", "RULES", "SYNTAX_ERRORS", "Evidence", "evidence", "missing", "opcodes",
            "option_names", "refused_names", "unhandled"]
@@ -131,7 +130,7 @@ def unhandled(codes: tuple[str, ...]) -> tuple[list[str], list[str]]:
     """The ops that the interpreter has no handler of, and those that the backend neither lowers nor rewrites."""
     load_lowerings()
     return ([code for code in codes if code not in HANDLERS],
-            [code for code in codes if OPS[code] not in LOWERINGS and OPS[code] not in REWRITTEN])
+            [code for code in codes if code not in LOWERINGS and code not in REWRITTEN])
 
 
 def refused_names() -> list[str]:

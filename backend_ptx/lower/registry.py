@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tilewright.tileir.core import Op
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
+from tilewright.tileir.rules import RuleTable
 
 if TYPE_CHECKING:
     from tilewright.backend_ptx.lower.context import Context
@@ -22,33 +23,26 @@ class Refusal(NamedTuple):
     hint: str
 
 
-LOWERINGS: dict[type[Op], Lowering] = {}
-REFUSALS: dict[type[Op], Refusal] = {}
+LOWERINGS: RuleTable[Lowering] = RuleTable("lowering")
+REFUSALS: RuleTable[Refusal] = RuleTable("refusal of the backend")
 
 
 def lower(*classes: type[Op]) -> Callable[[Lowering], Lowering]:
     """Decorator: this function emits the LLVM text of these ops."""
-
-    def register(function: Lowering) -> Lowering:
-        for cls in classes:
-            assert cls not in LOWERINGS, f"two lowerings of {cls.opcode}"
-            LOWERINGS[cls] = function
-        return function
-
-    return register
+    return LOWERINGS.register(*classes)
 
 
 def refuse(cls: type[Op], reason: str, hint: str = "run it in the interpreter") -> None:
     """Declare that the GPU backend does not do this op."""
-    REFUSALS[cls] = Refusal(reason, hint)
+    REFUSALS.add(cls, Refusal(reason, hint))
 
 
 def lowering_of(op: Op) -> Lowering:
     """The function for an op; TileUnsupportedFeatureError for a refused one."""
-    found = LOWERINGS.get(type(op))
+    found = LOWERINGS.of(op)
     if found is not None:
         return found
-    refusal = REFUSALS.get(type(op))
+    refusal = REFUSALS.of(op)
     if refusal is None:
         raise AssertionError(f"no lowering of {op.opcode}")
     raise TileUnsupportedFeatureError(f"{op.opcode}: {refusal.reason}", hints=[refusal.hint])

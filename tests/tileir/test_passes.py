@@ -22,6 +22,7 @@ from tilewright.tileir.passes import pipeline
 from tilewright.tileir.passes.pipeline import PIPELINE, run_pipeline
 from tilewright.tileir.printer import to_text
 from tilewright.tileir.rewrite import Rewriter
+from tilewright.tileir.rules import RuleTable
 from tilewright.tileir.verifier import verify
 
 GOLDEN = Path(__file__).parent / "passes"
@@ -106,7 +107,7 @@ def crashes_at_an_op(function: Function) -> None:
     def rule(op: Op, rewriter: Rewriter) -> Value:
         raise KeyError("lost")
 
-    Rewriter({Neg: rule}).run(function)
+    Rewriter(RuleTable("rule", {Neg: rule})).run(function)
 
 
 @pytest.mark.parametrize("broken", [breaks, crashes, crashes_at_an_op])

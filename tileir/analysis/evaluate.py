@@ -18,13 +18,14 @@ from tilewright.tileir.core import Op
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.ops import arith, arrays, convert
 from tilewright.tileir.ops import math as functions
+from tilewright.tileir.rules import RuleTable
 
 __all__ = ["convert_constant", "evaluate", "round_to"]
 
 
 def evaluate(op: Op, operands: Sequence[Number]) -> Number | None:
     """The result's element for the given elements of the operands (in field order); None to leave the op as it is."""
-    rule = _RULES.get(type(op))
+    rule = _RULES.of(op)
     if rule is None or getattr(op, "ftz", False):
         return None
     if not op.operands[-1].type.dtype.arithmetic and type(op) not in _ANY_FORMAT:
@@ -137,7 +138,7 @@ def _bitwise(combine: Callable[[Any, Any], Any]) -> Any:
 
 _INT_FLOORDIV = _division(lambda a, b: a // b)
 
-_RULES: dict[type[Op], Callable[..., Number | None]] = {
+_RULES: RuleTable[Callable[..., Number | None]] = RuleTable("value of constants", {
     arith.Add: _arithmetic(lambda a, b: a + b, floats.add),
     arith.Sub: _arithmetic(lambda a, b: a - b, lambda a, b, dtype, mode: floats.add(a, -b, dtype, mode)),
     arith.Mul: _arithmetic(lambda a, b: a * b, floats.multiply),
@@ -165,14 +166,12 @@ _RULES: dict[type[Op], Callable[..., Number | None]] = {
     functions.Abs: _abs,
     functions.Not: lambda op, value: not value if isinstance(value, bool) else wrap(~value, _dtype(op)),
     functions.Sqrt: _sqrt,
+    functions.Integral: lambda op, value: _integral(op.on_number, value),
     functions.IsNan: lambda op, value: value != value,
     arrays.AssumeDivisible: lambda op, value: value,
     convert.Cast: lambda op, value: cast(value, op.src.type.dtype, op.dtype, op.rounding),
     convert.Bitcast: lambda op, value: bitcast(value, op.src.type.dtype, op.dtype),
-}
-
-for _op in functions.Integral.__subclasses__():
-    _RULES[_op] = lambda op, value: _integral(op.on_number, value)
+})
 
 # Ops that take the formats without arithmetic, too.
 _ANY_FORMAT = frozenset(

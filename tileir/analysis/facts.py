@@ -8,10 +8,11 @@ from typing import Any
 
 from tilewright.tileir.analysis import ranges
 from tilewright.tileir.analysis.ranges import IntFact, exactly, fit, join, top, widen
-from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.core import Block, Function, Value
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.ops import arith, arrays, control, convert, reduce, shape
 from tilewright.tileir.ops import math as functions
+from tilewright.tileir.rules import RuleTable
 from tilewright.tileir.types import TileType
 
 __all__ = ["Facts", "IntFact", "facts"]
@@ -53,7 +54,7 @@ class _Walk:
             for result in op.results:
                 type_ = result.type
                 if type(type_) is TileType and not type_.dtype.is_float:
-                    rule = _RULES.get(type(op))
+                    rule = RULES.of(op)
                     known[result] = rule(op, known) if rule is not None else top(type_.dtype)
 
     def structured(self, op: Any) -> None:
@@ -212,8 +213,7 @@ def _reduce_sum(op: Any, known: Facts) -> IntFact:
     return fit(a.low * count, a.high * count, a.divisor, op.src.type.dtype)
 
 
-
-_RULES: dict[type[Op], Rule] = {
+RULES: RuleTable[Rule] = RuleTable("facts", {
     arith.Constant: _constant,
     arith.Add: _binary(ranges.add),
     arith.Sub: _binary(ranges.subtract),
@@ -257,4 +257,4 @@ _RULES: dict[type[Op], Rule] = {
     reduce.ReduceSum: _reduce_sum,
     reduce.ArgMax: lambda op, known: fit(0, op.src.type.shape[op.axis] - 1, 1, op.result.type.dtype),
     reduce.ArgMin: lambda op, known: fit(0, op.src.type.shape[op.axis] - 1, 1, op.result.type.dtype),
-}
+})

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.ops import arith, arrays, control, convert, shape
+from tilewright.tileir.rules import RuleTable
 from tilewright.tileir.types import TileType
 
 __all__ = ["Run", "Runs", "runs"]
@@ -60,7 +61,7 @@ def _is_known(value: Value) -> bool:
 class _Walk:
     def __init__(self, known: Facts, moves: tuple[type[Op], ...]) -> None:
         self.known = known
-        self.rules: dict[type[Op], Rule] = {**_RULES, **dict.fromkeys(moves, _same)}
+        self.moves = moves
         self.found = Runs()
 
     def block(self, block: Block) -> None:
@@ -68,9 +69,14 @@ class _Walk:
             if op.blocks:
                 self.structured(op)
             elif len(op.results) == 1 and _is_known(op.results[0]):
-                rule = self.rules.get(type(op)) or (_elementwise if op.elementwise else None)
+                rule = self.rule(op)
                 if rule is not None:
                     self.found[op.results[0]] = rule(op, self)
+
+    def rule(self, op: Op) -> Rule | None:
+        if isinstance(op, self.moves):
+            return _same
+        return _RULES.of(op) or (_elementwise if op.elementwise else None)
 
     def structured(self, op: Any) -> None:
         match op:
@@ -273,7 +279,7 @@ def _cat(op: shape.Cat, walk: _Walk) -> Along:
     return meet(walk.found[op.lhs], walk.found[op.rhs])
 
 
-_RULES: dict[type[Op], Rule] = {
+_RULES: RuleTable[Rule] = RuleTable("runs of elements", {
     arith.Constant: _constant,
     arith.Add: _sum,
     arith.Sub: _difference,
@@ -297,4 +303,4 @@ _RULES: dict[type[Op], Rule] = {
     shape.Permute: _permute,
     shape.Extract: _extract,
     shape.Cat: _cat,
-}
+})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tilewright.tileir.core import Block, Function, Op, Value
 
 
@@ -17,3 +19,16 @@ def uses(function: Function) -> dict[Value, list[Op]]:
 def parents(function: Function) -> dict[Block, Op]:
     """The op that owns each nested block."""
     return {block: op for op in function.walk() for block in op.blocks}
+
+
+def all_reads(op: Op) -> list[Value]:
+    """What an op and its bodies read."""
+    return [*op.operands, *(v for block in op.blocks for inner in block.walk() for v in inner.operands)]
+
+
+def replace_everywhere(op: Op, new: Mapping[Value, Value]) -> None:
+    """Substitute operands of an op and of its bodies."""
+    op.replace_operands(new)
+    for block in op.blocks:
+        for inner in block.walk():
+            inner.replace_operands(new)

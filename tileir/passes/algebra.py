@@ -41,8 +41,8 @@ def _reassociated(op: Any, rewriter: Rewriter) -> Replacement:
     inner, outer = op.lhs.op, constant_value(op.rhs)
     if outer is None or type(inner) is not type(op) or constant_value(inner.rhs) is None:
         return None
-    constant = rewriter.emit(type(op)(lhs=inner.rhs, rhs=op.rhs))
-    return rewriter.emit(type(op)(lhs=inner.lhs, rhs=constant))
+    constant = rewriter.offer(type(op)(lhs=inner.rhs, rhs=op.rhs))
+    return rewriter.offer(type(op)(lhs=inner.lhs, rhs=constant))
 
 
 def _add(op: arith.Add, rewriter: Rewriter) -> Replacement:
@@ -61,7 +61,7 @@ def _sub(op: arith.Sub, rewriter: Rewriter) -> Replacement:
         if op.lhs is op.rhs:
             return _zero_like(op, rewriter)
         if constant_value(op.rhs) is not None:
-            return rewriter.emit(arith.Add(lhs=op.lhs, rhs=rewriter.emit(functions.Neg(src=op.rhs))))
+            return rewriter.offer(arith.Add(lhs=op.lhs, rhs=rewriter.offer(functions.Neg(src=op.rhs))))
         return None
     if _is(op.rhs, 0.0) and op.rounding is not RoundingMode.RM and not op.ftz:
         return op.lhs
@@ -89,7 +89,7 @@ def _div(op: arith.Div, rewriter: Rewriter) -> Replacement:
     if abs(mantissa) != 0.5 or not form.min_exponent <= 1 - exponent <= form.max_exponent:
         return None
     reciprocal = rewriter.constant(math.ldexp(2 * mantissa, 1 - exponent), op.rhs.type.erased())
-    return rewriter.emit(arith.Mul(lhs=op.lhs, rhs=reciprocal, rounding=op.rounding))
+    return rewriter.offer(arith.Mul(lhs=op.lhs, rhs=reciprocal, rounding=op.rounding))
 
 
 def _quotient(op: Any, rewriter: Rewriter) -> Replacement:
@@ -130,7 +130,7 @@ def _xor(op: arith.Xor, rewriter: Rewriter) -> Replacement:
         return op.lhs
     if op.lhs is op.rhs:
         return rewriter.constant(False if op.lhs.type.dtype.is_bool else 0, op.lhs.type.erased())
-    return rewriter.emit(functions.Not(src=op.lhs)) if _all_ones(op.rhs) else None
+    return rewriter.offer(functions.Not(src=op.lhs)) if _all_ones(op.rhs) else None
 
 
 def _shift(op: Any, rewriter: Rewriter) -> Replacement:
@@ -151,13 +151,13 @@ _TRUE_OF_EQUALS = (arith.Eq, arith.Le, arith.Ge)
 
 def _compare(op: Any, rewriter: Rewriter) -> Replacement:
     if constant_value(op.lhs) is not None and constant_value(op.rhs) is None:
-        return rewriter.emit(_MIRRORED[type(op)](lhs=op.rhs, rhs=op.lhs))
+        return rewriter.offer(_MIRRORED[type(op)](lhs=op.rhs, rhs=op.lhs))
     dtype = op.lhs.type.dtype
     if op.lhs is op.rhs and not dtype.is_float:
         return rewriter.constant(isinstance(op, _TRUE_OF_EQUALS), op.result.type.erased())
     if dtype.is_bool and isinstance(op, arith.Eq | arith.Ne) and constant_value(op.rhs) is not None:
         same = constant_value(op.rhs) is isinstance(op, arith.Eq)
-        return op.lhs if same else rewriter.emit(functions.Not(src=op.lhs))
+        return op.lhs if same else rewriter.offer(functions.Not(src=op.lhs))
     return None
 
 
@@ -168,11 +168,11 @@ def _select(op: arith.Select, rewriter: Rewriter) -> Replacement:
     if chosen is not None:
         return op.lhs if chosen else op.rhs
     if isinstance(op.cond.op, functions.Not):
-        return rewriter.emit(arith.Select(cond=op.cond.op.src, lhs=op.rhs, rhs=op.lhs))
+        return rewriter.offer(arith.Select(cond=op.cond.op.src, lhs=op.rhs, rhs=op.lhs))
     if op.lhs.type.dtype.is_bool and _is(op.lhs, 1) and _is(op.rhs, 0):
         return op.cond
     if op.lhs.type.dtype.is_bool and _is(op.lhs, 0) and _is(op.rhs, 1):
-        return rewriter.emit(functions.Not(src=op.cond))
+        return rewriter.offer(functions.Not(src=op.cond))
     return None
 
 
@@ -186,7 +186,7 @@ def _abs(op: functions.Abs, rewriter: Rewriter) -> Replacement:
         return op.src
     if not isinstance(inner, functions.Neg) or op.src.type.dtype.kind == "uint":
         return None  # -x of an unsigned x is another number, not its opposite
-    return rewriter.emit(functions.Abs(src=inner.src))
+    return rewriter.offer(functions.Abs(src=inner.src))
 
 
 def _not(op: functions.Not, rewriter: Rewriter) -> Replacement:
@@ -196,7 +196,7 @@ def _not(op: functions.Not, rewriter: Rewriter) -> Replacement:
     if isinstance(inner, arith.Compare):
         with_nan = inner.lhs.type.dtype.is_float and not isinstance(inner, arith.Eq | arith.Ne)
         if not with_nan:
-            return rewriter.emit(_OPPOSITE[type(inner)](lhs=inner.lhs, rhs=inner.rhs))
+            return rewriter.offer(_OPPOSITE[type(inner)](lhs=inner.lhs, rhs=inner.rhs))
     return None
 
 
@@ -209,7 +209,7 @@ def _cast(op: convert.Cast, rewriter: Rewriter) -> Replacement:
     first, middle = inner.src.type.dtype, inner.dtype
     # The first step keeps every value, and the second means the same from either kind of number.
     if exact_cast(first, middle) and (first.is_float == middle.is_float or op.dtype.is_float or op.dtype.is_bool):
-        return rewriter.emit(convert.Cast(src=inner.src, dtype=op.dtype, rounding=op.rounding))
+        return rewriter.offer(convert.Cast(src=inner.src, dtype=op.dtype, rounding=op.rounding))
     return None
 
 
@@ -219,7 +219,7 @@ def _bitcast(op: convert.Bitcast, rewriter: Rewriter) -> Replacement:
     inner = op.src.op
     if not isinstance(inner, convert.Bitcast):
         return None
-    return rewriter.emit(convert.Bitcast(src=inner.src, dtype=op.dtype))
+    return rewriter.offer(convert.Bitcast(src=inner.src, dtype=op.dtype))
 
 
 RULES: dict[type[Op], Rule] = {

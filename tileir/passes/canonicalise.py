@@ -28,10 +28,11 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from tilewright.tileir.core import OPS, Function, Op
+from tilewright.tileir.core import OPS, Function
 from tilewright.tileir.passes import algebra, flow, shapes
 from tilewright.tileir.passes.fold import fold_elementwise
 from tilewright.tileir.rewrite import Rewriter, Rule, constant_value
+from tilewright.tileir.rules import RuleTable
 
 
 def canonicalise(function: Function) -> None:
@@ -39,9 +40,9 @@ def canonicalise(function: Function) -> None:
 
 
 @functools.cache
-def _rules() -> dict[type[Op], Rule]:
+def _rules() -> RuleTable[Rule]:
     rules = {cls: _elementwise(algebra.RULES.get(cls)) for cls in OPS.values() if cls.elementwise}
-    return {**rules, **shapes.RULES, **flow.RULES}
+    return RuleTable("rule of canonicalise", {**rules, **shapes.RULES, **flow.RULES})
 
 
 def _elementwise(rule: Rule | None) -> Rule:

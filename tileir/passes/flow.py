@@ -8,6 +8,7 @@ from tilewright.tileir.core import Op, Value
 from tilewright.tileir.ops import control
 from tilewright.tileir.ops import math as functions
 from tilewright.tileir.rewrite import Rewriter, Rule, constant_value
+from tilewright.tileir.rules import RuleTable
 
 
 def _agree(values: Sequence[Value], others: Sequence[Value]) -> bool:
@@ -30,9 +31,9 @@ def _if_results(op: control.If, rewriter: Rewriter) -> None:
     assert isinstance(then, control.Yield) and isinstance(orelse, control.Yield)
     for result, a, b in zip(op.results, then.values, orelse.values, strict=True):
         if a is b and a.type == result.type:
-            rewriter.new[result] = a
+            rewriter.renamed[result] = a
         elif constant_value(a) is True and constant_value(b) is False and not result.type.shape:
-            rewriter.new[result] = op.cond
+            rewriter.renamed[result] = op.cond
 
 
 def _for(op: control.For, rewriter: Rewriter) -> Sequence[Value] | None:
@@ -65,7 +66,7 @@ def _while(op: control.While, rewriter: Rewriter) -> Sequence[Value] | None:
 
 
 def _is_always(value: Value, others: list[Value], rewriter: Rewriter) -> None:
-    rewriter.new.update((other, value) for other in others if other.type == value.type)
+    rewriter.renamed.update((other, value) for other in others if other.type == value.type)
 
 
 def _while_never(op: control.While, rewriter: Rewriter) -> Sequence[Value] | None:
@@ -91,4 +92,4 @@ def _if_before(op: control.If, rewriter: Rewriter) -> Sequence[Value] | None:
 
 
 RULES: dict[type[Op], Rule] = {control.If: _if_before, control.For: _for, control.While: _while}
-AFTER: dict[type[Op], Rule] = {control.If: _if_results, control.While: _while_never}
+AFTER: RuleTable[Rule] = RuleTable("rule after the bodies", {control.If: _if_results, control.While: _while_never})

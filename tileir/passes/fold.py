@@ -26,6 +26,7 @@ from tilewright.tileir.analysis.evaluate import evaluate
 from tilewright.tileir.core import OPS, Function, Op, Value
 from tilewright.tileir.ops import arrays, reduce, shape
 from tilewright.tileir.rewrite import Rewriter, Rule, constant_value
+from tilewright.tileir.rules import RuleTable
 
 
 def fold(function: Function) -> None:
@@ -33,13 +34,13 @@ def fold(function: Function) -> None:
 
 
 @functools.cache
-def fold_rules() -> dict[type[Op], Rule]:
+def fold_rules() -> RuleTable[Rule]:
     """The rule of every op that can fold."""
     rules: dict[type[Op], Rule] = {cls: fold_elementwise for cls in OPS.values() if cls.elementwise}
     rules.update({cls: _splat for cls in (shape.Broadcast, shape.Reshape, shape.Permute, shape.Extract)})
     rules.update({reduce.ReduceMax: _splat, reduce.ReduceMin: _splat, shape.Cat: _cat, shape.Iota: _iota})
     rules.update({arrays.Extent: _extent, arrays.Stride: _stride})
-    return rules
+    return RuleTable("rule of fold", rules)
 
 
 def fold_elementwise(op: Op, rewriter: Rewriter) -> Value | None:

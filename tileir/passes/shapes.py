@@ -19,14 +19,14 @@ def splat_source(value: Value) -> Value | None:
 def _moved_splat(op: Any, rewriter: Rewriter) -> Value | None:
     """The op only moves or chooses elements of a splat."""
     source = splat_source(op.src)
-    return None if source is None else rewriter.emit(shape.Broadcast(src=source, shape=op.result.type.shape))
+    return None if source is None else rewriter.offer(shape.Broadcast(src=source, shape=op.result.type.shape))
 
 
 def _broadcast(op: shape.Broadcast, rewriter: Rewriter) -> Value | None:
     if op.src.type.shape == op.shape:
         return op.src
     if isinstance(op.src.op, shape.Broadcast):
-        return rewriter.emit(shape.Broadcast(src=op.src.op.src, shape=op.shape))
+        return rewriter.offer(shape.Broadcast(src=op.src.op.src, shape=op.shape))
     return None
 
 
@@ -34,7 +34,7 @@ def _reshape(op: shape.Reshape, rewriter: Rewriter) -> Value | None:
     if op.src.type.shape == op.shape:
         return op.src
     if isinstance(op.src.op, shape.Reshape):
-        return rewriter.emit(shape.Reshape(src=op.src.op.src, shape=op.shape))
+        return rewriter.offer(shape.Reshape(src=op.src.op.src, shape=op.shape))
     return _moved_splat(op, rewriter)
 
 
@@ -43,7 +43,7 @@ def _permute(op: shape.Permute, rewriter: Rewriter) -> Value | None:
         return op.src
     inner = op.src.op
     if isinstance(inner, shape.Permute):
-        return rewriter.emit(shape.Permute(src=inner.src, axes=tuple(inner.axes[a] for a in op.axes)))
+        return rewriter.offer(shape.Permute(src=inner.src, axes=tuple(inner.axes[a] for a in op.axes)))
     return _moved_splat(op, rewriter)
 
 
@@ -70,8 +70,8 @@ def computed_once(op: Op, rewriter: Rewriter) -> Value | None:
             return None
     given = {name: getattr(op, name) for name, field in op.fields.items()}
     given = {name: scalars.get(v, v) if isinstance(v, Value) else v for name, v in given.items()}
-    result = rewriter.emit(type(op)(**given))
-    return rewriter.emit(shape.Broadcast(src=result, shape=type_.shape))
+    result = rewriter.offer(type(op)(**given))
+    return rewriter.offer(shape.Broadcast(src=result, shape=type_.shape))
 
 
 RULES: dict[type[Op], Rule] = {

@@ -16,6 +16,7 @@ After (%m is %n; the unused ones are left to dce):
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tilewright.tileir.analysis.facts import Facts, facts
@@ -23,22 +24,23 @@ from tilewright.tileir.analysis.ranges import IntFact
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.ops import arith
 from tilewright.tileir.rewrite import Rewriter, Rule, constant_value
+from tilewright.tileir.rules import RuleTable
 from tilewright.tileir.types import TileType
 
 
 def simplify_ranges(function: Function) -> None:
     known = facts(function)
-    rules = {type(op): _rule(known, type(op)) for op in function.walk() if not op._body_fields and len(op.results) == 1}
-    Rewriter(rules).run(function)
+    Rewriter(RuleTable("rule of simplify_ranges", {Op: _rule(known)})).run(function)
 
 
-def _rule(known: Facts, cls: type[Op]) -> Rule:
-    choose = _CHOOSE.get(cls)
-
+def _rule(known: Facts) -> Rule:
     def rule(op: Op, rewriter: Rewriter) -> Value | None:
+        if op.blocks or len(op.results) != 1:
+            return None
         fact = known.get(op.result)
         if fact is None or constant_value(op.result) is not None:
             return None
+        choose = _CHOOSE.of(op)
         if fact.constant is not None and op.effects().none:
             return _constant(fact.constant, op.result.type, rewriter)
         return choose(op, known) if choose is not None and not op.result.type.dtype.is_bool else None
@@ -82,6 +84,6 @@ def _select(op: Any, known: Facts) -> Value | None:
     return None if chosen.constant is None else op.lhs if chosen.constant else op.rhs
 
 
-_CHOOSE: dict[type[Op], Any] = {
+_CHOOSE: RuleTable[Callable[[Any, Facts], Value | None]] = RuleTable("choice by range", {
     arith.Min: _min, arith.Max: _max, arith.Mod: _mod, arith.And: _and, arith.Select: _select,
-}
+})

@@ -21,6 +21,7 @@ from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 from tilewright.tileir.ops.shape import Broadcast, Cat, Extract, Iota, Permute, Reshape
+from tilewright.tileir.rules import RuleTable
 
 # Of elements that blocks exchange.
 LEAST_BITS = 32
@@ -79,9 +80,7 @@ class Axes:
 
 def _relation(op: Op, ctas: int) -> tuple[list[Link], set[Node]]:
     """The links of an op, and the nodes that it can cut."""
-    rule = _RULES.get(type(op))
-    if rule is None:
-        rule = _by_nature(op)
+    rule = _RULES.of(op) or (_same_shape if op.elementwise else _nothing)
     links: list[Link] = []
     cut: set[Node] = set()
     for nodes in rule(op, ctas):
@@ -91,18 +90,6 @@ def _relation(op: Op, ctas: int) -> tuple[list[Link], set[Node]]:
 
 
 Rule = Callable[[Any, int], Iterable[list[Node]]]
-
-
-def _by_nature(op: Op) -> Rule:
-    if op.elementwise:
-        return _same_shape
-    if isinstance(op, (control.For, control.While, control.If)):
-        return _variables
-    if isinstance(op, (Reduction, ArgReduction)):
-        return _reduce
-    if isinstance(op, Fold):
-        return _fold
-    return _nothing
 
 
 def _nothing(op: Op, ctas: int) -> Iterator[list[Node]]:
@@ -196,7 +183,9 @@ def _extract(op: Extract, ctas: int) -> Iterator[list[Node]]:
             yield [(op.src, axis), (op.result, axis)]
 
 
-_RULES: dict[type[Op], Rule] = {
+_RULES: RuleTable[Rule] = RuleTable("axes of tiles", {
     Constant: _result, Iota: _result, Load: _access, Store: _access, Gather: _same_shape, Scatter: _same_shape,
+    control.For: _variables, control.While: _variables, control.If: _variables,
+    Reduction: _reduce, ArgReduction: _reduce, Fold: _fold,
     Mma: _mma, Broadcast: _broadcast, Reshape: _reshape, Permute: _permute, Cat: _cat, Extract: _extract,
-}
+})

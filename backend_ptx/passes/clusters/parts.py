@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from tilewright.backend_ptx.ops.cluster import ClusterGather
 from tilewright.backend_ptx.passes.layouts.classes import is_tile
-from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.tileir.analysis.facts import facts
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function, Op, Value
@@ -19,6 +18,7 @@ from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store
 from tilewright.tileir.ops.reduce import Reduction
 from tilewright.tileir.ops.shape import Broadcast, Extract, Iota, Reshape
 from tilewright.tileir.passes.dce import dce
+from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import TileType
 
 # The grid's axis along which the blocks of a cluster lie.

@@ -20,13 +20,13 @@ from tilewright.backend_ptx.ops.cluster import SLOTS, ClusterExchange, ClusterGa
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
 from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION as WARPS
-from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.dtypes import int64
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.shape import Reshape
+from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import SharedType
 
 _WORDS = SharedType(int64, (), SLOTS)

@@ -21,13 +21,13 @@ from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import ProxyFence, Stage, WgmmaWait
-from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.uses import uses
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.shape import Extract
+from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import SharedType
 
 

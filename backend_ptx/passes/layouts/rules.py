@@ -10,6 +10,7 @@ from tilewright.tileir.core import Op
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 from tilewright.tileir.ops.shape import Broadcast, Cat, Extract, Permute, Reshape
+from tilewright.tileir.rules import RuleTable
 
 
 class Rule(NamedTuple):
@@ -33,7 +34,7 @@ _REDUCE = Rule(
     lambda op, source: transform.reduce(source, reduced_axes(op)),
     lambda op, result: transform.reduce_source(result, op.src.type.shape, reduced_axes(op)), exact=False)
 
-RULES: dict[type[Op], Rule] = {
+RULES: RuleTable[Rule] = RuleTable("layouts", {
     Reshape: Rule(lambda op, source: transform.reshape(source, op.shape),
                   lambda op, result: transform.reshape(result, op.src.type.shape), exact=True),
     Permute: Rule(lambda op, source: transform.permute(source, op.axes),
@@ -43,14 +44,14 @@ RULES: dict[type[Op], Rule] = {
     Cat: Rule(lambda op, source: transform.cat(source, op.axis),
               lambda op, result: transform.cat_source(result, op.axis), exact=False),
     Extract: Rule(lambda op, source: transform.extract(source, op.shape), _no_layout, exact=False),
-}
+    Reduction: _REDUCE,
+    ArgReduction: _REDUCE,
+})
 
 
 def rule_of(op: Op) -> Rule | None:
     """The rule of a shape-changing op, None for any other."""
-    if isinstance(op, (Reduction, ArgReduction)):
-        return _REDUCE
-    return RULES.get(type(op))
+    return RULES.of(op)
 
 
 def meet(op: Op, rule: Rule, source: Layout, result: Layout) -> tuple[Layout, Layout]:

@@ -21,7 +21,6 @@ from tilewright.backend_ptx.layouts.mma import Fragment
 from tilewright.backend_ptx.layouts.warpgroup import LEAST_COLUMNS, ROWS, WARPS
 from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync
 from tilewright.backend_ptx.ops.warpgroup import Wgmma
-from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.core import Op, Value
@@ -30,6 +29,7 @@ from tilewright.tileir.ops.arith import Add, Constant
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.ops.shape import Reshape
+from tilewright.tileir.rewrite import Rewriter, rewrite
 
 _PTX_TYPE = {
     dt.float16: "f16", dt.bfloat16: "bf16", dt.tfloat32: "tf32", dt.float32: "f32", dt.float64: "f64",

@@ -20,8 +20,7 @@ from __future__ import annotations
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.warpgroup import Wgmma, WgmmaWait
-from tilewright.backend_ptx.passes.rewrite import all_reads
-from tilewright.tileir.analysis.uses import uses
+from tilewright.tileir.analysis.uses import all_reads, uses
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.ops.arith import Constant, Lt
 from tilewright.tileir.ops.control import For, If, Yield

@@ -11,8 +11,8 @@ from tilewright.backend_ptx.passes.pipelining.copy_depth import Depth
 from tilewright.backend_ptx.passes.pipelining.copy_starts import Ring, Starter
 from tilewright.backend_ptx.passes.pipelining.gather_candidates import GatherCandidate
 from tilewright.backend_ptx.passes.pipelining.trip_counts import Constants, Rounds
-from tilewright.backend_ptx.passes.rewrite import all_reads, replace_everywhere
 from tilewright.tileir.analysis.facts import Facts
+from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.dtypes import int32

@@ -18,7 +18,6 @@ from functools import reduce
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.passes.pipelining.copy_depth import ENOUGH_BYTES
-from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.tileir.analysis.facts import Facts, facts
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Op, Value
@@ -30,6 +29,7 @@ from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.ops.shape import Broadcast, Iota, Reshape
+from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import TileType
 
 _NUMBER = {

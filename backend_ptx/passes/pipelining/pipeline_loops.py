@@ -47,7 +47,6 @@ from tilewright.backend_ptx.passes.pipelining.copy_rewrite import Pipeline, name
 from tilewright.backend_ptx.passes.pipelining.gather_candidates import GatherCandidate, GatherFinder
 from tilewright.backend_ptx.passes.pipelining.trip_counts import Rounds, most_rounds
 from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION as WARPS
-from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.backend_ptx.passes.sharing.plan_shared_memory import buffer_bytes, lasting_bytes, peak_bytes
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.effects import Dependences
@@ -60,6 +59,7 @@ from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.ops.shape import Broadcast, Iota, Permute
+from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import TileType
 
 OPTION = "pipeline"

@@ -12,7 +12,7 @@ from tilewright.backend_ptx.passes.matmul.operands import view_of
 from tilewright.backend_ptx.passes.pipelining.ring_candidates import Candidate, only_leads_to
 from tilewright.backend_ptx.passes.pipelining.ring_groups import Group, Ring, State, name_of
 from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION as WARPS
-from tilewright.backend_ptx.passes.rewrite import all_reads, replace_everywhere
+from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.dtypes import DType, int32, int64

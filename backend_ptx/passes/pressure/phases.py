@@ -6,8 +6,8 @@ from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.ops.cluster import ClusterGather
 from tilewright.backend_ptx.ops.layout import ConvertLayout
-from tilewright.backend_ptx.passes.rewrite import all_reads
 from tilewright.backend_ptx.targets import KIB, Target
+from tilewright.tileir.analysis.uses import all_reads
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.shape import Broadcast, Iota, Reshape

@@ -30,11 +30,11 @@ from tilewright.backend_ptx.passes.pipelining.copy_candidates import harmless
 from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION as WARPS
 from tilewright.backend_ptx.passes.pressure.phases import OTHER, phases_of, resident, waiting_registers
 from tilewright.backend_ptx.passes.pressure.rematerialize_from_shared import BLOCKS
-from tilewright.backend_ptx.passes.rewrite import replace_everywhere
 from tilewright.backend_ptx.passes.sharing.plan_shared_memory import buffer_bytes, peak_bytes
 from tilewright.backend_ptx.targets import KIB, Target
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.analysis.facts import Facts, facts
+from tilewright.tileir.analysis.uses import replace_everywhere
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.dtypes import bool_

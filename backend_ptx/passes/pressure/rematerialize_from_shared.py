@@ -38,8 +38,8 @@ from tilewright.backend_ptx.passes.pressure.phases import (
     registers_of,
     resident,
 )
-from tilewright.backend_ptx.passes.rewrite import all_reads, replace_everywhere
 from tilewright.backend_ptx.targets import KIB
+from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.enums import MemoryOrder

@@ -21,8 +21,8 @@ from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.reduce import ArgReduceBits, ReduceBits
 from tilewright.backend_ptx.passes.pressure.phases import is_uniform
 from tilewright.backend_ptx.passes.pressure.places import same_for_all
-from tilewright.backend_ptx.passes.rewrite import all_reads
 from tilewright.tileir.analysis.effects import Dependences
+from tilewright.tileir.analysis.uses import all_reads
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.ops.fold import Fold

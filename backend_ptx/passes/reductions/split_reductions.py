@@ -19,7 +19,6 @@ from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.layouts.flat import LANE, REGISTER, WARP, distributed, flatten
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.reduce import ArgReduceBits, ReduceBits, kept_shape
-from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.reduce import (
@@ -32,6 +31,7 @@ from tilewright.tileir.ops.reduce import (
     Reduction,
 )
 from tilewright.tileir.ops.shape import Reshape
+from tilewright.tileir.rewrite import Rewriter, rewrite
 
 KIND: dict[type[Op], str] = {ReduceSum: "sum", ReduceProd: "prod", ReduceMax: "max", ReduceMin: "min"}
 

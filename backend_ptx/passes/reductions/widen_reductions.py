@@ -12,12 +12,12 @@ float32 and rounded once: within eps(dtype) * |result| of what float32 gives, be
 from __future__ import annotations
 
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.tileir.core import Op
 from tilewright.tileir.dtypes import DType, float32, int32, uint32
 from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
+from tilewright.tileir.rewrite import Rewriter, rewrite
 
 
 def wide_dtype(dtype: DType) -> DType:

@@ -20,7 +20,6 @@ from tilewright.backend_ptx.layouts.queries import is_replicated
 from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION
-from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.tileir.analysis.uses import uses
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.enums import MemoryOrder
@@ -28,6 +27,7 @@ from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.atomics import Atomic
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.ops.shape import Reshape
+from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import SharedType
 
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
-from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 from tilewright.tileir.ops.output import Print
+from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import SharedType
 
 # What one thread writes it writes slowly, and the driver's buffer for a launch holds a megabyte.

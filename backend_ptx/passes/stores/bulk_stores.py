@@ -17,7 +17,6 @@ from tilewright.backend_ptx.ops.bulk import MAX_PENDING, TmaStore, TmaStoreWait
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import ProxyFence
 from tilewright.backend_ptx.passes.pipelining.ring_depth import SLACK, other_bytes
-from tilewright.backend_ptx.passes.rewrite import Rewriter
 from tilewright.backend_ptx.passes.sharing.plan_shared_memory import buffer_bytes
 from tilewright.backend_ptx.passes.stores.pieces import Pieces, crosses
 from tilewright.backend_ptx.targets import Target
@@ -27,6 +26,7 @@ from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.memory import Store
+from tilewright.tileir.rewrite import Rewriter
 from tilewright.tileir.types import SharedType
 
 # One is filled while TMA reads the other.

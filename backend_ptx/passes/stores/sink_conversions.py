@@ -16,12 +16,12 @@ from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.passes.layouts.rules import rule_of
-from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.tileir.analysis.uses import uses
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.memory import Load, Store
 from tilewright.tileir.ops.shape import Permute, Reshape
+from tilewright.tileir.rewrite import Rewriter, rewrite
 
 Chain = list[tuple[Op, Layout]]
 

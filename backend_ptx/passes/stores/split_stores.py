@@ -35,7 +35,6 @@ from tilewright.backend_ptx.layouts.exchange import exchange_layout
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION as WARPS
-from tilewright.backend_ptx.passes.rewrite import Rewriter, rewrite
 from tilewright.backend_ptx.passes.stores.bulk_stores import BulkWriter, find_bulk_stores
 from tilewright.backend_ptx.passes.stores.pieces import Pieces, could_be_longer, crosses, find_pieces
 from tilewright.backend_ptx.passes.stores.sink_conversions import conversion_across, sink_conversions
@@ -49,6 +48,7 @@ from tilewright.tileir.ops.control import If
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Load, Store
 from tilewright.tileir.ops.shape import Extract
+from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import SharedType, TileType
 
 
