@@ -54,7 +54,7 @@ def stages(kernel: Any, args: tuple[Any, ...], target: Any, assembler: Assembler
 
     specs = kernel.arg_specs(*args)
     start = time.perf_counter()
-    function = translate(kernel._pyfunc, specs)
+    function = translate(kernel.__wrapped__, specs)
     translated = time.perf_counter()
     run_pipeline(function)
     optimised = time.perf_counter()

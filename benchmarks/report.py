@@ -160,7 +160,7 @@ def _timed_stages(work: Work, specs: tuple[Any, ...], target: str | None) -> tup
     kernel = work.kernel
     arguments = kernel.arg_specs(*specs)
     start = time.perf_counter()
-    function = translate(kernel._pyfunc, arguments)
+    function = translate(kernel.__wrapped__, arguments)
     translated = time.perf_counter()
     run_pipeline(function)
     optimised = time.perf_counter()

@@ -6,14 +6,18 @@ import functools
 import types
 from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import Any, Never, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 
-from tilewright.arguments.annotations import Param, read_params
-from tilewright.arguments.bind import bind
+from tilewright.arguments.annotations import read_params
 from tilewright.launching.bound import BoundKernel
 from tilewright.launching.grid import make_grid
 from tilewright.launching.launcher import Launcher
+from tilewright.launching.specialise import Specialiser
 from tilewright.options import ByTarget, KernelOptions
+
+if TYPE_CHECKING:
+    from tilewright.backend_ptx.compile import Compiled
+    from tilewright.inspecting.stages import Stages
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,11 +51,11 @@ class tile_kernel:
 
     __name__: str
     __qualname__: str
-    _pyfunc: Any  # the undecorated function
-    _params: tuple[Param, ...]
-    _options: KernelOptions
+    __wrapped__: types.FunctionType  # the undecorated function
+    # For the modules of this package; `lower` shows a user what they make.
+    specialiser: Specialiser
+    launcher: Launcher
     _bound: dict[Any, BoundKernel]
-    _launcher: Launcher
 
     @overload
     def __new__(
@@ -79,7 +83,7 @@ class tile_kernel:
             bound = None
         # 7.0 and True are found under 7 and 1.
         if bound is None or type(grid) is not int and (type(grid) is not tuple or float in map(type, grid)):
-            bound = BoundKernel(self, make_grid(grid if isinstance(grid, (tuple, list)) else (grid,)))
+            bound = BoundKernel(self, make_grid(grid if isinstance(grid, (tuple, list)) else (grid,)), self.launcher)
             if len(self._bound) >= _MAX_GRIDS:
                 self._bound.clear()
             self._bound[grid] = bound
@@ -113,7 +117,7 @@ class tile_kernel:
             total.interpret((3,), x, out, order="sideways")  # ValueError
         """
         made = make_grid(grid if isinstance(grid, tuple) else (grid,))
-        self._launcher.interpret(made, bind(self._params, args, self.__name__), mode, order, poison)
+        self.launcher.interpret(made, self.specialiser.bind(args), mode, order, poison)
 
     def replace_hints(self, **options: Any) -> tile_kernel:
         """A new kernel of the same function with other options; the old one stays as it is.
@@ -130,7 +134,7 @@ class tile_kernel:
             assert wide is not kernel
             kernel.replace_hints(color=3)  # TypeError
         """
-        return _make(type(self), self._pyfunc, _options(self._options, options))
+        return _make(type(self), self.__wrapped__, _options(self.hints, options))
 
     def ir(self, *args: Any, passes: bool = True) -> str:
         """The Tile IR for these arguments.
@@ -148,9 +152,7 @@ class tile_kernel:
 
             print(double.ir(ct.spec("f32[1024]")).splitlines()[0].startswith("func"))  # True
         """
-        from tilewright.inspecting.inspection import tile_ir
-
-        return tile_ir(self, args, passes=passes)
+        return self.lower(*args).text(passes=passes)
 
     def llvm(self, *args: Any, target: str | None = None) -> str:
         """The LLVM IR for these arguments; no GPU is needed.
@@ -168,9 +170,7 @@ class tile_kernel:
             assert "nvptx64" in double.llvm(ct.spec("f32[1024]"), target="sm_80")
             double.llvm(ct.spec("f32[1024]"), target="sm_10")  # TileValueError
         """
-        from tilewright.inspecting.inspection import compiled
-
-        return compiled(self, args, target).llvm_text
+        return self.compiled(*args, target=target).llvm_text
 
     def ptx(self, *args: Any, target: str | None = None) -> str:
         """The PTX for these arguments; no GPU is needed.
@@ -188,9 +188,7 @@ class tile_kernel:
             ptx = double.ptx(ct.spec("f32[1024]"), target="sm_90a")
             assert ".target sm_90a" in ptx
         """
-        from tilewright.inspecting.inspection import compiled
-
-        return compiled(self, args, target).ptx
+        return self.compiled(*args, target=target).ptx
 
     def cubin(self, *args: Any, target: str | None = None) -> bytes:
         """The machine code for these arguments.
@@ -208,9 +206,7 @@ class tile_kernel:
             if ct.gpu_available():
                 assert double.cubin(ct.spec("f32[1024]")).startswith(b"\\x7fELF")
         """
-        from tilewright.inspecting.inspection import cubin
-
-        return cubin(self, args, target)
+        return self.lower(*args, target=target).cubin()
 
     def sass(self, *args: Any, target: str | None = None) -> str:
         """The machine code as text.
@@ -229,9 +225,8 @@ class tile_kernel:
                 print(double.sass(ct.spec("f32[1024]")))
         """
         from tilewright.backend_ptx.runtime.disassemble import sass
-        from tilewright.inspecting.inspection import cubin
 
-        return sass(cubin(self, args, target))
+        return sass(self.cubin(*args, target=target))
 
     def arg_specs(self, *args: Any) -> tuple[Any, ...]:
         """What the compiler is told of these arguments: a type, a constant, or a tuple of those for each.
@@ -248,11 +243,38 @@ class tile_kernel:
 
             print(len(double.arg_specs(np.zeros(1024, np.float32))))  # 1
         """
-        from tilewright.inspecting.inspection import arg_specs
+        return self.lower(*args).specs
 
-        return arg_specs(self, args)
+    def lower(self, *args: Any, target: str | None = None) -> Stages:
+        """The kernel at every stage of its compilation, as objects: for tools and tests that look at more than text.
 
-    def compiled(self, *args: Any, target: str | None = None) -> Any:
+        Arguments: as in `llvm`.
+        Result: an object that makes a stage when it is asked for. `tile_ir()` is the typed Tile IR function with the
+            hints of the target, `tile_ir(passes=False)` as the frontend makes it; `machine_ir(observer)` the function
+            after the backend's passes, of which `observer(name, function)` sees each; `lowered` has the LLVM IR
+            (`llvm_text`), the `abi`, `threads`, `shared_bytes` and `cluster`; `compiled` also the `ptx` and `timings`.
+            `arguments`, `values` (those that exist at run time), `specs`, `hints` and `target` say what it is made for.
+        Errors: what a launch raises for the same arguments; for `target`, those of `llvm`, when a stage needs it.
+
+        Example:
+            @ct.tile_kernel(occupancy=2)
+            def double(x):
+                i = ct.bid(0)
+                ct.store(x, i, ct.load(x, i, 128) * 2.0)
+
+            stages = double.lower(ct.spec("f32[1024]"), target="sm_90a")
+            print(stages.target.name, stages.hints["occupancy"])             # sm_90a 2
+            print([op.opcode for op in stages.tile_ir().walk()][-2:])        # ['store', 'return']
+            passes = []
+            stages.machine_ir(lambda name, function: passes.append(name))
+            assert "assign_layouts" in passes and stages.lowered.threads % 32 == 0
+            double.lower()  # TypeError
+        """
+        from tilewright.inspecting.stages import Stages
+
+        return Stages(self.specialiser, args, target)
+
+    def compiled(self, *args: Any, target: str | None = None) -> Compiled:
         """Everything that the compiler says of the kernel.
 
         Arguments: as in `llvm`.
@@ -269,9 +291,12 @@ class tile_kernel:
             made = double.compiled(ct.spec("f32[1024]"), target="sm_80")
             print(made.threads % 32, made.shared_bytes)  # 0 0
         """
-        from tilewright.inspecting.inspection import compiled
+        return self.lower(*args, target=target).compiled
 
-        return compiled(self, args, target)
+    @property
+    def hints(self) -> KernelOptions:
+        """The options that the kernel was made with, each a value or a ByTarget."""
+        return self.specialiser.hints
 
     def __repr__(self) -> str:
         return f"<tile_kernel {self.__name__}>"
@@ -287,11 +312,9 @@ def _make(cls: type[tile_kernel], function: Any, options: KernelOptions) -> tile
         raise TypeError(f"tile_kernel takes a Python function, not {given}; write def or lambda")
     kernel = object.__new__(cls)
     functools.update_wrapper(kernel, function)
-    kernel._pyfunc = function
-    kernel._params = read_params(function)
-    kernel._options = options
+    kernel.specialiser = Specialiser(function, read_params(function), options)
+    kernel.launcher = Launcher(kernel.specialiser)
     kernel._bound = {}
-    kernel._launcher = Launcher(function, function.__name__, kernel._params, options)
     return kernel
 
 
@@ -378,4 +401,4 @@ def launch(
     if not isinstance(programmatic_dependent_launch, bool):
         raise TypeError("launch: programmatic_dependent_launch must be True or False, "
                         f"not {programmatic_dependent_launch!r}")
-    kernel._launcher.launch(make_grid(grid), kernel_args, stream)
+    kernel.launcher.launch(make_grid(grid), kernel_args, stream)

@@ -1,13 +1,16 @@
-"""The variables of one function activation: what each name is bound to, where, and on which ways it is valid."""
+"""The variables of one function activation: what each name is bound to, where, and on which ways it is valid.
+
+The values of names are frontend values (`values.py`), of which nothing is asked here.
+"""
 
 from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from typing import Any
 
 from tilewright.frontend.flow import ANY, FALL
 from tilewright.frontend.source import FunctionSource, span_of
-from tilewright.frontend.values import Val
 from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import Span
 
@@ -19,7 +22,7 @@ RETURN_VALUE = "return"
 class Binding:
     """A name's value, the node that bound it, and the ways of leaving the code so far for which it holds."""
 
-    value: Val
+    value: Any
     node: ast.AST
     valid: int = ANY
 
@@ -28,9 +31,9 @@ class Binding:
 class Conflict:
     """The value of a name to which two ways gave values that cannot be merged."""
 
-    first: Val
+    first: Any
     first_node: ast.AST
-    second: Val
+    second: Any
     second_node: ast.AST
 
 
@@ -84,7 +87,7 @@ class Scope:
             found = self._spans[node] = span_of(node, self.source.file, self.source.name, self.call_site)
         return found
 
-    def bind(self, name: str, value: Val, node: ast.AST) -> None:
+    def bind(self, name: str, value: Any, node: ast.AST) -> None:
         if isinstance(value, Value) and not value.hint:
             value.hint = name
         self.vars[name] = Binding(value, node)

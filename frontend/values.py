@@ -17,17 +17,15 @@ import enum
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tilewright.frontend.scopes import Scope
+from tilewright.frontend.source import FunctionSource
 from tilewright.tileir.core import Value
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.enums import PaddingMode
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.types import ArrayType, ListType, TileType
-
-if TYPE_CHECKING:
-    from tilewright.frontend.scopes import Scope
-    from tilewright.frontend.source import FunctionSource
 
 Val = Any
 

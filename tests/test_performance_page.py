@@ -13,7 +13,7 @@ from benchmarks._timing import Row
 from speed_goals import GOALS
 
 import tilewright as tw
-from tilewright.cli.main import load_kernel
+from tilewright.cli.reading import load_kernel
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "performance.md"

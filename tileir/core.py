@@ -65,6 +65,9 @@ class Function:
 
     __slots__ = ("name", "body", "options", "span")
 
+    # The text form, for str(): `printer.py` puts it here, as it imports this module.
+    text_form: ClassVar[Callable[[Function], str]]
+
     def __init__(self, name: str, body: Block, options: dict[str, Any] | None = None, span: Span = NO_SPAN) -> None:
         self.name = name
         self.body = body
@@ -85,9 +88,7 @@ class Function:
         return self.body.walk()
 
     def __str__(self) -> str:
-        from tilewright.tileir.printer import to_text
-
-        return to_text(self)
+        return type(self).text_form(self)
 
 
 _MISSING: Any = object()

@@ -36,6 +36,9 @@ def to_text(function: Function, *, spans: bool = False) -> str:
     return _Printer(spans).function(function)
 
 
+Function.text_form = to_text
+
+
 def op_text(op: Op) -> str:
     """One op (with its bodies) as text, for messages; values get the names that they would have on their own."""
     return "\n".join(_Printer(False).op(op, ""))

@@ -17,8 +17,9 @@ from catalogue.cells.kinds import KINDS  # noqa: E402
 from catalogue.cells.model import Cell  # noqa: E402
 from catalogue.cells.refusals import ARRAYS, NO_ARRAYS, TILES, refusals, with_array, with_tile  # noqa: E402
 
+import tilewright.backend_ptx.lower.families  # noqa: E402, F401  (fills the registry)
 import tilewright.interp.handlers  # noqa: E402, F401  (fills the registry)
-from tilewright.backend_ptx.lower.registry import LOWERINGS, load_lowerings  # noqa: E402
+from tilewright.backend_ptx.lower.registry import LOWERINGS  # noqa: E402
 from tilewright.backend_ptx.lower.registry import REFUSALS as REWRITTEN  # noqa: E402
 from tilewright.frontend.calls.registry import RULES  # noqa: E402
 from tilewright.interp.registry import HANDLERS  # noqa: E402
@@ -128,7 +129,6 @@ def opcodes(name: str) -> tuple[str, ...]:
 
 def unhandled(codes: tuple[str, ...]) -> tuple[list[str], list[str]]:
     """The ops that the interpreter has no handler of, and those that the backend neither lowers nor rewrites."""
-    load_lowerings()
     return ([code for code in codes if code not in HANDLERS],
             [code for code in codes if code not in LOWERINGS and code not in REWRITTEN])
 

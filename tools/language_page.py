@@ -32,7 +32,7 @@ HOST = {
     "kernels and launch": "tile_kernel BoundKernel launch function ByTarget tile_kernel.replace_hints compiler_timeout",
     "annotations": "ArrayAnnotation ListAnnotation ScalarAnnotation ConstantAnnotation",
     "looking inside": "tile_kernel.ir tile_kernel.llvm tile_kernel.ptx tile_kernel.cubin tile_kernel.sass "
-                      "tile_kernel.compiled tile_kernel.arg_specs tile_kernel.interpret spec",
+                      "tile_kernel.lower tile_kernel.compiled tile_kernel.arg_specs tile_kernel.interpret spec",
     "arrays on a GPU": "to_device DeviceArray DeviceArray.to_host gpu_available",
 }
 """What runs on the host, by part. Modules (`tune`, `compilation`) follow with all that they export."""
@@ -225,7 +225,7 @@ def command_line() -> str:
     """The commands and their arguments, from the parser that reads them."""
     lines = ["### Command line", ""]
     said: set[str] = set()
-    for name, help_, verb in _verbs(tilewright.cli.main._parser(), "tilewright"):
+    for name, help_, verb in _verbs(tilewright.cli.main.make_parser(), "tilewright"):
         actions = [a for a in verb._actions if a.dest != "help"]
         if any(isinstance(a, argparse._SubParsersAction) for a in actions):
             lines += [f"`{name} ...`: {help_}", ""]

@@ -62,7 +62,7 @@ def loop_after(name: str, command: str) -> str:
     """The innermost loop of a kernel after a pass of the backend, as the dump shows it. `command` is what would stand
     behind `tilewright ptx`."""
     from tilewright.backend_ptx.compile import backend_dumps
-    from tilewright.cli.main import load_kernel, parse_args
+    from tilewright.cli.reading import load_kernel, parse_args
     from tilewright.tileir.parser import parse
 
     parser = argparse.ArgumentParser()

@@ -11,13 +11,12 @@ from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.llvm.module import DebugLines
 from tilewright.backend_ptx.lower.fragments import Fragment, elem_of, lanes_of
-from tilewright.backend_ptx.lower.registry import lowering_of
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.facts import Facts, facts
 from tilewright.tileir.analysis.runs import Runs, runs
-from tilewright.tileir.core import Block, Function, Value
-from tilewright.tileir.diagnostics import NO_SPAN, TileError, TileInternalError, at
+from tilewright.tileir.core import Function, Value
+from tilewright.tileir.diagnostics import NO_SPAN
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.types import TileType
 
@@ -108,32 +107,7 @@ class Context:
         """`once` for a number that all lanes of a warp have alike: by a shuffle, after which ptxas knows that."""
         return self.once(key, lambda b: instruction("shfl.idx").emit1(b, make(b), b.const("i32", 0)))
 
-    def lower_block(self, block: Block) -> None:
-        """Emit the ops of a block except its terminator."""
-        from tilewright.backend_ptx.lower.strips import lower_run, run_from
-
-        done = 0
-        for number, op in enumerate(block.ops):
-            if op.terminator:
-                return
-            if number < done:
-                continue
-            self._locate(op.span)
-            run = run_from(block.ops, number)
-            done = number + max(1, len(run))
-            with at(op.span):
-                try:
-                    if run:
-                        lower_run(self, run)
-                    else:
-                        lowering_of(op)(self, op)
-                except TileError:
-                    raise
-                except Exception as error:
-                    raise TileInternalError(
-                        f"the lowering of {op.opcode} failed: {type(error).__name__}: {error}"
-                    ) from error
-
-    def _locate(self, span: Any) -> None:
+    def locate(self, span: Any) -> None:
+        """What is emitted from here on comes from this place in the user's program."""
         if self.debug is not None and span is not NO_SPAN:
             self.b.dbg = self.debug.tail(span)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright.backend_ptx.llvm.builder import Phi
+from tilewright.backend_ptx.lower.blocks import lower_block
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import Fragment, flatten, rebuild
 from tilewright.backend_ptx.lower.registry import lower
@@ -48,7 +49,7 @@ def for_(ctx: Context, op: ops.For) -> None:
     counter = b.phi(lower_.elem)
     carried = Carried(ctx, init, op.loop.params[1:])
     ctx.set(op.loop.params[0], counter.value)
-    ctx.lower_block(op.loop)
+    lower_block(ctx, op.loop)
     following = _fragments(ctx, op.loop.terminator.operands)
     more = b.icmp("ugt", b.sub(upper, counter.value), step)
     after = b.add(counter.value, step)
@@ -74,7 +75,7 @@ def while_(ctx: Context, op: ops.While) -> None:
     b.start(test)
     carried = Carried(ctx, init, op.before.params)
     carried.arrive(init, before)
-    ctx.lower_block(op.before)
+    lower_block(ctx, op.before)
     condition = op.before.terminator
     assert isinstance(condition, ops.Condition)
     passed = _fragments(ctx, condition.values)
@@ -82,7 +83,7 @@ def while_(ctx: Context, op: ops.While) -> None:
     b.start(body)
     for param, fragment in zip(op.after.params, passed, strict=True):
         ctx.set(param, fragment)
-    ctx.lower_block(op.after)
+    lower_block(ctx, op.after)
     carried.arrive(_fragments(ctx, op.after.terminator.operands), b.block)
     b.br(test)
     b.start(done)
@@ -98,7 +99,7 @@ def if_(ctx: Context, op: ops.If) -> None:
     arrivals: list[tuple[list[Any], str]] = []
     for label, block in ((then, op.then), (orelse, op.orelse)):
         b.start(label)
-        ctx.lower_block(block)
+        lower_block(ctx, block)
         arrivals.append((_fragments(ctx, block.terminator.operands), b.block))
         b.br(done)
     b.start(done)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+import tilewright.backend_ptx.lower.families  # noqa: F401  (registers the lowerings)
 from tilewright.backend_ptx.abi import AbiParam, KernelAbi, kernel_abi
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.llvm.module import DebugLines, KernelText
 from tilewright.backend_ptx.lower.arrays import GLOBAL, param_name
+from tilewright.backend_ptx.lower.blocks import lower_block
 from tilewright.backend_ptx.lower.bulk import init_mbarriers, meet_cluster, producer_thread
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import ArrayRef, Fragment, ListRef, elem_of
-from tilewright.backend_ptx.lower.registry import load_lowerings, lowering_of
+from tilewright.backend_ptx.lower.registry import lowering_of
 from tilewright.backend_ptx.lower.warpgroup import start_turns
 from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync
 from tilewright.backend_ptx.ops.warpgroup import TakeTurn
@@ -66,7 +68,6 @@ def lower_function(function: Function, target: Target, *, observer: Observer | N
 
 def emit_function(function: Function, target: Target) -> Lowered:
     """Emit a function on which the passes have run."""
-    load_lowerings()
     abi = kernel_abi(function)
     warps: int = function.options[WARPS]
     debug = _debug_lines(function, abi)
@@ -88,7 +89,7 @@ def _emit_body(ctx: Context, written: set[int]) -> None:
         ctx.set(value, _argument(ctx, ctx.abi, number, value, number not in written))
     if any(isinstance(op, TakeTurn) for op in ctx.function.walk()):
         start_turns(ctx)
-    ctx.lower_block(ctx.function.body)
+    lower_block(ctx, ctx.function.body)
     meet_cluster(ctx)
     ctx.b.ret()
 

@@ -91,7 +91,7 @@ class Elements:
         return [b.gep(self.ref.pointer, as_index(b, b.extract(offsets, i), True, "i64")) for i in range(len(lanes))]
 
 
-class Vectors:
+class GatherVectors:
     """Accesses of `count` elements at a time. `heads` are the first lanes of each, `pointers` and `whole` (None: all)
     their addresses and predicates; `cut`: lanes of a vector, counted from its head, whose predicates may differ from
     that of the head."""
@@ -152,7 +152,7 @@ class Vectors:
 @lower(ops.Gather)
 def gather(ctx: Context, op: ops.Gather) -> None:
     b = ctx.b
-    vectors = Vectors(Elements(ctx, op))
+    vectors = GatherVectors(Elements(ctx, op))
     padding = vectors.elements.pick(ctx[op.padding], range(vectors.elements.lanes))
     if not vectors.cut:
         value = _load_vectors(vectors, padding)
@@ -173,7 +173,7 @@ def gather(ctx: Context, op: ops.Gather) -> None:
     ctx.set(op.result, value if op.shape else b.extract(value, 0))
 
 
-def _load_vectors(vectors: Vectors, padding: Val) -> Val:
+def _load_vectors(vectors: GatherVectors, padding: Val) -> Val:
     b, read_only = vectors.elements.ctx.b, vectors.elements.ref.read_only
     parts = []
     for i, pointer in enumerate(vectors.pointers):
@@ -186,7 +186,7 @@ def _load_vectors(vectors: Vectors, padding: Val) -> Val:
     return b.concat(parts)
 
 
-def _load_elements(vectors: Vectors, padding: Val) -> Val:
+def _load_elements(vectors: GatherVectors, padding: Val) -> Val:
     """Each element of each vector by itself."""
     elements, b = vectors.elements, vectors.elements.ctx.b
     inside = elements.predicate(range(elements.lanes))
@@ -203,7 +203,7 @@ def _load_elements(vectors: Vectors, padding: Val) -> Val:
 @lower(ops.Scatter)
 def scatter(ctx: Context, op: ops.Scatter) -> None:
     b = ctx.b
-    vectors = Vectors(Elements(ctx, op))
+    vectors = GatherVectors(Elements(ctx, op))
     value = vectors.elements.pick(ctx[op.value], range(vectors.elements.lanes))
     mine = owner(ctx, op.value.type.layout if op.shape else None)
     if not vectors.cut:
@@ -220,14 +220,14 @@ def scatter(ctx: Context, op: ops.Scatter) -> None:
     b.start(done)
 
 
-def _store_vectors(vectors: Vectors, value: Val, mine: Val | None) -> None:
+def _store_vectors(vectors: GatherVectors, value: Val, mine: Val | None) -> None:
     b = vectors.elements.ctx.b
     for i, pointer in enumerate(vectors.pointers):
         own = None if vectors.whole is None else b.extract(vectors.whole, i)
         access.store(b, b.shuffle(value, vectors.lanes(i)), pointer, access.both(b, own, mine))
 
 
-def _store_elements(vectors: Vectors, value: Val, mine: Val | None) -> None:
+def _store_elements(vectors: GatherVectors, value: Val, mine: Val | None) -> None:
     """Each element of each vector by itself."""
     elements, b = vectors.elements, vectors.elements.ctx.b
     inside = elements.predicate(range(elements.lanes))

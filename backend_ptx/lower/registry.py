@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from tilewright.backend_ptx.lower.context import Context
 from tilewright.tileir.core import Op
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 from tilewright.tileir.rules import RuleTable
 
-if TYPE_CHECKING:
-    from tilewright.backend_ptx.lower.context import Context
-
-Lowering = Callable[["Context", Any], None]
+Lowering = Callable[[Context, Any], None]
 
 
 class Refusal(NamedTuple):
@@ -46,16 +43,3 @@ def lowering_of(op: Op) -> Lowering:
     if refusal is None:
         raise AssertionError(f"no lowering of {op.opcode}")
     raise TileUnsupportedFeatureError(f"{op.opcode}: {refusal.reason}", hints=[refusal.hint])
-
-
-FAMILIES = (
-    "arith", "arrays", "async_copy", "async_gather", "atomics", "bulk", "bulk_store", "cluster", "compare", "control",
-    "convert", "fold", "gather", "layout", "math", "matmul", "memory", "output", "reduce", "shape", "shared",
-    "warpgroup",
-)
-
-
-def load_lowerings() -> None:
-    """Import every module that registers lowerings."""
-    for family in FAMILIES:
-        importlib.import_module(f"tilewright.backend_ptx.lower.{family}")

@@ -49,7 +49,7 @@ class Scalar:
 
 
 @dataclass(slots=True)
-class Array:
+class ArrayArgument:
     """An array, real or abstract."""
 
     name: str
@@ -77,7 +77,7 @@ class ArrayList:
     """A list of arrays of one dtype and rank."""
 
     name: str
-    items: list[Array]
+    items: list[ArrayArgument]
 
     def type(self, facts: bool) -> ListType:
         types = [item.type(facts) for item in self.items]
@@ -115,8 +115,8 @@ class Tuple:
         return tuple(item.key(facts) for item in self.items)
 
 
-Argument = Const | Scalar | Array | ArrayList | Tuple
-Leaf = Scalar | Array | ArrayList
+Argument = Const | Scalar | ArrayArgument | ArrayList | Tuple
+Leaf = Scalar | ArrayArgument | ArrayList
 
 
 def bind(params: Sequence[Param], args: Sequence[Any], kernel: str) -> list[Argument]:
@@ -141,10 +141,19 @@ def leaves(arguments: Sequence[Argument]) -> Iterator[Leaf]:
             yield argument
 
 
-def arrays(arguments: Sequence[Argument]) -> Iterator[Array]:
+def runtime_values(arguments: Sequence[Argument], args: Sequence[Any]) -> Iterator[Any]:
+    """The values among `args` that remain at run time, in the order of `leaves`."""
+    for argument, value in zip(arguments, args):
+        if isinstance(argument, Tuple):
+            yield from runtime_values(argument.items, value)
+        elif not isinstance(argument, Const):
+            yield value
+
+
+def arrays(arguments: Sequence[Argument]) -> Iterator[ArrayArgument]:
     """Every array, those of lists and tuples included."""
     for leaf in leaves(arguments):
-        if isinstance(leaf, Array):
+        if isinstance(leaf, ArrayArgument):
             yield leaf
         elif isinstance(leaf, ArrayList):
             yield from leaf.items
@@ -174,7 +183,7 @@ def _bind(param: Param, name: str, value: Any, depth: int) -> Argument:
         raise TypeError(f"argument {name!r} is {_words(value)}, which a kernel cannot take; it takes arrays, bool, "
                         f"int, float, lists of arrays, and tuples of those{_hint(value)}")
     _refuse(param.scalar or param.list, param, name, "an array")
-    return Array(name, info, param.array or PLAIN_ARRAY)
+    return ArrayArgument(name, info, param.array or PLAIN_ARRAY)
 
 
 def _constant(param: Param, name: str, value: Any, depth: int) -> Argument:
@@ -208,12 +217,12 @@ def _list(param: Param, name: str, value: list[Any]) -> ArrayList:
     if not value:
         raise TypeError(f"argument {name!r} is an empty list; its arrays' dtype and number of axes would be unknown")
     annotation = param.list.element if param.list is not None else PLAIN_ARRAY
-    items: list[Array] = []
+    items: list[ArrayArgument] = []
     for i, item in enumerate(value):
         info = item if isinstance(item, Spec) and not item.is_scalar else describe(item)
         if info is None:
             raise TypeError(f"argument {name!r}: element {i} of the list is {_words(item)}; a list holds arrays")
-        items.append(Array(f"{name}[{i}]", info, annotation))
+        items.append(ArrayArgument(f"{name}[{i}]", info, annotation))
     return ArrayList(name, items)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright.arguments.arrays import ArrayInfo, place, view_of_addresses
-from tilewright.arguments.bind import Argument, Array, ArrayList, arrays, leaves
+from tilewright.arguments.bind import Argument, ArrayArgument, ArrayList, arrays, leaves
 from tilewright.arguments.spec import Spec
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.types import ArrayType, ListType
@@ -15,7 +15,7 @@ from tilewright.tileir.types import ArrayType, ListType
 _MAX_OVERLAP_WORK = 100_000
 
 
-def real(array: Array) -> ArrayInfo:
+def real(array: ArrayArgument) -> ArrayInfo:
     """The array's memory; TypeError for an abstract argument, which cannot be launched with."""
     if isinstance(array.info, Spec):
         raise TypeError(f"argument {array.name!r} is a specification ({array.info}); a launch needs an array")
@@ -27,7 +27,7 @@ def common_device(arguments: Sequence[Argument]) -> int | None:
 
     ValueError where they are in different places.
     """
-    first: Array | None = None
+    first: ArrayArgument | None = None
     for array in arrays(arguments):
         info = real(array)
         if first is None:
@@ -105,8 +105,8 @@ def overlap_error(a: str, b: str, a_written: bool, b_written: bool) -> ValueErro
     return ValueError(f"arguments {a!r} and {b!r} overlap in memory, and {what}; pass arrays that share no element")
 
 
-def _members(leaf: object) -> list[Array]:
-    if isinstance(leaf, Array):
+def _members(leaf: object) -> list[ArrayArgument]:
+    if isinstance(leaf, ArrayArgument):
         return [leaf]
     return leaf.items if isinstance(leaf, ArrayList) else []
 

@@ -45,7 +45,7 @@ class _ManagedVersioned(ctypes.Structure):
     ]
 
 
-class Exported(NamedTuple):
+class DLPackArray(NamedTuple):
     """What a capsule says. Strides are in elements; the memory lives as long as `capsule`."""
 
     pointer: int
@@ -63,7 +63,7 @@ _pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer.argtypes, _pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
 
 
-def export(value: Any, stream: int | None = None) -> Exported:
+def export(value: Any, stream: int | None = None) -> DLPackArray:
     """Ask `value` for a capsule and read it. The capsule keeps its name, so its own destructor frees it.
 
     Raises TypeError for several lanes per element, and whatever the exporter raises.
@@ -79,7 +79,7 @@ def export(value: Any, stream: int | None = None) -> Exported:
     return _read(_Managed.from_address(_pointer(capsule, b"dltensor")).tensor, False, capsule)
 
 
-def _read(tensor: _Tensor, readonly: bool, capsule: Any) -> Exported:
+def _read(tensor: _Tensor, readonly: bool, capsule: Any) -> DLPackArray:
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     strides = tuple(tensor.strides[i] for i in range(tensor.ndim)) if tensor.strides else row_major(shape)
     if tensor.dtype.lanes != 1:
@@ -87,7 +87,7 @@ def _read(tensor: _Tensor, readonly: bool, capsule: Any) -> Exported:
     family = _CODES.get(tensor.dtype.code, f"DLPack type code {tensor.dtype.code} of")
     dtype = family if family.startswith("float8") or family == "bool" else f"{family}{tensor.dtype.bits}"
     pointer = (tensor.data or 0) + tensor.byte_offset
-    return Exported(pointer, shape, strides, dtype, tensor.device.id, readonly, capsule)
+    return DLPackArray(pointer, shape, strides, dtype, tensor.device.id, readonly, capsule)
 
 
 def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:

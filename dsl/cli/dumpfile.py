@@ -10,6 +10,7 @@ from typing import Any
 from tilewright.arguments.arrays import numpy_dtype
 from tilewright.arguments.checks import written_params
 from tilewright.arguments.spec import Spec, spec
+from tilewright.cli.reading import split_args
 from tilewright.launching.grid import make_grid
 from tilewright.tileir.core import Value
 from tilewright.tileir.types import ArrayType, ListType, TileType
@@ -49,8 +50,6 @@ def _argument(name: str, param: Value, text: str, random: Any) -> Any:
         value = ast.literal_eval(text)
         return numpy_dtype(param.type.dtype).type(value)
     if isinstance(param.type, ListType):
-        from tilewright.cli.main import split_args
-
         if not (text.startswith("[") and text.endswith("]")):
             raise TypeError(f"{name} is a list of arrays; write [.., ..]")
         return [_array(name, param.type.element, part, random) for part in split_args(text[1:-1])]

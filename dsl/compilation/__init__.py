@@ -11,10 +11,10 @@ from tilewright.compilation.constraints import (
     ScalarConstraint,
     TupleConstraint,
 )
+from tilewright.compilation.convention import CallingConvention
 from tilewright.compilation.export import export_kernel
-from tilewright.compilation.mangling import demangle_kernel_name, mangle_kernel_name
 from tilewright.compilation.output import ExportedKernel, ExportedParameter
-from tilewright.compilation.signature import CallingConvention, KernelSignature
+from tilewright.compilation.signature import KernelSignature, demangle_kernel_name, mangle_kernel_name
 
 __all__ = [
     "export_kernel", "ExportedKernel", "ExportedParameter", "KernelSignature", "CallingConvention", "ScalarConstraint",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tilewright.arguments.annotations import PLAIN_ARRAY, ArrayAnnotation, Param
-from tilewright.arguments.bind import Argument, Array, ArrayList, Const, Scalar, Tuple, bind
+from tilewright.arguments.bind import Argument, ArrayArgument, ArrayList, Const, Scalar, Tuple
 from tilewright.arguments.facts import is_small
 from tilewright.compilation.constraints import (
     ArrayConstraint,
@@ -20,7 +20,7 @@ from tilewright.compilation.constraints import (
     ScalarConstraint,
     TupleConstraint,
 )
-from tilewright.compilation.signature import CallingConvention, KernelSignature
+from tilewright.compilation.convention import CallingConvention
 from tilewright.tileir.types import ArrayType, ListType, Type
 
 if TYPE_CHECKING:
@@ -41,19 +41,19 @@ class Exported:
         return self.known
 
 
-def arguments_of(kernel: tile_kernel, signature: KernelSignature) -> list[Any]:
+def arguments_of(kernel: tile_kernel, constraints: Sequence[ParameterConstraint]) -> list[Any]:
     """The arguments that the kernel is translated for.
 
     Raises TypeError or ValueError, with the parameter's name, where a constraint does not fit the annotation.
     """
-    params = kernel._params
+    params = kernel.specialiser.params
     if any(p.starred for p in params):
         return []  # the frontend refuses such a kernel
-    if len(params) != len(signature.parameters):
+    if len(params) != len(constraints):
         names = ", ".join(p.name for p in params)
         raise TypeError(f"kernel {kernel.__name__} takes {len(params)} parameters ({names}), but the signature has "
-                        f"{len(signature.parameters)}")
-    return [_argument(p, p.name, c) for p, c in zip(params, signature.parameters)]
+                        f"{len(constraints)}")
+    return [_argument(p, p.name, c) for p, c in zip(params, constraints)]
 
 
 def _argument(param: Param, name: str, constraint: ParameterConstraint) -> Any:
@@ -147,24 +147,22 @@ def _kind(constraint: ParameterConstraint) -> str:
 
 
 def constraints_of(
-    kernel: tile_kernel, args: tuple[Any, ...], convention: CallingConvention | None, symbol: str | None
-) -> KernelSignature:
-    """The signature of a launch with these arguments."""
-    arguments = bind(kernel._params, args, kernel.__name__)
+    kernel: tile_kernel, args: tuple[Any, ...], convention: CallingConvention | None
+) -> tuple[list[ParameterConstraint], CallingConvention]:
+    """What a launch with these arguments promises of each, and the convention: by default the first that suffices."""
+    arguments = kernel.specialiser.bind(args)
     if convention is None:
         convention = next(c for c in (CallingConvention.cutile_python_v1(), CallingConvention.cutile_python_v2())
                           if c.version == 2 or not _needs_v2(arguments))
-    parameters = [_constraint(argument, convention.version) for argument in arguments]
-    signature = KernelSignature(parameters, convention, symbol)
-    return signature if symbol is not None else signature.with_mangled_symbol(kernel.__name__)
+    return [_constraint(argument, convention.version) for argument in arguments], convention
 
 
 def _needs_v2(arguments: Sequence[Argument]) -> bool:
-    def static(item: Array | ArrayList) -> bool:
+    def static(item: ArrayArgument | ArrayList) -> bool:
         type = item.type(True)
         return bool((type.element if isinstance(type, ListType) else type).declared[0])
 
-    return any(isinstance(a, Tuple) or isinstance(a, (Array, ArrayList)) and static(a) for a in arguments)
+    return any(isinstance(a, Tuple) or isinstance(a, (ArrayArgument, ArrayList)) and static(a) for a in arguments)
 
 
 def _constraint(argument: Argument, version: int) -> ParameterConstraint:

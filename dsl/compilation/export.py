@@ -64,7 +64,7 @@ def export_kernel(
     named = _named_signatures(kernel, signatures)
     target = _target(gpu_code)
     # Neither need the launching program know of clusters, which make the grid of the machine longer.
-    options = {**kernel._options.resolve(target.name), "num_ctas": 1}
+    options = {**kernel.hints.resolve(target.name), "num_ctas": 1}
 
     def make(dump: Dump | None) -> Module:
         functions = [exported_function(kernel, signature, dump) for signature in named]
@@ -133,7 +133,7 @@ def exported_function(kernel: tile_kernel, signature: KernelSignature, dump: Dum
     """The Tile IR of one signature under its symbol, such that it needs nothing but the arguments of the convention."""
     from tilewright.tileir.ops.memory import Load, Store
 
-    function = kernel._launcher.specialiser.make_tile_ir(arguments_of(kernel, signature), facts=True, dump=dump)
+    function = kernel.specialiser.make_tile_ir(arguments_of(kernel, signature.parameters), facts=True, dump=dump)
     _check_overlaps(kernel, signature, function)
     assert signature.symbol is not None
     function.name = signature.symbol
@@ -171,5 +171,5 @@ def _leaf_groups(kernel: tile_kernel, signature: KernelSignature) -> list[tuple[
         arrays = [groups for c, groups in with_groups([constraint]) if isinstance(c, ArrayConstraint)]
         return [(argument.name, arrays[0] if arrays else ())]
 
-    pairs = zip(arguments_of(kernel, signature), signature.parameters)
+    pairs = zip(arguments_of(kernel, signature.parameters), signature.parameters)
     return [leaf for argument, constraint in pairs for leaf in walk(argument, constraint)]

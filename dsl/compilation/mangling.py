@@ -22,7 +22,7 @@ from tilewright.compilation.constraints import (
     TupleConstraint,
     with_groups,
 )
-from tilewright.compilation.signature import CallingConvention, KernelSignature
+from tilewright.compilation.convention import CallingConvention
 from tilewright.tileir import dtypes
 from tilewright.tileir.dtypes import DType
 
@@ -43,34 +43,19 @@ _PROMISES: tuple[tuple[str, str, int | None], ...] = (
 )
 
 
-def mangle_kernel_name(function_name: str, kernel_signature: KernelSignature) -> str:
-    """A symbol that says what the binary is for: `add_Kt1_A1f32_1l0_p16_Si32`.
-
-    Different signatures of one kernel have different symbols; names of alias groups are not kept.
-
-    Example:
-        v1 = ct.compilation.CallingConvention.cutile_python_v1()
-        signature = ct.compilation.KernelSignature([ct.compilation.ScalarConstraint(ct.float32), 16], v1)
-        print(ct.compilation.mangle_kernel_name("fill", signature))  # fill_Kt1_Sf32_I16
-    """
+def mangled(
+    function_name: str, parameters: Sequence[ParameterConstraint], convention: CallingConvention
+) -> str:
+    """The symbol of a function for these parameters."""
     numbers: dict[str, int] = {}
-    for _, groups in with_groups(kernel_signature.parameters):
+    for _, groups in with_groups(parameters):
         for name in groups:
             numbers.setdefault(name, len(numbers))
-    parts = [f"{function_name}_K{kernel_signature.calling_convention.code}"]
-    return "_".join(parts + [_mangle(parameter, numbers) for parameter in kernel_signature.parameters])
+    return "_".join([f"{function_name}_K{convention.code}", *(_mangle(parameter, numbers) for parameter in parameters)])
 
 
-def demangle_kernel_name(symbol: str) -> tuple[str, KernelSignature]:
-    """The function's name and the signature of a mangled symbol; alias groups are called group0, group1, ...
-
-    Raises ValueError, with the place, for what mangle_kernel_name has not made.
-
-    Example:
-        name, signature = ct.compilation.demangle_kernel_name("fill_Kt1_Si32")
-        print(name, signature.parameters[0].dtype)  # fill int32
-        ct.compilation.demangle_kernel_name("fill")  # ValueError
-    """
+def demangled(symbol: str) -> tuple[str, list[ParameterConstraint], CallingConvention]:
+    """The function's name, its parameters and the convention; ValueError, with the place, for another symbol."""
     start = symbol.rfind("_K")
     if start < 0:
         raise ValueError(f"{symbol!r} is no mangled kernel name: it has no _K")
@@ -80,7 +65,7 @@ def demangle_kernel_name(symbol: str) -> tuple[str, KernelSignature]:
     while not reader.at_end:
         reader.take("_", "_")
         parameters.append(_parameter(reader))
-    return symbol[:start], KernelSignature(parameters, convention, symbol)
+    return symbol[:start], parameters, convention
 
 
 # ---- from constraints to text ---------------------------------------------------------------------------------------

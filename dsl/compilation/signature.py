@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from tilewright.compilation.arguments import constraints_of
 from tilewright.compilation.constraints import (
     ArrayConstraint,
     ListConstraint,
@@ -16,60 +17,11 @@ from tilewright.compilation.constraints import (
     as_constraint,
     with_groups,
 )
+from tilewright.compilation.convention import CallingConvention
+from tilewright.compilation.mangling import demangled, mangled
 
 if TYPE_CHECKING:
     from tilewright.kernel import tile_kernel
-
-
-@dataclass(frozen=True, slots=True)
-class CallingConvention:
-    """How the arguments of a kernel become parameters of its binary; get one from the static methods.
-
-    In both versions a scalar is one value of its C type (bool: one byte), an array its address, `ndim` extents and
-    `ndim` strides (in elements; int32, or int64 as its index_dtype says), a list the address of a table and an int32
-    length; the table has a record of `1 + 2 ndim` int64 per array: address, extents, strides. Constants are not
-    passed. Version 2 adds tuples, whose items are passed one after the other, and arrays with constant extents, which
-    are passed like the others.
-
-    Example:
-        print(ct.compilation.CallingConvention.cutile_python_v1())  # CallingConvention.cutile_python_v1()
-    """
-
-    version: int
-
-    @staticmethod
-    def cutile_python_v1() -> CallingConvention:
-        """Scalars, arrays, lists and constants."""
-        return _V1
-
-    @staticmethod
-    def cutile_python_v2() -> CallingConvention:
-        """The same, and tuples and constant extents."""
-        return _V2
-
-    @staticmethod
-    def from_code(code: str) -> CallingConvention:
-        """The convention of a mangled name. ValueError for an unknown one."""
-        for convention in (_V1, _V2):
-            if convention.code == code:
-                return convention
-        raise ValueError(f"there is no calling convention with the code {code!r}")
-
-    @property
-    def name(self) -> str:
-        return f"cutile_python_v{self.version}"
-
-    @property
-    def code(self) -> str:
-        """Its short form in mangled names."""
-        return f"t{self.version}"
-
-    def __repr__(self) -> str:
-        return f"CallingConvention.{self.name}()"
-
-
-_V1 = CallingConvention(1)
-_V2 = CallingConvention(2)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -131,9 +83,9 @@ class KernelSignature:
             signature = ct.compilation.KernelSignature.from_kernel_args(scale, (ct.spec("f32[1024]"), 256))
             print(signature.parameters[0].stride_constant)  # (1,)
         """
-        from tilewright.compilation.arguments import constraints_of
-
-        return constraints_of(kernel, tuple(kernel_args), calling_convention, symbol)
+        parameters, convention = constraints_of(kernel, tuple(kernel_args), calling_convention)
+        signature = KernelSignature(parameters, convention, symbol)
+        return signature if symbol is not None else signature.with_mangled_symbol(kernel.__name__)
 
     def with_symbol(self, symbol: str | None) -> KernelSignature:
         """The same signature with this symbol.
@@ -152,9 +104,34 @@ class KernelSignature:
             scalar = ct.compilation.ScalarConstraint(ct.int32)
             print(ct.compilation.KernelSignature([scalar], v1).with_mangled_symbol("fill").symbol)  # fill_Kt1_Si32
         """
-        from tilewright.compilation.mangling import mangle_kernel_name
-
         return self.with_symbol(mangle_kernel_name(function_name, self))
+
+
+def mangle_kernel_name(function_name: str, kernel_signature: KernelSignature) -> str:
+    """A symbol that says what the binary is for: `add_Kt1_A1f32_1l0_p16_Si32`.
+
+    Different signatures of one kernel have different symbols; names of alias groups are not kept.
+
+    Example:
+        v1 = ct.compilation.CallingConvention.cutile_python_v1()
+        signature = ct.compilation.KernelSignature([ct.compilation.ScalarConstraint(ct.float32), 16], v1)
+        print(ct.compilation.mangle_kernel_name("fill", signature))  # fill_Kt1_Sf32_I16
+    """
+    return mangled(function_name, kernel_signature.parameters, kernel_signature.calling_convention)
+
+
+def demangle_kernel_name(symbol: str) -> tuple[str, KernelSignature]:
+    """The function's name and the signature of a mangled symbol; alias groups are called group0, group1, ...
+
+    Raises ValueError, with the place, for what mangle_kernel_name has not made.
+
+    Example:
+        name, signature = ct.compilation.demangle_kernel_name("fill_Kt1_Si32")
+        print(name, signature.parameters[0].dtype)  # fill int32
+        ct.compilation.demangle_kernel_name("fill")  # ValueError
+    """
+    name, parameters, convention = demangled(symbol)
+    return name, KernelSignature(parameters, convention, symbol)
 
 
 def _check_convention(parameter: ParameterConstraint, convention: CallingConvention) -> None:

@@ -5,11 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from tilewright.arguments.bind import bind
-from tilewright.inspecting.dumps import observed
-from tilewright.inspecting.inspection import choose_target
-from tilewright.launching.timeouts import limited
-
 if TYPE_CHECKING:
     from tilewright.kernel import tile_kernel
     from tilewright.tileir.analysis.runs import Runs
@@ -23,27 +18,15 @@ def decisions(kernel: tile_kernel, args: tuple[Any, ...], target: str | None) ->
     """`name: value`, one line each: the target, what computes products, the options that passes wrote into the
     function, and how tiles travel. `args` and `target` are those of `kernel.ptx`. TileError for what does not
     compile."""
-    from tilewright.backend_ptx.compile import backend_dumps
-    from tilewright.tileir.core import clone_function
-
-    arguments = bind(kernel._params, args, kernel.__name__)
-    record = choose_target(arguments, target)
-    hints = kernel._options.resolve(record.name)
-    out = [f"target: {record.name}"]
+    stages = kernel.lower(*args, target=target)
+    hints = stages.hints
+    out = [f"target: {stages.target.name}"]
 
     def look(name: str, function: Function) -> None:
         if name == "select_instructions":  # later passes cut products into steps
             out.extend(_products(function))
-        final[:] = [function]
 
-    def make(dump: Any) -> None:
-        function = clone_function(kernel._launcher.specialiser.make_tile_ir(arguments, facts=True, dump=dump))
-        function.options.update(hints)
-        backend_dumps(function, record, look)
-
-    final: list[Function] = []
-    limited(kernel.__name__, lambda: observed(kernel.__name__, make))
-    [function] = final
+    function = stages.machine_ir(look)
     asked = [f"{name}: {value} (your hint)" for name, value in hints.items() if name != "opt_level"]
     turns = ["turns: two warpgroups alternate"] if any(op.opcode == "take_turn" for op in function.walk()) else []
     return out + asked + _options(function.options, hints) + turns + _accesses(function)

@@ -2,9 +2,10 @@
 
 from tilewright.language.arith import *  # noqa: F403
 from tilewright.language.arrays import *  # noqa: F403
+from tilewright.language.arrays import Array
 from tilewright.language.atomics import *  # noqa: F403
 from tilewright.language.bitwise import *  # noqa: F403
-from tilewright.language.classes import Array, Scalar, Tile
+from tilewright.language.classes import Scalar, Tile
 from tilewright.language.compare import *  # noqa: F403
 from tilewright.language.compose import *  # noqa: F403
 from tilewright.language.convert import *  # noqa: F403

@@ -1,15 +1,112 @@
-"""The grid and its tiles."""
+"""The grid, and arrays: the class Array and the tiles of an array. Array is never instantiated."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tilewright.language.builtin import builtin
-from tilewright.language.classes import Array, Shape, Tile
+from tilewright.language.classes import Scalar, Shape, Tile
+from tilewright.language.raw import RawArrayMemory
+from tilewright.language.tiled import TiledView
+from tilewright.tileir.dtypes import DType
+from tilewright.tileir.enums import PaddingMode
 
 __all__ = [
     "bid", "num_blocks", "num_tiles", "assume_divisible_by",
 ]
+
+
+class Array:
+    """An array argument of a kernel: a view of global memory of any extents and strides.
+
+    Tiles of it are loaded and stored with `load` and `store`, elements with `gather` and `scatter`.
+    """
+
+    @property
+    def dtype(self) -> DType:
+        """Type of the elements (constant)."""
+        raise RuntimeError("this array exists inside a kernel only")
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes (constant)."""
+        raise RuntimeError("this array exists inside a kernel only")
+
+    @property
+    def shape(self) -> tuple[Scalar, ...]:
+        """Extents as int32 scalars (int64 with IndexedWithInt64; constants where declared static)."""
+        raise RuntimeError("this array exists inside a kernel only")
+
+    @property
+    def strides(self) -> tuple[Scalar, ...]:
+        """Strides in elements, as scalars like those of `shape`."""
+        raise RuntimeError("this array exists inside a kernel only")
+
+    @builtin("Array.slice")
+    def slice(array, /, axis: int, start: Scalar, stop: Scalar) -> Array:
+        """The part start:stop of an array along an axis, as an array of its own; nothing is copied.
+
+        Arguments: `axis`, a constant (negative: from the end); `start` and `stop`, signed integer scalars with 0 <=
+            start <= stop <= extent, which is not checked.
+        Result: an array of the same dtype and rank. Accesses beyond it are outside the array. With constant bounds the
+            extent is a constant.
+        Errors: TileTypeError for bounds that are no signed integers, a negative constant, or a constant stop before the
+            start.
+
+        Example:
+            @ct.tile_kernel
+            def kernel(x, starts):
+                i = ct.bid(0)
+                row = x.slice(0, ct.load(starts, i, ()), ct.load(starts, i + 1, ()))   # one of several ragged rows
+                print(ct.load(row, 0, 4, padding_mode=ct.PaddingMode.ZERO))            # [1, 2, 0, 0]
+                x.slice(0, 2, 1)                                                       # TileTypeError
+
+            kernel[(1,)](np.arange(1, 8), np.array([0, 2, 7]))
+        """
+
+    @builtin("Array.tiled_view")
+    def tiled_view(
+        array, /, tile_shape: Shape, *, padding_mode: PaddingMode = PaddingMode.UNDETERMINED,
+        traversal_steps: Any = None,
+    ) -> TiledView:
+        """The array as a space of tiles of one shape.
+
+        Arguments: `tile_shape`, one constant power of two per axis (one axis: an int), or `()` for single elements;
+            `traversal_steps`, constant positive ints, the distance of neighbouring tiles (by default the tile's
+            lengths).
+        Result: a TiledView, whose tile i starts at the element i * step. Its attributes `dtype`, `tile_shape` and
+            `traversal_steps` are constants.
+        Options: `padding_mode` as in `load`.
+        Errors: TileTypeError for lengths or steps that are no constants, not positive, or not one per axis.
+
+        Example:
+            @ct.tile_kernel
+            def kernel(x):
+                windows = x.tiled_view(4, padding_mode=ct.PaddingMode.ZERO, traversal_steps=(3,))
+                for i in range(windows.num_tiles(0)):
+                    print(windows.load(i))            # [0, 1, 2, 3]
+                                                      # [3, 4, 5, 0]
+                x.tiled_view(3)                       # TileTypeError
+
+            kernel[(1,)](np.arange(6))
+        """
+
+    @builtin("Array.get_raw_memory")
+    def get_raw_memory(array, /) -> RawArrayMemory:
+        """The array's memory, reached by offsets in elements from its first one, without any check.
+
+        Result: a RawArrayMemory.
+        Errors: TileTypeError for any argument.
+
+        Example:
+            @ct.tile_kernel
+            def kernel(m):
+                raw = m.get_raw_memory()
+                diagonal = ct.arange(4, dtype=ct.int32) * (m.strides[0] + m.strides[1])
+                print(raw.load_offset(diagonal))      # [0, 5, 10, 15]
+
+            kernel[(1,)](np.arange(16).reshape(4, 4))
+        """
 
 
 @builtin("bid")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tilewright.language.arrays import Array
 from tilewright.language.builtin import builtin
-from tilewright.language.classes import Array, Index, Shape, Tile
+from tilewright.language.classes import Index, Shape, Tile
 from tilewright.tileir.enums import MemoryOrder, MemoryScope, PaddingMode
 
 __all__ = [

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tilewright.launching.grid import Grid
-
-if TYPE_CHECKING:
-    from tilewright.kernel import tile_kernel
+from tilewright.launching.launcher import Launcher
 
 
 class BoundKernel:
@@ -38,10 +36,11 @@ class BoundKernel:
 
     __slots__ = ("kernel", "grid", "_launch")
 
-    def __init__(self, kernel: tile_kernel, grid: Grid) -> None:
+    def __init__(self, kernel: Any, grid: Grid, launcher: Launcher) -> None:
+        """`kernel` is the tile_kernel; its name is all that is read of it here."""
         self.kernel = kernel
         self.grid = grid
-        self._launch = kernel._launcher.launch
+        self._launch = launcher.launch
 
     def __call__(self, *args: Any, stream: Any = None, **named: Any) -> None:
         """Launch. Device arrays: on `stream`, by default their library's current one, without waiting for the end."""

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright.arguments.arrays import ArrayInfo
-from tilewright.arguments.bind import Argument, Array, ArrayList, Leaf, Scalar, Tuple, leaves
+from tilewright.arguments.bind import Argument, ArrayArgument, ArrayList, Leaf, Scalar, Tuple, leaves
 from tilewright.arguments.checks import check_outputs, output_pairs, overlap, overlap_error, real, written_params
 from tilewright.inspecting.dumps import Dump, observed
 from tilewright.launching.grid import Grid, check_hardware
 from tilewright.launching.specialise import Once, Specialiser
 from tilewright.launching.timeouts import limited
-from tilewright.options import KernelOptions
 
 MAX_PLANS = 4096  # plans are per exact shape; a kernel with ever new shapes must not grow without bound
 
@@ -20,10 +19,8 @@ MAX_PLANS = 4096  # plans are per exact shape; a kernel with ever new shapes mus
 class GpuRunner:
     """Compiled kernels of one kernel function by specialisation and device."""
 
-    def __init__(self, specialiser: Specialiser, name: str, options: KernelOptions) -> None:
+    def __init__(self, specialiser: Specialiser) -> None:
         self._specialiser = specialiser
-        self._name = name
-        self._options = options
         self._kernels = Once()
         self._plans: dict[Any, DevicePlan] = {}
 
@@ -45,7 +42,7 @@ class GpuRunner:
         return plan
 
     def _build_in_time(self, arguments: Sequence[Argument], linear: bool, device: Any) -> tuple[Any, frozenset[int]]:
-        built = limited(self._name, lambda: self.build(arguments, linear, device))
+        built = limited(self._specialiser.name, lambda: self.build(arguments, linear, device))
         if not device.is_current():  # under a limit another thread has built it
             device.make_current()
         return built
@@ -54,7 +51,7 @@ class GpuRunner:
         """Compile and load for one device: a DeviceKernel, and the parameters that it writes."""
         from tilewright.backend_ptx.runtime.kernel import build_kernel
 
-        options = {**self._options.resolve(device.target.name), "linear_grid": linear}
+        options = {**self._specialiser.hints.resolve(device.target.name), "linear_grid": linear}
 
         def make(dump: Dump | None) -> tuple[Any, frozenset[int]]:
             if dump is None:
@@ -64,7 +61,7 @@ class GpuRunner:
             kernel = build_kernel(function, device, options, observer=dump.function, text_observer=dump.text)
             return kernel, written_params(function)
 
-        return observed(self._name, make)
+        return observed(self._specialiser.name, make)
 
 
 class DevicePlan:
@@ -81,7 +78,7 @@ class DevicePlan:
         template, pointers, scalars = _template(kernel.abi, flat)
         self._plan = LaunchPlan(kernel, template, pointers, scalars, _tensor_maps(kernel, flat, pointers))
         self._has_lists = any(isinstance(leaf, ArrayList) for leaf in flat)
-        self._names = [leaf.name for leaf in flat if isinstance(leaf, Array)]
+        self._names = [leaf.name for leaf in flat if isinstance(leaf, ArrayArgument)]
         self._pairs = _overlap_pairs(flat, written)
 
     @property
@@ -112,7 +109,7 @@ class DevicePlan:
             self.kernel.device.make_current()
         try:
             for leaf in leaves(arguments):
-                if isinstance(leaf, Array):
+                if isinstance(leaf, ArrayArgument):
                     pointers.append(real(leaf).pointer)
                 elif isinstance(leaf, Scalar):
                     scalars.append(scalar_value(leaf))
@@ -143,7 +140,7 @@ def _exact_key(argument: Argument) -> Any:
     """All numbers of an argument that a plan has filled in."""
     if isinstance(argument, Tuple):
         return tuple(_exact_key(item) for item in argument.items)
-    if isinstance(argument, Array):
+    if isinstance(argument, ArrayArgument):
         info = real(argument)
         return info.dtype, info.shape, info.strides, info.pointer & 15
     if isinstance(argument, ArrayList):
@@ -165,7 +162,7 @@ def _template(abi: Any, flat: Sequence[Leaf]) -> tuple[list[int], list[int], lis
             scalars.append(slot)
         elif param.kind != "tensor_map":
             leaf = flat[param.argument]
-            assert isinstance(leaf, Array)
+            assert isinstance(leaf, ArrayArgument)
             info = real(leaf)
             values = info.shape if param.kind == "extent" else info.strides
             template[slot] = slot_bits(param, values[param.axis])
@@ -180,7 +177,7 @@ def _tensor_maps(kernel: Any, flat: Sequence[Leaf], pointers: Sequence[int]) -> 
     for slot, param in enumerate(kernel.abi.params):
         if param.kind == "tensor_map":
             leaf = flat[param.argument]
-            assert isinstance(leaf, Array)
+            assert isinstance(leaf, ArrayArgument)
             info, place = real(leaf), pointers.index(kernel.abi.position("pointer", param.argument))
             holes.append(MapHole(slot, place, param.tensor_map, info.shape, info.strides, kernel.device,
                                  f"argument {leaf.name!r}"))
@@ -191,7 +188,7 @@ def _overlap_pairs(flat: Sequence[Leaf], written: frozenset[int]) -> list[tuple[
     """Per pair of arrays with an output in it: position and byte range relative to the base, of both."""
     position: dict[int, int] = {}
     for index, leaf in enumerate(flat):
-        if isinstance(leaf, Array):
+        if isinstance(leaf, ArrayArgument):
             position[index] = len(position)
     out: list[tuple[Any, ...]] = []
     for i, j in output_pairs(len(flat), written):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tilewright.arguments.arrays import HOST, ArrayInfo, host_view, numpy_dtype
-from tilewright.arguments.bind import Argument, Array, ArrayList, Leaf, arrays, leaves
+from tilewright.arguments.bind import Argument, ArrayArgument, ArrayList, Leaf, arrays, leaves
 from tilewright.arguments.checks import check_outputs, real, written_params
 from tilewright.inspecting.dumps import Dump, observed
 from tilewright.launching.grid import Grid
@@ -62,7 +62,7 @@ class HostRunner:
 
 def interpreter_value(leaf: Leaf) -> Any:
     """The argument as the interpreter takes it: a NumPy array, a list of those, a NumPy scalar."""
-    if isinstance(leaf, Array):
+    if isinstance(leaf, ArrayArgument):
         return host_view(real(leaf))
     if isinstance(leaf, ArrayList):
         return [host_view(real(item)) for item in leaf.items]

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from types import FunctionType
 from typing import Any
 
-from tilewright.arguments.annotations import Param
 from tilewright.arguments.arrays import HOST, is_torch
-from tilewright.arguments.bind import Argument, arrays, bind
+from tilewright.arguments.bind import Argument, arrays
 from tilewright.arguments.checks import common_device, real
 from tilewright.launching.grid import Grid, check_hardware
 from tilewright.launching.specialise import Specialiser
 from tilewright.launching.streams import stream_handle, stream_of, torch_stream
-from tilewright.options import KernelOptions
 
 FORCE_INTERPRETER = os.environ.get("TILEWRIGHT_INTERPRET", "0").lower() not in ("", "0", "off", "false")
 """Whether TILEWRIGHT_INTERPRET asks for the interpreter everywhere; read when tilewright is imported."""
@@ -34,16 +31,13 @@ _reader_of: dict[type, int] = {int: INT, float: FLOAT, bool: BOOL}
 class Launcher:
     """Runs one kernel function wherever its arguments live."""
 
-    def __init__(self, pyfunc: FunctionType, name: str, params: Sequence[Param], options: KernelOptions) -> None:
-        self.name = name
-        self.params = params
-        self.specialiser = Specialiser(pyfunc, name, options)
-        self._options = options
+    def __init__(self, specialiser: Specialiser) -> None:
+        self._specialiser = specialiser
         self._host: Any = None
         self._gpu: Any = None
         self._plans: dict[Any, Any] = {}
         # Parameters that the short way takes by value; all others it reads by the type of the argument alone.
-        self._constant = [p.constant for p in params]
+        self._constant = [p.constant for p in specialiser.params]
 
     def launch(self, grid: Grid, args: tuple[Any, ...], stream: Any) -> None:
         """Run the kernel over the grid; the short way where a plan is known."""
@@ -93,7 +87,7 @@ class Launcher:
         plan.device_plan.launch(grid, pointers, scalars, stream)
 
     def _launch_slowly(self, grid: Grid, args: tuple[Any, ...], stream: Any, key: Any) -> None:
-        arguments = bind(self.params, args, self.name)
+        arguments = self._specialiser.bind(args)
         device = common_device(arguments)
         if stream is not None:
             handle = stream_handle(stream)
@@ -140,7 +134,7 @@ class Launcher:
         if self._host is None:
             from tilewright.launching.host import HostRunner
 
-            self._host = HostRunner(self.specialiser)
+            self._host = HostRunner(self._specialiser)
         return self._host
 
     @property
@@ -148,7 +142,7 @@ class Launcher:
         if self._gpu is None:
             from tilewright.launching.gpu import GpuRunner
 
-            self._gpu = GpuRunner(self.specialiser, self.name, self._options)
+            self._gpu = GpuRunner(self._specialiser)
         return self._gpu
 
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Hashable, Sequence
 from types import FunctionType
 from typing import Any, TypeVar
 
-from tilewright.arguments.bind import Argument, Const, Tuple
+from tilewright.arguments.annotations import Param
+from tilewright.arguments.bind import Argument, Const, Tuple, bind
 from tilewright.inspecting.dumps import Dump
 from tilewright.options import KernelOptions
 from tilewright.tileir.core import Function
@@ -48,13 +49,18 @@ class Once:
 
 
 class Specialiser:
-    """Makes the Tile IR of one kernel function for given arguments."""
+    """One kernel function, its parameters and hints: binds arguments, and makes the Tile IR for them."""
 
-    def __init__(self, pyfunc: FunctionType, name: str, options: KernelOptions) -> None:
-        self._pyfunc = pyfunc
-        self.name = name
-        self._options = options
+    def __init__(self, function: FunctionType, params: Sequence[Param], hints: KernelOptions) -> None:
+        self.function = function
+        self.name = function.__name__
+        self.params = params
+        self.hints = hints
         self._functions = Once()
+
+    def bind(self, args: Sequence[Any]) -> list[Argument]:
+        """The arguments matched with the parameters; raises what a launch raises for those that do not fit."""
+        return bind(self.params, args, self.name)
 
     def tile_ir(self, arguments: Sequence[Argument], *, facts: bool) -> Function:
         """The Tile IR after all passes; the same object for the same specialisation, so do not change it.
@@ -87,7 +93,7 @@ class Specialiser:
 
         specs = tuple(frontend_spec(argument, facts=facts) for argument in arguments)
         try:
-            return translate(self._pyfunc, specs, name=self.name, options=self._options.resolve(""))
+            return translate(self.function, specs, name=self.name, options=self.hints.resolve(""))
         except TileError:
             raise
         except RecursionError:

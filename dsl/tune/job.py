@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tilewright.arguments.arrays import HOST
-from tilewright.arguments.bind import Argument, ArrayList, arrays, bind, leaves
+from tilewright.arguments.bind import Argument, ArrayList, arrays, leaves
 from tilewright.arguments.checks import check_outputs, real
 from tilewright.kernel import tile_kernel
 from tilewright.launching.grid import Grid, check_hardware
@@ -53,20 +53,20 @@ class Job:
 
 def make_job(kernel: tile_kernel, grid: Grid, args: tuple[Any, ...], stream: Any) -> Job:
     """Bind, check and compile here, so that only runs are left for the other process. Raises what a launch raises."""
-    arguments = bind(kernel._params, args, kernel.__name__)
+    arguments = kernel.specialiser.bind(args)
     gpu = gpu_of(arguments, stream)
     job = Job(kernel.__name__, grid, [], [], frozenset(), gpu)
     if gpu is None:
-        job.tile_ir, job.written = kernel._launcher.host.text(arguments)
+        job.tile_ir, job.written = kernel.launcher.host.text(arguments)
         check_outputs(arguments, job.written)
     else:
         check_hardware(grid)
-        plan = kernel._launcher.gpu.prepare(arguments, grid.linear, gpu)
+        plan = kernel.launcher.gpu.prepare(arguments, grid.linear, gpu)
         made = plan.kernel
         job.written, job.ptx = plan.written, made.ptx
         job.meta = {"abi": made.abi.to_json(), "threads": made.threads, "shared_bytes": made.shared_bytes,
                     "cluster": made.cluster,
-                    "opt_level": kernel._options.resolve(made.device.target.name).get("opt_level", 3)}
+                    "opt_level": kernel.hints.resolve(made.device.target.name).get("opt_level", 3)}
     job.blocks = _blocks(arguments, job.written)
     job.arguments = _without_owners(arguments)
     return job

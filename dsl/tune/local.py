@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tilewright.arguments.bind import bind
 from tilewright.launching.grid import Grid
 from tilewright.launching.launcher import own_stream
 from tilewright.launching.streams import stream_handle
@@ -32,8 +31,8 @@ class LocalRuns:
         args = self._make_args()
         if not isinstance(args, tuple):
             raise TypeError(f"args_fn must return the kernel's arguments as a tuple, not {type(args).__name__}")
-        launch = self._kernel._launcher.launch
-        arguments = bind(self._kernel._params, args, self._kernel.__name__)
+        launch = self._kernel.launcher.launch
+        arguments = self._kernel.specialiser.bind(args)
         gpu = gpu_of(arguments, self._stream)
         if gpu is None:
             start = time.perf_counter()

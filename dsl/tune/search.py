@@ -143,7 +143,7 @@ class _Search(Generic[T]):
         if not hints:
             return kernel
         hinted = kernel.replace_hints(**hints)
-        return self._hinted.setdefault((id(kernel._pyfunc), hinted._options), hinted)
+        return self._hinted.setdefault((id(kernel.specialiser.function), hinted.hints), hinted)
 
     def _advice(self, name: str) -> str:
         if name == "CudaError" and self._timeout is None:

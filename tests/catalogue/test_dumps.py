@@ -34,7 +34,7 @@ CASES = one_per_kernel()
 
 def dumps(case: Case, target: str) -> list[tuple[str, str]]:
     """The text after the frontend, after each pass, and after each pass of the backend."""
-    function = translate(case.kernel._pyfunc, case.kernel.arg_specs(*case.args()))
+    function = translate(case.kernel.__wrapped__, case.kernel.arg_specs(*case.args()))
     out = [("frontend", to_text(function))]
 
     def observe(name: str, now: Function) -> None:

@@ -40,7 +40,7 @@ def stages(name: str) -> dict[str, str]:
     described, warps = KERNELS[name]
     kernel = getattr(importlib.import_module(name), name)
     args = [tw.spec(a) if isinstance(a, str) else a for a in described]
-    function = translate(kernel._pyfunc, kernel.arg_specs(*args), name=name)
+    function = translate(kernel.__wrapped__, kernel.arg_specs(*args), name=name)
     files = {"frontend.tile": to_text(function)}
     last = files["frontend.tile"]
 

@@ -9,7 +9,7 @@ import pytest
 
 import tilewright as tw
 from tilewright.arguments.annotations import read_params
-from tilewright.arguments.bind import Array, Const, Scalar, Tuple, bind
+from tilewright.arguments.bind import ArrayArgument, Const, Scalar, Tuple, bind
 
 
 def bound(function: Any, *args: Any) -> list[Any]:
@@ -59,7 +59,7 @@ def test_scalars() -> None:
 def test_other_annotations_are_ignored() -> None:
     def kernel(a: np.ndarray, b: int, c: list[int], d: str) -> None: ...
 
-    assert isinstance(bound(kernel, np.zeros(3, np.float32), 1.5, 2, True)[0], Array)
+    assert isinstance(bound(kernel, np.zeros(3, np.float32), 1.5, 2, True)[0], ArrayArgument)
 
 
 def test_unknown_names_fail_at_decoration() -> None:
@@ -135,7 +135,7 @@ def test_tuples() -> None:
     a, b, c, d = bound(kernel, (1, 2), (3, 4, 5), (6, 7), (8, (9.0, np.zeros(2, np.int8))))
     assert [type(x) for x in a.items] == [Const, Scalar]
     assert [type(x) for x in b.items] == [Const] * 3 and [type(x) for x in c.items] == [Const] * 2
-    assert isinstance(d.items[1], Tuple) and isinstance(d.items[1].items[1], Array)
+    assert isinstance(d.items[1], Tuple) and isinstance(d.items[1].items[1], ArrayArgument)
     with pytest.raises(TypeError, match="'a' must be a tuple of 2, as its annotation says, not of 1"):
         bound(kernel, (1,), (), (6, 7), ())
     with pytest.raises(TypeError, match="'a' must be a tuple, as its annotation says"):

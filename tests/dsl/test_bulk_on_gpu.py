@@ -10,7 +10,7 @@ from support.bulk_kernels import BLOCKS, CASES, Case, lowered
 
 from tilewright.arguments.annotations import PLAIN_ARRAY
 from tilewright.arguments.arrays import ArrayInfo
-from tilewright.arguments.bind import Array
+from tilewright.arguments.bind import ArrayArgument
 from tilewright.backend_ptx.abi import AbiParam
 from tilewright.launching.gpu import DevicePlan
 from tilewright.launching.grid import make_grid
@@ -19,7 +19,7 @@ from tilewright.tileir.dtypes import BY_IR
 pytestmark = pytest.mark.gpu
 
 
-def on_device(name: str, array: np.ndarray, case: Case, buffers: list[Any]) -> Array:
+def on_device(name: str, array: np.ndarray, case: Case, buffers: list[Any]) -> ArrayArgument:
     """The array with its strides in device memory."""
     from tilewright.backend_ptx.runtime.driver import get_device
     from tilewright.backend_ptx.runtime.memory import Buffer, upload
@@ -31,7 +31,7 @@ def on_device(name: str, array: np.ndarray, case: Case, buffers: list[Any]) -> A
     buffer = Buffer(get_device(0), count * size)
     upload(get_device(0), buffer.pointer, flat.ctypes.data, count * size)
     buffers.append((buffer, flat))
-    return Array(name, ArrayInfo(BY_IR[case.dtype], buffer.pointer, array.shape, strides, 0), PLAIN_ARRAY)
+    return ArrayArgument(name, ArrayInfo(BY_IR[case.dtype], buffer.pointer, array.shape, strides, 0), PLAIN_ARRAY)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import tilewright as tw
-from tilewright.cli.main import load_kernel, main
+from tilewright.cli.main import main
+from tilewright.cli.reading import load_kernel
 from tilewright.inspecting.decisions import decisions
 
 SOURCE = '''

@@ -15,7 +15,8 @@ import tilewright as tw
 from tilewright.backend_ptx.pipeline import PIPELINE
 from tilewright.backend_ptx.runtime.ptxas import assemble
 from tilewright.backend_ptx.targets import TARGETS
-from tilewright.cli.main import main, parse_args, split_args
+from tilewright.cli.main import main
+from tilewright.cli.reading import parse_args, split_args
 from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileInternalError
 from tilewright.tileir.parser import parse
 
@@ -45,7 +46,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def row_sum(file: Path) -> Any:
-    from tilewright.cli.main import load_kernel
+    from tilewright.cli.reading import load_kernel
 
     return load_kernel(f"{file}:row_sum")
 

@@ -130,7 +130,7 @@ def test_launch_function_refusals() -> None:
     x, y, z = arrays()
     refused: list[tuple[type[Exception], tuple[Any, ...]]] = [
         (TypeError, (None, [7], add, (x, y, z))), (TypeError, (None, (7,), add, [x, y, z])),
-        (TypeError, (None, (7,), add._pyfunc, (x, y, z))), (ValueError, (None, (1, 2, 3, 4), add, (x, y, z))),
+        (TypeError, (None, (7,), add.__wrapped__, (x, y, z))), (ValueError, (None, (1, 2, 3, 4), add, (x, y, z))),
         (TypeError, ("stream", (7,), add, (x, y, z))),
     ]
     for error, args in refused:

@@ -122,7 +122,7 @@ def test_scalars() -> None:
 def test_many_threads() -> None:
     x = np.arange(4096, dtype=np.float32)
     sets = [[tw.to_device(a) for a in (x, x, np.zeros_like(x))] for _ in range(8)]
-    kernel = tw.tile_kernel(add._pyfunc)
+    kernel = add.replace_hints()
     failures: list[BaseException] = []
 
     def work(number: int) -> None:
@@ -171,9 +171,9 @@ def test_kernel_facts_and_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     whole = module.compile_kernel
     monkeypatch.setattr(module, "compile_kernel", lambda *a, **k: linked.append(a) or whole(*a, **k))
     for _ in range(2):
-        kernel = tw.tile_kernel(add._pyfunc)
+        kernel = add.replace_hints()
         kernel[(4,)](x, x, out, 1024)
-        [(made, _)] = kernel._launcher.gpu._kernels._values.values()
+        [(made, _)] = kernel.launcher.gpu._kernels._values.values()
         assert 8 <= made.registers <= 255 and made.local_bytes == 0
     assert len(linked) == 1, "the second one comes from the disk"
     device = driver.get_device(0)

@@ -18,7 +18,7 @@ def test_bare_and_with_options() -> None:
     bare, called, optioned = tw.tile_kernel(copy), tw.kernel()(copy), tw.tile_kernel(occupancy=2)(copy)
     for kernel in (bare, called, optioned):
         assert isinstance(kernel, tw.tile_kernel)
-        assert kernel._pyfunc is copy and kernel.__name__ == "copy" and kernel.__doc__ == "Copy."
+        assert kernel.__wrapped__ is copy and kernel.__name__ == "copy" and kernel.__doc__ == "Copy."
     assert isinstance(tw.tile_kernel(lambda x: None), tw.tile_kernel)
     assert repr(bare) == "<tile_kernel copy>"
 
@@ -48,7 +48,7 @@ def test_bad_values(options: Any) -> None:
     {"occupancy": tw.ByTarget(sm_80=1, sm_100=4)},
 ])
 def test_good_values(options: Any) -> None:
-    assert tw.tile_kernel(**options)(copy)._options.resolve("sm_100a") is not None
+    assert tw.tile_kernel(**options)(copy).hints.resolve("sm_100a") is not None
 
 
 def test_unknown_option() -> None:
@@ -70,15 +70,15 @@ def test_by_target() -> None:
 
 def test_options_by_target() -> None:
     kernel = tw.tile_kernel(occupancy=tw.ByTarget(sm_90=4), num_ctas=2)(copy)
-    assert kernel._options.resolve("sm_90a") == {"num_ctas": 2, "occupancy": 4, "opt_level": 3}
-    assert kernel._options.resolve("sm_80") == {"num_ctas": 2, "opt_level": 3}
+    assert kernel.hints.resolve("sm_90a") == {"num_ctas": 2, "occupancy": 4, "opt_level": 3}
+    assert kernel.hints.resolve("sm_80") == {"num_ctas": 2, "opt_level": 3}
 
 
 def test_replace_hints() -> None:
     kernel = tw.tile_kernel(occupancy=2, num_ctas=4)(copy)
     other = kernel.replace_hints(occupancy=8)
-    assert other is not kernel and other._launcher is not kernel._launcher
-    assert (other._options.occupancy, other._options.num_ctas, kernel._options.occupancy) == (8, 4, 2)
+    assert other is not kernel and other.launcher is not kernel.launcher
+    assert (other.hints.occupancy, other.hints.num_ctas, kernel.hints.occupancy) == (8, 4, 2)
     with pytest.raises(TypeError, match="no option"):
         kernel.replace_hints(colour="red")
     with pytest.raises(ValueError, match="occupancy"):

@@ -14,7 +14,7 @@ from support.fake_cuda import FakeCuda, TensorMap
 
 from tilewright.arguments.annotations import PLAIN_ARRAY
 from tilewright.arguments.arrays import ArrayInfo
-from tilewright.arguments.bind import Array
+from tilewright.arguments.bind import ArrayArgument
 from tilewright.backend_ptx.llvm.compile import llvm_to_ptx
 from tilewright.backend_ptx.runtime.cache import Entry
 from tilewright.backend_ptx.runtime.driver import CudaError, get_device
@@ -50,7 +50,7 @@ def plan_of(entry: Entry, shape: tuple[int, ...], strides: tuple[int, ...]) -> D
     assert kernel is not None
     out = ArrayInfo(bfloat16, OUT, (128, 64), (64, 1), 0)
     infos = {"a": ArrayInfo(bfloat16, ADDRESS, shape, strides, 0), "out": out}
-    return DevicePlan(kernel, [Array(n, i, PLAIN_ARRAY) for n, i in infos.items()], frozenset({1}))
+    return DevicePlan(kernel, [ArrayArgument(n, i, PLAIN_ARRAY) for n, i in infos.items()], frozenset({1}))
 
 
 def launch(plan: DevicePlan, pointer: int = ADDRESS) -> None:

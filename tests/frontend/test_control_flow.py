@@ -198,7 +198,7 @@ def test_as_python(function: Callable[[int], int], n: int) -> None:
 def kinds(kernel: Any, *args: Any) -> list[str]:
     from tilewright.frontend import translate
 
-    return [op.opcode for op in translate(kernel._pyfunc, kernel.arg_specs(*args)).walk()]
+    return [op.opcode for op in translate(kernel.__wrapped__, kernel.arg_specs(*args)).walk()]
 
 
 X = np.zeros(8, np.int32)

@@ -12,7 +12,6 @@ from catalogue.hopper_kernels import stored_each_round, walked
 from support.simulator.lowered import runtime_arguments
 
 import tilewright as tw
-from tilewright.arguments.bind import bind
 from tilewright.backend_ptx.lower import emit_function
 from tilewright.backend_ptx.ops.bulk import TmaStore
 from tilewright.backend_ptx.pipeline import run_passes
@@ -151,8 +150,7 @@ def windowed(x: Array) -> Array:
 
 
 def function_of(program: Program, arrays: Sequence[Array], **options: Any) -> Function:
-    arguments = bind(program.kernel._params, (*arrays, *program.tile), program.kernel.__name__)
-    function: Function = program.kernel._launcher.specialiser.make_tile_ir(arguments, facts=True)
+    function: Function = program.kernel.lower(*arrays, *program.tile, target=TARGET.name).tile_ir()
     function.options.update(options)
     return function
 

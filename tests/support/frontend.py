@@ -14,7 +14,7 @@ from tilewright.tileir.core import Function
 
 def ir(kernel: Any, *args: Any) -> Function:
     """The Tile IR as the frontend makes it."""
-    return translate(kernel._pyfunc, kernel.arg_specs(*args))
+    return translate(kernel.__wrapped__, kernel.arg_specs(*args))
 
 
 def result(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import tilewright.backend_ptx.lower.families  # noqa: F401  (registers the lowerings)
 import tilewright.backend_ptx.ops  # noqa: F401  (registers the machine ops)
 import tilewright.tileir.ops  # noqa: F401
-from tilewright.backend_ptx.lower.registry import LOWERINGS, REFUSALS, load_lowerings
+from tilewright.backend_ptx.lower.registry import LOWERINGS, REFUSALS
 from tilewright.tileir.core import OPS
 
 
 def test_every_op_is_lowered_or_refused() -> None:
-    load_lowerings()
     # Other tests declare ops of their own.
     ours = [cls for cls in OPS.values() if cls.__module__.startswith("tilewright.")]
     missing = set(LOWERINGS.missing(ours)) & set(REFUSALS.missing(ours))
@@ -17,10 +17,8 @@ def test_every_op_is_lowered_or_refused() -> None:
 
 
 def test_no_op_is_both() -> None:
-    load_lowerings()
     assert not LOWERINGS.keys() & REFUSALS.keys()
 
 
 def test_refusals_say_why() -> None:
-    load_lowerings()
     assert all(refusal.reason and refusal.hint for refusal in REFUSALS.values())

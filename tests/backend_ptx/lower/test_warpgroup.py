@@ -10,7 +10,6 @@ from catalogue import hopper
 from catalogue.case import Case
 from support.simulator.lowered import runtime_arguments
 
-from tilewright.arguments.bind import bind
 from tilewright.backend_ptx.lower.function import emit_function
 from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierExpect, MbarrierWait
 from tilewright.backend_ptx.ops.shared import Barrier
@@ -35,9 +34,7 @@ SEEDS = 3
 
 
 def compiled(case: Case) -> Function:
-    function = case.kernel._launcher.specialiser.make_tile_ir(
-        bind(case.kernel._params, case.args(), case.kernel.__name__), facts=True)
-    function.options.update(case.kernel._options.resolve("sm_90a"))
+    function = case.kernel.lower(*case.args(), target="sm_90a").tile_ir()
     run_passes(function, TARGET)
     return function
 

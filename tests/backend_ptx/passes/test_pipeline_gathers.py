@@ -11,10 +11,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 from catalogue.hopper_kernels import gathered
-from support.simulator.lowered import bound, lower_kernel, run_kernel
+from support.simulator.lowered import lower_kernel, run_kernel
 
 import tilewright as tw
-from tilewright.backend_ptx.compile import backend_dumps
 from tilewright.backend_ptx.ops.async_copy import AsyncWait
 from tilewright.backend_ptx.passes.barriers import hazards
 from tilewright.backend_ptx.passes.pipelining import copy_candidates, copy_rewrite
@@ -203,10 +202,9 @@ def test_own_parts(seed: int) -> None:
 
 def option(kernel: Any, args: list[Any], target: str = "sm_90a") -> str:
     """What pipeline_loops says."""
-    function = kernel._launcher.specialiser.make_tile_ir(bound(kernel, args), facts=True)
-    function.options.update(kernel._options.resolve(target))
+    stages = kernel.lower(*args, target=target)
     seen: dict[str, str] = {}
-    backend_dumps(function, target, lambda name, f: seen.update({name: f.options.get("pipeline", "")}))
+    stages.machine_ir(lambda name, f: seen.update({name: f.options.get("pipeline", "")}))
     return seen["pipeline_loops"]
 
 

@@ -8,10 +8,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.simulator.lowered import bound, lower_kernel, run_kernel
+from support.simulator.lowered import lower_kernel, run_kernel
 
 import tilewright as tw
-from tilewright.backend_ptx.compile import backend_dumps
 from tilewright.backend_ptx.passes.barriers import hazards
 from tilewright.backend_ptx.passes.pipelining import ring_stages
 from tilewright.backend_ptx.runtime.ptxas import assemble
@@ -65,10 +64,9 @@ def arguments(seed: int) -> tuple[list[Any], Array, Array]:
 
 def decided(kernel: Any, args: list[Any]) -> str:
     """What ring_stages says."""
-    function = kernel._launcher.specialiser.make_tile_ir(bound(kernel, args), facts=True)
-    function.options.update(kernel._options.resolve("sm_90a"))
+    stages = kernel.lower(*args, target="sm_90a")
     seen: dict[str, str] = {}
-    backend_dumps(function, "sm_90a", lambda name, f: seen.update({name: f.options.get("staged", "")}))
+    stages.machine_ir(lambda name, f: seen.update({name: f.options.get("staged", "")}))
     return seen["ring_stages"]
 
 

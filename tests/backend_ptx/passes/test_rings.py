@@ -11,7 +11,6 @@ from catalogue import hopper
 from catalogue.case import Case
 from support.pass_kernels import function
 
-from tilewright.arguments.bind import Const, bind
 from tilewright.backend_ptx.ops.bulk import MbarrierExpect, TmaLoad
 from tilewright.backend_ptx.ops.shared import SharedAlloc
 from tilewright.backend_ptx.ops.warpgroup import Stage, Wgmma
@@ -33,9 +32,7 @@ Visit = tuple[int, int]  # slot, parity
 
 
 def compiled(case: Case) -> Function:
-    made = case.kernel._launcher.specialiser.make_tile_ir(
-        bind(case.kernel._params, case.args(), case.kernel.__name__), facts=True)
-    made.options.update(case.kernel._options.resolve("sm_90a"))
+    made = case.kernel.lower(*case.args(), target="sm_90a").tile_ir()
     run_passes(made, TARGET)
     return made
 
@@ -59,9 +56,7 @@ def visits(part: Function, case: Case, monkeypatch: pytest.MonkeyPatch) -> list[
     """What a role does at each set of mbarriers, in the order of their allocation."""
     recorder = Recorder(monkeypatch)
     args = case.args()
-    bound = bind(case.kernel._params, args, case.kernel.__name__)
-    runtime = [a for a, b in zip(args, bound, strict=True) if not isinstance(b, Const)]
-    compile_function(part).run((*case.grid, 1, 1)[:3], runtime, mode="single")
+    compile_function(part).run((*case.grid, 1, 1)[:3], case.kernel.lower(*args).values, mode="single")
     order = [op.result for op in part.walk() if isinstance(op, SharedAlloc)]
     return [(what, recorder.seen[what, b]) for b in order for what in ("wait", "arrive") if (what, b) in recorder.seen]
 
@@ -89,9 +84,7 @@ def test_slots_come_round(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     slots = {op.result: op.type.copies for op in part.walk() if isinstance(op, SharedAlloc)}
     recorder = Recorder(monkeypatch)
     one = (1, 1, 1)  # one block, from its start
-    args = [a for a, b in zip(case.args(), bind(case.kernel._params, case.args(), "k"), strict=True)
-            if not isinstance(b, Const)]
-    compile_function(part).run(one, args, mode="single")
+    compile_function(part).run(one, case.kernel.lower(*case.args()).values, mode="single")
     for (what, barriers), seen in recorder.seen.items():
         if what == "wait":
             count = slots[barriers]

@@ -155,7 +155,7 @@ def test_only_the_blocks_that_get_there_assert_and_print(capfd: pytest.CaptureFi
 def test_an_assertion_that_fails_writes_one_line_and_ends_all(
     schedule: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    line = f"test_output.py:{asserting._pyfunc.__code__.co_firstlineno + 3}: assertion failed: 100% too large\n"
+    line = f"test_output.py:{asserting.__wrapped__.__code__.co_firstlineno + 3}: assertion failed: 100% too large\n"
     with pytest.raises(ct.TileAssertionError, match=r"block \(1, 0, 0\)"):
         asserting[(3,)](np.arange(192, dtype=np.int32), 127)
     assert capfd.readouterr().out == line

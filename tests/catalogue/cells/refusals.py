@@ -48,7 +48,7 @@ def with_tile(probe: Probe, kind: Kind) -> Function:
     def kernel(x):
         probe(load(ct.load(x, (0,), (8,))))
 
-    return translate(kernel._pyfunc, kernel.arg_specs(np.zeros(8, kind.host)))
+    return translate(kernel.__wrapped__, kernel.arg_specs(np.zeros(8, kind.host)))
 
 
 def with_array(probe: Probe, kind: Kind) -> Function:
@@ -57,7 +57,7 @@ def with_array(probe: Probe, kind: Kind) -> Function:
     def kernel(x):
         probe(x)
 
-    return translate(kernel._pyfunc, kernel.arg_specs(np.zeros(8, kind.host)))
+    return translate(kernel.__wrapped__, kernel.arg_specs(np.zeros(8, kind.host)))
 
 
 def with_store(source: Kind, target: Kind) -> None:
@@ -67,7 +67,7 @@ def with_store(source: Kind, target: Kind) -> None:
     def kernel(x, out):
         ct.store(out, (0,), load(ct.load(x, (0,), (8,))))
 
-    translate(kernel._pyfunc, kernel.arg_specs(np.zeros(8, source.host), np.zeros(8, target.host)))
+    translate(kernel.__wrapped__, kernel.arg_specs(np.zeros(8, source.host), np.zeros(8, target.host)))
 
 
 @functools.cache

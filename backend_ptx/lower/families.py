@@ -1,0 +1,30 @@
+"""Lowerings of all ops, one module a family. Importing this module registers them all."""
+
+from tilewright.backend_ptx.lower import (
+    arith,
+    arrays,
+    async_copy,
+    async_gather,
+    atomics,
+    bulk,
+    bulk_store,
+    cluster,
+    compare,
+    control,
+    convert,
+    fold,
+    gather,
+    layout,
+    math,
+    matmul,
+    memory,
+    output,
+    reduce,
+    shape,
+    shared,
+    warpgroup,
+)
+
+__all__ = ["arith", "arrays", "async_copy", "async_gather", "atomics", "bulk", "bulk_store", "cluster", "compare",
+           "control", "convert", "fold", "gather", "layout", "math", "matmul", "memory", "output", "reduce", "shape",
+           "shared", "warpgroup"]

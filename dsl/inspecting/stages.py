@@ -1,0 +1,149 @@
+"""A kernel at every stage of its compilation, for given arguments and one target: what `kernel.lower` gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tilewright.arguments.arrays import HOST
+from tilewright.arguments.bind import Argument, arrays, runtime_values
+from tilewright.arguments.spec import Spec
+from tilewright.inspecting.dumps import Dump, observed
+from tilewright.launching.specialise import Specialiser, frontend_spec
+from tilewright.launching.timeouts import limited
+from tilewright.tileir.core import Function
+
+if TYPE_CHECKING:
+    from tilewright.backend_ptx.compile import Compiled
+    from tilewright.backend_ptx.lower import Lowered
+    from tilewright.backend_ptx.targets import Target
+
+T = TypeVar("T")
+Observer = Callable[[str, Function], None]
+
+
+class Stages:
+    """One specialisation of a kernel on its way to machine code. A stage is made when it is asked for.
+
+    Attributes: `name`; `arguments`, each matched with its parameter; `values`, those that exist at run time, one per
+        parameter of the Tile IR function; `target`, a record of `backend_ptx/targets.py`; `hints`, those that hold for
+        it, by name; `lowered`, LLVM IR with the ABI, block size and shared memory; `compiled`, the same with the PTX
+        and the seconds of each stage.
+    """
+
+    def __init__(self, specialiser: Specialiser, args: Sequence[Any], target: str | None) -> None:
+        self.name = specialiser.name
+        self.arguments = specialiser.bind(args)
+        self.values = list(runtime_values(self.arguments, args))
+        self._specialiser = specialiser
+        self._named = target
+
+    @cached_property
+    def target(self) -> Target:
+        """The named target; else that of the arguments' GPU; else that of the first GPU here; else the default."""
+        return choose_target(self.arguments, self._named)
+
+    @property
+    def hints(self) -> dict[str, int]:
+        return self._specialiser.hints.resolve(self.target.name)
+
+    @property
+    def specs(self) -> tuple[Any, ...]:
+        """What the frontend is told of each argument: a type, a constant, or a tuple of those."""
+        return tuple(frontend_spec(argument, facts=True) for argument in self.arguments)
+
+    def text(self, *, passes: bool = True) -> str:
+        """The Tile IR as text. It does not depend on the target."""
+        if not passes:
+            return str(self._specialiser.translate(self.arguments, facts=True))
+        return str(self._made(lambda dump: self._tile_ir(dump)))
+
+    def tile_ir(self, *, passes: bool = True) -> Function:
+        """The Tile IR function, after its passes, with the target's hints: a new one at each call, to change at will.
+        """
+        if passes:
+            function = self._made(self._tile_ir)
+        else:
+            function = self._specialiser.translate(self.arguments, facts=True)
+        function.options.update(self.hints)
+        return function
+
+    def machine_ir(self, observer: Observer | None = None) -> Function:
+        """The function after the backend's passes: a new one at each call. `observer(pass, function)` sees it after
+        each of them; later passes go on with the same object."""
+        from tilewright.backend_ptx.compile import backend_dumps
+
+        def make(dump: Dump | None) -> Function:
+            function = self._tile_ir(dump)
+            function.options.update(self.hints)
+            last = function
+
+            def look(name: str, now: Function) -> None:
+                nonlocal last
+                last = now
+                for see in (dump.function if dump is not None else None, observer):
+                    if see is not None:
+                        see(name, now)
+
+            backend_dumps(function, self.target, look)
+            return last
+
+        return self._made(make)
+
+    @cached_property
+    def lowered(self) -> Lowered:
+        """The kernel as LLVM IR, as the simulator takes it."""
+        from tilewright.backend_ptx.compile import lower_kernel
+
+        def make(dump: Dump | None) -> Lowered:
+            function = self._tile_ir(dump)
+            function.options.update(self.hints)
+            return lower_kernel(function, self.target, dump.function if dump is not None else None)
+
+        return self._made(make)
+
+    @cached_property
+    def compiled(self) -> Compiled:
+        """The kernel as PTX, without the disk cache."""
+        from tilewright.backend_ptx.compile import compile_kernel
+
+        def make(dump: Dump | None) -> Compiled:
+            return compile_kernel(
+                self._tile_ir(dump), self.target, options=self.hints, observer=dump.function if dump else None,
+                text_observer=dump.text if dump else None)
+
+        return self._made(make)
+
+    def cubin(self) -> bytes:
+        """The machine code: by ptxas; by the driver for this machine's GPU where there is no ptxas."""
+        from tilewright.backend_ptx.runtime import driver
+        from tilewright.backend_ptx.runtime.link import link_ptx
+        from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
+
+        made = self.compiled
+        level = self.hints.get("opt_level", 3)
+        if self._named is None and driver.available() and not has_ptxas():
+            driver.get_device(driver.current_ordinal()).make_current()
+            return link_ptx(made.ptx, made.name, level)[0]
+        return assemble(made.ptx, made.target, kernel=made.name, level=level).cubin
+
+    def _tile_ir(self, dump: Dump | None) -> Function:
+        return self._specialiser.make_tile_ir(self.arguments, facts=True, dump=dump)
+
+    def _made(self, make: Callable[[Dump | None], T]) -> T:
+        """`make(dump)`, within the limit on its time and with what the environment asks to see of it."""
+        return limited(self.name, lambda: observed(self.name, make))
+
+
+def choose_target(arguments: Sequence[Argument], name: str | None) -> Target:
+    """The named target; else that of the arguments' GPU; else that of the first GPU here; else the default."""
+    from tilewright.backend_ptx import targets
+    from tilewright.backend_ptx.runtime import driver
+
+    if name is not None:
+        return targets.get_target(name)
+    ordinals = [a.info.device for a in arrays(arguments) if not isinstance(a.info, Spec) and a.info.device != HOST]
+    if ordinals:
+        return driver.get_device(ordinals[0]).target
+    return driver.get_device(0).target if driver.available() else targets.DEFAULT
