@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint gpu-test gpu-sanitize examples language-table bench-compile bench-interp clean
+.PHONY: help demo test lint gpu-test gpu-sanitize examples language-table sweep bench-compile bench-interp clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -41,6 +41,9 @@ gpu-sanitize:  ## the catalogue's kernels under compute-sanitizer (memcheck, rac
 
 language-table: $(STAMP)  ## print which names of the language are implemented where, and what calls them
 	$(BIN)/python tools/language_table.py
+
+sweep: $(STAMP)  ## compile and assemble thousands of kernels with all sorts of tiles and hints; goes on where it stopped
+	$(BIN)/python -m benchmarks.sweep
 
 bench-compile: $(STAMP)  ## time from a Python function to PTX, stage by stage
 	$(BIN)/python -m benchmarks.compile

@@ -80,8 +80,8 @@ FAMILIES = {
     "gemm": Family(gemm, (("gemm", "persistent_gemm"), ("f16", "bf16", "e5m2"), TILES, TILES, DEPTHS), 800),
     "grouped": Family(grouped, (("grouped_gemm", "grouped_gemm_list"), ("f16", "bf16", "e5m2"), TILES, TILES, DEPTHS),
                       300),
-    "softmax": Family(rows, (("softmax", "persistent_softmax", "chunked_softmax"), ("f32", "f16", "bf16"), TILES, TILES),
-                      300),
+    "softmax": Family(rows, (("softmax", "persistent_softmax", "chunked_softmax"), ("f32", "f16", "bf16"), TILES,
+                             TILES), 300),
     "norms": Family(rows, (("rms_norm", "layer_norm", "persistent_layer_norm"), ("f32", "f16", "bf16"), TILES, TILES),
                     300),
 }

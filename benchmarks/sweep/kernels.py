@@ -98,7 +98,10 @@ def persistent_gemm(a, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.
 
 @tw.tile_kernel
 def grouped_gemm(a, b, first, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
-    """c = a @ b[g] for the rows of group g, which are first[g] to first[g + 1]. Grid: (row tiles, column tiles, groups)."""
+    """c = a @ b[g] for the rows of group g, which are first[g] to first[g + 1].
+
+    Grid: row tiles, column tiles, groups.
+    """
     i, j, g = tw.bid(0), tw.bid(1), tw.bid(2)
     start, stop = tw.gather(first, g), tw.gather(first, g + 1)
     if i * tm >= stop - start:

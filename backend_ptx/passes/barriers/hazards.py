@@ -21,7 +21,7 @@ from tilewright.backend_ptx.ops.async_copy import AsyncCopy
 from tilewright.backend_ptx.ops.bulk import TmaLoad, TmaStore
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import SharedView, Wgmma
-from tilewright.backend_ptx.passes.sharing.plan_shared_memory import buffer_bytes
+from tilewright.backend_ptx.resources.shared import buffer_bytes
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.enums import MemoryOrder

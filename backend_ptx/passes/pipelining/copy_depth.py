@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tilewright.backend_ptx.passes.pipelining.copy_candidates import Candidate
-from tilewright.backend_ptx.passes.sharing.plan_shared_memory import ALIGNMENT
+from tilewright.backend_ptx.resources.occupancy import RESERVED
+from tilewright.backend_ptx.resources.shared import ALIGNMENT
 from tilewright.backend_ptx.targets import KIB, Target
 
 # Slots of a ring when nothing limits them: three rounds in flight cover the latency of memory behind one of compute.
 USUAL = 4
 MOST = 8
 LEAST = 2
-# The runtime keeps this much of each block's shared memory for itself.
-RESERVED = KIB
-# Registers of a thread beside the tiles that it holds: addresses, masks, temporaries.
-OTHER_REGISTERS = 40
 # Rings that only hide latency (no thread needs another's elements) must move at least this much a round, in whole
 # vectors, and the loop must run this often: otherwise the copies cost more than they hide.
 ENOUGH_BYTES = 4 * KIB
@@ -83,12 +80,3 @@ def _depth_of(
             of = f"{resident} block{'s' if resident > 1 else ''} a multiprocessor"
             return Depth(stages, tuple(rings), f"{stages} slots of {size / KIB:g} KiB: {why}, {of}")
     return None
-
-
-def resident_blocks(registers: int, threads: int, wanted: int | None, target: Target) -> int:
-    """Blocks on a multiprocessor that we aim at: as many as the option `occupancy` asks for, else two where the
-    registers allow it. `registers` is what tiles take in each thread."""
-    if wanted is not None:
-        return wanted
-    each = min(registers + OTHER_REGISTERS, target.registers_per_thread) * threads
-    return max(1, min(2, target.registers_per_sm // each, target.threads_per_sm // threads))

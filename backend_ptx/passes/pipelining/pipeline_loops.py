@@ -42,12 +42,13 @@ from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.pipelining.copy_candidates import Candidate, find_candidate, users_of
-from tilewright.backend_ptx.passes.pipelining.copy_depth import Depth, decide_depth, resident_blocks
+from tilewright.backend_ptx.passes.pipelining.copy_depth import Depth, decide_depth
 from tilewright.backend_ptx.passes.pipelining.copy_rewrite import Pipeline, name_of
 from tilewright.backend_ptx.passes.pipelining.gather_candidates import GatherCandidate, GatherFinder
 from tilewright.backend_ptx.passes.pipelining.trip_counts import Rounds, most_rounds
 from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION as WARPS
-from tilewright.backend_ptx.passes.sharing.plan_shared_memory import buffer_bytes, lasting_bytes, peak_bytes
+from tilewright.backend_ptx.resources.occupancy import resident_aim
+from tilewright.backend_ptx.resources.shared import buffer_bytes, lasting_bytes, peak_bytes
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.analysis.facts import Facts, facts
@@ -166,7 +167,7 @@ def _decide(
         found, left = [], [*left, *("the distance of the loop's bounds may overflow" for _ in found[:1])]
     if not found:
         return Depth(1, (), ""), ", ".join(left)
-    blocks = resident_blocks(_tile_registers(loop), 32 * warps, function.options.get("occupancy"), target)
+    blocks = resident_aim(_tile_registers(loop), 32 * warps, function.options.get("occupancy"), target)
     depth = decide_depth(found, most_rounds(loop, known), blocks, _other_bytes(function, loop, found), target)
     if depth.stages > 1:
         left += [f"{name_of(c.load)} stays a load: too little to load in each round"

@@ -10,8 +10,8 @@ from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.layouts.lower_conversions import still_read
 from tilewright.backend_ptx.passes.matmul.operands import source_of
-from tilewright.backend_ptx.passes.pipelining.copy_depth import RESERVED
-from tilewright.backend_ptx.passes.sharing.plan_shared_memory import lasting_bytes, peak_bytes
+from tilewright.backend_ptx.resources.occupancy import shared_of_cta
+from tilewright.backend_ptx.resources.shared import EXCHANGES, lasting_bytes, peak_bytes
 from tilewright.backend_ptx.targets import KIB, Target
 from tilewright.tileir.core import Function
 from tilewright.tileir.ops.memory import Gather
@@ -39,7 +39,7 @@ class Ring(Protocol):
 def decide_slots(function: Function, rings: Sequence[Ring], replaced: Collection[Stage], target: Target) -> str:
     """Set `slots` of each ring; the reason in words. `replaced` are operands that slots hold."""
     other, total = SLACK + other_bytes(function, replaced), sum(r.bytes for r in rings)
-    room = shared_of_block(function.options.get("occupancy"), target) - other
+    room = shared_of_cta(function.options.get("occupancy"), target) - other
     if room // total < 2:
         room = target.shared_per_block - other
     gathered, computed = filled_bytes(function, replaced)
@@ -55,13 +55,6 @@ def decide_slots(function: Function, rings: Sequence[Ring], replaced: Collection
         return f"no ring: two slots of {total / KIB:g} KiB do not fit {room / KIB:g} KiB"
     counts = " and ".join(str(r.slots) for r in rings)
     return f"{counts} slots in {room / KIB:g} KiB, {total / KIB:g} KiB for one of each"
-
-
-def shared_of_block(occupancy: int | None, target: Target) -> int:
-    """Shared memory of each of the blocks that the hint `occupancy` wants on a multiprocessor."""
-    if occupancy is None or occupancy == 1:
-        return target.shared_per_block
-    return target.shared_per_sm // occupancy - RESERVED
 
 
 def filled_bytes(function: Function, replaced: Collection[Stage]) -> tuple[int, int]:
@@ -87,7 +80,7 @@ def other_bytes(function: Function, replaced: Collection[Stage]) -> int:
             if kind in ("warp", "block"):
                 exchange = max(exchange, op.src.type.size * op.src.type.dtype.bytes)
         elif isinstance(op, (Reduction, ArgReduction)):
-            exchange = max(exchange, 4 * KIB)
+            exchange = max(exchange, EXCHANGES)
         elif isinstance(op, Stage) and op not in replaced:
             staged += op.src.type.size * op.src.type.dtype.bytes
     return exchange + staged + lasting

@@ -29,8 +29,9 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import ProxyFence, SharedView, Stage, Wgmma, WgmmaWait
 from tilewright.backend_ptx.passes.layouts.lower_conversions import still_read
-from tilewright.backend_ptx.passes.pipelining.ring_depth import SLACK, other_bytes, shared_of_block
-from tilewright.backend_ptx.passes.sharing.plan_shared_memory import buffer_bytes
+from tilewright.backend_ptx.passes.pipelining.ring_depth import SLACK, other_bytes
+from tilewright.backend_ptx.resources.occupancy import AIM, shared_of_cta
+from tilewright.backend_ptx.resources.shared import buffer_bytes
 from tilewright.backend_ptx.roles import PRODUCERS
 from tilewright.backend_ptx.targets import KIB, Target
 from tilewright.tileir.builder import Builder
@@ -71,8 +72,8 @@ def ring_stages(c: Compilation) -> None:
 
 def _budget(function: Function, target: Target) -> int:
     """Shared memory that a block may take. One without a producer leaves room for a second one beside it."""
-    most = shared_of_block(function.options.get("occupancy"), target)
-    return (most if function.options.get(PRODUCERS) else min(most, shared_of_block(2, target))) - SLACK
+    most = shared_of_cta(function.options.get("occupancy"), target)
+    return (most if function.options.get(PRODUCERS) else min(most, shared_of_cta(AIM, target))) - SLACK
 
 
 def _stages(loop: For, busy: set[Op]) -> list[Stage]:

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from tilewright.backend_ptx.layouts.convert import plan_conversion
-from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.ops.cluster import ClusterGather
 from tilewright.backend_ptx.ops.layout import ConvertLayout
-from tilewright.backend_ptx.targets import KIB, Target
+from tilewright.backend_ptx.resources.registers import is_uniform, registers_of
 from tilewright.tileir.analysis.uses import all_reads
 from tilewright.tileir.core import Block, Op, Value
-from tilewright.tileir.ops.arith import Constant
-from tilewright.tileir.ops.shape import Broadcast, Iota, Reshape
-from tilewright.tileir.types import TileType
-
-# Registers of a thread beside tiles: addresses, masks, temporaries.
-OTHER = 28
-RESERVED = KIB  # of each block's shared memory, by the runtime
+from tilewright.tileir.ops.shape import Broadcast, Reshape
 
 
 def phases_of(block: Block) -> dict[Op, int]:
@@ -51,34 +44,3 @@ def _held(value: Value) -> Value:
     while isinstance(value.op, (Broadcast, Reshape)):
         value = value.op.src
     return value
-
-
-def resident(each: int, threads: int, shared: int, target: Target) -> int:
-    """Blocks that fit a multiprocessor: `each` registers in each thread, `shared` bytes in each block."""
-    if each > target.registers_per_thread or shared + RESERVED > target.shared_per_block:
-        return 0
-    return min(target.registers_per_sm // (each * threads), target.shared_per_sm // (shared + RESERVED))
-
-
-def is_uniform(value: Value) -> bool:
-    """Whether a tile is made of one register, or of places: it costs nothing to keep."""
-    op = value.op
-    if not isinstance(value.type, TileType) or not value.type.shape:
-        return True
-    if op is None:
-        return False
-    if isinstance(op, (Constant, Iota)):
-        return True
-    if isinstance(op, Reshape):
-        return is_uniform(op.src)
-    if isinstance(op, Broadcast):
-        return registers_of(op.src) <= 1 or is_uniform(op.src)
-    return op.elementwise and all(is_uniform(v) for v in op.operands)
-
-
-def registers_of(value: Value) -> int:
-    """32-bit registers of a thread."""
-    type_ = value.type
-    if not isinstance(type_, TileType) or type_.layout is None:
-        return 1
-    return max(1, registers(type_.layout) * type_.dtype.bytes // 4)

@@ -28,9 +28,11 @@ from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
 from tilewright.backend_ptx.passes.pipelining.copy_candidates import harmless
 from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION as WARPS
-from tilewright.backend_ptx.passes.pressure.phases import OTHER, phases_of, resident, waiting_registers
+from tilewright.backend_ptx.passes.pressure.phases import phases_of, waiting_registers
 from tilewright.backend_ptx.passes.pressure.rematerialize_from_shared import BLOCKS
-from tilewright.backend_ptx.passes.sharing.plan_shared_memory import buffer_bytes, peak_bytes
+from tilewright.backend_ptx.resources.occupancy import resident
+from tilewright.backend_ptx.resources.registers import OTHER
+from tilewright.backend_ptx.resources.shared import EXCHANGES, buffer_bytes, peak_bytes
 from tilewright.backend_ptx.targets import KIB, Target
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.analysis.facts import Facts, facts
@@ -48,7 +50,6 @@ OPTION = "started"
 # With more blocks than this on a multiprocessor the others work while one waits.
 FEW = 2
 WIDE = 16  # bytes of the copies that pay
-EXCHANGES = KIB  # what the exchanges of reductions need at most, usually less
 
 
 def prefetch_loads(c: Compilation) -> None:

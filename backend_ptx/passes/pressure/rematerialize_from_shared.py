@@ -31,13 +31,9 @@ from tilewright.backend_ptx.layouts.shared import swizzled_shared
 from tilewright.backend_ptx.ops.layout import KeepRegisters
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION as WARPS
-from tilewright.backend_ptx.passes.pressure.phases import (
-    OTHER,
-    is_uniform,
-    phases_of,
-    registers_of,
-    resident,
-)
+from tilewright.backend_ptx.passes.pressure.phases import phases_of
+from tilewright.backend_ptx.resources.occupancy import resident
+from tilewright.backend_ptx.resources.registers import OTHER, REGISTER_BYTES, is_uniform, registers_of
 from tilewright.backend_ptx.targets import KIB
 from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
 from tilewright.tileir.builder import Builder
@@ -50,7 +46,7 @@ from tilewright.tileir.types import SharedType
 OPTION, BLOCKS = "parked", "min_blocks"
 # Of what a thread keeps of a tile: whole strips (those of lower/strips.py), and registers for two of them beside it.
 STRIP, BETWEEN = 16, 16
-MOST_REGISTERS, REGISTER_BYTES = 128, 4
+MOST_REGISTERS = 128
 
 
 def rematerialize_from_shared(c: Compilation) -> None:

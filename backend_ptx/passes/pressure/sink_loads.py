@@ -19,8 +19,8 @@ from __future__ import annotations
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.reduce import ArgReduceBits, ReduceBits
-from tilewright.backend_ptx.passes.pressure.phases import is_uniform
 from tilewright.backend_ptx.passes.pressure.places import same_for_all
+from tilewright.backend_ptx.resources.registers import is_uniform
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.analysis.uses import all_reads
 from tilewright.tileir.core import Block, Function, Op, Value

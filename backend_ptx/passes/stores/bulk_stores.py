@@ -17,8 +17,8 @@ from tilewright.backend_ptx.ops.bulk import MAX_PENDING, TmaStore, TmaStoreWait
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import ProxyFence
 from tilewright.backend_ptx.passes.pipelining.ring_depth import SLACK, other_bytes
-from tilewright.backend_ptx.passes.sharing.plan_shared_memory import buffer_bytes
 from tilewright.backend_ptx.passes.stores.pieces import Pieces, crosses
+from tilewright.backend_ptx.resources.shared import buffer_bytes
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.analysis.uses import parents

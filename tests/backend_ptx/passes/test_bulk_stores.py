@@ -29,8 +29,8 @@ from support.bulk_products import (
 from tilewright.backend_ptx.ops.bulk import TmaStore, TmaStoreWait
 from tilewright.backend_ptx.ops.shared import Barrier, SharedAlloc
 from tilewright.backend_ptx.ops.warpgroup import ProxyFence
-from tilewright.backend_ptx.passes.sharing.plan_shared_memory import buffer_bytes
 from tilewright.backend_ptx.pipeline import run_passes
+from tilewright.backend_ptx.resources.shared import buffer_bytes
 from tilewright.backend_ptx.runtime.ptxas import assemble
 from tilewright.tileir.core import Block, Op
 

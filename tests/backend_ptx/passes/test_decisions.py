@@ -12,8 +12,9 @@ from tilewright.backend_ptx.ops.shared import SharedAlloc
 from tilewright.backend_ptx.passes.layouts.assign_layouts import assign_layouts
 from tilewright.backend_ptx.passes.pressure.choose_warps import Warps, choose_warps, decide_warps, relieve
 from tilewright.backend_ptx.passes.pressure.tile_bytes import peak_tile_bytes
-from tilewright.backend_ptx.passes.sharing.plan_shared_memory import buffer_bytes, find_intervals, plan_shared_memory
+from tilewright.backend_ptx.passes.sharing.plan_shared_memory import plan_shared_memory
 from tilewright.backend_ptx.pipeline import PIPELINE, check_order, run_passes
+from tilewright.backend_ptx.resources.shared import buffer_bytes, find_intervals
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileValueError

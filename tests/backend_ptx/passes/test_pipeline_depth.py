@@ -9,8 +9,8 @@ from support.pass_kernels import function
 
 from tilewright.backend_ptx.ops.async_copy import AsyncCommit, AsyncLoad, AsyncWait
 from tilewright.backend_ptx.ops.shared import Barrier, SharedAlloc
-from tilewright.backend_ptx.passes.pipelining.copy_depth import resident_blocks
 from tilewright.backend_ptx.pipeline import run_passes
+from tilewright.backend_ptx.resources.occupancy import resident_aim
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.core import Function
 from tilewright.tileir.ops.control import For
@@ -115,8 +115,8 @@ def test_every_round_of_copies_is_a_group() -> None:
 
 def test_blocks_that_share_a_multiprocessor() -> None:
     target = get_target("sm_90a")
-    assert resident_blocks(64, 256, None, target) == 2
-    assert resident_blocks(128, 256, None, target) == 1
-    assert resident_blocks(128, 128, None, target) == 2
-    assert resident_blocks(200, 1024, None, target) == 1
-    assert resident_blocks(64, 256, 4, target) == 4
+    assert resident_aim(64, 256, None, target) == 2
+    assert resident_aim(128, 256, None, target) == 1
+    assert resident_aim(128, 128, None, target) == 2
+    assert resident_aim(200, 1024, None, target) == 1
+    assert resident_aim(64, 256, 4, target) == 4

@@ -1,0 +1,33 @@
+"""How many CTAs share a multiprocessor (SM), from the registers of a thread and the shared memory of a CTA."""
+
+from __future__ import annotations
+
+from tilewright.backend_ptx.resources.registers import OTHER
+from tilewright.backend_ptx.targets import KIB, Target
+
+RESERVED = KIB  # of each CTA's shared memory, by the runtime
+# Two CTAs hide most of each other's latency; a plan gives up no tile for a third.
+AIM = 2
+
+
+def resident(each: int, threads: int, shared: int, target: Target) -> int:
+    """CTAs that fit an SM: `each` registers in each thread, `shared` bytes in each CTA."""
+    if each > target.registers_per_thread or shared + RESERVED > target.shared_per_block:
+        return 0
+    return min(target.registers_per_sm // (each * threads), target.shared_per_sm // (shared + RESERVED))
+
+
+def resident_aim(registers: int, threads: int, wanted: int | None, target: Target) -> int:
+    """CTAs of an SM that a plan leaves shared memory for: as many as the hint `occupancy` asks for, else AIM where the
+    registers allow it. `registers` is what tiles take in each thread."""
+    if wanted is not None:
+        return wanted
+    each = min(registers + OTHER, target.registers_per_thread) * threads
+    return max(1, min(AIM, target.registers_per_sm // each, target.threads_per_sm // threads))
+
+
+def shared_of_cta(occupancy: int | None, target: Target) -> int:
+    """Shared memory of each of the CTAs that the hint `occupancy` wants on an SM."""
+    if occupancy is None or occupancy == 1:
+        return target.shared_per_block
+    return target.shared_per_sm // occupancy - RESERVED
