@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, dataclass_transform
 
 from tilewright.tileir.diagnostics import NO_SPAN, Span, TileTypeError
+from tilewright.tileir.layout import Layout
 from tilewright.tileir.types import Type
 
 
@@ -27,6 +28,24 @@ class Value:
     def op(self) -> Op | None:
         """The op that defines this value, None for a block parameter."""
         return self.owner if isinstance(self.owner, Op) else None
+
+    def retype(self, type: Type) -> Value:
+        """Give the value a type that tells more of the same tile, as a layout does: dtype and shape must be those that
+        the op's type rule has inferred. Gives the value itself."""
+        if type.erased() != self.type.erased():
+            raise TileTypeError(f"{self.type} cannot become {type}: only the layout of a value may change")
+        self.type = type
+        return self
+
+    def lay_out(self, layout: Layout | None) -> Value:
+        """Say how threads hold the tile. Gives the value itself."""
+        self.type = self.type.with_layout(layout)
+        return self
+
+    def reshape(self, shape: tuple[int, ...]) -> None:
+        """Make the value a tile of another shape, without a layout. The caller changes every op that makes or reads it
+        to match: this is how a whole function is cut into parts."""
+        self.type = self.type.with_shape(shape)
 
     def __repr__(self) -> str:
         return f"<Value %{self.hint or '?'}: {self.type}>"

@@ -184,7 +184,7 @@ class _Reader:
             if written.erased() != result.type.erased():
                 message = f"{value} is written as {written}, but {op.opcode} gives {result.type}"
                 raise TileTypeError(message, self.span(type_))
-            result.type = written
+            result.retype(written)
             self.declare(value, result)
 
     def fields(self, cls: type[Op], tree: Tree, name: Any) -> dict[str, Any]:

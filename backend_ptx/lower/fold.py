@@ -163,7 +163,7 @@ def _combine(ctx: Context, op: ops.Fold, first: Parts, second: Parts) -> Parts:
             break
         wide = _widened(inner, n, vector)
         for old, new in zip(inner.results, wide.results, strict=True):
-            new.type = new.type.with_layout(layout)
+            new.lay_out(layout)
             values[old] = new
         lowering_of(wide)(ctx, wide)
     return [ctx[vector(v)] for v in op.combine.terminator.operands]

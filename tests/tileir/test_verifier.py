@@ -11,6 +11,7 @@ from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import NO_SPAN, Span, TileInternalError, TileTypeError
 from tilewright.tileir.dtypes import bool_, float32, int32
 from tilewright.tileir.enums import RoundingMode
+from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.arith import Add, Constant
 from tilewright.tileir.ops.control import For, If, Return, Yield
 from tilewright.tileir.ops.math import Neg
@@ -154,3 +155,12 @@ def test_layouts_do_not_matter_to_type_rules() -> None:
     constant.result.type = TileType(float32, (4,), layout)
     added = Add(lhs=constant.result, rhs=constant.result, rounding=RoundingMode.RZ)
     verify(Function("k", Block([], [constant, added, Return()])))
+
+
+def test_only_the_layout_of_a_value_may_change() -> None:
+    layout = Layout([("register", [(1,)])], [2])
+    value = Value(TileType(float32, (2,)))
+    assert value.lay_out(layout) is value and value.type == TileType(float32, (2,), layout)
+    assert value.retype(TileType(float32, (2,))).type.layout is None
+    with pytest.raises(TileTypeError, match=r"tile<2xf32> cannot become tile<2xi32>: only the layout"):
+        value.retype(TileType(int32, (2,)))

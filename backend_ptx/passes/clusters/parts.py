@@ -45,7 +45,7 @@ class Parts:
         for value, axis in self.chosen.items():
             shape = list(value.type.shape)
             shape[axis] //= self.ctas
-            value.type = TileType(value.type.dtype, tuple(shape))
+            value.reshape(tuple(shape))
         rewrite(self.function, self._rule)
         self.function.body.ops[:0] = self.top
         dce(self.function)

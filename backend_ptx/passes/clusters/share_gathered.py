@@ -50,8 +50,7 @@ def share_gathered(c: Compilation) -> None:
         buffer = b.value(SharedAlloc(type=SharedType(made.dtype, made.shape, SLOTS, layout)))
         row = _row(b, op.src, function.options[WARPS])
         slot = b.value(ClusterExchange(buffer=buffer, barriers=barriers[-1], value=row, again=op in repeated), "slot")
-        gathered = b.value(SharedLoad(buffer=buffer, slot=slot, index=(), shape=made.shape))
-        gathered.type = made
+        gathered = b.value(SharedLoad(buffer=buffer, slot=slot, index=(), shape=made.shape)).retype(made)
         b.replace(op.result, gathered)
 
     rewrite(function, share)
@@ -85,5 +84,4 @@ def _row(b: Rewriter, value: Value, warps: int) -> Value:
 
 
 def _with_layout(value: Value, layout: Layout) -> Value:
-    value.type = value.type.with_layout(layout)
-    return value
+    return value.lay_out(layout)

@@ -195,7 +195,7 @@ class _Inserter:
     def _set_types(self, values: Sequence[Value]) -> None:
         for value in values:
             if is_tile(value) and value not in self.classes.cheap:
-                value.type = value.type.with_layout(self.layout_of(value))
+                value.lay_out(self.layout_of(value))
 
     def _source_layout(self, value: Value) -> Layout:
         """The layout in which a shape-changing op finds its source."""
@@ -256,7 +256,7 @@ class _Inserter:
         if key not in self.made:
             stage = Stage(src=value)
             stage.span = op.span
-            stage.result.type = type_
+            stage.result.retype(type_)
             self._place(value, stage)
             self.made[key] = stage.result
         return self.made[key]
@@ -317,7 +317,7 @@ class _Inserter:
         if key not in self.made:
             op = ConvertLayout(src=value)
             op.span = value.op.span if value.op else _span_of(value)
-            op.result.type = value.type.with_layout(layout)
+            op.result.retype(value.type.with_layout(layout))
             self._place(value, op)
             self.made[key] = op.result
         return self.made[key]
@@ -331,7 +331,7 @@ class _Inserter:
             wanted = layout if rule is None else rule.backward(op, layout)
             assert wanted is not None
             copy = op.clone({v: self._in_layout(v, wanted) for v in op.operands if is_tile(v)})
-            copy.result.type = value.type.with_layout(layout)
+            copy.result.retype(value.type.with_layout(layout))
             self._place(value, copy)
             self.made[key] = copy.result
         return self.made[key]

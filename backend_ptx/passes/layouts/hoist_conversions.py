@@ -87,13 +87,12 @@ def _rule(rewriter: Rewriter, op: Op, chains: dict[Op, Chain]) -> None:
         return
     first, layout = chain[-1]
     source = first.operands[0]
-    value = rewriter.value(ConvertLayout(src=source))
-    value.type = source.type.with_layout(layout)
+    value = rewriter.value(ConvertLayout(src=source)).retype(source.type.with_layout(layout))
     targets = [*(wanted for _, wanted in reversed(chain[:-1])), op.results[0].type.layout]
     for (step, _), wanted in zip(reversed(chain), targets, strict=True):
         copy = step.clone({step.operands[0]: value})
         value = copy.results[0]
-        value.type = value.type.with_layout(wanted)
+        value.lay_out(wanted)
         rewriter.keep(copy)
     rewriter.replace(op.results[0], value)
 

@@ -90,6 +90,6 @@ def is_free_extract(op: Extract) -> bool:
 def _through_memory(rewriter: Rewriter, op: Op, src: Value, layout: Layout, index: tuple[Value, ...]) -> None:
     buffer = rewriter.value(SharedAlloc(type=SharedType(src.type.dtype, src.type.shape, layout=layout)))
     rewriter.emit(SharedStore(buffer=buffer, slot=None, value=src))
-    loaded = rewriter.value(SharedLoad(buffer=buffer, slot=None, index=index, shape=op.results[0].type.shape))
-    loaded.type = op.results[0].type
+    wanted = op.results[0].type
+    loaded = rewriter.value(SharedLoad(buffer=buffer, slot=None, index=index, shape=wanted.shape)).retype(wanted)
     rewriter.replace(op.results[0], loaded)

@@ -57,8 +57,7 @@ def _split(rewriter: Rewriter, op: Op) -> None:
     for i in range(k // step):
         a, b = _piece(rewriter, op.a, -1, i, step), _piece(rewriter, op.b, -2, i, step)
         part = type(op)(a=a, b=b, acc=acc, **op.attributes)
-        acc = rewriter.value(part)
-        acc.type = acc.type.with_layout(layout)
+        acc = rewriter.value(part).lay_out(layout)
     rewriter.replace(op.result, acc)
 
 
@@ -88,6 +87,6 @@ def _piece(rewriter: Rewriter, value: Value, axis: int, number: int, step: int) 
 
 def _typed(out: Value, whole: Value, layout: Layout | None) -> Value:
     assert layout is not None, f"k lies across threads in {whole}"
-    out.type = out.type.with_layout(layout)
+    out.lay_out(layout)
     out.hint = whole.hint
     return out

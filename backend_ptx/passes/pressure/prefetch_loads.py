@@ -208,5 +208,5 @@ def _read(b: Builder, load: Load, buffer: Value, wait: bool) -> Value:
         if wait:
             b.emit(AsyncWait())
         out = b.value(SharedLoad(buffer=buffer, slot=None, index=(), shape=load.shape), load.result.hint)
-    out.type = load.result.type
+    out.retype(load.result.type)
     return out

@@ -219,14 +219,14 @@ class _Again:
         with self.b.at(value.op.span):
             load = SharedLoad(buffer=self.parked[value], slot=None, index=(), shape=value.type.shape)
             out = self.b.value(load, value.hint)
-        out.type = value.type
+        out.retype(value.type)
         return out
 
     def _kept(self, value: Value, again: Value) -> Value:
         assert value.op is not None
         with self.b.at(value.op.span):
             out = self.b.value(KeepRegisters(kept=value, again=again, count=self.keep[value]), value.hint)
-        out.type = value.type
+        out.retype(value.type)
         return out
 
     def _computed(self, phase: int, value: Value) -> Value:
@@ -238,5 +238,5 @@ class _Again:
                 fresh[operand] = self.value(phase, first)
         copy = op.clone(fresh)
         self.b.block.ops.append(copy)
-        copy.results[0].type = value.type
+        copy.results[0].retype(value.type)
         return copy.results[0]

@@ -41,7 +41,7 @@ def _place(rewriter: Rewriter, op: Fold, warps: int) -> None:
     wanted = [r.type for r in op.results]
     for result, type in zip(op.results, wanted, strict=True):
         if type.shape and type.layout != given:
-            result.type = type.with_layout(given)
+            result.retype(type.with_layout(given))
             rewriter.replace(result, _convert(rewriter, result, type.layout))
 
 
@@ -70,6 +70,4 @@ def fold_layout(shape: tuple[int, ...], axis: int, warps: int) -> Layout:
 def _convert(rewriter: Rewriter, value: Value, layout: Layout | None) -> Value:
     if value.type.layout == layout:
         return value
-    out = rewriter.value(ConvertLayout(src=value))
-    out.type = out.type.with_layout(layout)
-    return out
+    return rewriter.value(ConvertLayout(src=value)).lay_out(layout)

@@ -65,11 +65,11 @@ def _split_reduction(rewriter: Rewriter, op: Reduction, keep: tuple[int, ...]) -
     layout: Layout = op.src.type.layout
     options = {name: getattr(op, name) for name in ("propagate_nan", "rounding", "ftz") if name in op.fields}
     partial = rewriter.value(ReduceBits(src=op.src, axes=op.axes, keep=keep, kind=KIND[type(op)], **options))
-    partial.type = partial.type.with_layout(partial_layout(layout, op.axes, keep))
+    partial.lay_out(partial_layout(layout, op.axes, keep))
     everywhere = _convert(rewriter, partial, gathered_layout(layout, op.axes, keep))
     result = rewriter.value(type(op)(**{**op.attributes, "src": everywhere}))
     if op.result.type.shape:
-        result.type = result.type.with_layout(op.result.type.layout)
+        result.lay_out(op.result.type.layout)
     rewriter.replace(op.result, result)
 
 
@@ -79,21 +79,19 @@ def _split_arg_reduction(rewriter: Rewriter, op: ArgReduction, keep: int) -> Non
     options: dict[str, Any] = {"largest": isinstance(op, ArgMax), "propagate_nan": op.propagate_nan}
     partial = rewriter.emit(ArgReduceBits(src=op.src, axis=op.axis, keep=keep, **options))
     for value in partial.results:
-        value.type = value.type.with_layout(partial_layout(layout, axes, masks))
+        value.lay_out(partial_layout(layout, axes, masks))
     values, indices = (_convert(rewriter, v, gathered_layout(layout, axes, masks)) for v in partial.results)
     final = rewriter.emit(ArgReduceBits(src=values, index=indices, axis=op.axis, keep=0, **options))
     for value in final.results:
-        value.type = value.type.with_layout(partial_layout(values.type.layout, axes, (0,)))
+        value.lay_out(partial_layout(values.type.layout, axes, (0,)))
     result = rewriter.value(Reshape(src=final.results[1], shape=op.result.type.shape))
     if op.result.type.shape:
-        result.type = result.type.with_layout(op.result.type.layout)
+        result.lay_out(op.result.type.layout)
     rewriter.replace(op.result, result)
 
 
 def _convert(rewriter: Rewriter, value: Value, layout: Layout) -> Value:
-    out = rewriter.value(ConvertLayout(src=value))
-    out.type = out.type.with_layout(layout)
-    return out
+    return rewriter.value(ConvertLayout(src=value)).lay_out(layout)
 
 
 def _compress(index: int, mask: int) -> int:

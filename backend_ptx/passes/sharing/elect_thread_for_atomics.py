@@ -52,8 +52,7 @@ def _from_owners(rewriter: Rewriter, result: Value, warps: int) -> Value:
     if result.type.shape:
         return _through_shared(rewriter, result)
     one = row_major((1,), warps)
-    value = rewriter.value(Reshape(src=result, shape=(1,)))
-    value.type = value.type.with_layout(one)
+    value = rewriter.value(Reshape(src=result, shape=(1,))).lay_out(one)
     return rewriter.value(Reshape(src=_through_shared(rewriter, value), shape=()))
 
 
@@ -62,6 +61,4 @@ def _through_shared(rewriter: Rewriter, value: Value) -> Value:
     layout: Layout = linear_shared(value.type.shape)
     buffer = rewriter.value(SharedAlloc(type=SharedType(value.type.dtype, value.type.shape, layout=layout)))
     rewriter.emit(SharedStore(buffer=buffer, slot=None, value=value))
-    loaded = rewriter.value(SharedLoad(buffer=buffer, slot=None, index=(), shape=value.type.shape))
-    loaded.type = value.type
-    return loaded
+    return rewriter.value(SharedLoad(buffer=buffer, slot=None, index=(), shape=value.type.shape)).retype(value.type)

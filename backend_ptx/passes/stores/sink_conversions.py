@@ -88,8 +88,7 @@ def _rule(rewriter: Rewriter, op: Op, chains: dict[Op, Chain], gone: set[Op | No
     for step, layout in chain:
         copy = step.clone({step.operands[0]: value})
         value = copy.results[0]
-        value.type = value.type.with_layout(layout)
+        value.lay_out(layout)
         rewriter.keep(copy)
-    out = rewriter.value(ConvertLayout(src=value), op.results[0].hint)
-    out.type = op.results[0].type
+    out = rewriter.value(ConvertLayout(src=value), op.results[0].hint).retype(op.results[0].type)
     rewriter.replace(op.results[0], out)

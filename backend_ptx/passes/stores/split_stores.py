@@ -155,8 +155,7 @@ class _Split:
         counts = [n // m for n, m in zip(op.steps, pieces.shape, strict=True)]
         for place in product(*map(range, counts)):
             at = tuple(rewriter.value(Constant(value=p, type=TileType(int32))) for p in place)
-            part = rewriter.value(Extract(src=source, index=at, shape=pieces.shape), source.hint)
-            part.type = part.type.with_layout(pieces.source)
+            part = rewriter.value(Extract(src=source, index=at, shape=pieces.shape), source.hint).lay_out(pieces.source)
             index = tuple(_moved(rewriter, i, p, n) for i, p, n in zip(first, place, counts, strict=True))
             if bulk:
                 self.bulk.piece(rewriter, op, part, index)
@@ -200,5 +199,5 @@ class _Exchange:
             out = b.value(SharedLoad(buffer=buffer, slot=None, index=(), shape=self.pieces.shape), part.hint)
         else:
             out = b.value(ConvertLayout(src=part), part.hint)
-        out.type = out.type.with_layout(self.pieces.target)
+        out.lay_out(self.pieces.target)
         return out
