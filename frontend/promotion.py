@@ -91,7 +91,7 @@ def common_dtype(what: str, x: Val, y: Val) -> DType:
 
 def of_operand(argument: str, error: TileError) -> TileError:
     """The error as one about the operand x or y, which the call or operator underlines."""
-    error.argument = argument  # type: ignore[attr-defined]
+    error.subject.argument = argument
     return error
 
 

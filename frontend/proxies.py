@@ -30,7 +30,7 @@ from tilewright.frontend.values import (
     strict_value,
 )
 from tilewright.tileir.core import Value
-from tilewright.tileir.diagnostics import TileTypeError
+from tilewright.tileir.diagnostics import KernelFunctionError, TileTypeError
 
 _OPERATORS = {
     "add": "add", "sub": "sub", "mul": "mul", "truediv": "truediv", "floordiv": "floordiv", "mod": "mod",
@@ -72,9 +72,7 @@ class Proxy:
     def __tilewright_call__(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """`ct.name(self, ...)`."""
         if name not in _COMPUTES:
-            error = TypeError(f"{name} needs values")
-            error.builtin = name  # type: ignore[attr-defined]
-            raise error
+            raise KernelFunctionError(f"{name} needs values", name)
         positional = [from_host(self._t, v, "an argument") for v in args]
         named = {k: from_host(self._t, v, "an argument") for k, v in kwargs.items()}
         return to_host(self._t, call_rule_by_name(self._t, name, positional, **named))

@@ -15,6 +15,7 @@ from tilewright.frontend.scopes import Conflict, MaybeUnbound, Scope
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Val, named
 from tilewright.tileir.diagnostics import (
+    KernelFunctionError,
     TileError,
     TileStaticAssertionError,
     TileStaticEvalError,
@@ -38,12 +39,12 @@ def run_python(t: Translator, node: ast.expr, what: str) -> Any:
         return eval(code, space)
     except TileError as error:
         raise TileStaticEvalError(f"{what}: {error.message}", hints=error.hints) from error
+    except KernelFunctionError as error:
+        name = error.function
+        message = f"{what}: {name} cannot be called here; the expression runs while compiling, without values"
+        hint = "leave the inner one out" if name.startswith("static_") else f"call {name} outside of {what}"
+        raise TileStaticEvalError(message, hints=[hint]) from error
     except Exception as error:
-        builtin = getattr(error, "builtin", "")
-        if builtin:
-            message = f"{what}: {builtin} cannot be called here; the expression runs while compiling, without values"
-            hint = "leave the inner one out" if builtin.startswith("static_") else f"call {builtin} outside of {what}"
-            raise TileStaticEvalError(message, hints=[hint]) from error
         raise TileStaticEvalError(f"{what}: {type(error).__name__}: {error}") from error
 
 

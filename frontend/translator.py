@@ -79,7 +79,7 @@ class Translator:
         try:
             yield
         except TileError as error:
-            node = nodes.get(getattr(error, "argument", ""))
+            node = nodes.get(error.subject.argument)
             if error.span is NO_SPAN and node is not None:
                 error.span = self.span(node)
             raise

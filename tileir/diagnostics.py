@@ -52,6 +52,20 @@ class Related:
     label: str
 
 
+@dataclass(slots=True)
+class Subject:
+    """The part of a call that an error is about: whoever knows where it stands underlines it.
+
+    `argument` is a parameter's name, `number` the place among those that a *parameter takes, `item` the entry of a
+    tuple; `keyword` is the name of an argument that was given by name.
+    """
+
+    argument: str = ""
+    number: int = 0
+    item: int | None = None
+    keyword: str = ""
+
+
 class TileError(Exception):
     """Anything that is wrong with a kernel or its use. `str(error)` is the message and the source lines it is about.
 
@@ -65,7 +79,7 @@ class TileError(Exception):
 
     def __init__(
         self, message: str, span: Span = NO_SPAN, *, label: str = "", related: Sequence[Related] = (),
-        notes: Sequence[str] = (), hints: Sequence[str] = (),
+        notes: Sequence[str] = (), hints: Sequence[str] = (), subject: Subject | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -74,6 +88,7 @@ class TileError(Exception):
         self.related = list(related)
         self.notes = list(notes)
         self.hints = list(hints)
+        self.subject = subject if subject is not None else Subject()
 
     @property
     def loc(self) -> Span:
@@ -133,6 +148,14 @@ class TileCompilerTimeoutError(TileInternalError):
 
 class UnsupportedCallError(TileError):
     """A call of a Python function or type that kernels cannot use."""
+
+
+class KernelFunctionError(RuntimeError):
+    """A function of the kernel language was called where its operands have no values; `function` is its name."""
+
+    def __init__(self, message: str, function: str) -> None:
+        super().__init__(message)
+        self.function = function
 
 
 @contextlib.contextmanager

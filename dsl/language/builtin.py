@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from tilewright.tileir.diagnostics import KernelFunctionError
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -27,12 +29,9 @@ def builtin(name: str, *, host: bool = False) -> Callable[[F], F]:
                 stand_in = getattr(value, "__tilewright_call__", None)  # a tile or array in static_eval
                 if stand_in is not None:
                     return stand_in(name, args, kwargs)
-            error = RuntimeError(
+            raise KernelFunctionError(
                 f"{stub.__qualname__} works on tiles inside a kernel; it cannot be called on the host. "
-                "Write a function decorated with @tile_kernel and launch it over a grid: kernel[grid](...)"
-            )
-            error.builtin = name  # type: ignore[attr-defined]
-            raise error
+                "Write a function decorated with @tile_kernel and launch it over a grid: kernel[grid](...)", name)
 
         refuse.__tilewright_builtin__ = name  # type: ignore[attr-defined]
         return refuse  # type: ignore[return-value]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.frontend.advice import on_keyword
-from tilewright.tileir.diagnostics import TileTypeError
+from tilewright.tileir.diagnostics import Subject, TileTypeError
 
 _EMPTY = inspect.Parameter.empty
 
@@ -114,9 +114,7 @@ class Signature:
 
 def _of_keyword(name: str, message: str, hints: Sequence[str]) -> TileTypeError:
     """An error about an argument given by name; the call underlines it."""
-    error = TileTypeError(message, hints=hints)
-    error.keyword = name  # type: ignore[attr-defined]
-    return error
+    return TileTypeError(message, hints=hints, subject=Subject(keyword=name))
 
 
 def _count(n: int, thing: str) -> str:

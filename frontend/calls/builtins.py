@@ -25,7 +25,7 @@ from tilewright.frontend.values import (
     known,
     named,
 )
-from tilewright.tileir.diagnostics import TileStaticAssertionError, TileTypeError
+from tilewright.tileir.diagnostics import Subject, TileStaticAssertionError, TileTypeError
 from tilewright.tileir.ops.arrays import ListLength
 
 
@@ -48,9 +48,7 @@ def range_(t: Translator, *bounds: Val) -> Val:
 
 def _bound_error(number: int, message: str, hints: list[str]) -> TileTypeError:
     """An error about one of range's arguments; the call underlines it."""
-    error = TileTypeError(f"range: {message}", hints=hints)
-    error.argument, error.number = "bounds", number  # type: ignore[attr-defined]
-    return error
+    return TileTypeError(f"range: {message}", hints=hints, subject=Subject("bounds", number))
 
 
 def _range_hints(value: Val) -> list[str]:
@@ -155,10 +153,8 @@ def replace(t: Translator, obj: Val, /, **changes: Val) -> Val:
         raise bad("replace", "obj", f"must be a dataclass object, got {named(obj)}")
     for name in changes:
         if name not in obj.fields:
-            error = TileTypeError(f"replace: {obj.type.__name__} has no field {name}",
-                                  hints=[f"its fields are {', '.join(obj.fields)}"])
-            error.keyword = name  # type: ignore[attr-defined]
-            raise error
+            raise TileTypeError(f"replace: {obj.type.__name__} has no field {name}",
+                                hints=[f"its fields are {', '.join(obj.fields)}"], subject=Subject(keyword=name))
     return Struct(obj.type, {**obj.fields, **changes})
 
 

@@ -19,6 +19,7 @@ from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import BoundMethod, Closure, Keywords, Struct, Val, is_loose, named
 from tilewright.tileir.diagnostics import (
     NO_SPAN,
+    Subject,
     TileError,
     TileSyntaxError,
     TileTypeError,
@@ -58,8 +59,8 @@ def call(t: Translator, node: ast.Call) -> Val:
     try:
         return call_value(t, function, args, kwargs, (node.args, node.keywords))
     except TileError as error:
-        name = getattr(error, "keyword", None)
-        if error.span is NO_SPAN and name is not None:
+        name = error.subject.keyword
+        if error.span is NO_SPAN and name:
             error.span = next((t.span(k) for k in node.keywords if k.arg == name), NO_SPAN)
         raise
 
@@ -181,16 +182,17 @@ def _call_rule(
     try:
         return rule.function(t, *positional, **named)
     except TileError as error:
-        argument = getattr(error, "argument", "")
-        if argument and nodes and error.span is NO_SPAN:
-            node = _argument_node(rule, argument, nodes, getattr(error, "number", 0))
+        subject = error.subject
+        if subject.argument and nodes and error.span is NO_SPAN:
+            node = _argument_node(rule, subject, nodes)
             if node is not None:
-                error.span = t.span(_part(node, getattr(error, "item", None)))
+                error.span = t.span(_part(node, subject.item))
         raise
 
 
-def _argument_node(rule: CallRule, name: str, nodes: ArgumentNodes, number: int) -> ast.expr | None:
-    """Where the argument of a parameter stands in the call; `number`: which of those that a *parameter takes."""
+def _argument_node(rule: CallRule, subject: Subject, nodes: ArgumentNodes) -> ast.expr | None:
+    """Where the argument that an error is about stands in the call."""
+    name = subject.argument
     args, keywords = nodes
     for keyword in keywords:
         if keyword.arg == name:
@@ -198,7 +200,7 @@ def _argument_node(rule: CallRule, name: str, nodes: ArgumentNodes, number: int)
     if any(isinstance(a, ast.Starred) for a in args):
         return None
     positions = rule.signature.positions(len(args))
-    node = args[positions.index(name) + number] if name in positions else None
+    node = args[positions.index(name) + subject.number] if name in positions else None
     return node if node is not None and hasattr(node, "lineno") else None
 
 

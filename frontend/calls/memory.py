@@ -178,7 +178,7 @@ def cast_argument(t: Translator, op: str, argument: str, value: Val, array: Valu
     try:
         return implicit_cast(t, f'{op}: argument "{argument}"', value, array.type.dtype)
     except TileError as error:
-        error.argument = argument  # type: ignore[attr-defined]
+        error.subject.argument = argument
         raise
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from tilewright.frontend.values import Val, known, named
 from tilewright.tileir.core import Value
-from tilewright.tileir.diagnostics import TileError, TileTypeError, TileValueError
+from tilewright.tileir.diagnostics import Subject, TileError, TileTypeError, TileValueError
 from tilewright.tileir.dtypes import BY_NAME, DType, bfloat16, float16, float32, float64
 from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.types import TileType
@@ -29,9 +29,7 @@ ROUNDING: dict[str, tuple[RoundingMode, ...]] = {
 
 def bad(op: str, argument: str, message: str, kind: type[TileError] = TileTypeError, **more: Any) -> TileError:
     """An error about one argument of a call; the call underlines that argument."""
-    error = kind(f'{op}: argument "{argument}" {message}', **more)
-    error.argument = argument  # type: ignore[attr-defined]
-    return error
+    return kind(f'{op}: argument "{argument}" {message}', subject=Subject(argument), **more)
 
 
 @contextlib.contextmanager
@@ -40,8 +38,7 @@ def about(argument: str) -> Iterator[None]:
     try:
         yield
     except TileError as error:
-        if not hasattr(error, "argument"):
-            error.argument = argument  # type: ignore[attr-defined]
+        error.subject.argument = error.subject.argument or argument
         raise
 
 
@@ -52,7 +49,7 @@ def each(function: Callable[[Val], T], values: Iterable[Val]) -> list[T]:
         try:
             out.append(function(value))
         except TileError as error:
-            error.item = k  # type: ignore[attr-defined]
+            error.subject.item = k
             raise
     return out
 

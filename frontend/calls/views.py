@@ -121,7 +121,7 @@ def element_positions(t: Translator, op: str, array: Value, indices: Val) -> tup
     if not is_tile(tile) or len(tile.type.shape) != 1 or not tile.type.dtype.is_int:
         error = bad(op, "indices", f"must hold a 1-D integer tile on axis {sparse[0]}, got {named(tile)}",
                     hints=["for tiles of positions of any shape use ct.gather and ct.scatter"])
-        error.item = sparse[0]  # type: ignore[attr-defined]
+        error.subject.item = sparse[0]
         raise error
     wide = any(isinstance(v, SliceSpec) and v.start.type.dtype is int64 for v in indices)
     runs = [_run(t, v, int64 if wide else int32) if isinstance(v, SliceSpec) else v for v in indices]
