@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, dataclass_transform
 
 from tilewright.tileir.diagnostics import NO_SPAN, Span, TileTypeError
+from tilewright.tileir.engines import GLOBAL, REGISTERS, SHARED, Engine, Fence, Space
 from tilewright.tileir.layout import Layout
-from tilewright.tileir.types import Type
+from tilewright.tileir.types import ArrayType, ListType, SharedType, Type
 
 
 class Value:
@@ -151,21 +152,59 @@ def body() -> Any:
     return Field("body")
 
 
+class Start(NamedTuple):
+    """An access that an op starts and that outlives it: `engine` reads or writes `memory` until a wait covers it.
+
+    `exclusive`: whoever emitted the op has seen to it that nothing else touches these bytes meanwhile, or that
+    mbarriers hand them over.
+    """
+
+    engine: Engine
+    memory: Value
+    space: Space
+    writes: bool
+    exclusive: bool = False
+
+
+class Completion(NamedTuple):
+    """A wait for what an engine has started: at most the newest `pending` groups stay outstanding. `memory` is the one
+    handle that is free afterwards, where the wait is for it alone."""
+
+    engine: Engine
+    pending: int = 0
+    memory: Value | None = None
+
+
 class Effects(NamedTuple):
     """What an op does beside computing its results.
 
     `reads` and `writes` are the memory handles (array, list or shared values) it accesses. `ordered` is True for an
     access with a memory order, which no other memory access may cross. `io` is True for output and assertions.
+
+    Asynchrony: `starts` are the accesses that outlive the op (also of memory that is no handle, such as accumulators),
+    `completes` what it waits for, `fence` which accesses it orders and for whom. `role` says who executes it where a
+    kernel has roles; "": whoever executes what no op assigns.
     """
 
     reads: tuple[Value, ...] = ()
     writes: tuple[Value, ...] = ()
     ordered: bool = False
     io: bool = False
+    starts: tuple[Start, ...] = ()
+    completes: tuple[Completion, ...] = ()
+    fence: Fence | None = None
+    role: str = ""
 
     @property
     def none(self) -> bool:
-        return not (self.reads or self.writes or self.ordered or self.io)
+        return not (self.reads or self.writes or self.ordered or self.io or self.starts)
+
+
+def space_of(memory: Value) -> Space:
+    """The memory space that a value names or lives in."""
+    if isinstance(memory.type, SharedType):
+        return SHARED
+    return GLOBAL if isinstance(memory.type, (ArrayType, ListType)) else REGISTERS
 
 
 _NO_EFFECTS = Effects()
@@ -181,7 +220,10 @@ class Op:
 
     Class keywords: `opcode` (none for an abstract base), `reads` and `writes` (space-separated names of the operands
     whose memory is accessed), `io`, `terminator`, `elementwise` (same shape in and out, each element on its own),
-    `commutative`, `collective` (all threads of a block must execute it together).
+    `commutative`, `collective` (all threads of a block must execute it together). Of asynchronous ops: `engine` makes
+    these accesses (that of operands named in `exclusive` alone, see `Start`), `waits_for` is the engine that a wait
+    covers (its fields `pending` and `buffer` say how much of it), `fence` what a fence orders, `role` who executes it
+    (a field of that name decides for each op).
     Builder, parser, printer, verifier, clone, hash and dead-code removal read these; none names an op.
     """
 
@@ -196,11 +238,17 @@ class Op:
     _reads: ClassVar[tuple[str, ...]] = ()
     _writes: ClassVar[tuple[str, ...]] = ()
     _io: ClassVar[bool] = False
+    _exclusive: ClassVar[tuple[str, ...]] = ()
+    _engine: ClassVar[Engine | None] = None
+    _waits_for: ClassVar[Engine | None] = None
+    _fence: ClassVar[Fence | None] = None
+    _role: ClassVar[str] = ""
 
     def __init_subclass__(
         cls, *, opcode: str = "", reads: str = "", writes: str = "", io: bool | None = None,
         terminator: bool | None = None, elementwise: bool | None = None, commutative: bool | None = None,
-        collective: bool | None = None,
+        collective: bool | None = None, engine: Engine | None = None, exclusive: str = "",
+        waits_for: Engine | None = None, fence: Fence | None = None, role: str | None = None,
     ) -> None:
         own = {name: f._replace(name=name) for name, f in vars(cls).items() if isinstance(f, Field)}
         for name in own:
@@ -215,8 +263,11 @@ class Op:
             cls._reads = tuple(reads.split())
         if writes:
             cls._writes = tuple(writes.split())
+        if exclusive:
+            cls._exclusive = tuple(exclusive.split())
         for name, value in (("_io", io), ("terminator", terminator), ("elementwise", elementwise),
-                            ("commutative", commutative), ("collective", collective)):
+                            ("commutative", commutative), ("collective", collective), ("_engine", engine),
+                            ("_waits_for", waits_for), ("_fence", fence), ("_role", role)):
             if value is not None:
                 setattr(cls, name, value)
         cls.opcode = opcode
@@ -246,8 +297,23 @@ class Op:
         ordered = getattr(self, "memory_order", None)
         return Effects(
             tuple(getattr(self, n) for n in self._reads), tuple(getattr(self, n) for n in self._writes),
-            ordered is not None and ordered.value != "weak", self._io,
+            ordered is not None and ordered.value != "weak", self._io, self._starts(), self._completes(), self._fence,
+            getattr(self, "role", self._role),
         )
+
+    def _starts(self) -> tuple[Start, ...]:
+        engine = self._engine
+        if engine is None:
+            return ()
+        names = dict.fromkeys((*self._reads, *self._writes, *self._exclusive))
+        many = {name for name, many in self._operand_fields if many}
+        touched = ((n, v) for n in names for v in (getattr(self, n) if n in many else (getattr(self, n),)))
+        return tuple(Start(engine, v, space_of(v), n not in self._reads, n in self._exclusive) for n, v in touched)
+
+    def _completes(self) -> tuple[Completion, ...]:
+        if self._waits_for is None:
+            return ()
+        return (Completion(self._waits_for, getattr(self, "pending", 0), getattr(self, "buffer", None)),)
 
     @property
     def operands(self) -> list[Value]:

@@ -11,7 +11,17 @@ from functools import lru_cache
 from math import prod
 
 from tilewright.backend_ptx.layouts.bulk import bulk_layout
-from tilewright.backend_ptx.layouts.flat import OFFSET, axis_shifts, is_plain, log2, parts, unflatten
+from tilewright.backend_ptx.layouts.flat import (
+    LANE_BITS,
+    OFFSET,
+    axis_shifts,
+    distributed,
+    flat_bases,
+    is_plain,
+    log2,
+    parts,
+    unflatten,
+)
 from tilewright.tileir.layout import Basis, Layout
 
 
@@ -57,3 +67,11 @@ def _low_bits(own: set[int], shift: int, length: int) -> int:
 def box_starts(layout: Layout, box: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     """The tile index of the first element of each box of a buffer, in the order in which they lie there."""
     return tuple(layout.apply(**{OFFSET: number}) for number in range(0, layout.size(OFFSET), prod(box)))
+
+
+def boxes_of_warps(buffer: Layout, shape: tuple[int, ...], warps: int) -> Layout:
+    """A layout of registers in which each warp has the elements of the boxes that its first lane stores."""
+    bases = flat_bases(buffer, OFFSET)
+    own = len(bases) - log2(warps)
+    lanes = [*bases[:own][:LANE_BITS], *[0] * (LANE_BITS - own)]
+    return distributed(shape, bases[:own][LANE_BITS:], lanes, bases[own:])

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.backend_ptx.ops.shared import require_slot
+from tilewright.backend_ptx.ops.engines import CP_ASYNC
+from tilewright.backend_ptx.ops.shared import SharedAccess, require_slot
 from tilewright.tileir.core import Op, Value, attribute, operand, operands, optional_operand, require
 from tilewright.tileir.dtypes import bool_
 from tilewright.tileir.enums import PaddingMode
+from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.memory import check_gather, check_tile_access
 from tilewright.tileir.types import SharedType, TileType, Type
 
 
-class AsyncCopy(Op):
+class AsyncCopy(SharedAccess, engine=CP_ASYNC):
     """What all copies share: they go to slot (slot + ahead) % copies of a buffer, where `active` holds. `tile` says
     which thread copies which elements: its layout is that of a tile in registers."""
 
@@ -27,6 +29,14 @@ class AsyncCopy(Op):
     active: Value
     tile: TileType
     ahead: int
+
+    @property
+    def ring_slot(self) -> tuple[Value, int] | None:
+        return None if self.slot is None else (self.slot, self.ahead)
+
+    @property
+    def thread_layout(self) -> Layout | None:
+        return self.tile.layout
 
     def check_copy(self) -> None:
         """What a type rule checks of any copy."""
@@ -114,7 +124,7 @@ class AsyncCommit(Op, opcode="async_commit", io=True):
         return ()
 
 
-class AsyncWait(Op, opcode="async_wait", io=True):
+class AsyncWait(Op, opcode="async_wait", io=True, waits_for=CP_ASYNC):
     """Wait until at most the newest `pending` groups of this thread are in flight."""
 
     pending: int = attribute(default=0)

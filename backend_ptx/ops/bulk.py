@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.backend_ptx.ops.shared import require_slot
+from tilewright.backend_ptx.layouts.boxes import boxes_of_warps
+from tilewright.backend_ptx.ops.engines import EVERY, MBARRIER, TMA_LOAD, TMA_STORE
+from tilewright.backend_ptx.ops.shared import SharedAccess, require_slot
 from tilewright.tileir.core import Op, Value, attribute, operand, operands, optional_operand, require
 from tilewright.tileir.dtypes import float32, int64, tfloat32
 from tilewright.tileir.enums import PaddingMode
+from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.memory import check_tile_access
 from tilewright.tileir.types import SharedType, Type
 
@@ -29,7 +32,9 @@ def require_barriers(opcode: str, barriers: Value, slot: Value | None) -> None:
     require_slot(opcode, type_, slot, 0)
 
 
-class MbarrierInit(Op, opcode="mbarrier_init", io=True, collective=True):
+class MbarrierInit(
+    Op, opcode="mbarrier_init", io=True, collective=True, engine=MBARRIER, exclusive="barriers", role=EVERY,
+):
     """Initialise every mbarrier of a ring: a phase completes after `count` arrivals. All threads may use it after."""
 
     barriers: Value = operand()
@@ -83,7 +88,9 @@ class MbarrierExpect(Op, opcode="mbarrier_expect", io=True):
         return ()
 
 
-class TmaLoad(Op, opcode="tma_load", reads="array", writes="buffer", io=True):
+class TmaLoad(
+    Op, opcode="tma_load", reads="array", writes="buffer", io=True, engine=TMA_LOAD, exclusive="array buffer",
+):
     """Start copying the tile that `load` with the same fields reads into a slot of a ring; the bytes arrive on the
     slot's mbarrier. Elements outside the array become zero, and count as bytes too. float32 elements are rounded where
     the buffer holds tfloat32.
@@ -124,7 +131,9 @@ class TmaLoad(Op, opcode="tma_load", reads="array", writes="buffer", io=True):
         return ()
 
 
-class TmaStore(Op, opcode="tma_store", reads="buffer", writes="array", io=True):
+class TmaStore(
+    SharedAccess, opcode="tma_store", reads="buffer", writes="array", io=True, engine=TMA_STORE, exclusive="array",
+):
     """Start copying a buffer to where `store` with the same fields puts such a tile; outside elements are skipped.
 
     The buffer is made of boxes of `box` elements in the layout of backend_ptx/layouts/boxes.py. The first lane of each
@@ -154,8 +163,13 @@ class TmaStore(Op, opcode="tma_store", reads="buffer", writes="array", io=True):
         require(boxes and self.warps > 0, f"tma_store: boxes {self.box} of {self.warps} warps for {buffer}")
         return ()
 
+    @property
+    def thread_layout(self) -> Layout | None:
+        """Where several warps store boxes of their own, each warp has the elements that its first lane stores."""
+        return boxes_of_warps(self.buffer.type.layout, self.shape, self.warps) if self.warps > 1 else None
 
-class TmaStoreWait(Op, opcode="tma_store_wait", io=True):
+
+class TmaStoreWait(Op, opcode="tma_store_wait", io=True, waits_for=TMA_STORE):
     """Each thread waits until all but its newest `pending` groups of bulk stores have read their buffers; with
     `written`, until they have written the array as well. Threads that meet after it may overwrite the buffers.
 

@@ -6,6 +6,7 @@ A buffer has two slots, each with an mbarrier: while some still wait for or read
 
 from __future__ import annotations
 
+from tilewright.backend_ptx.ops.engines import CLUSTER_STORE, MBARRIER
 from tilewright.tileir.core import Op, Value, attribute, operand, operands, require
 from tilewright.tileir.dtypes import int32, int64
 from tilewright.tileir.types import SharedType, TileType, Type
@@ -24,7 +25,7 @@ class ClusterGather(Op, opcode="cluster_gather", collective=True):
         return (TileType(src.dtype, (self.ctas, *src.shape)),)
 
 
-class ClusterOpen(Op, opcode="cluster_open", io=True, collective=True):
+class ClusterOpen(Op, opcode="cluster_open", io=True, collective=True, engine=MBARRIER, exclusive="barriers"):
     """Prepare the mbarriers of exchanges, and tell the other blocks that they are."""
 
     barriers: tuple[Value, ...] = operands()
@@ -43,7 +44,9 @@ class ClusterReady(Op, opcode="cluster_ready", io=True, collective=True):
         return ()
 
 
-class ClusterExchange(Op, opcode="cluster_exchange", io=True, collective=True):
+class ClusterExchange(
+    Op, opcode="cluster_exchange", io=True, collective=True, engine=CLUSTER_STORE, exclusive="buffer barriers",
+):
     """Send a row of elements to the place of this block's rank in a slot of the buffers of all, and wait for those of
     the others. The result says which slot. `again`: it may be executed several times."""
 

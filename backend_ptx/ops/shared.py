@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tilewright.tileir.core import Op, Value, attribute, operand, operands, optional_operand, require
+from tilewright.backend_ptx.ops.engines import barrier
+from tilewright.tileir.core import Effects, Op, Value, attribute, operand, operands, optional_operand, require
+from tilewright.tileir.engines import Scope
+from tilewright.tileir.layout import Layout
 from tilewright.tileir.types import SharedType, TileType, Type
 
 
@@ -16,6 +19,22 @@ def require_slot(opcode: str, buffer: SharedType, slot: Value | None, ahead: int
     require(0 <= ahead < buffer.copies, f"{opcode}: {ahead} slots ahead in {buffer}")
 
 
+class SharedAccess(Op):
+    """An access of a buffer in shared memory, at once or by an engine."""
+
+    buffer: Value
+
+    @property
+    def ring_slot(self) -> tuple[Value, int] | None:
+        """(slot, ahead) where the access goes to slot (slot + ahead) % copies of a ring."""
+        return None
+
+    @property
+    def thread_layout(self) -> Layout | None:
+        """Which thread touches which element, where the access covers the whole buffer."""
+        return None
+
+
 class SharedAlloc(Op, opcode="shared_alloc"):
     """A buffer in shared memory, its contents undefined. `offset`: its place in bytes, -1 while none is planned."""
 
@@ -27,7 +46,7 @@ class SharedAlloc(Op, opcode="shared_alloc"):
         return (self.type,)
 
 
-class SharedStore(Op, opcode="shared_store", writes="buffer"):
+class SharedStore(SharedAccess, opcode="shared_store", writes="buffer"):
     """Write a tile that covers the whole buffer. Threads that hold copies of an element write the same value.
 
     In a ring it goes to slot (slot + ahead) % copies, where 0 <= slot < copies.
@@ -45,8 +64,17 @@ class SharedStore(Op, opcode="shared_store", writes="buffer"):
         require_slot("shared_store", buffer, self.slot, self.ahead)
         return ()
 
+    @property
+    def ring_slot(self) -> tuple[Value, int] | None:
+        return None if self.slot is None else (self.slot, self.ahead)
 
-class SharedLoad(Op, opcode="shared_load", reads="buffer"):
+    @property
+    def thread_layout(self) -> Layout | None:
+        layout: Layout | None = self.value.type.layout
+        return layout
+
+
+class SharedLoad(SharedAccess, opcode="shared_load", reads="buffer"):
     """The sub-tile of `shape` of a buffer at tile coordinates `index` (scalars, one an axis; none: the whole).
 
     In a ring it comes from slot (slot + ahead) % copies, where 0 <= slot < copies.
@@ -66,12 +94,24 @@ class SharedLoad(Op, opcode="shared_load", reads="buffer"):
         require(ok, f"shared_load: {len(self.index)} indices and shape {self.shape} for {buffer}")
         return (TileType(buffer.dtype, self.shape),)
 
+    @property
+    def ring_slot(self) -> tuple[Value, int] | None:
+        return None if self.slot is None else (self.slot, self.ahead)
+
+    @property
+    def thread_layout(self) -> Layout | None:
+        layout: Layout | None = None if self.index else self.result.type.layout
+        return layout
+
 
 class Barrier(Op, opcode="barrier", io=True, collective=True):
     """Wait until all threads of the block (or, for scope "warp", of the warp) arrive; earlier memory accesses of each
     are then visible to all of them."""
 
     scope: str = attribute(default="block")
+
+    def effects(self) -> Effects:
+        return Effects(io=True, fence=barrier(Scope.WARP if self.scope == "warp" else Scope.CTA))
 
     def infer(self) -> tuple[Type, ...]:
         require(self.scope in ("block", "warp"), f"barrier: {self.scope!r} is neither 'block' nor 'warp'")

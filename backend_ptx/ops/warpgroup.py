@@ -6,9 +6,22 @@ order a product happens at once and a wait hands its value on.
 
 from __future__ import annotations
 
+from tilewright.backend_ptx.ops.engines import PROXY_FENCE, WGMMA
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.shared import require_slot
-from tilewright.tileir.core import Effects, Op, Value, attribute, operand, operands, optional_operand, require
+from tilewright.tileir.core import (
+    Effects,
+    Op,
+    Start,
+    Value,
+    attribute,
+    operand,
+    operands,
+    optional_operand,
+    require,
+    space_of,
+)
+from tilewright.tileir.engines import REGISTERS
 from tilewright.tileir.types import SharedType, TileType, Type
 
 
@@ -42,7 +55,7 @@ class SharedView(Op, opcode="shared_view"):
         return (view,)
 
 
-class ProxyFence(Op, opcode="proxy_fence", io=True):
+class ProxyFence(Op, opcode="proxy_fence", io=True, fence=PROXY_FENCE):
     """What this thread stored in shared memory is visible to tensor cores and bulk copies from the next barrier on."""
 
     def infer(self) -> tuple[Type, ...]:
@@ -60,7 +73,8 @@ class Wgmma(Product, opcode="wgmma", collective=True, io=True):
 
     def effects(self) -> Effects:
         shared = tuple(v for v in (self.a, self.b) if isinstance(v.type, SharedType))
-        return Effects(reads=shared, io=True)
+        operands = tuple(Start(WGMMA, v, space_of(v), writes=False) for v in (self.a, self.b))
+        return Effects(shared, io=True, starts=(*operands, Start(WGMMA, self.result, REGISTERS, writes=True)))
 
     def infer(self) -> tuple[Type, ...]:
         a, b, acc = self.a.type, self.b.type, self.acc.type
@@ -70,7 +84,7 @@ class Wgmma(Product, opcode="wgmma", collective=True, io=True):
         return (acc.erased(),)
 
 
-class WgmmaWait(Op, opcode="wgmma_wait", collective=True, io=True):
+class WgmmaWait(Op, opcode="wgmma_wait", collective=True, io=True, waits_for=WGMMA):
     """The values of accumulators when at most the newest `pending` products of the thread are still running."""
 
     accs: tuple[Value, ...] = operands()

@@ -9,9 +9,8 @@ rematerialised at each use; operands that an outstanding MMA reads from register
 from __future__ import annotations
 
 from tilewright.backend_ptx.layouts.queries import registers
-from tilewright.backend_ptx.ops.matmul import Product
-from tilewright.backend_ptx.ops.warpgroup import WgmmaWait
 from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.engines import REGISTERS
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.shape import Broadcast, Extract, Iota, Reshape
 from tilewright.tileir.types import TileType
@@ -104,12 +103,13 @@ def _held_by_outstanding(block: Block) -> dict[Op, list[Value]]:
     out: dict[Op, list[Value]] = {}
     running: list[Value] = []
     for op in block.ops:
-        if isinstance(op, Product) and op.effects().io:
-            running += [v for v in (op.a, op.b) if isinstance(v.type, TileType)]
-        elif isinstance(op, WgmmaWait):
-            out[op] = list(running)
-            if op.pending == 0:
-                running.clear()
+        effects = op.effects()
+        running += [s.memory for s in effects.starts if s.engine.multiplies and s.space is REGISTERS and not s.writes]
+        for engine, pending, _ in effects.completes:
+            if engine.multiplies:
+                out[op] = list(running)
+                if pending == 0:
+                    running.clear()
     if running and block.ops:
         out[block.ops[-1]] = running
     return out

@@ -1,8 +1,8 @@
 """Shared memory that buffers take: how long each one lives, and how much is alive at once.
 
-Bulk stores read a buffer for some time: it lives until the kernel ends, and as long as all loops around.
-Rings synchronised by mbarriers, and the mbarriers, keep their bytes for the whole kernel: the producer runs ahead of
-the rest of the CTA, and no CTA barrier holds it up. So do buffers to which other CTAs of a cluster write.
+A buffer that an engine reads lives until a wait covers the reads, and as long as all loops around; where nobody tracks
+the last reads (bulk stores), until the kernel ends. Buffers synchronised by mbarriers, and the mbarriers, keep their
+bytes for the whole kernel: the producer runs ahead of the other warps, and other CTAs write at their own pace.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ from collections.abc import Container
 from dataclasses import dataclass
 
 from tilewright.backend_ptx.layouts.bulk import SLOT_ALIGN
-from tilewright.backend_ptx.ops.bulk import MbarrierInit, TmaLoad, TmaStore
-from tilewright.backend_ptx.ops.cluster import ClusterExchange, ClusterOpen
 from tilewright.backend_ptx.ops.shared import SharedAlloc
-from tilewright.backend_ptx.ops.warpgroup import SharedView, Wgmma, WgmmaWait
+from tilewright.backend_ptx.ops.warpgroup import SharedView
 from tilewright.backend_ptx.targets import KIB
-from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.core import Block, Effects, Function, Op, Value
+from tilewright.tileir.engines import Engine
 from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.types import SharedType
 
@@ -50,8 +49,7 @@ def buffer_bytes(type_: SharedType) -> int:
 def find_intervals(function: Function) -> list[Interval]:
     """The lifetime of every buffer. One that exists before a loop and is used in it lives until the loop ends."""
     intervals: dict[Value, Interval] = {}
-    running: list[Interval] = []  # read by products that no wait has covered
-    storing: list[Interval] = []  # by bulk stores, of which some wait at the end of the kernel covers the last
+    outstanding: dict[Engine, list[Interval]] = {}  # read by an engine, and no wait has covered it
     guarded: list[Interval] = []
     position = 0
 
@@ -64,18 +62,7 @@ def find_intervals(function: Function) -> list[Interval]:
             here = [intervals[v] for v in op.operands if v in intervals]
             if isinstance(op, SharedView):
                 intervals[op.result] = here[0]
-            elif isinstance(op, Wgmma):
-                running.extend(here)
-            elif isinstance(op, WgmmaWait):
-                here = [*here, *running]
-                if op.pending == 0:
-                    running.clear()
-            elif isinstance(op, TmaStore):
-                storing.extend(here)
-            elif isinstance(op, (TmaLoad, MbarrierInit, ClusterOpen, ClusterExchange)):
-                guarded.extend(here)
-            if isinstance(op, (TmaLoad, TmaStore, Wgmma)):
-                _align(op, intervals)
+            here += _asynchronous(op.effects(), intervals, outstanding, guarded)
             for found in here:
                 found.last = position
                 for used in loops:
@@ -89,22 +76,40 @@ def find_intervals(function: Function) -> list[Interval]:
                 if found.first < start:
                     found.last = position
             if inner is not loops:
-                for found in (*running, *storing):  # into the next round
+                for found in (f for reads in outstanding.values() for f in reads):  # into the next iteration
                     found.first, found.last = min(found.first, start), position
 
     visit(function.body, ())
-    for interval in storing:
+    for interval in (i for reads in outstanding.values() for i in reads):
         interval.last = position
     for interval in guarded:
         interval.first, interval.last = 0, position
     return list(dict.fromkeys(intervals.values()))
 
 
-def _align(op: Op, intervals: dict[Value, Interval]) -> None:
-    """What the hardware's swizzles need of the buffers that it fills or multiplies."""
-    for value in (op.buffer,) if isinstance(op, TmaLoad) else op.operands:
-        if value in intervals:
-            intervals[value].align = SLOT_ALIGN
+def _asynchronous(
+    effects: Effects, intervals: dict[Value, Interval], outstanding: dict[Engine, list[Interval]],
+    guarded: list[Interval],
+) -> list[Interval]:
+    """Note what an op starts; the buffers whose reads it waits for. What an engine writes somebody reads later, so that
+    only its reads must be known here."""
+    for start in effects.starts:
+        interval = intervals.get(start.memory)
+        if interval is None:
+            continue
+        if start.engine.swizzles:
+            interval.align = SLOT_ALIGN
+        if start.exclusive:
+            guarded.append(interval)
+        elif not start.writes:
+            outstanding.setdefault(start.engine, []).append(interval)
+    waited: list[Interval] = []
+    for engine, pending, _ in effects.completes:
+        if not engine.lasting:
+            waited += outstanding.get(engine, [])
+            if pending == 0:
+                outstanding.pop(engine, None)
+    return waited
 
 
 def peak_bytes(function: Function, where: Container[Op] | None = None) -> int:
@@ -114,8 +119,9 @@ def peak_bytes(function: Function, where: Container[Op] | None = None) -> int:
 
 
 def lasting_bytes(function: Function, but: Container[Op] = ()) -> int:
-    """Bytes of buffers from which bulk stores of a loop's round may still read in the next: nothing else in the loop
+    """Bytes of buffers from which an engine of a loop's iteration may still read in the next: nothing else in the loop
     may take them. Allocations in `but` do not count."""
     loops = (op for op in function.walk() if isinstance(op, (For, While)))
-    stores = (op for loop in loops for block in loop.blocks for op in block.walk() if isinstance(op, TmaStore))
-    return sum(buffer_bytes(buffer.type) for buffer in {op.buffer for op in stores} if buffer.op not in but)
+    starts = (s for loop in loops for block in loop.blocks for op in block.walk() for s in op.effects().starts)
+    buffers = {s.memory for s in starts if s.engine.lasting and not s.writes}
+    return sum(buffer_bytes(buffer.type) for buffer in buffers if buffer.op not in but)

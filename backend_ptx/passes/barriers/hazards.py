@@ -1,12 +1,12 @@
-"""When two memory accesses of a block need a barrier between them: what each touches, and which threads.
+"""When two memory accesses of a CTA need a barrier between them: what each touches, and which threads.
 
-Threads of a warp and warps of a block run at their own pace. A later access must wait for an earlier one by another
+Threads of a warp and warps of a CTA run at their own pace. A later access must wait for an earlier one by another
 thread when they may touch the same bytes and one of them writes.
 
-An asynchronous copy, or a product that reads shared memory, is in flight until its thread waits: a barrier before that
-orders nothing (`Access.flying`). Slots
-of a ring are told apart while the value that names them is the same one; after a loop's end it names another slot
-(`Access.earlier`). Rings that mbarriers guard are none of a barrier's business.
+An access that an engine makes (`Effects.starts`) is outstanding until its thread waits: a barrier before that orders
+nothing (`Access.flying`). Slots of a ring are told apart while the value that names them is the same one; after a
+loop's end it names another slot (`Access.earlier`). Memory that mbarriers synchronise (`Start.exclusive`) needs no
+barrier.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ from dataclasses import dataclass
 
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.f2 import echelon
-from tilewright.backend_ptx.layouts.flat import LANE_BITS, OFFSET, distributed, flat_bases, log2, parts
+from tilewright.backend_ptx.layouts.flat import parts
 from tilewright.backend_ptx.layouts.queries import is_replicated
-from tilewright.backend_ptx.ops.async_copy import AsyncCopy
-from tilewright.backend_ptx.ops.bulk import TmaLoad, TmaStore
-from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
-from tilewright.backend_ptx.ops.warpgroup import SharedView, Wgmma
+from tilewright.backend_ptx.ops.shared import SharedAccess, SharedAlloc
+from tilewright.backend_ptx.ops.warpgroup import SharedView
 from tilewright.backend_ptx.resources.shared import buffer_bytes
 from tilewright.tileir.analysis.effects import Dependences
-from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.core import Function, Op, Start, Value, space_of
+from tilewright.tileir.engines import GLOBAL, REGISTERS, SHARED, THREADS, Engine, Issuer, Scope, Space, Timeline
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.atomics import AtomicRmw
@@ -32,11 +31,9 @@ from tilewright.tileir.types import SharedType
 
 _RELEASES = (MemoryOrder.RELEASE, MemoryOrder.ACQ_REL)
 _ACQUIRES = (MemoryOrder.ACQUIRE, MemoryOrder.ACQ_REL)
-_RING = (AsyncCopy, SharedLoad, SharedStore)
-# A ring from which products in flight read: slots of this round and of the one before, which nobody may write.
+# A ring from which outstanding MMAs read: slots of this iteration and of the one before, which nobody may write.
 SPARE_SLOTS = 2
-# What must stand between two accesses; the greater includes the less.
-NOTHING, WARP, BLOCK = 0, 1, 2
+NOTHING, WARP, CTA = Scope.NOTHING, Scope.WARP, Scope.CTA
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +43,16 @@ class Access:
     op: Op
     memory: Value
     writes: bool
+    space: Space
     order: MemoryOrder = MemoryOrder.WEAK
-    flying: bool = False  # an asynchronous copy or product that its thread has not waited for
-    earlier: bool = False  # of an earlier round of a loop
+    engine: Engine = THREADS
+    flying: bool = False  # outstanding: an engine makes it, and the thread that started it has not waited
+    earlier: bool = False  # of an earlier iteration of a loop
 
     @property
-    def is_shared(self) -> bool:
-        return isinstance(self.memory.type, SharedType)
+    def timeline(self) -> Timeline:
+        """What a fence must wait for to order it; once waited for, an engine's access is the thread's."""
+        return Timeline(self.engine if self.flying else THREADS, self.space)
 
     @property
     def in_ring(self) -> bool:
@@ -60,19 +60,26 @@ class Access:
 
 
 def accesses_of(op: Op) -> list[Access]:
-    """The accesses of an op, its bodies not counted."""
+    """The accesses of an op that barriers must order, its bodies not counted."""
     effects = op.effects()
-    if isinstance(op, TmaLoad):
-        return []  # by the producer, into a ring
-    if isinstance(op, TmaStore):
-        # Of the array nothing else knows, and a lane's own stores are ordered by its waits: split_stores sees to it.
-        return [Access(op, op.buffer, False, flying=True)]
-    flying = isinstance(op, (AsyncCopy, Wgmma))
+    started = {start.memory: start for start in effects.starts}
     order = getattr(op, "memory_order", MemoryOrder.WEAK)
-    writes = [buffer_of(m) for m in effects.writes]
-    reads = [m for m in map(buffer_of, effects.reads) if m not in writes]
-    found = [*((m, False) for m in reads), *((m, True) for m in writes)]
-    return [Access(op, memory, written, order, flying) for memory, written in found]
+    written = {buffer_of(m) for m in effects.writes}
+    touched = [(m, False) for m in effects.reads if buffer_of(m) not in written]
+    touched += [(m, True) for m in effects.writes]
+    out = [
+        Access(op, buffer_of(m), writes, space_of(m), order, *_engine(started.get(m)))
+        for m, writes in touched if m not in started or not started[m].exclusive
+    ]
+    return out + [
+        Access(op, s.memory, s.writes, s.space, order, *_engine(s))
+        for s in effects.starts if s.space not in (GLOBAL, SHARED, REGISTERS) and not s.exclusive
+    ]
+
+
+def _engine(start: Start | None) -> tuple[Engine, bool]:
+    """Who makes an access, and whether it outlives its op."""
+    return (THREADS, False) if start is None else (start.engine, start.engine is not THREADS)
 
 
 def buffer_of(memory: Value) -> Value:
@@ -88,7 +95,7 @@ class Summary:
 
     written: frozenset[Value]
     updates: frozenset[Op]
-    guarded: frozenset[Value] = frozenset()  # rings whose slots mbarriers hand over
+    guarded: frozenset[Value] = frozenset()  # buffers that mbarriers synchronise
 
 
 def summarise(function: Function, dependences: Dependences) -> Summary:
@@ -97,60 +104,81 @@ def summarise(function: Function, dependences: Dependences) -> Summary:
     return Summary(written, frozenset(
         op for op in function.walk()
         if isinstance(op, AtomicRmw) and op.memory_order is MemoryOrder.RELAXED and op.result not in used
-    ), frozenset(op.buffer for op in function.walk() if isinstance(op, TmaLoad)))
+    ), guarded_buffers(function))
 
 
-def needed_between(first: Access, second: Access, dependences: Dependences, whole: Summary) -> int:
-    """The barrier that must separate two accesses in this order: NOTHING, WARP or BLOCK."""
-    if first.is_shared != second.is_shared:
+def guarded_buffers(function: Function) -> frozenset[Value]:
+    """The buffers that mbarriers synchronise, and the mbarriers."""
+    starts = (start for op in function.walk() for start in op.effects().starts)
+    return frozenset(buffer_of(s.memory) for s in starts if s.exclusive and s.space == SHARED)
+
+
+def needed_between(first: Access, second: Access, dependences: Dependences, whole: Summary) -> Scope:
+    """The barrier that must separate two accesses in this order: NOTHING, WARP or CTA."""
+    if first.space != second.space:
         return NOTHING
     if first.memory in whole.guarded or second.memory in whole.guarded:
         return NOTHING
-    if first.is_shared:
+    if first.space == SHARED:
         return _between_shared(first, second)
-    return _between_global(first, second, dependences, whole)
+    if first.space == GLOBAL:
+        return _between_global(first, second, dependences, whole)
+    return _between_private(first, second)
 
 
-def _between_shared(first: Access, second: Access) -> int:
+def _between_private(first: Access, second: Access) -> Scope:
+    """In a space of a unit of its own nothing is known of places: whatever writes conflicts, but for what one engine
+    does in order."""
+    if not (first.writes or second.writes):
+        return NOTHING
+    in_order = first.engine is second.engine is not THREADS and first.engine.in_order
+    return NOTHING if in_order else CTA
+
+
+def _between_shared(first: Access, second: Access) -> Scope:
     if not (first.writes or second.writes):
         return NOTHING
     if first.memory is not second.memory:
-        return BLOCK if _bytes_overlap(first.memory, second.memory) else NOTHING
+        return CTA if _bytes_overlap(first.memory, second.memory) else NOTHING
     if _different_slots(first, second) or _slot_to_spare(first, second):
         return NOTHING
     one, other = _whole_layout(first.op), _whole_layout(second.op)
-    asynchronous = isinstance(first.op, AsyncCopy) or isinstance(second.op, AsyncCopy)
-    if asynchronous and one is not None and one == other and not is_replicated(one):
+    own = any(a.engine is not THREADS and a.engine.issuer is Issuer.THREAD for a in (first, second))
+    if own and one is not None and one == other and not is_replicated(one):
         return NOTHING  # each thread reads what it has copied itself, and waits for that
     if one is None or other is None or not stays_in_warp(one, other):
-        return BLOCK
+        return CTA
     return WARP
 
 
 def _different_slots(first: Access, second: Access) -> bool:
     """Whether two accesses of one ring surely go to different slots."""
-    a, b = first.op, second.op
-    if first.earlier or second.earlier or not isinstance(a, _RING) or not isinstance(b, _RING):
+    a, b = _ring_slot(first.op), _ring_slot(second.op)
+    if first.earlier or second.earlier or a is None or b is None:
         return False
-    return a.slot is not None and a.slot is b.slot and a.ahead != b.ahead
+    return a[0] is b[0] and a[1] != b[1]
+
+
+def _ring_slot(op: Op) -> tuple[Value, int] | None:
+    return op.ring_slot if isinstance(op, SharedAccess) else None
 
 
 def _slot_to_spare(first: Access, second: Access) -> bool:
-    """Whether a write goes to a slot that products of the last two rounds do not read, while products of the last round
-    may run on. Those of rounds before it are done: each round waits for them before it ends, and its threads have met
-    since, for the data of the round before this write or of this round."""
-    write = second.op
-    if not isinstance(first.op, Wgmma) or not isinstance(write, (AsyncCopy, SharedStore)) or write.slot is None:
+    """Whether a write goes to a slot that MMAs of the last two iterations do not read, while those of the last one may
+    be outstanding. Those of iterations before it are done: each iteration waits for them before it ends, and its
+    threads have met since, for the data of the iteration before this write or of this one."""
+    place = _ring_slot(second.op)
+    if not first.engine.multiplies or not second.writes or place is None:
         return False
+    slot, ahead = place
     if not first.flying:
-        return not first.earlier and write.ahead > 0 and _reads_slot(first, write.slot)
-    slots: int = write.buffer.type.copies
-    return slots > SPARE_SLOTS and write.ahead <= slots - SPARE_SLOTS and (
-        write.ahead > 0 or isinstance(write, SharedStore))
+        return not first.earlier and ahead > 0 and _reads_slot(first, slot)
+    slots: int = second.memory.type.copies
+    return slots > SPARE_SLOTS and ahead <= slots - SPARE_SLOTS and (ahead > 0 or second.engine is THREADS)
 
 
 def _reads_slot(access: Access, slot: Value) -> bool:
-    """Whether a product of this round reads nothing of a ring but this slot."""
+    """Whether an MMA of this iteration reads nothing of a ring but this slot."""
     views = [v.op for v in access.op.operands if buffer_of(v) is access.memory]
     return all(isinstance(view, SharedView) and view.slot is slot for view in views)
 
@@ -163,22 +191,7 @@ def _bytes_overlap(one: Value, other: Value) -> bool:
 
 def _whole_layout(op: Op) -> Layout | None:
     """The layout of a tile that covers the whole buffer."""
-    if isinstance(op, SharedStore):
-        layout: Layout = op.value.type.layout
-        return layout
-    if isinstance(op, AsyncCopy):
-        return op.tile.layout
-    if isinstance(op, SharedLoad) and not op.index:
-        return op.result.type.layout  # type: ignore[no-any-return]
-    return _boxes_of_warps(op) if isinstance(op, TmaStore) and op.warps > 1 else None
-
-
-def _boxes_of_warps(op: TmaStore) -> Layout:
-    """A layout in which each warp has the elements that its first lane stores."""
-    bases = flat_bases(op.buffer.type.layout, OFFSET)
-    own = len(bases) - log2(op.warps)
-    lanes = [*bases[:own][:LANE_BITS], *[0] * (LANE_BITS - own)]
-    return distributed(op.shape, bases[:own][LANE_BITS:], lanes, bases[own:])
+    return op.thread_layout if isinstance(op, SharedAccess) else None
 
 
 def stays_in_warp(one: Layout, other: Layout) -> bool:
@@ -190,20 +203,20 @@ def stays_in_warp(one: Layout, other: Layout) -> bool:
     return all(plan_conversion(a, b).kind != "block" for a, b in ((one, other), (other, one)))
 
 
-def _between_global(first: Access, second: Access, dependences: Dependences, whole: Summary) -> int:
+def _between_global(first: Access, second: Access, dependences: Dependences, whole: Summary) -> Scope:
     # What a release hands on and an acquire takes over is the whole block's: its threads must meet there. Memory that
     # this launch only reads is none of other blocks' business.
     if second.order in _RELEASES and dependences.alias_class(first.memory) in whole.written:
-        return BLOCK
+        return CTA
     if first.order in _ACQUIRES and dependences.alias_class(second.memory) in whole.written:
-        return BLOCK
+        return CTA
     if not (first.writes or second.writes):
         return NOTHING
     if dependences.alias_class(first.memory) is not dependences.alias_class(second.memory):
         return NOTHING
     if _commute(first.op, second.op, whole):
         return NOTHING
-    return NOTHING if _same_threads(first, second) else BLOCK
+    return NOTHING if _same_threads(first, second) else CTA
 
 
 def _commute(first: Op, second: Op, whole: Summary) -> bool:

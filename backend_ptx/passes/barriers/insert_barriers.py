@@ -9,21 +9,20 @@
 What an access in a loop must wait for of what came before the loop, it waits for once, before the loop. A barrier among
 the threads of a warp (`scope="warp"`) stands where no element leaves its warp. The walk keeps the
 accesses that no barrier separates from here; around a loop they come back to its start, so bodies are walked until
-nothing new arrives. An asynchronous copy stays pending until a barrier that comes after its thread's wait.
+nothing new arrives. An engine's access stays pending until a barrier that comes after its thread's wait.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.ops.async_copy import AsyncCopy, AsyncWait
-from tilewright.backend_ptx.ops.bulk import TmaStore, TmaStoreWait
+from tilewright.backend_ptx.ops.engines import barrier
 from tilewright.backend_ptx.ops.shared import Barrier
-from tilewright.backend_ptx.ops.warpgroup import Wgmma, WgmmaWait
 from tilewright.backend_ptx.passes.barriers.hazards import (
-    BLOCK,
+    CTA,
     NOTHING,
     WARP,
     Access,
@@ -34,11 +33,12 @@ from tilewright.backend_ptx.passes.barriers.hazards import (
 )
 from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION
 from tilewright.tileir.analysis.effects import Dependences
-from tilewright.tileir.core import Block, Op
+from tilewright.tileir.core import Block, Completion, Op
+from tilewright.tileir.engines import THREADS, Fence, Scope, Timeline
 from tilewright.tileir.ops.control import For, If, While
 
 # What is pending: for every access the barrier that has already passed since (NOTHING or WARP).
-State = dict[Access, int]
+State = dict[Access, Scope]
 
 
 def insert_barriers(c: Compilation) -> None:
@@ -47,7 +47,7 @@ def insert_barriers(c: Compilation) -> None:
     dependences = Dependences(function)
     inserter = _Inserter(dependences, summarise(function, dependences))
     inserter.block(function.body, {})
-    inserter.write(function.body, WARP if function.options[OPTION] == 1 else BLOCK)
+    inserter.write(function.body, WARP if function.options[OPTION] == 1 else CTA)
 
 
 class _Inserter:
@@ -56,7 +56,7 @@ class _Inserter:
     def __init__(self, dependences: Dependences, whole: Summary) -> None:
         self.dependences = dependences
         self.whole = whole
-        self.before: dict[Op, int] = {}
+        self.before: dict[Op, Scope] = {}
 
     def block(self, block: Block, state: State) -> State:
         """Walk a block; the accesses pending at its end."""
@@ -72,18 +72,11 @@ class _Inserter:
             return self._loop([op.loop], self._before_loop(op, state))
         if isinstance(op, While):
             return self._loop([op.before, op.after], self._before_loop(op, state))
-        if isinstance(op, AsyncWait):
-            # Which groups land is the pipeline's business: later waits come before later uses.
-            return _changed(state, lambda access: _landed(access, AsyncCopy))
-        if isinstance(op, WgmmaWait) and not op.pending:
-            return _changed(state, lambda access: _landed(access, Wgmma))
-        if isinstance(op, TmaStoreWait):
-            # How many stores it leaves behind is the business of who wrote it: it names the buffer that is free then.
-            freed = op.buffer
-            done = [a for a in state if freed is None or a.memory is freed]
-            return _changed(state, lambda access: _landed(access, TmaStore) if access in done else access)
-        if isinstance(op, Barrier):
-            return _passed(state, BLOCK if op.scope == "block" else WARP)
+        effects = op.effects()
+        for completion in effects.completes:
+            state = _changed(state, partial(_landed, completion))
+        if effects.fence is not None:
+            state = _fenced(state, effects.fence)
         return self._leaf(op, state)
 
     def _before_loop(self, op: Op, state: State) -> State:
@@ -125,8 +118,8 @@ class _Inserter:
         state = _passed(state, self.before.get(op, NOTHING))
         return {**state, **dict.fromkeys(own, NOTHING)}
 
-    def write(self, block: Block, strongest: int) -> None:
-        """Put the barriers into the ops lists. In a kernel of one warp a warp's barrier is as good as any."""
+    def write(self, block: Block, strongest: Scope) -> None:
+        """Put the barriers into the ops lists. In a kernel of one warp a warp's barrier is enough."""
         ops: list[Op] = []
         for op in block.ops:
             for inner in op.blocks:
@@ -140,15 +133,28 @@ class _Inserter:
         block.ops = ops
 
 
-def _passed(state: State, barrier: int) -> State:
-    """The state after a barrier."""
-    if barrier == BLOCK:
-        return {access: passed for access, passed in state.items() if access.flying}
-    return {access: passed if access.flying else max(passed, barrier) for access, passed in state.items()}
+def _passed(state: State, scope: Scope) -> State:
+    """The state after a barrier of a scope."""
+    return state if scope is NOTHING else _fenced(state, barrier(scope))
 
 
-def _landed(access: Access, kind: type[Op]) -> Access:
-    return replace(access, flying=False) if access.flying and isinstance(access.op, kind) else access
+def _fenced(state: State, fence: Fence) -> State:
+    """The state after a fence. Accesses that it does not wait for, or does not show to threads, are as before."""
+    out: State = {}
+    for access, passed in state.items():
+        if access.timeline not in fence.waits or Timeline(THREADS, access.space) not in fence.visible:
+            out[access] = passed
+        elif fence.scope < CTA:
+            out[access] = max(passed, fence.scope)
+    return out
+
+
+def _landed(completion: Completion, access: Access) -> Access:
+    """An access after a wait: the thread's own if the wait covers it."""
+    engine, pending, memory = completion
+    if not access.flying or access.engine is not engine or memory not in (None, access.memory):
+        return access
+    return access if pending and not engine.counted else replace(access, flying=False)
 
 
 def _next_round(access: Access) -> Access:
