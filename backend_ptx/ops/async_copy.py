@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.backend_ptx.ops.engines import CP_ASYNC
-from tilewright.backend_ptx.ops.shared import SharedAccess, require_slot
+from tilewright.backend_ptx.ops.shared import BufferAccess, require_slot
 from tilewright.tileir.core import Op, Value, attribute, operand, operands, optional_operand, require
 from tilewright.tileir.dtypes import bool_
 from tilewright.tileir.enums import PaddingMode
@@ -19,7 +19,7 @@ from tilewright.tileir.ops.memory import check_gather, check_tile_access
 from tilewright.tileir.types import SharedType, TileType, Type
 
 
-class AsyncCopy(SharedAccess, engine=CP_ASYNC):
+class AsyncCopy(BufferAccess, engine=CP_ASYNC):
     """What all copies share: they go to slot (slot + ahead) % copies of a buffer, where `active` holds. `tile` says
     which thread copies which elements: its layout is that of a tile in registers."""
 

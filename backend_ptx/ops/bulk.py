@@ -12,7 +12,7 @@ from typing import Any
 
 from tilewright.backend_ptx.layouts.boxes import boxes_of_warps
 from tilewright.backend_ptx.ops.engines import EVERY, MBARRIER, TMA_LOAD, TMA_STORE
-from tilewright.backend_ptx.ops.shared import SharedAccess, require_slot
+from tilewright.backend_ptx.ops.shared import BufferAccess, require_slot
 from tilewright.tileir.core import Op, Value, attribute, operand, operands, optional_operand, require
 from tilewright.tileir.dtypes import float32, int64, tfloat32
 from tilewright.tileir.enums import PaddingMode
@@ -132,7 +132,7 @@ class TmaLoad(
 
 
 class TmaStore(
-    SharedAccess, opcode="tma_store", reads="buffer", writes="array", io=True, engine=TMA_STORE, exclusive="array",
+    BufferAccess, opcode="tma_store", reads="buffer", writes="array", io=True, engine=TMA_STORE, exclusive="array",
 ):
     """Start copying a buffer to where `store` with the same fields puts such a tile; outside elements are skipped.
 

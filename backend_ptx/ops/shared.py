@@ -19,7 +19,7 @@ def require_slot(opcode: str, buffer: SharedType, slot: Value | None, ahead: int
     require(0 <= ahead < buffer.copies, f"{opcode}: {ahead} slots ahead in {buffer}")
 
 
-class SharedAccess(Op):
+class BufferAccess(Op):
     """An access of a buffer in shared memory, at once or by an engine."""
 
     buffer: Value
@@ -46,7 +46,7 @@ class SharedAlloc(Op, opcode="shared_alloc"):
         return (self.type,)
 
 
-class SharedStore(SharedAccess, opcode="shared_store", writes="buffer"):
+class SharedStore(BufferAccess, opcode="shared_store", writes="buffer"):
     """Write a tile that covers the whole buffer. Threads that hold copies of an element write the same value.
 
     In a ring it goes to slot (slot + ahead) % copies, where 0 <= slot < copies.
@@ -74,7 +74,7 @@ class SharedStore(SharedAccess, opcode="shared_store", writes="buffer"):
         return layout
 
 
-class SharedLoad(SharedAccess, opcode="shared_load", reads="buffer"):
+class SharedLoad(BufferAccess, opcode="shared_load", reads="buffer"):
     """The sub-tile of `shape` of a buffer at tile coordinates `index` (scalars, one an axis; none: the whole).
 
     In a ring it comes from slot (slot + ahead) % copies, where 0 <= slot < copies.

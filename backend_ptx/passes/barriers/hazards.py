@@ -4,9 +4,9 @@ Threads of a warp and warps of a CTA run at their own pace. A later access must 
 thread when they may touch the same bytes and one of them writes.
 
 An access that an engine makes (`Effects.starts`) is outstanding until its thread waits: a barrier before that orders
-nothing (`Access.flying`). Slots of a ring are told apart while the value that names them is the same one; after a
-loop's end it names another slot (`Access.earlier`). Memory that mbarriers synchronise (`Start.exclusive`) needs no
-barrier.
+nothing (`MemoryAccess.flying`). Slots of a ring are told apart while the value that names them is the same one; after a
+loop's end it names another slot (`MemoryAccess.earlier`). Memory that mbarriers synchronise (`Start.exclusive`)
+needs no barrier.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.f2 import echelon
 from tilewright.backend_ptx.layouts.flat import parts
 from tilewright.backend_ptx.layouts.queries import is_replicated
-from tilewright.backend_ptx.ops.shared import SharedAccess, SharedAlloc
+from tilewright.backend_ptx.ops.shared import BufferAccess, SharedAlloc
 from tilewright.backend_ptx.ops.warpgroup import SharedView
 from tilewright.backend_ptx.resources.shared import buffer_bytes
 from tilewright.tileir.analysis.effects import Dependences
@@ -37,7 +37,7 @@ NOTHING, WARP, CTA = Scope.NOTHING, Scope.WARP, Scope.CTA
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class MemoryAccess:
     """One access of one memory handle by an op."""
 
     op: Op
@@ -59,7 +59,7 @@ class Access:
         return isinstance(self.memory.type, SharedType) and self.memory.type.copies > 1
 
 
-def accesses_of(op: Op) -> list[Access]:
+def accesses_of(op: Op) -> list[MemoryAccess]:
     """The accesses of an op that barriers must order, its bodies not counted."""
     effects = op.effects()
     started = {start.memory: start for start in effects.starts}
@@ -68,11 +68,11 @@ def accesses_of(op: Op) -> list[Access]:
     touched = [(m, False) for m in effects.reads if buffer_of(m) not in written]
     touched += [(m, True) for m in effects.writes]
     out = [
-        Access(op, buffer_of(m), writes, space_of(m), order, *_engine(started.get(m)))
+        MemoryAccess(op, buffer_of(m), writes, space_of(m), order, *_engine(started.get(m)))
         for m, writes in touched if m not in started or not started[m].exclusive
     ]
     return out + [
-        Access(op, s.memory, s.writes, s.space, order, *_engine(s))
+        MemoryAccess(op, s.memory, s.writes, s.space, order, *_engine(s))
         for s in effects.starts if s.space not in (GLOBAL, SHARED, REGISTERS) and not s.exclusive
     ]
 
@@ -113,7 +113,7 @@ def guarded_buffers(function: Function) -> frozenset[Value]:
     return frozenset(buffer_of(s.memory) for s in starts if s.exclusive and s.space == SHARED)
 
 
-def needed_between(first: Access, second: Access, dependences: Dependences, whole: Summary) -> Scope:
+def needed_between(first: MemoryAccess, second: MemoryAccess, dependences: Dependences, whole: Summary) -> Scope:
     """The barrier that must separate two accesses in this order: NOTHING, WARP or CTA."""
     if first.space != second.space:
         return NOTHING
@@ -126,7 +126,7 @@ def needed_between(first: Access, second: Access, dependences: Dependences, whol
     return _between_private(first, second)
 
 
-def _between_private(first: Access, second: Access) -> Scope:
+def _between_private(first: MemoryAccess, second: MemoryAccess) -> Scope:
     """In a space of a unit of its own nothing is known of places: whatever writes conflicts, but for what one engine
     does in order."""
     if not (first.writes or second.writes):
@@ -135,7 +135,7 @@ def _between_private(first: Access, second: Access) -> Scope:
     return NOTHING if in_order else CTA
 
 
-def _between_shared(first: Access, second: Access) -> Scope:
+def _between_shared(first: MemoryAccess, second: MemoryAccess) -> Scope:
     if not (first.writes or second.writes):
         return NOTHING
     if first.memory is not second.memory:
@@ -151,7 +151,7 @@ def _between_shared(first: Access, second: Access) -> Scope:
     return WARP
 
 
-def _different_slots(first: Access, second: Access) -> bool:
+def _different_slots(first: MemoryAccess, second: MemoryAccess) -> bool:
     """Whether two accesses of one ring surely go to different slots."""
     a, b = _ring_slot(first.op), _ring_slot(second.op)
     if first.earlier or second.earlier or a is None or b is None:
@@ -160,10 +160,10 @@ def _different_slots(first: Access, second: Access) -> bool:
 
 
 def _ring_slot(op: Op) -> tuple[Value, int] | None:
-    return op.ring_slot if isinstance(op, SharedAccess) else None
+    return op.ring_slot if isinstance(op, BufferAccess) else None
 
 
-def _slot_to_spare(first: Access, second: Access) -> bool:
+def _slot_to_spare(first: MemoryAccess, second: MemoryAccess) -> bool:
     """Whether a write goes to a slot that MMAs of the last two iterations do not read, while those of the last one may
     be outstanding. Those of iterations before it are done: each iteration waits for them before it ends, and its
     threads have met since, for the data of the iteration before this write or of this one."""
@@ -177,7 +177,7 @@ def _slot_to_spare(first: Access, second: Access) -> bool:
     return slots > SPARE_SLOTS and ahead <= slots - SPARE_SLOTS and (ahead > 0 or second.engine is THREADS)
 
 
-def _reads_slot(access: Access, slot: Value) -> bool:
+def _reads_slot(access: MemoryAccess, slot: Value) -> bool:
     """Whether an MMA of this iteration reads nothing of a ring but this slot."""
     views = [v.op for v in access.op.operands if buffer_of(v) is access.memory]
     return all(isinstance(view, SharedView) and view.slot is slot for view in views)
@@ -191,7 +191,7 @@ def _bytes_overlap(one: Value, other: Value) -> bool:
 
 def _whole_layout(op: Op) -> Layout | None:
     """The layout of a tile that covers the whole buffer."""
-    return op.thread_layout if isinstance(op, SharedAccess) else None
+    return op.thread_layout if isinstance(op, BufferAccess) else None
 
 
 def stays_in_warp(one: Layout, other: Layout) -> bool:
@@ -203,7 +203,7 @@ def stays_in_warp(one: Layout, other: Layout) -> bool:
     return all(plan_conversion(a, b).kind != "block" for a, b in ((one, other), (other, one)))
 
 
-def _between_global(first: Access, second: Access, dependences: Dependences, whole: Summary) -> Scope:
+def _between_global(first: MemoryAccess, second: MemoryAccess, dependences: Dependences, whole: Summary) -> Scope:
     # What a release hands on and an acquire takes over is the whole block's: its threads must meet there. Memory that
     # this launch only reads is none of other blocks' business.
     if second.order in _RELEASES and dependences.alias_class(first.memory) in whole.written:
@@ -227,7 +227,7 @@ def _commute(first: Op, second: Op, whole: Summary) -> bool:
     return first.kind == second.kind != "xchg"
 
 
-def _same_threads(first: Access, second: Access) -> bool:
+def _same_threads(first: MemoryAccess, second: MemoryAccess) -> bool:
     """Whether the accesses are loads and stores of one grid of tiles in one layout: then wherever they touch the same
     element, it is in the same tile at the same place, and the same thread touches it."""
     a, b = first.op, second.op

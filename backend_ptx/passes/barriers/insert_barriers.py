@@ -25,7 +25,7 @@ from tilewright.backend_ptx.passes.barriers.hazards import (
     CTA,
     NOTHING,
     WARP,
-    Access,
+    MemoryAccess,
     Summary,
     accesses_of,
     needed_between,
@@ -38,7 +38,7 @@ from tilewright.tileir.engines import THREADS, Fence, Scope, Timeline
 from tilewright.tileir.ops.control import For, If, While
 
 # What is pending: for every access the barrier that has already passed since (NOTHING or WARP).
-State = dict[Access, Scope]
+State = dict[MemoryAccess, Scope]
 
 
 def insert_barriers(c: Compilation) -> None:
@@ -85,7 +85,7 @@ class _Inserter:
         self._ask(op, inside, {old: passed for old, passed in state.items() if not old.flying})
         return _passed(state, self.before.get(op, NOTHING))
 
-    def _ask(self, op: Op, accesses: list[Access], state: State) -> None:
+    def _ask(self, op: Op, accesses: list[MemoryAccess], state: State) -> None:
         """The barrier before `op` that its accesses need after those of a state."""
         for new in accesses:
             between = ((needed_between(old, new, self.dependences, self.whole), p) for old, p in state.items())
@@ -149,7 +149,7 @@ def _fenced(state: State, fence: Fence) -> State:
     return out
 
 
-def _landed(completion: Completion, access: Access) -> Access:
+def _landed(completion: Completion, access: MemoryAccess) -> MemoryAccess:
     """An access after a wait: the thread's own if the wait covers it."""
     engine, pending, memory = completion
     if not access.flying or access.engine is not engine or memory not in (None, access.memory):
@@ -157,11 +157,11 @@ def _landed(completion: Completion, access: Access) -> Access:
     return access if pending and not engine.counted else replace(access, flying=False)
 
 
-def _next_round(access: Access) -> Access:
+def _next_round(access: MemoryAccess) -> MemoryAccess:
     return replace(access, earlier=True) if access.in_ring else access
 
 
-def _changed(state: State, change: Callable[[Access], Access]) -> State:
+def _changed(state: State, change: Callable[[MemoryAccess], MemoryAccess]) -> State:
     """The state with other accesses in place of its own."""
     out: State = {}
     for access, passed in state.items():
