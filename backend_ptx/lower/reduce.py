@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS, REGISTER, WARP
+from tilewright.backend_ptx.layouts.reduced import partial_layout
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower import floats
 from tilewright.backend_ptx.lower.arith import extreme, rounded
@@ -18,12 +20,13 @@ from tilewright.backend_ptx.lower.positions import index_vector
 from tilewright.backend_ptx.lower.registers import rearranged
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.ops import reduce as machine
-from tilewright.backend_ptx.passes.reductions.split_reductions import KIND, partial_layout
 from tilewright.tileir.core import Op, Value
+from tilewright.tileir.diagnostics import TileInternalError
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops import reduce as ops
+from tilewright.tileir.rules import RuleTable
 
 # Combines two groups of fragments (one fragment, or value and index) element by element.
 Parts = tuple[Val, ...]
@@ -49,43 +52,48 @@ def _reduced_bits(layout: Layout, axes: Sequence[int], keep: Sequence[int]) -> _
     return _Bits(reduced(REGISTER), reduced(LANE))
 
 
-@lower(ops.ReduceSum, ops.ReduceProd, ops.ReduceMax, ops.ReduceMin)
-def reduction(ctx: Context, op: ops.Reduction) -> None:
-    none = (0,) * len(op.axes)
-    _reduce(ctx, op.src, op.axes, none, op.result, KIND[type(op)], op.attributes)
+@dataclass(frozen=True, slots=True)
+class _Reduction:
+    """What a reduction combines and how; `keep` holds the bits of the axes that stay apart."""
+
+    src: Value
+    result: Value
+    axes: tuple[int, ...]
+    keep: tuple[int, ...]
+    kind: type[ops.Reduction]
+    combine: Combine
+    bits: _Bits
 
 
-@lower(machine.ReduceBits)
-def reduce_bits(ctx: Context, op: machine.ReduceBits) -> None:
-    _reduce(ctx, op.src, op.axes, op.keep, op.result, op.kind, op.attributes)
+def _reduction(ctx: Context, op: ops.Reduction | machine.ReduceBits) -> _Reduction:
+    if isinstance(op, ops.Reduction):
+        kind, keep = type(op), (0,) * len(op.axes)
+    else:
+        kind, keep = ops.reduction_of(op.kind), op.keep
+    combine = combiner(kind)(ctx, op.src.type.dtype, op.attributes)
+    bits = _reduced_bits(ctx.layout(op.src), op.axes, keep)
+    return _Reduction(op.src, op.result, op.axes, keep, kind, combine, bits)
 
 
-def _reduce(
-    ctx: Context, src: Value, axes: tuple[int, ...], keep: tuple[int, ...], result: Value, kind: str,
-    options: dict[str, object],
-) -> None:
-    dtype: DType = src.type.dtype
-    if not src.type.shape:
-        ctx.set(result, ctx[src])
+@lower(ops.Reduction, machine.ReduceBits)
+def reduction(ctx: Context, op: ops.Reduction | machine.ReduceBits) -> None:
+    if not op.src.type.shape:
+        ctx.set(op.result, ctx[op.src])
         return
-    bits = _reduced_bits(ctx.layout(src), axes, keep)
-    combine = _combiner(ctx, dtype, kind, options)
-    (value,) = _over_registers(ctx.b, (ctx[src],), bits.registers, combine)
-    _across_lanes(ctx, src, value, bits, axes, keep, result, kind, combine)
+    r = _reduction(ctx, op)
+    (value,) = _over_registers(ctx.b, (ctx[op.src],), r.bits.registers, r.combine)
+    _across_lanes(ctx, r, value)
 
 
-def _across_lanes(
-    ctx: Context, src: Value, value: Val, bits: _Bits, axes: tuple[int, ...], keep: tuple[int, ...], result: Value,
-    kind: str, combine: Combine,
-) -> None:
+def _across_lanes(ctx: Context, r: _Reduction, value: Val) -> None:
     """The rest of a reduction, when each thread has combined its registers."""
-    layout, dtype = ctx.layout(src), src.type.dtype
-    whole_warp = _warp_instruction(kind, dtype) if len(bits.lanes) == LANE_BITS else None
+    bits, dtype = r.bits, r.src.type.dtype
+    whole_warp = _warp_instruction(r.kind, dtype) if len(bits.lanes) == LANE_BITS else None
     if whole_warp is not None:
         value = ctx.b.each(lambda x: instruction(whole_warp).emit1(ctx.b, x), value)
     else:
-        (value,) = _over_lanes(ctx.b, (value,), bits.lanes, combine)
-    _finish(ctx, value, layout, axes, keep, result)
+        (value,) = _over_lanes(ctx.b, (value,), bits.lanes, r.combine)
+    _finish(ctx, value, ctx.layout(r.src), r.axes, r.keep, r.result)
 
 
 def can_reduce_strips(op: Op) -> bool:
@@ -97,33 +105,27 @@ class StripReduction:
     """A reduction that takes the registers of its source in strips of `size`, and combines them as they come."""
 
     def __init__(self, ctx: Context, op: Op, size: int) -> None:
-        self.ctx, self.op = ctx, op
-        if isinstance(op, machine.ReduceBits):
-            self.axes, self.keep, self.kind = op.axes, op.keep, op.kind
-        else:
-            assert isinstance(op, ops.Reduction)
-            self.axes, self.keep, self.kind = op.axes, (0,) * len(op.axes), KIND[type(op)]
-        self.src: Value = op.operands[0]
-        self.bits = _reduced_bits(ctx.layout(self.src), self.axes, self.keep)
-        self.combine = _combiner(ctx, self.src.type.dtype, self.kind, op.attributes)
+        assert isinstance(op, (ops.Reduction, machine.ReduceBits))
+        self.ctx = ctx
+        self.reduction = _reduction(ctx, op)
         inside = size.bit_length() - 1
-        self._inner = tuple(bit for bit in self.bits.registers if bit < inside)
-        self._combined = sum(1 << bit - inside for bit in self.bits.registers if bit >= inside)
+        registers = self.reduction.bits.registers
+        self._inner = tuple(bit for bit in registers if bit < inside)
+        self._combined = sum(1 << bit - inside for bit in registers if bit >= inside)
         self._parts: dict[int, Val] = {}
 
     def take(self, number: int, strip: Val) -> None:
         """The strip with this number. Strips that differ in combined bits alone meet in one part."""
-        (value,) = _over_registers(self.ctx.b, (strip,), self._inner, self.combine)
+        (value,) = _over_registers(self.ctx.b, (strip,), self._inner, self.reduction.combine)
         place = number & ~self._combined
         if place in self._parts:
-            (value,) = self.combine((self._parts[place],), (value,))
+            (value,) = self.reduction.combine((self._parts[place],), (value,))
         self._parts[place] = value
 
     def finish(self) -> None:
         """Define the op's result."""
         value = self.ctx.b.concat([self._parts[place] for place in sorted(self._parts)])
-        _across_lanes(self.ctx, self.src, value, self.bits, self.axes, self.keep, self.op.results[0], self.kind,
-                      self.combine)
+        _across_lanes(self.ctx, self.reduction, value)
 
 
 def _finish(
@@ -145,28 +147,53 @@ def _dropped(layout: Layout, axes: tuple[int, ...]) -> Layout:
     return Layout(dims, [layout.shape[k] for k in kept])
 
 
-def _warp_instruction(kind: str, dtype: DType) -> str | None:
+_REDUX: dict[type[ops.Reduction], str] = {ops.ReduceSum: "add", ops.ReduceMax: "max", ops.ReduceMin: "min"}
+
+
+def _warp_instruction(kind: type[ops.Reduction], dtype: DType) -> str | None:
     """`redux.sync`, which reduces 32-bit integers over a warp in one instruction."""
-    if not dtype.is_int or dtype.bitwidth != 32 or kind == "prod":
+    if not dtype.is_int or dtype.bitwidth != 32 or kind not in _REDUX:
         return None
-    word = "add" if kind == "sum" else kind
-    return f"redux.{word}.{'s32' if dtype.is_signed else 'u32'}"
+    return f"redux.{_REDUX[kind]}.{'s32' if dtype.is_signed else 'u32'}"
 
 
-def _combiner(ctx: Context, dtype: DType, kind: str, options: dict[str, object]) -> Combine:
-    b = ctx.b
-    ftz = bool(options.get("ftz", False))
-    if kind in ("max", "min"):
-        nan = bool(options.get("propagate_nan", False))
-        return lambda x, y: (extreme(b, kind, dtype, nan, ftz, x[0], y[0]),)
-    word = "add" if kind == "sum" else "mul"
-    rounding = options.get("rounding", RoundingMode.RN)
-    if not dtype.is_float:
-        return lambda x, y: (b.binary(word, x[0], y[0]),)
-    if rounding is RoundingMode.RN and not ftz:
-        return lambda x, y: (floats.arithmetic(b, f"f{word}", x[0], y[0]),)
-    assert isinstance(rounding, RoundingMode)
-    return lambda x, y: (rounded(ctx, word, rounding, ftz, x[0], y[0]),)
+Options = dict[str, Any]
+COMBINERS: RuleTable[Callable[[Context, DType, Options], Combine]] = RuleTable("combination in lower/reduce.py")
+"""How two fragments of a reduction become one, given the dtype and the op's attributes."""
+
+
+def combiner(kind: type[ops.Reduction]) -> Callable[[Context, DType, Options], Combine]:
+    """The combination of a kind of reduction."""
+    found = COMBINERS.of_class(kind)
+    if found is None:
+        raise TileInternalError(f"{kind.opcode} has no {COMBINERS.what}")
+    return found
+
+
+def _extremes(word: str) -> Callable[[Context, DType, Options], Combine]:
+    def rule(ctx: Context, dtype: DType, options: Options) -> Combine:
+        nan, ftz = options["propagate_nan"], options["ftz"]
+        return lambda x, y: (extreme(ctx.b, word, dtype, nan, ftz, x[0], y[0]),)
+
+    return rule
+
+
+def _arithmetic(word: str) -> Callable[[Context, DType, Options], Combine]:
+    def rule(ctx: Context, dtype: DType, options: Options) -> Combine:
+        rounding, ftz = options["rounding"], options["ftz"]
+        if not dtype.is_float:
+            return lambda x, y: (ctx.b.binary(word, x[0], y[0]),)
+        if rounding is RoundingMode.RN and not ftz:
+            return lambda x, y: (floats.arithmetic(ctx.b, f"f{word}", x[0], y[0]),)
+        return lambda x, y: (rounded(ctx, word, rounding, ftz, x[0], y[0]),)
+
+    return rule
+
+
+COMBINERS.add(ops.ReduceSum, _arithmetic("add"))
+COMBINERS.add(ops.ReduceProd, _arithmetic("mul"))
+COMBINERS.add(ops.ReduceMax, _extremes("max"))
+COMBINERS.add(ops.ReduceMin, _extremes("min"))
 
 
 def _over_registers(b: Builder, parts: Parts, bits: tuple[int, ...], combine: Combine) -> Parts:
@@ -196,12 +223,11 @@ def _from_lane(b: Builder, value: Val, mask: int) -> Val:
     return b.bitcast(b.vector(moved), value.elem, value.n)
 
 
-@lower(ops.ArgMax, ops.ArgMin)
+@lower(ops.ArgReduction)
 def arg_reduction(ctx: Context, op: ops.ArgReduction) -> None:
-    largest = isinstance(op, ops.ArgMax)
     layout, axes = ctx.layout(op.src), (op.axis,)
     index = index_vector(ctx, layout, op.axis)
-    _, best = _arg_reduce(ctx, op.src, index, op.axis, 0, largest, op.propagate_nan)
+    _, best = _arg_reduce(ctx, op.src, index, op.axis, 0, op.largest, op.propagate_nan)
     _finish(ctx, best, layout, axes, (0,), op.result)
 
 

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
+from tilewright.backend_ptx.layouts.reduced import kept_shape
 from tilewright.tileir.core import Op, Value, attribute, operand, optional_operand, require
 from tilewright.tileir.dtypes import int32
 from tilewright.tileir.enums import RoundingMode
+from tilewright.tileir.ops.reduce import reduction_of
 from tilewright.tileir.types import TileType, Type
-
-KINDS = ("sum", "prod", "max", "min")
-
-
-def kept_shape(shape: tuple[int, ...], axes: tuple[int, ...], keep: tuple[int, ...]) -> tuple[int, ...]:
-    """`shape` after the reduction: axis axes[i] has as many elements as the bits in keep[i] can tell apart."""
-    out = list(shape)
-    for axis, mask in zip(axes, keep, strict=True):
-        out[axis] = 1 << mask.bit_count()
-    return tuple(out)
 
 
 def require_axes(opcode: str, shape: tuple[int, ...], axes: tuple[int, ...], keep: tuple[int, ...]) -> None:
@@ -27,8 +19,8 @@ def require_axes(opcode: str, shape: tuple[int, ...], axes: tuple[int, ...], kee
 class ReduceBits(Op, opcode="reduce_bits"):
     """Combine elements whose indices along `axes` agree in the bits of `keep` (a mask per axis).
 
-    The axes stay, with one element for each value of the kept bits, in ascending order. `kind` is "sum", "prod", "max"
-    or "min"; the options are those of reduce_sum and reduce_max.
+    The axes stay, with one element for each value of the kept bits, in ascending order. `kind` is that
+    of a reduction (`REDUCTIONS`), and the options are those of all reductions.
     """
 
     src: Value = operand()
@@ -42,7 +34,7 @@ class ReduceBits(Op, opcode="reduce_bits"):
     def infer(self) -> tuple[Type, ...]:
         src = self.src.type
         require_axes("reduce_bits", src.shape, self.axes, self.keep)
-        require(self.kind in KINDS, f"reduce_bits: {self.kind!r} is none of {', '.join(KINDS)}")
+        reduction_of(self.kind)
         return (TileType(src.dtype, kept_shape(src.shape, self.axes, self.keep)),)
 
 

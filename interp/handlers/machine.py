@@ -146,11 +146,6 @@ def async_wait(op: Any, low: Lowering) -> Fn:
     return lambda: None
 
 
-_KINDS: dict[str, type[reduce.Reduction]] = {
-    "sum": reduce.ReduceSum, "prod": reduce.ReduceProd, "max": reduce.ReduceMax, "min": reduce.ReduceMin,
-}
-
-
 class Groups:
     """A tile with each reduced axis taken apart into (kept bits, other bits), each ascending."""
 
@@ -181,7 +176,7 @@ def reduce_bits(op: Any, low: Lowering) -> Fn:
     """The whole reduction along the "other bits" axes of the tile taken apart."""
     varies = low.varies(op.src)
     groups = Groups(op.src.type.shape, op.axes, op.keep, varies)
-    kind = _KINDS[op.kind]
+    kind = reduce.reduction_of(op.kind)
     src = Value(TileType(op.src.type.dtype, tuple(groups.shape)))
     options = {name: getattr(op, name) for name in kind.fields if name in op.fields and name not in ("src", "axes")}
     whole = kind(src=src, axes=tuple(groups.reduced), **options)

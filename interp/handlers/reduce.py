@@ -22,14 +22,13 @@ Fn = Callable[[Any], Any]
 
 def axes_of(op: Any, low: Lowering) -> tuple[int, ...]:
     """The axes of a reduction in the held value."""
-    axes = op.axes if isinstance(op, reduce.Reduction) else (op.axis,)
-    return tuple(a + low.varies(op.src) for a in axes)
+    return tuple(a + low.varies(op.src) for a in op.reduced_axes)
 
 
 def _fold(op: Any, low: Lowering, ufunc: Any) -> Fn:
     axes = axes_of(op, low)
     fmt = format_of(op.src.type.dtype)
-    rnd, ftz = fmt.round, op.ftz
+    rnd, ftz = fmt.round, getattr(op, "ftz", False)
     if not axes:
         return flush if ftz else lambda x: x
 

@@ -252,9 +252,7 @@ RULES: RuleTable[Rule] = RuleTable("facts", {
     shape.Permute: _same,
     shape.Extract: _same,
     shape.Cat: lambda op, known: join(known[op.lhs], known[op.rhs]),
-    reduce.ReduceMax: _same,
-    reduce.ReduceMin: _same,
+    reduce.Reduction: lambda op, known: known[op.src] if op.idempotent else top(op.src.type.dtype),
     reduce.ReduceSum: _reduce_sum,
-    reduce.ArgMax: lambda op, known: fit(0, op.src.type.shape[op.axis] - 1, 1, op.result.type.dtype),
-    reduce.ArgMin: lambda op, known: fit(0, op.src.type.shape[op.axis] - 1, 1, op.result.type.dtype),
+    reduce.ArgReduction: lambda op, known: fit(0, op.src.type.shape[op.axis] - 1, 1, op.result.type.dtype),
 })

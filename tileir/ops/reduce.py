@@ -2,17 +2,48 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 from tilewright.tileir.core import Op, Value, attribute, operand, require
 from tilewright.tileir.dtypes import int32
 from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.types import TileType, Type
 
+REDUCTIONS: dict[str, type[Reduction]] = {}
+"""Every reduction by its kind: machine ops name the combination by that word (`reduce_bits`)."""
+
+
+def reduction_of(kind: str) -> type[Reduction]:
+    """The reduction of a kind; TileTypeError for an unknown one."""
+    require(kind in REDUCTIONS, f"{kind!r} is no kind of reduction; there are {', '.join(map(repr, REDUCTIONS))}")
+    return REDUCTIONS[kind]
+
 
 class Reduction(Op):
-    """Combine a tile along `axes` (distinct, ascending); those axes disappear. The dtype is kept."""
+    """Combine a tile along `axes` (distinct, ascending); those axes disappear. The dtype is kept.
+
+    Class keywords: `kind`, the word for the combination, which every reduction declares; `idempotent`, whether an
+    element combined with itself is that element.
+    """
+
+    kind: ClassVar[str] = ""
+    idempotent: ClassVar[bool] = False
 
     src: Value = operand()
     axes: tuple[int, ...] = attribute()
+
+    def __init_subclass__(cls, *, kind: str = "", idempotent: bool = False, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if not kind:
+            raise TypeError(f'{cls.__name__}: a reduction declares its kind, as in kind="sum"')
+        if kind in REDUCTIONS:
+            raise TypeError(f"{cls.__name__}: {REDUCTIONS[kind].__name__} has the kind {kind!r} already")
+        cls.kind, cls.idempotent = kind, idempotent
+        REDUCTIONS[kind] = cls
+
+    @property
+    def reduced_axes(self) -> tuple[int, ...]:
+        return self.axes
 
     def infer(self) -> tuple[Type, ...]:
         src = self.src.type
@@ -21,28 +52,28 @@ class Reduction(Op):
         return (TileType(src.dtype, tuple(n for k, n in enumerate(src.shape) if k not in self.axes)),)
 
 
-class ReduceSum(Reduction, opcode="reduce_sum"):
+class ReduceSum(Reduction, opcode="reduce_sum", kind="sum"):
     """Sum. Integers wrap; float16 and bfloat16 may accumulate in float32 and round once."""
 
     rounding: RoundingMode = attribute(default=RoundingMode.RN, enum=RoundingMode)
     ftz: bool = attribute(default=False)
 
 
-class ReduceProd(Reduction, opcode="reduce_prod"):
+class ReduceProd(Reduction, opcode="reduce_prod", kind="prod"):
     """Product. Integers wrap."""
 
     rounding: RoundingMode = attribute(default=RoundingMode.RN, enum=RoundingMode)
     ftz: bool = attribute(default=False)
 
 
-class ReduceMax(Reduction, opcode="reduce_max"):
+class ReduceMax(Reduction, opcode="reduce_max", kind="max", idempotent=True):
     """Maximum; NaNs are skipped unless `propagate_nan` (all NaN gives NaN)."""
 
     propagate_nan: bool = attribute(default=False)
     ftz: bool = attribute(default=False)
 
 
-class ReduceMin(Reduction, opcode="reduce_min"):
+class ReduceMin(Reduction, opcode="reduce_min", kind="min", idempotent=True):
     """Minimum; NaNs are skipped unless `propagate_nan` (all NaN gives NaN)."""
 
     propagate_nan: bool = attribute(default=False)
@@ -51,11 +82,24 @@ class ReduceMin(Reduction, opcode="reduce_min"):
 
 class ArgReduction(Op):
     """Index (i32) of an extreme along one axis, which disappears. Ties: the smallest index. A NaN is the worst value,
-    or with `propagate_nan` the best; only NaNs give 0 without it, the first NaN with it (also index 0)."""
+    or with `propagate_nan` the best; only NaNs give 0 without it, the first NaN with it (also index 0).
+
+    Class keyword: `largest`, whether the largest value wins or the smallest.
+    """
+
+    largest: ClassVar[bool]
 
     src: Value = operand()
     axis: int = attribute()
     propagate_nan: bool = attribute(default=False)
+
+    def __init_subclass__(cls, *, largest: bool, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        cls.largest = largest
+
+    @property
+    def reduced_axes(self) -> tuple[int, ...]:
+        return (self.axis,)
 
     def infer(self) -> tuple[Type, ...]:
         src = self.src.type
@@ -63,9 +107,9 @@ class ArgReduction(Op):
         return (TileType(int32, src.shape[: self.axis] + src.shape[self.axis + 1 :]),)
 
 
-class ArgMax(ArgReduction, opcode="argmax"):
+class ArgMax(ArgReduction, opcode="argmax", largest=True):
     """Index of the maximum."""
 
 
-class ArgMin(ArgReduction, opcode="argmin"):
+class ArgMin(ArgReduction, opcode="argmin", largest=False):
     """Index of the minimum."""

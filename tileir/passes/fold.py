@@ -38,7 +38,7 @@ def fold_rules() -> RuleTable[Rule]:
     """The rule of every op that can fold."""
     rules: dict[type[Op], Rule] = {cls: fold_elementwise for cls in OPS.values() if cls.elementwise}
     rules.update({cls: _splat for cls in (shape.Broadcast, shape.Reshape, shape.Permute, shape.Extract)})
-    rules.update({reduce.ReduceMax: _splat, reduce.ReduceMin: _splat, shape.Cat: _cat, shape.Iota: _iota})
+    rules.update({reduce.Reduction: _idempotent, shape.Cat: _cat, shape.Iota: _iota})
     rules.update({arrays.Extent: _extent, arrays.Stride: _stride})
     return RuleTable("rule of fold", rules)
 
@@ -61,6 +61,10 @@ def _splat(op: Any, rewriter: Rewriter) -> Value | None:
     if value is None or value != value and isinstance(op, reduce.Reduction) or getattr(op, "ftz", False):
         return None
     return rewriter.constant(value, op.result.type.erased())
+
+
+def _idempotent(op: reduce.Reduction, rewriter: Rewriter) -> Value | None:
+    return _splat(op, rewriter) if op.idempotent else None
 
 
 def _cat(op: shape.Cat, rewriter: Rewriter) -> Value | None:

@@ -12,7 +12,6 @@ from operator import mul
 from typing import Any
 
 from tilewright.backend_ptx.passes.layouts.classes import carried, is_tile
-from tilewright.backend_ptx.passes.layouts.rules import reduced_axes
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.ops import control
 from tilewright.tileir.ops.arith import Constant
@@ -136,7 +135,7 @@ def _mma(op: Mma, ctas: int) -> Iterator[list[Node]]:
 
 
 def _reduce(op: Reduction | ArgReduction, ctas: int) -> Iterator[list[Node]]:
-    gone = reduced_axes(op)
+    gone = op.reduced_axes
     kept = [axis for axis in range(len(op.src.type.shape)) if axis not in gone]
     for number, axis in enumerate(kept):
         yield [(op.src, axis), (op.results[0], number)]

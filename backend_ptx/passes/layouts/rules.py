@@ -26,13 +26,9 @@ def _no_layout(op: Op, layout: Layout) -> None:
     return None
 
 
-def reduced_axes(op: Reduction | ArgReduction) -> tuple[int, ...]:
-    return op.axes if isinstance(op, Reduction) else (op.axis,)
-
-
 _REDUCE = Rule(
-    lambda op, source: transform.reduce(source, reduced_axes(op)),
-    lambda op, result: transform.reduce_source(result, op.src.type.shape, reduced_axes(op)), exact=False)
+    lambda op, source: transform.reduce(source, op.reduced_axes),
+    lambda op, result: transform.reduce_source(result, op.src.type.shape, op.reduced_axes), exact=False)
 
 RULES: RuleTable[Rule] = RuleTable("layouts", {
     Reshape: Rule(lambda op, source: transform.reshape(source, op.shape),

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import pytest
+
 import tilewright.backend_ptx.lower.families  # noqa: F401  (registers the lowerings)
 import tilewright.backend_ptx.ops  # noqa: F401  (registers the machine ops)
 import tilewright.tileir.ops  # noqa: F401
+from tilewright.backend_ptx.lower.reduce import COMBINERS, combiner
 from tilewright.backend_ptx.lower.registry import LOWERINGS, REFUSALS
-from tilewright.tileir.core import OPS
+from tilewright.backend_ptx.ops.reduce import ReduceBits
+from tilewright.tileir.core import OPS, Value
+from tilewright.tileir.diagnostics import TileInternalError, TileTypeError
+from tilewright.tileir.dtypes import float32
+from tilewright.tileir.ops.reduce import REDUCTIONS, ReduceProd
+from tilewright.tileir.types import TileType
 
 
 def test_every_op_is_lowered_or_refused() -> None:
@@ -22,3 +30,25 @@ def test_no_op_is_both() -> None:
 
 def test_refusals_say_why() -> None:
     assert all(refusal.reason and refusal.hint for refusal in REFUSALS.values())
+
+
+def test_every_reduction_is_combined() -> None:
+    """A reduction is lowered by the walk of all of them; what differs is how two fragments become one."""
+    assert COMBINERS.missing(REDUCTIONS.values()) == []
+
+
+def test_the_machine_op_has_the_options_of_all_reductions() -> None:
+    options = {name for reduction in REDUCTIONS.values() for name in reduction.fields}
+    assert options - ReduceBits.fields.keys() == set(), "give ReduceBits these fields (backend_ptx/ops/reduce.py)"
+
+
+def test_an_unknown_kind_is_named() -> None:
+    with pytest.raises(TileTypeError, match="'mean' is no kind of reduction; there are 'sum', 'prod', 'max', 'min'"):
+        ReduceBits(src=Value(TileType(float32, (8,))), axes=(0,), keep=(1,), kind="mean")
+
+
+def test_a_reduction_without_a_combination_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(COMBINERS, ReduceProd)
+    assert COMBINERS.missing(REDUCTIONS.values()) == ["reduce_prod"]
+    with pytest.raises(TileInternalError, match=r"reduce_prod has no combination in lower/reduce\.py"):
+        combiner(ReduceProd)

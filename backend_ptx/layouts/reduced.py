@@ -1,0 +1,60 @@
+"""Layouts of reductions that keep some bits of their axes: what warps reduce alone, and what they exchange then."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+
+from tilewright.backend_ptx.layouts import transform
+from tilewright.backend_ptx.layouts.flat import LANE, REGISTER, WARP, distributed, flatten
+from tilewright.tileir.layout import Layout
+
+
+def kept_shape(shape: tuple[int, ...], axes: tuple[int, ...], keep: tuple[int, ...]) -> tuple[int, ...]:
+    """`shape` after the reduction: axis axes[i] has as many elements as the bits in keep[i] can tell apart."""
+    out = list(shape)
+    for axis, mask in zip(axes, keep, strict=True):
+        out[axis] = 1 << mask.bit_count()
+    return tuple(out)
+
+
+def warp_bits(layout: Layout, axes: tuple[int, ...]) -> tuple[int, ...]:
+    """For each axis the bits of its index that differ between warps."""
+    return tuple(reduce(or_, (basis[axis] for basis in layout.bases(WARP)), 0) for axis in axes)
+
+
+def _compress(index: int, mask: int) -> int:
+    """The bits of `index` at the set positions of `mask`, side by side."""
+    out = place = 0
+    while mask:
+        low = mask & -mask
+        out |= (1 << place) if index & low else 0
+        mask ^= low
+        place += 1
+    return out
+
+
+def partial_layout(layout: Layout, axes: tuple[int, ...], keep: tuple[int, ...]) -> Layout:
+    """The layout of the result of `reduce_bits`: kept bits stay in their lanes and warps, the others hold copies."""
+    shape = kept_shape(layout.shape, axes, keep)
+    masks = dict(zip(axes, keep, strict=True))
+
+    def project(basis: tuple[int, ...]) -> int:
+        return flatten([_compress(i, masks[k]) if k in masks else i for k, i in enumerate(basis)], shape)
+
+    register, lane, warp = ([project(b) for b in layout.bases(d)] for d in (REGISTER, LANE, WARP))
+    return distributed(shape, [b for b in register if b], lane, warp)
+
+
+def gathered_layout(layout: Layout, axes: tuple[int, ...], keep: tuple[int, ...]) -> Layout:
+    """The layout in which every thread holds all partial results of the elements that it holds of the final one."""
+    shape = kept_shape(layout.shape, axes, keep)
+    final = transform.reduce(layout, axes)
+    ones = tuple(1 if k in axes else n for k, n in enumerate(shape))
+    wide = transform.reshape(final, ones)
+    register, lane, warp = ([flatten(b, shape) for b in wide.bases(d)] for d in (REGISTER, LANE, WARP))
+    parts = [
+        flatten([1 << bit if k == axis else 0 for k in range(len(shape))], shape)
+        for axis in reversed(axes) for bit in range(shape[axis].bit_length() - 1)
+    ]
+    return distributed(shape, [*parts, *register], lane, warp)
