@@ -1,4 +1,7 @@
-"""The GPUs we compile for: one frozen record each. No other code compares compute capabilities."""
+"""The GPUs we compile for: one frozen record each. No other code compares compute capabilities.
+
+docs/adding-a-target.md says what a new record needs. All lists of targets are made of TARGETS.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +34,6 @@ class Target:
 
     has_cp_async: bool = True  # cp.async global to shared, PTX ISA 9.7.9.25
     has_ldmatrix: bool = True
-    has_bf16_fma: bool = True  # fma.rn.bf16
-    has_bf16_add: bool = False  # add, sub, mul on bf16
     has_bf16_atomic: bool = False  # atom.add.noftz.bf16
     has_fp8_cvt: bool = False  # cvt between e4m3/e5m2 and f16/f32
     has_fp8_mma: bool = False
@@ -40,9 +41,6 @@ class Target:
     has_cluster: bool = False
     has_tma: bool = False  # cp.async.bulk.tensor and mbarrier.try_wait
     has_wgmma: bool = False
-    has_tcgen05: bool = False
-    has_setmaxnreg: bool = False
-    has_256bit_access: bool = False  # ld/st.global of 32 bytes
 
     @property
     def cpu(self) -> str:
@@ -67,8 +65,8 @@ NEWEST_PTX = 90
 
 
 _HOPPER = dict(
-    has_bf16_add=True, has_bf16_atomic=True, has_fp8_cvt=True, has_fp8_mma=True, has_stmatrix=True, has_cluster=True,
-    has_tma=True, has_setmaxnreg=True,
+    has_bf16_atomic=True, has_fp8_cvt=True, has_fp8_mma=True, has_stmatrix=True, has_cluster=True,
+    has_tma=True,
 )
 
 SM_80 = Target("sm_80", (8, 0), False, 80, 163 * KIB, 164 * KIB, 2048, 32)
@@ -78,8 +76,7 @@ SM_89 = Target("sm_89", (8, 9), False, 81, 99 * KIB, 100 * KIB, 1536, 24, has_fp
 # So did stores between blocks of a cluster (st.async).
 SM_90A = Target("sm_90a", (9, 0), True, 81, 227 * KIB, 228 * KIB, 2048, 32, has_wgmma=True, **_HOPPER)
 # +ptx80 makes LLVM exit the process for these two: their floors are 8.6 and 8.7.
-SM_100A = Target("sm_100a", (10, 0), True, 86, 227 * KIB, 228 * KIB, 2048, 32, has_tcgen05=True,
-                 has_256bit_access=True, **_HOPPER)
+SM_100A = Target("sm_100a", (10, 0), True, 86, 227 * KIB, 228 * KIB, 2048, 32, **_HOPPER)
 SM_120A = Target("sm_120a", (12, 0), True, 87, 99 * KIB, 100 * KIB, 1536, 24, **_HOPPER)
 
 TARGETS: dict[str, Target] = {t.name: t for t in (SM_80, SM_86, SM_89, SM_90A, SM_100A, SM_120A)}

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tilewright.backend_ptx.targets import TARGETS
 from tilewright.cli.reading import UsageError, load_kernel, parse_args, parse_grid, split_args
 from tilewright.tileir.diagnostics import TileError
 
@@ -42,7 +43,8 @@ def make_parser() -> argparse.ArgumentParser:
         if name == "ir":
             verb.add_argument("--no-passes", action="store_true", help="as the frontend makes it, before any pass")
         else:
-            verb.add_argument("--target", help="sm_80, sm_86, sm_89, sm_90a, sm_100a or sm_120a; default: this GPU's")
+            verb.add_argument("--target", metavar="TARGET", choices=_target_names(),
+                              help=f"{' or '.join(', '.join(TARGETS).rsplit(', ', 1))}; default: this GPU's")
         verb.set_defaults(run=_show, verb=name)
     doctor = verbs.add_parser("doctor", help="say what is installed, which GPU there is, and what is missing")
     doctor.set_defaults(run=_doctor)
@@ -65,6 +67,11 @@ RUN_HELP = (
     "the function's parameters, separated by commas: FILE.npy, dtype[extents] for random numbers, "
     "dtype[extents]:zeros, :ones or :arange, and Python literals for scalars"
 )
+
+
+def _target_names() -> list[str]:
+    """The names of all targets, and those without the a at the end, which mean the same."""
+    return list(dict.fromkeys([*TARGETS, *(name.rstrip("a") for name in TARGETS)]))
 
 
 def _show(options: argparse.Namespace) -> None:

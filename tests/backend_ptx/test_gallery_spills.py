@@ -10,10 +10,9 @@ from attention import attention, inputs
 from attention_backward import key_gradients, query_gradients
 
 from tilewright.backend_ptx.runtime.ptxas import assemble
-from tilewright.backend_ptx.targets import get_target
+from tilewright.backend_ptx.targets import TARGETS, get_target
 
 D = 64
-TARGETS = ("sm_80", "sm_90a", "sm_100a", "sm_120a")
 
 
 def assert_no_spills(kernel: Any, args: tuple[Any, ...], target: str) -> None:

@@ -11,6 +11,7 @@ from catalogue.case import Case
 from catalogue.memory import values
 
 import tilewright as tw
+from tilewright.backend_ptx.targets import TARGETS
 
 RELAXED, ACQUIRE, RELEASE = tw.MemoryOrder.RELAXED, tw.MemoryOrder.ACQUIRE, tw.MemoryOrder.RELEASE
 DEVICE = tw.MemoryScope.DEVICE
@@ -143,7 +144,7 @@ def update_case(kind: str, dtype: Any, order: tw.MemoryOrder, blocks: int = 3, t
         return 20 * 4000 * float(ml_dtypes.finfo(dtype).eps)
 
     name = f"atomic-{kind}-{np.dtype(dtype).name}-{order.value}"
-    targets = ("sm_90a", "sm_100a", "sm_120a") if dtype is ml_dtypes.bfloat16 else Case.targets
+    targets = tuple(name for name, t in TARGETS.items() if t.has_bf16_atomic or dtype is not ml_dtypes.bfloat16)
     return Case(name, KERNELS[kind, order], (blocks,), make, (2,), reference, None if integer else bound, targets)
 
 

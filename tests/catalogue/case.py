@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+from tilewright.backend_ptx.targets import TARGETS
 
 # A bound maps (expected outputs in float64 or exact dtype) to the largest allowed difference per element.
 Bound = Callable[[np.ndarray], Any]
@@ -24,7 +26,7 @@ class Case:
     outputs: tuple[int, ...]
     reference: Callable[..., tuple[np.ndarray, ...]]
     bound: Bound | None = None
-    targets: tuple[str, ...] = ("sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a")
+    targets: tuple[str, ...] = field(default_factory=lambda: tuple(TARGETS))
     tags: frozenset[str] = frozenset()
 
     def args(self, seed: int = 0) -> tuple[Any, ...]:

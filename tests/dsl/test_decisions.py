@@ -84,4 +84,6 @@ def test_command_line(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     args = "bf16[64,64], bf16[64,64], bf16[64,64], 64, 64, 32"
     assert main(["decisions", f"{file}:gemm", "--args", args, "--target", "sm_120a"]) == 0
     assert capsys.readouterr().out.startswith("target: sm_120a\nproduct: mma.m16n8k16.f32.bf16, 64x64x32\n")
-    assert main(["decisions", f"{file}:gemm", "--args", args, "--target", "sm_1"]) == 1
+    with pytest.raises(SystemExit):
+        main(["decisions", f"{file}:gemm", "--args", args, "--target", "sm_1"])
+    assert "choose from 'sm_80'" in capsys.readouterr().err

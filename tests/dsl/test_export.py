@@ -13,6 +13,7 @@ import pytest
 from support.compilation import V1, V2, array, scale
 
 import tilewright as ct
+from tilewright.backend_ptx.targets import TARGETS
 from tilewright.compilation import (
     KernelSignature,
     ListConstraint,
@@ -54,7 +55,7 @@ def test_parameters_of_the_binary() -> None:
     assert f".maxntid {info.threads}" in ptx
 
 
-@pytest.mark.parametrize("gpu", ["sm_80", "sm_89", "sm_90", "sm_100", "sm_120"])
+@pytest.mark.parametrize("gpu", [name.rstrip("a") for name in TARGETS])
 def test_cubins_of_several_signatures(gpu: str, tmp_path: Path) -> None:
     pytest.importorskip("nvidia")
     signatures = [KernelSignature([array(d), array(d), ScalarConstraint(d), 64], V1) for d in (ct.float32, ct.float16)]

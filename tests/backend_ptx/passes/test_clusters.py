@@ -16,7 +16,7 @@ from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierInit, TmaLoa
 from tilewright.backend_ptx.passes.clusters.form_clusters import form_clusters
 from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.simulator import run_function
-from tilewright.backend_ptx.targets import get_target
+from tilewright.backend_ptx.targets import TARGETS, get_target
 from tilewright.interp import compile_function
 from tilewright.tileir.core import Function
 from tilewright.tileir.parser import parse
@@ -134,7 +134,7 @@ def test_reads_between_the_tiles_that_are_stored() -> None:
     assert f.cluster == 1 and "y is also accessed in another way" in f.options["cluster_reason"]
 
 
-@pytest.mark.parametrize("target", ["sm_80", "sm_89", "sm_100a", "sm_120a"])
+@pytest.mark.parametrize("target", [name for name, t in TARGETS.items() if not t.has_wgmma])
 def test_other_targets(target: str) -> None:
     f = formed(kernel(), target)
     assert f.cluster == 1 and target in f.options["cluster_reason"]

@@ -32,7 +32,7 @@ from tilewright.backend_ptx.passes.stores.pieces import PIECE_BYTES, Pieces, fin
 from tilewright.backend_ptx.passes.stores.split_stores import split_stores
 from tilewright.backend_ptx.runtime.ptxas import assemble
 from tilewright.backend_ptx.simulator import run_lowered
-from tilewright.backend_ptx.targets import get_target
+from tilewright.backend_ptx.targets import TARGETS, get_target
 from tilewright.interp import compile_function
 from tilewright.tileir.core import Function, Op
 from tilewright.tileir.dtypes import DType, bfloat16, bool_, float8_e4m3fn, float16, float32, int8
@@ -253,7 +253,7 @@ def test_simulated_pieces(dtype: DType, order: tuple[int, int], target: str, col
 
 
 @pytest.mark.parametrize(("target", "expected"), [
-    ("sm_80", Store), ("sm_89", Store), ("sm_90a", TmaStore), ("sm_100a", TmaStore), ("sm_120a", TmaStore)])
+    (name, TmaStore if t.has_tma else Store) for name, t in TARGETS.items()])
 def test_targets_with_tma_use_it(target: str, expected: type[Op]) -> None:
     f = epilogue(ACC, bfloat16, ROWS, 8)
     assert {type(op) for op in split(f, target, bulk=True)} == {expected}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from tilewright.backend_ptx import targets
@@ -14,7 +17,7 @@ EMPTY_KERNEL = 'target triple = "nvptx64-nvidia-cuda"\ndefine ptx_kernel void @k
 
 @pytest.mark.parametrize("capability, name", [
     ((8, 0), "sm_80"), ((8, 6), "sm_86"), ((8, 7), "sm_86"), ((8, 9), "sm_89"), ((9, 0), "sm_90a"),
-    ((10, 0), "sm_100a"), ((10, 3), "sm_89"), ((12, 0), "sm_120a"), ((12, 1), "sm_89"),
+    ((10, 0), "sm_100a"), ((10, 9), "sm_89"), ((12, 0), "sm_120a"), ((12, 9), "sm_89"),
 ])
 def test_device_gets_the_best_target_that_runs_on_it(capability: tuple[int, int], name: str) -> None:
     assert targets.for_device(capability).name == name
@@ -62,6 +65,16 @@ def test_driver_that_does_not_know_the_gpu(capability: tuple[int, int], driver: 
 def test_with_ptx_keeps_floor_and_ceiling() -> None:
     assert targets.SM_120A.with_ptx(80).ptx == 87
     assert targets.SM_80.with_ptx(200).ptx == targets.NEWEST_PTX
+
+
+@pytest.mark.parametrize("name", targets.TARGETS)
+def test_llvm_takes_the_floor(name: str) -> None:
+    """In a process of its own, because LLVM ends it where the PTX version is too low for the processor."""
+    program = ("from tilewright.backend_ptx.llvm.compile import llvm_to_ptx\n"
+               "from tilewright.backend_ptx.targets import get_target\n"
+               f"llvm_to_ptx({EMPTY_KERNEL!r}, get_target({name!r}))")
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.returncode == 0, f"LLVM does not take PTX {targets.TARGETS[name].ptx / 10} for {name}: {run.stderr}"
 
 
 @pytest.mark.parametrize("name", targets.TARGETS)
