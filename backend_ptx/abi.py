@@ -113,7 +113,7 @@ class KernelAbi:
 
 
 def kernel_abi(function: Function) -> KernelAbi:
-    """The ABI of a Tile IR function. Its option `linear_grid` asks for the linearised form of the grid."""
+    """The ABI of a Tile IR function. Its switch `linear_grid` asks for the linearised form of the grid."""
     params: list[AbiParam] = []
     used: set[str] = set()
     for index, value in enumerate(function.params):
@@ -122,7 +122,7 @@ def kernel_abi(function: Function) -> KernelAbi:
     for number, spec in enumerate(find_tensor_maps(function)):
         name = _unique(f"{function.params[spec.argument].hint or 'array'}.map", used)
         params.append(AbiParam("tensor_map", spec.argument, spec.dtype, name, number, spec))
-    linear = bool(function.options.get("linear_grid", False))
+    linear = function.switches.linear_grid
     if linear:
         params += [AbiParam("grid", -1, int32, _unique(f"grid.{a}", used), i) for i, a in enumerate("xyz")]
     return KernelAbi(symbol_name(function.name), tuple(params), linear)

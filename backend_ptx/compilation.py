@@ -6,11 +6,32 @@ from dataclasses import dataclass
 
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Function
+from tilewright.tileir.plan import Decision, Hints, Limits, MachinePlan
 
 
 @dataclass(slots=True)
 class Compilation:
-    """A function on its way to machine IR, and the target that it is compiled for. Passes change the function."""
+    """A function on its way to machine IR, and the target that it is compiled for. Passes change the function, fill in
+    its plan, and say what they decided (decisions.py has the words)."""
 
     function: Function
     target: Target
+
+    @property
+    def hints(self) -> Hints:
+        return self.function.hints
+
+    @property
+    def limits(self) -> Limits:
+        return self.function.limits
+
+    @property
+    def plan(self) -> MachinePlan:
+        return self.function.plan
+
+    def decide(self, *made: Decision) -> None:
+        """Add decisions to the function's; what is said already is not said again (of two loads of one array, say)."""
+        said = {(d.name, d.value, d.reason) for d in self.function.decisions}
+        for decision in made:
+            if (decision.name, decision.value, decision.reason) not in said:
+                self.function.decisions.append(decision)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tilewright.backend_ptx.abi import KernelAbi
 from tilewright.backend_ptx.targets import Target, get_target
 from tilewright.tileir.core import Function, clone_function
 from tilewright.tileir.diagnostics import TileError, TileInternalError
+from tilewright.tileir.plan import PLAIN, Hints, Switches
 
 if TYPE_CHECKING:
     from tilewright.backend_ptx.lower import Lowered
@@ -39,19 +40,19 @@ class Compiled:
 
 
 def compile_kernel(
-    function: Function, target: Target, *, options: Mapping[str, Any] | None = None,
+    function: Function, target: Target, *, hints: Hints | None = None, switches: Switches = PLAIN,
     observer: FunctionObserver | None = None, text_observer: TextObserver | None = None,
 ) -> Compiled:
     """Compile for one target; `function` stays as it is.
 
-    `options` are hints that override those of the function. `observer(pass, function)` sees the function after each
+    `hints` stand in for those of the function. `observer(pass, function)` sees the function after each
     pass of the backend; `text_observer(name, text)` sees "kernel.ll" before LLVM reads it, and "kernel.ptx".
     """
     from tilewright.backend_ptx.llvm.compile import llvm_to_ptx
 
     started = time.perf_counter()
     function = clone_function(function)
-    function.options.update(options or {})
+    prepare(function, hints, switches)
     lowered = lower_kernel(function, target, observer)
     timings = {"lower": time.perf_counter() - started}
     if text_observer is not None:
@@ -62,6 +63,12 @@ def compile_kernel(
         text_observer("kernel.ptx", ptx)
     return Compiled(lowered.name, target, lowered.llvm_text, ptx, lowered.abi, lowered.threads, lowered.shared_bytes,
                     timings, lowered.cluster)
+
+
+def prepare(function: Function, hints: Hints | None, switches: Switches) -> None:
+    """Say what is asked of a function that is to be compiled."""
+    function.hints = function.hints if hints is None else hints
+    function.switches = switches
 
 
 def backend_dumps(function: Function, target: str | Target, observer: FunctionObserver) -> None:

@@ -139,8 +139,7 @@ check_order(PIPELINE, ORDER)
 def run_passes(function: Function, target: Target, observer: Observer | None = None) -> Compilation:
     """Run all passes on `function` (changed in place); `observer(name, function)` sees it after each.
 
-    Afterwards every tile of rank 1 or more has a layout, and the options hold `num_warps`, `num_warps_reason` and
-    `shared_bytes`.
+    Afterwards every tile of rank 1 or more has a layout, and the plan is complete.
     """
     c = Compilation(function, target)
     for step in PIPELINE:

@@ -14,29 +14,31 @@ from tilewright.backend_ptx.ops.bulk import MbarrierInit
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Block, Function, Op, clone_function
 from tilewright.tileir.passes.dce import dce
+from tilewright.tileir.plan import Role
 
 PRODUCER, CONSUMER = "producer", "consumer"
-# Options of a kernel with roles: warps beside those that hold tiles, and registers of a thread of each role (none: as
-# ptxas decides).
-PRODUCERS, PRODUCER_REGISTERS, CONSUMER_REGISTERS = "producer_warps", "producer_registers", "consumer_registers"
 # What the producer's loop takes, and the most that setmaxnreg gives (in steps of 8).
 _SMALL, _MOST, _STEP = 40, 240, 8
 _GROUP = 4
 
 
-def role_options(warps: int, occupancy: int | None, target: Target) -> dict[str, int]:
-    """The options for `warps` consumers. ptxas counts threads in whole warpgroups: beside one warpgroup of consumers a
-    single warp leaves each thread 255 registers, beside more of them the producer is a warpgroup too, which hands most
-    of its registers to the others (setmaxnreg, PTX ISA 9.7.19.5)."""
+def plan_roles(warps: int, occupancy: int | None, target: Target) -> tuple[Role, ...]:
+    """The roles of a kernel with `warps` consumer warps.
+
+    ptxas counts threads in whole warpgroups: beside one warpgroup of consumers a single warp leaves each thread 255
+    registers. Beside more of them the producer is a warpgroup too, which hands most of its registers to the others
+    (setmaxnreg, PTX ISA 9.7.19.5).
+    """
+    alone = Role(CONSUMER, warps), Role(PRODUCER, 1)
     if warps <= _GROUP:
-        return {PRODUCERS: 1}
+        return alone
     threads = 32 * (warps + _GROUP)
     blocks = max(1, occupancy or 1)
     entry = min(target.registers_per_sm // (threads * blocks) // _STEP * _STEP, _MOST)
     each = (entry * threads - _SMALL * 32 * _GROUP) // (32 * warps) // _STEP * _STEP
     if entry <= _SMALL or each <= entry:
-        return {PRODUCERS: 1}
-    return {PRODUCERS: _GROUP, PRODUCER_REGISTERS: _SMALL, CONSUMER_REGISTERS: min(each, _MOST)}
+        return alone
+    return Role(CONSUMER, warps, min(each, _MOST)), Role(PRODUCER, _GROUP, _SMALL)
 
 
 def project(function: Function, role: str) -> Function:

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, fields
 from typing import Any
 
+from tilewright.tileir.plan import Hints
+
 _MISSING: Any = object()
 
 
@@ -74,8 +76,8 @@ class KernelOptions:
             for value in given.values() if isinstance(given, ByTarget) else [given]:
                 _check(option.name, value)
 
-    def resolve(self, target: str) -> dict[str, int]:
-        """The hints for one target, those without a value left out."""
+    def resolve(self, target: str) -> Hints:
+        """The hints for one target."""
         out: dict[str, int] = {}
         for option in fields(self):
             value = getattr(self, option.name)
@@ -83,7 +85,7 @@ class KernelOptions:
                 value = value.resolve(target, option.default)
             if value is not None:
                 out[option.name] = value
-        return out
+        return Hints(**out)
 
 
 _ALLOWED: dict[str, tuple[frozenset[int], str]] = {

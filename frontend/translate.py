@@ -20,6 +20,7 @@ from tilewright.frontend.values import ConstArg, Val, named
 from tilewright.tileir.core import Block, Function
 from tilewright.tileir.diagnostics import TileError, TileInternalError, TileRecursionError, TileTypeError
 from tilewright.tileir.ops.control import Return
+from tilewright.tileir.plan import Hints
 from tilewright.tileir.types import TupleType
 
 _DEEP = 60_000  # Python frames: a thousand inlined calls, each with the handlers of its statements and expressions
@@ -27,7 +28,7 @@ _DEEP = 60_000  # Python frames: a thousand inlined calls, each with the handler
 
 def translate(
     pyfunc: types.FunctionType, arg_specs: tuple[Any, ...], *, name: str | None = None,
-    options: dict[str, Any] | None = None,
+    hints: Hints | None = None,
 ) -> Function:
     """Tile IR of a kernel for arguments of the given kinds.
 
@@ -56,7 +57,7 @@ def translate(
                 hints=["store results in an array argument"],
             )
         t.emit_op(Return)
-        function = Function(name or source.name, body, dict(options or {}), source.span)
+        function = Function(name or source.name, body, hints or Hints(), source.span)
         contract_fma(function)
         drop_unused(function)
     return function

@@ -37,7 +37,7 @@ class Program:
         self.chunk_limit = max(1, min(CHUNK_BLOCKS, CHUNK_BYTES // max(peak_bytes(function), 1)))
         self._variants: dict[tuple[frozenset[int], bool], Lowering] = {}
         # Blocks of a cluster that exchange values run together.
-        self.together = function.cluster if any(op.opcode in EXCHANGES for op in function.walk()) else 1
+        self.together = function.plan.cluster if any(op.opcode in EXCHANGES for op in function.walk()) else 1
 
     def run(
         self, grid: Grid, args: Sequence[Any], *, mode: str = "chunked", order: str | int | None = None,
@@ -56,7 +56,7 @@ class Program:
 
     def _run(self, grid: Grid, bound: dict[Value, Any], single: bool, order: str | int | None, poison: bool) -> None:
         overlapping = self._overlaps(bound)
-        grid = (grid[0] * self.function.cluster, *grid[1:])
+        grid = (grid[0] * self.function.plan.cluster, *grid[1:])
         if 0 in grid:
             return
         # Blocks that share memory in ways that the IR does not show run one after another.

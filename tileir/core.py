@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, dataclass_transform
 
 from tilewright.tileir.diagnostics import NO_SPAN, Span, TileTypeError
 from tilewright.tileir.engines import GLOBAL, REGISTERS, SHARED, Engine, Fence, Space
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.plan import Decision, Hints, Limits, MachinePlan, Switches
 from tilewright.tileir.types import ArrayType, ListType, SharedType, Type
 
 
@@ -80,29 +82,31 @@ class Block:
                 yield from getattr(op, name).walk()
 
 
-class Function:
-    """A kernel: its parameters are those of `body`; `options` hold the launch hints of the decorator."""
+_NO_HINTS = Hints()
 
-    __slots__ = ("name", "body", "options", "span")
+
+class Function:
+    """A kernel: its parameters are those of `body`. The records of plan.py say what was asked for (`hints`,
+    `switches`, `limits`) and what a backend's passes have decided (`plan`, and `decisions` for people to read)."""
+
+    __slots__ = ("name", "body", "hints", "span", "switches", "limits", "plan", "decisions")
 
     # The text form, for str(): `printer.py` puts it here, as it imports this module.
     text_form: ClassVar[Callable[[Function], str]]
 
-    def __init__(self, name: str, body: Block, options: dict[str, Any] | None = None, span: Span = NO_SPAN) -> None:
+    def __init__(self, name: str, body: Block, hints: Hints = _NO_HINTS, span: Span = NO_SPAN) -> None:
         self.name = name
         self.body = body
-        self.options: dict[str, Any] = options or {}
+        self.hints = hints
         self.span = span
+        self.switches = Switches()
+        self.limits = Limits()
+        self.plan = MachinePlan()
+        self.decisions: list[Decision] = []
 
     @property
     def params(self) -> list[Value]:
         return self.body.params
-
-    @property
-    def cluster(self) -> int:
-        """How many blocks of the machine run each block of a launch: the grid is so many times longer along its axis
-        0. The option `cluster`, which a pass of the backend may write; 1 without."""
-        return int(self.options.get("cluster", 1))
 
     def walk(self) -> Iterator[Op]:
         return self.body.walk()
@@ -390,7 +394,10 @@ def clone_block(block: Block, mapping: dict[Value, Value]) -> Block:
 
 def clone_function(function: Function) -> Function:
     """A deep copy that shares nothing mutable with the original."""
-    return Function(function.name, clone_block(function.body, {}), dict(function.options), function.span)
+    copy = Function(function.name, clone_block(function.body, {}), function.hints, function.span)
+    copy.switches, copy.limits = function.switches, function.limits
+    copy.plan, copy.decisions = replace(function.plan), list(function.decisions)
+    return copy
 
 
 def require(condition: bool, message: str) -> None:

@@ -13,6 +13,7 @@ from tilewright.tileir.diagnostics import NO_SPAN, Span, TileError, TileSyntaxEr
 from tilewright.tileir.dtypes import BY_IR
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.parse_types import TypeReader, children, integer, word
+from tilewright.tileir.plan import RECORDS, Decision, complaint, read
 from tilewright.tileir.types import Type
 from tilewright.tileir.wellformed import attribute_complaint, type_complaint
 
@@ -26,7 +27,7 @@ _EXPECTED = {
     "MINUS_INF": "-inf", "STRING": "a string", "LAYOUT": "a layout (#0)", "DIMS": "a shape with a dtype (64x64xf32)",
     "EXTENTS": "a shape", "LPAR": "(", "RPAR": ")", "LBRACE": "{", "RBRACE": "}", "LSQB": "[", "RSQB": "]",
     "LESSTHAN": "<", "MORETHAN": ">", "EQUAL": "=", "COMMA": ",", "COLON": ":", "AT": "@", "DOT": ".", "FUNC": "func",
-    "LINEAR": "linear", "OPTIONS": "options",
+    "LINEAR": "linear", "DECISION": "decision",
     "$END": "the end of the text",
 }
 
@@ -102,9 +103,11 @@ class _Reader:
         for layout in children(tree, "layout"):
             self.types.define_layout(layout)
         [function] = children(tree, "function")
-        options: dict[str, Any] = {}
-        for given in children(function, "options"):  # before the parameters: an option cannot be a value
-            options = {str(arg.children[0]): self.value(arg.children[1]) for arg in given.children}
+        # Before the parameters: what these hold cannot be a value.
+        records: dict[str, Any] = {}
+        for given in children(function, "record"):
+            self.record(given, records)
+        decisions = list(map(self.decision, children(function, "decision")))
         block = Block()
         for params in children(function, "params"):
             self.declare_params(params, block)
@@ -112,7 +115,35 @@ class _Reader:
         name = word(function)
         if not block.ops or block.terminator.opcode != "return":
             raise TileTypeError("the function must end with return()", self.span(name))
-        return Function(str(name), block, options, self.span(name))
+        made = Function(str(name), block, span=self.span(name))
+        for kind, record in records.items():
+            setattr(made, kind, record)
+        made.decisions = decisions
+        return made
+
+    def record(self, tree: Tree, records: dict[str, Any]) -> None:
+        """What stands behind the parameters: `hints(...)`, `plan(...)` and the like."""
+        name = word(tree)
+        given: dict[str, Any] = {}
+        kind = RECORDS.get(str(name))
+        if kind is None:
+            raise TileSyntaxError(f"a function has no {name}(...)", self.span(name), hints=_similar(name, RECORDS))
+        if str(name) in records:
+            raise TileSyntaxError(f"{name}(...) is given twice", self.span(name))
+        for arg in children(tree, "arg"):
+            key, value = str(arg.children[0]), self.value(arg.children[1])
+            wrong = complaint(kind, key, value)
+            if wrong is not None:
+                raise TileTypeError(f"{name}: {wrong}", self.span(arg))
+            given[key] = value
+        records[str(name)] = read(kind, given)
+
+    def decision(self, tree: Tree) -> Decision:
+        value = self.value(tree.children[1])
+        if not isinstance(value, (int, str)):
+            raise TileTypeError("a decision is a number or a string", self.span(tree))
+        reason = self.string(tree.children[2], tree) if len(tree.children) > 2 else ""
+        return Decision(str(word(tree)), value, reason)
 
     def declare_params(self, params: Tree, block: Block) -> None:
         for param in params.children:
@@ -246,7 +277,7 @@ class _Reader:
             case "minus_inf":
                 return -float("inf")
             case "string":
-                return self.string(node)
+                return self.string(node.children[0], node)
             case "layout_name":
                 return self.layout(node)
             case "word":
@@ -268,9 +299,9 @@ class _Reader:
         except OverflowError:
             raise TileTypeError("the number is too large for a float", self.span(node)) from None
 
-    def string(self, node: Tree) -> str:
+    def string(self, token: Any, node: Tree) -> str:
         try:
-            text: str = json.loads(str(node.children[0]))
+            text: str = json.loads(str(token))
             return text
         except ValueError as error:
             raise TileSyntaxError(f"the string cannot be read: {error}", self.span(node)) from None

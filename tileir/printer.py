@@ -2,7 +2,8 @@
 
     #0 = linear<128x64, register=[(0, 1)], lane=[...], warp=[...]>
 
-    func @name(%a: array<?xf32, strides=1>, %x: f32) options(occupancy=2) {
+    func @name(%a: array<?xf32, strides=1>, %x: f32) hints(occupancy=2) plan(warps=4) {
+      decision num_warps = 4, "the reason"
       %y: f32 = mul(lhs=%x, rhs=%x)
       %z: f32 = if(cond=%c) .then {
         yield(values=(%y))
@@ -23,9 +24,10 @@ import re
 from typing import Any
 
 from tilewright.tileir.core import Block, Field, Function, Op, Value
-from tilewright.tileir.diagnostics import NO_SPAN, TileInternalError
+from tilewright.tileir.diagnostics import NO_SPAN, Span, TileInternalError
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.plan import RECORDS, Decision, settings
 from tilewright.tileir.types import ArrayType, ListType, SharedType, TileType, TupleType, Type
 
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_]")
@@ -54,12 +56,23 @@ class _Printer:
 
     def function(self, function: Function) -> str:
         params = ", ".join(self.declare(p) for p in function.params)
-        options = ", ".join(f"{name}={self.attribute(value)}" for name, value in function.options.items())
-        options = f"options({options}) " if options else ""
-        head = f"func @{_NOT_IN_A_NAME.sub('_', function.name)}({params}) {options}{{"
-        lines = [head, *self.block_lines(function.body, "  "), "}"]
+        records = "".join(self.record(name, getattr(function, name)) for name in RECORDS)
+        head = f"func @{_NOT_IN_A_NAME.sub('_', function.name)}({params}) {records}{{"
+        decisions = map(self.decision, function.decisions)
+        lines = [head, *decisions, *self.block_lines(function.body, "  "), "}"]
         header = [f"{alias} = {layout}" for layout, alias in self.layouts.items()]
         return "\n".join([*header, ""] * bool(header) + lines) + "\n"
+
+    def record(self, name: str, record: Any) -> str:
+        given = ", ".join(f"{field}={self.attribute(value)}" for field, value in settings(record).items())
+        return f"{name}({given}) " if given else ""
+
+    def decision(self, decision: Decision) -> str:
+        reason = f", {json.dumps(decision.reason)}" if decision.reason else ""
+        return f"  decision {decision.name} = {self.attribute(decision.value)}{reason}" + self.place(decision.span)
+
+    def place(self, span: Span) -> str:
+        return f"  // {span}" if self.spans and span is not NO_SPAN else ""
 
     def block_lines(self, block: Block, indent: str) -> list[str]:
         return [line for op in block.ops for line in self.op(op, indent)]
@@ -77,8 +90,7 @@ class _Printer:
             lines += [f"{text} .{name}{params} {{", *self.block_lines(block, indent + "  ")]
             text = indent + "}"
         lines.append(text)
-        if self.spans and op.span is not NO_SPAN:
-            lines[0] += f"  // {op.span}"
+        lines[0] += self.place(op.span)
         return lines
 
     def is_shown(self, op: Op, name: str, field: Field) -> bool:

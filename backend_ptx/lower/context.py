@@ -12,6 +12,7 @@ from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.llvm.module import DebugLines
 from tilewright.backend_ptx.lower.fragments import Fragment, elem_of, lanes_of
 from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.roles import PRODUCER
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.facts import Facts, facts
 from tilewright.tileir.analysis.runs import Runs, runs
@@ -36,7 +37,8 @@ class Context:
         self.target = target
         self.abi = abi
         self.warps = warps
-        self.producers = int(function.options.get("producer_warps", 0))
+        producer = function.plan.role(PRODUCER)
+        self.producers = 0 if producer is None else producer.warps
         self.b = Builder()
         self.debug = debug
         self.memo: dict[Any, Any] = {}

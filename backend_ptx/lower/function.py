@@ -19,14 +19,9 @@ from tilewright.backend_ptx.lower.registry import lowering_of
 from tilewright.backend_ptx.lower.warpgroup import start_turns
 from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync
 from tilewright.backend_ptx.ops.warpgroup import TakeTurn
-from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION as WARPS
-from tilewright.backend_ptx.passes.pressure.rematerialize_from_shared import BLOCKS
-from tilewright.backend_ptx.passes.sharing.plan_shared_memory import OPTION as SHARED_BYTES
 from tilewright.backend_ptx.roles import (
     CONSUMER,
-    CONSUMER_REGISTERS,
     PRODUCER,
-    PRODUCER_REGISTERS,
     initial_ops,
     project,
 )
@@ -69,7 +64,7 @@ def lower_function(function: Function, target: Target, *, observer: Observer | N
 def emit_function(function: Function, target: Target) -> Lowered:
     """Emit a function on which the passes have run."""
     abi = kernel_abi(function)
-    warps: int = function.options[WARPS]
+    warps = function.plan.warps
     debug = _debug_lines(function, abi)
     ctx = Context(function, target, abi, warps, debug)
     written = written_params(function)
@@ -79,9 +74,8 @@ def emit_function(function: Function, target: Target) -> Lowered:
     else:
         _emit_body(ctx, written)
     params = [(_param_type(p, function, written), param_name(i)) for i, p in enumerate(abi.params)]
-    frame = KernelText(abi.name, params, threads, min_blocks(function, target), cluster=function.cluster)
-    shared_bytes = int(function.options.get(SHARED_BYTES, 0))
-    return Lowered(frame.text(ctx.b, debug), abi, threads, shared_bytes, abi.name, function.cluster)
+    frame = KernelText(abi.name, params, threads, min_blocks(function, target), cluster=function.plan.cluster)
+    return Lowered(frame.text(ctx.b, debug), abi, threads, function.plan.shared_bytes, abi.name, function.plan.cluster)
 
 
 def _emit_body(ctx: Context, written: set[int]) -> None:
@@ -105,22 +99,22 @@ def _emit_roles(ctx: Context, written: set[int]) -> None:
     consume, others, produce, leave = (b.label(n) for n in ("consume", "others", "produce", "leave"))
     b.cbr(b.icmp("ult", ctx.tid, 32 * ctx.warps), consume, others)
     b.start(others)
-    _set_registers(ctx, "dec", PRODUCER_REGISTERS)
+    _set_registers(ctx, "dec", PRODUCER)
     b.cbr(producer_thread(ctx), produce, leave)
     b.start(leave)
     b.ret()
     for label, role in ((produce, PRODUCER), (consume, CONSUMER)):
         b.start(label)
         if role == CONSUMER:
-            _set_registers(ctx, "inc", CONSUMER_REGISTERS)
+            _set_registers(ctx, "inc", CONSUMER)
         _emit_body(ctx.part(project(ctx.function, role)), written)
 
 
-def _set_registers(ctx: Context, way: str, option: str) -> None:
-    """Give registers to the block's pool, or take some, where the options say how many."""
-    count = ctx.function.options.get(option)
-    if count is not None:
-        instruction(f"setmaxnreg.{way}.{count}").emit(ctx.b)
+def _set_registers(ctx: Context, way: str, name: str) -> None:
+    """Give registers to the CTA's pool, or take some, where the plan says how many a role has."""
+    role = ctx.function.plan.role(name)
+    if role is not None and role.registers is not None:
+        instruction(f"setmaxnreg.{way}.{role.registers}").emit(ctx.b)
 
 
 def min_blocks(function: Function, target: Target) -> int:
@@ -131,17 +125,15 @@ def min_blocks(function: Function, target: Target) -> int:
     that must fit raises its limit. Products of usual tiles need so much shared memory that no more blocks would fit.
     With parked tiles the registers shall not keep blocks away for which shared memory has room.
     """
-    wanted: int | None = function.options.get("occupancy")
+    wanted = function.hints.occupancy
     if wanted is not None:
-        warps: int = function.options[WARPS]
-        return min(wanted, target.threads_per_sm // (32 * warps))
-    parked: int = function.options.get(BLOCKS, 0)
-    return max(parked, 1 if any(isinstance(op, (MmaFma, MmaSync)) for op in function.walk()) else 0)
+        return min(wanted, target.threads_per_sm // (32 * function.plan.warps))
+    return max(function.plan.occupancy, 1 if any(isinstance(op, (MmaFma, MmaSync)) for op in function.walk()) else 0)
 
 
 def _debug_lines(function: Function, abi: KernelAbi) -> DebugLines | None:
-    """Line numbers for profilers and for ptxas messages, where the option line_info asks for them."""
-    if function.span is NO_SPAN or not function.options.get("line_info"):
+    """Line numbers for profilers and for ptxas messages, where the switch line_info asks for them."""
+    if function.span is NO_SPAN or not function.switches.line_info:
         return None
     return DebugLines(abi.name, function.span)
 

@@ -25,7 +25,7 @@ from tilewright.tileir.types import SharedType
 
 SPACE = "ptr addrspace(3)"
 CONSUMERS_BARRIER = 1
-# The dynamic allocation of a launch; its size is the option shared_bytes. 1024: what a 128-byte swizzle of TMA needs.
+# The dynamic allocation of a launch; its size is `plan.shared_bytes`. 1024: what a 128-byte swizzle of TMA needs.
 SYMBOL = "@shared_memory"
 _DEFINITION = f"{SYMBOL} = external addrspace(3) global [0 x i8], align 1024"
 

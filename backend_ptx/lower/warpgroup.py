@@ -203,7 +203,7 @@ def _descriptor(ctx: Context, value: Value, matrix: Matrix, first: Val, part: in
         # Parts are whole pieces or whole groups of rows, so that their offsets grow evenly.
         each = matrix.offset(part, 0)
         start = b.add(start, b.mul(b.udiv(first, part), each))
-    if ctx.function.cluster > 1:
+    if ctx.function.plan.cluster > 1:
         start = b.and_(start, _ADDRESS)
     low = b.cast("zext", b.lshr(start, log2(UNIT)), "i64")
     return b.or_(low, _signed(matrix.fields))

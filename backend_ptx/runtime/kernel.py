@@ -17,6 +17,7 @@ from tilewright.backend_ptx.runtime.driver import Device, check, driver, driver_
 from tilewright.backend_ptx.runtime.link import JIT_OPTIONS, load_ptx
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
+from tilewright.tileir.plan import PLAIN, Hints, Switches
 
 # A kernel may use this much dynamic shared memory without asking.
 PLAIN_SHARED_BYTES = 48 * 1024
@@ -47,8 +48,8 @@ class DeviceKernel:
 
 
 def build_kernel(
-    function: Function, device: Device, options: Mapping[str, Any], *, observer: FunctionObserver | None = None,
-    text_observer: TextObserver | None = None,
+    function: Function, device: Device, hints: Hints, switches: Switches = PLAIN, *,
+    observer: FunctionObserver | None = None, text_observer: TextObserver | None = None,
 ) -> DeviceKernel:
     """Compile (or find in the cache) and load; the device's context is current in this thread afterwards.
 
@@ -57,15 +58,15 @@ def build_kernel(
     if not device.is_current():
         device.make_current()
     cache = open_cache()
-    key = cache_key(function, options, device)
+    key = cache_key(function, hints, switches, device)
     watched = observer is not None or text_observer is not None
     entry = cache.load(key) if cache is not None and not watched else None
     kernel = load_entry(entry, device) if entry is not None else None
     if kernel is not None:
         return kernel
-    compiled = compile_kernel(function, device.target, options=options, observer=observer,
+    compiled = compile_kernel(function, device.target, hints=hints, switches=switches, observer=observer,
                               text_observer=text_observer)
-    level = int(options.get("opt_level", 3))
+    level = hints.opt_level
     module, log = load_ptx(compiled.ptx, compiled.name, level)
     meta = {"abi": compiled.abi.to_json(), "threads": compiled.threads, "shared_bytes": compiled.shared_bytes,
             "log": log, "opt_level": level, "cluster": compiled.cluster}
@@ -76,13 +77,13 @@ def build_kernel(
     return kernel
 
 
-def cache_key(function: Function, options: Mapping[str, Any], device: Device) -> str:
+def cache_key(function: Function, hints: Hints, switches: Switches, device: Device) -> str:
     """A digest over everything that decides the machine code."""
     from tilewright.backend_ptx.llvm.compile import llvm_version
 
     target = device.target
     parts = (
-        str(function), sorted((k, repr(v)) for k, v in {**function.options, **options}.items()), target.name,
+        str(function), hints, switches, target.name,
         target.ptx, device.capability, llvm_version(), driver_version(), JIT_OPTIONS, source_digest(),
     )
     return hashlib.sha256(repr(parts).encode()).hexdigest()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 from tilewright.compilation.arguments import arguments_of
@@ -64,11 +65,11 @@ def export_kernel(
     named = _named_signatures(kernel, signatures)
     target = _target(gpu_code)
     # Neither need the launching program know of clusters, which make the grid of the machine longer.
-    options = {**kernel.hints.resolve(target.name), "num_ctas": 1}
+    hints = replace(kernel.hints.resolve(target.name), num_ctas=1)
 
     def make(dump: Dump | None) -> Module:
         functions = [exported_function(kernel, signature, dump) for signature in named]
-        return compile_module(functions, target, options=options, observer=dump.function if dump else None,
+        return compile_module(functions, target, hints=hints, observer=dump.function if dump else None,
                               text_observer=dump.text if dump else None)
 
     module = limited(kernel.__name__, lambda: observed(kernel.__name__, make))
@@ -76,7 +77,7 @@ def export_kernel(
     if output_format == "ptx":
         write(output_file, with_launch_notes(module.ptx, infos))
     else:
-        write(output_file, assemble(module.ptx, kernel.__name__, target, options.get("opt_level", 3)))
+        write(output_file, assemble(module.ptx, kernel.__name__, target, hints.opt_level))
     return infos
 
 

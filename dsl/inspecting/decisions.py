@@ -11,15 +11,13 @@ if TYPE_CHECKING:
     from tilewright.tileir.core import Function, Op
     from tilewright.tileir.types import TileType
 
-REASON = "_reason"
-
 
 def decisions(kernel: tile_kernel, args: tuple[Any, ...], target: str | None) -> list[str]:
-    """`name: value`, one line each: the target, what computes products, the options that passes wrote into the
-    function, and how tiles travel. `args` and `target` are those of `kernel.ptx`. TileError for what does not
-    compile."""
+    """`name: value`, one line each: the target, what computes products, what passes decided, and how tiles travel.
+    `args` and `target` are those of `kernel.ptx`. TileError for what does not compile."""
+    from tilewright.tileir.plan import settings
+
     stages = kernel.lower(*args, target=target)
-    hints = stages.hints
     out = [f"target: {stages.target.name}"]
 
     def look(name: str, function: Function) -> None:
@@ -27,20 +25,9 @@ def decisions(kernel: tile_kernel, args: tuple[Any, ...], target: str | None) ->
             out.extend(_products(function))
 
     function = stages.machine_ir(look)
-    asked = [f"{name}: {value} (your hint)" for name, value in hints.items() if name != "opt_level"]
-    turns = ["turns: two warpgroups alternate"] if any(op.opcode == "take_turn" for op in function.walk()) else []
-    return out + asked + _options(function.options, hints) + turns + _accesses(function)
-
-
-def _options(options: dict[str, Any], hints: dict[str, int]) -> list[str]:
-    """Each option with its reason behind it."""
-    lines = []
-    for name, value in options.items():
-        if name in hints or name.endswith(REASON):
-            continue
-        why = options.get(name + REASON)
-        lines.append(f"{name}: {value}" + (f" ({why})" if why else ""))
-    return lines
+    asked = [f"{name}: {value} (your hint)" for name, value in settings(stages.hints).items() if name != "opt_level"]
+    shared = [f"shared_bytes: {function.plan.shared_bytes}"]
+    return [*out, *asked, *map(str, function.decisions), *shared, *_accesses(function)]
 
 
 def _products(function: Function) -> list[str]:

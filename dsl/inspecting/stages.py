@@ -13,6 +13,7 @@ from tilewright.inspecting.dumps import Dump, observed
 from tilewright.launching.specialise import Specialiser, frontend_spec
 from tilewright.launching.timeouts import limited
 from tilewright.tileir.core import Function
+from tilewright.tileir.plan import Hints
 
 if TYPE_CHECKING:
     from tilewright.backend_ptx.compile import Compiled
@@ -28,8 +29,8 @@ class Stages:
 
     Attributes: `name`; `arguments`, each matched with its parameter; `values`, those that exist at run time, one per
         parameter of the Tile IR function; `target`, a record of `backend_ptx/targets.py`; `hints`, those that hold for
-        it, by name; `lowered`, LLVM IR with the ABI, block size and shared memory; `compiled`, the same with the PTX
-        and the seconds of each stage.
+        it (`tileir/plan.py`); `lowered`, LLVM IR with the ABI, block size and shared memory; `compiled`, the same with
+        the PTX and the seconds of each stage.
     """
 
     def __init__(self, specialiser: Specialiser, args: Sequence[Any], target: str | None) -> None:
@@ -45,7 +46,7 @@ class Stages:
         return choose_target(self.arguments, self._named)
 
     @property
-    def hints(self) -> dict[str, int]:
+    def hints(self) -> Hints:
         return self._specialiser.hints.resolve(self.target.name)
 
     @property
@@ -66,7 +67,7 @@ class Stages:
             function = self._made(self._tile_ir)
         else:
             function = self._specialiser.translate(self.arguments, facts=True)
-        function.options.update(self.hints)
+        function.hints = self.hints
         return function
 
     def machine_ir(self, observer: Observer | None = None) -> Function:
@@ -76,7 +77,7 @@ class Stages:
 
         def make(dump: Dump | None) -> Function:
             function = self._tile_ir(dump)
-            function.options.update(self.hints)
+            function.hints = self.hints
             last = function
 
             def look(name: str, now: Function) -> None:
@@ -98,7 +99,7 @@ class Stages:
 
         def make(dump: Dump | None) -> Lowered:
             function = self._tile_ir(dump)
-            function.options.update(self.hints)
+            function.hints = self.hints
             return lower_kernel(function, self.target, dump.function if dump is not None else None)
 
         return self._made(make)
@@ -110,7 +111,7 @@ class Stages:
 
         def make(dump: Dump | None) -> Compiled:
             return compile_kernel(
-                self._tile_ir(dump), self.target, options=self.hints, observer=dump.function if dump else None,
+                self._tile_ir(dump), self.target, hints=self.hints, observer=dump.function if dump else None,
                 text_observer=dump.text if dump else None)
 
         return self._made(make)
@@ -122,7 +123,7 @@ class Stages:
         from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
 
         made = self.compiled
-        level = self.hints.get("opt_level", 3)
+        level = self.hints.opt_level
         if self._named is None and driver.available() and not has_ptxas():
             driver.get_device(driver.current_ordinal()).make_current()
             return link_ptx(made.ptx, made.name, level)[0]

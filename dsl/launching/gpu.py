@@ -12,6 +12,7 @@ from tilewright.inspecting.dumps import Dump, observed
 from tilewright.launching.grid import Grid, check_hardware
 from tilewright.launching.specialise import Once, Specialiser
 from tilewright.launching.timeouts import limited
+from tilewright.tileir.plan import Switches
 
 MAX_PLANS = 4096  # plans are per exact shape; a kernel with ever new shapes must not grow without bound
 
@@ -51,14 +52,15 @@ class GpuRunner:
         """Compile and load for one device: a DeviceKernel, and the parameters that it writes."""
         from tilewright.backend_ptx.runtime.kernel import build_kernel
 
-        options = {**self._specialiser.hints.resolve(device.target.name), "linear_grid": linear}
+        hints, switches = self._specialiser.hints.resolve(device.target.name), Switches(linear_grid=linear)
 
         def make(dump: Dump | None) -> tuple[Any, frozenset[int]]:
             if dump is None:
                 function = self._specialiser.tile_ir(arguments, facts=True)
-                return build_kernel(function, device, options), written_params(function)
+                return build_kernel(function, device, hints, switches), written_params(function)
             function = self._specialiser.make_tile_ir(arguments, facts=True, dump=dump)
-            kernel = build_kernel(function, device, options, observer=dump.function, text_observer=dump.text)
+            kernel = build_kernel(
+                function, device, hints, switches, observer=dump.function, text_observer=dump.text)
             return kernel, written_params(function)
 
         return observed(self._specialiser.name, make)

@@ -93,7 +93,7 @@ class Specialiser:
 
         specs = tuple(frontend_spec(argument, facts=facts) for argument in arguments)
         try:
-            return translate(self.function, specs, name=self.name, options=self.hints.resolve(""))
+            return translate(self.function, specs, name=self.name, hints=self.hints.resolve(""))
         except TileError:
             raise
         except RecursionError:

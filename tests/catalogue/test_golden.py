@@ -19,6 +19,7 @@ from tilewright.backend_ptx.targets import get_target
 from tilewright.frontend import translate
 from tilewright.tileir.core import Function
 from tilewright.tileir.passes import run_pipeline
+from tilewright.tileir.plan import Hints
 from tilewright.tileir.printer import to_text
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -51,8 +52,8 @@ def stages(name: str) -> dict[str, str]:
             files[f"{step}-again.tile" if f"{step}.tile" in files else f"{step}.tile"] = last = text
 
     run_pipeline(function, verify=True, observer=observe)
-    options = {} if warps is None else {"num_worker_warps": warps}
-    compiled = compile_kernel(function, get_target(TARGET), options=options, observer=observe)
+    hints = Hints(num_worker_warps=warps)
+    compiled = compile_kernel(function, get_target(TARGET), hints=hints, observer=observe)
     files["kernel.ll"] = without_debug_lines(compiled.llvm_text)
     files["kernel.ptx"] = body(compiled.ptx)
     return {file: "\n".join(map(str.rstrip, text.splitlines())).rstrip("\n") + "\n" for file, text in files.items()}

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import tilewright as tw
+from tilewright.tileir.plan import Hints
 
 
 def copy(x: Any, y: Any) -> None:
@@ -70,8 +71,8 @@ def test_by_target() -> None:
 
 def test_options_by_target() -> None:
     kernel = tw.tile_kernel(occupancy=tw.ByTarget(sm_90=4), num_ctas=2)(copy)
-    assert kernel.hints.resolve("sm_90a") == {"num_ctas": 2, "occupancy": 4, "opt_level": 3}
-    assert kernel.hints.resolve("sm_80") == {"num_ctas": 2, "opt_level": 3}
+    assert kernel.hints.resolve("sm_90a") == Hints(num_ctas=2, occupancy=4)
+    assert kernel.hints.resolve("sm_80") == Hints(num_ctas=2)
 
 
 def test_replace_hints() -> None:

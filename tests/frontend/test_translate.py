@@ -13,6 +13,7 @@ import tilewright as ct
 from tilewright.frontend import ConstArg, translate
 from tilewright.tileir.core import Function
 from tilewright.tileir.dtypes import float32, int32
+from tilewright.tileir.plan import Hints
 from tilewright.tileir.types import ArrayType, TileType
 
 X = np.zeros(16, np.float32)
@@ -29,8 +30,8 @@ def test_the_entry_takes_plain_functions() -> None:
         if flag:
             ct.store(x, (n,), 1.0)
 
-    function = translate(kernel, (ARRAY, TileType(int32), ConstArg(True)), name="shown", options={"occupancy": 2})
-    assert (function.name, function.options) == ("shown", {"occupancy": 2})
+    function = translate(kernel, (ARRAY, TileType(int32), ConstArg(True)), name="shown", hints=Hints(occupancy=2))
+    assert (function.name, function.hints) == ("shown", Hints(occupancy=2))
     assert [(p.hint, p.type) for p in function.params] == [("x", ARRAY), ("n", TileType(int32))]
     assert "store" not in opcodes(translate(kernel, (ARRAY, TileType(int32), ConstArg(False))))
 

@@ -133,7 +133,7 @@ func @copy(%a: array<{dims}x{dtype}, strides={strides}, stride_div={divisors}, a
 def laid_out(text: str, target: Target) -> Function:
     """The function with the layouts and offsets that the passes would give it."""
     function = parse(text)
-    function.options["num_warps"] = WARPS
+    function.plan.warps = WARPS
     for op in function.walk():
         made: Any = op
         if isinstance(op, TmaLoad):

@@ -18,6 +18,7 @@ from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.simulator import run_lowered
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.core import Function
+from tilewright.tileir.plan import PLAIN, Hints, Switches
 
 ZERO = tw.PaddingMode.ZERO
 BF16, F16, F32, E4M3 = ml_dtypes.bfloat16, np.float16, np.float32, ml_dtypes.float8_e4m3fn
@@ -149,15 +150,15 @@ def windowed(x: Array) -> Array:
     return wide[:, : x.shape[1]]
 
 
-def function_of(program: Program, arrays: Sequence[Array], **options: Any) -> Function:
+def function_of(program: Program, arrays: Sequence[Array], switches: Switches = PLAIN, **hints: Any) -> Function:
     function: Function = program.kernel.lower(*arrays, *program.tile, target=TARGET.name).tile_ir()
-    function.options.update(options)
+    function.hints, function.switches = Hints(**hints), switches
     return function
 
 
-def passed(program: Program, **options: Any) -> Function:
+def passed(program: Program, **how: Any) -> Function:
     """The function after the backend's passes."""
-    function = function_of(program, program.arrays(), **options)
+    function = function_of(program, program.arrays(), **how)
     run_passes(function, TARGET)
     return function
 

@@ -18,6 +18,7 @@ from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.control import Return
 from tilewright.tileir.ops.math import Neg
 from tilewright.tileir.parser import parse
+from tilewright.tileir.plan import Decision, Hints, MachinePlan, Role
 from tilewright.tileir.printer import to_text
 from tilewright.tileir.types import ArrayType, ListType, SharedType, TileType, TupleType, Type
 from tilewright.tileir.verifier import verify
@@ -25,7 +26,9 @@ from tilewright.tileir.verifier import verify
 WORKED = """\
 #0 = linear<4x4, register=[(0, 1), (1, 0)], lane=[(2, 0), (0, 2)], warp=[]>
 
-func @worked(%a: array<?x3xf32, strides=?x1, align=16, disjoint>, %n: i32) options(occupancy=2, note="a \\"b\\"") {
+func @worked(%a: array<?x3xf32, strides=?x1>, %n: i32) hints(occupancy=2) plan(warps=4, roles=(("one", 4, none))) {
+  decision num_warps = 4, "a \\"b\\""
+  decision rings = "no ring"
   %x: tile<4x4xf32, #0> = constant(value=-0x1.8p+0, type=tile<4x4xf32>)
   %z: f32 = constant(value=inf, type=tile<f32>)
   %0: f32 = neg(src=%z)
@@ -49,7 +52,9 @@ def test_the_worked_text_is_its_own_print() -> None:
     function = parse(WORKED)
     verify(function)
     assert to_text(function) == WORKED
-    assert function.options == {"occupancy": 2, "note": 'a "b"'}
+    assert function.hints == Hints(occupancy=2)
+    assert function.plan == MachinePlan(4, roles=(Role("one", 4),))
+    assert function.decisions == [Decision("num_warps", 4, 'a "b"'), Decision("rings", "no ring")]
 
 
 @settings(max_examples=60, deadline=None)
@@ -154,7 +159,14 @@ BAD = {
     "syntax": ("neg(src=%z)", "neg(src %z)", TileSyntaxError, "unexpected '%z'"),
     "character": ("neg(src=%z)", "neg(src=%z]$)", TileSyntaxError, "unexpected"),
     "cut off": ("  return()\n}\n", "", TileSyntaxError, "unexpected"),
-    "nesting": ("options(occupancy=2", "options(o=" + "(" * 5000, TileSyntaxError, ""),
+    "nesting": ("hints(occupancy=2", "hints(o=" + "(" * 5000, TileSyntaxError, ""),
+    "no such record": ("hints(", "hint(", TileSyntaxError, "a function has no hint(...)"),
+    "record twice": ("hints(", "hints() hints(", TileSyntaxError, "hints(...) is given twice"),
+    "no such hint": ("occupancy=2", "occupation=2", TileTypeError, "hints: there is no occupation, only num_ctas"),
+    "kind of hint": ("occupancy=2", 'occupancy="2"', TileTypeError, "hints: occupancy cannot be '2'"),
+    "negative": ("warps=4", "warps=-4", TileTypeError, "plan: warps cannot be -4"),
+    "role": ('("one", 4, none)', '("one", none)', TileTypeError, "plan: roles cannot be"),
+    "decision": ('= "no ring"', "= f32", TileTypeError, "a decision is a number or a string"),
     "long integer": ("occupancy=2", "occupancy=" + "9" * 5000, TileSyntaxError, "too long"),
     "huge float": ("-0x1.8p+0", "0x1p+99999", TileTypeError, "too large"),
 }

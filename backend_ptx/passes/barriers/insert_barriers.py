@@ -31,7 +31,6 @@ from tilewright.backend_ptx.passes.barriers.hazards import (
     needed_between,
     summarise,
 )
-from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Block, Completion, Op
 from tilewright.tileir.engines import THREADS, Fence, Scope, Timeline
@@ -47,7 +46,7 @@ def insert_barriers(c: Compilation) -> None:
     dependences = Dependences(function)
     inserter = _Inserter(dependences, summarise(function, dependences))
     inserter.block(function.body, {})
-    inserter.write(function.body, WARP if function.options[OPTION] == 1 else CTA)
+    inserter.write(function.body, WARP if c.plan.warps == 1 else CTA)
 
 
 class _Inserter:

@@ -22,7 +22,7 @@ of a reduction, blocks exchange what each has of it:
             %1: tile<2x1xf32> = cluster_gather(src=%0, ctas=2)
             %s: tile<1xf32> = reduce_sum(src=%1, axes=(0))
 
-The option `cluster` holds the number of blocks; the result is a kernel for a grid that is so many times longer along
+`plan.cluster` holds the number of CTAs; the result is a kernel for a grid that is so many times longer along
 its axis 0. As the hint `num_ctas` asks; without it where the registers of one block cannot hold an accumulator or such
 a tile.
 """
@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.flat import log2
 from tilewright.backend_ptx.layouts.warpgroup import LEAST_COLUMNS, ROWS
@@ -46,8 +47,6 @@ from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.ops.reduce import Reduction
 from tilewright.tileir.ops.shape import Iota
 
-OPTION, REASON = "cluster", "cluster_reason"
-HINT = "num_ctas"
 # The hardware's limit for clusters that every GPU can place (CUDA programming guide, "Thread Block Clusters").
 MOST = 8
 # 32-bit words of a tile that one block holds beside what else it needs: half of the registers.
@@ -61,7 +60,7 @@ def form_clusters(c: Compilation) -> None:
     function, target = c.function, c.target
     products = [op for op in function.walk() if isinstance(op, Mma)]
     rows = [op for op in function.walk() if isinstance(op, Reduction)]
-    wanted: int | None = function.options.get(HINT)
+    wanted: int | None = c.hints.num_ctas
     needed = _needed(products, rows, target) if wanted is None else min(wanted, MOST)
     if needed == 1:
         return
@@ -72,10 +71,10 @@ def form_clusters(c: Compilation) -> None:
         chosen = chosen if refused is None else refused
     if not isinstance(chosen, str):
         Parts(function, chosen, needed).run()
-        why = "the registers of one block do not hold its tiles" if wanted is None else f"as {HINT} asks"
-        function.options[OPTION], function.options[REASON] = needed, why
+        c.plan.cluster = needed
+        c.decide(decisions.cluster(needed, wanted is not None))
     elif wanted is not None:
-        function.options[OPTION], function.options[REASON] = 1, f"{HINT} has no effect: {chosen}"
+        c.decide(decisions.no_cluster(chosen))
 
 
 def _needed(products: Sequence[Mma], rows: Sequence[Reduction], target: Target) -> int:

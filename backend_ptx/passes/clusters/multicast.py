@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.layouts.bulk import inner_axis, part_of_slot
 from tilewright.backend_ptx.passes.clusters.parts import AXIS
 from tilewright.backend_ptx.passes.layouts.classes import carried
@@ -13,6 +14,7 @@ from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.ops.arith import Constant, FloorDiv
 from tilewright.tileir.ops.arrays import BlockId
 from tilewright.tileir.ops.control import For
+from tilewright.tileir.plan import Decision
 
 
 class Ranks:
@@ -20,7 +22,7 @@ class Ranks:
     clusters, but not the number of the cluster."""
 
     def __init__(self, function: Function) -> None:
-        self.ctas = function.cluster
+        self.ctas = function.plan.cluster
         self._variables: dict[Value, Sequence[Value]] = {}
         for op in function.walk():
             for group in carried(op):
@@ -54,16 +56,16 @@ class Ranks:
                 and op.rhs.op.value == self.ctas)
 
 
-def share_in_cluster(function: Function, groups: Sequence[Group]) -> list[str]:
-    """Let the blocks of a cluster bring parts of the tiles that all of them read; which ones these are, in words."""
+def share_in_cluster(function: Function, groups: Sequence[Group]) -> list[Decision]:
+    """Let the blocks of a cluster bring parts of the tiles that all of them read; the decision for these."""
     names = []
     ranks = Ranks(function)
-    for group in groups if function.cluster > 1 else ():
+    for group in groups if function.plan.cluster > 1 else ():
         for candidate in group.loads:
-            if ranks.alike(candidate.load.index) and has_parts(candidate, function.cluster):
-                candidate.ctas = group.ring.ctas = function.cluster
+            if ranks.alike(candidate.load.index) and has_parts(candidate, function.plan.cluster):
+                candidate.ctas = group.ring.ctas = function.plan.cluster
                 names.append(name_of(candidate.load))
-    return [f"{' and '.join(dict.fromkeys(names))} shared by {function.cluster} blocks"] if names else []
+    return [decisions.multicast(dict.fromkeys(names), function.plan.cluster)] if names else []
 
 
 def has_parts(candidate: Candidate, ctas: int) -> bool:

@@ -19,7 +19,6 @@ from tilewright.backend_ptx.layouts.transform import reshape
 from tilewright.backend_ptx.ops.cluster import SLOTS, ClusterExchange, ClusterGather, ClusterOpen, ClusterReady
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
-from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION as WARPS
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.dtypes import int64
@@ -48,7 +47,7 @@ def share_gathered(c: Compilation) -> None:
         barriers.append(top.value(SharedAlloc(type=_WORDS), "arrived"))
         layout = linear_shared(made.shape)
         buffer = b.value(SharedAlloc(type=SharedType(made.dtype, made.shape, SLOTS, layout)))
-        row = _row(b, op.src, function.options[WARPS])
+        row = _row(b, op.src, function.plan.warps)
         slot = b.value(ClusterExchange(buffer=buffer, barriers=barriers[-1], value=row, again=op in repeated), "slot")
         gathered = b.value(SharedLoad(buffer=buffer, slot=slot, index=(), shape=made.shape)).retype(made)
         b.replace(op.result, gathered)

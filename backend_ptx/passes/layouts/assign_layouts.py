@@ -28,7 +28,6 @@ from tilewright.backend_ptx.passes.layouts.mma_layouts import layouts_of_product
 from tilewright.backend_ptx.passes.layouts.rules import meet, rule_of
 from tilewright.backend_ptx.passes.matmul.operands import is_moved_only, staged_type
 from tilewright.backend_ptx.passes.pipelining.ring_candidates import brought_loads
-from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION
 from tilewright.tileir.analysis.uses import uses
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import Span
@@ -39,10 +38,10 @@ from tilewright.tileir.ops.memory import Load, Store
 
 
 def assign_layouts(c: Compilation) -> None:
-    """Needs the option num_warps (see choose_warps)."""
+    """Needs `plan.warps` (see choose_warps)."""
     function = c.function
     classes = Classes(function)
-    warps: int = function.options[OPTION]
+    warps = c.plan.warps
     products = layouts_of_products(classes.products, warps)
     brought = brought_loads(function, uses(function)) if any(isinstance(p, Wgmma) for p in products) else ()
     _Chooser(classes, warps, products, brought).run()

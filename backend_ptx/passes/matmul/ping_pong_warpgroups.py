@@ -21,10 +21,10 @@ than they bring (a product with dequantised operands: 248 us with turns, 208 wit
 
 from __future__ import annotations
 
+from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.warpgroup import WARPS as GROUP
 from tilewright.backend_ptx.ops.warpgroup import PassTurn, TakeTurn, Wgmma, WgmmaWait
-from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION as WARPS
 from tilewright.tileir.core import Block, Op
 from tilewright.tileir.ops.control import For, While
 
@@ -33,11 +33,12 @@ def ping_pong_warpgroups(c: Compilation) -> None:
     """Needs waits for products, and barriers of the block where they are: a warpgroup must not wait for the other at
     one while the other waits for its turn."""
     function = c.function
-    if function.options[WARPS] != 2 * GROUP:
+    if c.plan.warps != 2 * GROUP:
         return
     loops: set[Op] = {op for op in function.walk() if isinstance(op, For) and _waits_each_round(op)}
     if loops:
         _visit(function.body, loops)
+        c.decide(decisions.ping_pong())
 
 
 def _waits_each_round(loop: For) -> bool:

@@ -49,7 +49,7 @@ class Choice(NamedTuple):
 def select_instructions(c: Compilation) -> None:
     """Afterwards there is no `mma`."""
     function, target = c.function, c.target
-    groups = target.has_wgmma and _whole_warpgroups(function.options.get("num_worker_warps"))
+    groups = target.has_wgmma and _whole_warpgroups(c.hints.num_worker_warps)
     rewrite(function, lambda rewriter, op: _rule(rewriter, op, target, groups))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.passes.pipelining.copy_candidates import Candidate
 from tilewright.backend_ptx.resources.occupancy import RESERVED
 from tilewright.backend_ptx.resources.shared import ALIGNMENT
@@ -27,6 +28,7 @@ class Depth(NamedTuple):
     stages: int
     rings: tuple[Candidate, ...]
     reason: str
+    bytes: int = 0  # of a slot of each
 
 
 def decide_depth(
@@ -35,10 +37,10 @@ def decide_depth(
     """`rounds` is the most that the loop can run (None: unknown), `blocks` how many shall share a multiprocessor,
     `other_bytes` the shared memory that the loop needs beside rings."""
     if rounds is not None and rounds < 2:
-        return Depth(1, (), "the loop runs at most once")
+        return Depth(1, (), decisions.RUNS_ONCE)
     rings = [c for c in candidates if c.exchanged or _pays(c, rounds)]
     if not rings:
-        return Depth(1, (), "too little to load in each round")
+        return Depth(1, (), decisions.TOO_LITTLE)
     least = max(c.least for c in rings)
     while rings:
         found = _depth_of(rings, rounds, blocks, other_bytes, target)
@@ -47,8 +49,7 @@ def decide_depth(
         left = min(rings, key=lambda c: (c.exchanged, -c.bytes))
         rings.remove(left)
         other_bytes += left.bytes * left.buffers  # they go through buffers of their own then
-    count = "two" if least == LEAST else str(least)
-    return Depth(1, (), f"{count} slots do not fit {target.shared_per_block / KIB:g} KiB")
+    return Depth(1, (), decisions.slots_do_not_fit(least, target.shared_per_block))
 
 
 def _pays(candidate: Candidate, rounds: int | None) -> bool:
@@ -66,17 +67,14 @@ def _depth_of(
     hints = [c.load.latency for c in rings if c.load.latency is not None]
     least = max(c.least for c in rings)
     wanted = min(max(hints), MOST) if hints else USUAL + least - LEAST
-    why = f"as latency={max(hints)} asks" if hints else "enough to hide latency"
-    if rounds is not None and rounds < wanted:
-        wanted, why = rounds, f"{rounds} rounds at most"
+    most = rounds if rounds is not None and rounds < wanted else None
+    wanted = wanted if most is None else most
     wanted = max(wanted, least)
     for resident in range(blocks, 0, -1):
         room = target.shared_per_block if resident == 1 else target.shared_per_sm // resident - RESERVED
         stages = min(wanted, (room - other_bytes) // size)
         # Two blocks on a multiprocessor hide as much as one more slot.
         if stages >= (least + 1 if resident > 1 and wanted > least else least):
-            if stages < wanted:
-                why = f"{room / KIB:g} KiB for each block"
-            of = f"{resident} block{'s' if resident > 1 else ''} a multiprocessor"
-            return Depth(stages, tuple(rings), f"{stages} slots of {size / KIB:g} KiB: {why}, {of}")
+            why = decisions.depth(max(hints, default=None), most, room if stages < wanted else None, resident)
+            return Depth(stages, tuple(rings), why, size)
     return None

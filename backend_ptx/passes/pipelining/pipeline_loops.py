@@ -27,13 +27,14 @@ products, which may run on into the next round: the ring has a slot more.
 A load that other threads read (its users convert the layout) goes to a ring that all threads share, and insert_barriers
 puts one barrier into each round, between the wait and the first access. A load whose users work in its own layout gets
 a ring in which each thread reads what it has copied itself, without a barrier, where that pays. Which loads qualify:
-copy_candidates.py; how many slots: copy_depth.py. The option `pipeline` says what was decided, and why.
+copy_candidates.py; how many slots: copy_depth.py. The decision `pipeline` says what was decided, and why.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
 
+from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.queries import registers
@@ -46,7 +47,6 @@ from tilewright.backend_ptx.passes.pipelining.copy_depth import Depth, decide_de
 from tilewright.backend_ptx.passes.pipelining.copy_rewrite import Pipeline, name_of
 from tilewright.backend_ptx.passes.pipelining.gather_candidates import GatherCandidate, GatherFinder
 from tilewright.backend_ptx.passes.pipelining.trip_counts import Rounds, most_rounds
-from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION as WARPS
 from tilewright.backend_ptx.resources.occupancy import resident_aim
 from tilewright.backend_ptx.resources.shared import buffer_bytes, lasting_bytes, peak_bytes
 from tilewright.backend_ptx.targets import Target
@@ -60,10 +60,10 @@ from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.ops.shape import Broadcast, Iota, Permute
+from tilewright.tileir.plan import Decision
 from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import TileType
 
-OPTION = "pipeline"
 _MADE_IN_PLACE = (arith.Constant, Iota, Broadcast, arith.Compare)
 
 
@@ -77,19 +77,16 @@ def pipeline_loops(c: Compilation) -> None:
         return
     seen = _Seen(function)
     known = seen.known
-    decisions: dict[Op, Depth] = {}
-    reports = []
+    depths: dict[Op, Depth] = {}
     for loop in loops:
         found, left = _find(loop, seen)
-        depth, report = _decide(loop, function, known, found, left, target)
-        if report:
-            reports.append(report)
+        depth, made = _decide(loop, function, known, found, left, target)
+        c.decide(*made)
         if depth.stages > 1:
-            decisions[loop] = depth
-    if reports:
-        function.options[OPTION] = "; ".join(reports)
-    if decisions:
-        rewrite(function, lambda rewriter, op: _rule(rewriter, op, decisions, known))
+            depths[loop] = depth
+            c.plan.stages = (*c.plan.stages, depth.stages)
+    if depths:
+        rewrite(function, lambda rewriter, op: _rule(rewriter, op, depths, known))
 
 
 def _is_innermost(loop: For) -> bool:
@@ -114,11 +111,11 @@ class _Seen:
         return runs(self.function, self.known, (ConvertLayout,))
 
 
-def _find(loop: For, seen: _Seen) -> tuple[list[Candidate], list[str]]:
+def _find(loop: For, seen: _Seen) -> tuple[list[Candidate], list[Decision]]:
     """The rings that a loop could have, and of each other load why it stays one."""
-    warps: int = seen.function.options[WARPS]
+    warps = seen.function.plan.warps
     found: list[Candidate] = []
-    left: list[str] = []
+    left: list[Decision] = []
     if any(isinstance(op, Gather) and op.shape for op in loop.loop.ops):
         found, left = _find_gathers(loop, seen)
     fetched = _only_fetched(loop, found)
@@ -129,11 +126,11 @@ def _find(loop: For, seen: _Seen) -> tuple[list[Candidate], list[str]]:
         if isinstance(what, Candidate):
             found.append(what)
         else:
-            left.append(f"{name_of(op)} stays a load: {what}")
+            left.append(decisions.stays_a_load("pipeline", name_of(op), what, op.span))
     return found, left
 
 
-def _find_gathers(loop: For, seen: _Seen) -> tuple[list[Candidate], list[str]]:
+def _find_gathers(loop: For, seen: _Seen) -> tuple[list[Candidate], list[Decision]]:
     finder = GatherFinder(loop, seen.users, seen.dependences, seen.known, seen.runs)
     found: list[Candidate] = []
     left = []
@@ -143,7 +140,7 @@ def _find_gathers(loop: For, seen: _Seen) -> tuple[list[Candidate], list[str]]:
             if isinstance(what, GatherCandidate):
                 found.append(what)
             else:
-                left.append(f"{name_of(op)} stays a gather: {what}")
+                left.append(decisions.stays_a_gather(name_of(op), what, op.span))
     return found, left
 
 
@@ -159,23 +156,22 @@ def _only_fetched(loop: For, found: list[Candidate]) -> set[Op]:
 
 
 def _decide(
-    loop: For, function: Function, known: Facts, found: list[Candidate], left: list[str], target: Target,
-) -> tuple[Depth, str]:
-    """The decision for a loop and what to say of it (nothing where it loads no tile)."""
-    warps: int = function.options[WARPS]
+    loop: For, function: Function, known: Facts, found: list[Candidate], left: list[Decision], target: Target,
+) -> tuple[Depth, list[Decision]]:
+    """The depth for a loop and what to say of it (nothing where it loads no tile)."""
+    warps = function.plan.warps
     if not Rounds.countable(loop, known):
-        found, left = [], [*left, *("the distance of the loop's bounds may overflow" for _ in found[:1])]
+        found, left = [], [*left, *(decisions.no_pipeline(decisions.BOUNDS_OVERFLOW, loop.span) for _ in found[:1])]
     if not found:
-        return Depth(1, (), ""), ", ".join(left)
-    blocks = resident_aim(_tile_registers(loop), 32 * warps, function.options.get("occupancy"), target)
+        return Depth(1, (), ""), left
+    blocks = resident_aim(_tile_registers(loop), 32 * warps, function.hints.occupancy, target)
     depth = decide_depth(found, most_rounds(loop, known), blocks, _other_bytes(function, loop, found), target)
     if depth.stages > 1:
-        left += [f"{name_of(c.load)} stays a load: too little to load in each round"
+        left += [decisions.stays_a_load("pipeline", name_of(c.load), decisions.TOO_LITTLE, c.load.span)
                  for c in found if c not in depth.rings]
-        names = " and ".join(
-            name_of(c.load) + ("" if c.exchanged else " (each thread its own part)") for c in depth.rings)
-        return depth, ", ".join([f"{names} in {depth.reason}", *left])
-    return depth, ", ".join([f"no ring: {depth.reason}", *left])
+        names = [(name_of(c.load), c.exchanged) for c in depth.rings]
+        return depth, [decisions.pipeline(names, depth.stages, depth.bytes, depth.reason, loop.span), *left]
+    return depth, [decisions.no_pipeline(depth.reason, loop.span), *left]
 
 
 def _tile_registers(loop: For) -> int:
@@ -245,8 +241,8 @@ def _converted(value: Value) -> Value:
 # ---- doing it ---------------------------------------------------------------------------------------------------
 
 
-def _rule(rewriter: Rewriter, op: Op, decisions: dict[Op, Depth], known: Facts) -> None:
-    depth = decisions.get(op)
+def _rule(rewriter: Rewriter, op: Op, depths: dict[Op, Depth], known: Facts) -> None:
+    depth = depths.get(op)
     if depth is None:
         rewriter.keep(op)
         return

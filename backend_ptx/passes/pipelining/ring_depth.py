@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
+from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.warpgroup import Stage
@@ -16,6 +17,7 @@ from tilewright.backend_ptx.targets import KIB, Target
 from tilewright.tileir.core import Function
 from tilewright.tileir.ops.memory import Gather
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
+from tilewright.tileir.plan import Decision
 
 # Slots when shared memory does not limit them: more do not hide more.
 USUAL, MOST = 6, 8
@@ -36,10 +38,10 @@ class Ring(Protocol):
     def bytes(self) -> int: ...
 
 
-def decide_slots(function: Function, rings: Sequence[Ring], replaced: Collection[Stage], target: Target) -> str:
-    """Set `slots` of each ring; the reason in words. `replaced` are operands that slots hold."""
+def decide_slots(function: Function, rings: Sequence[Ring], replaced: Collection[Stage], target: Target) -> Decision:
+    """Set `slots` of each ring. `replaced` are operands that slots hold."""
     other, total = SLACK + other_bytes(function, replaced), sum(r.bytes for r in rings)
-    room = shared_of_cta(function.options.get("occupancy"), target) - other
+    room = shared_of_cta(function.hints.occupancy, target) - other
     if room // total < 2:
         room = target.shared_per_block - other
     gathered, computed = filled_bytes(function, replaced)
@@ -52,9 +54,8 @@ def decide_slots(function: Function, rings: Sequence[Ring], replaced: Collection
     if fits < 2:
         for ring in rings:
             ring.slots = 1
-        return f"no ring: two slots of {total / KIB:g} KiB do not fit {room / KIB:g} KiB"
-    counts = " and ".join(str(r.slots) for r in rings)
-    return f"{counts} slots in {room / KIB:g} KiB, {total / KIB:g} KiB for one of each"
+        return decisions.no_rings(room, total)
+    return decisions.rings([r.slots for r in rings], room, total)
 
 
 def filled_bytes(function: Function, replaced: Collection[Stage]) -> tuple[int, int]:

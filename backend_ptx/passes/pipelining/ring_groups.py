@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.ops.warpgroup import WgmmaWait
 from tilewright.backend_ptx.passes.pipelining.ring_candidates import Candidate, Scope, find_candidate
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.ops import control
 from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.plan import Decision
 from tilewright.tileir.types import SharedType
 
 
@@ -84,7 +86,7 @@ def _apart(one: Op, other: Op, scope: Scope) -> bool:
     return one is not other and one not in scope.around(other) and other not in scope.around(one)
 
 
-def find_groups(loop: control.For, scope: Scope) -> tuple[list[Group], list[str]]:
+def find_groups(loop: control.For, scope: Scope) -> tuple[list[Group], list[Decision]]:
     groups: dict[Op | None, Group] = {}
     left = []
     for op in loop.loop.ops:
@@ -92,7 +94,7 @@ def find_groups(loop: control.For, scope: Scope) -> tuple[list[Group], list[str]
             continue
         found = find_candidate(loop, op, scope)
         if isinstance(found, str):
-            left.append(f"{name_of(op)} stays a load: {found}")
+            left.append(decisions.stays_a_load("rings", name_of(op), found, op.span))
             continue
         release = _release(loop, found, scope)
         groups.setdefault(release, Group(loop, release)).loads.append(found)

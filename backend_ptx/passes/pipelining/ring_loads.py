@@ -31,19 +31,18 @@ still work on this one. The text is one program in order; roles.py takes it apar
 
 from __future__ import annotations
 
+from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.passes.clusters.multicast import share_in_cluster
 from tilewright.backend_ptx.passes.pipelining.ring_candidates import Scope, has_products
 from tilewright.backend_ptx.passes.pipelining.ring_depth import decide_slots
 from tilewright.backend_ptx.passes.pipelining.ring_groups import Group, find_groups, share_rings
 from tilewright.backend_ptx.passes.pipelining.ring_rewrite import Rings
-from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION as WARPS
-from tilewright.backend_ptx.roles import role_options
+from tilewright.backend_ptx.roles import plan_roles
 from tilewright.tileir.analysis.uses import uses
 from tilewright.tileir.ops import control
 from tilewright.tileir.passes.dce import dce
-
-OPTION = "rings"
+from tilewright.tileir.plan import Decision
 
 
 def ring_loads(c: Compilation) -> None:
@@ -54,7 +53,7 @@ def ring_loads(c: Compilation) -> None:
     users = uses(function)
     scope = Scope(function, users)
     groups: list[Group] = []
-    reports: list[str] = []
+    reports: list[Decision] = []
     for loop in [op for op in function.walk() if isinstance(op, control.For)]:
         if not has_products(loop):
             continue
@@ -66,10 +65,11 @@ def ring_loads(c: Compilation) -> None:
         reports.insert(0, decide_slots(function, rings, {s for g in groups for c in g.loads for s in c.stages}, target))
     groups = [g for g in groups if g.ring.slots > 1]
     reports += share_in_cluster(function, groups)
-    if reports:
-        function.options[OPTION] = "; ".join(reports)
+    c.decide(*reports)
     if not groups:
         return
-    function.options.update(role_options(function.options[WARPS], function.options.get("occupancy"), target))
+    c.plan.stages = tuple(ring.slots for ring in rings)
+    c.plan.roles = plan_roles(c.plan.warps, c.hints.occupancy, target)
+    c.decide(decisions.roles(c.plan.roles))
     Rings(function, groups, users).run()
     dce(function)

@@ -11,7 +11,6 @@ from tilewright.backend_ptx.ops.warpgroup import SharedView, Stage, Wgmma, Wgmma
 from tilewright.backend_ptx.passes.matmul.operands import view_of
 from tilewright.backend_ptx.passes.pipelining.ring_candidates import Candidate, only_leads_to
 from tilewright.backend_ptx.passes.pipelining.ring_groups import Group, Ring, State, name_of
-from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION as WARPS
 from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function, Op, Value
@@ -29,7 +28,7 @@ class Rings:
         self.function = function
         self.groups = list(groups)
         self.users = users
-        self.warps: int = function.options[WARPS]
+        self.warps = function.plan.warps
         self.of_loop: dict[Op, list[Group]] = {}
         for group in groups:
             self.of_loop.setdefault(group.loop, []).append(group)

@@ -18,13 +18,14 @@
 
 With three slots a round has one barrier, between its stores and its products: what a slot held three rounds ago was
 read by products that every thread has waited for before it came to the barrier of the round before. With two slots
-another barrier stands before the stores. The option `staged` says what was decided.
+another barrier stands before the stores. The decision `staged` says what was decided.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import ProxyFence, SharedView, Stage, Wgmma, WgmmaWait
@@ -32,8 +33,7 @@ from tilewright.backend_ptx.passes.layouts.lower_conversions import still_read
 from tilewright.backend_ptx.passes.pipelining.ring_depth import SLACK, other_bytes
 from tilewright.backend_ptx.resources.occupancy import AIM, shared_of_cta
 from tilewright.backend_ptx.resources.shared import buffer_bytes
-from tilewright.backend_ptx.roles import PRODUCERS
-from tilewright.backend_ptx.targets import KIB, Target
+from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.dtypes import int32
@@ -41,7 +41,6 @@ from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.control import For, Yield
 from tilewright.tileir.types import SharedType, TileType
 
-OPTION = "staged"
 SLOTS = (3, 2)
 INDEX = TileType(int32)
 
@@ -53,7 +52,6 @@ def ring_stages(c: Compilation) -> None:
     if not busy:
         return
     free = _budget(function, target) - other_bytes(function, ())
-    reports = []
     for block in [function.body, *(b for op in function.walk() for b in op.blocks)]:
         for op in list(block.ops):
             if not isinstance(op, For):
@@ -64,16 +62,14 @@ def ring_stages(c: Compilation) -> None:
             if slots == 1:
                 continue
             free -= (slots - 1) * each
-            reports.append(f"{slots} slots of {each / KIB:g} KiB")
+            c.decide(decisions.staged(slots, each, op.span))
             _Rings(block, op, stages, slots).run()
-    if reports:
-        function.options[OPTION] = "; ".join(reports)
 
 
 def _budget(function: Function, target: Target) -> int:
     """Shared memory that a block may take. One without a producer leaves room for a second one beside it."""
-    most = shared_of_cta(function.options.get("occupancy"), target)
-    return (most if function.options.get(PRODUCERS) else min(most, shared_of_cta(AIM, target))) - SLACK
+    most = shared_of_cta(function.hints.occupancy, target)
+    return (most if function.plan.roles else min(most, shared_of_cta(AIM, target))) - SLACK
 
 
 def _stages(loop: For, busy: set[Op]) -> list[Stage]:

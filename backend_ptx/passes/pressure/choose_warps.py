@@ -1,7 +1,7 @@
 """Decide how many warps run a block.
 
     before: func @add(...) { ... }
-    after:  func @add(...) options(num_warps=4, num_warps_reason="tiles of up to 1024 elements: ...") { ... }
+    after:  func @add(...) plan(warps=4) { decision num_warps = 4, "the largest tile has 1024 elements ..."; ... }
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.flat import log2
 from tilewright.backend_ptx.layouts.warpgroup import WARPS
@@ -24,7 +25,6 @@ from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 from tilewright.tileir.types import TileType
 
-OPTION, REASON = "num_warps", "num_warps_reason"
 VECTOR_BYTES = 16
 USUAL = 4
 # More than this many bytes of one tile in a thread's registers, and the tile is spread over more warps.
@@ -58,23 +58,22 @@ def decide_warps(sizes: list[tuple[int, int]], wanted: int | None, target: Targe
         most = target.threads_per_block // 32
         if wanted & (wanted - 1) or not 1 <= wanted <= most:
             raise TileValueError(f"num_worker_warps: {wanted} is not a power of two up to {most}")
-        return Warps(wanted, "as num_worker_warps asks")
+        return Warps(wanted, decisions.WARPS_ASKED)
     if not sizes:
-        return Warps(1, "no tiles")
+        return Warps(1, decisions.NO_TILES)
     elements, width = max(sizes, key=lambda s: s[0] * s[1])
     vectors = -(-elements * width // VECTOR_BYTES)
-    about = f"the largest tile has {elements} elements of {width} bytes"
     if reduces:
         count = min(MOST, 1 << log2(max(1, elements * width // (32 * BYTES_A_THREAD))))
         each = max(1, elements * width // (32 * count))
-        return Warps(count, f"{about}, and a reduction: {each} bytes in each thread")
+        return Warps(count, decisions.warps_by_reduction(elements, width, each))
     if vectors < 32 * USUAL:
         count = 1 << log2(max(1, vectors // 32))
-        return Warps(count, f"{about}: a vector of {VECTOR_BYTES} bytes for each thread")
+        return Warps(count, decisions.warps_by_vectors(elements, width, VECTOR_BYTES))
     count = USUAL
     while count < MOST and elements * width // (32 * count) > BYTES_A_THREAD:
         count *= 2
-    return Warps(count, f"{about}: {elements * width // (32 * count)} bytes in each thread")
+    return Warps(count, decisions.warps_by_bytes(elements, width, elements * width // (32 * count)))
 
 
 def relieve(warps: Warps, alive: int) -> Warps:
@@ -84,7 +83,7 @@ def relieve(warps: Warps, alive: int) -> Warps:
         count *= 2
     if count == warps.number:
         return warps
-    return Warps(count, f"tiles of {alive} bytes are alive together: {alive // (32 * count)} in each thread")
+    return Warps(count, decisions.warps_by_live_tiles(alive, alive // (32 * count)))
 
 
 class Group(NamedTuple):
@@ -113,9 +112,8 @@ def _warps_for(products: Sequence[Product], held: int) -> Warps:
         count = max(count, WARPS)
     largest = max(op.acc.type.size for op in products)
     count = max(count, min(USUAL, 1 << log2(max(1, largest // FRAGMENT_ELEMENTS))))
-    what = "an accumulator takes" if len(products) == 1 else f"{len(products)} accumulators take"
-    what = f"{what} {words} registers" if not held else f"{what}, with tiles held beside, {words} registers"
-    return Warps(count, f"{what}: {max(1, words // (32 * count))} in each thread")
+    each = max(1, words // (32 * count))
+    return Warps(count, decisions.warps_by_accumulators(len(products), words, held > 0, each))
 
 
 def _products(block: Block) -> list[Group]:
@@ -138,20 +136,21 @@ def _in_memory(products: Sequence[Product]) -> set[Value]:
 
 
 def choose_warps(c: Compilation) -> None:
-    """Write the decision into the function's options."""
+    """Set the plan's number of warps."""
     function, target = c.function, c.target
     sizes = {
         (value.type.size, value.type.dtype.bytes)
         for op in function.walk() for value in op.results
         if isinstance(value.type, TileType) and value.type.shape
     }
-    wanted = function.options.get("num_worker_warps")
+    wanted = c.hints.num_worker_warps
     products = _products(function.body)
     if products and wanted is None:
-        function.options[OPTION], function.options[REASON] = decide_product_warps(products)
-        return
-    reduces = any(isinstance(op, (Reduction, ArgReduction, Fold)) for op in function.walk())
-    warps = decide_warps(sorted(sizes), wanted, target, reduces)
-    if wanted is None:
-        warps = relieve(warps, peak_tile_bytes(function))
-    function.options[OPTION], function.options[REASON] = warps
+        warps = decide_product_warps(products)
+    else:
+        reduces = any(isinstance(op, (Reduction, ArgReduction, Fold)) for op in function.walk())
+        warps = decide_warps(sorted(sizes), wanted, target, reduces)
+        if wanted is None:
+            warps = relieve(warps, peak_tile_bytes(function))
+    c.plan.warps = warps.number
+    c.decide(decisions.num_warps(*warps))

@@ -14,11 +14,12 @@
 
 Where wide rows leave room for one or two blocks on a multiprocessor, nothing else runs while these wait for memory once
 more; and as most registers hold the row then, such loads go a few at a time. The copies take no registers, and every
-thread reads what it copied itself. The option `started` says which loads these are.
+thread reads what it copied itself. The decision `prefetched` says which loads these are.
 """
 
 from __future__ import annotations
 
+from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.backend_ptx.layouts.queries import is_replicated, vector_along
@@ -27,13 +28,11 @@ from tilewright.backend_ptx.ops.async_copy import AsyncCommit, AsyncLoad, AsyncW
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
 from tilewright.backend_ptx.passes.pipelining.copy_candidates import harmless
-from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION as WARPS
 from tilewright.backend_ptx.passes.pressure.phases import phases_of, waiting_registers
-from tilewright.backend_ptx.passes.pressure.rematerialize_from_shared import BLOCKS
 from tilewright.backend_ptx.resources.occupancy import resident
 from tilewright.backend_ptx.resources.registers import OTHER
 from tilewright.backend_ptx.resources.shared import EXCHANGES, buffer_bytes, peak_bytes
-from tilewright.backend_ptx.targets import KIB, Target
+from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.analysis.facts import Facts, facts
 from tilewright.tileir.analysis.uses import replace_everywhere
@@ -46,7 +45,6 @@ from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.types import SharedType, TileType
 
-OPTION = "started"
 # With more blocks than this on a multiprocessor the others work while one waits.
 FEW = 2
 WIDE = 16  # bytes of the copies that pay
@@ -68,10 +66,7 @@ def prefetch_loads(c: Compilation) -> None:
     chosen = _that_fit(function, blocks, target, _Candidates(function, place).find(phase))
     if chosen:
         _start(block, place, chosen)
-        total = sum(map(_bytes, chosen)) / KIB
-        function.options[OPTION] = (
-            f"{' and '.join(_name(op) for op in chosen)}, {total:g} KiB: but {blocks} "
-            f"block{'s' if blocks > 1 else ''} would fit a multiprocessor")
+        c.decide(decisions.prefetched(map(_name, chosen), sum(map(_bytes, chosen)), blocks))
 
 
 def _is_tile_load(op: Op) -> bool:
@@ -80,11 +75,10 @@ def _is_tile_load(op: Op) -> bool:
 
 def _blocks(function: Function, phase: dict[Op, int], target: Target) -> int:
     """Blocks on a multiprocessor without the copies."""
-    parked: int | None = function.options.get(BLOCKS)
-    if parked is not None:
-        return parked
+    if function.plan.occupancy:
+        return function.plan.occupancy
     registers = waiting_registers(function.body, phase) + OTHER
-    return resident(registers, 32 * int(function.options[WARPS]), peak_bytes(function), target)
+    return resident(registers, 32 * function.plan.warps, peak_bytes(function), target)
 
 
 def _that_fit(function: Function, blocks: int, target: Target, loads: list[Load]) -> list[Load]:

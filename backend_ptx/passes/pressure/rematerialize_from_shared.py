@@ -25,16 +25,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.queries import is_replicated
 from tilewright.backend_ptx.layouts.shared import swizzled_shared
 from tilewright.backend_ptx.ops.layout import KeepRegisters
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
-from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION as WARPS
 from tilewright.backend_ptx.passes.pressure.phases import phases_of
 from tilewright.backend_ptx.resources.occupancy import resident
 from tilewright.backend_ptx.resources.registers import OTHER, REGISTER_BYTES, is_uniform, registers_of
-from tilewright.backend_ptx.targets import KIB
 from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Op, Value
@@ -43,19 +42,18 @@ from tilewright.tileir.ops.math import FloatUnary
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.types import SharedType
 
-OPTION, BLOCKS = "parked", "min_blocks"
 # Of what a thread keeps of a tile: whole strips (those of lower/strips.py), and registers for two of them beside it.
 STRIP, BETWEEN = 16, 16
 MOST_REGISTERS = 128
 
 
 def rematerialize_from_shared(c: Compilation) -> None:
-    """Needs layouts, and reductions split where they cross warps. Writes the options `parked` and `min_blocks`."""
+    """Needs layouts, and reductions split where they cross warps. Sets the plan's occupancy."""
     function, target = c.function, c.target
     plan = _plan(function.body)
     if plan is None:
         return
-    threads = 32 * int(function.options[WARPS])
+    threads = 32 * c.plan.warps
     before = resident(plan.registers + OTHER, threads, 0, target)
     # To avoid spills any saving is right; for more blocks nothing may spill.
     needed = plan.parked_registers if before == 0 else max(plan.parked_registers, plan.loaded_registers)
@@ -64,11 +62,9 @@ def rematerialize_from_shared(c: Compilation) -> None:
         return
     keep = _to_keep(plan, target.registers_per_sm // (after * threads))
     _rewrite(function.body, plan, keep)
-    function.options[BLOCKS] = after
-    function.options[OPTION] = (
-        f"{plan.bytes / KIB:g} KiB: with tiles in {plan.registers} registers of each thread {before or 'no'} "
-        f"block{'s' if before != 1 else ''} would fit a multiprocessor, {after} so"
-        + "".join(f"; {count} registers of {value.hint or 'what is computed'} stay" for value, count in keep.items()))
+    c.plan.occupancy = after
+    c.decide(decisions.rematerialized(
+        plan.bytes, (before, plan.registers), (after, needed), [(n, value.hint) for value, n in keep.items()]))
 
 
 @dataclass(slots=True)

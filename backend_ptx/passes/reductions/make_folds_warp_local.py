@@ -12,7 +12,6 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.layouts.flat import LANE_BITS, WARP, axis_shifts, distributed, is_plain, log2
 from tilewright.backend_ptx.ops.layout import ConvertLayout
-from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.fold import Fold, ReduceWith
@@ -22,7 +21,7 @@ from tilewright.tileir.rewrite import Rewriter, rewrite
 def make_folds_warp_local(c: Compilation) -> None:
     """Needs layouts. Afterwards the axis of every fold lies in registers and lanes, one index bit in each of theirs."""
     function = c.function
-    warps: int = function.options[OPTION]
+    warps = c.plan.warps
 
     def place(rewriter: Rewriter, op: Op) -> None:
         if isinstance(op, Fold):

@@ -19,7 +19,6 @@ from tilewright.backend_ptx.layouts.blocked import row_major
 from tilewright.backend_ptx.layouts.queries import is_replicated
 from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
-from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION
 from tilewright.tileir.analysis.uses import uses
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.enums import MemoryOrder
@@ -35,7 +34,7 @@ def elect_thread_for_atomics(c: Compilation) -> None:
     """Needs layouts. Afterwards only owners' results of atomics and ordered loads are used."""
     function = c.function
     used = uses(function)
-    warps: int = function.options[OPTION]
+    warps = c.plan.warps
 
     def share(rewriter: Rewriter, op: Op) -> None:
         rewriter.keep(op)

@@ -1,7 +1,7 @@
 """Give every shared buffer its place: buffers that are not alive at the same time share bytes.
 
     before: %0: shared<64x64xf32> = shared_alloc(type=...)
-    after:  func @k(...) options(shared_bytes=16384) { ... %0: shared<64x64xf32> = shared_alloc(type=..., offset=0) }
+    after:  func @k(...) plan(shared_bytes=16384) { ... %0: shared<64x64xf32> = shared_alloc(type=..., offset=0) }
 
 How long each lives is found in resources/shared.py.
 """
@@ -14,18 +14,17 @@ from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileValueError
 
-OPTION = "shared_bytes"
 # Buffers up to this size get bytes of their own while all of them take no more than the total: a buffer that reuses
 # bytes costs a barrier, and so few bytes do not keep a block from a multiprocessor.
 SMALL, SMALL_TOTAL = 1024, 4096
 
 
 def plan_shared_memory(c: Compilation) -> None:
-    """Set the offset of every `shared_alloc` and the option shared_bytes; TileValueError if the target has less."""
+    """Set the offset of every `shared_alloc` and the plan's shared_bytes; TileValueError if the target has less."""
     function, target = c.function, c.target
     intervals = find_intervals(function)
     total = _place(intervals)
-    function.options[OPTION] = total
+    c.plan.shared_bytes = total
     if total > target.shared_per_block:
         raise _too_much(function, intervals, total, target)
 

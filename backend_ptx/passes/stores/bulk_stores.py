@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tilewright.backend_ptx import decisions
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.boxes import Boxes, block_boxes, warp_boxes
 from tilewright.backend_ptx.layouts.bulk import inner_axis, tma_refusal
 from tilewright.backend_ptx.layouts.convert import plan_conversion
@@ -31,32 +33,27 @@ from tilewright.tileir.types import SharedType
 
 # One is filled while TMA reads the other.
 BUFFERS = 2
-# Where the reasons stand, and the option that keeps all stores from TMA, for measurements.
-OPTION, SWITCH = "stores", "bulk_stores"
 _UNORDERED = (MemoryOrder.WEAK, MemoryOrder.RELAXED)
 
 
-def find_bulk_stores(function: Function, target: Target, cut: Mapping[Store, Pieces]) -> dict[Store, Boxes]:
-    """Of the stores in pieces those that go by TMA, and the boxes of their pieces; the option `stores` says why."""
-    if not target.has_tma or not function.options.get(SWITCH, True):
+def find_bulk_stores(c: Compilation, cut: Mapping[Store, Pieces]) -> dict[Store, Boxes]:
+    """Of the stores in pieces those that go by TMA, and the boxes of their pieces; the decisions say why."""
+    function, target = c.function, c.target
+    if not target.has_tma or not function.switches.allow_tma_stores:
         return {}
     candidates = {store: pieces for store, pieces in cut.items() if crosses(pieces)}
     if not candidates:
         return {}
     scope = _Scope(function, candidates, target)
     out: dict[Store, Boxes] = {}
-    reports: list[str] = []
     for store, pieces in candidates.items():
         found = scope.find(store, pieces)
         name = store.array.hint or "an array"
         if isinstance(found, Boxes):
             out[store] = found
-            each = "x".join(map(str, found.shape))
-            reports.append(f"{name} by TMA, {each} at a time" + (" from each warp" if found.warps > 1 else ""))
+            c.decide(decisions.tma_store(name, found.shape, found.warps > 1, store.span))
         else:
-            reports.append(f"{name} by threads: {found}")
-    if reports:
-        function.options[OPTION] = "; ".join(dict.fromkeys(reports))
+            c.decide(decisions.thread_store(name, found, store.span))
     return out
 
 

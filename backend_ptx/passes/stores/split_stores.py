@@ -34,7 +34,6 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.exchange import exchange_layout
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
-from tilewright.backend_ptx.passes.pressure.choose_warps import OPTION as WARPS
 from tilewright.backend_ptx.passes.stores.bulk_stores import BulkWriter, find_bulk_stores
 from tilewright.backend_ptx.passes.stores.pieces import Pieces, could_be_longer, crosses, find_pieces
 from tilewright.backend_ptx.passes.stores.sink_conversions import conversion_across, sink_conversions
@@ -57,7 +56,7 @@ def split_stores(c: Compilation) -> None:
     function, target = c.function, c.target
     sink_conversions(function)
     found = _find(function)
-    boxes = find_bulk_stores(function, target, found)
+    boxes = find_bulk_stores(c, found)
     found = {store: pieces for store, pieces in found.items() if store in boxes or _conversion(store) is not None}
     if not found:
         return
@@ -88,10 +87,10 @@ def _find(function: Function) -> dict[Store, Pieces]:
             continue
         access = op.array.type, op.order, op.steps
         # Buffers for these take memory that blocks of one multiprocessor have too little of.
-        alone = function.options.get("occupancy") in (None, 1)
+        alone = function.hints.occupancy in (None, 1)
         if conversion is None and not (alone and could_be_longer(source.type.layout, *access)):
             continue
-        pieces = find_pieces(source.type.layout, *access, function.options[WARPS])
+        pieces = find_pieces(source.type.layout, *access, function.plan.warps)
         if pieces is not None:
             out[op] = pieces
     return out

@@ -17,6 +17,7 @@ from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function, Value
 from tilewright.tileir.enums import PaddingMode
 from tilewright.tileir.ops import arith, arrays, control, memory, shape
+from tilewright.tileir.plan import Switches
 from tilewright.tileir.types import ArrayType, TileType
 
 Make = Callable[[Builder, list[Value]], None]
@@ -272,7 +273,7 @@ def test_grid(linear: bool) -> None:
 
     y = aligned((3, 4, 5), np.int32)
     function = kernel([known(y, dt.int32)], make)
-    function.options["linear_grid"] = linear
+    function.switches = Switches(linear_grid=linear)
     check(function, (3, 4, 5), [y], [0])
 
 
@@ -335,7 +336,7 @@ def test_line_numbers() -> None:
     for line, op in enumerate(function.body.ops, 11):
         op.span = Span("/home/user/kernels.py", line, 4, line, 20, "k")
     assert ".loc" not in ptx_of(function, "sm_80")
-    function.options["line_info"] = True
+    function.switches = Switches(line_info=True)
     ptx = ptx_of(function, "sm_80")
     assert "kernels.py" in ptx and ".loc\t1 12 5" in ptx and "debug" not in ptx.partition(".target")[2].splitlines()[0]
     assemble(ptx, "sm_80")

@@ -18,7 +18,7 @@ TO = "steps=(64, 64), order=(0, 1)"
 
 def lowered(body: str, warps: int = 4) -> Function:
     f = parse(f"""
-func @k(%a: {ARRAY}, %b: {ARRAY}, %n: i32) options(num_worker_warps={warps}) {{
+func @k(%a: {ARRAY}, %b: {ARRAY}, %n: i32) hints(num_worker_warps={warps}) {{
   %z: i32 = constant(value=0, type=tile<i32>)
   %one: i32 = constant(value=1, type=tile<i32>)
   {body}

@@ -25,6 +25,7 @@ from support.bulk_products import (
     product,
     stores_of,
 )
+from support.decisions import told
 
 from tilewright.backend_ptx.ops.bulk import TmaStore, TmaStoreWait
 from tilewright.backend_ptx.ops.shared import Barrier, SharedAlloc
@@ -33,6 +34,7 @@ from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.resources.shared import buffer_bytes
 from tilewright.backend_ptx.runtime.ptxas import assemble
 from tilewright.tileir.core import Block, Op
+from tilewright.tileir.plan import Switches
 
 # ---- how they wait --------------------------------------------------------------------------------------------------
 
@@ -88,7 +90,7 @@ def test_nothing_else_takes_a_buffer_that_is_still_read(name: str) -> None:
 REFUSED = {
     "allow_tma=False": Program(hinted_product, (2, 2)),
     "the kernel accesses the array elsewhere": Program(added_product, (2, 2)),
-    "the kernel accesses the array elsewhere; c by threads: allow_tma=False": Program(mixed_product, (2, 2)),
+    "the kernel accesses the array elsewhere); c by threads (allow_tma=False": Program(mixed_product, (2, 2)),
     "the kernel orders memory accesses": Program(announced_product, (2, 2), outputs=2),
     "the array is stored in different tiles": Program(halved_product, (2, 2), tile=(64, 256, 32)),
 }
@@ -97,7 +99,7 @@ REFUSED = {
 @pytest.mark.parametrize("reason", REFUSED)
 def test_refused(reason: str) -> None:
     function = passed(REFUSED[reason])
-    assert not stores_of(function) and reason in function.options["stores"]
+    assert not stores_of(function) and reason in told(function, "stores")
 
 
 def test_rows_at_odd_places_are_stored_by_threads() -> None:
@@ -106,19 +108,19 @@ def test_rows_at_odd_places_are_stored_by_threads() -> None:
     function = function_of(program, [a, b, np.zeros((120, 251), BF16)])
     run_passes(function, TARGET)
     assert not stores_of(function)
-    assert "not known to be a multiple of 16 bytes" in function.options["stores"]
+    assert "not known to be a multiple of 16 bytes" in told(function, "stores")
 
 
 def test_the_option_keeps_stores_from_tma() -> None:
-    function = passed(PROGRAMS["plain"], bulk_stores=False)
-    assert not stores_of(function) and "stores" not in function.options
+    function = passed(PROGRAMS["plain"], switches=Switches(allow_tma_stores=False))
+    assert not stores_of(function) and not told(function, "stores")
 
 
 def test_operands_come_first() -> None:
     """A tile of 64 KiB on its way to other threads, and operands of 192 KiB: the buffers of pieces would not fit."""
     function = passed(replace(PROGRAMS["persistent"], tile=(128, 256, 256)))
-    assert not stores_of(function) and "no shared memory is left" in function.options["stores"]
-    assert function.options["shared_bytes"] <= TARGET.shared_per_block
+    assert not stores_of(function) and "no shared memory is left" in told(function, "stores")
+    assert function.plan.shared_bytes <= TARGET.shared_per_block
 
 
 @pytest.mark.parametrize("dtype", [BF16, F32, E4M3])

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.decisions import told
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.cluster import ClusterGather
@@ -15,6 +16,7 @@ from tilewright.backend_ptx.targets import get_target
 from tilewright.interp import compile_function
 from tilewright.tileir.core import Function
 from tilewright.tileir.parser import parse
+from tilewright.tileir.plan import Hints
 from tilewright.tileir.printer import to_text
 from tilewright.tileir.verifier import verify
 
@@ -22,13 +24,13 @@ HOPPER = get_target("sm_90a")
 ARRAY = "array<?x?x{}, strides=?x1, stride_div=8x1, align=16, disjoint, small>"
 
 
-def kernel(rows: int, columns: int, axis: int = 1, options: str = "", reduce: str = "", dtype: str = "f32") -> Function:
+def kernel(rows: int, columns: int, axis: int = 1, hints: str = "", reduce: str = "", dtype: str = "f32") -> Function:
     """y = x less what x is reduced to along an axis."""
     tile, kept = f"tile<{rows}x{columns}x{dtype}>", rows if axis else columns
     line = f"{rows}, 1" if axis else f"1, {columns}"
     shape, result = f"({rows}, {columns})", f"tile<{kept}x{dtype}>"
     reduce = reduce or f"%r: {result} = reduce_sum(src=%t, axes=({axis}))"
-    return parse(f"""func @k(%x: {ARRAY.format(dtype)}, %y: {ARRAY.format(dtype)}) options({options}) {{
+    return parse(f"""func @k(%x: {ARRAY.format(dtype)}, %y: {ARRAY.format(dtype)}) hints({hints}) {{
   %i: i32 = block_id(axis=0)
   %zero: i32 = constant(value=0, type=tile<i32>)
   %t: {tile} = load(array=%x, index=(%i, %zero), shape={shape}, steps={shape}, order=(0, 1), padding="zero")
@@ -39,7 +41,7 @@ def kernel(rows: int, columns: int, axis: int = 1, options: str = "", reduce: st
   store(array=%y, index=(%i, %zero), value=%out, steps={shape}, order=(0, 1))
   return()
 }}
-""".replace(" options()", ""))
+""".replace(" hints()", ""))
 
 
 def formed(f: Function, target: str = "sm_90a") -> Function:
@@ -61,7 +63,7 @@ def test_without_the_hint(rows: int, columns: int, dtype: str, blocks: int) -> N
     """Where the registers of one block do not hold the tile and those of eight do."""
     f = kernel(rows, columns, dtype=dtype)
     run_passes(f, HOPPER)
-    assert f.cluster == blocks
+    assert f.plan.cluster == blocks
 
 
 @pytest.mark.parametrize("rows, columns, axis, exchanged", [
@@ -70,8 +72,8 @@ def test_without_the_hint(rows: int, columns: int, dtype: str, blocks: int) -> N
 def test_what_is_exchanged(rows: int, columns: int, axis: int, exchanged: list[int]) -> None:
     """Nothing where another axis than the reduced one can be cut."""
     f = formed(kernel(rows, columns, axis, "num_ctas=2"))
-    assert f.cluster == 2 and gathers(f) == exchanged
-    assert formed(kernel(rows, columns, axis, "num_ctas=1")).cluster == 1
+    assert f.plan.cluster == 2 and gathers(f) == exchanged
+    assert formed(kernel(rows, columns, axis, "num_ctas=1")).plan.cluster == 1
 
 
 BOTH = """%a: tile<2048xf32> = reduce_max(src=%t, axes=(1))
@@ -88,23 +90,23 @@ BOTH = """%a: tile<2048xf32> = reduce_max(src=%t, axes=(1))
     (kernel(1, 256, reduce="%r: tile<1xf32> = constant(value=0x0p+0, type=tile<1xf32>)"), 2, "there is no product"),
 ])
 def test_why_not(f: Function, ctas: int, reason: str | None) -> None:
-    f.options["num_ctas"] = ctas
+    f.hints = Hints(num_ctas=ctas)
     formed(f)
     if reason is None:
-        assert f.cluster == 2 and gathers(f) == []  # along the rows, which both reduce alike
+        assert f.plan.cluster == 2 and gathers(f) == []  # along the rows, which both reduce alike
         return
-    assert f.cluster == 1 and f.options["cluster_reason"].startswith(f"num_ctas has no effect: {reason}")
+    assert f.plan.cluster == 1 and told(f, "cluster").startswith(f"1 (num_ctas has no effect: {reason}")
 
 
 def test_too_much_to_exchange() -> None:
     """A search for the place of the largest keeps rows whole; columns would leave 2048 sums to exchange."""
-    f = formed(kernel(2048, 4, options="num_ctas=2", reduce="""%n: tile<4xi32> = argmax(src=%t, axis=0)
+    f = formed(kernel(2048, 4, hints="num_ctas=2", reduce="""%n: tile<4xi32> = argmax(src=%t, axis=0)
   %m: tile<4xf32> = cast(src=%n, dtype=f32)
   %s: f32 = reduce_sum(src=%m, axes=(0))
   %sums: tile<2048xf32> = reduce_sum(src=%t, axes=(1))
   %ss: tile<2048xf32> = broadcast(src=%s, shape=(2048))
   %r: tile<2048xf32> = add(lhs=%sums, rhs=%ss)"""))
-    assert f.cluster == 1 and f.options["cluster_reason"].endswith("blocks would exchange 2049 elements")
+    assert f.plan.cluster == 1 and told(f, "cluster").endswith("would exchange 2049 elements)")
 
 
 @pytest.mark.parametrize("how", [{}, {"mode": "single"}, {"order": "desc"}, {"order": 7}])
@@ -118,6 +120,6 @@ def test_any_order_of_clusters(how: dict[str, Any]) -> None:
         compile_function(parse(to_text(f))).run((5, 1, 1), [x, y], **how)
         np.testing.assert_array_equal(y, want, err_msg=name)
 
-    f = kernel(1, 256, options="num_ctas=4")
+    f = kernel(1, 256, hints="num_ctas=4")
     run_passes(f, HOPPER, look)
-    assert f.cluster == 4
+    assert f.plan.cluster == 4

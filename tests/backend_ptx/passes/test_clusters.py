@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.decisions import told
 from support.pass_kernels import function
 
 from tilewright.backend_ptx.compilation import Compilation
@@ -20,6 +21,7 @@ from tilewright.backend_ptx.targets import TARGETS, get_target
 from tilewright.interp import compile_function
 from tilewright.tileir.core import Function
 from tilewright.tileir.parser import parse
+from tilewright.tileir.plan import Hints
 from tilewright.tileir.printer import to_text
 from tilewright.tileir.verifier import verify
 
@@ -28,13 +30,13 @@ ARRAY = "array<?x?x{}, strides=?x1, stride_div=8x1, align=16, disjoint, small>"
 
 
 def kernel(
-    body: str = "", m: int = 128, n: int = 64, after: str = "", out: str = "", options: str = "num_ctas=2",
+    body: str = "", m: int = 128, n: int = 64, after: str = "", out: str = "", hints: str = "num_ctas=2",
     dtype: str = "bf16",
 ) -> Function:
     """y = a @ b, one tile for each block; `body` stands in the loop behind the product, `after` behind the loop."""
     a, y = ARRAY.format(dtype), ARRAY.format("f32")
     acc = f"tile<{m}x{n}xf32>"
-    text = f"""func @k(%a: {a}, %b: {a}, %y: {y}, %n: i32) options({options}) {{
+    text = f"""func @k(%a: {a}, %b: {a}, %y: {y}, %n: i32) hints({hints}) {{
   %i: i32 = block_id(axis=0)
   %j: i32 = block_id(axis=1)
   %zero: i32 = constant(value=0, type=tile<i32>)
@@ -77,8 +79,8 @@ def shapes(f: Function) -> list[tuple[int, ...]]:
     (64, 128, 16, [(64, 32), (32, 16), (64, 16)]),  # at most eight
 ])
 def test_accumulators_are_cut_along_the_longer_axis(m: int, n: int, ctas: int, parts: list[tuple[int, ...]]) -> None:
-    f = formed(kernel(m=m, n=n, options=f"num_ctas={ctas}"))
-    assert f.cluster == min(ctas, 8) and shapes(f) == parts
+    f = formed(kernel(m=m, n=n, hints=f"num_ctas={ctas}"))
+    assert f.plan.cluster == min(ctas, 8) and shapes(f) == parts
 
 
 @pytest.mark.parametrize("m, n, dtype, cluster", [
@@ -86,8 +88,8 @@ def test_accumulators_are_cut_along_the_longer_axis(m: int, n: int, ctas: int, p
 ])
 def test_without_the_hint(m: int, n: int, dtype: str, cluster: int) -> None:
     """Where the registers of one block do not hold the accumulator and those of two do."""
-    assert formed(kernel(m=m, n=n, options="", dtype=dtype)).cluster == cluster
-    assert formed(kernel(m=m, n=n, options="num_ctas=1", dtype=dtype)).cluster == 1
+    assert formed(kernel(m=m, n=n, hints="", dtype=dtype)).plan.cluster == cluster
+    assert formed(kernel(m=m, n=n, hints="num_ctas=1", dtype=dtype)).plan.cluster == 1
 
 
 TOP = """%top: tile<64xf32> = reduce_max(src=%sum, axes=(0))
@@ -108,7 +110,7 @@ ATOMIC = """%rows: tile<128x64xi32> = constant(value=0, type=tile<128x64xi32>)
 
 def test_columns_where_rows_are_combined() -> None:
     f = formed(kernel(after=TOP, out="%out"))
-    assert f.cluster == 2 and shapes(f) == [(128, 32), (32, 32), (128, 32)]
+    assert f.plan.cluster == 2 and shapes(f) == [(128, 32), (32, 32), (128, 32)]
 
 
 @pytest.mark.parametrize("f, reason", [
@@ -120,28 +122,28 @@ def test_columns_where_rows_are_combined() -> None:
     (function("transpose"), "there is no product"),
 ])
 def test_why_not(f: Function, reason: str | None) -> None:
-    f.options["num_ctas"] = 2
+    f.hints = Hints(num_ctas=2)
     formed(f)
     if reason is None:  # reads and stores of one grid of tiles are cut at the same places
-        assert f.cluster == 2
+        assert f.plan.cluster == 2
         return
-    assert f.cluster == 1 and f.options["cluster_reason"].startswith(f"num_ctas has no effect: {reason}")
+    assert f.plan.cluster == 1 and told(f, "cluster").startswith(f"1 (num_ctas has no effect: {reason}")
 
 
 def test_reads_between_the_tiles_that_are_stored() -> None:
     after = READ.format("%j, %i").replace("steps=(128, 64)", "steps=(64, 64)")
     f = formed(kernel(after=after, out="%out"))
-    assert f.cluster == 1 and "y is also accessed in another way" in f.options["cluster_reason"]
+    assert f.plan.cluster == 1 and "y is also accessed in another way" in told(f, "cluster")
 
 
 @pytest.mark.parametrize("target", [name for name, t in TARGETS.items() if not t.has_wgmma])
 def test_other_targets(target: str) -> None:
     f = formed(kernel(), target)
-    assert f.cluster == 1 and target in f.options["cluster_reason"]
+    assert f.plan.cluster == 1 and target in told(f, "cluster")
 
 
 def test_protocol() -> None:
-    f = kernel(options="num_ctas=2, num_worker_warps=4")
+    f = kernel(hints="num_ctas=2, num_worker_warps=4")
     run_passes(f, HOPPER)
     a, b = (op for op in f.walk() if isinstance(op, TmaLoad))
     assert (a.array.hint, a.ctas, b.array.hint, b.ctas) == ("a", 1, "b", 2)
@@ -197,8 +199,8 @@ def test_same_results(after: str, grid: tuple[int, ...]) -> None:
     if "array=%y" in after and len(grid) == 3:
         pytest.skip("two blocks would update one tile")
 
-    def make(options: str) -> Function:
-        return kernel(after=after, out="%out" if after else "", options=options)
+    def make(hints: str) -> Function:
+        return kernel(after=after, out="%out" if after else "", hints=hints)
 
     def interpreted(f: Function) -> Any:
         y = start.copy()
@@ -213,7 +215,7 @@ def test_same_results(after: str, grid: tuple[int, ...]) -> None:
 
     f = make("num_ctas=2")
     run_passes(f, HOPPER, look)
-    assert f.cluster == 2
+    assert f.plan.cluster == 2
     y = start.copy()
     run_function(make("num_ctas=2"), grid, [a, b, y, 3], "sm_90a", schedule="random", seed=len(grid))
     np.testing.assert_array_equal(y, want)
@@ -224,6 +226,6 @@ def test_in_a_linear_grid() -> None:
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-3, 4, s).astype(ml_dtypes.bfloat16) for s in ((200, 40), (40, 104)))
     want, got = np.zeros((200, 104), np.float32), np.zeros((200, 104), np.float32)
-    compile_function(kernel(options="")).run((2, 2, 1), [a, b, want, 2])
-    run_function(kernel(options="num_ctas=2, linear_grid=true"), (2, 2), [a, b, got, 2], "sm_90a")
+    compile_function(kernel(hints="")).run((2, 2, 1), [a, b, want, 2])
+    run_function(kernel(hints="num_ctas=2) switches(linear_grid=true"), (2, 2), [a, b, got, 2], "sm_90a")
     np.testing.assert_array_equal(got, want)

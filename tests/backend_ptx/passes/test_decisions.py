@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.decisions import told
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.layout import ConvertLayout
@@ -56,13 +57,13 @@ def test_accumulators_decide_on_warps(sums: list[tuple[str, str]], warps: int) -
     """128 registers of a thread for all accumulators together; a float64 takes two."""
     f = products(sums)
     choose_warps(Compilation(f, TARGET))
-    assert f.options["num_warps"] == warps, f.options["num_warps_reason"]
+    assert f.plan.warps == warps, told(f, "num_warps")
 
 
 def test_multiply_adds_keep_fewer_sums() -> None:
     f = products([("128x128", "f32")], "mma_fma", "")
     choose_warps(Compilation(f, TARGET))
-    assert f.options["num_warps"] == 8
+    assert f.plan.warps == 8
 
 
 def test_tiles_alive_together_spread_over_more_warps() -> None:
@@ -78,7 +79,7 @@ def test_tiles_alive_together_spread_over_more_warps() -> None:
     assert decide_warps([(4096, 4)], None, TARGET, reduces=True).number == 4
     assert relieve(Warps(4, ""), 1 << 20).number == 8
     choose_warps(Compilation(f, TARGET))
-    assert f.options["num_warps"] == 8 and "alive together" in f.options["num_warps_reason"]
+    assert f.plan.warps == 8 and "live together" in told(f, "num_warps")
 
 
 def test_values_needed_in_a_loop_are_alive_in_it() -> None:
@@ -171,11 +172,11 @@ def test_buffers_alive_together_share_no_bytes(wanted: list[tuple[int, int]]) ->
     lives = find_intervals(f)
     plan_shared_memory(Compilation(f, TARGET))
     for a in lives:
-        assert a.op.offset >= 0 and a.op.offset + a.size <= f.options["shared_bytes"]
+        assert a.op.offset >= 0 and a.op.offset + a.size <= f.plan.shared_bytes
         for b in lives:
             if a is not b and a.first <= b.last and b.first <= a.last:
                 assert a.op.offset + a.size <= b.op.offset or b.op.offset + b.size <= a.op.offset
-    assert f.options["shared_bytes"] <= sum(buffer_bytes(op.type) for op in f.walk() if isinstance(op, SharedAlloc))
+    assert f.plan.shared_bytes <= sum(buffer_bytes(op.type) for op in f.walk() if isinstance(op, SharedAlloc))
 
 
 def test_too_much_shared_memory() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,9 +71,9 @@ def test_golden(name: str, update_golden: bool) -> None:
     shown = SHOWN[name]
     f = function(shown.kernel)
     if shown.warps is not None:
-        f.options["num_worker_warps"] = shown.warps
+        f.hints = replace(f.hints, num_worker_warps=shown.warps)
     if shown.ctas is not None:
-        f.options["num_ctas"] = shown.ctas
+        f.hints = replace(f.hints, num_ctas=shown.ctas)
     c = Compilation(f, get_target(shown.target))
     for step in PIPELINE:
         step(c)

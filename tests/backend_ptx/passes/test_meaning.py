@@ -13,6 +13,7 @@ from tilewright.backend_ptx.targets import get_target
 from tilewright.interp import compile_function
 from tilewright.tileir.core import Function
 from tilewright.tileir.parser import parse
+from tilewright.tileir.plan import Hints
 from tilewright.tileir.printer import to_text
 
 TARGET = get_target("sm_90a")
@@ -47,7 +48,7 @@ def test_every_dump_runs_to_the_same_result(name: str, warps: int | None) -> Non
 
     f = function(name)
     if warps is not None:
-        f.options["num_worker_warps"] = warps
+        f.hints = Hints(num_worker_warps=warps)
     run_passes(f, TARGET, observe)
 
 
@@ -58,7 +59,7 @@ def test_simulated_code_agrees_with_the_interpreter(name: str, warps: int | None
 
     f = function(name)
     if warps is not None:
-        f.options["num_worker_warps"] = warps
+        f.hints = Hints(num_worker_warps=warps)
     args = arguments(name)
     run_function(f, KERNELS[name].grid, args, "sm_90a", schedule="random", seed=3)
     check(name, args, interpreted(function(name), name), "simulated")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from support.decisions import told
 from support.pass_kernels import function
 
 from tilewright.backend_ptx.ops.async_copy import AsyncCommit, AsyncLoad, AsyncWait
@@ -73,7 +74,7 @@ def test_depth(made: Function, stages: int) -> None:
     f = passed(made)
     rings = [op.type.copies for op in f.walk() if isinstance(op, SharedAlloc)]
     assert rings == ([stages] if stages else [])
-    assert re.search(rf"{stages} slots of" if stages else r"stays a load|no ring", f.options["pipeline"])
+    assert re.search(rf"{stages} slots of" if stages else r"stays a load|no ring", told(f, "pipeline"))
     waits = [op.pending for op in f.walk() if isinstance(op, AsyncWait)]
     assert waits == ([stages - 2, 0] if stages else [])
     assert len([op for op in f.walk() if isinstance(op, AsyncCommit)]) == stages
@@ -83,7 +84,7 @@ def test_depth(made: Function, stages: int) -> None:
 def test_a_written_array_is_not_loaded_early() -> None:
     at = "steps=(8, 1024), order=(0, 1)"
     f = passed(summing(8, 1024, body=f"store(array=%a, index=(%z, %k), value=%s, {at})"))
-    assert "the loop writes its array" in f.options["pipeline"]
+    assert "the loop writes its array" in told(f, "pipeline")
     assert not [op for op in f.walk() if isinstance(op, AsyncLoad)]
 
 
@@ -91,7 +92,7 @@ def test_an_index_from_memory_is_not_known_early() -> None:
     where = "%j: i32 = load(array=%c, index=(), shape=(), steps=(), order=())"
     text = str(summing(8, 1024)).replace("%n: i32)", "%n: i32, %c: array<i32>)")
     f = parse(text.replace("index=(%z, %k)", "index=(%z, %j)").replace("%t: tile", f"{where}\n    %t: tile", 1))
-    assert "its index is not known early enough" in passed(f).options["pipeline"]
+    assert "its index is not known early enough" in told(passed(f), "pipeline")
 
 
 @pytest.mark.parametrize(("name", "barriers"), [

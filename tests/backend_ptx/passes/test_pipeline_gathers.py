@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from catalogue.hopper_kernels import gathered
+from support.decisions import told
 from support.simulator.lowered import lower_kernel, run_kernel
 
 import tilewright as tw
@@ -204,7 +205,7 @@ def option(kernel: Any, args: list[Any], target: str = "sm_90a") -> str:
     """What pipeline_loops says."""
     stages = kernel.lower(*args, target=target)
     seen: dict[str, str] = {}
-    stages.machine_ir(lambda name, f: seen.update({name: f.options.get("pipeline", "")}))
+    stages.machine_ir(lambda name, f: seen.update({name: told(f, "pipeline")}))
     return seen["pipeline_loops"]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.decisions import told
 
 from tilewright.backend_ptx.lower import lower_function
 from tilewright.backend_ptx.simulator.lowered import run_lowered
@@ -18,6 +19,7 @@ from tilewright.tileir.core import Block, Function, Value
 from tilewright.tileir.enums import PaddingMode
 from tilewright.tileir.ops import arith, control, memory, shape
 from tilewright.tileir.ops.convert import Cast
+from tilewright.tileir.plan import Hints
 from tilewright.tileir.types import ArrayType, TileType
 
 DTYPES = [(dt.float32, np.float32), (dt.float16, np.float16), (dt.int32, np.int32), (dt.int8, np.int8)]
@@ -44,8 +46,8 @@ class Program:
         total = self._loop(*bounds)
         self._store(total)
         self.b.emit(control.Return())
-        options = {"num_worker_warps": self.r.choice([1, 2, 4, 8])}
-        self.function = Function(f"random{seed}", self.body, options)
+        hints = Hints(num_worker_warps=self.r.choice([1, 2, 4, 8]))
+        self.function = Function(f"random{seed}", self.body, hints)
 
     def constant(self, value: int, b: Builder | None = None) -> Value:
         return (b or self.b).value(arith.Constant(value=value, type=INDEX))
@@ -124,7 +126,7 @@ def reports() -> list[str]:
     for seed in SEEDS:
         f = Program(seed).function
         run_passes(f, get_target("sm_90a"))
-        out.append(str(f.options.get("pipeline", "")))
+        out.append(told(f, "pipeline"))
     return out
 
 

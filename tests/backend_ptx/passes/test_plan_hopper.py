@@ -18,7 +18,7 @@ def planned(text: str) -> dict[str, SharedAlloc]:
     plan_shared_memory(Compilation(f, get_target("sm_90a")))
     allocations = {op.result.hint: op for op in f.walk() if isinstance(op, SharedAlloc)}
     ends = [op.offset + op.type.size * op.type.copies * op.type.dtype.bytes for op in allocations.values()]
-    assert max(ends) <= f.options["shared_bytes"]
+    assert max(ends) <= f.plan.shared_bytes
     return allocations
 
 

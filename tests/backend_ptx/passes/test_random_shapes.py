@@ -17,6 +17,7 @@ from tilewright.tileir.ops.control import Return
 from tilewright.tileir.ops.memory import Load, Store
 from tilewright.tileir.ops.reduce import ArgMax, ReduceMax, ReduceSum
 from tilewright.tileir.ops.shape import Broadcast, Cat, Extract, Permute, Reshape
+from tilewright.tileir.plan import Hints
 from tilewright.tileir.types import ArrayType, TileType
 
 SIZES = (1, 2, 4, 8, 32)
@@ -93,9 +94,8 @@ def functions(draw: st.DrawFn) -> tuple[Function, tuple[int, ...], tuple[int, ..
     zeros = (chain.zero,) * len(out)
     chain.ops.append(Store(array=target, index=zeros, value=x, steps=x.type.shape, order=order))
     warps = draw(st.sampled_from((None, 1, 4)))
-    options = {} if warps is None else {"num_worker_warps": warps}
     body = Block([source, target], [*chain.ops, Return()])
-    return Function("random_shapes", body, options), shape, out
+    return Function("random_shapes", body, Hints(num_worker_warps=warps)), shape, out
 
 
 def array_type(dtype: DType, rank: int) -> ArrayType:

@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.decisions import told
 from support.simulator.lowered import lower_kernel, run_kernel
 
 import tilewright as tw
@@ -66,7 +67,7 @@ def decided(kernel: Any, args: list[Any]) -> str:
     """What ring_stages says."""
     stages = kernel.lower(*args, target="sm_90a")
     seen: dict[str, str] = {}
-    stages.machine_ir(lambda name, f: seen.update({name: f.options.get("staged", "")}))
+    stages.machine_ir(lambda name, f: seen.update({name: told(f, "staged")}))
     return seen["ring_stages"]
 
 

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from catalogue import hopper
 from catalogue.case import Case
+from support.decisions import told
 from support.pass_kernels import function
 
 from tilewright.backend_ptx.ops.bulk import MbarrierExpect, TmaLoad
 from tilewright.backend_ptx.ops.shared import SharedAlloc
 from tilewright.backend_ptx.ops.warpgroup import Stage, Wgmma
 from tilewright.backend_ptx.pipeline import run_passes
-from tilewright.backend_ptx.roles import CONSUMER, PRODUCER, project, role_options
+from tilewright.backend_ptx.roles import CONSUMER, PRODUCER, plan_roles, project
 from tilewright.backend_ptx.targets import get_target
 from tilewright.interp import compile_function
 from tilewright.interp.registry import HANDLERS, Entry
@@ -23,6 +24,7 @@ from tilewright.tileir.core import Function, Op
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.ops.control import For, If
 from tilewright.tileir.ops.memory import Store
+from tilewright.tileir.plan import Hints
 
 CASES = {case.name.removeprefix("hopper-"): case for case in hopper.cases()}
 TARGET = get_target("sm_90a")
@@ -123,7 +125,8 @@ def test_roles_share_the_work(name: str) -> None:
     ("gathered", "rows stays a load: only 128 bytes"),
 ])
 def test_reasons_against_a_ring(name: str, reason: str) -> None:
-    assert reason in compiled(CASES[name]).options["rings"]
+    what, _, why = reason.partition(": ")
+    assert f"{what} ({why})" in told(compiled(CASES[name]), "rings")
 
 
 @pytest.mark.parametrize(("name", "slots"), [
@@ -137,7 +140,7 @@ def test_slots(name: str, slots: list[int]) -> None:
     assert [buffer.type.copies for buffer in filled] == slots
 
 
-def with_tiles(m: int, n: int, k: int, **options: Any) -> Function:
+def with_tiles(m: int, n: int, k: int, **hints: Any) -> Function:
     """The product kernel of the golden files with other tiles, after the passes."""
     text = str(function("gemm"))
     for old, new in (("64x32xbf16", f"{m}x{k}xbf16"), ("32x64xbf16", f"{k}x{n}xbf16"), ("64x64xf32", f"{m}x{n}xf32"),
@@ -146,7 +149,7 @@ def with_tiles(m: int, n: int, k: int, **options: Any) -> Function:
     from tilewright.tileir.parser import parse
 
     made = parse(text)
-    made.options.update(options)
+    made.hints = Hints(**hints)
     run_passes(made, TARGET)
     return made
 
@@ -164,9 +167,9 @@ def test_as_many_slots_as_fit() -> None:
 
 def test_no_ring_where_two_slots_do_not_fit() -> None:
     made = with_tiles(128, 256, 256)
-    assert made.options["rings"].startswith("no ring: two slots of 192 KiB do not fit")
+    assert told(made, "rings").startswith("no ring (two slots of 192 KiB do not fit")
     assert not [op for op in made.walk() if isinstance(op, (TmaLoad, Stage))]
-    assert made.options["shared_bytes"] >= 192 * 1024
+    assert made.plan.shared_bytes >= 192 * 1024
 
 
 def test_tiles_that_fit_nowhere() -> None:
@@ -180,12 +183,12 @@ def test_tiles_that_fit_nowhere() -> None:
 
 @pytest.mark.parametrize(("warps", "occupancy"), [(4, None), (8, None), (8, 1), (12, None), (16, None), (8, 2), (4, 2)])
 def test_registers_of_roles_fit_the_file(warps: int, occupancy: int | None) -> None:
-    options = role_options(warps, occupancy, TARGET)
-    producers = options["producer_warps"]
+    (_, consumers, more), (_, producers, less) = plan_roles(warps, occupancy, TARGET)
+    assert consumers == warps
     if producers == 1:
-        assert list(options) == ["producer_warps"]
+        assert less is more is None
         return
-    less, more = options["producer_registers"], options["consumer_registers"]
+    assert less is not None and more is not None
     assert less % 8 == more % 8 == 0 and 24 <= less < more <= 240
     entry = TARGET.registers_per_sm // (32 * (warps + producers) * (occupancy or 1)) // 8 * 8
     assert 32 * (producers * less + warps * more) <= 32 * (warps + producers) * entry

@@ -21,6 +21,7 @@ from tilewright.tileir.ops import arith, control, memory, shape
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.ops.reduce import ReduceMax
+from tilewright.tileir.plan import Hints
 from tilewright.tileir.types import ArrayType, TileType
 
 INDEX = TileType(dt.int32)
@@ -50,8 +51,8 @@ class Program:
         for array, acc in zip(self.out[:2], accs, strict=True):
             self._store(array, acc)
         self.b.emit(control.Return())
-        options = {"num_worker_warps": self.r.choice([4, 8])} if self.r.random() < 0.5 else {}
-        self.function = Function(f"random{seed}", self.body, options)
+        hints = Hints(num_worker_warps=self.r.choice([4, 8])) if self.r.random() < 0.5 else Hints()
+        self.function = Function(f"random{seed}", self.body, hints)
 
     # ---- parameters ----------------------------------------------------------------------------------------------
 

@@ -39,6 +39,7 @@ from tilewright.tileir.dtypes import DType, bfloat16, bool_, float8_e4m3fn, floa
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.memory import Store
 from tilewright.tileir.parser import parse
+from tilewright.tileir.plan import Switches
 from tilewright.tileir.printer import to_text
 
 FRAGMENT = Fragment(16, 8, 16, 2)
@@ -66,7 +67,7 @@ def epilogue(acc: Layout, dtype: DType, order: tuple[int, int], warps: int, extr
 
 func @epilogue(%x: array<?x?xf32, strides=?x1, stride_div=4x1, align=16, disjoint, small>,
                %y: array<?x?x{dtype.ir}, strides=?x1, stride_div={size}x1, align=16, disjoint, small>, %at: i32)
-    options(num_warps={warps}) {{
+    plan(warps={warps}) {{
   %i: i32 = block_id(axis=0)
   %j: i32 = block_id(axis=1)
   %k: i32 = add(lhs=%j, rhs=%at)
@@ -82,7 +83,7 @@ func @epilogue(%x: array<?x?xf32, strides=?x1, stride_div=4x1, align=16, disjoin
 
 def split(f: Function, target: str, bulk: bool = False) -> list[Store | TmaStore]:
     """Run the pass and those that it needs; the stores. `bulk`: by TMA where that is possible."""
-    f.options["bulk_stores"] = bulk
+    f.switches = Switches(allow_tma_stores=bulk)
     c = Compilation(f, get_target(target))
     for step in (split_stores, lower_conversions, plan_shared_memory, insert_barriers):
         step(c)
@@ -117,7 +118,7 @@ def test_pieces_stay_in_their_warps(
     scopes = [op.scope for op in f.walk() if isinstance(op, Barrier)]
     assert scopes == ["warp"] * (found.count if found.count > 2 else 3)
     assert len([op for op in f.walk() if isinstance(op, SharedAlloc)]) == (2 if found.count > 2 else 1)
-    assert f.options["shared_bytes"] <= 2 * PIECE_BYTES * warps
+    assert f.plan.shared_bytes <= 2 * PIECE_BYTES * warps
 
 
 @pytest.mark.parametrize("warps", [4, 8])
@@ -337,7 +338,7 @@ def random_case(seed: int) -> tuple[Function, tuple[int, ...], DType]:
 
 func @any(%x: array<{extents}xf32, strides={strides}, align=4, disjoint, small>,
           %y: array<{extents}x{dtype.ir}, strides={strides}, stride_div={divisors}, align=16, disjoint, small>)
-    options(num_warps={warps}) {{
+    plan(warps={warps}) {{
 {head}
   %t: tile<{tile}xf32, #0> = load(array=%x, index=({index}), shape={shape}, steps={shape}, order={tuple(of)},
     padding="zero")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from support.decisions import told
 from support.pass_kernels import FOLDER
 
 from tilewright.backend_ptx.ops.async_copy import AsyncLoad
-from tilewright.backend_ptx.passes.pressure.prefetch_loads import OPTION
 from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.core import Function
@@ -34,7 +34,7 @@ def started(function: Function) -> list[str]:
 def test_all_loads_behind_the_exchange(target: str) -> None:
     function = passed(target=target)
     assert started(function) == ["weight", "bias"]
-    assert function.options[OPTION] == "weight and bias, 64 KiB: but 2 blocks would fit a multiprocessor"
+    assert told(function, "prefetched") == "weight and bias, 64 KiB (no more than 2 CTAs per SM)"
 
 
 def test_shared_memory_of_the_target_limits_them() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.decisions import told
 from support.pass_kernels import FOLDER
 
 from tilewright.backend_ptx.compilation import Compilation
@@ -54,7 +55,7 @@ def test_loads_that_move(changes: Changes, expected: list[str]) -> None:
 
 
 WIDEST = ("32768", "65536")
-ALONE = (", disjoint>) {", ", disjoint>) options(num_ctas=1) {")  # two blocks would share so wide a row
+ALONE = (", disjoint>) {", ", disjoint>) hints(num_ctas=1) {")  # two blocks would share so wide a row
 
 
 @pytest.mark.parametrize(("changes", "expected"), [
@@ -65,4 +66,4 @@ ALONE = (", disjoint>) {", ", disjoint>) options(num_ctas=1) {")  # two blocks w
 def test_registers_that_stay(changes: Changes, expected: list[int]) -> None:
     function = after("rematerialize_from_shared", "wide_rows", changes)
     assert [op.count for op in function.walk() if isinstance(op, KeepRegisters)] == expected
-    assert ("registers of e stay" in function.options["parked"]) == bool(expected)
+    assert ("registers of e stay" in told(function, "rematerialized")) == bool(expected)

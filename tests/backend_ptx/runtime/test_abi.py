@@ -7,15 +7,18 @@ import pytest
 from tilewright.backend_ptx.abi import KernelAbi, kernel_abi, symbol_name
 from tilewright.tileir.core import Block, Function, Value
 from tilewright.tileir.dtypes import bool_, float32, float64, int32, int64
+from tilewright.tileir.plan import Switches
 from tilewright.tileir.types import ArrayType, ListType, scalar
 
 MATRIX = ArrayType(float32, (None, 1), (None, 1))
 WIDE = ArrayType(float64, (None,), (1,), index=int64)
 
 
-def make(*types: object, **options: object) -> Function:
+def make(*types: object, linear_grid: bool = False) -> Function:
     params = [Value(t, f"p{i}") for i, t in enumerate(types)]  # type: ignore[arg-type]
-    return Function("kernel", Block(params), options)
+    function = Function("kernel", Block(params))
+    function.switches = Switches(linear_grid=linear_grid)
+    return function
 
 
 def test_order() -> None:

@@ -15,6 +15,7 @@ from tilewright.tileir import dtypes as dt
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.ops import arith, control
+from tilewright.tileir.plan import Decision, Hints, Limits, MachinePlan, Role, Switches
 from tilewright.tileir.types import ArrayType, ListType, TileType, Type
 
 
@@ -71,7 +72,12 @@ class _Programs(Ops):
         self.ops()
         self.keep_some(12)
         self.build.emit(control.Return())
-        return Function("random", body, {"occupancy": 2} if self.rng.random() < 0.3 else {})
+        function = Function("random", body, Hints(occupancy=2) if self.rng.random() < 0.3 else Hints())
+        if self.rng.random() < 0.3:
+            function.switches, function.limits = Switches(allow_tma_stores=False), Limits(max_stages=3)
+            function.plan = MachinePlan(8, stages=(4, 2), roles=(Role("one", 4, 40), Role("other", 1)))
+            function.decisions = [Decision("num_warps", 8, 'a "reason"\n\\ \u2192'), Decision("rings", "none")]
+        return function
 
     def ops(self) -> None:
         while self.left > 0:

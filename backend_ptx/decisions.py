@@ -1,0 +1,170 @@
+"""The words of every decision of the backend: a function for each, which passes call with numbers and names.
+
+`tilewright decisions` prints these, dumps show them in front of the ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tilewright.backend_ptx.targets import KIB
+from tilewright.tileir.diagnostics import Span
+from tilewright.tileir.plan import Decision, Role
+
+# ---- warps ------------------------------------------------------------------------------------------------------
+
+
+def num_warps(count: int, why: str) -> Decision:
+    """`why` is one of the reasons below."""
+    return Decision("num_warps", count, why)
+
+
+WARPS_ASKED = "as num_worker_warps asks"
+NO_TILES = "no tiles"
+
+
+def warps_by_vectors(elements: int, width: int, vector: int) -> str:
+    return f"{_largest(elements, width)}: a vector of {vector} bytes for each thread"
+
+
+def warps_by_bytes(elements: int, width: int, each: int) -> str:
+    return f"{_largest(elements, width)}: {each} bytes in each thread"
+
+
+def warps_by_reduction(elements: int, width: int, each: int) -> str:
+    return f"{_largest(elements, width)}, and a reduction: {each} bytes in each thread"
+
+
+def warps_by_live_tiles(alive: int, each: int) -> str:
+    return f"tiles of {alive} bytes are live together: {each} in each thread"
+
+
+def warps_by_accumulators(count: int, words: int, held: bool, each: int) -> str:
+    what = "an accumulator takes" if count == 1 else f"{count} accumulators take"
+    return f"{what}{', with tiles held beside,' if held else ''} {words} registers: {each} in each thread"
+
+
+def _largest(elements: int, width: int) -> str:
+    return f"the largest tile has {elements} elements of {width} bytes"
+
+
+# ---- clusters ---------------------------------------------------------------------------------------------------
+
+
+def cluster(ctas: int, asked: bool) -> Decision:
+    return Decision("cluster", ctas, "as num_ctas asks" if asked else "the registers of one CTA do not hold its tiles")
+
+
+def no_cluster(why: str) -> Decision:
+    return Decision("cluster", 1, f"num_ctas has no effect: {why}")
+
+
+def multicast(names: Iterable[str], ctas: int) -> Decision:
+    return Decision("rings", f"{_and(names)} shared by {ctas} CTAs", "TMA multicast")
+
+
+# ---- software pipelining ----------------------------------------------------------------------------------------
+
+
+def rings(slots: Sequence[int], room: int, each: int) -> Decision:
+    return Decision("rings", f"{_and(map(str, slots))} slots", f"{_kib(room)} free, {_kib(each)} for one of each")
+
+
+def no_rings(room: int, each: int) -> Decision:
+    return Decision("rings", "no ring", f"two slots of {_kib(each)} do not fit {_kib(room)}")
+
+
+def stays_a_load(ring: str, name: str, why: str, span: Span) -> Decision:
+    """`ring`: "rings" for those that a producer fills by TMA, "pipeline" for those that threads fill by cp.async."""
+    return Decision(ring, f"{name} stays a load", why, span)
+
+
+def stays_a_gather(name: str, why: str, span: Span) -> Decision:
+    return Decision("pipeline", f"{name} stays a gather", why, span)
+
+
+def pipeline(names: Sequence[tuple[str, bool]], stages: int, each: int, why: str, span: Span) -> Decision:
+    """`names`: of the loads, and whether threads read what others copied."""
+    loads = _and(name if exchanged else f"{name} (each thread its own part)" for name, exchanged in names)
+    return Decision("pipeline", f"{loads} in {stages} slots of {_kib(each)}", why, span)
+
+
+def no_pipeline(why: str, span: Span) -> Decision:
+    return Decision("pipeline", "no ring", why, span)
+
+
+def depth(asked: int | None, iterations: int | None, room: int | None, ctas: int) -> str:
+    """What decided the number of slots: the hint `latency`, the most iterations, or the room of each CTA."""
+    if room is not None:
+        why = f"{_kib(room)} for each CTA"
+    elif iterations is not None:
+        why = f"{iterations} iterations at most"
+    else:
+        why = "enough to hide latency" if asked is None else f"as latency={asked} asks"
+    return f"{why}, {_ctas(ctas)} per SM"
+
+
+def slots_do_not_fit(count: int, room: int) -> str:
+    return f"{'two' if count == 2 else count} slots do not fit {_kib(room)}"
+
+
+RUNS_ONCE = "the loop runs at most once"
+TOO_LITTLE = "too little to load in each iteration"
+BOUNDS_OVERFLOW = "the distance of the loop's bounds may overflow"
+
+
+def staged(slots: int, each: int, span: Span) -> Decision:
+    return Decision("staged", f"{slots} slots of {_kib(each)}", "", span)
+
+
+def roles(found: Sequence[Role]) -> Decision:
+    told = [f"{role.warps} {role.name} warp{'s' if role.warps > 1 else ''}"
+            + ("" if role.registers is None else f" with {role.registers} registers a thread") for role in found]
+    return Decision("roles", ", ".join(told))
+
+
+# ---- registers --------------------------------------------------------------------------------------------------
+
+
+def rematerialized(
+    size: int, before: tuple[int, int], after: tuple[int, int], kept: Iterable[tuple[int, str]],
+) -> Decision:
+    """`before` and `after`: CTAs per SM (0: registers spill) and the registers of each thread. `kept`: how many
+    registers of which value stay."""
+    was = f"occupancy {before[0]}" if before[0] else "spills"
+    return Decision(
+        "rematerialized", f"{_kib(size)} from shared memory",
+        f"{was} -> {_ctas(after[0])} per SM, {before[1]} -> {after[1]} registers a thread"
+        + "".join(f"; {count} registers of {name or 'what is computed'} stay" for count, name in kept))
+
+
+def prefetched(names: Iterable[str], size: int, ctas: int) -> Decision:
+    return Decision("prefetched", f"{_and(names)}, {_kib(size)}", f"no more than {_ctas(ctas)} per SM")
+
+
+# ---- stores, turns ----------------------------------------------------------------------------------------------
+
+
+def tma_store(name: str, box: Sequence[int], each_warp: bool, span: Span) -> Decision:
+    size = "x".join(map(str, box))
+    return Decision("stores", f"{name} by TMA", f"{size} at a time{' from each warp' if each_warp else ''}", span)
+
+
+def thread_store(name: str, why: str, span: Span) -> Decision:
+    return Decision("stores", f"{name} by threads", why, span)
+
+
+def ping_pong() -> Decision:
+    return Decision("ping_pong", "two warpgroups alternate", "one multiplies while the other computes")
+
+
+def _kib(size: int) -> str:
+    return f"{size / KIB:g} KiB"
+
+
+def _ctas(count: int) -> str:
+    return f"{count} CTA{'s' if count != 1 else ''}"
+
+
+def _and(names: Iterable[str]) -> str:
+    return " and ".join(names)

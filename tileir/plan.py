@@ -1,0 +1,148 @@
+"""Typed records that a function carries: what the user asked for, what the compiler decided, and why.
+
+The text form prints them behind the parameters, and the decisions as the first lines of the body; fields with their
+default value are left out:
+
+    func @k(%x: array<?xf32, strides=1>) hints(occupancy=2) plan(warps=8, shared_bytes=16384) {
+      decision num_warps = 8, "as the hint num_worker_warps asks"
+      ...
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+from tilewright.tileir.diagnostics import NO_SPAN, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What the user asked for with the decorator. None: the compiler decides."""
+
+    num_ctas: int | None = None
+    occupancy: int | None = None
+    opt_level: int = 3
+    num_worker_warps: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """How a kernel is built, as the launcher, an export or a measurement needs it; no user's hint.
+
+    `linear_grid`: the hardware's grid has one axis (a part of the ABI). `line_info`: PTX with line numbers, for
+    profilers and ptxas. `allow_tma_stores`: False keeps stores off TMA.
+    """
+
+    linear_grid: bool = False
+    line_info: bool = False
+    allow_tma_stores: bool = True
+
+
+PLAIN = Switches()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """A rung of the ladder of plans: what the passes must stay within, because the assembler refused more. None: no
+    limit. `warps` is the number of warps that a plan must have."""
+
+    max_stages: int | None = None
+    warps: int | None = None
+    allow_wgmma: bool = True
+    allow_cluster: bool = True
+    allow_register_reallocation: bool = True
+    max_occupancy: int | None = None
+
+
+class Role(NamedTuple):
+    """The warps of a CTA that run one part of a kernel, and the registers of each of their threads (None: as ptxas
+    allocates them)."""
+
+    name: str
+    warps: int
+    registers: int | None = None
+
+
+@dataclass(slots=True)
+class MachinePlan:
+    """How a kernel runs on the machine; each field is set by the pass that decides it.
+
+    `warps` compute a CTA's tiles (0: not decided yet). `cluster` CTAs run each block of a launch: the grid is so many
+    times longer along its axis 0. `roles` is empty where all warps run the same code. `stages` holds the slots of each
+    ring of shared memory. `occupancy` is the number of CTAs per SM for which registers must suffice (0: any).
+    """
+
+    warps: int = 0
+    cluster: int = 1
+    roles: tuple[Role, ...] = ()
+    stages: tuple[int, ...] = ()
+    occupancy: int = 0
+    shared_bytes: int = 0
+
+    def role(self, name: str) -> Role | None:
+        return next((role for role in self.roles if role.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One decision, its value and why; `span` is the user's line that it is about."""
+
+    name: str
+    value: int | str
+    reason: str = ""
+    span: Span = NO_SPAN
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.value}" + (f" ({self.reason})" if self.reason else "")
+
+
+RECORDS: dict[str, type[Any]] = {"hints": Hints, "switches": Switches, "limits": Limits, "plan": MachinePlan}
+"""The records in the text form, by the attribute of a function that holds each."""
+
+
+def settings(record: Any) -> dict[str, Any]:
+    """The fields of a record that differ from their defaults."""
+    default = type(record)()
+    return {f.name: value for f in fields(record) if (value := getattr(record, f.name)) != getattr(default, f.name)}
+
+
+def complaint(kind: type[Any], name: str, value: Any) -> str | None:
+    """What is wrong with a value for a field of a record, None if nothing is."""
+    types_ = _types(kind)
+    if name not in types_:
+        return f"there is no {name}, only {', '.join(types_)}"
+    if not _fits(types_[name], value):
+        return f"{name} cannot be {value!r}"
+    # These numbers count things.
+    if isinstance(value, int) and value < (name == "cluster"):
+        return f"{name} cannot be {value}"
+    return None
+
+
+def read(kind: type[Any], given: dict[str, Any]) -> Any:
+    """The record of these fields, of which `complaint` has none."""
+    if "roles" in given:
+        given = {**given, "roles": tuple(Role(*role) for role in given["roles"])}
+    return kind(**given)
+
+
+def _types(kind: type[Any]) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
+
+
+def _fits(type_: Any, value: Any) -> bool:
+    """Whether a value of the text form has a field's type: int, bool, str, None, a tuple or a union of these."""
+    if isinstance(type_, types.UnionType):
+        return any(_fits(part, value) for part in typing.get_args(type_))
+    if typing.get_origin(type_) is tuple:
+        item = typing.get_args(type_)[0]
+        return isinstance(value, tuple) and all(_fits(item, v) for v in value)
+    if type_ is Role:
+        wanted = [str, int, int | None]
+        return isinstance(value, tuple) and len(value) in (2, 3) and all(map(_fits, wanted, value))
+    if type_ is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, type_)
