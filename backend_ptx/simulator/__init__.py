@@ -3,10 +3,10 @@
 `simulate` runs a kernel's text; `run_function` lowers a Tile IR function for a target and runs it,
 `run_optimised` takes the text through LLVM's passes first.
 
-The parts: parser (text to `ir`), compile and op_* (closures over register slots), intrinsics and meanings (llvm.*
-functions, the instruction table), machine and code (threads, divergence, scheduling), memory, segment and races; for
-Hopper mbarrier, bulk and tensormap, warpgroup, descriptor, inflight and registers; for clusters shared, cluster and
-cluster_barrier.
+The rooms, each of which imports only those before it: `numbers` (arithmetic as the hardware rounds), `text` (the parser
+and what it makes), `memory` (segments, histories of accesses), `machine` (threads, the scheduler, the compiler to
+closures), `ops` (LLVM's instructions and intrinsics), `engines` (copies, mbarriers, clusters, warpgroup MMAs). Then
+`assembly` finds the meaning of inline assembly by the instruction table, `launch` runs a grid, `lowered` binds arguments.
 """
 
 from tilewright.backend_ptx.simulator.errors import (
@@ -25,12 +25,12 @@ from tilewright.backend_ptx.simulator.errors import (
     Unsupported,
     UnwrittenRead,
 )
+from tilewright.backend_ptx.simulator.launch import AddressTable, Grid, simulate
 from tilewright.backend_ptx.simulator.lowered import run_function, run_lowered, run_optimised
-from tilewright.backend_ptx.simulator.run import AddressTable, Grid, simulate
-from tilewright.backend_ptx.simulator.tensormap import TensorMap
+from tilewright.backend_ptx.simulator.memory.tensor_map import TensorMapArgument
 
 __all__ = [
     "AddressTable", "Deadlock", "Divergence", "Grid", "InFlight", "LeftBlock", "Misaligned", "NotStarted", "OutOfRange",
-    "PendingCopy", "Race", "SimError", "TensorMap", "Undefined", "Unfenced", "Unsupported", "UnwrittenRead",
+    "PendingCopy", "Race", "SimError", "TensorMapArgument", "Undefined", "Unfenced", "Unsupported", "UnwrittenRead",
     "run_function", "run_lowered", "run_optimised", "simulate",
 ]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.backend_ptx.simulator.run import AddressTable, Grid, simulate, three
-from tilewright.backend_ptx.simulator.tensormap import TensorMap
+from tilewright.backend_ptx.simulator.launch import AddressTable, Grid, simulate, three
+from tilewright.backend_ptx.simulator.memory.tensor_map import TensorMapArgument
 
 
 def run_function(function: Any, grid: Grid, args: Sequence[Any], target: str = "sm_80", **how: Any) -> Any:
@@ -68,5 +68,5 @@ def _parameter(param: Any, args: Sequence[Any], blocks: Sequence[int]) -> Any:
         spec = param.tensor_map
         if given.size == 0:  # as the launcher does: no map has an extent 0
             given = np.zeros((1,) * given.ndim, given.dtype)
-        return TensorMap(given, spec.axes, spec.box, spec.swizzle, spec.dtype.name == "tfloat32")
+        return TensorMapArgument(given, spec.axes, spec.box, spec.swizzle, spec.dtype.name == "tfloat32")
     return given

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from support.simulator.text import per_thread
 
-from tilewright.backend_ptx.simulator import Undefined, Unsupported, floats
+from tilewright.backend_ptx.simulator import Undefined, Unsupported
+from tilewright.backend_ptx.simulator.numbers import floats
 
 RNG = np.random.default_rng(7)
 

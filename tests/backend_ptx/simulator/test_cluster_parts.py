@@ -12,7 +12,7 @@ from support.simulator.steps import Kernel
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Val
-from tilewright.backend_ptx.simulator import Deadlock, LeftBlock, OutOfRange, Race, SimError, TensorMap
+from tilewright.backend_ptx.simulator import Deadlock, LeftBlock, OutOfRange, Race, SimError, TensorMapArgument
 
 SCHEDULES: list[dict[str, Any]] = [{}, {"schedule": "random", "seed": 1}, {"schedule": "random", "seed": 2}]
 every_schedule = pytest.mark.parametrize("how", SCHEDULES)
@@ -134,7 +134,7 @@ def test_ordinary_instructions_reach_the_own_block_only(name: str) -> None:
     out = np.zeros(128, np.float32)
     params = 'ptr byval([128 x i8]) align 64 "nvvm.grid_constant" %map, ptr addrspace(1) %out'
     with pytest.raises(OutOfRange, match="names the shared memory of block [01] of the cluster, with"):
-        kernel.run([TensorMap(out, (0,), (32,)), out], params, THREADS, 2, cluster=2)
+        kernel.run([TensorMapArgument(out, (0,), (32,)), out], params, THREADS, 2, cluster=2)
 
 
 # ---- what blocks do to each other ----
@@ -206,7 +206,7 @@ def test_a_multicast_copy_that_nobody_waits_for(how: dict[str, Any]) -> None:
     out = np.zeros(128, np.float32)
     params = 'ptr byval([128 x i8]) align 64 "nvvm.grid_constant" %map, ptr addrspace(1) %out'
     with pytest.raises(SimError, match=r"nothing waited for the mbarrier at offset 0 .* of block 1"):
-        kernel.run([TensorMap(out, (0,), (32,)), out], params, THREADS, 2, cluster=2, **how)
+        kernel.run([TensorMapArgument(out, (0,), (32,)), out], params, THREADS, 2, cluster=2, **how)
 
 
 @every_schedule

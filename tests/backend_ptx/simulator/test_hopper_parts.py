@@ -25,7 +25,7 @@ from tilewright.backend_ptx.simulator import (
     PendingCopy,
     Race,
     SimError,
-    TensorMap,
+    TensorMapArgument,
     Unfenced,
     UnwrittenRead,
 )
@@ -168,7 +168,7 @@ def stored(steps: list[str], **how: Any) -> np.ndarray:
         actions[step]()
     out = np.zeros((80, 40), np.float32)
     params = 'ptr byval([128 x i8]) align 64 "nvvm.grid_constant" %to'
-    kernel.run([TensorMap(out, (1, 0), (16, 64))], params, 128, **how)
+    kernel.run([TensorMapArgument(out, (1, 0), (16, 64))], params, 128, **how)
     return out
 
 
@@ -300,7 +300,7 @@ def test_announced_bytes_are_those_that_come(announced: int, right: bool, how: d
 
     kernel.only(b.icmp("eq", kernel.tid, 0), copy)
     params = 'ptr byval([128 x i8]) align 64 "nvvm.grid_constant" %map'
-    run = partial(kernel.run, [TensorMap(np.zeros(64, np.float32), (0,), (16,))], params, 32, **how)
+    run = partial(kernel.run, [TensorMapArgument(np.zeros(64, np.float32), (0,), (16,))], params, 32, **how)
     if right:
         run()
         return
@@ -312,6 +312,6 @@ def test_tensor_maps_that_the_driver_refuses() -> None:
     array = np.zeros((8, 40), np.float32)
     for axes, box, swizzle in (((0, 1), (8, 40), 0), ((1, 0), (3, 8), 0), ((1, 0), (16, 8), 32), ((1, 0), (8, 512), 0)):
         with pytest.raises(ValueError, match="no tensor map"):
-            TensorMap(array, axes, box, swizzle)
+            TensorMapArgument(array, axes, box, swizzle)
     with pytest.raises(ValueError, match="multiples of 16"):
-        TensorMap(np.zeros((8, 39), np.float32), (1, 0), (16, 8))
+        TensorMapArgument(np.zeros((8, 39), np.float32), (1, 0), (16, 8))

@@ -13,8 +13,8 @@ from tilewright.backend_ptx.instructions.record import Instruction
 from tilewright.backend_ptx.instructions.table import instruction, instructions
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.simulator import PendingCopy, SimError, simulate
-from tilewright.backend_ptx.simulator.floats import from_fp8
-from tilewright.backend_ptx.simulator.meanings import MEANINGS
+from tilewright.backend_ptx.simulator.assembly import MEANINGS
+from tilewright.backend_ptx.simulator.numbers.floats import from_fp8
 
 
 def test_every_record_has_a_meaning() -> None:

@@ -12,8 +12,8 @@ import numpy as np
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.instructions.warpgroup import KINDS, wgmma_ss, wgmma_wait_tied
 from tilewright.backend_ptx.llvm.builder import Builder, Phi, Val
-from tilewright.backend_ptx.simulator import TensorMap, simulate
-from tilewright.backend_ptx.simulator.floats import from_fp8
+from tilewright.backend_ptx.simulator import TensorMapArgument, simulate
+from tilewright.backend_ptx.simulator.numbers.floats import from_fp8
 
 Body = Callable[[Val, Val, Val, Sequence[Val]], Sequence[Val]]
 _SWIZZLE_CODE = {0: 0, 128: 1, 64: 2, 32: 3}
@@ -89,14 +89,14 @@ class Gemm:
         full = b + self.stages * self.slot(self.n)
         return b, full, full + 8 * self.stages, full + 16 * self.stages
 
-    def maps(self, a: np.ndarray, b: np.ndarray) -> tuple[TensorMap, TensorMap]:
+    def maps(self, a: np.ndarray, b: np.ndarray) -> tuple[TensorMapArgument, TensorMapArgument]:
         return self._map(a, self.rows, self.a_trans), self._map(b, self.n // self.cluster, self.b_trans)
 
-    def _map(self, array: np.ndarray, rows: int, trans: bool) -> TensorMap:
+    def _map(self, array: np.ndarray, rows: int, trans: bool) -> TensorMapArgument:
         """Rows of `swizzle` bytes along k, or along m or n."""
         if trans:
-            return TensorMap(array, (1, 0), (self.swizzle // self.size, self.depth), self.swizzle)
-        return TensorMap(array, (1, 0), (self.depth, rows), self.swizzle)
+            return TensorMapArgument(array, (1, 0), (self.swizzle // self.size, self.depth), self.swizzle)
+        return TensorMapArgument(array, (1, 0), (self.depth, rows), self.swizzle)
 
     # ---- the text ----
 

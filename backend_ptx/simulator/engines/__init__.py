@@ -1,0 +1,1 @@
+"""What runs beside the threads or joins them: copies, mbarriers, clusters, warpgroup MMAs."""

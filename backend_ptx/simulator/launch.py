@@ -1,0 +1,185 @@
+"""The simulator's entry points: `simulate` runs LLVM text, `run_function` lowers a Tile IR function and runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from tilewright.backend_ptx.simulator.errors import SimError, Unsupported
+from tilewright.backend_ptx.simulator.machine.compile import ModuleCompiler, constant
+from tilewright.backend_ptx.simulator.machine.scheduler import Scheduler
+from tilewright.backend_ptx.simulator.machine.state import WARP, Machine
+from tilewright.backend_ptx.simulator.memory.memory import CONSTANT, GLOBAL, SHARED, Memory
+from tilewright.backend_ptx.simulator.memory.shared import SHARED_BASE, peer
+from tilewright.backend_ptx.simulator.memory.tensor_map import PlacedMap, TensorMapArgument
+from tilewright.backend_ptx.simulator.operations import OPERATIONS
+from tilewright.backend_ptx.simulator.text.ir import GlobalVariable, LlvmModule
+from tilewright.backend_ptx.simulator.text.modules import parse_module
+from tilewright.backend_ptx.simulator.text.types import Array as ArrayType
+from tilewright.backend_ptx.simulator.text.types import Ptr, Type, numpy_type, size_of
+
+Array = np.ndarray[Any, Any]
+Grid = int | Sequence[int]
+_parse = lru_cache(maxsize=32)(parse_module)
+
+
+@dataclass(frozen=True)
+class AddressTable:
+    """An argument that is a table in global memory: per array its address, extents and strides (in elements)."""
+
+    arrays: Sequence[Array]
+
+    def records(self, addresses: Sequence[int]) -> Array:
+        rows = [
+            [address, *a.shape, *(s // a.itemsize for s in a.strides)]
+            for a, address in zip(self.arrays, addresses, strict=True)
+        ]
+        return np.array(rows, np.int64)
+
+
+def simulate(
+    llvm_text: str, kernel_name: str, grid: Grid, threads: int, args: Sequence[Any], shared_bytes: int = 0, *,
+    schedule: str = "inorder", seed: int = 0, races: bool = True, max_steps: int = 1_000_000, strict: bool = True,
+    cluster: int = 1,
+) -> None:
+    """Execute a kernel's LLVM text on the CPU; arrays among `args` are read and written in place.
+
+    `grid` is 1 to 3 numbers of blocks, `threads` the threads of a block. `args` match the LLVM parameters one by
+    one: a NumPy array for a pointer (its address is that of element [0, ...]; strides may be any), a Python or NumPy
+    number for the rest, an int for a pointer that stays an address (null), an AddressTable for a list, a
+    TensorMapArgument for a tensor map passed by value.
+    `shared_bytes` is the dynamic shared memory. schedule="inorder" runs all warps side by side, "random" one at a
+    time as `seed` chooses; races are found in both. `max_steps` bounds the basic blocks run per block of the grid.
+    `strict` False is for text that LLVM has changed, which may hold poison that nobody uses. `cluster` neighbours
+    along the grid's first axis, a multiple of it, run together and reach each other's shared memory; then threads are
+    numbered through all of them in reports.
+    Raises SimError, which names the instruction, the line and the threads.
+    """
+    module = _parse(llvm_text)
+    if kernel_name not in module.functions:
+        raise KeyError(f"no function {kernel_name!r}; there are {sorted(module.functions)}")
+    if schedule not in ("inorder", "random"):
+        raise ValueError(f"schedule is 'inorder' or 'random', not {schedule!r}")
+    blocks = three(grid)
+    if cluster > 1 and (blocks[0] % cluster or threads % WARP):
+        raise ValueError(f"no clusters of {cluster} blocks in {blocks[0]} along the first axis, {threads} threads each")
+    memory = Memory(-(-threads // WARP) * cluster, races, cluster)
+    symbols, shared_size, shared_valid = _place_globals(module, memory, shared_bytes)
+    compiler = ModuleCompiler(module, _seen_by_threads(module, symbols, threads, cluster), OPERATIONS, strict)
+    with np.errstate(all="ignore"):
+        kernel = compiler.function(kernel_name)
+        arguments = _arguments(module.functions[kernel_name].params, args, memory)
+        if compiler.local_size:
+            memory.add_local(threads * cluster, compiler.local_size)
+        machine = Machine(memory, threads, blocks, seed, cluster)
+        scheduler = Scheduler(kernel, machine, split=schedule == "random", max_steps=max_steps)
+        number = 0
+        for z in range(blocks[2]):
+            for y in range(blocks[1]):
+                for x in range(0, blocks[0], cluster):
+                    memory.new_block(number, shared_size, shared_valid)
+                    scheduler.run_block((x, y, z), arguments)
+                    number += 1
+
+
+def _seen_by_threads(module: LlvmModule, symbols: dict[str, int], threads: int, cluster: int) -> dict[str, Array]:
+    """The address of each global as every thread sees it: each block of a cluster has its own shared memory."""
+    ranks = range(cluster)
+    own = {name for name, variable in module.globals.items() if variable.space == SHARED} if cluster > 1 else ()
+    return {
+        name: np.repeat(np.array([peer(address, r) for r in ranks], np.uint64), threads) if name in own
+        else np.array([address], np.uint64)
+        for name, address in symbols.items()
+    }
+
+
+def three(grid: Grid) -> tuple[int, int, int]:
+    """The grid with all three axes."""
+    x, y, z = (*([grid] if isinstance(grid, int) else grid), 1, 1)[:3]
+    return x, y, z
+
+
+def _arguments(params: Sequence[tuple[Type, str]], args: Sequence[Any], memory: Memory) -> list[Array]:
+    if len(params) != len(args):
+        names = ", ".join(name for _, name in params)
+        raise ValueError(f"the kernel has {len(params)} parameters ({names}), {len(args)} are given")
+    known: dict[int, int] = {}
+
+    def address(name: str, array: Array) -> int:
+        if id(array) not in known:
+            known[id(array)] = memory.add_array(name, array)
+        return known[id(array)]
+
+    values = []
+    for (t, name), given in zip(params, args, strict=True):
+        if isinstance(given, AddressTable):
+            members = [address(f"{name}[{k}]", a) for k, a in enumerate(given.arrays)]
+            given = given.records(members)
+            memory.keep.append(given)
+        if isinstance(given, TensorMapArgument):
+            given = _place_map(name, given, address(name, given.array), memory)
+        if isinstance(t, Ptr) and isinstance(given, np.ndarray):
+            given = address(name, given)
+        values.append(_scalar(t, given))
+    return values
+
+
+def _place_map(name: str, given: TensorMapArgument, base: int, memory: Memory) -> int:
+    """The address of the parameter's 128 bytes, which hold nothing that a thread may read."""
+    place = memory.add_global(name, np.empty(0, np.uint8), True)
+    memory.tensor_maps[place] = PlacedMap(name, given, base)
+    return place
+
+
+def _scalar(t: Type, given: Any) -> Array:
+    kind = numpy_type(t)
+    if kind.kind == "u" and not isinstance(given, np.generic):
+        return np.array([int(given) & ((1 << (kind.itemsize * 8)) - 1)], kind)
+    value = np.array([given])
+    return value.view(kind) if value.dtype.itemsize == kind.itemsize and kind.kind == "u" else value.astype(kind)
+
+
+def _place_globals(module: LlvmModule, memory: Memory, dynamic: int) -> tuple[dict[str, int], int, Array | None]:
+    """Addresses of the module's globals, the size of shared memory, and which of its bytes belong to something."""
+    symbols: dict[str, int] = {}
+    pieces: list[tuple[int, int]] = []
+    end = 0
+    shared = [g for g in module.globals.values() if g.space == SHARED]
+    for variable in sorted(shared, key=lambda g: _is_dynamic(g)):
+        size = dynamic if _is_dynamic(variable) else size_of(variable.type)
+        start = -(-end // max(variable.align, 1)) * max(variable.align, 1)
+        symbols[variable.name] = SHARED_BASE + start
+        pieces.append((start, size))
+        end = max(end, start + size)
+    for variable in module.globals.values():
+        if variable.space in (0, GLOBAL, CONSTANT):
+            symbols[variable.name] = memory.add_global(
+                "@" + variable.name, _initial_bytes(variable), variable.constant)
+        elif variable.space != SHARED:
+            raise Unsupported(f"global @{variable.name} in address space {variable.space}")
+    valid = np.zeros(end, bool)
+    for start, size in pieces:
+        valid[start : start + size] = True
+    return symbols, end, None if valid.all() else valid
+
+
+def _is_dynamic(variable: GlobalVariable) -> bool:
+    return variable.external and size_of(variable.type) == 0
+
+
+def _initial_bytes(variable: GlobalVariable) -> Array:
+    return _bytes(variable.type, variable.initial)
+
+
+def _bytes(t: Type, bits: Any) -> Array:
+    if isinstance(t, ArrayType):
+        members = bits if isinstance(bits, tuple) else (None,) * t.count
+        return np.concatenate([_bytes(t.elem, b) for b in members]) if members else np.empty(0, np.uint8)
+    return np.ascontiguousarray(constant(t, bits)).view(np.uint8).reshape(-1)
+
+
+__all__ = ["SimError", "simulate"]

@@ -1,0 +1,1 @@
+"""Threads, their scheduling, and the compiler from parsed functions to closures."""

@@ -1,0 +1,1 @@
+"""Floating-point arithmetic as the hardware does it."""

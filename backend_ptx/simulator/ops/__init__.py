@@ -1,0 +1,1 @@
+"""What LLVM's instructions, its intrinsics and the backend's inline assembly do."""

@@ -1,0 +1,155 @@
+"""Meanings of ldmatrix, stmatrix and mma.sync: fragments of a warp and matrices ("Matrix Fragments", PTX ISA).
+
+A fragment is described by two index arrays [32, registers, elements per register]: row and column of each element.
+The product is computed in float64 and rounded once; the hardware's own rounding of partial sums is not modelled, so
+results are close to the exact ones, as the hardware's are, but not its bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from tilewright.backend_ptx.simulator.machine.code import Operation
+from tilewright.backend_ptx.simulator.machine.compile import FunctionCompiler
+from tilewright.backend_ptx.simulator.machine.state import Machine, Registers
+from tilewright.backend_ptx.simulator.memory.memory import SHARED
+from tilewright.backend_ptx.simulator.numbers import floats
+from tilewright.backend_ptx.simulator.ops.warp import by_warp, from_warps
+from tilewright.backend_ptx.simulator.text.ir import LlvmInstruction
+
+Array = np.ndarray[Any, Any]
+Facts = Mapping[str, Any]
+_LANE = np.arange(32)[:, None, None]
+_BITS = {"f16": 16, "bf16": 16, "tf32": 32, "s8": 8, "u8": 8, "e4m3": 8, "e5m2": 8, "f64": 64, "f32": 32, "s32": 32}
+
+
+@cache
+def fragment(which: str, m: int, n: int, k: int, bits: int) -> tuple[Array, Array]:
+    """(row, column) of every element of operand A [m, k], B [k, n] or C [m, n] with elements of `bits` bits.
+
+    Four lanes share a row of A and C (a column of B). A register holds 32/bits neighbours along k; four lanes
+    together hold 4 * 32/bits of them, then come the rows 8 below, then the next such stretch of k. C holds pairs of
+    neighbouring columns, two 32-bit registers or one packed one.
+    """
+    per = max(1, 32 // bits)
+    element = np.arange(per)[None, None, :]
+    stretch = 4 * per
+    group, quad = _LANE // 4, _LANE % 4
+    if which == "A":
+        tall = m // 8
+        register = np.arange(m * k // 32 // per)[None, :, None]
+        row = group + 8 * (register % tall) + 0 * element
+        column = quad * per + element + stretch * (register // tall)
+    elif which == "B":
+        register = np.arange(k * n // 32 // per)[None, :, None]
+        row = quad * per + element + stretch * register
+        column = group + 0 * row
+    else:
+        number = np.arange(m * n // 32).reshape(-1, per)[None]
+        row = group + 8 * (number // 2)
+        column = quad * 2 + number % 2 + 0 * row
+    row, column = np.broadcast_arrays(row, column)
+    return row, column
+
+
+def values_of(registers: Array, kind: str) -> Array:
+    """[..., registers] of raw 32-bit (or float) registers as numbers [..., registers, elements]."""
+    if kind in ("f64", "f32"):
+        return registers[..., None]
+    if kind == "tf32":  # the hardware reads only the upper 19 bits
+        return (registers & np.uint32(0xFFFFE000)).view(np.float32)[..., None]
+    raw = np.ascontiguousarray(registers)[..., None]
+    if kind == "s32":
+        return raw.view(np.int32)
+    if kind in ("f16", "bf16"):
+        return raw.view(np.float16 if kind == "f16" else floats.BF16)
+    bytes_ = raw.view(np.uint8)
+    if kind in ("s8", "u8"):
+        return bytes_.view(np.int8) if kind == "s8" else bytes_
+    return floats.from_fp8(bytes_, kind)
+
+
+def matrix_of(m: Machine, registers: list[Array], which: str, shape: tuple[int, int, int], kind: str) -> Array:
+    """The operand of every warp as a float64 matrix [warps, rows, columns]."""
+    rows, columns = {"A": (0, 2), "B": (2, 1), "C": (0, 1)}[which]
+    row, column = fragment(which, *shape, _BITS[kind])
+    stacked = np.stack([by_warp(m, v) for v in registers], axis=2)
+    out = np.empty((m.warps, shape[rows], shape[columns]), np.float64)
+    out[:, row, column] = values_of(stacked, kind).astype(np.float64)
+    return out
+
+
+def mma(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
+    shape, acc = facts["shape"], facts["acc"]
+    slots = [c.slot(o) for o in i.operands]
+    counts = [fragment(w, *shape, _BITS[k])[0].shape[1] for w, k in (("A", facts["a"]), ("B", facts["b"]), ("C", acc))]
+    cut = np.cumsum(counts)
+    target = c.result(i)
+    row, column = fragment("C", *shape, _BITS[acc])
+
+    def run(m: Machine, r: Registers) -> None:
+        m.whole_warps("mma.sync")
+        values = [r[s] for s in slots]
+        a = matrix_of(m, values[: cut[0]], "A", shape, facts["a"])
+        b = matrix_of(m, values[cut[0] : cut[1]], "B", shape, facts["b"])
+        d = a @ b + matrix_of(m, values[cut[1] :], "C", shape, acc)
+        lanes = d[:, row, column]  # [warps, 32, registers, elements]
+        m.put(r, target, tuple(from_warps(m, _registers(lanes[:, :, n], acc)) for n in range(row.shape[1])))
+
+    return run
+
+
+def _registers(values: Array, acc: str) -> Array:
+    """[warps, 32, elements] of float64 as one register per lane."""
+    if acc == "f16":
+        return np.ascontiguousarray(values.astype(np.float16)).view(np.uint32)[..., 0]
+    one = values[..., 0]
+    if acc == "s32":  # wraps
+        return one.astype(np.int64).astype(np.uint32)
+    return one if acc == "f64" else one.astype(np.float32)
+
+
+def _rows(m: Machine, address: Array, count: int) -> tuple[Array, Array]:
+    """Threads whose addresses an x1/x2/x4 instruction uses (active warps' first 8 * count lanes), and those."""
+    warps = m.whole_warps("ldmatrix")
+    threads = (warps[:, None] * 32 + np.arange(8 * count)).reshape(-1)
+    return threads, m.spread(address)[threads].astype(np.uint64)
+
+
+def matrix_load(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
+    slot, target, count, trans = c.slot(i.operands[0]), c.result(i), facts["count"], facts["trans"]
+
+    def run(m: Machine, r: Registers) -> None:
+        threads, addresses = _rows(m, r[slot], count)
+        raw = m.memory.load(SHARED, addresses, 16, 16, threads)
+        matrices = raw.view(np.uint16).reshape(-1, count, 8, 8)
+        if trans:
+            matrices = matrices.swapaxes(2, 3)
+        # Lane l receives row l / 4, columns 2 * (l % 4) and the next, as one register.
+        pairs = np.ascontiguousarray(matrices).view(np.uint32).reshape(-1, count, 32)
+        full = np.zeros((m.warps, count, 32), np.uint32)
+        full[m.active_warps()] = pairs
+        out = tuple(full[:, n].reshape(-1)[: m.threads] for n in range(count))
+        m.put(r, target, out[0] if count == 1 else out)
+
+    return run
+
+
+def matrix_store(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
+    address, *values = (c.slot(o) for o in i.operands)
+    count, trans = facts["count"], facts["trans"]
+
+    def run(m: Machine, r: Registers) -> None:
+        threads, addresses = _rows(m, r[address], count)
+        pairs = np.stack([by_warp(m, r[v]) for v in values], axis=1)[m.active_warps()]
+        matrices = np.ascontiguousarray(pairs).view(np.uint16).reshape(-1, count, 8, 8)
+        if trans:
+            matrices = matrices.swapaxes(2, 3)
+        data = np.ascontiguousarray(matrices).view(np.uint8).reshape(len(threads), 16)
+        m.memory.store(SHARED, addresses, data, 16, threads)
+
+    return run
