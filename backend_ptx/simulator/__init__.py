@@ -6,7 +6,7 @@
 The rooms, each of which imports only those before it: `numbers` (arithmetic as the hardware rounds), `text` (the parser
 and what it makes), `memory` (segments, histories of accesses), `machine` (threads, the scheduler, the compiler to
 closures), `ops` (LLVM's instructions and intrinsics), `engines` (copies, mbarriers, clusters, warpgroup MMAs). Then
-`assembly` finds the meaning of inline assembly by the instruction table, `launch` runs a grid, `lowered` binds arguments.
+`assembly` finds what inline assembly means by the instruction table, `launch` runs a grid, `lowered` binds arguments.
 """
 
 from tilewright.backend_ptx.simulator.errors import (
