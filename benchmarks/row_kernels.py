@@ -49,3 +49,36 @@ def layer_norm(x, weight, bias, out, eps: float, rows: tw.Constant[int], width: 
     w = tw.load(weight, (0,), (width,)).astype(tw.float32)
     b = tw.load(bias, (0,), (width,)).astype(tw.float32)
     tw.store(out, (i, 0), (centred * scale * w[None, :] + b[None, :]).astype(out.dtype))
+
+
+# ---- the same with a loop over rows: each block walks every num_blocks-th row ------------------------------------
+
+
+@tw.tile_kernel
+def persistent_softmax(x, out, rows: tw.Constant[int], width: tw.Constant[int]):
+    for i in range(tw.bid(0), tw.cdiv(x.shape[0], rows), tw.num_blocks(0)):
+        t = tw.load(x, (i, 0), (rows, width), padding_mode=tw.PaddingMode.NEG_INF).astype(tw.float32)
+        e = tw.exp2(t * LOG2E - tw.max(t, axis=1, keepdims=True) * LOG2E, flush_to_zero=True)
+        tw.store(out, (i, 0), (e * (1.0 / tw.sum(e, axis=1, keepdims=True))).astype(out.dtype))
+
+
+@tw.tile_kernel
+def persistent_rms_norm(x, weight, out, eps: float, rows: tw.Constant[int], width: tw.Constant[int]):
+    for i in range(tw.bid(0), tw.cdiv(x.shape[0], rows), tw.num_blocks(0)):
+        t = tw.load(x, (i, 0), (rows, width), padding_mode=ZERO).astype(tw.float32)
+        scale = tw.rsqrt(tw.sum(t * t, axis=1, keepdims=True) / x.shape[1] + eps)
+        w = tw.load(weight, (0,), (width,)).astype(tw.float32)
+        tw.store(out, (i, 0), (t * scale * w[None, :]).astype(out.dtype))
+
+
+@tw.tile_kernel
+def persistent_layer_norm(x, weight, bias, out, eps: float, rows: tw.Constant[int], width: tw.Constant[int]):
+    columns = x.shape[1]
+    for i in range(tw.bid(0), tw.cdiv(x.shape[0], rows), tw.num_blocks(0)):
+        t = tw.load(x, (i, 0), (rows, width), padding_mode=ZERO).astype(tw.float32)
+        mean = tw.sum(t, axis=1, keepdims=True) / columns
+        centred = tw.where(tw.arange(width, dtype=tw.int32)[None, :] < columns, t - mean, 0.0)
+        scale = tw.rsqrt(tw.sum(centred * centred, axis=1, keepdims=True) / columns + eps)
+        w = tw.load(weight, (0,), (width,)).astype(tw.float32)
+        b = tw.load(bias, (0,), (width,)).astype(tw.float32)
+        tw.store(out, (i, 0), (centred * scale * w[None, :] + b[None, :]).astype(out.dtype))

@@ -76,6 +76,27 @@ def wide() -> Iterator[Case]:
             lambda x, w, b, out, *_: (norm(x, w, b),), near(2.0**-8, 1e-5))
 
 
+def persistent() -> Iterator[Case]:
+    """Rows in a loop, more and fewer than blocks: rings of narrow rows, wide ones parked, weights that come back into
+    the loop, and rows of a cluster."""
+    for n, width, m, blocks in ((32000, 32768, 3, 1), (32768, 32768, 3, 2), (4000, 4096, 7, 2), (65536, 65536, 2, 1)):
+        yield Case(
+            f"persistent softmax of {m} rows of {n} columns", row_kernels.persistent_softmax, (blocks,),
+            lambda rng, m=m, n=n, width=width: (bfloats(rng, m, n), np.zeros((m, n), BF16), 1, width), (1,),
+            lambda x, *_: (shares(x.astype(np.float64)),), near(2.0**-8, 1e-9))
+    for n, width, m, blocks in ((32000, 32768, 3, 2), (4000, 4096, 7, 2), (65000, 65536, 2, 1)):
+        yield Case(
+            f"persistent rms norm of {m} rows of {n} columns", row_kernels.persistent_rms_norm, (blocks,),
+            lambda rng, m=m, n=n, width=width: (
+                bfloats(rng, m, n), bfloats(rng, n), np.zeros((m, n), BF16), EPS, 1, width), (2,),
+            lambda x, w, out, *_: (norm(x, w, None),), near(2.0**-8, 1e-6))
+        yield Case(
+            f"persistent layer norm of {m} rows of {n} columns", row_kernels.persistent_layer_norm, (blocks,),
+            lambda rng, m=m, n=n, width=width: (
+                bfloats(rng, m, n), bfloats(rng, n), bfloats(rng, n), np.zeros((m, n), BF16), EPS, 1, width), (3,),
+            lambda x, w, b, out, *_: (norm(x, w, b),), near(2.0**-8, 1e-5))
+
+
 def padded_loops() -> Iterator[Case]:
     """Loads of a loop with paddings that asynchronous copies do not know."""
     for n, dtype in ((5000, np.float32), (4999, np.float16), (4992, BF16)):
@@ -139,5 +160,6 @@ def products() -> Iterator[Case]:
 def cases() -> Iterator[Case]:
     yield from norms()
     yield from wide()
+    yield from persistent()
     yield from padded_loops()
     yield from products()

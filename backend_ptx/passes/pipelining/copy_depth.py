@@ -32,10 +32,10 @@ class Depth(NamedTuple):
 
 
 def decide_depth(
-    candidates: Sequence[Candidate], rounds: int | None, blocks: int, other_bytes: int, target: Target,
+    candidates: Sequence[Candidate], rounds: int | None, blocks: Sequence[int], other_bytes: int, target: Target,
 ) -> Depth:
-    """`rounds` is the most that the loop can run (None: unknown), `blocks` how many shall share a multiprocessor,
-    `other_bytes` the shared memory that the loop needs beside rings."""
+    """`rounds` is the most that the loop can run (None: unknown), `blocks` how many shall share a multiprocessor, the
+    first count that leaves room is taken, `other_bytes` the shared memory that the loop needs beside rings."""
     if rounds is not None and rounds < 2:
         return Depth(1, (), decisions.RUNS_ONCE)
     rings = [c for c in candidates if c.exchanged or _pays(c, rounds)]
@@ -61,7 +61,7 @@ def _pays(candidate: Candidate, rounds: int | None) -> bool:
 
 
 def _depth_of(
-    rings: Sequence[Candidate], rounds: int | None, blocks: int, other_bytes: int, target: Target,
+    rings: Sequence[Candidate], rounds: int | None, blocks: Sequence[int], other_bytes: int, target: Target,
 ) -> Depth | None:
     size = sum(-(-c.bytes // ALIGNMENT) * ALIGNMENT for c in rings)
     hints = [c.load.latency for c in rings if c.load.latency is not None]
@@ -70,7 +70,7 @@ def _depth_of(
     most = rounds if rounds is not None and rounds < wanted else None
     wanted = wanted if most is None else most
     wanted = max(wanted, least)
-    for resident in range(blocks, 0, -1):
+    for resident in blocks:
         room = target.shared_per_block if resident == 1 else target.shared_per_sm // resident - RESERVED
         stages = min(wanted, (room - other_bytes) // size)
         # Two blocks on a multiprocessor hide as much as one more slot.

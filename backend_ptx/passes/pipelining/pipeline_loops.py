@@ -164,8 +164,10 @@ def _decide(
         found, left = [], [*left, *(decisions.no_pipeline(decisions.BOUNDS_OVERFLOW, loop.span) for _ in found[:1])]
     if not found:
         return Depth(1, (), ""), left
-    blocks = resident_aim(_tile_registers(loop), 32 * warps, function.hints.occupancy, target)
-    depth = decide_depth(found, most_rounds(loop, known), blocks, _other_bytes(function, loop, found), target)
+    planned = max(function.plan.occupancy, 1)
+    blocks = max(planned, resident_aim(_tile_registers(loop), 32 * warps, function.hints.occupancy, target))
+    other = _other_bytes(function, loop, found)
+    depth = decide_depth(found, most_rounds(loop, known), range(blocks, planned - 1, -1), other, target)
     if depth.stages > 1:
         left += [decisions.stays_a_load("pipeline", name_of(c.load), decisions.TOO_LITTLE, c.load.span)
                  for c in found if c not in depth.rings]

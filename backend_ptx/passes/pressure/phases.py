@@ -1,14 +1,30 @@
-"""The phases of a block of ops, which exchanges among all warps part, and what registers hold meanwhile."""
+"""The phases of a body, which cross-warp exchanges separate, and what registers hold across an exchange.
+
+A body is that of the kernel, of a loop or of a branch: rows in a persistent loop wait for the same exchanges as the
+row of a CTA that computes one only.
+"""
 
 from __future__ import annotations
 
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.cluster import ClusterGather
 from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.resources.registers import is_uniform, registers_of
 from tilewright.tileir.analysis.uses import all_reads
-from tilewright.tileir.core import Block, Op, Value
+from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.ops.shape import Broadcast, Reshape
+
+
+def bodies(function: Function) -> list[Block]:
+    """The kernel's body and those of its loops and branches, outer ones first.
+
+    Bodies of loops and branches with matrix multiplies stay out: their loads are operands, which rings hold.
+    """
+    out = [function.body]
+    for op in function.walk():
+        out += [block for block in op.blocks if not any(isinstance(inner, Product) for inner in block.walk())]
+    return out
 
 
 def phases_of(block: Block) -> dict[Op, int]:
@@ -37,6 +53,20 @@ def waiting_registers(block: Block, phase: dict[Op, int]) -> int:
     return max(
         sum(registers_of(v) for v, end in last.items() if v.op in phase and phase[v.op] < number <= end)
         for number in range(1, max(phase.values()) + 1))
+
+
+def outside_registers(block: Block) -> int:
+    """Registers of a thread in tiles that a body takes from outside or carries: they wait as long as it runs."""
+    own = {r for op in block.ops for r in op.results}
+    taken = {_held(v) for op in block.ops for v in all_reads(op) if v not in own}
+    inner = {v for op in block.ops for b in op.blocks for i in b.walk() for v in i.results}
+    inner |= {v for op in block.ops for b in op.blocks for v in _params(b)}
+    tiles = (v for v in taken - own - inner if not is_uniform(v))
+    return sum(count for count in map(registers_of, tiles) if count > 1)
+
+
+def _params(block: Block) -> list[Value]:
+    return [*block.params, *(p for op in block.walk() for b in op.blocks for p in b.params)]
 
 
 def _held(value: Value) -> Value:

@@ -31,7 +31,7 @@ from tilewright.backend_ptx.layouts.queries import is_replicated
 from tilewright.backend_ptx.layouts.shared import swizzled_shared
 from tilewright.backend_ptx.ops.layout import KeepRegisters
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
-from tilewright.backend_ptx.passes.pressure.phases import phases_of
+from tilewright.backend_ptx.passes.pressure.phases import bodies, outside_registers, phases_of
 from tilewright.backend_ptx.resources.occupancy import resident
 from tilewright.backend_ptx.resources.registers import OTHER, REGISTER_BYTES, is_uniform, registers_of
 from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
@@ -50,21 +50,24 @@ MOST_REGISTERS = 128
 def rematerialize_from_shared(c: Compilation) -> None:
     """Needs layouts, and reductions split where they cross warps. Sets the plan's occupancy."""
     function, target = c.function, c.target
-    plan = _plan(function.body)
-    if plan is None:
-        return
     threads = 32 * c.plan.warps
-    before = resident(plan.registers + OTHER, threads, 0, target)
-    # To avoid spills any saving is right; for more blocks nothing may spill.
-    needed = plan.parked_registers if before == 0 else max(plan.parked_registers, plan.loaded_registers)
-    after = resident(needed + OTHER, threads, plan.bytes, target)
-    if before > 1 or after <= before:
-        return
-    keep = _to_keep(plan, target.registers_per_sm // (after * threads))
-    _rewrite(function.body, plan, keep)
-    c.plan.occupancy = after
-    c.decide(decisions.rematerialized(
-        plan.bytes, (before, plan.registers), (after, needed), [(n, value.hint) for value, n in keep.items()]))
+    used = 0
+    for block in bodies(function):
+        plan = _plan(block)
+        if plan is None:
+            continue
+        before = resident(plan.registers + OTHER, threads, 0, target)
+        # To avoid spills any saving is right; for more CTAs nothing may spill.
+        needed = plan.parked_registers if before == 0 else max(plan.parked_registers, plan.loaded_registers)
+        after = resident(needed + OTHER, threads, used + plan.bytes, target)
+        if before > 1 or after <= before:
+            continue
+        used += plan.bytes
+        keep = _to_keep(plan, target.registers_per_sm // (after * threads))
+        _rewrite(block, plan, keep)
+        c.plan.occupancy = min(after, c.plan.occupancy or after)
+        c.decide(decisions.rematerialized(
+            plan.bytes, (before, plan.registers), (after, needed), [(n, value.hint) for value, n in keep.items()]))
 
 
 @dataclass(slots=True)
@@ -101,7 +104,7 @@ def _plan(block: Block) -> _Plan | None:
     if not loads:
         return None
     plan = _Plan(phase, source, late, loads=sorted(loads, key=block.ops.index))
-    others = _others(block, plan)
+    others = _others(block, plan) + outside_registers(block)
     plan.registers = max(sum(map(registers_of, _waiting(plan, n))) for n in range(1, number + 1)) + others
     # The loads are in flight together, and go to shared memory from registers.
     plan.parked_registers = sum(registers_of(op.result) for op in plan.loads) + others

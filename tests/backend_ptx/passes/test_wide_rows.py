@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from benchmarks import row_kernels
 from support.decisions import told
 from support.pass_kernels import FOLDER
 
+import tilewright as tw
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.layout import KeepRegisters
+from tilewright.backend_ptx.ops.shared import SharedAlloc
 from tilewright.backend_ptx.pipeline import PIPELINE
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.core import Function
+from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.ops.reduce import Reduction
 from tilewright.tileir.parser import parse
@@ -67,3 +73,50 @@ def test_registers_that_stay(changes: Changes, expected: list[int]) -> None:
     function = after("rematerialize_from_shared", "wide_rows", changes)
     assert [op.count for op in function.walk() if isinstance(op, KeepRegisters)] == expected
     assert ("registers of e stay" in told(function, "rematerialized")) == bool(expected)
+
+
+# ---- rows in a loop -----------------------------------------------------------------------------------------------
+
+
+def persistent(kernel: Any, width: int, step: str, weights: int) -> For:
+    """The loop over rows of `width` columns after a pass of the backend."""
+    x, w = tw.spec(f"bf16[4096,{width}]"), tw.spec(f"bf16[{width}]")
+    eps = (1e-5,) if weights else ()
+    function = parse(str(kernel.ir(x, *[w] * weights, x, *eps, 1, width)))
+    c = Compilation(function, get_target("sm_90a"))
+    for each in PIPELINE:
+        each(c)
+        if each.__name__ == step:
+            break
+    [loop] = [op for op in function.walk() if isinstance(op, For)]
+    return loop
+
+
+def loads(loop: For) -> list[str]:
+    return [op.array.hint for op in loop.loop.walk() if isinstance(op, Load)]
+
+
+@pytest.mark.parametrize(("width", "expected"), [
+    (4096, ["x"]),
+    (16384, ["x"]),
+    (32768, ["x", "weight", "bias"]),
+    (65536, ["x", "weight", "bias"]),  # a cluster's, where each CTA reads its part
+], ids=["registers hold the weights", "they cost a CTA, no spill", "they would spill", "in a cluster too"])
+def test_hoisted_tiles_come_back_where_they_would_spill(width: int, expected: list[str]) -> None:
+    loop = persistent(row_kernels.persistent_layer_norm, width, "sink_loads", 2)
+    assert sorted(loads(loop), reverse=True) == sorted(expected, reverse=True)
+    last = max(i for i, op in enumerate(loop.loop.ops) if isinstance(op, Reduction))
+    behind = [op.array.hint for op in loop.loop.ops[last:] if isinstance(op, Load)]
+    assert sorted(behind) == sorted(set(expected) - {"x"})
+
+
+@pytest.mark.parametrize(("width", "parked"), [(4096, 0), (16384, 0), (32768, 1), (65536, 1)])
+def test_rows_of_a_loop_are_parked_as_those_of_a_kernel(width: int, parked: int) -> None:
+    loop = persistent(row_kernels.persistent_softmax, width, "rematerialize_from_shared", 0)
+    assert sum(isinstance(op, SharedAlloc) for op in loop.loop.walk()) == parked
+
+
+def test_no_ring_takes_the_memory_of_a_resident_cta() -> None:
+    """Two CTAs with a parked row each leave no room for a ring: 2 * (64 + 2 * 64) KiB do not fit."""
+    loop = persistent(row_kernels.persistent_softmax, 32768, "pipeline_loops", 0)
+    assert loads(loop) == ["x"]
