@@ -37,9 +37,9 @@ from tilewright.backend_ptx.layouts.flat import log2
 from tilewright.backend_ptx.layouts.warpgroup import LEAST_COLUMNS, ROWS
 from tilewright.backend_ptx.passes.clusters.axes import Axes, Node
 from tilewright.backend_ptx.passes.clusters.order import keeps_order
-from tilewright.backend_ptx.passes.clusters.parts import Parts
+from tilewright.backend_ptx.passes.clusters.parts import ClusterSplit
 from tilewright.backend_ptx.passes.layouts.classes import is_tile
-from tilewright.backend_ptx.passes.matmul.select_instructions import warpgroup_kind
+from tilewright.backend_ptx.passes.matmul.choice import warpgroup_kind
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.ops.arith import Constant
@@ -70,7 +70,7 @@ def form_clusters(c: Compilation) -> None:
         refused = keeps_order(function, chosen)
         chosen = chosen if refused is None else refused
     if not isinstance(chosen, str):
-        Parts(function, chosen, needed).run()
+        ClusterSplit(function, chosen, needed).run()
         c.plan.cluster = needed
         c.decide(decisions.cluster(needed, wanted is not None))
     elif wanted is not None:

@@ -21,11 +21,10 @@ from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import ProxyFence, Stage, WgmmaWait
+from tilewright.backend_ptx.passes.matmul.outstanding import still_read
 from tilewright.backend_ptx.targets import Target
-from tilewright.tileir.analysis.uses import uses
-from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
-from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.shape import Extract
 from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import SharedType
@@ -36,24 +35,6 @@ def lower_conversions(c: Compilation) -> None:
     function, target = c.function, c.target
     busy = still_read(function)
     rewrite(function, lambda rewriter, op: _lower(rewriter, op, target, busy))
-
-
-def still_read(function: Function) -> set[Op]:
-    """The stages in loops whose last round's product no wait has covered when the next round comes."""
-    users = uses(function)
-    inside = {op for loop in function.walk() if isinstance(loop, (For, While))
-              for block in loop.blocks for op in block.walk()}
-    blocks = {block for op in function.walk() for block in op.blocks}
-    stages = [(op, block) for block in blocks for op in block.ops if isinstance(op, Stage) and op in inside]
-    return {op for op, block in stages if not all(_is_waited_for(p, block) for p in users.get(op.result, []))}
-
-
-def _is_waited_for(product: Op, block: Block) -> bool:
-    """Whether a product of this block, with all others, is complete at its end."""
-    if product not in block.ops:
-        return False
-    after = block.ops[block.ops.index(product):]
-    return any(isinstance(op, WgmmaWait) and op.pending == 0 for op in after)
 
 
 def _lower(rewriter: Rewriter, op: Op, target: Target, busy: set[Op]) -> None:

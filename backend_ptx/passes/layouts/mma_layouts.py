@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tilewright.backend_ptx.layouts.fragments import fragment_of, warpgroup_fragment
 from tilewright.backend_ptx.layouts.mma import ProductLayouts, block_layouts, fragment_layouts
 from tilewright.backend_ptx.layouts.warpgroup import warpgroup_layouts
 from tilewright.backend_ptx.ops.matmul import MmaSync, Product
 from tilewright.backend_ptx.ops.warpgroup import Wgmma
-from tilewright.backend_ptx.passes.matmul.select_instructions import fragment_of, warpgroup_fragment
 from tilewright.tileir.core import Op, Value
 
 

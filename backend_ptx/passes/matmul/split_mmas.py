@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts import transform
+from tilewright.backend_ptx.layouts.fragments import fragment_of
 from tilewright.backend_ptx.ops.matmul import MmaSync, Product
 from tilewright.backend_ptx.ops.shared import SharedLoad
 from tilewright.backend_ptx.ops.warpgroup import Wgmma
-from tilewright.backend_ptx.passes.matmul.select_instructions import fragment_of
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import int32
 from tilewright.tileir.layout import Layout

@@ -9,8 +9,8 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.warpgroup import Stage
-from tilewright.backend_ptx.passes.layouts.lower_conversions import still_read
 from tilewright.backend_ptx.passes.matmul.operands import source_of
+from tilewright.backend_ptx.passes.matmul.outstanding import still_read
 from tilewright.backend_ptx.resources.occupancy import shared_of_cta
 from tilewright.backend_ptx.resources.shared import EXCHANGES, lasting_bytes, peak_bytes
 from tilewright.backend_ptx.targets import KIB, Target

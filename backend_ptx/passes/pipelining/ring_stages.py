@@ -29,7 +29,7 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import ProxyFence, SharedView, Stage, Wgmma, WgmmaWait
-from tilewright.backend_ptx.passes.layouts.lower_conversions import still_read
+from tilewright.backend_ptx.passes.matmul.outstanding import still_read
 from tilewright.backend_ptx.passes.pipelining.ring_depth import SLACK, other_bytes
 from tilewright.backend_ptx.resources.occupancy import AIM, shared_of_cta
 from tilewright.backend_ptx.resources.shared import buffer_bytes

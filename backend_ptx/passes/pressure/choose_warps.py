@@ -86,14 +86,14 @@ def relieve(warps: Warps, alive: int) -> Warps:
     return Warps(count, decisions.warps_by_live_tiles(alive, alive // (32 * count)))
 
 
-class Group(NamedTuple):
+class LiveAccumulators(NamedTuple):
     """Products of one block, whose accumulators are alive together, and the 32-bit words of tiles kept beside them."""
 
     products: Sequence[Product]
     held: int = 0
 
 
-def decide_product_warps(groups: Sequence[Group]) -> Warps:
+def decide_product_warps(groups: Sequence[LiveAccumulators]) -> Warps:
     """For a kernel with matrix products, in groups whose accumulators are alive together: these and what is held beside
     them (attention's queries, for all keys) are spread so that each thread keeps ACC_WORDS of them: larger warp tiles
     read less shared memory for each product (bfloat16 4096^3 with 128x128x64 tiles: 0.54 of cuBLAS with four warps,
@@ -116,7 +116,7 @@ def _warps_for(products: Sequence[Product], held: int) -> Warps:
     return Warps(count, decisions.warps_by_accumulators(len(products), words, held > 0, each))
 
 
-def _products(block: Block) -> list[Group]:
+def _products(block: Block) -> list[LiveAccumulators]:
     """The products of each block that start an accumulator; one that adds to another's result shares its registers."""
     here = [op for op in block.ops if isinstance(op, Product)]
     results = {op.result for op in here}
@@ -126,7 +126,7 @@ def _products(block: Block) -> list[Group]:
     added = {v for op in block.ops if isinstance(op, Add) for v in (op.lhs, op.rhs)}
     beside = sum(4 * op.acc.type.size for op in started if op.result in added and isinstance(op, Wgmma))
     held = held_tile_bytes(block, _in_memory(here)) + beside
-    return [Group(started, held // 4), *inner] if started else inner
+    return [LiveAccumulators(started, held // 4), *inner] if started else inner
 
 
 def _in_memory(products: Sequence[Product]) -> set[Value]:
