@@ -11,26 +11,6 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = "tilewright.backend_ptx"
 PASSES = {step.__module__ for step in PIPELINE}
 
-# Imports that are still there: (the importing file, the pass). To be emptied.
-KNOWN = {
-    ("lower/function.py", "choose_warps"),
-    ("lower/function.py", "plan_shared_memory"),
-    ("lower/function.py", "rematerialize_from_shared"),
-    ("passes/barriers/insert_barriers.py", "choose_warps"),
-    ("passes/clusters/share_gathered.py", "choose_warps"),
-    ("passes/layouts/assign_layouts.py", "choose_warps"),
-    ("passes/matmul/ping_pong_warpgroups.py", "choose_warps"),
-    ("passes/pipelining/pipeline_loops.py", "choose_warps"),
-    ("passes/pipelining/ring_loads.py", "choose_warps"),
-    ("passes/pipelining/ring_rewrite.py", "choose_warps"),
-    ("passes/pressure/prefetch_loads.py", "choose_warps"),
-    ("passes/pressure/prefetch_loads.py", "rematerialize_from_shared"),
-    ("passes/pressure/rematerialize_from_shared.py", "choose_warps"),
-    ("passes/reductions/make_folds_warp_local.py", "choose_warps"),
-    ("passes/sharing/elect_thread_for_atomics.py", "choose_warps"),
-    ("passes/stores/split_stores.py", "choose_warps"),
-}
-
 
 def imports(path: Path) -> list[str]:
     """The modules that a file imports from, wherever in it the import stands."""
@@ -59,16 +39,12 @@ def test_every_pass_is_a_function_in_a_file_of_its_name() -> None:
 
 
 def test_no_pass_is_imported_but_by_the_pipeline() -> None:
-    found = edges()
-    new = [f"backend_ptx/{where} imports the pass {name}: move what both need below" for where, name in found - KNOWN]
-    assert not new, "\n".join(sorted(new))
-    assert not KNOWN - found, f"take these off the list, they are gone: {sorted(KNOWN - found)}"
+    found = [f"backend_ptx/{where} imports the pass {name}: move what both need below" for where, name in edges()]
+    assert not found, "\n".join(sorted(found))
 
 
 def test_the_lowering_knows_no_passes() -> None:
     """It may need what they decided, which stands in the function and its ops."""
-    allowed = {name for where, name in KNOWN if where.startswith("lower/")}
     for path in sorted((ROOT / "backend_ptx" / "lower").glob("*.py")):
-        of_passes = {m for m in imports(path) if m.startswith(f"{PACKAGE}.passes.")}
-        left = {m for m in of_passes if not allowed & set(m.split("."))}
-        assert not left, f"lower/{path.name} imports {sorted(left)}: move what both need below them"
+        found = sorted(m for m in imports(path) if m.startswith(f"{PACKAGE}.passes."))
+        assert not found, f"lower/{path.name} imports {found}: move what both need below them"
