@@ -102,7 +102,7 @@ def _cut(
 
 def _refusal(products: Sequence[Mma], target: Target) -> str | None:
     """Why blocks of a cluster could not share operands."""
-    if not (target.has_tma and target.has_wgmma):
+    if not (target.has_tma and "wgmma" in target.matrix_units):
         return f"{target.name} has no products that read operands which a cluster shares"
     if not all(warpgroup_kind(op, target) for op in products):
         return "a product is not computed by wgmma, which alone reads operands that a cluster shares"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tilewright.backend_ptx.ops.warpgroup import Stage, WgmmaWait
+from tilewright.backend_ptx.ops.matmul import left_outstanding
+from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.tileir.analysis.uses import uses
 from tilewright.tileir.core import Block, Function, Op
 from tilewright.tileir.ops.control import For, While
@@ -23,4 +24,4 @@ def _is_waited_for(product: Op, block: Block) -> bool:
     if product not in block.ops:
         return False
     after = block.ops[block.ops.index(product):]
-    return any(isinstance(op, WgmmaWait) and op.pending == 0 for op in after)
+    return any(left_outstanding(op) == 0 for op in after)

@@ -8,16 +8,19 @@ converted to the accumulator's format; that is exact for every operand format. 8
 them become float16, which holds them exactly. Where the target has wgmma, products of at least 64 rows become `wgmma`:
 
     after:  %y: tile<128x128xf32> = wgmma(a=%ta, b=%tb, acc=%x, kind="bf16")
+
+A target lists its matrix units, the preferred one first (`Target.matrix_units`); `SELECTIONS` has a rule for each.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.warpgroup import WARPS
 from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync
 from tilewright.backend_ptx.ops.warpgroup import Wgmma
 from tilewright.backend_ptx.passes.matmul.choice import FP8, choose, sizes_of, warpgroup_kind
-from tilewright.backend_ptx.targets import Target
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import DType
@@ -27,41 +30,48 @@ from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.ops.shape import Reshape
 from tilewright.tileir.rewrite import Rewriter, rewrite
 
+Selection = Callable[[Rewriter, Mma, Compilation], Value | None]
+
 
 def select_instructions(c: Compilation) -> None:
     """Afterwards there is no `mma`."""
-    function, target = c.function, c.target
-    groups = target.has_wgmma and _whole_warpgroups(c.hints.num_worker_warps)
-    rewrite(function, lambda rewriter, op: _rule(rewriter, op, target, groups))
+    rewrite(c.function, lambda rewriter, op: _rule(rewriter, op, c))
+
+
+def _rule(rewriter: Rewriter, op: Op, c: Compilation) -> None:
+    if not isinstance(op, Mma):
+        rewriter.keep(op)
+        return
+    for name in c.target.matrix_units:
+        made = SELECTIONS[name](rewriter, op, c)
+        if made is not None:
+            rewriter.replace(op.result, made)
+            return
+    raise AssertionError(f"no matrix unit of {c.target} computes {op.acc.type}")
+
+
+def _by_warps(rewriter: Rewriter, op: Mma, c: Compilation) -> Value | None:
+    choice = choose(op.a.type.dtype, op.b.type.dtype, op.acc.type.dtype, sizes_of(op), c.target)
+    if choice is None:
+        return None
+    a, b = (_cast(rewriter, v, choice.operands or v.type.dtype) for v in (op.a, op.b))
+    return rewriter.value(MmaSync(a=a, b=b, acc=op.acc, instruction=choice.instruction))
 
 
 def _whole_warpgroups(wanted: int | None) -> bool:
     return wanted is None or wanted % WARPS == 0
 
 
-def _rule(rewriter: Rewriter, op: Op, target: Target, groups: bool) -> None:
-    if not isinstance(op, Mma):
-        rewriter.keep(op)
-        return
-    kind = warpgroup_kind(op, target) if groups else None
-    if kind is not None:
-        rewriter.replace(op.result, _by_warpgroups(rewriter, op, kind))
-        return
-    choice = choose(op.a.type.dtype, op.b.type.dtype, op.acc.type.dtype, sizes_of(op), target)
-    if choice is None:
-        rewriter.replace(op.result, _by_fma(rewriter, op))
-        return
-    a, b = (_cast(rewriter, v, choice.operands or v.type.dtype) for v in (op.a, op.b))
-    made = MmaSync(a=a, b=b, acc=op.acc, instruction=choice.instruction)
-    rewriter.replace(op.result, rewriter.value(made))
-
-
-def _by_warpgroups(rewriter: Rewriter, op: Mma, kind: str) -> Value:
+def _by_warpgroups(rewriter: Rewriter, op: Mma, c: Compilation) -> Value | None:
     """wgmma has no batches; those of length 1 go.
 
     Tensor cores of sm_90 add products of 8-bit floats with 13 bits behind the point (arXiv 2412.19437, section 3.3.2):
     unless use_fast_acc allows that for all of k, each tile's product is added to the accumulator in float32.
     """
+    whole = _whole_warpgroups(c.hints.num_worker_warps)
+    kind = warpgroup_kind(op, c.target) if whole else None
+    if kind is None:
+        return None
     a, b, acc = (_flat(rewriter, v) for v in (op.a, op.b, op.acc))
     if op.a.type.dtype in FP8 and not op.fast_acc:
         zero = rewriter.value(Constant(value=0.0, type=acc.type.erased()))
@@ -77,7 +87,7 @@ def _flat(rewriter: Rewriter, value: Value) -> Value:
     return value if len(shape) == 2 else rewriter.value(Reshape(src=value, shape=shape[-2:]), value.hint)
 
 
-def _by_fma(rewriter: Rewriter, op: Mma) -> Value:
+def _by_threads(rewriter: Rewriter, op: Mma, c: Compilation) -> Value:
     """In the accumulator's format, float32 for float16 accumulators."""
     wanted = op.acc.type.dtype
     held = dt.float32 if wanted is dt.float16 else wanted
@@ -87,3 +97,7 @@ def _by_fma(rewriter: Rewriter, op: Mma) -> Value:
 
 def _cast(rewriter: Rewriter, value: Value, dtype: DType) -> Value:
     return value if value.type.dtype is dtype else rewriter.value(Cast(src=value, dtype=dtype), value.hint)
+
+
+# A rule for each matrix unit: the result of a multiply that it computes, or None if it cannot.
+SELECTIONS: dict[str, Selection] = {"wgmma": _by_warpgroups, "mma.sync": _by_warps, "fma": _by_threads}

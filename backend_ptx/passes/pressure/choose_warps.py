@@ -12,9 +12,7 @@ from typing import NamedTuple
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.flat import log2
-from tilewright.backend_ptx.layouts.warpgroup import WARPS
 from tilewright.backend_ptx.ops.matmul import MmaFma, Product
-from tilewright.backend_ptx.ops.warpgroup import Wgmma
 from tilewright.backend_ptx.passes.matmul.operands import is_moved_only
 from tilewright.backend_ptx.passes.pressure.tile_bytes import held_tile_bytes, peak_tile_bytes
 from tilewright.backend_ptx.targets import Target
@@ -108,8 +106,7 @@ def _warps_for(products: Sequence[Product], held: int) -> Warps:
     count = 1
     while count < MOST and words // (32 * count) > most + (LITTLE if count >= FULL else 0):
         count *= 2
-    if any(isinstance(op, Wgmma) for op in products):
-        count = max(count, WARPS)
+    count = max(count, *(op.unit.warps for op in products))
     largest = max(op.acc.type.size for op in products)
     count = max(count, min(USUAL, 1 << log2(max(1, largest // FRAGMENT_ELEMENTS))))
     each = max(1, words // (32 * count))
@@ -124,14 +121,14 @@ def _products(block: Block) -> list[LiveAccumulators]:
     started = [op for op in here if op.acc not in results]
     # A product that is added to another tile takes registers beside it.
     added = {v for op in block.ops if isinstance(op, Add) for v in (op.lhs, op.rhs)}
-    beside = sum(4 * op.acc.type.size for op in started if op.result in added and isinstance(op, Wgmma))
+    beside = sum(4 * op.acc.type.size for op in started if op.result in added and op.unit.asynchronous)
     held = held_tile_bytes(block, _in_memory(here)) + beside
     return [LiveAccumulators(started, held // 4), *inner] if started else inner
 
 
 def _in_memory(products: Sequence[Product]) -> set[Value]:
-    """Operands that wgmma reads from shared memory, so that no register holds them."""
-    operands = {v for op in products if isinstance(op, Wgmma) for v in (op.a, op.b) if is_moved_only(v)}
+    """Operands that the unit reads from shared memory, so that no register holds them."""
+    operands = {v for op in products if op.unit.reads_shared for v in (op.a, op.b) if is_moved_only(v)}
     return operands - {op.acc for op in products}
 
 
