@@ -136,7 +136,7 @@ def test_reads_between_the_tiles_that_are_stored() -> None:
     assert f.plan.cluster == 1 and "y is also accessed in another way" in told(f, "cluster")
 
 
-@pytest.mark.parametrize("target", [name for name, t in TARGETS.items() if not t.has_wgmma])
+@pytest.mark.parametrize("target", [name for name, t in TARGETS.items() if "wgmma" not in t.matrix_units])
 def test_other_targets(target: str) -> None:
     f = formed(kernel(), target)
     assert f.plan.cluster == 1 and target in told(f, "cluster")
