@@ -12,24 +12,21 @@ from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.llvm.module import DebugLines, KernelText
 from tilewright.backend_ptx.lower.arrays import GLOBAL, param_name
 from tilewright.backend_ptx.lower.blocks import lower_block
-from tilewright.backend_ptx.lower.bulk import init_mbarriers, meet_cluster, producer_thread
+from tilewright.backend_ptx.lower.bulk import init_mbarriers, issuing_thread, meet_cluster
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import ArrayRef, Fragment, ListRef, elem_of
 from tilewright.backend_ptx.lower.registry import lowering_of
 from tilewright.backend_ptx.lower.warpgroup import start_turns
+from tilewright.backend_ptx.ops.bulk import MbarrierInit
 from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync
 from tilewright.backend_ptx.ops.warpgroup import TakeTurn
-from tilewright.backend_ptx.roles import (
-    CONSUMER,
-    PRODUCER,
-    initial_ops,
-    project,
-)
+from tilewright.backend_ptx.roles import initial_ops, project
 from tilewright.backend_ptx.targets import Target
 from tilewright.backend_ptx.tensor_maps import MAP_ALIGN, MAP_BYTES
 from tilewright.tileir.core import Function, Op, Value, clone_function
 from tilewright.tileir.diagnostics import NO_SPAN
 from tilewright.tileir.ops.arrays import ListItem, RawView, SliceArray
+from tilewright.tileir.plan import Role
 from tilewright.tileir.types import ArrayType, ListType
 
 Observer = Callable[[str, Function], None]
@@ -68,8 +65,8 @@ def emit_function(function: Function, target: Target) -> Lowered:
     debug = _debug_lines(function, abi)
     ctx = Context(function, target, abi, warps, debug)
     written = written_params(function)
-    threads = 32 * (warps + ctx.producers)
-    if ctx.producers:
+    threads = 32 * ctx.all_warps
+    if function.plan.roles:
         _emit_roles(ctx, written)
     else:
         _emit_body(ctx, written)
@@ -89,31 +86,40 @@ def _emit_body(ctx: Context, written: set[int]) -> None:
 
 
 def _emit_roles(ctx: Context, written: set[int]) -> None:
-    """One branch of the kernel for the producer's thread, one for the consumers; the producer's other lanes leave."""
-    b = ctx.b
-    initial = initial_ops(ctx.function)
+    """One branch of the kernel for each role. Of all but the first a single thread goes on; the others leave."""
+    b, (main, *others) = ctx.b, ctx.function.plan.roles
+    initial = [op for op in initial_ops(ctx.function) if isinstance(op, MbarrierInit)]
     for op in initial:
         assert op.barriers.op is not None
         lowering_of(op.barriers.op)(ctx, op.barriers.op)
     init_mbarriers(ctx, initial)
-    consume, others, produce, leave = (b.label(n) for n in ("consume", "others", "produce", "leave"))
-    b.cbr(b.icmp("ult", ctx.tid, 32 * ctx.warps), consume, others)
-    b.start(others)
-    _set_registers(ctx, "dec", PRODUCER)
-    b.cbr(producer_thread(ctx), produce, leave)
+    consume, other = b.label("consume"), b.label("others")
+    produce, leave = [b.label("produce") for _ in others], b.label("leave")
+    b.cbr(b.icmp("ult", ctx.tid, 32 * ctx.warps), consume, other)
+    b.start(other)
+    parts = [ctx.part(project(ctx.function, role.name), role.name) for role in others]
+    for role, part, label in zip(others, parts, produce, strict=True):
+        if role is not others[-1]:
+            mine, other = b.label("role"), b.label("others")
+            b.cbr(b.icmp("ult", ctx.tid, part.first_thread + 32 * role.warps), mine, other)
+            b.start(mine)
+        _set_registers(ctx, "dec", role)
+        b.cbr(issuing_thread(part), label, leave)
+        if role is not others[-1]:
+            b.start(other)
     b.start(leave)
     b.ret()
-    for label, role in ((produce, PRODUCER), (consume, CONSUMER)):
+    for part, label in zip(parts, produce, strict=True):
         b.start(label)
-        if role == CONSUMER:
-            _set_registers(ctx, "inc", CONSUMER)
-        _emit_body(ctx.part(project(ctx.function, role)), written)
+        _emit_body(part, written)
+    b.start(consume)
+    _set_registers(ctx, "inc", main)
+    _emit_body(ctx.part(project(ctx.function, main.name), main.name), written)
 
 
-def _set_registers(ctx: Context, way: str, name: str) -> None:
+def _set_registers(ctx: Context, way: str, role: Role) -> None:
     """Give registers to the CTA's pool, or take some, where the plan says how many a role has."""
-    role = ctx.function.plan.role(name)
-    if role is not None and role.registers is not None:
+    if role.registers is not None:
         instruction(f"setmaxnreg.{way}.{role.registers}").emit(ctx.b)
 
 
