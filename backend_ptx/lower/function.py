@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import tilewright.backend_ptx.lower.families  # noqa: F401  (registers the lowerings)
@@ -23,9 +23,9 @@ from tilewright.backend_ptx.ops.warpgroup import TakeTurn
 from tilewright.backend_ptx.roles import initial_ops, project
 from tilewright.backend_ptx.targets import Target
 from tilewright.backend_ptx.tensor_maps import MAP_ALIGN, MAP_BYTES
-from tilewright.tileir.core import Function, Op, Value, clone_function
+from tilewright.tileir.analysis.effects import written_arrays
+from tilewright.tileir.core import Function, Value, clone_function
 from tilewright.tileir.diagnostics import NO_SPAN
-from tilewright.tileir.ops.arrays import ListItem, RawView, SliceArray
 from tilewright.tileir.plan import Role
 from tilewright.tileir.types import ArrayType, ListType
 
@@ -64,7 +64,7 @@ def emit_function(function: Function, target: Target) -> Lowered:
     warps = function.plan.warps
     debug = _debug_lines(function, abi)
     ctx = Context(function, target, abi, warps, debug)
-    written = written_params(function)
+    written = written_arrays(function)
     threads = 32 * ctx.all_warps
     if function.plan.roles:
         _emit_roles(ctx, written)
@@ -75,7 +75,7 @@ def emit_function(function: Function, target: Target) -> Lowered:
     return Lowered(frame.text(ctx.b, debug), abi, threads, function.plan.shared_bytes, abi.name, function.plan.cluster)
 
 
-def _emit_body(ctx: Context, written: set[int]) -> None:
+def _emit_body(ctx: Context, written: frozenset[int]) -> None:
     for number, value in enumerate(ctx.function.params):
         ctx.set(value, _argument(ctx, ctx.abi, number, value, number not in written))
     if any(isinstance(op, TakeTurn) for op in ctx.function.walk()):
@@ -85,7 +85,7 @@ def _emit_body(ctx: Context, written: set[int]) -> None:
     ctx.b.ret()
 
 
-def _emit_roles(ctx: Context, written: set[int]) -> None:
+def _emit_roles(ctx: Context, written: frozenset[int]) -> None:
     """One branch of the kernel for each role. Of all but the first a single thread goes on; the others leave."""
     b, (main, *others) = ctx.b, ctx.function.plan.roles
     initial = [op for op in initial_ops(ctx.function) if isinstance(op, MbarrierInit)]
@@ -166,7 +166,7 @@ def _argument(ctx: Context, abi: KernelAbi, number: int, value: Value, read_only
     return ArrayRef(type, param("pointer"), known("extent", type.extents), known("stride", type.strides), read_only)
 
 
-def _param_type(param: AbiParam, function: Function, written: set[int]) -> str:
+def _param_type(param: AbiParam, function: Function, written: frozenset[int]) -> str:
     """The LLVM type of a parameter with its attributes."""
     if param.kind == "tensor_map":
         # Without the annotation the kernel would copy it to local memory, where TMA cannot read it.
@@ -178,27 +178,3 @@ def _param_type(param: AbiParam, function: Function, written: set[int]) -> str:
     type = function.params[param.argument].type
     promise = "" if param.argument in written else " noalias readonly"
     return f"{GLOBAL}{promise} align {type.align}"
-
-
-def written_params(function: Function) -> set[int]:
-    """Positions of the array parameters that some op may write. The launcher refuses arrays that overlap one."""
-    numbers = {value: i for i, value in enumerate(function.params)}
-    written: set[int] = set()
-    for op in function.walk():
-        for array in op.effects().writes:
-            if not isinstance(array.type, (ArrayType, ListType)):
-                continue
-            roots = list(_roots(array))
-            if any(r not in numbers for r in roots):
-                return {i for i, v in enumerate(function.params) if isinstance(v.type, (ArrayType, ListType))}
-            written.update(numbers[r] for r in roots)
-    return written
-
-
-def _roots(value: Value) -> Iterable[Value]:
-    """The parameters that an array may be a view of; a value that is no parameter if that is not clear."""
-    op: Op | None = value.op
-    while isinstance(op, (SliceArray, RawView, ListItem)):
-        value = op.list if isinstance(op, ListItem) else op.array
-        op = value.op
-    yield value

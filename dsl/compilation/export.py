@@ -14,6 +14,7 @@ from tilewright.compilation.signature import KernelSignature
 from tilewright.inspecting.dumps import Dump, observed
 from tilewright.kernel import tile_kernel
 from tilewright.launching.timeouts import limited
+from tilewright.tileir.analysis.effects import written_arrays
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 
@@ -146,9 +147,7 @@ def exported_function(kernel: tile_kernel, signature: KernelSignature, dump: Dum
 
 def _check_overlaps(kernel: tile_kernel, signature: KernelSignature, function: Function) -> None:
     """Refuse arrays that may overlap another where the kernel writes one: it is compiled for arrays that do not."""
-    from tilewright.arguments.checks import written_params
-
-    written = written_params(function)
+    written = written_arrays(function)
     for i, (name, groups) in enumerate(_leaf_groups(kernel, signature)):
         for j, (other, others) in enumerate(_leaf_groups(kernel, signature)):
             if i in written and i != j and set(groups) & set(others):
