@@ -6,34 +6,27 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.interp.options import ExecutionOptions
-
 Regs = list[Any]  # register 0 holds the Chunk
 
 
 class Chunk:
-    """The blocks that a run of closures works on: how many, their coordinates, and how the launch executes.
+    """The blocks that a run of closures works on: how many, their coordinates, and the options of the launch.
 
-    `ids[axis]` is an int32 array over the blocks where the axis varies, else one int32. `memory` and `poison` are those
-    of the options, at hand for every access.
+    `ids[axis]` is an int32 array over the blocks where the axis varies, else one int32.
     """
 
-    __slots__ = ("count", "ids", "grid", "options", "memory", "poison")
+    __slots__ = ("count", "ids", "grid", "poison")
 
-    def __init__(
-        self, count: int, ids: tuple[Any, Any, Any], grid: tuple[int, int, int], options: ExecutionOptions
-    ) -> None:
+    def __init__(self, count: int, ids: tuple[Any, Any, Any], grid: tuple[int, int, int], poison: bool) -> None:
         self.count = count
         self.ids = ids
         self.grid = grid
-        self.options = options
-        self.memory = options.memory
-        self.poison = options.poison
+        self.poison = poison
 
     def take(self, blocks: Any) -> Chunk:
         """The chunk of some of these blocks."""
         ids = tuple(i[blocks] if isinstance(i, np.ndarray) and i.ndim else i for i in self.ids)
-        return Chunk(len(blocks), ids, self.grid, self.options)
+        return Chunk(len(blocks), ids, self.grid, self.poison)
 
 
 def take(value: Any, blocks: Any) -> Any:

@@ -25,7 +25,7 @@ from tilewright.tileir.types import TileType
 AXIS = 0
 
 
-class ClusterSplit:
+class Parts:
     """`chosen`: the tiles that are cut into `ctas` parts, and along which axis."""
 
     def __init__(self, function: Function, chosen: Mapping[Value, int], ctas: int) -> None:

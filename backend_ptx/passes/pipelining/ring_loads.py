@@ -33,7 +33,6 @@ from __future__ import annotations
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.ops.units import UNITS
 from tilewright.backend_ptx.passes.clusters.multicast import share_in_cluster
 from tilewright.backend_ptx.passes.pipelining.ring_candidates import Scope, has_products
 from tilewright.backend_ptx.passes.pipelining.ring_depth import decide_slots
@@ -49,7 +48,7 @@ from tilewright.tileir.plan import Decision
 def ring_loads(c: Compilation) -> None:
     """Needs staged operands and waits for products; conversions must still be `convert_layout`."""
     function, target = c.function, c.target
-    if not (target.has_tma and any(UNITS[name].reads_shared for name in target.matrix_units)):
+    if not (target.has_tma and target.has_wgmma):
         return
     users = uses(function)
     scope = Scope(function, users)
@@ -70,7 +69,7 @@ def ring_loads(c: Compilation) -> None:
     if not groups:
         return
     c.plan.stages = tuple(ring.slots for ring in rings)
-    c.plan.roles = plan_roles(c.plan.warps, c.hints.occupancy, target)
+    c.plan.roles = plan_roles(c.plan.warps, c.hints.occupancy, target, c.limits.allow_register_reallocation)
     c.decide(decisions.roles(c.plan.roles))
     Rings(function, groups, users).run()
     dce(function)
