@@ -3,8 +3,12 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+SMOKE := tests/test_layout.py tests/test_docs.py tests/dsl/test_import.py tests/dsl/test_launch.py \
+	tests/dsl/test_inspection.py tests/errors tests/frontend/test_translate.py tests/tileir/test_text.py \
+	tests/tileir/passes tests/interp/test_tiles.py tests/backend_ptx/passes/test_golden.py \
+	tests/backend_ptx/lower/test_coverage.py tests/backend_ptx/simulator/test_threads.py tests/catalogue/test_golden.py
 
-.PHONY: help demo test lint gpu-test gpu-sanitize examples language-table sweep bench-compile bench-interp clean
+.PHONY: help demo check test smoke test-all lint gpu-test gpu-sanitize examples language-table sweep bench-compile bench-interp clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -20,16 +24,25 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)  ## set up, run a kernel in the interpreter, check it, print its Tile IR and the head of its PTX
 	$(BIN)/python examples/demo.py
 
-test: $(STAMP)  ## set up and run the tests (no GPU needed)
+check: lint  ## all that is checked without running anything: ruff and mypy
+
+test: $(STAMP) check  ## set up, check, and run the tests (no GPU needed)
 	$(BIN)/python -m pytest -q -n 2
+
+smoke: $(STAMP)  ## a sample of the tests from every folder, in a minute
+	$(BIN)/python -m pytest -q -n 2 $(SMOKE)
+
+test-all:  ## the tests on every Python found from 3.11 up, each with an environment of its own
+	$(PYTHON) tools/test_all.py
 
 examples: $(STAMP)  ## run every example, each checks itself
 	for f in examples/[!_]*.py; do echo "== $$f"; $(BIN)/python $$f || exit 1; done
 
-lint: $(STAMP)  ## ruff and mypy
+lint: $(STAMP)  ## ruff and mypy, on the package and on what stands around it
 	$(BIN)/python tools/link_tree.py
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tools/mypy.ini
 
 gpu-test:  ## the GPU tests from an uninstalled checkout, no network: needs a driver and the dependencies in $(PYTHON)
 	$(PYTHON) tools/link_tree.py

@@ -100,7 +100,7 @@ def checked(name: str, c: Any, operands: list[Any], eps: float, run: Run, terms:
             return
         c.fill_(float("nan"))
         run()
-        if not close(c, *operands, eps, terms):
+        if not close(c, *operands, eps=eps, terms=terms):
             raise SystemExit(f"{name}: wrong result, so its time means nothing")
         state.append(True)
     return first

@@ -51,7 +51,7 @@ class tile_kernel:
 
     __name__: str
     __qualname__: str
-    __wrapped__: types.FunctionType  # the undecorated function
+    __wrapped__: Any  # the undecorated function
     # For the modules of this package; `lower` shows a user what they make.
     specialiser: Specialiser
     launcher: Launcher

@@ -66,7 +66,7 @@ def signature(name: str, thing: Any) -> str:
     except (TypeError, ValueError):
         return name
     if not isinstance(thing, type) and not hasattr(thing, "__tilewright_builtin__"):
-        parameters = [p for p in parameters if p.name != "self"]  # type: ignore[assignment]
+        parameters = [p for p in parameters if p.name != "self"]
     text = str(inspect.Signature([p.replace(annotation=p.empty) for p in parameters]))
     text = re.sub(r"<(\w+\.\w+): [^>]*>", r"\1", text)
     text = re.sub(r"<DType '(\w+)'>", r"\1", text)
@@ -107,7 +107,7 @@ def parts() -> dict[str, list[str]]:
     out = {part: names.split() for part, names in HOST.items()}
     for module in MODULES:
         found = getattr(ct, module, None)
-        if found is not None and getattr(found, "__all__", ()):
+        if found is not None and found.__all__:
             out[f"module ct.{module}"] = [n for name in found.__all__ for n in _members(f"{module}.{name}")]
     for part in LANGUAGE:
         out[part] = [n for n in language_table.CONTRACT[part].split() if find(n) is not None]
@@ -230,7 +230,7 @@ def command_line() -> str:
         if any(isinstance(a, argparse._SubParsersAction) for a in actions):
             lines += [f"`{name} ...`: {help_}", ""]
             continue
-        usage = " ".join([name, *(a.metavar or a.dest if not a.option_strings else
+        usage = " ".join([name, *(str(a.metavar or a.dest) if not a.option_strings else
                                   f"{a.option_strings[0]} {_value(a)}".strip() if a.required else
                                   f"[{a.option_strings[0]}{' ' * bool(_value(a))}{_value(a)}]" for a in actions)])
         lines += [f"`{usage}`: {help_}", ""]

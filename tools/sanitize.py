@@ -141,7 +141,7 @@ def launch_defect() -> None:
     import tilewright as tw
 
     @tw.tile_kernel
-    def outside(x):  # type: ignore[no-untyped-def]
+    def outside(x):
         tw.scatter(x, tw.arange(64, dtype=tw.int32) + 1000000000, 1.0, check_bounds=False)
 
     x = tw.to_device(np.zeros(64, np.float32))

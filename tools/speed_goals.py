@@ -92,6 +92,6 @@ def other_rows(record: str) -> Iterator[tuple[str, str, str, str]]:
         yield f"function to {match['what']}, {name}", f"{float(match['ms']):.0f} ms", goal, met
     for name, rate in LIMIT.findall(record):
         yield name, rate, "", ""
-    launches = dict(match.groups() for line in record.splitlines() if (match := LAUNCH.match(line)))
+    launches = {m[1]: m[2] for line in record.splitlines() if (m := LAUNCH.match(line))}
     for name, took in launches.items():
         yield name, f"{took} us", "", ""
