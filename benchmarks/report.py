@@ -233,7 +233,8 @@ def _small_array(spec: str, most: int = 256) -> Any:
     """Zeros of the spec's dtype and rank, no axis longer than `most`."""
     import torch
 
-    dtypes = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16, "i32": torch.int32}
+    dtypes = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16, "i32": torch.int32,
+              "i8": torch.int8, "e4m3": torch.float8_e4m3fn}
     dtype, extents = spec.rstrip("]").split("[")
     return torch.zeros([min(int(n), most) for n in extents.split(",")], dtype=dtypes[dtype], device="cuda")
 

@@ -148,15 +148,28 @@ def _lambdas(text: str) -> dict[int, list[ast.Lambda]]:
 
 
 def _find_lambda(code: types.CodeType, found: list[ast.Lambda]) -> ast.Lambda:
-    """The innermost lambda whose body holds every instruction of the code that has a position."""
+    """The innermost lambda whose body holds every instruction of the code that has a position.
+
+    Python 3.12 gives none to a lambda that returns a constant: such ones are told by that constant.
+    """
     inside = [
         ((line, col), (end_line, end_col)) for line, end_line, col, end_col in code.co_positions()
         if line is not None and end_line is not None and col is not None and end_col
     ]
-    matching = [node for node in found if inside and all(_holds(node.body, *p) for p in inside)]
+    if inside:
+        matching = [node for node in found if all(_holds(node.body, *p) for p in inside)]
+    else:
+        matching = [node for node in found if repr(_returned(node)) == repr(code.co_consts)]  # 1 is not True
     if matching or len(found) == 1:
         return [*found, *matching][-1]
     raise TileSyntaxError("a lambda's source text could not be told from others on its line", hints=["use def"])
+
+
+def _returned(node: ast.Lambda) -> tuple[object, ...] | None:
+    """The constants of a lambda's code, None if it does more than return one."""
+    made = compile(ast.Expression(node), "<lambda>", "eval")
+    [code] = [c for c in made.co_consts if isinstance(c, types.CodeType)]
+    return None if any(end for _, _, _, end in code.co_positions()) else code.co_consts
 
 
 def _holds(node: ast.expr, start: tuple[int, int], end: tuple[int, int]) -> bool:
