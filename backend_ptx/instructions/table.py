@@ -43,7 +43,16 @@ def instruction(name: str) -> Instruction:
 
 def find_text(asm: str, constraints: str) -> Instruction | None:
     """The record whose call carries this assembly text and these constraints (without the memory clobber), if any."""
-    return by_text().get((asm, constraints)) or warpgroup.from_text(asm, constraints)
+    key = asm, constraints
+    return by_text().get(key) or warpgroup.from_text(*key) or _DECLARED.get(key)
+
+
+_DECLARED: dict[tuple[str, str], Instruction] = {}
+
+
+def declare(record: Instruction) -> Instruction:
+    """Make a record known by its text: one that is made on demand, for a unit that this package does not have."""
+    return _DECLARED.setdefault((record.asm, record.constraints), record)
 
 
 @cache

@@ -54,7 +54,14 @@ class ListRef:
     length: Val
 
 
-Fragment = Val | ArrayRef | ListRef
+@dataclass(frozen=True, slots=True)
+class AccumulatorRef:
+    """A tile in the accumulators' space of a matrix unit: its address there."""
+
+    address: Val
+
+
+Fragment = Val | ArrayRef | ListRef | AccumulatorRef
 
 
 def flatten(fragment: Fragment) -> list[Val]:
@@ -63,6 +70,8 @@ def flatten(fragment: Fragment) -> list[Val]:
         return [fragment]
     if isinstance(fragment, ListRef):
         return [fragment.table, fragment.length]
+    if isinstance(fragment, AccumulatorRef):
+        return [fragment.address]
     return [fragment.pointer, *fragment.extents, *fragment.strides]
 
 
@@ -75,6 +84,8 @@ def rebuild(pattern: Fragment, values: Sequence[Val], type: Any) -> Fragment:
         return values[0]
     if isinstance(pattern, ListRef):
         return ListRef(values[0], values[1])
+    if isinstance(pattern, AccumulatorRef):
+        return AccumulatorRef(values[0])
     rank = len(pattern.extents)
     return replace(pattern, type=type, pointer=values[0], extents=tuple(values[1 : 1 + rank]),
                    strides=tuple(values[1 + rank :]), read_only=False)
