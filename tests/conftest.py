@@ -17,6 +17,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite golden files with what the tests produce")
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    from support.llvm_floors import guard
+
+    guard()
+
+
 def gpu_missing() -> str:
     """Why no GPU can be used, "" if one can."""
     from tilewright.backend_ptx.runtime import driver

@@ -24,8 +24,8 @@ from tilewright.backend_ptx.lower.registry import REFUSALS as REWRITTEN  # noqa:
 from tilewright.frontend.calls.registry import RULES  # noqa: E402
 from tilewright.interp.registry import HANDLERS  # noqa: E402
 
-__all__ = ["ELSEWHERE", "FEATURES", "RANKS", "RULES", "SYNTAX_ERRORS", "Evidence", "evidence", "missing", "opcodes",
-           "option_names", "refused_names", "unhandled"]
+__all__ = ["ELSEWHERE", "FEATURES", "RANKS", "RULES", "SYNTAX_ERRORS", "Evidence", "cells", "evidence", "is_shown",
+           "missing", "opcodes", "option_names", "refused_names", "unhandled"]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ class Evidence:
 
 
 @functools.cache
-def _cells() -> dict[str, dict[Cell, str]]:
+def cells() -> dict[str, dict[Cell, str]]:
+    """The executed cells of each name, with the test that runs each."""
     found: dict[str, dict[Cell, str]] = {}
     for cell, test in executed_cells().items():
         found.setdefault(cell.name, {})[cell] = test
@@ -82,7 +83,13 @@ def evidence(name: str) -> Evidence:
     refused = dict(_refused().get(name, {}))
     if name in ARRAYS:
         refused |= NO_ARRAYS
-    return Evidence(name, _cells().get(name, {}), refused, ELSEWHERE.get(name))
+    return Evidence(name, cells().get(name, {}), refused, ELSEWHERE.get(name))
+
+
+def is_shown(name: str) -> bool:
+    """Whether a cell runs a name, or a test that is named with the reason why no cell can."""
+    found = evidence(name)
+    return bool(found.cells or found.elsewhere)
 
 
 def option_names(name: str) -> list[str]:

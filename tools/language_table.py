@@ -25,8 +25,8 @@ CONTRACT = {
     "enums": "RoundingMode PaddingMode MemoryOrder MemoryScope",
     "operators": "add sub mul truediv floordiv cdiv mod divmod pow minimum maximum atan2 bitwise_and bitwise_or "
                  "bitwise_xor bitwise_lshift bitwise_rshift equal not_equal less less_equal greater greater_equal",
-    "functions of one tile": "exp exp2 log log2 sqrt rsqrt sin cos tan sinh cosh tanh floor ceil negative abs isnan "
-                             "bitwise_not",
+    "functions of one tile": "exp exp2 log log2 sqrt rsqrt sin cos tan sinh cosh tanh floor ceil trunc negative abs "
+                             "isnan bitwise_not",
     "index space": "bid num_blocks num_tiles assume_divisible_by",
     "memory": "load store gather scatter Slice load_advanced_indexing store_advanced_indexing",
     "atomics": "atomic_cas atomic_xchg atomic_add atomic_max atomic_min atomic_and atomic_or atomic_xor",

@@ -18,7 +18,6 @@ import tilewright as tw
 import tilewright.backend_ptx.ops  # noqa: F401  (the parser must know the machine ops)
 from tilewright.backend_ptx import backend_dumps
 from tilewright.backend_ptx.pipeline import PIPELINE
-from tilewright.frontend import translate
 from tilewright.interp import compile_function
 from tilewright.tileir.core import Function
 from tilewright.tileir.parser import parse
@@ -33,8 +32,8 @@ CASES = one_per_kernel()
 
 
 def dumps(case: Case, target: str) -> list[tuple[str, str]]:
-    """The text after the frontend, after each pass, and after each pass of the backend."""
-    function = translate(case.kernel.__wrapped__, case.kernel.arg_specs(*case.args()))
+    """The text after the frontend, after each pass, and after each pass of the backend, all with the launch hints."""
+    function = case.kernel.lower(*case.args(), target=target).tile_ir(passes=False)
     out = [("frontend", to_text(function))]
 
     def observe(name: str, now: Function) -> None:
@@ -83,3 +82,10 @@ def test_dumps_run(index: int) -> None:
 
 def test_the_table_names_passes_of_the_backend() -> None:
     assert {p.__name__ for p in PIPELINE} >= REASSOCIATES
+
+
+def test_the_dumps_of_a_cluster_are_run() -> None:
+    """Launch hints reach the passes: without them no cluster would be formed, and none be run."""
+    case = next(c for c in CASES if c.name == "rows-softmax-in-4")
+    _, last = dumps(case, "sm_90a")[-1]
+    assert parse(last, "last.tile").plan.cluster == 4

@@ -33,11 +33,11 @@ class Reduction(Op):
     axes: tuple[int, ...] = attribute()
 
     def __init_subclass__(cls, *, kind: str = "", idempotent: bool = False, **more: Any) -> None:
-        super().__init_subclass__(**more)
         if not kind:
             raise TypeError(f'{cls.__name__}: a reduction declares its kind, as in kind="sum"')
         if kind in REDUCTIONS:
             raise TypeError(f"{cls.__name__}: {REDUCTIONS[kind].__name__} has the kind {kind!r} already")
+        super().__init_subclass__(**more)
         cls.kind, cls.idempotent = kind, idempotent
         REDUCTIONS[kind] = cls
 
