@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Function
 from tilewright.tileir.plan import Decision, Hints, Limits, MachinePlan
 
 
-@dataclass(slots=True)
-class Compilation:
+class Compilation(Unit):
     """A function on its way to machine IR, and the target that it is compiled for. Passes change the function, fill in
     its plan, and say what they decided (decisions.py has the words)."""
 
-    function: Function
-    target: Target
+    __slots__ = ("target",)
+
+    def __init__(self, function: Function, target: Target) -> None:
+        super().__init__(function)
+        self.target = target
 
     @property
     def hints(self) -> Hints:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from tilewright.backend_ptx.compilation import Compilation
@@ -32,12 +31,11 @@ from tilewright.backend_ptx.passes.sharing.plan_shared_memory import plan_shared
 from tilewright.backend_ptx.passes.sharing.share_printed import share_printed
 from tilewright.backend_ptx.passes.stores.split_stores import split_stores
 from tilewright.backend_ptx.targets import Target
+from tilewright.backend_ptx.verifier import verify_machine
 from tilewright.tileir.core import Function
+from tilewright.tileir.passes.manager import Observer, Order, Pass, PassManager
 
-Pass = Callable[[Compilation], None]
-Observer = Callable[[str, Function], None]
-
-PIPELINE: Final[tuple[Pass, ...]] = (
+PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
     widen_reductions,
     form_clusters,
     mask_paddings,
@@ -66,7 +64,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
 )
 
 # (earlier, later, reason). A pass that is not in the pipeline constrains nothing.
-ORDER: Final[tuple[tuple[Pass, Pass, str], ...]] = (
+ORDER: Final[tuple[Order[Compilation], ...]] = (
     (widen_reductions, form_clusters, "blocks exchange elements of 32 bits and more"),
     (form_clusters, mask_paddings, "its tiles are the parts that blocks compute"),
     (form_clusters, select_instructions, "parts of products decide which instruction computes them"),
@@ -125,25 +123,16 @@ ORDER: Final[tuple[tuple[Pass, Pass, str], ...]] = (
 )
 
 
-def check_order(pipeline: tuple[Pass, ...], order: tuple[tuple[Pass, Pass, str], ...]) -> None:
-    """Raise ValueError when two passes stand in the wrong order."""
-    place = {p: i for i, p in enumerate(pipeline)}
-    for earlier, later, reason in order:
-        if earlier in place and later in place and place[earlier] > place[later]:
-            raise ValueError(f"{earlier.__name__} must run before {later.__name__}: {reason}")
+MANAGER: Final = PassManager(PIPELINE, ORDER, verify_machine)
 
 
-check_order(PIPELINE, ORDER)
+def run_passes(
+    function: Function, target: Target, observer: Observer | None = None, *, until: str | None = None,
+) -> Compilation:
+    """Run all passes on `function` (changed in place), or those up to `until`; see `PassManager.run`.
 
-
-def run_passes(function: Function, target: Target, observer: Observer | None = None) -> Compilation:
-    """Run all passes on `function` (changed in place); `observer(name, function)` sees it after each.
-
-    Afterwards every tile of rank 1 or more has a layout, and the plan is complete.
+    After all of them every tile of rank 1 or more has a layout, and the plan is complete.
     """
     c = Compilation(function, target)
-    for step in PIPELINE:
-        step(c)
-        if observer is not None:
-            observer(step.__name__, function)
+    MANAGER.run(c, observer=observer, until=until)
     return c

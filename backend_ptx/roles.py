@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from tilewright.backend_ptx.ops.bulk import MbarrierInit
 from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Block, Function, Op, clone_function
 from tilewright.tileir.passes.dce import dce
 from tilewright.tileir.plan import Role
@@ -45,7 +46,7 @@ def project(function: Function, role: str) -> Function:
     """The function as one role runs it. All threads initialise mbarriers together before (`initial_ops`)."""
     out = clone_function(function)
     _drop(out.body, role)
-    dce(out)
+    dce(Unit(out))
     return out
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from types import FunctionType
@@ -16,9 +15,6 @@ from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileError, TileInternalError
 
 T = TypeVar("T")
-
-VERIFY = os.environ.get("TILEWRIGHT_VERIFY", "0").lower() not in ("", "0", "off", "false")
-"""Whether TILEWRIGHT_VERIFY asks for a check of the IR after every pass; read when tilewright is imported."""
 
 
 class Once:
@@ -78,7 +74,7 @@ class Specialiser:
         if dump is not None:
             dump.function("frontend", function)
         try:
-            run_pipeline(function, verify=VERIFY, observer=dump.function if dump is not None else None)
+            run_pipeline(function, observer=dump.function if dump is not None else None)
         except TileError:
             raise
         except Exception as error:

@@ -12,6 +12,7 @@ from support.interp_cases import assert_same, elementwise, samples
 from tilewright.interp import compile_function
 from tilewright.interp.formats import array_dtype
 from tilewright.tileir.analysis.convert import convert_constant
+from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.dtypes import DType, bfloat16, bool_, float16, float32, float64, int8, int32, int64, uint8
 from tilewright.tileir.enums import RoundingMode
@@ -58,8 +59,8 @@ class Trial:
 
     def check(self) -> None:
         before = self.run()
-        canonicalise(self.function)
-        dce(self.function)
+        canonicalise(Unit(self.function))
+        dce(Unit(self.function))
         assert_same(self.run(), before, *self.data)
 
 

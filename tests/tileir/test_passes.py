@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,13 @@ from support.interp_cases import bits
 from support.tileir.programs import arguments, random_function
 
 from tilewright.interp import compile_function
+from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Function, Op, Value, clone_function
 from tilewright.tileir.diagnostics import TileInternalError
 from tilewright.tileir.ops.math import Neg
 from tilewright.tileir.parser import parse
 from tilewright.tileir.passes import pipeline
+from tilewright.tileir.passes.manager import Pass, PassManager, name_of
 from tilewright.tileir.passes.pipeline import PIPELINE, run_pipeline
 from tilewright.tileir.printer import to_text
 from tilewright.tileir.rewrite import Rewriter
@@ -27,7 +28,16 @@ from tilewright.tileir.verifier import verify
 
 GOLDEN = Path(__file__).parent / "passes"
 SEPARATOR = "// ----- after\n"
-PASSES: dict[str, Callable[[Function], None]] = {p.__name__: p for p in PIPELINE} | {"pipeline": run_pipeline}
+STEPS: dict[str, Pass[Unit]] = {name_of(p): p for p in PIPELINE}
+PASSES = [*STEPS, "pipeline"]
+
+
+def run_named(name: str, function: Function) -> None:
+    """One pass, or all of them."""
+    if name in STEPS:
+        STEPS[name](Unit(function))
+    else:
+        run_pipeline(function)
 
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.tile")), ids=lambda p: p.stem)
@@ -36,7 +46,7 @@ def test_golden(path: Path, update_golden: bool) -> None:
     before, _, after = path.read_text().partition(SEPARATOR)
     function = parse(before, str(path))
     verify(function)
-    PASSES[path.stem.split("-")[0]](function)
+    run_named(path.stem.split("-")[0], function)
     verify(function)
     text = to_text(function)
     if update_golden:
@@ -62,9 +72,9 @@ def results(function: Function, seed: int, chunked: bool) -> list[np.ndarray]:
 def test_passes_change_no_bit(seed: int, size: int, chunked: bool) -> None:
     function = random_function(seed, size)
     want = results(function, seed, chunked)
-    for name, run in PASSES.items():
+    for name in PASSES:
         changed = clone_function(function)
-        run(changed)
+        run_named(name, changed)
         verify(changed)
         for i, (got, expected) in enumerate(zip(results(changed, seed, chunked), want, strict=True)):
             assert (bits(got) == bits(expected)).all(), f"{name} changes array {i}\n{to_text(function)}"
@@ -91,31 +101,31 @@ def test_observer_and_timer_see_every_pass() -> None:
     times: list[tuple[str, float]] = []
     run_pipeline(random_function(1, 10), verify=True, observer=lambda name, f: seen.append(name),
                  timer=lambda name, seconds: times.append((name, seconds)))
-    assert seen == [p.__name__ for p in PIPELINE] == [name for name, _ in times]
+    assert seen == [name_of(p) for p in PIPELINE] == [name for name, _ in times]
     assert all(seconds >= 0 for _, seconds in times)
 
 
-def breaks(function: Function) -> None:
-    del function.body.ops[0]
+def breaks(unit: Unit) -> None:
+    del unit.function.body.ops[0]
 
 
-def crashes(function: Function) -> None:
+def crashes(unit: Unit) -> None:
     raise KeyError("lost")
 
 
-def crashes_at_an_op(function: Function) -> None:
+def crashes_at_an_op(unit: Unit) -> None:
     def rule(op: Op, rewriter: Rewriter) -> Value:
         raise KeyError("lost")
 
-    Rewriter(RuleTable("rule", {Neg: rule})).run(function)
+    Rewriter(RuleTable("rule", {Neg: rule})).run(unit.function)
 
 
 @pytest.mark.parametrize("broken", [breaks, crashes, crashes_at_an_op])
-def test_a_failing_pass_is_named(broken: Callable[[Function], None]) -> None:
+def test_a_failing_pass_is_named(broken: Pass[Unit]) -> None:
     text = "func @k(%x: f32) {\n  %y: f32 = neg(src=%x)\n  %z: f32 = neg(src=%y)\n  return()\n}\n"
     with pytest.raises(TileInternalError) as caught:
-        run_pipeline(parse(text), passes=(broken,), verify=True)
-    assert broken.__name__ in caught.value.message and "kernel k" in caught.value.message
+        PassManager((broken,), (), lambda unit: verify(unit.function)).run(Unit(parse(text)), verify=True)
+    assert name_of(broken) in caught.value.message and "kernel k" in caught.value.message
     assert "TILEWRIGHT_DUMP_DIR" in caught.value.hints[0]
     assert ("lost" if broken is crashes else "neg") in caught.value.message
     assert (caught.value.span.line == 2) == (broken is crashes_at_an_op)

@@ -8,6 +8,7 @@ import tilewright.backend_ptx.lower.families  # noqa: F401  (fills the table)
 import tilewright.backend_ptx.ops  # noqa: F401  (the parser must know the machine ops)
 from tilewright.backend_ptx.lower.registry import LOWERINGS, REFUSALS
 from tilewright.interp.registry import HANDLERS, missing_handlers
+from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import OPS, Op, Value
 from tilewright.tileir.dtypes import float32
 from tilewright.tileir.ops.arith import Add
@@ -80,6 +81,6 @@ WAITS = """func @k(%x: tile<64x64xf32>, %c: i32) {
 def test_ranges_meet_ops_of_one_class_with_and_without_results() -> None:
     """`wgmma_wait` gives as many results as it takes accumulators: none, one or several."""
     function = parse(WAITS)
-    simplify_ranges(function)
+    simplify_ranges(Unit(function))
     assert [line for line in to_text(function).splitlines() if "wgmma_wait" in line] == WAITS.splitlines()[1:3]
     assert "mod" not in to_text(function)

@@ -82,6 +82,15 @@ class Dependences:
                 self._merge([sources[0], source])
             self._parent[memory] = sources[0]
 
+    def classes(self, function: Function) -> list[list[Value]]:
+        """The values of a function that hold memory, by class."""
+        out: dict[Value, list[Value]] = {}
+        params = (p for op in function.walk() for block in op.blocks for p in block.params)
+        for value in (*function.params, *params, *(r for op in function.walk() for r in op.results)):
+            if isinstance(value.type, MEMORY):
+                out.setdefault(self.alias_class(value), []).append(value)
+        return list(out.values())
+
     def summary(self, op: Op) -> Summary:
         """What the op and its bodies may do."""
         found = self._summaries.get(op)

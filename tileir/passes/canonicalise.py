@@ -28,15 +28,16 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from tilewright.tileir.core import OPS, Function
+from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.core import OPS
 from tilewright.tileir.passes import algebra, flow, shapes
 from tilewright.tileir.passes.fold import fold_elementwise
 from tilewright.tileir.rewrite import Rewriter, Rule, constant_value
 from tilewright.tileir.rules import RuleTable
 
 
-def canonicalise(function: Function) -> None:
-    Rewriter(_rules(), flow.AFTER).run(function)
+def canonicalise(unit: Unit) -> None:
+    Rewriter(_rules(), flow.AFTER).run(unit.function)
 
 
 @functools.cache

@@ -22,19 +22,20 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.tileir.analysis.effects import Dependences, Summary, conflict
-from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.ops.control import If
 
 Key = tuple[Any, ...]
 
 
-def cse(function: Function) -> None:
-    _Cse(function).block(function.body)
+def cse(unit: Unit) -> None:
+    _Cse(unit.dependences).block(unit.function.body)
 
 
 class _Cse:
-    def __init__(self, function: Function) -> None:
-        self.dependences = Dependences(function)
+    def __init__(self, dependences: Dependences) -> None:
+        self.dependences = dependences
         self.new: dict[Value, Value] = {}
         self.pure: dict[Key, Op] = {}  # of the blocks around the current place
         self.loads: dict[Key, Op] = {}  # those whose memory is unchanged since

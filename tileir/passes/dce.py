@@ -26,27 +26,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright.tileir.analysis.effects import Dependences
-from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.ops import control
 
 
-def dce(function: Function) -> None:
-    live = _Liveness(function)
+def dce(unit: Unit) -> None:
+    live = _Liveness(unit)
     live.settle()
-    _sweep(function.body, live)
+    _sweep(unit.function.body, live)
 
 
 class _Liveness:
     """Marks backward from the ops that have effects."""
 
-    def __init__(self, function: Function) -> None:
-        self.dependences = Dependences(function)
+    def __init__(self, unit: Unit) -> None:
+        self.dependences = unit.dependences
         self.ops: set[Op] = set()
         self.values: set[Value] = set()
         self._owner: dict[Block, Op] = {}
         self._work: list[Value] = []
-        self._find_roots(function.body, None)
+        self._find_roots(unit.function.body, None)
 
     def _find_roots(self, block: Block, parent: Op | None) -> bool:
         """Mark ops with effects and the ops around them; says whether there is one."""

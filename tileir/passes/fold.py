@@ -23,14 +23,15 @@ import functools
 from typing import Any
 
 from tilewright.tileir.analysis.evaluate import evaluate
-from tilewright.tileir.core import OPS, Function, Op, Value
+from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.core import OPS, Op, Value
 from tilewright.tileir.ops import arrays, reduce, shape
 from tilewright.tileir.rewrite import Rewriter, Rule, constant_value
 from tilewright.tileir.rules import RuleTable
 
 
-def fold(function: Function) -> None:
-    Rewriter(fold_rules()).run(function)
+def fold(unit: Unit) -> None:
+    Rewriter(fold_rules()).run(unit.function)
 
 
 @functools.cache

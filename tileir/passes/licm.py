@@ -26,21 +26,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.tileir.analysis.effects import Dependences
-from tilewright.tileir.analysis.facts import Facts, facts
-from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.ops import control
 
 
-def licm(function: Function) -> None:
-    _Licm(function).block(function.body)
+def licm(unit: Unit) -> None:
+    _Licm(unit).block(unit.function.body)
 
 
 class _Licm:
-    def __init__(self, function: Function) -> None:
-        self.function = function
-        self.dependences = Dependences(function)
-        self._facts: Facts | None = None
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.dependences = unit.dependences
 
     def block(self, block: Block) -> None:
         """Move what can move out of the loops of a block, innermost loops first."""
@@ -81,6 +79,5 @@ class _Licm:
     def surely_runs(self, loop: Any, block: Block) -> bool:
         if isinstance(loop, control.While):
             return block is loop.before
-        if self._facts is None:
-            self._facts = facts(self.function)
-        return self._facts[loop.lower].high < self._facts[loop.upper].low
+        known = self.unit.facts  # invariant ops that have moved have the same values there
+        return known[loop.lower].high < known[loop.upper].low

@@ -19,18 +19,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tilewright.tileir.analysis.facts import Facts, facts
+from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.analysis.ranges import IntFact
-from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.core import Op, Value
 from tilewright.tileir.ops import arith
 from tilewright.tileir.rewrite import Rewriter, Rule, constant_value
 from tilewright.tileir.rules import RuleTable
 from tilewright.tileir.types import TileType
 
 
-def simplify_ranges(function: Function) -> None:
-    known = facts(function)
-    Rewriter(RuleTable("rule of simplify_ranges", {Op: _rule(known)})).run(function)
+def simplify_ranges(unit: Unit) -> None:
+    known = unit.facts
+    Rewriter(RuleTable("rule of simplify_ranges", {Op: _rule(known)})).run(unit.function)
 
 
 def _rule(known: Facts) -> Rule:

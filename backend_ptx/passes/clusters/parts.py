@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tilewright.backend_ptx.ops.cluster import ClusterGather
 from tilewright.backend_ptx.passes.layouts.classes import is_tile
 from tilewright.tileir.analysis.facts import facts
+from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.dtypes import DType, int32, int64
@@ -48,7 +49,7 @@ class Parts:
             value.reshape(tuple(shape))
         rewrite(self.function, self._rule)
         self.function.body.ops[:0] = self.top
-        dce(self.function)
+        dce(Unit(self.function))
 
     def _rule(self, b: Rewriter, op: Op) -> None:
         if isinstance(op, (BlockId, NumBlocks)) and op.axis == AXIS:

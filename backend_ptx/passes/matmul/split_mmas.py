@@ -40,7 +40,8 @@ def split_mmas(c: Compilation) -> None:
     if not products:
         return
     rewrite(function, _split)
-    dce(function)
+    c.forget()
+    dce(c)
 
 
 def _split(rewriter: Rewriter, op: Op) -> None:

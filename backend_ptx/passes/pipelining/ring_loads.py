@@ -72,4 +72,5 @@ def ring_loads(c: Compilation) -> None:
     c.plan.roles = plan_roles(c.plan.warps, c.hints.occupancy, target, c.limits.allow_register_reallocation)
     c.decide(decisions.roles(c.plan.roles))
     Rings(function, groups, users).run()
-    dce(function)
+    c.forget()
+    dce(c)

@@ -109,7 +109,8 @@ def _return(block: Block, c: Compilation) -> set[Op]:
     for op in block.ops:
         replace_everywhere(op, copies)
     block.ops[:0] = made
-    dce(c.function)
+    c.forget()
+    dce(c)
     return set(made)
 
 

@@ -14,12 +14,13 @@ from tilewright.backend_ptx.passes.layouts.assign_layouts import assign_layouts
 from tilewright.backend_ptx.passes.pressure.choose_warps import Warps, choose_warps, decide_warps, relieve
 from tilewright.backend_ptx.passes.pressure.tile_bytes import peak_tile_bytes
 from tilewright.backend_ptx.passes.sharing.plan_shared_memory import plan_shared_memory
-from tilewright.backend_ptx.pipeline import PIPELINE, check_order, run_passes
+from tilewright.backend_ptx.pipeline import PIPELINE, run_passes
 from tilewright.backend_ptx.resources.shared import buffer_bytes, find_intervals
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.parser import parse
+from tilewright.tileir.passes.manager import check_order
 
 TARGET = get_target("sm_90a")
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import pytest
 from support.pass_kernels import function
 
-from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.pipeline import PIPELINE
+from tilewright.backend_ptx.pipeline import PIPELINE, run_passes
 from tilewright.backend_ptx.targets import get_target
+from tilewright.tileir.passes.manager import name_of
 from tilewright.tileir.printer import to_text
 
 FOLDER = Path(__file__).with_name("golden")
@@ -63,7 +63,7 @@ SHOWN = {
 
 
 def test_every_pass_has_a_golden_file() -> None:
-    assert [p.__name__ for p in PIPELINE] == [name for name in SHOWN if "-" not in name]
+    assert [name_of(p) for p in PIPELINE] == [name for name in SHOWN if "-" not in name]
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -74,11 +74,7 @@ def test_golden(name: str, update_golden: bool) -> None:
         f.hints = replace(f.hints, num_worker_warps=shown.warps)
     if shown.ctas is not None:
         f.hints = replace(f.hints, num_ctas=shown.ctas)
-    c = Compilation(f, get_target(shown.target))
-    for step in PIPELINE:
-        step(c)
-        if step.__name__ == name.partition("-")[0]:
-            break
+    run_passes(f, get_target(shown.target), until=name.partition("-")[0])
     path = FOLDER / f"{name}.tile"
     if update_golden:
         FOLDER.mkdir(exist_ok=True)

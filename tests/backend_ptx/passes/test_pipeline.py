@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from support.pass_kernels import function
 
-from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.pipeline import PIPELINE, run_passes
+from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.targets import get_target
 from tilewright.interp import compile_function
 from tilewright.tileir.core import Function, clone_function
@@ -72,11 +71,7 @@ def same(got: list[Any], wanted: list[Any], context: str) -> None:
 @pytest.mark.parametrize("name", LOOPS)
 def test_golden(name: str, update_golden: bool) -> None:
     f = function(name)
-    c = Compilation(f, TARGET)
-    for step in PIPELINE:
-        step(c)
-        if step.__name__ == "pipeline_loops":
-            break
+    run_passes(f, TARGET, until="pipeline_loops")
     path = FOLDER / f"{name}.tile"
     if update_golden:
         FOLDER.mkdir(exist_ok=True)

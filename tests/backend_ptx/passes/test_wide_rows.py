@@ -10,10 +10,9 @@ from support.decisions import told
 from support.pass_kernels import FOLDER
 
 import tilewright as tw
-from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.layout import KeepRegisters
 from tilewright.backend_ptx.ops.shared import SharedAlloc
-from tilewright.backend_ptx.pipeline import PIPELINE
+from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.core import Function
 from tilewright.tileir.ops.control import For
@@ -30,11 +29,7 @@ def after(step: str, kernel: str, changes: Changes) -> Function:
         assert old in text
         text = text.replace(old, new)
     function = parse(text)
-    c = Compilation(function, get_target("sm_90a"))
-    for each in PIPELINE:
-        each(c)
-        if each.__name__ == step:
-            break
+    run_passes(function, get_target("sm_90a"), until=step)
     return function
 
 
@@ -83,11 +78,7 @@ def persistent(kernel: Any, width: int, step: str, weights: int) -> For:
     x, w = tw.spec(f"bf16[4096,{width}]"), tw.spec(f"bf16[{width}]")
     eps = (1e-5,) if weights else ()
     function = parse(str(kernel.ir(x, *[w] * weights, x, *eps, 1, width)))
-    c = Compilation(function, get_target("sm_90a"))
-    for each in PIPELINE:
-        each(c)
-        if each.__name__ == step:
-            break
+    run_passes(function, get_target("sm_90a"), until=step)
     [loop] = [op for op in function.walk() if isinstance(op, For)]
     return loop
 

@@ -1,0 +1,86 @@
+"""A function under compilation with what has been found out about it: each analysis runs at the first question."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+from tilewright.tileir.analysis.effects import Dependences
+from tilewright.tileir.analysis.facts import Facts, facts
+from tilewright.tileir.analysis.uses import parents, uses
+from tilewright.tileir.core import Block, Function, Op, Value
+
+T = TypeVar("T")
+
+
+class Analysis(enum.Enum):
+    """What a unit remembers of its function."""
+
+    USES = "uses"
+    PARENTS = "parents"
+    FACTS = "facts"
+    DEPENDENCES = "dependences"
+
+
+Preserved = frozenset[Analysis]
+"""The analyses that still hold after a pass, which it may return. Returning nothing means that none does."""
+
+NONE: Final[Preserved] = frozenset()
+ALL: Final[Preserved] = frozenset(Analysis)
+"""What a pass returns that has changed no op, operand, block or type."""
+
+
+class Unit:
+    """A function and its analyses.
+
+    An answer is that of the last question since the function changed. The pass manager forgets what a pass has not
+    preserved; a pass that asks again after it has changed something must `forget` first.
+    """
+
+    __slots__ = ("function", "_known")
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self._known: dict[Analysis, Any] = {}
+
+    @property
+    def uses(self) -> Mapping[Value, list[Op]]:
+        """The ops that read each value; a value that none reads has no entry."""
+        return self._ask(Analysis.USES, uses)
+
+    @property
+    def parents(self) -> Mapping[Block, Op]:
+        """The op that owns each nested block."""
+        return self._ask(Analysis.PARENTS, parents)
+
+    @property
+    def facts(self) -> Facts:
+        """Range and divisor of every integer."""
+        return self._ask(Analysis.FACTS, facts)
+
+    @property
+    def dependences(self) -> Dependences:
+        """Which accesses may meet in memory."""
+        return self._ask(Analysis.DEPENDENCES, Dependences)
+
+    def _ask(self, analysis: Analysis, find: Callable[[Function], T]) -> T:
+        if analysis not in self._known:
+            self._known[analysis] = find(self.function)
+        found: T = self._known[analysis]
+        return found
+
+    def forget(self, preserved: Preserved = NONE) -> None:
+        """The function has changed: only what is preserved is still known."""
+        if self._known:
+            self._known = {analysis: found for analysis, found in self._known.items() if analysis in preserved}
+
+    def stale(self, preserved: Preserved) -> list[str]:
+        """The analyses that are said to be preserved but would find something else now."""
+        now = Unit(self.function)
+        return [a.value for a in self._known if a in preserved and self._comparable(a) != now._comparable(a)]
+
+    def _comparable(self, analysis: Analysis) -> object:
+        if analysis is Analysis.DEPENDENCES:
+            return self.dependences.classes(self.function)
+        return getattr(self, analysis.value)

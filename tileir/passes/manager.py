@@ -1,0 +1,94 @@
+"""The one place that runs passes, for Tile IR and for machine IR: it verifies, times, names what fails, shows dumps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Generic, TypeVar
+
+from tilewright.tileir.analysis.unit import NONE, Preserved, Unit
+from tilewright.tileir.core import Function
+from tilewright.tileir.diagnostics import TileError, TileInternalError, TileTypeError
+
+U = TypeVar("U", bound=Unit)
+Pass = Callable[[U], Preserved | None]
+"""Changes the unit's function in place, and may say which analyses still hold."""
+Order = tuple[Pass[U], Pass[U], str]
+"""(earlier, later, reason): the earlier pass must run before the last run of the later one."""
+Observer = Callable[[str, Function], None]
+Timer = Callable[[str, float], None]
+
+
+def verification_wanted() -> bool:
+    """Whether TILEWRIGHT_VERIFY asks for a check of the IR after every pass."""
+    return os.environ.get("TILEWRIGHT_VERIFY", "0").lower() not in ("", "0", "off", "false")
+
+
+def check_order(recipe: Sequence[Pass[U]], order: Sequence[Order[U]]) -> None:
+    """ValueError when two passes stand in the wrong order. A pass that is not in the recipe constrains nothing."""
+    first = {p: i for i, p in reversed(list(enumerate(recipe)))}
+    last = {p: i for i, p in enumerate(recipe)}
+    for earlier, later, reason in order:
+        if earlier in first and later in last and first[earlier] >= last[later]:
+            raise ValueError(f"{name_of(earlier)} must run before {name_of(later)}: {reason}")
+
+
+def name_of(step: Pass[U]) -> str:
+    return getattr(step, "__name__", repr(step))
+
+
+@dataclass(frozen=True)
+class PassManager(Generic[U]):
+    """Runs a recipe of passes. `check` raises TileInternalError for a unit that is malformed."""
+
+    recipe: tuple[Pass[U], ...]
+    order: tuple[Order[U], ...]
+    check: Callable[[U], None]
+
+    def __post_init__(self) -> None:
+        check_order(self.recipe, self.order)
+
+    def run(
+        self, unit: U, *, verify: bool | None = None, observer: Observer | None = None, timer: Timer | None = None,
+        until: str | None = None,
+    ) -> None:
+        """Run the passes, the last one being `until` if that is given.
+
+        `observer(name, function)` is called after each pass (for dumps), `timer(name, seconds)` too; with `verify`
+        (None: as TILEWRIGHT_VERIFY says) the function is checked before the first pass and after each.
+        """
+        verify = verification_wanted() if verify is None else verify
+        if verify:
+            self.check(unit)
+        for step in self.recipe:
+            start = perf_counter()
+            self._run(step, unit, verify)
+            if timer is not None:
+                timer(name_of(step), perf_counter() - start)
+            if observer is not None:
+                observer(name_of(step), unit.function)
+            if name_of(step) == until:
+                return
+
+    def _run(self, step: Pass[U], unit: U, verify: bool) -> None:
+        try:
+            preserved = step(unit)
+            if verify:
+                self.check(unit)
+                stale = unit.stale(preserved or NONE)
+                if stale:
+                    raise TileInternalError(f"it says to preserve {', '.join(stale)}, but does not")
+        except Exception as error:
+            known = isinstance(error, TileError)
+            if known and not isinstance(error, TileTypeError | TileInternalError):
+                raise  # what a user can mend: a target that cannot do something, say
+            what = error.message if isinstance(error, TileError) else repr(error)
+            raise TileInternalError(
+                f"pass {name_of(step)} failed on kernel {unit.function.name}: {what}",
+                error.span if isinstance(error, TileError) else unit.function.span,
+                notes=error.notes if isinstance(error, TileError) else (),
+                hints=["set TILEWRIGHT_DUMP_DIR to a folder to get the IR after each pass; please report it"],
+            ) from error
+        unit.forget(preserved or NONE)
