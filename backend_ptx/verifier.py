@@ -1,11 +1,91 @@
-"""Check machine IR between passes: what tileir's verifier checks, and what layouts, plan and buffers must agree on."""
+"""Check machine IR between passes: what tileir's verifier checks, and what layouts, plan and buffers must agree on.
+
+A stage of the pipeline shows in the IR itself: once some tile has a layout, all need one; once some buffer has its
+place in shared memory, all do. So a dump can be checked like the function that it shows.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import NoReturn
+
 from tilewright.backend_ptx.compilation import Compilation
+from tilewright.backend_ptx.layouts.flat import WARP, log2
+from tilewright.backend_ptx.ops.shared import SharedAlloc
+from tilewright.backend_ptx.passes.layouts.classes import carried
+from tilewright.backend_ptx.resources.shared import Interval, find_intervals
+from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.diagnostics import TileInternalError
+from tilewright.tileir.printer import op_text
+from tilewright.tileir.types import SharedType, TileType
 from tilewright.tileir.verifier import verify
 
 
 def verify_machine(c: Compilation) -> None:
     """TileInternalError for a function that is malformed at its stage of the pipeline."""
     verify(c.function)
+    if any(_has_layout(op) for op in c.function.walk()):
+        _verify_layouts(c.function)
+    placed = [op for op in c.function.walk() if isinstance(op, SharedAlloc) and op.offset >= 0]
+    if placed:
+        _verify_places(c)
+
+
+def _has_layout(op: Op) -> bool:
+    return any(_needs_layout(v) and v.type.layout is not None for v in op.results)
+
+
+def _needs_layout(value: Value) -> bool:
+    return isinstance(value.type, TileType) and value.type.shape != ()
+
+
+def _verify_layouts(function: Function) -> None:
+    """Every tile has a layout with the plan's warps, the same one where no op moves elements between threads."""
+    for op in function.walk():
+        for value in _defined(op):
+            layout = value.type.layout
+            if layout is None:
+                _fail(op, f"{value!r} has no layout")
+            if len(layout.bases(WARP)) != log2(function.plan.warps):
+                _fail(op, f"{value!r} has no layout for {function.plan.warps} warps")
+        groups: Iterable[Iterable[Value]] = carried(op) if op.blocks else ()
+        if op.elementwise:
+            groups = [(*op.operands, *op.results)]
+        for group in groups:
+            if len({value.type.layout for value in group if _needs_layout(value)}) > 1:
+                _fail(op, "its tiles have different layouts")
+
+
+def _defined(op: Op) -> Iterator[Value]:
+    """Tiles that an op or its bodies define."""
+    yield from filter(_needs_layout, op.results)
+    for block in op.blocks:
+        yield from filter(_needs_layout, block.params)
+
+
+def _verify_places(c: Compilation) -> None:
+    """Every buffer has a layout and a place within the plan's bytes, and none that another needs at the same time."""
+    lives = find_intervals(c.function)
+    for one in lives:
+        type_: SharedType = one.op.type
+        if type_.shape and type_.layout is None:
+            _fail(one.op, "the buffer has no layout")
+        if not 0 <= one.op.offset <= c.plan.shared_bytes - one.size or one.op.offset % one.align:
+            _fail(one.op, f"{one.size} bytes have no place in {c.plan.shared_bytes} bytes of shared memory")
+    for i, one in enumerate(lives):
+        for other in lives[:i]:
+            if _together(one, other) and _overlap(one, other):
+                _fail(one.op, "another buffer has the same bytes at the same time", op_text(other.op))
+
+
+def _together(one: Interval, other: Interval) -> bool:
+    return one.first <= other.last and other.first <= one.last
+
+
+def _overlap(one: Interval, other: Interval) -> bool:
+    return one.op.offset < other.op.offset + other.size and other.op.offset < one.op.offset + one.size
+
+
+def _fail(op: Op, what: str, *more: str) -> NoReturn:
+    notes = [text.splitlines()[0] for text in (op_text(op), *more)]
+    raise TileInternalError(f"{op.opcode} is malformed: {what}", op.span, notes=notes)

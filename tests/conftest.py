@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 
 # Tests share helpers (the kernel catalogue) without being a package.
 sys.path.insert(0, str(Path(__file__).parent))
+# The IR is checked after every pass.
+os.environ.setdefault("TILEWRIGHT_VERIFY", "1")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
