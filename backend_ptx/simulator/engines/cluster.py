@@ -19,11 +19,11 @@ from tilewright.backend_ptx.simulator.errors import LeftBlock, NotStarted, SimEr
 from tilewright.backend_ptx.simulator.machine.code import Operation
 from tilewright.backend_ptx.simulator.machine.compile import FunctionCompiler
 from tilewright.backend_ptx.simulator.machine.state import WARP, BlockState, Machine, Registers
-from tilewright.backend_ptx.simulator.memory.history import merge_learned
 from tilewright.backend_ptx.simulator.memory.in_flight import begin_send, land
 from tilewright.backend_ptx.simulator.memory.shared import peer, peers
 from tilewright.backend_ptx.simulator.memory.tensor_map import find_map
 from tilewright.backend_ptx.simulator.text.ir import LlvmInstruction
+from tilewright.tileir.clocks import Message, merge_messages
 
 Array = np.ndarray[Any, Any]
 Facts = Mapping[str, Any]
@@ -157,7 +157,7 @@ class _Send:
     offsets: Array
     data: Array
     barrier: Mbarrier
-    told: Array  # what the warp tells by them
+    told: Message  # what the warp tells by them
     thread: int
     seen: int  # the time of the mbarrier's engine that the warp knows
 
@@ -169,7 +169,7 @@ class _Send:
                 "waited for nothing that comes after its end", [self.thread])
         land(machine.memory, self.offsets, self.data, barrier.engine, ordinary=True)
         barrier.last_copy = max(barrier.last_copy, barrier.phase)
-        barrier.learned = merge_learned(barrier.learned, self.told)
+        barrier.learned = merge_messages(barrier.learned, self.told)
         barrier.land(machine, self.data.size)
         return False
 
@@ -193,7 +193,7 @@ def cluster_send(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Opera
             here = warps == warp
             first = int(threads[here][0])
             # As for arrivals from other blocks.
-            told = m.memory.clocks.release(np.array([warp]), whole(m, threads, first), far=False)
+            told = m.memory.clocks.tell(np.array([warp]), whole(m, threads, first), far=False)
             for address in np.unique(to[here]).tolist():
                 chosen_here = here & (to == address)
                 barrier = mbarrier_at(m, address, first, anywhere=True)

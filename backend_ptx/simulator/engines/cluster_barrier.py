@@ -18,8 +18,8 @@ from tilewright.backend_ptx.simulator.errors import SimError
 from tilewright.backend_ptx.simulator.machine.code import Operation
 from tilewright.backend_ptx.simulator.machine.compile import FunctionCompiler
 from tilewright.backend_ptx.simulator.machine.state import WARP, BlockState, Machine, Registers, Split, Wait
-from tilewright.backend_ptx.simulator.memory.history import merge_learned
 from tilewright.backend_ptx.simulator.text.ir import LlvmInstruction
+from tilewright.tileir.clocks import Message, merge_messages
 
 Array = np.ndarray[Any, Any]
 Facts = Mapping[str, Any]
@@ -36,8 +36,8 @@ class _ClusterBarrier(BlockState):
         # Per thread: the generation in which it has arrived and for which it has not waited.
         self.owes = np.full(machine.threads, _NEVER)
         self.generation = 0
-        self.learned: Array | None = None  # what those who have arrived tell
-        self.told: Array | None = None  # the same of the last generation
+        self.learned: Message | None = None  # what those who have arrived tell
+        self.told: Message | None = None  # the same of the last generation
         self.made: list[Mbarrier] = []  # mbarriers that those who have arrived have published
         self.known: list[Mbarrier] = []  # the same of the last generation
 
@@ -56,7 +56,7 @@ class _ClusterBarrier(BlockState):
         if releases:
             self._learn(m)
         else:
-            self.learned = merge_learned(self.learned, m.memory.clocks.presence(m.active_warps()))
+            self.learned = merge_messages(self.learned, m.memory.clocks.presence(m.active_warps()))
 
     def _learn(self, m: Machine) -> None:
         """What the active threads have done, by warps: all of it where all lanes are here, or stay where they are."""
@@ -67,7 +67,7 @@ class _ClusterBarrier(BlockState):
         whole = ~np.isin(warps, absent // WARP)
         for which, all_lanes in ((warps[whole], True), (warps[~whole], False)):
             if len(which):
-                self.learned = merge_learned(self.learned, m.memory.clocks.release(which, all_lanes))
+                self.learned = merge_messages(self.learned, m.memory.clocks.tell(which, all_lanes))
 
     def open(self) -> bool:
         """Start the next generation if nobody is missing."""

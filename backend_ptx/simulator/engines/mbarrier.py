@@ -12,8 +12,8 @@ from tilewright.backend_ptx.simulator.errors import PendingCopy, SimError, Unfen
 from tilewright.backend_ptx.simulator.machine.code import Operation
 from tilewright.backend_ptx.simulator.machine.compile import FunctionCompiler
 from tilewright.backend_ptx.simulator.machine.state import WARP, BlockState, Machine, Registers, Wait
-from tilewright.backend_ptx.simulator.memory.history import merge_learned
 from tilewright.backend_ptx.simulator.text.ir import LlvmInstruction
+from tilewright.tileir.clocks import Message, merge_messages, time_told
 
 Array = np.ndarray[Any, Any]
 Facts = Mapping[str, Any]
@@ -34,8 +34,8 @@ class Mbarrier:
     phase: int = 0
     missing: int = 0
     bytes: int = 0
-    learned: Array | None = None  # what those who have arrived tell
-    told: Array | None = None  # the same of the last complete phase
+    learned: Message | None = None  # what those who have arrived tell
+    told: Message | None = None  # the same of the last complete phase
     flying: int = 0  # copies that have not landed
     landed: int = 0  # time of the engine when the last complete phase's bytes had landed
     last_copy: int = -1  # latest phase in which a copy was started
@@ -48,10 +48,10 @@ class Mbarrier:
                 f"arrivals and {self.bytes} bytes are missing)")
 
     def arrive(self, machine: Machine, warp: int, whole: bool, thread: int, far: bool = True) -> None:
-        """A thread arrives; `far` as for Clocks.release."""
+        """A thread arrives; `far` as for Clocks.tell."""
         if self.missing == 0:
             raise SimError(f"an arrival too many on {self}", [thread])
-        self.learned = merge_learned(self.learned, machine.memory.clocks.release(np.array([warp]), whole, far))
+        self.learned = merge_messages(self.learned, machine.memory.clocks.tell(np.array([warp]), whole, far))
         self.missing -= 1
         self._check_complete()
 
@@ -69,15 +69,15 @@ class Mbarrier:
     def land(self, machine: Machine, count: int) -> None:
         """A copy has brought bytes."""
         self.flying -= 1
-        self.learned = merge_learned(self.learned, machine.memory.clocks.release(np.array([self.engine])))
+        self.learned = merge_messages(self.learned, machine.memory.clocks.tell(np.array([self.engine])))
         self.bytes -= count
         self._check_complete()
 
     def _check_complete(self) -> None:
         if self.missing or self.bytes:
             return
-        if self.learned is not None and self.learned.shape[1] > self.engine:
-            self.landed = int(self.learned[0, self.engine])
+        landed = time_told(self.learned, self.engine)
+        self.landed = self.landed if landed is None else landed
         self.told, self.learned = self.learned, None
         self.phase += 1
         self.missing = self.count
@@ -161,7 +161,7 @@ def _engine(m: Machine, number: int) -> int:
     clocks = m.memory.clocks
     if m.warps + number < len(clocks.now):
         return m.warps + number
-    return clocks.add_engine()
+    return clocks.add()
 
 
 def fence_mbarrier_init(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:

@@ -85,7 +85,7 @@ class OutstandingMmas(BlockState):
                 for offsets in product.reads.pop(warp, []):
                     end_reads(m.memory, offsets, warp * WARP)
             del mine.groups[:count]
-        m.memory.clocks.advance(warps)  # each lane has waited, so each is ordered after the reads
+        m.memory.clocks.meet(warps)  # each lane has waited, so each is ordered after the reads
 
     def fence(self, warps: Array) -> None:
         self.moment += 1

@@ -1,16 +1,6 @@
-"""Find unordered accesses: vector clocks over warps, and for each memory cell who wrote and read it last.
+"""Find unordered accesses: for each memory cell who wrote and read it last, and when, by the warps' vector clocks.
 
-`known[w, v]` is the latest time of warp v that warp w is ordered after. Time of a warp advances at each barrier it
-passes, so two accesses of one warp without a barrier between them are unordered too, unless one thread made both:
-since Volta the lanes of a warp run at their own pace. A race is found whichever of the two accesses ran first here.
-
-Bulk copies and matrix units access memory by another way ("proxy") than threads. Each bulk copy's landing counts as a
-write by an *engine*, a warp that exists only here (one for each mbarrier); and what threads write must pass a proxy
-fence before matrix units and copies may read it: every ordinary write has a number, and `fenced[w, v]` is the latest
-write of warp v that warp w knows to have passed one.
-
-Between blocks of a cluster some instructions order accesses to shared memory alone: what they tell does not count for
-global memory, which has its own times, `far`.
+A race is found whichever of the two accesses ran first here.
 """
 
 from __future__ import annotations
@@ -20,123 +10,11 @@ from typing import Any
 import numpy as np
 
 from tilewright.backend_ptx.simulator.errors import Race
+from tilewright.backend_ptx.simulator.memory.clocks import Clocks
 
 Array = np.ndarray[Any, Any]
-_TIME, _WRITES, _FENCED, _FAR = range(4)
 _SEVERAL = -1  # "reader thread" when several lanes of the warp read the cell
 _MAX_GRAIN = 16
-
-
-class Clocks:
-    """The vector clocks of the warps of one block or cluster. These run one after another, so time only grows."""
-
-    def __init__(self, warps: int, cluster: int = 1) -> None:
-        self.writes = 0  # number of the latest ordinary write
-        # Times; latest write known, by number; latest write known to have passed a proxy fence; in a cluster times for
-        # global memory.
-        self._state = np.zeros((3 if cluster == 1 else 4, warps, warps), np.int64)
-        self._times = [_TIME] if cluster == 1 else [_TIME, _FAR]
-        self._state[self._times] = 1
-        # By how many ticks a warp's lanes have not met since: what they did before these is not ordered among them.
-        self._apart = np.zeros(warps, np.int64)
-        self._refresh()
-        self.started = self.now.copy()  # when the present block began; who knows a warp's time of then has heard of it
-
-    def _refresh(self) -> None:
-        own: Array = np.diag(1 + self._apart)
-        self.known: Array = self._state[_TIME] - own
-        self.far: Array = self.known if len(self._times) == 1 else self._state[_FAR] - own
-        self.now = np.ascontiguousarray(np.diagonal(self._state[_TIME]))
-
-    def _tick(self, warps: Array, meet: bool = True) -> None:
-        """The time of `warps` advances, because their lanes `meet` or because they have told of themselves."""
-        self._apart[warps] = 0 if meet else self._apart[warps] + 1
-        for which in self._times:
-            self._state[which, warps, warps] += 1
-        self._refresh()
-
-    @property
-    def fenced(self) -> Array:
-        return np.asarray(self._state[_FENCED])
-
-    def add_engine(self) -> int:
-        """A warp more, of which nobody knows anything."""
-        number = len(self.now)
-        self._state = np.pad(self._state, ((0, 0), (0, 1), (0, 1)))
-        self._apart = np.append(self._apart, 0)
-        for which in self._times:
-            self._state[which, :, number] = 1
-            self._state[which, number, number] = 2
-        self._refresh()
-        return number
-
-    def _note_writes(self, warps: Array) -> None:
-        self._state[_WRITES, warps, warps] = self.writes
-
-    def join(self, warps: Array) -> None:
-        """A barrier among `warps`: all are ordered after everything that any of them did."""
-        self._note_writes(warps)
-        self._state[:, warps] = self._state[:, warps].max(axis=1)[:, None]
-        self._tick(warps)
-
-    def release(self, warps: Array, whole: bool = True, far: bool = True) -> Array:
-        """What a waiter learns when these warps arrive; their time advances.
-
-        Where only some lanes arrive (not `whole`) it is what the warps did before their last barrier. Not `far`: it
-        counts for shared memory only.
-        """
-        if whole:
-            self._note_writes(warps)
-        told = self._state[:, warps]
-        if not far:
-            told[_FAR:] = 0
-        if not whole:
-            for which in self._times:
-                told[which, np.arange(len(warps)), warps] -= 1
-            return np.asarray(told.max(axis=1))
-        latest: Array = told.max(axis=1)
-        self._tick(warps, meet=False)
-        return latest
-
-    def acquire(self, warps: Array, learned: Array) -> None:
-        """`warps` become ordered after what `release` returned."""
-        count = learned.shape[1]  # engines may have come since
-        self._state[:, warps, :count] = np.maximum(self._state[:, warps, :count], learned[:, None])
-        past = self._state[_TIME, warps, warps] - learned[_TIME, warps]
-        self._apart[warps] = np.minimum(self._apart[warps], past - 1)
-        self._refresh()
-
-    def advance(self, warps: Array) -> None:
-        """A barrier inside each of `warps`."""
-        self._note_writes(warps)
-        self._tick(warps)
-
-    def fence(self, warps: Array) -> None:
-        """A proxy fence by `warps`: all writes that they know of have passed it."""
-        self._note_writes(warps)
-        self._state[_FENCED, warps] = np.maximum(self._state[_FENCED, warps], self._state[_WRITES, warps])
-
-    def new_block(self) -> None:
-        """The next block starts: what came before is judged per block, not per warp."""
-        everybody = np.arange(len(self.now))
-        self.join(everybody)
-        self.started = self.now.copy()
-        self._tick(everybody)
-
-    def presence(self, warps: Array) -> Array:
-        """What a waiter learns of warps that tell only that they have started."""
-        told = np.zeros_like(self._state[:, 0])
-        told[_TIME, warps] = self.started[warps]
-        return told
-
-
-def merge_learned(a: Array | None, b: Array) -> Array:
-    """Both of two things learned, of which one may be older and know fewer engines."""
-    if a is None:
-        return b
-    wide = max(a.shape[1], b.shape[1])
-    a, b = (np.pad(v, ((0, 0), (0, wide - v.shape[1]))) for v in (a, b))
-    return np.asarray(np.maximum(a, b))
 
 
 class History:

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from tilewright.backend_ptx.simulator.errors import Misaligned, OutOfRange, PendingCopy, Race, UnwrittenRead
-from tilewright.backend_ptx.simulator.memory.history import Clocks, History, merge_learned
+from tilewright.backend_ptx.simulator.memory.clocks import Clocks
+from tilewright.backend_ptx.simulator.memory.history import History
 from tilewright.backend_ptx.simulator.memory.segment import Segment, bytes_at, segment_of_array
 from tilewright.backend_ptx.simulator.memory.shared import SHARED_BASE, new_shared
+from tilewright.tileir.clocks import Message, merge_messages
 
 Array = np.ndarray[Any, Any]
 
@@ -43,7 +45,7 @@ class Memory:
         self._local_piece = 0
         self.block = 0
         self.released: set[int] = set()  # blocks that have done a release
-        self._told: Array | None = None  # what releases of the present cluster tell
+        self._told: Message | None = None  # what releases of the present cluster tell
         self.tensor_maps: dict[int, Any] = {}  # by address
 
     # ---- set-up ----
@@ -212,7 +214,7 @@ class Memory:
         Warps that execute the instruction together learn from each other, though one of them comes first.
         """
         if semantics in ("release", "acq_rel"):
-            self._told = merge_learned(self._told, self.clocks.release(warps, whole=False))
+            self._told = merge_messages(self._told, self.clocks.tell(warps, whole=False))
         if semantics in ("acquire", "acq_rel") and self._told is not None:
             self.clocks.acquire(warps, self._told)
 

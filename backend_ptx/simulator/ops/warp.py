@@ -12,9 +12,9 @@ from tilewright.backend_ptx.simulator.errors import Divergence, SimError
 from tilewright.backend_ptx.simulator.machine.code import Operation
 from tilewright.backend_ptx.simulator.machine.compile import FunctionCompiler
 from tilewright.backend_ptx.simulator.machine.state import WARP, BlockState, Machine, Registers, Wait
-from tilewright.backend_ptx.simulator.memory.history import merge_learned
 from tilewright.backend_ptx.simulator.numbers.integers import signed, unsigned
 from tilewright.backend_ptx.simulator.text.ir import LlvmInstruction
+from tilewright.tileir.clocks import Message, merge_messages
 
 Array = np.ndarray[Any, Any]
 Facts = Mapping[str, Any]
@@ -27,7 +27,7 @@ class _CtaBarrier:
     number: int
     arrived: int = 0
     generation: int = 0
-    learned: Array | None = None  # what arriving warps tell
+    learned: Message | None = None  # what arriving warps tell
     waiting: list[Array] = field(default_factory=list)
 
 
@@ -65,8 +65,8 @@ def _arrive(m: Machine, rank: int, number: int, expected: int, waits: bool, thre
     state.arrived += len(threads)
     if state.arrived > expected:
         raise SimError(f"barrier {number}: {state.arrived} threads arrive, {expected} are expected", threads)
-    told = clocks.release(warps)
-    state.learned = merge_learned(state.learned, told)
+    told = clocks.tell(warps)
+    state.learned = merge_messages(state.learned, told)
     if waits:
         state.waiting.append(warps)
     generation = state.generation
@@ -112,7 +112,7 @@ def barrier_named(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Oper
 
 def barrier_warp(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
     def run(m: Machine, r: Registers) -> None:
-        m.memory.clocks.advance(m.whole_warps("bar.warp.sync"))
+        m.memory.clocks.meet(m.whole_warps("bar.warp.sync"))
 
     return run
 
