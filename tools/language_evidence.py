@@ -23,6 +23,7 @@ from tilewright.backend_ptx.lower.registry import LOWERINGS  # noqa: E402
 from tilewright.backend_ptx.lower.registry import REFUSALS as REWRITTEN  # noqa: E402
 from tilewright.frontend.calls.registry import RULES  # noqa: E402
 from tilewright.interp.registry import HANDLERS  # noqa: E402
+from tilewright.tileir.core import OPS  # noqa: E402
 
 __all__ = ["ELSEWHERE", "FEATURES", "RANKS", "RULES", "SYNTAX_ERRORS", "Evidence", "cells", "evidence", "is_shown",
            "missing", "opcodes", "option_names", "refused_names", "unhandled"]
@@ -136,8 +137,9 @@ def opcodes(name: str) -> tuple[str, ...]:
 
 def unhandled(codes: tuple[str, ...]) -> tuple[list[str], list[str]]:
     """The ops that the interpreter has no handler of, and those that the backend neither lowers nor rewrites."""
-    return ([code for code in codes if code not in HANDLERS],
-            [code for code in codes if code not in LOWERINGS and code not in REWRITTEN])
+    ops = [OPS[code] for code in codes]
+    lacking = set(LOWERINGS.missing(ops)) & set(REWRITTEN.missing(ops))
+    return HANDLERS.missing(ops), sorted(lacking)
 
 
 def refused_names() -> list[str]:
