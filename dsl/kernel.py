@@ -263,7 +263,7 @@ class tile_kernel:
                 ct.store(x, i, ct.load(x, i, 128) * 2.0)
 
             stages = double.lower(ct.spec("f32[1024]"), target="sm_90a")
-            print(stages.target.name, stages.hints["occupancy"])             # sm_90a 2
+            print(stages.target.name, stages.hints.occupancy)                # sm_90a 2
             print([op.opcode for op in stages.tile_ir().walk()][-2:])        # ['store', 'return']
             passes = []
             stages.machine_ir(lambda name, function: passes.append(name))
