@@ -96,6 +96,6 @@ CLUSTERS = {
 def test_blocks_of_a_cluster_store_their_parts(name: str, how: dict[str, Any]) -> None:
     program = CLUSTERS[name]
     function = passed(program, num_ctas=2)
-    assert function.cluster == 2 and stores_of(function)
+    assert function.plan.cluster == 2 and stores_of(function)
     [got] = result_of(program, function, **how)
     np.testing.assert_array_equal(got, program.wanted(program.arrays())[0])
