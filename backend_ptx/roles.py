@@ -1,37 +1,41 @@
-"""Take a kernel with rings apart: what its producer runs, and what its consumers run.
+"""Take a kernel apart by roles: what each runs.
 
     one program:  mbarrier_wait(%empty, role="producer"); tma_load(...); mbarrier_wait(%full); %y = wgmma(...); ...
     producer:     the loops with their indices, waits for empty slots, copies        (one thread of a warp of its own)
-    consumers:    the loops with everything else                                     (all other warps)
+    consumer:     the loops with everything else                                     (all warps that compute tiles)
 
-Each is the whole program without what the other does, and without what nobody then needs: loops and branches stay in
-both, carried tiles only where they are used. So both walk through the same rounds, and slots and parities agree.
+`MachinePlan.roles` lists them. The first computes tiles; each of the others is run by the first thread of its warps.
+Which role executes an op, the op's effects say. Each role's function is the whole program without what others do, and
+without what nobody then needs: loops and branches stay in all, carried tiles only where they are used. So all walk
+through the same iterations, and slots and parities agree.
 """
 
 from __future__ import annotations
 
-from tilewright.backend_ptx.ops.bulk import MbarrierInit
+from collections.abc import Sequence
+
+from tilewright.backend_ptx.ops.engines import EVERY, MAIN
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Block, Function, Op, clone_function
 from tilewright.tileir.passes.dce import dce
 from tilewright.tileir.plan import Role
 
-PRODUCER, CONSUMER = "producer", "consumer"
+PRODUCER, CONSUMER = "producer", MAIN
 # What the producer's loop takes, and the most that setmaxnreg gives (in steps of 8).
 _SMALL, _MOST, _STEP = 40, 240, 8
 _GROUP = 4
 
 
-def plan_roles(warps: int, occupancy: int | None, target: Target, reallocate: bool = True) -> tuple[Role, ...]:
+def plan_roles(warps: int, occupancy: int | None, target: Target) -> tuple[Role, ...]:
     """The roles of a kernel with `warps` consumer warps.
 
     ptxas counts threads in whole warpgroups: beside one warpgroup of consumers a single warp leaves each thread 255
     registers. Beside more of them the producer is a warpgroup too, which hands most of its registers to the others
-    (setmaxnreg, PTX ISA 9.7.19.5), if it may `reallocate`.
+    (setmaxnreg, PTX ISA 9.7.19.5).
     """
     alone = Role(CONSUMER, warps), Role(PRODUCER, 1)
-    if warps <= _GROUP or not reallocate:
+    if warps <= _GROUP:
         return alone
     threads = 32 * (warps + _GROUP)
     blocks = max(1, occupancy or 1)
@@ -42,17 +46,23 @@ def plan_roles(warps: int, occupancy: int | None, target: Target, reallocate: bo
     return Role(CONSUMER, warps, min(each, _MOST)), Role(PRODUCER, _GROUP, _SMALL)
 
 
+def first_warp(roles: Sequence[Role], name: str) -> int:
+    """The number of a role's first warp in the CTA: roles follow each other in the plan's order."""
+    number = [role.name for role in roles].index(name)
+    return sum(role.warps for role in roles[:number])
+
+
 def project(function: Function, role: str) -> Function:
-    """The function as one role runs it. All threads initialise mbarriers together before (`initial_ops`)."""
+    """The function as one role runs it. All threads execute `initial_ops` together before."""
     out = clone_function(function)
     _drop(out.body, role)
     dce(Unit(out))
     return out
 
 
-def initial_ops(function: Function) -> list[MbarrierInit]:
-    """What every thread of the block does before roles part."""
-    return [op for op in function.body.ops if isinstance(op, MbarrierInit)]
+def initial_ops(function: Function) -> list[Op]:
+    """What every thread of the CTA does before roles part."""
+    return [op for op in function.body.ops if op.effects().role == EVERY]
 
 
 def _drop(block: Block, role: str) -> None:
@@ -63,9 +73,7 @@ def _drop(block: Block, role: str) -> None:
 
 
 def _stays(op: Op, role: str) -> bool:
-    if isinstance(op, MbarrierInit):
-        return False
     effects = op.effects()
     if op.terminator or not (effects.writes or effects.ordered or effects.io):
         return True
-    return bool(getattr(op, "role", CONSUMER) == role)
+    return (effects.role or MAIN) == role

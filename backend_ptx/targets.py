@@ -6,6 +6,7 @@ docs/adding-a-target.md says what a new record needs. All lists of targets are m
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError, TileValueError
 
@@ -40,7 +41,7 @@ class Target:
     has_stmatrix: bool = False
     has_cluster: bool = False
     has_tma: bool = False  # cp.async.bulk.tensor and mbarrier.try_wait
-    has_wgmma: bool = False
+    matrix_units: tuple[str, ...] = ("mma.sync", "fma")  # the preferred one first; records in ops/units.py
 
     @property
     def cpu(self) -> str:
@@ -64,7 +65,7 @@ class Target:
 NEWEST_PTX = 90
 
 
-_HOPPER = dict(
+_HOPPER: dict[str, Any] = dict(
     has_bf16_atomic=True, has_fp8_cvt=True, has_fp8_mma=True, has_stmatrix=True, has_cluster=True,
     has_tma=True,
 )
@@ -74,7 +75,8 @@ SM_86 = Target("sm_86", (8, 6), False, 80, 99 * KIB, 100 * KIB, 1536, 16)
 # Conversions to float8 came to Ada with PTX 8.1: below it, what the hardware does would have to be refused.
 SM_89 = Target("sm_89", (8, 9), False, 81, 99 * KIB, 100 * KIB, 1536, 24, has_fp8_cvt=True, has_fp8_mma=True)
 # So did stores between blocks of a cluster (st.async).
-SM_90A = Target("sm_90a", (9, 0), True, 81, 227 * KIB, 228 * KIB, 2048, 32, has_wgmma=True, **_HOPPER)
+SM_90A = Target("sm_90a", (9, 0), True, 81, 227 * KIB, 228 * KIB, 2048, 32, matrix_units=("wgmma", "mma.sync", "fma"),
+                **_HOPPER)
 # +ptx80 makes LLVM exit the process for these two: their floors are 8.6 and 8.7.
 SM_100A = Target("sm_100a", (10, 0), True, 86, 227 * KIB, 228 * KIB, 2048, 32, **_HOPPER)
 SM_120A = Target("sm_120a", (12, 0), True, 87, 99 * KIB, 100 * KIB, 1536, 24, **_HOPPER)

@@ -6,7 +6,7 @@ into 128 bytes, which are a parameter of the kernel.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,10 @@ from tilewright.backend_ptx.layouts.bulk import BulkCopy, bulk_copy, inner_axis,
 from tilewright.backend_ptx.ops.bulk import TmaLoad, TmaStore
 from tilewright.tileir.core import Function, Value
 from tilewright.tileir.dtypes import BY_IR, DType
+from tilewright.tileir.rules import RuleTable
 
 MAP_BYTES, MAP_ALIGN = 128, 64
+MAPS: RuleTable[Callable[[Any, Sequence[Value]], TensorMapSpec]] = RuleTable("tensor map")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ def part_shape(op: TmaLoad) -> tuple[int, ...]:
     return part
 
 
+@MAPS.register(TmaLoad)
 def tensor_map_spec(op: TmaLoad, params: Sequence[Value]) -> TensorMapSpec:
     """The map that a bulk copy uses; its array is one of the kernel's parameters."""
     copy = bulk_copy_of(op)
@@ -81,6 +84,7 @@ def box_copy_of(op: TmaStore) -> BulkCopy:
     return bulk_copy(op.box, inner, op.array.type.dtype.bytes)
 
 
+@MAPS.register(TmaStore)
 def stored_map_spec(op: TmaStore, params: Sequence[Value]) -> TensorMapSpec:
     """The map that a bulk store uses; its array is one of the kernel's parameters."""
     copy = box_copy_of(op)
@@ -94,8 +98,7 @@ def find_tensor_maps(function: Function) -> tuple[TensorMapSpec, ...]:
     params = list(function.params)
     found: dict[TensorMapSpec, None] = {}
     for op in function.walk():
-        if isinstance(op, TmaLoad):
-            found[tensor_map_spec(op, params)] = None
-        elif isinstance(op, TmaStore):
-            found[stored_map_spec(op, params)] = None
+        rule = MAPS.of(op)
+        if rule is not None:
+            found[rule(op, params)] = None
     return tuple(found)

@@ -12,8 +12,8 @@ import traceback
 from pathlib import Path
 
 GROUPS = (
-    "limits", "memory", "softmax", "norms", "transposes", "gemv", "matmul", "steps", "fused", "attention", "launch",
-    "compile", "report", "interp",
+    "limits", "memory", "softmax", "norms", "persistent", "transposes", "gemv", "matmul", "steps", "fused", "attention",
+    "launch", "compile", "report", "interp",
 )
 
 

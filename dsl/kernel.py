@@ -116,8 +116,11 @@ class tile_kernel:
             print(out)  # block 2; block 1; block 0; [nan]
             total.interpret((3,), x, out, order="sideways")  # ValueError
         """
+        from tilewright.interp.options import ExecutionOptions
+
         made = make_grid(grid if isinstance(grid, tuple) else (grid,))
-        self.launcher.interpret(made, self.specialiser.bind(args), mode, order, poison)
+        options = ExecutionOptions(mode=mode, order=order, poison=poison)
+        self.launcher.interpret(made, self.specialiser.bind(args), options)
 
     def replace_hints(self, **options: Any) -> tile_kernel:
         """A new kernel of the same function with other options; the old one stays as it is.

@@ -1,4 +1,4 @@
-"""Tiles in memory: where the tiles of a chunk lie, and reading and writing them through strided views.
+"""Tiles in arrays: where the tiles of a chunk lie, and reading and writing them through strided views.
 
 All tiles of a chunk that lie inside the array are one view when their starts form an arithmetic progression, else one
 indexed copy. Tiles that an edge cuts are grouped by what is left of them, and each group is such a view in turn.
@@ -6,26 +6,35 @@ indexed copy. Tiles that an edge cuts are grouped by what is left of them, and e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from tilewright.interp.arrays import ArrayRef, ArrayRefs
-from tilewright.interp.chunk import take
+from tilewright.interp.chunk import Chunk, take
+from tilewright.interp.formats import Format
+from tilewright.interp.memory import Region, Values
 
 Box = tuple[slice, ...]  # a part of a tile, one slice an axis
 
 
 class TileGrid:
-    """The static part of a tile access: tile axis k is array axis order[k], tiles start at index[k] * steps[k]."""
+    """The static part of a tile access: tile axis k is array axis order[k], tiles start at index[k] * steps[k].
 
-    __slots__ = ("order", "shape", "steps", "whole")
+    `padding` stands for elements outside. `views`: may a view of memory stand for the values of a tile?
+    """
 
-    def __init__(self, order: tuple[int, ...], shape: tuple[int, ...], steps: tuple[int, ...]) -> None:
+    __slots__ = ("order", "shape", "steps", "format", "padding", "views", "whole")
+
+    def __init__(self, order: tuple[int, ...], shape: tuple[int, ...], steps: tuple[int, ...], format: Format,
+                 padding: Any = None, views: bool = False) -> None:
         self.order = order
         self.shape = shape
         self.steps = steps
+        self.format = format
+        self.padding = padding
+        self.views = views
         self.whole: Box = tuple(slice(0, n) for n in shape)
 
     def starts(self, index: list[Any]) -> list[Any]:
@@ -35,7 +44,7 @@ class TileGrid:
             for i, s in zip(index, self.steps, strict=True)
         ]
 
-    def inside(self, starts: list[Any], ref: ArrayRef) -> bool:
+    def inside(self, starts: Sequence[Any], ref: ArrayRef) -> bool:
         """Does every tile of the chunk lie inside the array?"""
         for start, length, axis in zip(starts, self.shape, self.order, strict=True):
             extent = ref.extents[axis]
@@ -46,7 +55,7 @@ class TileGrid:
                 return False
         return True
 
-    def parts(self, starts: list[Any], ref: ArrayRef) -> Iterator[tuple[Any, Box]]:
+    def parts(self, starts: Sequence[Any], ref: ArrayRef) -> Iterator[tuple[Any, Box]]:
         """Groups of blocks (None: all of them) with the part of their tiles that lies inside; empty parts left out."""
         if self.inside(starts, ref):
             yield None, self.whole
@@ -77,8 +86,85 @@ def _at(value: Any, block: int) -> int:
     return int(value[block]) if isinstance(value, np.ndarray) and value.ndim else int(value)
 
 
-class Region:
-    """The memory of equal boxes, one for each block (or one for all: no leading axis)."""
+class TileRegion(Region):
+    """Boxes of an array, one for each block (or one for all): the tile at `index`, as far as it lies inside."""
+
+    __slots__ = ("grid", "padding")
+    kind = "tile"
+
+    def __init__(self, grid: TileGrid, ref: ArrayRef, starts: list[Any], chunk: Chunk, blocks: Any, varies: bool,
+                 padding: Any = None) -> None:
+        super().__init__(ref, starts, chunk, blocks, varies)
+        self.grid = grid
+        self.padding = padding
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.count, *self.grid.shape) if self.varies else self.grid.shape
+
+    @property
+    def mask(self) -> Any:
+        if self.grid.inside(self.index, self.array):
+            return None
+        out = np.zeros(self.shape, np.bool_)
+        for blocks, box in self.grid.parts(self.index, self.array):
+            out[self._within(blocks, box)] = True
+        return out
+
+    def offsets(self) -> Any:
+        rank = len(self.grid.shape)
+        out: Any = over_tile(self.array.offset, rank)
+        for k, (start, length, axis) in enumerate(zip(self.index, self.grid.shape, self.grid.order, strict=True)):
+            along = np.arange(length, dtype=np.int64).reshape(length, *(1,) * (rank - 1 - k))
+            out = out + (over_tile(start, rank) + along) * self.array.strides[axis]
+        return np.broadcast_to(np.asarray(out, np.int64), self.shape)
+
+    def read(self) -> Values:
+        grid, out = self.grid, None
+        for blocks, box in grid.parts(self.index, self.array):
+            boxes = self._boxes(blocks, box)
+            tiles = grid.format.decode(boxes.view if boxes.rows is None else boxes.view[boxes.rows])
+            if blocks is None and box == grid.whole:
+                return tiles if grid.views or not grid.format.plain else tiles.copy()
+            if out is None:
+                out = np.full(self.shape, self.padding, grid.format.held)
+            out[self._within(blocks, box)] = tiles
+        return np.full(self.shape, self.padding, grid.format.held) if out is None else out
+
+    def write(self, values: Values) -> None:
+        grid, encode = self.grid, self.grid.format.encode
+        batched = np.ndim(values) > len(grid.shape)
+        for blocks, box in grid.parts(self.index, self.array):
+            part = values
+            if box != grid.whole or blocks is not None:
+                part = values[(slice(None) if blocks is None else blocks, *box) if batched else box]
+            boxes = self._boxes(blocks, box)
+            if boxes.rows is None:
+                boxes.view[...] = encode(part)
+            else:
+                boxes.view[boxes.rows] = encode(part)
+
+    def _within(self, blocks: Any, box: Box) -> Any:
+        """The index of a group of boxes in the values."""
+        return box if not self.varies else (slice(None) if blocks is None else blocks, *box)
+
+    def _boxes(self, blocks: Any, box: Box) -> Boxes:
+        """The memory of one group of `TileGrid.parts`."""
+        ref = self.array
+        offsets = ref.offset if blocks is None or not isinstance(ref.offset, np.ndarray) else ref.offset[blocks]
+        strides = tuple(ref.strides[axis] for axis in self.grid.order)
+        for start, part, stride in zip(self.index, box, strides, strict=True):
+            if blocks is not None and isinstance(start, np.ndarray):
+                start = start[blocks]
+            offsets = offsets + (start + part.start) * stride
+        if self.varies and not isinstance(offsets, np.ndarray):
+            offsets = np.full(self.count if blocks is None else len(blocks), offsets, np.int64)
+        return Boxes(ref, offsets, tuple(s.stop - s.start for s in box), strides)
+
+
+class Boxes:
+    """The memory of equal boxes, one for each block (or one for all: no leading axis), as a view: of all of them, or of
+    more, of which they are the `rows`."""
 
     __slots__ = ("view", "rows")
 
@@ -98,29 +184,10 @@ class Region:
         self.view = ref.view(low, (positions, *shape), (ref.unit, *strides))
         self.rows = (offsets - low) // ref.unit
 
-    def read(self) -> Any:
-        """The elements: a view of memory where possible."""
-        return self.view if self.rows is None else self.view[self.rows]
 
-    def write(self, values: Any) -> None:
-        if self.rows is None:
-            self.view[...] = values
-        else:
-            self.view[self.rows] = values
-
-
-def region(grid: TileGrid, ref: ArrayRef, starts: list[Any], blocks: Any, box: Box, count: int | None) -> Region:
-    """The memory of one group of `TileGrid.parts`. `count` is the number of blocks of the whole chunk, or None for a
-    place that all of them share (then the region has no leading axis)."""
-    offsets = ref.offset if blocks is None or not isinstance(ref.offset, np.ndarray) else ref.offset[blocks]
-    strides = tuple(ref.strides[axis] for axis in grid.order)
-    for start, part, stride in zip(starts, box, strides, strict=True):
-        if blocks is not None and isinstance(start, np.ndarray):
-            start = start[blocks]
-        offsets = offsets + (start + part.start) * stride
-    if count is not None and not isinstance(offsets, np.ndarray):
-        offsets = np.full(count if blocks is None else len(blocks), offsets, np.int64)
-    return Region(ref, offsets, tuple(s.stop - s.start for s in box), strides)
+def over_tile(value: Any, rank: int) -> Any:
+    """A number of each block as an array that stands over the tile's axes."""
+    return value.reshape(-1, *(1,) * rank) if isinstance(value, np.ndarray) else value
 
 
 def each_array(

@@ -26,13 +26,14 @@ class ArrayRef:
     `window` is all bytes between the lowest and the highest element of the whole argument, so every access is
     checked by NumPy against it. `offset` (bytes) and `extents` (elements) are ints, or int64 arrays over the chunk
     where they differ by block; `strides` are bytes. `unit` divides every distance between two elements; `line` are
-    all elements `unit` bytes apart.
+    all elements `unit` bytes apart. `name` is that of the argument.
     """
 
-    __slots__ = ("window", "memory", "offset", "extents", "strides", "unit", "line")
+    __slots__ = ("name", "window", "memory", "offset", "extents", "strides", "unit", "line")
 
-    def __init__(self, window: Any, memory: np.dtype[Any], offset: Any, extents: tuple[Any, ...],
+    def __init__(self, name: str, window: Any, memory: np.dtype[Any], offset: Any, extents: tuple[Any, ...],
                  strides: tuple[int, ...], unit: int, line: Any) -> None:
+        self.name = name
         self.window = window
         self.memory = memory
         self.offset = offset
@@ -55,7 +56,7 @@ class ArrayRef:
             return self
         offset = self.offset[blocks] if isinstance(self.offset, np.ndarray) else self.offset
         extents = tuple(n[blocks] if isinstance(n, np.ndarray) else n for n in self.extents)
-        return ArrayRef(self.window, self.memory, offset, extents, self.strides, self.unit, self.line)
+        return ArrayRef(self.name, self.window, self.memory, offset, extents, self.strides, self.unit, self.line)
 
     def spread(self, count: int) -> ArrayRefs:
         """As a value that may differ by block."""
@@ -65,7 +66,7 @@ class ArrayRef:
         """The view start:stop along an axis; bounds are ints or int64 arrays over the chunk."""
         extents = tuple(stop - start if k == axis else n for k, n in enumerate(self.extents))
         offset = self.offset + start * self.strides[axis]
-        return ArrayRef(self.window, self.memory, offset, extents, self.strides, self.unit, self.line)
+        return ArrayRef(self.name, self.window, self.memory, offset, extents, self.strides, self.unit, self.line)
 
 
     def raw(self) -> ArrayRef:
@@ -74,7 +75,7 @@ class ArrayRef:
         extent = (self.window.size - self.offset) // size if self.window.size else 0 * self.offset
         elements = max(self.window.size // size, 0)
         line: Any = np.ndarray((elements,), self.memory, self.window, 0, (size,))
-        return ArrayRef(self.window, self.memory, self.offset, (extent,), (size,), size, line)
+        return ArrayRef(self.name, self.window, self.memory, self.offset, (extent,), (size,), size, line)
 
 
 class ArrayRefs:
@@ -113,17 +114,22 @@ def merge_arrays(parts: Sequence[tuple[Any, Any]], count: int) -> ArrayRefs:
 
 
 def bind_array(array: Any, dtype: DType, rank: int, name: str) -> ArrayRef:
-    """An ArrayRef for a NumPy array, after checking its dtype and rank."""
+    """An ArrayRef for a NumPy array, after checking its dtype and rank; `name` is that of the parameter."""
     if not isinstance(array, np.ndarray):
-        raise TileTypeError(f"argument {name} must be an array, not {type(array).__name__}")
+        raise TileTypeError(f"argument {quoted(name)} must be an array, not {type(array).__name__}")
     if array.dtype != array_dtype(dtype) and not (array.dtype.itemsize == 1 and array.dtype == format_of(dtype).memory):
-        raise TileTypeError(f"argument {name} must hold {dtype}, not {array.dtype}")
+        raise TileTypeError(f"argument {quoted(name)} must hold {dtype}, not {array.dtype}")
     if array.ndim != rank:
-        raise TileTypeError(f"argument {name} must have rank {rank}, not {array.ndim}")
-    return ref_of(array, format_of(dtype).memory)
+        raise TileTypeError(f"argument {quoted(name)} must have rank {rank}, not {array.ndim}")
+    return ref_of(array, format_of(dtype).memory, name)
 
 
-def ref_of(array: np.ndarray[Any, Any], memory: np.dtype[Any]) -> ArrayRef:
+def quoted(name: str) -> str:
+    """A parameter's name in a message; one without a name stands there by its number."""
+    return name if name.startswith("#") else f'"{name}"'
+
+
+def ref_of(array: np.ndarray[Any, Any], memory: np.dtype[Any], name: str) -> ArrayRef:
     """The ArrayRef of a NumPy array with any strides."""
     low = high = 0
     for n, s in zip(array.shape, array.strides, strict=True):
@@ -137,7 +143,7 @@ def ref_of(array: np.ndarray[Any, Any], memory: np.dtype[Any]) -> ArrayRef:
     unit = gcd(*array.strides) or array.itemsize
     elements = (size - array.itemsize) // unit + 1 if size else 0
     line: Any = np.ndarray((elements,), memory, window, 0, (unit,))
-    return ArrayRef(window, memory, -low if size else 0, array.shape, array.strides, unit, line)
+    return ArrayRef(name, window, memory, -low if size else 0, array.shape, array.strides, unit, line)
 
 
 def byte_range(ref: ArrayRef) -> tuple[int, int]:

@@ -6,27 +6,34 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.interp.options import ExecutionOptions
+
 Regs = list[Any]  # register 0 holds the Chunk
 
 
 class Chunk:
-    """The blocks that a run of closures works on: how many, their coordinates, and the options of the launch.
+    """The blocks that a run of closures works on: how many, their coordinates, and how the launch executes.
 
-    `ids[axis]` is an int32 array over the blocks where the axis varies, else one int32.
+    `ids[axis]` is an int32 array over the blocks where the axis varies, else one int32. `memory` and `poison` are those
+    of the options, at hand for every access.
     """
 
-    __slots__ = ("count", "ids", "grid", "poison")
+    __slots__ = ("count", "ids", "grid", "options", "memory", "poison")
 
-    def __init__(self, count: int, ids: tuple[Any, Any, Any], grid: tuple[int, int, int], poison: bool) -> None:
+    def __init__(
+        self, count: int, ids: tuple[Any, Any, Any], grid: tuple[int, int, int], options: ExecutionOptions
+    ) -> None:
         self.count = count
         self.ids = ids
         self.grid = grid
-        self.poison = poison
+        self.options = options
+        self.memory = options.memory
+        self.poison = options.poison
 
     def take(self, blocks: Any) -> Chunk:
         """The chunk of some of these blocks."""
         ids = tuple(i[blocks] if isinstance(i, np.ndarray) and i.ndim else i for i in self.ids)
-        return Chunk(len(blocks), ids, self.grid, self.poison)
+        return Chunk(len(blocks), ids, self.grid, self.options)
 
 
 def take(value: Any, blocks: Any) -> Any:

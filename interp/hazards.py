@@ -11,63 +11,47 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tilewright.tileir.analysis.effects import Dependences, written_arrays
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.ops import arith, arrays, atomics, convert, memory, output
-from tilewright.tileir.types import ArrayType, ListType
 
 
 @dataclass(frozen=True)
 class Hazards:
     """`serial`: blocks must run one after another. `axes`: a chunk may spread over one of these grid axes only (None:
-    over any). `copied`: parameters of which loads must copy, since the function also writes them. `written`: all
-    parameters that it writes. `accessed`: all that it touches."""
+    over any). The others are positions of parameters: `copied`, those of which loads must copy, since the function also
+    writes them; `written`, all that it writes; `accessed`, all that it touches."""
 
     serial: bool
     axes: frozenset[int] | None
-    copied: frozenset[Value]
-    written: frozenset[Value]
-    accessed: frozenset[Value]
+    copied: frozenset[int]
+    written: frozenset[int]
+    accessed: frozenset[int]
 
 
-def find_hazards(function: Function) -> Hazards:
+def find_hazards(function: Function, dependences: Dependences) -> Hazards:
     """Classify a function."""
-    reads: dict[Value, list[Op]] = {}
-    writes: dict[Value, list[Op]] = {}
+    accesses: dict[int, list[Op]] = {}
+    read: set[int] = set()
     serial = False
     used = {v for op in function.walk() for v in op.operands}
     for op in function.walk():
         effects = op.effects()
         # Blocks that print come one after another, so that what each prints stays together.
         serial |= effects.ordered and not _only_updates(op, used) or isinstance(op, output.Print)
-        for table, handles in ((reads, effects.reads), (writes, effects.writes)):
-            for handle in handles:
-                for root in roots(handle, function):
-                    table.setdefault(root, []).append(op)
-    both = frozenset(reads) & frozenset(writes)
+        for handle in dict.fromkeys((*effects.reads, *effects.writes)):
+            for position in dependences.parameters(handle):
+                accesses.setdefault(position, []).append(op)
+                if handle in effects.reads:
+                    read.add(position)
+    written = written_arrays(function)
     axes: frozenset[int] | None = None
-    for root in both:
-        own = _axes_of(function, root, [*dict.fromkeys(reads[root] + writes[root])], used)
+    for position in sorted(written & read):
+        own = _axes_of(function, function.params[position], accesses[position], used)
         if own is None:
             continue
         axes = own if axes is None else axes & own
-    return Hazards(serial or axes == frozenset(), axes, both, frozenset(writes), frozenset(reads) | frozenset(writes))
-
-
-def roots(handle: Value, function: Function) -> list[Value]:
-    """The parameters whose memory a handle may name; nothing for shared memory."""
-    while isinstance(handle.op, arrays.SliceArray | arrays.RawView | arrays.ListItem):
-        handle = handle.op.list if isinstance(handle.op, arrays.ListItem) else handle.op.array
-    if not isinstance(handle.type, ArrayType | ListType):
-        return []
-    if handle in function.params:
-        return [handle]
-    # An array that went through control flow may be any parameter of its kind.
-    return [p for p in function.params if _element(p) is handle.type.dtype]  # type: ignore[union-attr]
-
-
-def _element(param: Value) -> Any:
-    type_ = param.type.element if isinstance(param.type, ListType) else param.type
-    return type_.dtype if isinstance(type_, ArrayType) else None
+    return Hazards(serial or axes == frozenset(), axes, written & read, written, frozenset(accesses))
 
 
 def _only_updates(op: Op, used: set[Value]) -> bool:

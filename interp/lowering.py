@@ -9,6 +9,7 @@ from tilewright.interp.chunk import Regs, spread
 from tilewright.interp.liveness import byte_size, captured, deaths
 from tilewright.interp.registry import HANDLERS
 from tilewright.interp.uniform import varying_values
+from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import TileError, TileInternalError, TileUnsupportedFeatureError, at
 from tilewright.tileir.types import Type
@@ -23,13 +24,17 @@ RELEASE_BYTES = 1024
 class Lowering:
     """Compiles a function for chunks of blocks that differ along `axes` (none: one block at a time).
 
-    Handlers ask it for `slot`, `varies`, `block` and `captured`.
+    Handlers ask it for `slot`, `varies`, `block`, `follow` and `overwritten`. `copied` are the positions of parameters
+    whose memory may change while tiles of it live.
     """
 
-    def __init__(self, function: Function, axes: frozenset[int], copied: frozenset[Value]) -> None:
+    def __init__(
+        self, function: Function, axes: frozenset[int], copied: frozenset[int], dependences: Dependences
+    ) -> None:
         self.function = function
         self.axes = axes
-        self.copied = copied
+        self._copied = copied
+        self._dependences = dependences
         self._varying = varying_values(function, axes)
         self._slots: dict[Value, int] = {}
         self.params = self.slot_list(function.params)
@@ -57,6 +62,10 @@ class Lowering:
     def varies(self, value: Value) -> bool:
         """Does the value have a leading axis over the blocks of the chunk?"""
         return value in self._varying
+
+    def overwritten(self, array: Value) -> bool:
+        """May the memory of an array change while a tile of it lives?"""
+        return not self._copied.isdisjoint(self._dependences.parameters(array))
 
     def follow(self, *blocks: Block) -> tuple[int, ...]:
         """Registers of varying values that bodies capture: what to split when some blocks of a chunk enter them."""

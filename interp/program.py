@@ -9,21 +9,20 @@ from typing import Any
 import numpy as np
 
 from tilewright.interp import handlers  # noqa: F401  (fills the table of handlers)
-from tilewright.interp.arrays import ArrayRef, bind_array, byte_range
+from tilewright.interp.arrays import ArrayRef, bind_array, byte_range, quoted
 from tilewright.interp.chunk import Chunk, Regs
 from tilewright.interp.formats import constant
 from tilewright.interp.hazards import find_hazards
 from tilewright.interp.liveness import peak_bytes
 from tilewright.interp.lowering import Lowering
+from tilewright.interp.options import DEFAULT, ExecutionOptions
+from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Function, Value
 from tilewright.tileir.diagnostics import TileTypeError
 from tilewright.tileir.types import ArrayType, ListType, TileType
 
 Grid = tuple[int, int, int]
 
-# Live tiles of a chunk, by measurement: smaller chunks pay more per closure, larger ones miss the caches.
-CHUNK_BYTES = 1536 << 10
-CHUNK_BLOCKS = 8192
 # Machine ops by which blocks of a cluster give each other values.
 EXCHANGES = ("cluster_gather", "cluster_exchange")
 
@@ -33,83 +32,79 @@ class Program:
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.hazards = find_hazards(function)
-        self.chunk_limit = max(1, min(CHUNK_BLOCKS, CHUNK_BYTES // max(peak_bytes(function), 1)))
+        self._dependences = Dependences(function)
+        self.hazards = find_hazards(function, self._dependences)
+        self._peak = max(peak_bytes(function), 1)
         self._variants: dict[tuple[frozenset[int], bool], Lowering] = {}
         # Blocks of a cluster that exchange values run together.
         self.together = function.plan.cluster if any(op.opcode in EXCHANGES for op in function.walk()) else 1
 
-    def run(
-        self, grid: Grid, args: Sequence[Any], *, mode: str = "chunked", order: str | int | None = None,
-        poison: bool = False,
-    ) -> None:
+    def run(self, grid: Grid, args: Sequence[Any], options: ExecutionOptions = DEFAULT) -> None:
         """Execute every block of the grid; arrays in `args` are written in place.
 
-        `args` has one entry per parameter: NumPy arrays, Python or NumPy scalars, lists of arrays. `mode` is
-        "chunked" or "single" (one block at a time); `order` of single blocks is "asc" (None), "desc" or an int that
-        seeds a random order. `poison` fills undetermined padding with NaN (integers: 0x5A bytes) instead of zero.
+        `args` has one entry per parameter: NumPy arrays, Python or NumPy scalars, lists of arrays.
         """
-        if mode not in ("chunked", "single"):
-            raise ValueError(f'mode must be "chunked" or "single", not {mode!r}')
         with np.errstate(all="ignore"):
-            self._run(grid, self._bind(args), mode == "single", order, poison)
+            self._run(grid, self._bind(args), options)
 
-    def _run(self, grid: Grid, bound: dict[Value, Any], single: bool, order: str | int | None, poison: bool) -> None:
+    def _run(self, grid: Grid, bound: list[Any], options: ExecutionOptions) -> None:
         overlapping = self._overlaps(bound)
         grid = (grid[0] * self.function.plan.cluster, *grid[1:])
-        if 0 in grid:
-            return
-        # Blocks that share memory in ways that the IR does not show run one after another.
-        single = single or order is not None or self.hazards.serial or overlapping
-        axes, chunks = self._plan(grid, single, order)
-        lowering = self._variant(axes, overlapping)
-        for count, ids in chunks:
-            regs: Regs = [None] * lowering.slots
-            for slot, value in zip(lowering.params, bound.values(), strict=True):
-                regs[slot] = value
-            regs[0] = Chunk(count, ids, grid, poison)
-            lowering.run(regs)
+        options.memory.begin(self.function, grid, bound)
+        if 0 not in grid:
+            # Blocks that share memory in ways that the IR does not show run one after another.
+            single = options.single or self.hazards.serial or overlapping
+            axes, chunks = self._plan(grid, single, options)
+            lowering = self._variant(axes, overlapping)
+            for count, ids in chunks:
+                regs: Regs = [None] * lowering.slots
+                for slot, value in zip(lowering.params, bound, strict=True):
+                    regs[slot] = value
+                regs[0] = Chunk(count, ids, grid, options)
+                lowering.run(regs)
+        options.memory.end()
 
     def _variant(self, axes: frozenset[int], overlapping: bool) -> Lowering:
         key = (axes, overlapping)
         found = self._variants.get(key)
         if found is None:
             copied = self.hazards.accessed if overlapping else self.hazards.copied
-            found = self._variants[key] = Lowering(self.function, axes, copied)
+            found = self._variants[key] = Lowering(self.function, axes, copied, self._dependences)
         return found
 
-    def _bind(self, args: Sequence[Any]) -> dict[Value, Any]:
+    def _bind(self, args: Sequence[Any]) -> list[Any]:
         params = self.function.params
         if len(args) != len(params):
             raise TileTypeError(f"{self.function.name} takes {len(params)} arguments, got {len(args)}")
-        return {p: bind(p, a, i) for i, (p, a) in enumerate(zip(params, args, strict=True))}
+        return [bind(p, a, i) for i, (p, a) in enumerate(zip(params, args, strict=True))]
 
-    def _overlaps(self, bound: dict[Value, Any]) -> bool:
+    def _overlaps(self, bound: list[Any]) -> bool:
         """Does memory that the function writes overlap another argument that it touches?"""
         written: list[tuple[int, int]] = []
         others: list[tuple[int, int]] = []
-        for param in self.hazards.accessed:
-            value = bound[param]
+        for position in self.hazards.accessed:
+            value = bound[position]
             items = value if isinstance(value, list) else [value]
             ranges = [byte_range(r) for r in items]
-            (written if param in self.hazards.written else others).extend(ranges)
+            (written if position in self.hazards.written else others).extend(ranges)
         return any(
             low < b and a < high
             for i, (low, high) in enumerate(written) for a, b in written[i + 1 :] + others
         )
 
     def _plan(
-        self, grid: Grid, single: bool, order: str | int | None,
+        self, grid: Grid, single: bool, options: ExecutionOptions,
     ) -> tuple[frozenset[int], Iterator[tuple[int, Any]]]:
         """The grid axes over which a chunk spreads, and the chunks: (number of blocks, their places)."""
         if self.together > 1:
-            return frozenset((0,)), _clusters(grid, self.together, order)
+            return frozenset((0,)), _clusters(grid, self.together, options.order)
         if single:
-            return frozenset(), _single_blocks(grid, order)
-        axes = self._axes(grid)
-        return axes, self._chunks(grid, axes)
+            return frozenset(), _single_blocks(grid, options.order)
+        limit = max(1, min(options.chunk_blocks, options.chunk_bytes // self._peak))
+        axes = self._axes(grid, limit)
+        return axes, _chunks(grid, axes, limit)
 
-    def _axes(self, grid: Grid) -> frozenset[int]:
+    def _axes(self, grid: Grid, limit: int) -> frozenset[int]:
         """The grid axes over which a chunk spreads: one long axis (its tiles are views), else all of them."""
         allowed = self.hazards.axes
         candidates = [a for a in (0, 1, 2) if allowed is None or a in allowed]
@@ -117,18 +112,9 @@ class Program:
         total = grid[0] * grid[1] * grid[2]
         if grid[best] == 1 and (total == 1 or allowed is not None):
             return frozenset()
-        if allowed is not None or grid[best] == total or grid[best] * 4 >= self.chunk_limit:
+        if allowed is not None or grid[best] == total or grid[best] * 4 >= limit:
             return frozenset((best,))
         return frozenset(a for a in (0, 1, 2) if grid[a] > 1)
-
-    def _chunks(self, grid: Grid, axes: frozenset[int]) -> Iterator[tuple[int, Any]]:
-        if not axes:
-            yield from _single_blocks(grid, None)
-        elif len(axes) == 1:
-            [axis] = axes
-            yield from _runs(grid, axis, self.chunk_limit)
-        else:
-            yield from _linear(grid, axes, self.chunk_limit)
 
 
 def compile_function(function: Function) -> Program:
@@ -138,18 +124,28 @@ def compile_function(function: Function) -> Program:
 
 def bind(param: Value, argument: Any, position: int) -> Any:
     """The register value of a parameter."""
-    name = f'"{param.hint}"' if param.hint else f"#{position + 1}"
+    name = param.hint or f"#{position + 1}"
     type_ = param.type
     if isinstance(type_, ArrayType):
         return bind_array(argument, type_.dtype, type_.rank, name)
     if isinstance(type_, ListType):
         if not isinstance(argument, list | tuple) or not argument:
-            raise TileTypeError(f"argument {name} must be a non-empty list of arrays")
-        return [bind_array(a, type_.element.dtype, type_.element.rank, name) for a in argument]
+            raise TileTypeError(f"argument {quoted(name)} must be a non-empty list of arrays")
+        return [bind_array(a, type_.element.dtype, type_.element.rank, f"{name}[{k}]") for k, a in enumerate(argument)]
     assert isinstance(type_, TileType) and not type_.shape, f"parameter of type {type_}"
     if isinstance(argument, ArrayRef | str) or np.ndim(argument):
-        raise TileTypeError(f"argument {name} must be a scalar, not {type(argument).__name__}")
+        raise TileTypeError(f"argument {quoted(name)} must be a scalar, not {type(argument).__name__}")
     return constant(argument, type_.dtype)
+
+
+def _chunks(grid: Grid, axes: frozenset[int], limit: int) -> Iterator[tuple[int, Any]]:
+    if not axes:
+        yield from _single_blocks(grid, None)
+    elif len(axes) == 1:
+        [axis] = axes
+        yield from _runs(grid, axis, limit)
+    else:
+        yield from _linear(grid, axes, limit)
 
 
 def _single_blocks(grid: Grid, order: str | int | None) -> Iterator[tuple[int, Any]]:
@@ -160,8 +156,6 @@ def _single_blocks(grid: Grid, order: str | int | None) -> Iterator[tuple[int, A
     elif isinstance(order, int):
         numbers = list(numbers)
         random.Random(order).shuffle(numbers)
-    elif order not in (None, "asc"):
-        raise ValueError(f'order must be "asc", "desc" or a seed, not {order!r}')
     for n in numbers:
         yield 1, (np.int32(n % grid[0]), np.int32(n // grid[0] % grid[1]), np.int32(n // (grid[0] * grid[1])))
 

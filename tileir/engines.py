@@ -84,6 +84,11 @@ class Engine:
     lasting: bool = False
     swizzles: bool = False
 
+    @property
+    def family(self) -> str:
+        """The name under which users know it: TMA both loads and stores."""
+        return self.name.partition(" ")[0]
+
 
 THREADS = Engine("threads", in_order=True)
 

@@ -16,7 +16,7 @@ from tilewright.backend_ptx.lower.positions import owner
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.lower.shared import SharedAccess, SharedRef, slot_offset
 from tilewright.backend_ptx.ops import async_copy as ops
-from tilewright.backend_ptx.passes.pressure.places import same_for_all
+from tilewright.tileir.analysis.places import same_for_all
 from tilewright.tileir.core import Value
 from tilewright.tileir.types import TileType
 

@@ -80,7 +80,7 @@ def mbarrier_arrive(ctx: Context, op: ops.MbarrierArrive) -> None:
 @lower(ops.MbarrierExpect)
 def mbarrier_expect(ctx: Context, op: ops.MbarrierExpect) -> None:
     place = shared_number(ctx, ctx[op.barriers], op.slot)
-    instruction("mbarrier.expect_tx").emit(ctx.b, place, ctx.b.const("i32", op.bytes), producer_thread(ctx))
+    instruction("mbarrier.expect_tx").emit(ctx.b, place, ctx.b.const("i32", op.bytes), issuing_thread(ctx))
 
 
 @lower(ops.TmaLoad)
@@ -95,7 +95,7 @@ def tma_load(ctx: Context, op: ops.TmaLoad) -> None:
     if op.ctas > 1:
         _load_part(ctx, op, copy, slot, barrier, source)
         return
-    record, chosen = instruction(f"tma.load.{len(copy.dims)}d"), producer_thread(ctx)
+    record, chosen = instruction(f"tma.load.{len(copy.dims)}d"), issuing_thread(ctx)
     for start, offset in copy.pieces:
         place = [coordinate(ctx, op.index[k], op.steps[k], start[k]) for k in copy.dims]
         record.emit(b, b.add(slot, offset), source, barrier, *place, chosen)
@@ -112,7 +112,7 @@ def _load_part(ctx: Context, op: ops.TmaLoad, copy: BulkCopy, slot: Val, barrier
         first[axis] = b.add(first[axis], b.mul(rank, part[axis]))
         place = [first[k] for k in copy.dims]
         record = instruction(f"tma.load.multicast.{len(copy.dims)}d")
-        record.emit(b, b.add(slot, offset), source, barrier, *place, everyone, producer_thread(ctx))
+        record.emit(b, b.add(slot, offset), source, barrier, *place, everyone, issuing_thread(ctx))
 
 
 def cluster_rank(ctx: Context) -> Val:
@@ -156,9 +156,10 @@ def coordinate(ctx: Context, index: Value, step: int, start: int) -> Val:
     return place
 
 
-def producer_thread(ctx: Context) -> Val:
-    """Whether this thread is the one that starts copies: the first after the warps that hold tiles."""
-    return ctx.once("producer thread", lambda b: b.icmp("eq", ctx.tid, 32 * ctx.warps))
+def issuing_thread(ctx: Context) -> Val:
+    """Whether this thread is the one that runs its role: the first of the role's warps."""
+    first = ctx.first_thread
+    return ctx.once(("issuing thread", first), lambda b: b.icmp("eq", ctx.tid, first))
 
 
 def shared_number(ctx: Context, ref: SharedRef, slot: Value | None = None) -> Val:

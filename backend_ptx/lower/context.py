@@ -12,7 +12,7 @@ from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.llvm.module import DebugLines
 from tilewright.backend_ptx.lower.fragments import Fragment, elem_of, lanes_of
 from tilewright.backend_ptx.ops.layout import ConvertLayout
-from tilewright.backend_ptx.roles import PRODUCER
+from tilewright.backend_ptx.roles import first_warp
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.facts import Facts, facts
 from tilewright.tileir.analysis.runs import Runs, runs
@@ -26,8 +26,8 @@ class Context:
     """`ctx[value]` is the fragment of a value; `ctx.set` defines one.
 
     `tid` is the thread's number in the block: lane in bits 0-4, warp above. `memo` holds values of the prologue,
-    which all code may use (see `once`). `facts` holds the range and a divisor of every integer. `producers` are warps
-    beside the `warps` that hold tiles; they fill rings.
+    which all code may use (see `once`). `facts` holds the range and a divisor of every integer. `warps` compute tiles;
+    of a kernel with roles they are the first. `first_thread` of another role is the one that runs it.
     """
 
     def __init__(
@@ -37,8 +37,8 @@ class Context:
         self.target = target
         self.abi = abi
         self.warps = warps
-        producer = function.plan.role(PRODUCER)
-        self.producers = 0 if producer is None else producer.warps
+        self.all_warps = sum(role.warps for role in function.plan.roles) or warps
+        self.first_thread = 32 * warps
         self.b = Builder()
         self.debug = debug
         self.memo: dict[Any, Any] = {}
@@ -54,9 +54,10 @@ class Context:
         """Along which axes index tiles count up: only gathers and scatters ask."""
         return runs(self.function, self.facts, (ConvertLayout,))
 
-    def part(self, function: Function) -> Context:
-        """A context that goes on in the same text with another function."""
+    def part(self, function: Function, role: str) -> Context:
+        """A context that goes on in the same text with the function of a role."""
         out = Context(function, self.target, self.abi, self.warps, self.debug)
+        out.first_thread = 32 * first_warp(function.plan.roles, role)
         out.b, out.memo = self.b, self.memo
         return out
 

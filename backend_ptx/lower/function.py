@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import tilewright.backend_ptx.lower.families  # noqa: F401  (registers the lowerings)
@@ -12,24 +12,21 @@ from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.llvm.module import DebugLines, KernelText
 from tilewright.backend_ptx.lower.arrays import GLOBAL, param_name
 from tilewright.backend_ptx.lower.blocks import lower_block
-from tilewright.backend_ptx.lower.bulk import init_mbarriers, meet_cluster, producer_thread
+from tilewright.backend_ptx.lower.bulk import init_mbarriers, issuing_thread, meet_cluster
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import ArrayRef, Fragment, ListRef, elem_of
 from tilewright.backend_ptx.lower.registry import lowering_of
 from tilewright.backend_ptx.lower.warpgroup import start_turns
+from tilewright.backend_ptx.ops.bulk import MbarrierInit
 from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync
 from tilewright.backend_ptx.ops.warpgroup import TakeTurn
-from tilewright.backend_ptx.roles import (
-    CONSUMER,
-    PRODUCER,
-    initial_ops,
-    project,
-)
+from tilewright.backend_ptx.roles import initial_ops, project
 from tilewright.backend_ptx.targets import Target
 from tilewright.backend_ptx.tensor_maps import MAP_ALIGN, MAP_BYTES
-from tilewright.tileir.core import Function, Op, Value, clone_function
+from tilewright.tileir.analysis.effects import written_arrays
+from tilewright.tileir.core import Function, Value, clone_function
 from tilewright.tileir.diagnostics import NO_SPAN
-from tilewright.tileir.ops.arrays import ListItem, RawView, SliceArray
+from tilewright.tileir.plan import Role
 from tilewright.tileir.types import ArrayType, ListType
 
 Observer = Callable[[str, Function], None]
@@ -67,9 +64,9 @@ def emit_function(function: Function, target: Target) -> Lowered:
     warps = function.plan.warps
     debug = _debug_lines(function, abi)
     ctx = Context(function, target, abi, warps, debug)
-    written = written_params(function)
-    threads = 32 * (warps + ctx.producers)
-    if ctx.producers:
+    written = written_arrays(function)
+    threads = 32 * ctx.all_warps
+    if function.plan.roles:
         _emit_roles(ctx, written)
     else:
         _emit_body(ctx, written)
@@ -78,7 +75,7 @@ def emit_function(function: Function, target: Target) -> Lowered:
     return Lowered(frame.text(ctx.b, debug), abi, threads, function.plan.shared_bytes, abi.name, function.plan.cluster)
 
 
-def _emit_body(ctx: Context, written: set[int]) -> None:
+def _emit_body(ctx: Context, written: frozenset[int]) -> None:
     for number, value in enumerate(ctx.function.params):
         ctx.set(value, _argument(ctx, ctx.abi, number, value, number not in written))
     if any(isinstance(op, TakeTurn) for op in ctx.function.walk()):
@@ -88,32 +85,41 @@ def _emit_body(ctx: Context, written: set[int]) -> None:
     ctx.b.ret()
 
 
-def _emit_roles(ctx: Context, written: set[int]) -> None:
-    """One branch of the kernel for the producer's thread, one for the consumers; the producer's other lanes leave."""
-    b = ctx.b
-    initial = initial_ops(ctx.function)
+def _emit_roles(ctx: Context, written: frozenset[int]) -> None:
+    """One branch of the kernel for each role. Of all but the first a single thread goes on; the others leave."""
+    b, (main, *others) = ctx.b, ctx.function.plan.roles
+    initial = [op for op in initial_ops(ctx.function) if isinstance(op, MbarrierInit)]
     for op in initial:
         assert op.barriers.op is not None
         lowering_of(op.barriers.op)(ctx, op.barriers.op)
     init_mbarriers(ctx, initial)
-    consume, others, produce, leave = (b.label(n) for n in ("consume", "others", "produce", "leave"))
-    b.cbr(b.icmp("ult", ctx.tid, 32 * ctx.warps), consume, others)
-    b.start(others)
-    _set_registers(ctx, "dec", PRODUCER)
-    b.cbr(producer_thread(ctx), produce, leave)
+    consume, other = b.label("consume"), b.label("others")
+    produce, leave = [b.label("produce") for _ in others], b.label("leave")
+    b.cbr(b.icmp("ult", ctx.tid, 32 * ctx.warps), consume, other)
+    b.start(other)
+    parts = [ctx.part(project(ctx.function, role.name), role.name) for role in others]
+    for role, part, label in zip(others, parts, produce, strict=True):
+        if role is not others[-1]:
+            mine, other = b.label("role"), b.label("others")
+            b.cbr(b.icmp("ult", ctx.tid, part.first_thread + 32 * role.warps), mine, other)
+            b.start(mine)
+        _set_registers(ctx, "dec", role)
+        b.cbr(issuing_thread(part), label, leave)
+        if role is not others[-1]:
+            b.start(other)
     b.start(leave)
     b.ret()
-    for label, role in ((produce, PRODUCER), (consume, CONSUMER)):
+    for part, label in zip(parts, produce, strict=True):
         b.start(label)
-        if role == CONSUMER:
-            _set_registers(ctx, "inc", CONSUMER)
-        _emit_body(ctx.part(project(ctx.function, role)), written)
+        _emit_body(part, written)
+    b.start(consume)
+    _set_registers(ctx, "inc", main)
+    _emit_body(ctx.part(project(ctx.function, main.name), main.name), written)
 
 
-def _set_registers(ctx: Context, way: str, name: str) -> None:
+def _set_registers(ctx: Context, way: str, role: Role) -> None:
     """Give registers to the CTA's pool, or take some, where the plan says how many a role has."""
-    role = ctx.function.plan.role(name)
-    if role is not None and role.registers is not None:
+    if role.registers is not None:
         instruction(f"setmaxnreg.{way}.{role.registers}").emit(ctx.b)
 
 
@@ -128,8 +134,7 @@ def min_blocks(function: Function, target: Target) -> int:
     wanted = function.hints.occupancy
     if wanted is not None:
         return min(wanted, target.threads_per_sm // (32 * function.plan.warps))
-    planned = function.plan.occupancy if function.limits.cap_registers else 0
-    return max(planned, 1 if any(isinstance(op, (MmaFma, MmaSync)) for op in function.walk()) else 0)
+    return max(function.plan.occupancy, 1 if any(isinstance(op, (MmaFma, MmaSync)) for op in function.walk()) else 0)
 
 
 def _debug_lines(function: Function, abi: KernelAbi) -> DebugLines | None:
@@ -161,7 +166,7 @@ def _argument(ctx: Context, abi: KernelAbi, number: int, value: Value, read_only
     return ArrayRef(type, param("pointer"), known("extent", type.extents), known("stride", type.strides), read_only)
 
 
-def _param_type(param: AbiParam, function: Function, written: set[int]) -> str:
+def _param_type(param: AbiParam, function: Function, written: frozenset[int]) -> str:
     """The LLVM type of a parameter with its attributes."""
     if param.kind == "tensor_map":
         # Without the annotation the kernel would copy it to local memory, where TMA cannot read it.
@@ -173,27 +178,3 @@ def _param_type(param: AbiParam, function: Function, written: set[int]) -> str:
     type = function.params[param.argument].type
     promise = "" if param.argument in written else " noalias readonly"
     return f"{GLOBAL}{promise} align {type.align}"
-
-
-def written_params(function: Function) -> set[int]:
-    """Positions of the array parameters that some op may write. The launcher refuses arrays that overlap one."""
-    numbers = {value: i for i, value in enumerate(function.params)}
-    written: set[int] = set()
-    for op in function.walk():
-        for array in op.effects().writes:
-            if not isinstance(array.type, (ArrayType, ListType)):
-                continue
-            roots = list(_roots(array))
-            if any(r not in numbers for r in roots):
-                return {i for i, v in enumerate(function.params) if isinstance(v.type, (ArrayType, ListType))}
-            written.update(numbers[r] for r in roots)
-    return written
-
-
-def _roots(value: Value) -> Iterable[Value]:
-    """The parameters that an array may be a view of; a value that is no parameter if that is not clear."""
-    op: Op | None = value.op
-    while isinstance(op, (SliceArray, RawView, ListItem)):
-        value = op.list if isinstance(op, ListItem) else op.array
-        op = value.op
-    yield value

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.layouts.flat import axis_shifts, log2
+from tilewright.backend_ptx.layouts.fragments import fragment_of
 from tilewright.backend_ptx.layouts.mma import Fragment
 from tilewright.backend_ptx.layouts.queries import register_flats
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.registry import lower, refuse
 from tilewright.backend_ptx.ops import matmul as ops
-from tilewright.backend_ptx.passes.matmul.select_instructions import fragment_of
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.matmul import Mma
 

@@ -141,7 +141,7 @@ def _load_matrices(access: SharedAccess, plan: MatrixPlan, elem: str) -> Val:
 def barrier(ctx: Context, op: ops.Barrier) -> None:
     if op.scope == "warp":
         instruction("bar.warp.sync").emit(ctx.b)
-    elif ctx.producers:  # which never come here
+    elif ctx.all_warps > ctx.warps:  # the other roles never come here
         number, threads = ctx.b.const("i32", CONSUMERS_BARRIER), ctx.b.const("i32", 32 * ctx.warps)
         instruction("bar.sync.named").emit(ctx.b, number, threads)
     else:

@@ -22,6 +22,7 @@ from tilewright.backend_ptx.instructions.warpgroup import (
 )
 from tilewright.backend_ptx.layouts.bulk import bulk_layout
 from tilewright.backend_ptx.layouts.flat import OFFSET, log2
+from tilewright.backend_ptx.layouts.fragments import warpgroup_fragment
 from tilewright.backend_ptx.layouts.warpgroup import MOST_COLUMNS, ROWS, WARPS, warpgroup_grid
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.bulk import shared_number
@@ -30,7 +31,6 @@ from tilewright.backend_ptx.lower.matmul import Words, register_places
 from tilewright.backend_ptx.lower.registry import lower, refuse
 from tilewright.backend_ptx.lower.shared import CONSUMERS_BARRIER, SharedRef, slot_offset
 from tilewright.backend_ptx.ops import warpgroup as ops
-from tilewright.backend_ptx.passes.matmul.select_instructions import warpgroup_fragment
 from tilewright.tileir.core import Value
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.types import SharedType

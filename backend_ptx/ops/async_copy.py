@@ -117,7 +117,7 @@ class AsyncGather(AsyncCopy, opcode="async_gather", reads="array", writes="buffe
         return ()
 
 
-class AsyncCommit(Op, opcode="async_commit", io=True):
+class AsyncCommit(Op, opcode="async_commit", io=True, engine=CP_ASYNC):
     """Close the group of the copies that the thread has started since the last commit (a group may be empty)."""
 
     def infer(self) -> tuple[Type, ...]:

@@ -46,7 +46,7 @@ class MbarrierInit(
         return ()
 
 
-class MbarrierWait(Op, opcode="mbarrier_wait", io=True):
+class MbarrierWait(Op, opcode="mbarrier_wait", io=True, waits_for=MBARRIER):
     """Wait until the phase of parity `parity` (0 or 1) of a slot's mbarrier is complete; a fresh one has completed
     the phase of parity 1. `role` says who waits: "consumer" (every thread) or "producer" (its one thread)."""
 
@@ -60,7 +60,7 @@ class MbarrierWait(Op, opcode="mbarrier_wait", io=True):
         return ()
 
 
-class MbarrierArrive(Op, opcode="mbarrier_arrive", io=True):
+class MbarrierArrive(Op, opcode="mbarrier_arrive", io=True, engine=MBARRIER, exclusive="barriers"):
     """One lane of each consumer warp arrives on a slot's mbarrier when all of the warp got here; not where `active` is
     false. With `ctas` above 1 on those of all blocks of the cluster, whose producers fill parts of the slot."""
 
@@ -75,7 +75,7 @@ class MbarrierArrive(Op, opcode="mbarrier_arrive", io=True):
         return ()
 
 
-class MbarrierExpect(Op, opcode="mbarrier_expect", io=True):
+class MbarrierExpect(Op, opcode="mbarrier_expect", io=True, engine=MBARRIER, exclusive="barriers"):
     """The producer arrives on a slot's mbarrier and announces `bytes` that copies will bring to it."""
 
     barriers: Value = operand()

@@ -77,6 +77,7 @@ def reaches(writer: Engine, reader: Engine, fences: Sequence[Fence]) -> bool:
     return done.does(Fence(timelines([writer], [SHARED]), timelines([reader], [SHARED]), Scope.CTA))
 
 
+@cache
 def needs_proxy_fence(writer: Engine, reader: Engine) -> bool:
     """Whether bytes of shared memory from `writer` reach `reader` only through a proxy fence: a barrier of the CTA
     alone does not do what the reader asks."""

@@ -1,14 +1,24 @@
-"""Matrix products after the instruction was chosen."""
+"""Matrix multiplies (MMAs) after the instruction was chosen, and the questions that passes ask of any of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import ClassVar
+
+from tilewright.backend_ptx.layouts.fragments import fragment_of
+from tilewright.backend_ptx.layouts.mma import ProductLayouts, block_layouts, fragment_layouts
+from tilewright.backend_ptx.ops.units import MatrixUnit
 from tilewright.tileir.core import Op, Value, attribute, operand, require
+from tilewright.tileir.engines import THREADS
 from tilewright.tileir.types import Type
+
+FMA_STEP = 4  # a 16-byte vector of float32 along k
 
 
 class Product(Op):
-    """a @ b + acc. a: [..., M, K], b: [..., K, N], acc: [..., M, N], batch axes equal."""
+    """a @ b + acc. a: [..., M, K], b: [..., K, N], acc: [..., M, N], batch axes equal. `unit` computes it."""
 
+    unit: ClassVar[MatrixUnit]
     a: Value = operand()
     b: Value = operand()
     acc: Value = operand()
@@ -21,11 +31,46 @@ class Product(Op):
         return (self.acc.type.erased(),)
 
 
+def is_outstanding(op: Op | None) -> bool:
+    """Whether an op starts an MMA that runs on beside the threads, until a wait."""
+    return isinstance(op, Product) and op.unit.asynchronous
+
+
+def left_outstanding(op: Op) -> int | None:
+    """How many MMAs an op that waits for them leaves outstanding at most; None for any other op."""
+    return next((wait.pending for wait in op.effects().completes if wait.engine.multiplies), None)
+
+
+def waits_for(products: Iterable[Op], pending: int = 0) -> list[Op]:
+    """The waits, one for each unit, after which at most `pending` of these MMAs are outstanding."""
+    units = dict.fromkeys(op.unit for op in products if isinstance(op, Product) and op.unit.asynchronous)
+    return [unit.wait_for(pending=pending) for unit in units]
+
+
+def _fragment_layouts(op: MmaSync, warps: int, rows_only: bool) -> ProductLayouts:
+    return fragment_layouts(op.acc.type.shape, op.a.type.shape[-1], fragment_of(op.instruction), warps, rows_only)
+
+
+def _block_layouts(op: MmaFma, warps: int, rows_only: bool) -> ProductLayouts:
+    return block_layouts(op.acc.type.shape, op.a.type.shape[-1], warps)
+
+
+def _fma_step(op: MmaFma) -> int:
+    return min(int(op.a.type.shape[-1]), FMA_STEP)
+
+
 class MmaSync(Product, opcode="mma_sync", collective=True):
     """By tensor cores: `instruction` names a record of backend_ptx/instructions/tensor_core.py."""
 
+    unit = MatrixUnit(
+        "mma.sync", THREADS, depth=lambda op: fragment_of(op.instruction).k, layouts=_fragment_layouts,
+        describe=lambda op: str(op.instruction))
     instruction: str = attribute()
 
 
 class MmaFma(Product, opcode="mma_fma"):
     """By multiply-adds of each thread, in the dtype of acc: float32, float64 or int32 operands."""
+
+    unit = MatrixUnit(
+        "fma", THREADS, depth=_fma_step, layouts=_block_layouts,
+        describe=lambda op: "multiply-adds of each thread")

@@ -6,9 +6,16 @@ order a product happens at once and a wait hands its value on.
 
 from __future__ import annotations
 
-from tilewright.backend_ptx.ops.engines import PROXY_FENCE, WGMMA
+from collections.abc import Iterable
+
+from tilewright.backend_ptx.instructions.warpgroup import KINDS
+from tilewright.backend_ptx.layouts.fragments import warpgroup_fragment
+from tilewright.backend_ptx.layouts.mma import ProductLayouts
+from tilewright.backend_ptx.layouts.warpgroup import LEAST_COLUMNS, ROWS, WARPS, warpgroup_layouts
+from tilewright.backend_ptx.ops.engines import PROXY_FENCE, WGMMA, needs_proxy_fence
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.shared import require_slot
+from tilewright.backend_ptx.ops.units import MatrixUnit
 from tilewright.tileir.core import (
     Effects,
     Op,
@@ -21,7 +28,7 @@ from tilewright.tileir.core import (
     require,
     space_of,
 )
-from tilewright.tileir.engines import REGISTERS
+from tilewright.tileir.engines import REGISTERS, SHARED, Engine
 from tilewright.tileir.types import SharedType, TileType, Type
 
 
@@ -62,6 +69,26 @@ class ProxyFence(Op, opcode="proxy_fence", io=True, fence=PROXY_FENCE):
         return ()
 
 
+def proxy_fences(writer: Engine, readers: Iterable[Op]) -> list[Op]:
+    """The fence that brings what `writer` put into shared memory to MMAs, where a barrier alone does not."""
+    engines = (op.unit.engine for op in readers if isinstance(op, Product))
+    return [ProxyFence()] if any(needs_proxy_fence(writer, engine) for engine in engines) else []
+
+
+def _layouts(op: Wgmma, warps: int, rows_only: bool) -> ProductLayouts:
+    return warpgroup_layouts(op.acc.type.shape, op.a.type.shape[-1], warpgroup_fragment(op.kind), warps)
+
+
+class WgmmaWait(Op, opcode="wgmma_wait", collective=True, io=True, waits_for=WGMMA):
+    """The values of accumulators when at most the newest `pending` products of the thread are still running."""
+
+    accs: tuple[Value, ...] = operands()
+    pending: int = attribute(default=0)
+
+    def infer(self) -> tuple[Type, ...]:
+        return tuple(v.type.erased() for v in self.accs)
+
+
 class Wgmma(Product, opcode="wgmma", collective=True, io=True):
     """Start a @ b + acc. a [M, K]: a tile in registers or a buffer; b [K, N]: a buffer; acc [M, N].
 
@@ -69,6 +96,10 @@ class Wgmma(Product, opcode="wgmma", collective=True, io=True):
     may take the result, as its acc. Before layouts are assigned, a and b are tiles.
     """
 
+    unit = MatrixUnit(
+        "wgmma", WGMMA, a=(SHARED, REGISTERS), b=(SHARED,), warps=WARPS, rows=ROWS, columns=LEAST_COLUMNS,
+        depth=lambda op: KINDS[op.kind].k, layouts=_layouts, transposes=lambda op: KINDS[op.kind].transposes,
+        wait=WgmmaWait, describe=lambda op: f"wgmma, {op.kind}")
     kind: str = attribute()
 
     def effects(self) -> Effects:
@@ -82,16 +113,6 @@ class Wgmma(Product, opcode="wgmma", collective=True, io=True):
         ok = ok and (*a.shape[:-1], b.shape[-1]) == acc.shape
         require(ok, f"wgmma: shapes do not fit: {a}, {b}, {acc}")
         return (acc.erased(),)
-
-
-class WgmmaWait(Op, opcode="wgmma_wait", collective=True, io=True, waits_for=WGMMA):
-    """The values of accumulators when at most the newest `pending` products of the thread are still running."""
-
-    accs: tuple[Value, ...] = operands()
-    pending: int = attribute(default=0)
-
-    def infer(self) -> tuple[Type, ...]:
-        return tuple(v.type.erased() for v in self.accs)
 
 
 class TakeTurn(Op, opcode="take_turn", collective=True, io=True):

@@ -1,4 +1,4 @@
-"""Simulate catalogue kernels from the command line, with the time of each step and the text on request.
+"""Simulate kernels of the source checkout's catalogue, with the time of each step and the code on request.
 
     python -m tilewright.backend_ptx.simulator softmax --target sm_90a --schedule random --seed 3
 """
@@ -13,41 +13,42 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.backend_ptx.simulator.entry import simulate_lowered
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def main() -> int:
-    """Run every catalogue case whose name contains the pattern; 1 if one fails."""
+    """Run every catalogue case whose name contains the pattern; 1 if one fails or there is none."""
     parser = argparse.ArgumentParser(prog="python -m tilewright.backend_ptx.simulator", description=__doc__)
     parser.add_argument("pattern", help="part of the names of catalogue cases; '' for all")
     parser.add_argument("--target", default="sm_80")
     parser.add_argument("--schedule", choices=("inorder", "random"), default="inorder")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--text", action="store_true", help="print the simulated LLVM text")
+    parser.add_argument("--text", action="store_true", help="print the simulated LLVM IR")
     options = parser.parse_args()
-    sys.path.insert(0, str(ROOT / "tests"))
-    sys.path.insert(0, str(ROOT / "examples"))
+    if not (ROOT / "tests" / "catalogue").is_dir():
+        parser.error(f"the catalogue is part of the source checkout, not in {ROOT}; from Python, call simulate(...)")
+    sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "examples")]
     from catalogue.all import all_cases  # type: ignore[import-not-found]
 
     cases = [case for case in all_cases() if options.pattern in case.name]
+    if not cases:
+        parser.error(f"no case of the catalogue has {options.pattern!r} in its name")
     return int(sum(_failed(case, options) for case in cases) > 0)
 
 
 def _failed(case: Any, options: argparse.Namespace) -> bool:
-    from support.simulator.lowered import lower_kernel, runtime_arguments  # type: ignore[import-not-found]
-
-    from tilewright.backend_ptx.simulator.lowered import run_lowered
-
     args = case.args()
     name = case.name
     start = time.perf_counter()
     try:
-        lowered = lower_kernel(case.kernel, args, options.target)
+        code = case.kernel.lower(*args, target=options.target)
+        lowered = code.lowered
         middle = time.perf_counter()
         if options.text:
             print(lowered.llvm_text)
-        given = runtime_arguments(case.kernel, args)
-        run_lowered(lowered, case.grid, given, schedule=options.schedule, seed=options.seed)
+        simulate_lowered(lowered, case.grid, code.values, schedule=options.schedule, seed=options.seed)
         end = time.perf_counter()
         with np.errstate(all="ignore"):
             want = case.reference(*case.args())

@@ -1,15 +1,16 @@
-"""The simulator's entry points: `simulate` runs LLVM text, `run_function` lowers a Tile IR function and runs it."""
+"""Run a kernel's LLVM IR for a whole grid."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from itertools import product
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
-from tilewright.backend_ptx.simulator.errors import SimError, Unsupported
+from tilewright.backend_ptx.simulator.errors import Unsupported
 from tilewright.backend_ptx.simulator.machine.compile import ModuleCompiler, constant
 from tilewright.backend_ptx.simulator.machine.scheduler import Scheduler
 from tilewright.backend_ptx.simulator.machine.state import WARP, Machine
@@ -24,6 +25,7 @@ from tilewright.backend_ptx.simulator.text.types import Ptr, Type, numpy_type, s
 
 Array = np.ndarray[Any, Any]
 Grid = int | Sequence[int]
+_MAX_STEPS = 1_000_000
 _parse = lru_cache(maxsize=32)(parse_module)
 
 
@@ -41,49 +43,61 @@ class AddressTable:
         return np.array(rows, np.int64)
 
 
-def simulate(
-    llvm_text: str, kernel_name: str, grid: Grid, threads: int, args: Sequence[Any], shared_bytes: int = 0, *,
-    schedule: str = "inorder", seed: int = 0, races: bool = True, max_steps: int = 1_000_000, strict: bool = True,
-    cluster: int = 1,
-) -> None:
-    """Execute a kernel's LLVM text on the CPU; arrays among `args` are read and written in place.
+class Options(TypedDict, total=False):
+    """How a kernel is simulated. All keys may be left out.
 
-    `grid` is 1 to 3 numbers of blocks, `threads` the threads of a block. `args` match the LLVM parameters one by
-    one: a NumPy array for a pointer (its address is that of element [0, ...]; strides may be any), a Python or NumPy
-    number for the rest, an int for a pointer that stays an address (null), an AddressTable for a list, a
-    TensorMapArgument for a tensor map passed by value.
-    `shared_bytes` is the dynamic shared memory. schedule="inorder" runs all warps side by side, "random" one at a
-    time as `seed` chooses; races are found in both. `max_steps` bounds the basic blocks run per block of the grid.
-    `strict` False is for text that LLVM has changed, which may hold poison that nobody uses. `cluster` neighbours
-    along the grid's first axis, a multiple of it, run together and reach each other's shared memory; then threads are
-    numbered through all of them in reports.
-    Raises SimError, which names the instruction, the line and the threads.
+    `schedule`: "inorder" (the default) runs all warps side by side; "random" one at a time, as `seed` chooses (0), and
+    lets asynchronous copies land at random moments. Races are found in both, missing waits in more runs of the second.
+    `races` False does not look for races, which takes less time. `max_steps` (1,000,000) bounds the basic blocks that
+    the threads of a block run: more is taken for a deadlock.
+    """
+
+    schedule: Literal["inorder", "random"]
+    seed: int
+    races: bool
+    max_steps: int
+
+
+def simulate_text(
+    llvm_text: str, kernel_name: str, grid: Grid, threads: int, args: Sequence[Any], shared_bytes: int = 0, *,
+    cluster: int = 1, strict: bool = True, **options: Unpack[Options],
+) -> None:
+    """Execute a kernel's LLVM IR on the CPU; arrays among `args` are read and written in place.
+
+    Arguments: `grid` is 1 to 3 numbers of blocks, `threads` the threads of a block, `shared_bytes` the dynamic shared
+        memory. `args` match the LLVM parameters one by one: a NumPy array for a pointer (its address is that of
+        element [0, ...]; strides may be any), a Python or NumPy number for the rest, an int for a pointer that stays
+        an address (null), an AddressTable for a list, a TensorMapArgument for a tensor map passed by value. `cluster`
+        neighbours along the grid's first axis, a multiple of it, run together and reach each other's shared memory;
+        then threads are numbered through all of them in reports. `strict` False is for text that LLVM has changed,
+        which may hold poison that nobody uses.
+    Errors: SimError, which names the instruction, the line and the threads. KeyError without such a kernel; ValueError
+        for another number of arguments, for clusters that do not divide the grid and for an unknown schedule.
     """
     module = _parse(llvm_text)
     if kernel_name not in module.functions:
         raise KeyError(f"no function {kernel_name!r}; there are {sorted(module.functions)}")
+    schedule = options.get("schedule", "inorder")
     if schedule not in ("inorder", "random"):
         raise ValueError(f"schedule is 'inorder' or 'random', not {schedule!r}")
     blocks = three(grid)
     if cluster > 1 and (blocks[0] % cluster or threads % WARP):
         raise ValueError(f"no clusters of {cluster} blocks in {blocks[0]} along the first axis, {threads} threads each")
-    memory = Memory(-(-threads // WARP) * cluster, races, cluster)
+    memory = Memory(-(-threads // WARP) * cluster, options.get("races", True), cluster)
     symbols, shared_size, shared_valid = _place_globals(module, memory, shared_bytes)
     compiler = ModuleCompiler(module, _seen_by_threads(module, symbols, threads, cluster), OPERATIONS, strict)
+    machine = Machine(memory, threads, blocks, options.get("seed", 0), cluster)
     with np.errstate(all="ignore"):
         kernel = compiler.function(kernel_name)
         arguments = _arguments(module.functions[kernel_name].params, args, memory)
         if compiler.local_size:
             memory.add_local(threads * cluster, compiler.local_size)
-        machine = Machine(memory, threads, blocks, seed, cluster)
-        scheduler = Scheduler(kernel, machine, split=schedule == "random", max_steps=max_steps)
-        number = 0
-        for z in range(blocks[2]):
-            for y in range(blocks[1]):
-                for x in range(0, blocks[0], cluster):
-                    memory.new_block(number, shared_size, shared_valid)
-                    scheduler.run_block((x, y, z), arguments)
-                    number += 1
+        scheduler = Scheduler(
+            kernel, machine, split=schedule == "random", max_steps=options.get("max_steps", _MAX_STEPS))
+        first_blocks = product(range(blocks[2]), range(blocks[1]), range(0, blocks[0], cluster))
+        for number, (z, y, x) in enumerate(first_blocks):
+            memory.new_block(number, shared_size, shared_valid)
+            scheduler.run_block((x, y, z), arguments)
 
 
 def _seen_by_threads(module: LlvmModule, symbols: dict[str, int], threads: int, cluster: int) -> dict[str, Array]:
@@ -180,6 +194,3 @@ def _bytes(t: Type, bits: Any) -> Array:
         members = bits if isinstance(bits, tuple) else (None,) * t.count
         return np.concatenate([_bytes(t.elem, b) for b in members]) if members else np.empty(0, np.uint8)
     return np.ascontiguousarray(constant(t, bits)).view(np.uint8).reshape(-1)
-
-
-__all__ = ["SimError", "simulate"]

@@ -8,8 +8,6 @@ from typing import Any
 from tilewright.arguments.arrays import ArrayInfo, place, view_of_addresses
 from tilewright.arguments.bind import Argument, ArrayArgument, ArrayList, arrays, leaves
 from tilewright.arguments.spec import Spec
-from tilewright.tileir.core import Function, Op, Value
-from tilewright.tileir.types import ArrayType, ListType
 
 # numpy.shares_memory solves an integer problem; this bounds its search.
 _MAX_OVERLAP_WORK = 100_000
@@ -37,45 +35,6 @@ def common_device(arguments: Sequence[Argument]) -> int | None:
                 f"argument {first.name!r} is {place(real(first))}, but {array.name!r} is {place(info)}; move them to "
                 "one place first")
     return real(first).device if first is not None else None
-
-
-def written_params(function: Function) -> frozenset[int]:
-    """Indices of the parameters (arrays, lists) whose memory the kernel may write.
-
-    Views, list elements and arrays carried through control flow count as what they came from: every memory value that
-    an op yields belongs to the group of the memory values that go in.
-    """
-    parent: dict[Value, Value] = {}
-
-    def root(value: Value) -> Value:
-        while value in parent:
-            value = parent[value]
-        return value
-
-    def join(values: list[Value]) -> None:
-        for value in values[1:]:
-            a, b = root(values[0]), root(value)
-            if a is not b:
-                parent[a] = b
-
-    written: list[Value] = []
-    for op in function.walk():
-        written += op.effects().writes
-        made = [v for v in (*op.results, *(p for b in op.blocks for p in b.params)) if _is_memory(v)]
-        if made:
-            join([*made, *_memory_inputs(op)])
-    roots = {root(v) for v in written}
-    return frozenset(i for i, p in enumerate(function.params) if root(p) in roots)
-
-
-def _memory_inputs(op: Op) -> list[Value]:
-    """Memory values that flow into an op: its operands, and those of the terminators of its bodies."""
-    flowing = [op, *(inner for block in op.blocks for inner in block.walk() if inner.terminator)]
-    return [v for source in flowing for v in source.operands if _is_memory(v)]
-
-
-def _is_memory(value: Value) -> bool:
-    return isinstance(value.type, (ArrayType, ListType))
 
 
 def check_outputs(arguments: Sequence[Argument], written: frozenset[int]) -> None:

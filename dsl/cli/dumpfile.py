@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.arguments.arrays import numpy_dtype
-from tilewright.arguments.checks import written_params
 from tilewright.arguments.spec import Spec, spec
 from tilewright.cli.reading import split_args
 from tilewright.launching.grid import make_grid
+from tilewright.tileir.analysis.effects import written_arrays
 from tilewright.tileir.core import Value
 from tilewright.tileir.types import ArrayType, ListType, TileType
 
@@ -28,7 +28,7 @@ def run_dump(
     import numpy
 
     import tilewright.backend_ptx.ops  # noqa: F401  (dumps of the backend hold its machine ops)
-    from tilewright.interp import compile_function
+    from tilewright.interp import ExecutionOptions, compile_function
     from tilewright.tileir.parser import parse
     from tilewright.tileir.verifier import verify
 
@@ -41,8 +41,8 @@ def run_dump(
                         "were given")
     random = numpy.random.default_rng(seed)
     values = [_argument(n, p, a, random) for n, p, a in zip(names, params, args)]
-    compile_function(function).run(make_grid(grid).size, values, mode=mode)
-    return {names[i]: values[i] for i in sorted(written_params(function)) if not isinstance(values[i], list)}
+    compile_function(function).run(make_grid(grid).size, values, ExecutionOptions(mode=mode))
+    return {names[i]: values[i] for i in sorted(written_arrays(function)) if not isinstance(values[i], list)}
 
 
 def _argument(name: str, param: Value, text: str, random: Any) -> Any:

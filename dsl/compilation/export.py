@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 from tilewright.compilation.arguments import arguments_of
@@ -13,6 +14,7 @@ from tilewright.compilation.signature import KernelSignature
 from tilewright.inspecting.dumps import Dump, observed
 from tilewright.kernel import tile_kernel
 from tilewright.launching.timeouts import limited
+from tilewright.tileir.analysis.effects import written_arrays
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 
@@ -63,7 +65,8 @@ def export_kernel(
     _check_format(output_format, bytecode_version)
     named = _named_signatures(kernel, signatures)
     target = _target(gpu_code)
-    hints = kernel.hints.resolve(target.name)
+    # Neither need the launching program know of clusters, which make the grid of the machine longer.
+    hints = replace(kernel.hints.resolve(target.name), num_ctas=1)
 
     def make(dump: Dump | None) -> Module:
         functions = [exported_function(kernel, signature, dump) for signature in named]
@@ -144,9 +147,7 @@ def exported_function(kernel: tile_kernel, signature: KernelSignature, dump: Dum
 
 def _check_overlaps(kernel: tile_kernel, signature: KernelSignature, function: Function) -> None:
     """Refuse arrays that may overlap another where the kernel writes one: it is compiled for arrays that do not."""
-    from tilewright.arguments.checks import written_params
-
-    written = written_params(function)
+    written = written_arrays(function)
     for i, (name, groups) in enumerate(_leaf_groups(kernel, signature)):
         for j, (other, others) in enumerate(_leaf_groups(kernel, signature)):
             if i in written and i != j and set(groups) & set(others):

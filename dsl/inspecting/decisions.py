@@ -18,17 +18,16 @@ def decisions(kernel: tile_kernel, args: tuple[Any, ...], target: str | None) ->
     from tilewright.tileir.plan import settings
 
     stages = kernel.lower(*args, target=target)
-    products: list[str] = []
+    out = [f"target: {stages.target.name}"]
 
     def look(name: str, function: Function) -> None:
         if name == "select_instructions":  # later passes cut products into steps
-            products[:] = _products(function)
+            out.extend(_products(function))
 
     function = stages.machine_ir(look)
     asked = [f"{name}: {value} (your hint)" for name, value in settings(stages.hints).items() if name != "opt_level"]
     shared = [f"shared_bytes: {function.plan.shared_bytes}"]
-    made = map(str, function.decisions)
-    return [f"target: {stages.target.name}", *products, *asked, *made, *shared, *_accesses(function)]
+    return [*out, *asked, *map(str, function.decisions), *shared, *_accesses(function)]
 
 
 def _products(function: Function) -> list[str]:
@@ -38,16 +37,12 @@ def _products(function: Function) -> list[str]:
 
 def _product(op: Op) -> str:
     """The instruction and the shape of a matrix product, "" for other ops."""
-    from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync
-    from tilewright.backend_ptx.ops.warpgroup import Wgmma
+    from tilewright.backend_ptx.ops.matmul import Product
 
-    if not isinstance(op, (MmaFma, MmaSync, Wgmma)):
+    if not isinstance(op, Product):
         return ""
     m, k = op.a.type.shape[-2:]
-    shape = f"{m}x{op.b.type.shape[-1]}x{k}"
-    if isinstance(op, MmaFma):
-        return f"multiply-adds of each thread, {shape}"
-    return f"{f'wgmma, {op.kind}' if isinstance(op, Wgmma) else op.instruction}, {shape}"
+    return f"{op.unit.describe(op)}, {m}x{op.b.type.shape[-1]}x{k}"
 
 
 def _accesses(function: Function) -> list[str]:
@@ -63,19 +58,14 @@ def _accesses(function: Function) -> list[str]:
 
 
 def _access(op: Op, known: Runs | None) -> str:
-    from tilewright.backend_ptx.ops.async_copy import AsyncGather, AsyncLoad
-    from tilewright.backend_ptx.ops.bulk import TmaLoad, TmaStore
+    from tilewright.tileir.engines import GLOBAL
     from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store
 
+    for start in op.effects().starts:
+        if start.space is GLOBAL:
+            verb = "store to" if start.writes else "gather of" if "indices" in op.fields else "load of"
+            return f"{verb} {start.memory.hint}: {start.engine.family}"
     match op:
-        case TmaLoad():
-            return f"load of {op.array.hint}: TMA"
-        case TmaStore():
-            return f"store to {op.array.hint}: TMA"
-        case AsyncLoad():
-            return f"load of {op.array.hint}: cp.async"
-        case AsyncGather():
-            return f"gather of {op.array.hint}: cp.async"
         case Load() if op.shape:
             return f"load of {op.array.hint}: {_width(op, op.result.type)}"
         case Store() if op.value.type.shape:

@@ -7,11 +7,12 @@ from typing import Any
 
 from tilewright.arguments.arrays import ArrayInfo
 from tilewright.arguments.bind import Argument, ArrayArgument, ArrayList, Leaf, Scalar, Tuple, leaves
-from tilewright.arguments.checks import check_outputs, output_pairs, overlap, overlap_error, real, written_params
+from tilewright.arguments.checks import check_outputs, output_pairs, overlap, overlap_error, real
 from tilewright.inspecting.dumps import Dump, observed
 from tilewright.launching.grid import Grid, check_hardware
 from tilewright.launching.specialise import Once, Specialiser
 from tilewright.launching.timeouts import limited
+from tilewright.tileir.analysis.effects import written_arrays
 from tilewright.tileir.plan import Switches
 
 MAX_PLANS = 4096  # plans are per exact shape; a kernel with ever new shapes must not grow without bound
@@ -57,11 +58,11 @@ class GpuRunner:
         def make(dump: Dump | None) -> tuple[Any, frozenset[int]]:
             if dump is None:
                 function = self._specialiser.tile_ir(arguments, facts=True)
-                return build_kernel(function, device, hints, switches), written_params(function)
+                return build_kernel(function, device, hints, switches), written_arrays(function)
             function = self._specialiser.make_tile_ir(arguments, facts=True, dump=dump)
             kernel = build_kernel(
                 function, device, hints, switches, observer=dump.function, text_observer=dump.text)
-            return kernel, written_params(function)
+            return kernel, written_arrays(function)
 
         return observed(self._specialiser.name, make)
 

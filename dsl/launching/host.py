@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilewright.arguments.arrays import HOST, ArrayInfo, host_view, numpy_dtype
 from tilewright.arguments.bind import Argument, ArrayArgument, ArrayList, Leaf, arrays, leaves
-from tilewright.arguments.checks import check_outputs, real, written_params
+from tilewright.arguments.checks import check_outputs, real
 from tilewright.inspecting.dumps import Dump, observed
 from tilewright.launching.grid import Grid
 from tilewright.launching.specialise import Once, Specialiser
 from tilewright.launching.timeouts import limited
+from tilewright.tileir.analysis.effects import written_arrays
 from tilewright.tileir.core import Function
+
+if TYPE_CHECKING:
+    from tilewright.interp.options import ExecutionOptions
 
 
 class HostRunner:
@@ -23,11 +27,10 @@ class HostRunner:
         self._specialiser = specialiser
         self._programs = Once()
 
-    def run(
-        self, grid: Grid, arguments: Sequence[Argument], mode: str, order: str | int | None = None,
-        poison: bool = False,
-    ) -> None:
+    def run(self, grid: Grid, arguments: Sequence[Argument], options: ExecutionOptions | None = None) -> None:
         """Check the outputs, then execute every block. Device arrays are copied to the host and back."""
+        from tilewright.interp.options import DEFAULT
+
         key = tuple(argument.key(False) for argument in arguments)
         program, written = self._programs.get(
             key, lambda: limited(self._specialiser.name, lambda: self._make(arguments)))
@@ -36,14 +39,14 @@ class HostRunner:
             return
         copy_back = _mirror([real(array) for array in arrays(arguments) if real(array).device != HOST])
         values = [interpreter_value(leaf) for leaf in leaves(arguments)]
-        program.run(grid.size, values, mode=mode, order=order, poison=poison)
+        program.run(grid.size, values, options or DEFAULT)
         copy_back()
 
     def text(self, arguments: Sequence[Argument]) -> tuple[str, frozenset[int]]:
         """The Tile IR that `run` executes for these arguments, as text, and the parameters that it may write."""
         name = self._specialiser.name
         function = limited(name, lambda: observed(name, lambda dump: self._function(arguments, dump)))
-        return str(function), written_params(function)
+        return str(function), written_arrays(function)
 
     def _function(self, arguments: Sequence[Argument], dump: Dump | None) -> Function:
         if dump is None:
@@ -55,7 +58,7 @@ class HostRunner:
 
         def make(dump: Dump | None) -> tuple[Any, frozenset[int]]:
             function = self._function(arguments, dump)
-            return compile_function(function), written_params(function)
+            return compile_function(function), written_arrays(function)
 
         return observed(self._specialiser.name, make)
 

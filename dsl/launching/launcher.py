@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilewright.arguments.arrays import HOST, is_torch
 from tilewright.arguments.bind import Argument, arrays
@@ -16,6 +16,9 @@ from tilewright.arguments.checks import common_device, real
 from tilewright.launching.grid import Grid, check_hardware
 from tilewright.launching.specialise import Specialiser
 from tilewright.launching.streams import stream_handle, stream_of, torch_stream
+
+if TYPE_CHECKING:
+    from tilewright.interp.options import ExecutionOptions
 
 FORCE_INTERPRETER = os.environ.get("TILEWRIGHT_INTERPRET", "0").lower() not in ("", "0", "off", "false")
 """Whether TILEWRIGHT_INTERPRET asks for the interpreter everywhere; read when tilewright is imported."""
@@ -122,12 +125,11 @@ class Launcher:
         self._plans[key] = _Known(plan, bool(torch))
 
     def interpret(
-        self, grid: Grid, arguments: Sequence[Argument], mode: str = "chunked", order: str | int | None = None,
-        poison: bool = False,
+        self, grid: Grid, arguments: Sequence[Argument], options: ExecutionOptions | None = None
     ) -> None:
         """Run in the interpreter, wherever the arrays live."""
         common_device(arguments)
-        self.host.run(grid, arguments, mode, order, poison)
+        self.host.run(grid, arguments, options)
 
     @property
     def host(self) -> Any:

@@ -63,7 +63,7 @@ def _on_host(job: Job) -> Callable[[], float]:
         for block in memory:
             block.restore()
         start = time.perf_counter()
-        program.run(job.grid.size, values, mode="chunked")
+        program.run(job.grid.size, values)
         return (time.perf_counter() - start) * 1e6
 
     return run

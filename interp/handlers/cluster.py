@@ -8,7 +8,8 @@ import numpy as np
 
 from tilewright.interp.chunk import Regs
 from tilewright.interp.lowering import Lowering, Step
-from tilewright.interp.registry import impl, impl_step
+from tilewright.interp.registry import impl_step
+from tilewright.interp.shared import SharedRegion
 
 Array = Any
 
@@ -40,12 +41,8 @@ def cluster_exchange(op: Any, low: Lowering) -> Step:
     def step(regs: Regs) -> None:
         count = regs[0].count
         new = gathered(regs[value], ctas, varies, count)
-        regs[buffer][:, 0] = new.reshape(*((count,) if varies else ()), *shape)
+        chunk = regs[0]
+        rows = new.reshape(*((chunk.count,) if varies else ()), *shape)
+        chunk.memory.write(SharedRegion(regs[buffer], 0, chunk), rows, op)
         regs[slot] = np.zeros(count, np.int32)
     return step
-
-
-@impl("cluster_open")
-@impl("cluster_ready")
-def nothing(op: Any, low: Lowering) -> Any:
-    return lambda *operands: None

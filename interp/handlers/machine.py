@@ -1,24 +1,24 @@
 """Machine ops, so that every dump of the backend runs. They are named by opcode: their classes are the backend's.
 
-A tile's distribution over threads has no meaning here, so `convert_layout` is the identity; barriers and waits do
-nothing, and an asynchronous copy is a load at once. A shared buffer is an array with a leading axis over the blocks of
-the chunk.
+A tile's distribution over threads has no meaning here, so `convert_layout` is the identity; an asynchronous copy is a
+load at once, and barriers and waits do nothing but tell the memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from tilewright.interp.chunk import Regs
+from tilewright.interp.chunk import Regs, split
 from tilewright.interp.formats import format_of
 from tilewright.interp.handlers.matmul import mma
+from tilewright.interp.handlers.memory import element_reader, tile_reader
+from tilewright.interp.handlers.shape import sub_tile
 from tilewright.interp.lowering import Lowering, Step
 from tilewright.interp.registry import HANDLERS, impl, impl_step
-from tilewright.tileir.core import Value
+from tilewright.interp.shared import SharedBuffer, SharedRegion, slot_of
 from tilewright.tileir.ops import reduce
 from tilewright.tileir.types import TileType
 
@@ -36,9 +36,24 @@ def keep_registers(op: Any, low: Lowering) -> Fn:
     return lambda kept, again: kept
 
 
-@impl("barrier")
-def barrier(op: Any, low: Lowering) -> Fn:
-    return lambda: None
+@impl_step("barrier")
+@impl_step("async_commit")
+@impl_step("async_wait")
+@impl_step("mbarrier_init")
+@impl_step("mbarrier_wait")
+@impl_step("mbarrier_arrive")
+@impl_step("mbarrier_expect")
+@impl_step("tma_store_wait")
+@impl_step("proxy_fence")
+@impl_step("take_turn")
+@impl_step("pass_turn")
+@impl_step("cluster_open")
+@impl_step("cluster_ready")
+def synchronise(op: Any, low: Lowering) -> Step:
+    """In program order nobody has to wait; a memory that checks may want to know."""
+    def step(regs: Regs) -> None:
+        regs[0].memory.synchronise(regs[0], op)
+    return step
 
 
 @impl_step("shared_alloc")
@@ -49,101 +64,66 @@ def shared_alloc(op: Any, low: Lowering) -> Step:
     shape, held = (*ring, *op.type.shape), format_of(op.type.dtype).held
 
     def step(regs: Regs) -> None:
-        regs[dst] = np.zeros((regs[0].count, *shape) if varies else shape, held)
+        chunk = regs[0]
+        data = chunk.memory.allocate((chunk.count, *shape) if varies else shape, held, chunk, op)
+        regs[dst] = SharedBuffer(op.result.hint, data, varies)
     return step
-
-
-class Slot:
-    """Finds the slot of a ring, or the whole of a single buffer, as an index of the buffer's array."""
-
-    def __init__(self, op: Any, low: Lowering) -> None:
-        self.place = None if op.slot is None else low.slot(op.slot)
-        self.buffer_varies = low.varies(op.buffer)
-        self.ahead, self.copies = getattr(op, "ahead", 0), op.buffer.type.copies
-
-    def __call__(self, regs: Regs) -> Any:
-        if self.place is None:
-            return ...
-        number = (np.asarray(regs[self.place], np.int64) + self.ahead) % self.copies
-        if not self.buffer_varies:
-            return int(number)
-        return (np.arange(regs[0].count), number)
 
 
 @impl_step("shared_store")
 def shared_store(op: Any, low: Lowering) -> Step:
     buffer, value = low.slot_list((op.buffer, op.value))
-    slot = Slot(op, low)
+    slot = slot_of(op, low)
 
     def store(regs: Regs) -> None:
-        regs[buffer][slot(regs)] = regs[value]
+        chunk = regs[0]
+        chunk.memory.write(SharedRegion(regs[buffer], slot(regs), chunk), regs[value], op)
     return store
 
 
 @impl_step("shared_load")
 def shared_load(op: Any, low: Lowering) -> Step:
     buffer, dst = low.slot_list((op.buffer, op.result))
-    slot = Slot(op, low)
-    if not op.index:
-        def whole(regs: Regs) -> None:
-            regs[dst] = np.array(regs[buffer][slot(regs)])
-        return whole
-    extract: Any = HANDLERS["extract"].handler
-    part: Any = extract(SimpleNamespace(src=op.buffer, shape=op.shape, result=op.result), low)
-    index = low.slot_list(op.index)
+    slot, index = slot_of(op, low), low.slot_list(op.index)
+    part = sub_tile(op.buffer.type.shape, op.shape, low.varies(op.buffer), low.varies(op.result))
 
-    def sub_tile(regs: Regs) -> None:
-        regs[dst] = part(regs[buffer][slot(regs)], *(regs[i] for i in index))
-    return sub_tile
+    def load(regs: Regs) -> None:
+        chunk = regs[0]
+        tile = chunk.memory.read(SharedRegion(regs[buffer], slot(regs), chunk), op)
+        # A copy: the buffer may be overwritten while the tile lives.
+        regs[dst] = np.array(part(tile, *(regs[i] for i in index)) if index else tile)
+    return load
 
 
 @impl_step("async_load")
 def async_load(op: Any, low: Lowering) -> Step:
     """Loads at once, in the blocks where it is active."""
-    fields = ("array", "index", "shape", "steps", "order", "padding")
-    return _copied(op, low, "load", fields, (op.array, *op.index))
+    varies = any(low.varies(v) for v in (op.array, *op.index))
+    return _copied(op, low, tile_reader(op, low, varies), varies)
 
 
 @impl_step("async_gather")
 def async_gather(op: Any, low: Lowering) -> Step:
     """Gathers at once, in the blocks where it is active."""
     sources = (op.array, *op.indices, op.padding, *(() if op.mask is None else (op.mask,)))
-    return _copied(op, low, "gather", ("array", "indices", "mask", "padding", "shape", "check_bounds"), sources)
+    varies = any(low.varies(v) for v in sources)
+    return _copied(op, low, element_reader(op, low, varies), varies)
 
 
-def _copied(op: Any, low: Lowering, what: str, names: Sequence[str], sources: Sequence[Value]) -> Step:
-    """Do what the op of that name does, and put its result into a slot."""
+def _copied(op: Any, low: Lowering, read: Callable[[Regs], Array], varies: bool) -> Step:
+    """Put what `read` gives (with an axis over blocks, if it varies) into a slot."""
     buffer, active = low.slot_list((op.buffer, op.active))
-    slot = Slot(op, low)
-    tile = low.temporary(op.tile.erased(), any(low.varies(v) for v in sources))
-    result, varies = low.slot(tile), low.varies(tile)
-    fields = {name: getattr(op, name) for name in names}
-    load: Any = HANDLERS[what].handler(SimpleNamespace(**fields, result=tile), low)
+    slot, follow = slot_of(op, low), low.slot_list(v for v in op.operands if low.varies(v))
 
     def step(regs: Regs) -> None:
         wanted = regs[active]
         if not np.any(wanted):
             return
-        load(regs)
-        value, regs[result] = regs[result], None
-        where = slot(regs)
-        if np.all(wanted):
-            regs[buffer][where] = value
-            return
-        blocks = np.nonzero(wanted)[0]
-        part = value[blocks] if varies else value
-        regs[buffer][blocks if where is ... else (blocks, np.broadcast_to(where[1], wanted.shape)[blocks])] = part
+        if not np.all(wanted):
+            regs = split(regs, np.nonzero(wanted)[0], follow)
+        chunk = regs[0]
+        chunk.memory.write(SharedRegion(regs[buffer], slot(regs), chunk), read(regs), op)
     return step
-
-
-@impl("async_commit")
-def async_commit(op: Any, low: Lowering) -> Fn:
-    return lambda: None
-
-
-@impl("async_wait")
-def async_wait(op: Any, low: Lowering) -> Fn:
-    return lambda: None
 
 
 class Groups:
@@ -177,10 +157,10 @@ def reduce_bits(op: Any, low: Lowering) -> Fn:
     varies = low.varies(op.src)
     groups = Groups(op.src.type.shape, op.axes, op.keep, varies)
     kind = reduce.reduction_of(op.kind)
-    src = Value(TileType(op.src.type.dtype, tuple(groups.shape)))
+    src = low.temporary(TileType(op.src.type.dtype, tuple(groups.shape)), varies)
     options = {name: getattr(op, name) for name in kind.fields if name in op.fields and name not in ("src", "axes")}
     whole = kind(src=src, axes=tuple(groups.reduced), **options)
-    fold: Any = HANDLERS[kind.opcode].handler(whole, SimpleNamespace(varies=lambda v: varies))  # type: ignore[arg-type]
+    fold: Any = HANDLERS[kind.opcode].handler(whole, low)
     return lambda x: fold(groups(x))
 
 
@@ -191,9 +171,9 @@ def arg_reduce_bits(op: Any, low: Lowering) -> Fn:
     groups = Groups(op.src.type.shape, (op.axis,), (op.keep,), varies)
     axis = groups.reduced[0] + varies
     kind = reduce.ArgMax if op.largest else reduce.ArgMin
-    src = Value(TileType(op.src.type.dtype, tuple(groups.shape)))
+    src = low.temporary(TileType(op.src.type.dtype, tuple(groups.shape)), varies)
     whole = kind(src=src, axis=groups.reduced[0], propagate_nan=op.propagate_nan)
-    find: Any = HANDLERS[kind.opcode].handler(whole, SimpleNamespace(varies=lambda v: varies))  # type: ignore[arg-type]
+    find: Any = HANDLERS[kind.opcode].handler(whole, low)
     along = [1] * len(op.src.type.shape)
     along[op.axis] = length
     own_index = np.arange(length, dtype=np.int32).reshape(along)

@@ -13,6 +13,7 @@ from tilewright.interp.chunk import Regs
 from tilewright.interp.lowering import Lowering, Step
 from tilewright.interp.printf import formatter
 from tilewright.interp.registry import impl_step
+from tilewright.interp.shared import reader
 from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import TileAssertionError
 from tilewright.tileir.ops import output
@@ -44,16 +45,17 @@ def _shower(form: str, value: Value) -> Callable[[Any], str]:
 def print_(op: output.Print, low: Lowering) -> Step:
     first, *rest = op.texts
     parts = [
-        (low.slot(value), low.varies(value), _shower(form, value), after)
+        (reader(value, op, low), low.varies(value), _shower(form, value), after)
         for value, form, after in zip(op.values, op.formats, rest, strict=True)
     ]
 
     def step(regs: Regs) -> None:
         lines = []
+        values = [read(regs) for read, *_ in parts]
         for block in range(regs[0].count):
             lines.append(first)
-            for slot, varies, show, after in parts:
-                lines += (show(regs[slot][block] if varies else regs[slot]), after)
+            for value, (_, varies, show, after) in zip(values, parts, strict=True):
+                lines += (show(value[block] if varies else value), after)
         write("".join(lines))
 
     return step

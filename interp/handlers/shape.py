@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,11 +63,15 @@ def cat(op: shape.Cat, low: Lowering) -> Fn:
 
 @impl(shape.Extract)
 def extract(op: shape.Extract, low: Lowering) -> Fn:
-    """The source is seen as a grid of sub-tiles; an index outside is undefined, here it wraps."""
-    counts = [n // m for n, m in zip(op.src.type.shape, op.shape, strict=True)]
-    grid = tuple(v for pair in zip(counts, op.shape, strict=True) for v in pair)
-    shape_, rank, src_varies = tuple(op.shape), len(counts), low.varies(op.src)
-    varies = low.varies(op.result)
+    return sub_tile(op.src.type.shape, op.shape, low.varies(op.src), low.varies(op.result))
+
+
+def sub_tile(whole: Sequence[int], shape: Sequence[int], src_varies: bool, varies: bool) -> Fn:
+    """From a tile and coordinates to a sub-tile. The tile is seen as a grid of those; an index outside is undefined,
+    here it wraps. `varies`: does the result have an axis over blocks?"""
+    counts = [n // m for n, m in zip(whole, shape, strict=True)]
+    grid = tuple(v for pair in zip(counts, shape, strict=True) for v in pair)
+    shape_, rank = tuple(shape), len(counts)
 
     def closure(x: Array, *index: Array) -> Array:
         places = [np.asarray(i) % n for i, n in zip(index, counts, strict=True)]

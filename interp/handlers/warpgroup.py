@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from tilewright.interp.chunk import Regs, spread
-from tilewright.interp.handlers.machine import Fn, Slot
+from tilewright.interp.chunk import Regs
+from tilewright.interp.formats import format_of
 from tilewright.interp.handlers.matmul import mma
 from tilewright.interp.lowering import Lowering, Step
-from tilewright.interp.registry import impl, impl_step
+from tilewright.interp.registry import impl_step
+from tilewright.interp.shared import SharedBuffer, SharedRegion, reader, slot_of
 
 
 @impl_step("stage")
 def stage(op: Any, low: Lowering) -> Step:
     """A copy: what is done to the tile later does not show."""
     src, dst = low.slot_list((op.src, op.result))
-    grow = low.varies(op.result) and not low.varies(op.src)
+    shape, held, varies = op.src.type.shape, format_of(op.src.type.dtype).held, low.varies(op.result)
 
     def step(regs: Regs) -> None:
-        regs[dst] = np.array(spread(regs[src], regs[0].count) if grow else regs[src])
+        chunk = regs[0]
+        data = chunk.memory.allocate((chunk.count, *shape) if varies else shape, held, chunk, op)
+        regs[dst] = SharedBuffer(op.result.hint, data, varies)
+        chunk.memory.write(SharedRegion(regs[dst], None, chunk), regs[src], op)
     return step
 
 
@@ -28,26 +30,22 @@ def stage(op: Any, low: Lowering) -> Step:
 def shared_view(op: Any, low: Lowering) -> Step:
     """The slot with its axes permuted, then in its new shape."""
     buffer, dst = low.slot_list((op.buffer, op.result))
-    slot, varies = Slot(op, low), low.varies(op.buffer)
-    axes = (0, *(a + 1 for a in op.axes)) if varies else op.axes
+    slot = slot_of(op, low)
 
     def step(regs: Regs) -> None:
-        view = regs[buffer][slot(regs)].transpose(axes)
-        regs[dst] = view.reshape(*view.shape[:varies], *op.shape)
+        regs[dst] = regs[buffer].view(slot(regs), op.axes, op.shape)
     return step
 
 
-@impl("proxy_fence")
-@impl("take_turn")
-@impl("pass_turn")
-def nothing(op: Any, low: Lowering) -> Fn:
-    return lambda: None
-
-
-@impl("wgmma")
-def wgmma(op: Any, low: Lowering) -> Fn:
+@impl_step("wgmma")
+def wgmma(op: Any, low: Lowering) -> Step:
     """As mma; a buffer holds its tile as registers do."""
-    return mma(op, low)
+    multiply, acc, dst = mma(op, low), low.slot(op.acc), low.slot(op.result)
+    a, b = reader(op.a, op, low), reader(op.b, op, low)
+
+    def step(regs: Regs) -> None:
+        regs[dst] = multiply(a(regs), b(regs), regs[acc])
+    return step
 
 
 @impl_step("wgmma_wait")
@@ -57,4 +55,5 @@ def wgmma_wait(op: Any, low: Lowering) -> Step:
     def step(regs: Regs) -> None:
         for s, d in zip(src, dst, strict=True):
             regs[d] = regs[s]
+        regs[0].memory.synchronise(regs[0], op)
     return step

@@ -14,10 +14,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.simulator.lowered import run_kernel
 
 import tilewright as tw
 from tilewright.backend_ptx.runtime.ptxas import assemble
+from tilewright.backend_ptx.simulator import simulate
 from tilewright.backend_ptx.targets import TARGETS as ALL_TARGETS
 
 ZERO = tw.PaddingMode.ZERO
@@ -131,7 +131,7 @@ class Draw:
         if self.warps is not None:
             kernel = kernel.replace_hints(num_worker_warps=self.warps)
         how = {"schedule": "random", "seed": self.seed} if self.seed % 2 else {}
-        run_kernel(kernel, grid, args, self.target, **how)
+        simulate(kernel, grid, args, self.target, **how)
         for position, expected in want.items():
             error = np.abs(args[position].astype(np.float64) - expected).max()
             assert error <= self.near * max(1.0, np.abs(expected).max())

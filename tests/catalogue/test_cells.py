@@ -11,11 +11,10 @@ from catalogue.cells.kinds import STORED
 from catalogue.cells.model import Batch
 from catalogue.cells.recorder import checkable, recorded
 from catalogue.cells.refusals import Refusal, refusals
-from support.simulator.lowered import lower_kernel, runtime_arguments
 
 import tilewright as ct
 from tilewright.backend_ptx.runtime.ptxas import assemble
-from tilewright.backend_ptx.simulator import run_lowered, run_optimised
+from tilewright.backend_ptx.simulator import simulate_lowered, simulate_optimised
 from tilewright.backend_ptx.targets import TARGETS as ALL
 from tilewright.backend_ptx.targets import get_target
 
@@ -48,23 +47,23 @@ def test_simulator(index: int) -> None:
     args = batch.filled()[:2]
     target = TARGETS[index % 2]
     try:
-        lowered = lower_kernel(batch.kernel, args, target)
+        lowered = batch.kernel.lower(*args, target=target).lowered
     except ct.TileUnsupportedFeatureError as error:
         assert target in str(error)
         target = TARGETS[1]
-        lowered = lower_kernel(batch.kernel, args, target)
+        lowered = batch.kernel.lower(*args, target=target).lowered
 
     def check(run: Any, who: str, **how: Any) -> None:
         filled = batch.filled()
-        run(lowered, batch.grid, runtime_arguments(batch.kernel, (filled.ins, filled.outs)), **how)
+        run(lowered, batch.grid, batch.kernel.lower(filled.ins, filled.outs).values, **how)
         batch.check(filled.outs, filled.wants, filled.ignore, f"{who} for {target}")
 
     how: dict[str, Any] = {"schedule": "random", "seed": index} if index % 3 == 0 else {}
     changed = index // 2 % 2 == 1
     if not changed or "astype" in batch.name:
-        check(run_lowered, "the code", **how)
+        check(simulate_lowered, "the code", **how)
     if changed or "astype" in batch.name:
-        check(run_optimised, "LLVM's code", target=target, **how)
+        check(simulate_optimised, "LLVM's code", target=target, **how)
 
 
 ALL_TARGETS = tuple(ALL)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from catalogue.all import all_cases
 from catalogue.case import Case
-from support.simulator.lowered import lower_kernel, run_kernel, runtime_arguments
 
 import tilewright as tw
-from tilewright.backend_ptx.simulator import run_optimised
+from tilewright.backend_ptx.simulator import simulate, simulate_optimised
 
 TARGETS = ("sm_80", "sm_90a")
 CASES = all_cases()
@@ -29,7 +28,7 @@ def test_generated_code_equals_reference(index: int) -> None:
     # Every third case runs its warps one at a time, in a random order.
     how = {"schedule": "random", "seed": index} if index % 3 == 0 else {}
     try:
-        run_kernel(case.kernel, case.grid, args, target, **how)
+        simulate(case.kernel, case.grid, args, target, **how)
     except tw.TileUnsupportedFeatureError as error:
         assert target in str(error)
         pytest.skip(f"refused on {target}")
@@ -44,6 +43,6 @@ def test_after_llvm(case: Case) -> None:
     """LLVM finds nothing undefined to drop, and moves nothing over the waits and fences of products and copies that
     must stay before or behind them."""
     args = case.args()
-    lowered = lower_kernel(case.kernel, args, "sm_90a")
-    run_optimised(lowered, case.grid, runtime_arguments(case.kernel, args), "sm_90a", schedule="random", seed=1)
+    lowered = case.kernel.lower(*args, target="sm_90a").lowered
+    simulate_optimised(lowered, case.grid, case.kernel.lower(*args).values, "sm_90a", schedule="random", seed=1)
     case.check(case.results(args), case.reference(*case.args()), "what LLVM made of the code")

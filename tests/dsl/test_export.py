@@ -199,7 +199,7 @@ def sums(x, out, n: ct.Constant[int]):
 def test_one_export_serves_all_arrays_that_keep_its_promises(promises: dict[str, Any]) -> None:
     """What export_kernel compiles, in the simulator: ragged, transposed and repeated arrays through one binary."""
     from tilewright.backend_ptx.module import compile_module
-    from tilewright.backend_ptx.simulator.lowered import run_lowered
+    from tilewright.backend_ptx.simulator import simulate_lowered
     from tilewright.backend_ptx.targets import get_target
     from tilewright.compilation.export import exported_function
 
@@ -213,7 +213,7 @@ def test_one_export_serves_all_arrays_that_keep_its_promises(promises: dict[str,
         arrays += [np.broadcast_to(base[0], (5, 32)), base[::-1, ::-1]]
     for x in arrays:
         out = np.zeros(len(x), np.float32)
-        run_lowered(lowered, (-(-len(x) // 4),), [x, out])
+        simulate_lowered(lowered, (-(-len(x) // 4),), [x, out])
         assert np.allclose(out, x[:, :32].sum(axis=1), rtol=1e-6)
 
 

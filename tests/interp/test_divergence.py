@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.interp_cases import assert_same, compile_function
 
+from tilewright.interp import ExecutionOptions
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.parser import parse
 
@@ -135,7 +136,7 @@ def run_both(program: Any, values: list[int], python: Callable[[int, int, list[i
     want = np.array([python(b, n, log) for b, n in enumerate(values)], np.int32)
     for how in ("chunked", "single"):
         out, marks = np.full(len(values), -7, np.int32), np.full(len(values), -1, np.int32)
-        program.run((len(values), 1, 1), [np.array(values, np.int32), out, marks], mode=how)
+        program.run((len(values), 1, 1), [np.array(values, np.int32), out, marks], ExecutionOptions(mode=how))
         assert_same(out, want)
         assert marks.tolist() == log
 
@@ -194,7 +195,7 @@ def test_tiles_are_carried_through_divergent_loops() -> None:
     program = compile_function(parse(TILES))
     for how in ("chunked", "single"):
         out = np.zeros_like(want)
-        program.run((50, 1, 1), [counts, source, out], mode=how)
+        program.run((50, 1, 1), [counts, source, out], ExecutionOptions(mode=how))
         assert_same(out, want)
 
 
@@ -230,7 +231,7 @@ def test_a_branch_may_choose_between_arrays() -> None:
     program = compile_function(parse(CHOOSE))
     for how in ("chunked", "single"):
         out = np.zeros(7, np.int32)
-        program.run((7, 1, 1), [values, x, y, out], mode=how)
+        program.run((7, 1, 1), [values, x, y, out], ExecutionOptions(mode=how))
         assert out.tolist() == want
 
 

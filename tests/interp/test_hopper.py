@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tilewright.backend_ptx.ops  # noqa: F401  (registers the machine ops)
-from tilewright.interp import compile_function
+from tilewright.interp import ExecutionOptions, compile_function
 from tilewright.tileir.parser import parse
 from tilewright.tileir.printer import to_text
 
@@ -70,7 +70,7 @@ func @staged(%a: array<?x?xf16, strides=?x1>, %b: array<?x?xf16, strides=?x1>, %
 def run(text: str, grid: tuple[int, int, int], mode: str, *args: object) -> None:
     function = parse(text)
     assert to_text(parse(to_text(function))) == to_text(function)
-    compile_function(function).run(grid, list(args), mode=mode)
+    compile_function(function).run(grid, list(args), ExecutionOptions(mode=mode))
 
 
 @pytest.mark.parametrize("mode", ["chunked", "single"])

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.interp_cases import array_type, assert_same, compile_function, dtype_of, samples
 
+from tilewright.interp import ExecutionOptions
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function, Value
@@ -113,7 +114,7 @@ def test_loads(data: Any, rank: int, grid: tuple[int, int]) -> None:
             want[(x + grid[0] * y, *e)] = seen[at] if inside else padding(dtype, mode, source.dtype)
     for how in ("chunked", "single"):
         out = np.zeros_like(want)
-        program.run((*grid, 1), [source, out], mode=how)
+        program.run((*grid, 1), [source, out], ExecutionOptions(mode=how))
         assert_same(out, want)
 
 
@@ -151,7 +152,7 @@ def test_stores(data: Any, rank: int) -> None:
     original = target.copy()
     for how in ("chunked", "single"):
         target[...] = original
-        program.run(grid, [target, values], mode=how)
+        program.run(grid, [target, values], ExecutionOptions(mode=how))
         assert_same(target, want)
 
 
@@ -200,7 +201,7 @@ def test_gathers_and_scatters(data: Any, rank: int, blocks: int, masked: bool) -
             want_target[at] = fill[e]
     for how in ("chunked", "single"):
         out, target = np.zeros_like(want_out), source.copy()
-        program.run((blocks, 1, 1), [source, target, out, mask, fill, *indices], mode=how)
+        program.run((blocks, 1, 1), [source, target, out, mask, fill, *indices], ExecutionOptions(mode=how))
         assert_same(out, want_out)
         assert_same(target, want_target)
 
@@ -242,7 +243,7 @@ def test_slices_whose_length_differs_by_block(lengths: list[int]) -> None:
             want[b, e % 4] += data[bounds[b] + e]
     for how in ("chunked", "single"):
         out = np.zeros_like(want)
-        program.run((len(lengths), 1, 1), [data, bounds, out], mode=how)
+        program.run((len(lengths), 1, 1), [data, bounds, out], ExecutionOptions(mode=how))
         assert_same(out, want)
 
 
@@ -265,7 +266,7 @@ def test_list_items_chosen_by_block() -> None:
     want = np.array([[*x[:4], *[0] * (4 - len(x[:4]))] for x in items], np.float32)
     for how in ("chunked", "single"):
         out, sizes = np.zeros((6, 4), np.float32), np.zeros((6, 1), np.int32)
-        program.run((3, 2, 1), [items, out, sizes], mode=how)
+        program.run((3, 2, 1), [items, out, sizes], ExecutionOptions(mode=how))
         assert_same(out, want)
         assert sizes[:, 0].tolist() == [600 + len(x) for x in items]
 
@@ -279,7 +280,7 @@ def test_poison_shows_undetermined_padding() -> None:
     build.emit(control.Return())
     program = compile_function(Function("poison", build.block))
     out = np.zeros((2, 4), np.float32)
-    program.run((2, 1, 1), [np.ones(5, np.float32), out], poison=True)
+    program.run((2, 1, 1), [np.ones(5, np.float32), out], ExecutionOptions(poison=True))
     assert out[0].tolist() == [1, 1, 1, 1] and out[1, 0] == 1 and np.isnan(out[1, 1:]).all()
 
 

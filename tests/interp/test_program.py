@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.interp_cases import assert_same, compile_function
 
-from tilewright.interp import missing_handlers
+from tilewright.interp import ExecutionOptions, missing_handlers
 from tilewright.interp.registry import HANDLERS
 from tilewright.tileir.diagnostics import Span, TileInternalError, TileTypeError
 from tilewright.tileir.parser import parse
@@ -40,7 +40,7 @@ def test_blocks_that_pass_values_on_run_one_after_another() -> None:
     program.run((10, 1, 1), [x, np.zeros(4, np.float32)])
     assert x[::4].tolist() == list(range(11))
     x[:] = 0
-    program.run((10, 1, 1), [x, np.zeros(4, np.float32)], mode="single", order="desc")
+    program.run((10, 1, 1), [x, np.zeros(4, np.float32)], ExecutionOptions(mode="single", order="desc"))
     assert x[::4].tolist() == [0] + [1] * 10
 
 
@@ -70,7 +70,7 @@ func @swap(%x: array<?xf32, strides=?>) {
     program = compile_function(parse(text))
     for how in ("chunked", "single"):
         x = np.arange(23, dtype=np.float32)
-        program.run((6, 1, 1), [x], mode=how)
+        program.run((6, 1, 1), [x], ExecutionOptions(mode=how))
         assert x.tolist() == [3 * v for v in range(23)]
 
 
@@ -111,7 +111,7 @@ func @count(%out: array<?x?x?xi32, strides=?x?x?>) {
     want = np.arange(np.prod(grid), dtype=np.int32).reshape(grid[::-1]).transpose(2, 1, 0)
     for options in ({}, {"mode": "single"}, {"order": "desc"}, {"order": 7}):
         out = np.full(grid, -1, np.int32)
-        program.run(grid, [out], **options)
+        program.run(grid, [out], ExecutionOptions(**options))
         assert_same(out, want)
 
 
@@ -126,9 +126,9 @@ def test_wrong_arguments() -> None:
         with pytest.raises(TileTypeError, match=message):
             program.run((1, 1, 1), args)
     with pytest.raises(ValueError, match="mode must be"):
-        program.run((1, 1, 1), [good, good], mode="fast")
+        program.run((1, 1, 1), [good, good], ExecutionOptions(mode="fast"))
     with pytest.raises(ValueError, match="order must be"):
-        program.run((1, 1, 1), [good, good], order="sideways")
+        program.run((1, 1, 1), [good, good], ExecutionOptions(order="sideways"))
 
 
 def test_a_defect_names_the_op_and_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +164,7 @@ func @warn(%x: array<?xf32, strides=?>, %i: array<?xi32, strides=?>) {
         warnings.simplefilter("error")
         for how in ("chunked", "single"):
             x = np.array([0, np.inf, np.nan, -1, 1e30], np.float32)
-            program.run((3, 1, 1), [x, np.zeros(12, np.int32)], mode=how)
+            program.run((3, 1, 1), [x, np.zeros(12, np.int32)], ExecutionOptions(mode=how))
 
 
 def test_threads_share_a_program() -> None:

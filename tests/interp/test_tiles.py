@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.interp_cases import array_dtype, array_type, assert_same, compile_function, samples, wrap
 
+from tilewright.interp import ExecutionOptions
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function, Value
@@ -51,7 +52,7 @@ def on_tiles(make: Any, inputs: list[np.ndarray], kinds: list[dt.DType], shared:
     results = []
     for how in ("chunked", "single"):
         array = np.zeros((count, *dims[1:]), array_dtype(kind))
-        program.run((count, 1, 1), [*inputs, array], mode=how)
+        program.run((count, 1, 1), [*inputs, array], ExecutionOptions(mode=how))
         results.append(array)
     if not isinstance(result.op, matmul.Mma):  # BLAS may sum in another order for one tile than for many
         assert_same(*results)

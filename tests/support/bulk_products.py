@@ -9,13 +9,12 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 from catalogue.hopper_kernels import stored_each_round, walked
-from support.simulator.lowered import runtime_arguments
 
 import tilewright as tw
 from tilewright.backend_ptx.lower import emit_function
 from tilewright.backend_ptx.ops.bulk import TmaStore
 from tilewright.backend_ptx.pipeline import run_passes
-from tilewright.backend_ptx.simulator import run_lowered
+from tilewright.backend_ptx.simulator import simulate_lowered
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.core import Function
 from tilewright.tileir.plan import PLAIN, Hints, Switches
@@ -163,9 +162,11 @@ def passed(program: Program, **how: Any) -> Function:
     return function
 
 
-def result_of(program: Program, function: Function, run: Callable[..., Any] = run_lowered, **how: Any) -> list[Array]:
+def result_of(
+    program: Program, function: Function, run: Callable[..., Any] = simulate_lowered, **how: Any
+) -> list[Array]:
     arrays = program.arrays()
-    given = runtime_arguments(program.kernel, (*arrays, *program.tile))
+    given = program.kernel.lower(*arrays, *program.tile).values
     run(emit_function(function, TARGET), program.grid, given, **how)
     return [x.astype(F32) for x in arrays[2 : 2 + program.outputs]]
 

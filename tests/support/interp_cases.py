@@ -10,7 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tilewright.interp import compile_function
+from tilewright.interp import ExecutionOptions, compile_function
 from tilewright.interp.formats import array_dtype
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.builder import Builder
@@ -53,7 +53,7 @@ def apply(make: Callable[..., Op], *inputs: np.ndarray, output: dt.DType | None 
     n = len(inputs[0])
     out = np.zeros(n, array_dtype(out_dtype))
     program = compile_function(elementwise(make, kinds, out_dtype))
-    program.run((max(1, -(-n // TILE)), 1, 1), [*inputs, out], mode="single" if single else "chunked")
+    program.run((max(1, -(-n // TILE)), 1, 1), [*inputs, out], ExecutionOptions(mode="single" if single else "chunked"))
     return out
 
 

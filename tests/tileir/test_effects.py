@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.tileir.analysis.effects import Dependences
+from tilewright.backend_ptx import lower_function
+from tilewright.backend_ptx.targets import get_target
+from tilewright.interp.hazards import find_hazards
+from tilewright.tileir.analysis.effects import Dependences, written_arrays
 from tilewright.tileir.analysis.uses import parents, uses
 from tilewright.tileir.core import Function, Op
 from tilewright.tileir.parser import parse
@@ -108,3 +111,54 @@ def test_uses_and_parents(function: Function) -> None:
     assert [op.opcode for op in readers[ops["load_b"].result]] == ["store"]
     assert ops["loop"].result not in readers
     assert parents(function)[ops["loop"].blocks[0]] is ops["loop"]
+
+
+HEAD = """
+func @k(%a: array<?xf32, strides=1>, %b: array<?xf32, strides=1>, %xs: list<array<?xf32, strides=1>>,
+        %ys: list<array<?xf32, strides=1>>, %i: i32, %c: i1) {{
+  %t: tile<4xf32> = constant(value=0x1p+0, type=tile<4xf32>)
+  %zero: i32 = constant(value=0, type=tile<i32>)
+  {}
+  store(array=%w, index=(%i), value=%t, steps=(4), order=(0))
+  return()
+}}
+"""
+ARRAY = "array<?xf32, strides=1>"
+WRITTEN = {
+    "a view": (f"%w: {ARRAY} = slice_array(array=%b, start=%zero, stop=%i, axis=0, type={ARRAY})", {1}),
+    "a view of a view": (
+        f"%v: {ARRAY} = slice_array(array=%a, start=%zero, stop=%i, axis=0, type={ARRAY})\n"
+        f"%w: {ARRAY} = slice_array(array=%v, start=%zero, stop=%i, axis=0, type={ARRAY})", {0}),
+    "an item of a list": (f"%w: {ARRAY} = list_item(list=%ys, index=%i)", {3}),
+    "raw memory": (f"%w: {ARRAY} = raw_view(array=%a, type={ARRAY})", {0}),
+    "raw memory of an item": (
+        f"%v: {ARRAY} = list_item(list=%xs, index=%i)\n%w: {ARRAY} = raw_view(array=%v, type={ARRAY})", {2}),
+    "one of two arrays": (
+        f"%w: {ARRAY} = if(cond=%c) .then {{\n yield(values=(%a))\n }} .orelse {{\n yield(values=(%b))\n }}", {0, 1}),
+    "an array or an item": (
+        f"%v: {ARRAY} = list_item(list=%xs, index=%i)\n"
+        f"%w: {ARRAY} = if(cond=%c) .then {{\n yield(values=(%v))\n }} .orelse {{\n yield(values=(%b))\n }}", {1, 2}),
+    "what a loop carries": (
+        f"%w: {ARRAY} = for(lower=%zero, upper=%i, step=%i, init=(%a)) .loop(%k: i32, %p: {ARRAY}) {{\n"
+        f" %v: {ARRAY} = list_item(list=%ys, index=%k)\n yield(values=(%v))\n }}", {0, 3}),
+}
+
+
+@pytest.mark.parametrize("what", WRITTEN)
+def test_written_arrays(what: str) -> None:
+    text, expected = WRITTEN[what]
+    function = parse(HEAD.format(text))
+    assert written_arrays(function) == expected
+    hazards = find_hazards(function, Dependences(function))
+    assert hazards.written == expected and hazards.copied == frozenset()
+
+
+@pytest.mark.parametrize("what", WRITTEN)
+def test_the_ptx_promises_noalias_for_the_others(what: str) -> None:
+    text, expected = WRITTEN[what]
+    function = parse(HEAD.format(text))
+    lowered = lower_function(function, get_target("sm_80"))
+    params = lowered.llvm_text.split("define ")[1].split("{\n")[0].split(", ")
+    promised = {lowered.abi.params[i].argument for i, p in enumerate(params) if "noalias" in p
+                and lowered.abi.params[i].kind == "pointer"}
+    assert promised == {0, 1} - expected

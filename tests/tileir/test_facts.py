@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.tileir.programs import arguments, random_function
 
-from tilewright.interp import compile_function
+from tilewright.interp import ExecutionOptions, compile_function
 from tilewright.tileir.analysis import ranges
 from tilewright.tileir.analysis.convert import wrap
 from tilewright.tileir.analysis.facts import IntFact, facts
@@ -162,7 +162,7 @@ def test_facts_hold_when_programs_run(seed: int, size: int) -> None:
     watched = [v for v in watched if v.type.dtype.bitwidth < 64][:60]
     out = watch(function, watched)
     args = arguments(function, seed)
-    compile_function(function).run((1, 1, 1), args, mode="single")
+    compile_function(function).run((1, 1, 1), args, ExecutionOptions(mode="single"))
     for i, value in enumerate(watched):
         size = value.type.size
         for element in args[out][i * 256 : i * 256 + size]:

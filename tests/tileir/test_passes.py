@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.interp_cases import bits
 from support.tileir.programs import arguments, random_function
 
-from tilewright.interp import compile_function
+from tilewright.interp import ExecutionOptions, compile_function
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Function, Op, Value, clone_function
 from tilewright.tileir.diagnostics import TileInternalError
@@ -62,7 +62,7 @@ def results(function: Function, seed: int, chunked: bool) -> list[np.ndarray]:
     """What the function leaves in its arrays: blocks in order, or one block in the chunked engine."""
     args: list[Any] = arguments(function, seed)
     grid = (1, 1, 1) if chunked else (2, 1, 1)
-    compile_function(function).run(grid, args, mode="chunked" if chunked else "single")
+    compile_function(function).run(grid, args, ExecutionOptions(mode="chunked" if chunked else "single"))
     lists = [array for arg in args if isinstance(arg, list) for array in arg]
     return [arg for arg in args if isinstance(arg, np.ndarray)] + lists
 

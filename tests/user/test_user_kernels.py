@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.simulator.lowered import run_kernel
 
 import tilewright as tw
+from tilewright.backend_ptx.simulator import simulate
 from tilewright.launching.bound import BoundKernel
 
 SCRIPTS = sorted((Path(__file__).parent / "kernels").glob("*.py"))
@@ -35,7 +35,7 @@ def test_interpreter(script: Path) -> None:
 @each
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 def test_simulator(script: Path, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    launches_by(monkeypatch, lambda kernel, grid, args: run_kernel(kernel, grid, list(args), target))
+    launches_by(monkeypatch, lambda kernel, grid, args: simulate(kernel, grid, list(args), target))
     try:
         runpy.run_path(str(script))
     except tw.TileUnsupportedFeatureError as error:

@@ -16,6 +16,18 @@ MEMORY = (ArrayType, ListType, SharedType)
 """The types of values that name memory."""
 
 
+def written_arrays(function: Function) -> frozenset[int]:
+    """Positions of the parameters (arrays, lists) whose memory the function may write.
+
+    The only answer to this question: launches refuse arguments that overlap a written one, the PTX promises `noalias`
+    for all others, and the interpreter runs blocks side by side only where nothing that is written is read elsewhere.
+    """
+    dependences = Dependences(function)
+    return frozenset().union(*(
+        dependences.parameters(memory) for op in function.walk() for memory in op.effects().writes
+    ))
+
+
 class Summary(NamedTuple):
     """The effects of an op and its bodies; `reads` and `writes` are alias classes, each named by one of its values."""
 
@@ -43,6 +55,7 @@ class Dependences:
     def __init__(self, function: Function) -> None:
         self._parent: dict[Value, Value] = {}
         self._summaries: dict[Op, Summary] = {}
+        self._params = function.params
         self._join(function.body)
 
     def _join(self, block: Block) -> None:
@@ -90,6 +103,14 @@ class Dependences:
             if isinstance(value.type, MEMORY):
                 out.setdefault(self.alias_class(value), []).append(value)
         return list(out.values())
+
+    def parameters(self, memory: Value) -> frozenset[int]:
+        """Positions of the parameters whose memory an array, list or shared buffer may be."""
+        found = self.alias_class(memory)
+        return frozenset(
+            i for i, param in enumerate(self._params)
+            if isinstance(param.type, MEMORY) and self.alias_class(param) is found
+        )
 
     def summary(self, op: Op) -> Summary:
         """What the op and its bodies may do."""

@@ -37,9 +37,9 @@ from tilewright.backend_ptx.layouts.flat import log2
 from tilewright.backend_ptx.layouts.warpgroup import LEAST_COLUMNS, ROWS
 from tilewright.backend_ptx.passes.clusters.axes import Axes, Node
 from tilewright.backend_ptx.passes.clusters.order import keeps_order
-from tilewright.backend_ptx.passes.clusters.parts import Parts
+from tilewright.backend_ptx.passes.clusters.parts import ClusterSplit
 from tilewright.backend_ptx.passes.layouts.classes import is_tile
-from tilewright.backend_ptx.passes.matmul.select_instructions import warpgroup_kind
+from tilewright.backend_ptx.passes.matmul.choice import warpgroup_kind
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.ops.arith import Constant
@@ -70,7 +70,7 @@ def form_clusters(c: Compilation) -> None:
         refused = keeps_order(function, chosen)
         chosen = chosen if refused is None else refused
     if not isinstance(chosen, str):
-        Parts(function, chosen, needed).run()
+        ClusterSplit(function, chosen, needed).run()
         c.plan.cluster = needed
         c.decide(decisions.cluster(needed, wanted is not None))
     elif wanted is not None:
@@ -102,7 +102,7 @@ def _cut(
 
 def _refusal(products: Sequence[Mma], target: Target) -> str | None:
     """Why blocks of a cluster could not share operands."""
-    if not (target.has_tma and target.has_wgmma):
+    if not (target.has_tma and "wgmma" in target.matrix_units):
         return f"{target.name} has no products that read operands which a cluster shares"
     if not all(warpgroup_kind(op, target) for op in products):
         return "a product is not computed by wgmma, which alone reads operands that a cluster shares"

@@ -26,7 +26,7 @@ from tilewright.tileir.types import TileType
 AXIS = 0
 
 
-class Parts:
+class ClusterSplit:
     """`chosen`: the tiles that are cut into `ctas` parts, and along which axis."""
 
     def __init__(self, function: Function, chosen: Mapping[Value, int], ctas: int) -> None:

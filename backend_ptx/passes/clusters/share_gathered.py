@@ -17,6 +17,7 @@ from tilewright.backend_ptx.layouts.blocked import row_major
 from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.layouts.transform import reshape
 from tilewright.backend_ptx.ops.cluster import SLOTS, ClusterExchange, ClusterGather, ClusterOpen, ClusterReady
+from tilewright.backend_ptx.ops.engines import CLUSTER_STORE
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
 from tilewright.tileir.builder import Builder
@@ -64,7 +65,8 @@ def share_gathered(c: Compilation) -> None:
 
 def _exchanges(op: Op) -> bool:
     """Whether the op or one of its bodies does."""
-    return isinstance(op, ClusterExchange) or any(_exchanges(inner) for block in op.blocks for inner in block.ops)
+    mine = any(start.engine is CLUSTER_STORE for start in op.effects().starts)
+    return mine or any(_exchanges(inner) for block in op.blocks for inner in block.ops)
 
 
 def _row(b: Rewriter, value: Value, warps: int) -> Value:

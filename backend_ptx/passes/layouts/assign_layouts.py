@@ -22,7 +22,7 @@ from tilewright.backend_ptx.layouts.memory import conversion_cost
 from tilewright.backend_ptx.layouts.mma import ProductLayouts
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
-from tilewright.backend_ptx.ops.warpgroup import Stage, Wgmma
+from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.layouts.classes import Anchor, Classes, LayoutClass, is_tile
 from tilewright.backend_ptx.passes.layouts.mma_layouts import layouts_of_products
 from tilewright.backend_ptx.passes.layouts.rules import meet, rule_of
@@ -43,7 +43,7 @@ def assign_layouts(c: Compilation) -> None:
     classes = Classes(function)
     warps = c.plan.warps
     products = layouts_of_products(classes.products, warps)
-    brought = brought_loads(function, uses(function)) if any(isinstance(p, Wgmma) for p in products) else ()
+    brought = brought_loads(function, uses(function)) if any(p.unit.reads_shared for p in products) else ()
     _Chooser(classes, warps, products, brought).run()
     _Inserter(classes, warps, products).run(function)
 
@@ -82,7 +82,7 @@ class _Chooser:
         """Operands that threads compute from what a producer brings: a ring can be read in any layout."""
         out = []
         for op, layouts in self.products.items():
-            if not isinstance(op, Wgmma) or is_moved_only(op.a):
+            if not op.unit.a_anywhere or is_moved_only(op.a):
                 continue
             found = self.classes.of.get(op.a)
             if found is None or found.layout is not None or not all(a.op in self.brought for a in found.anchors):
@@ -223,8 +223,8 @@ class _Inserter:
             return
         if op.terminator:
             return  # fed by the op whose body it ends
-        if isinstance(op, Wgmma):
-            self._feed_warpgroups(op)
+        if isinstance(op, Product) and op.unit.reads_shared:
+            self._feed_shared(op)
             return
         if isinstance(op, Product):
             wanted = self.products[op]
@@ -238,14 +238,16 @@ class _Inserter:
         new = {v: self._in_layout(v, self._group_layout(op, v)) for v in op.operands if is_tile(v)}
         op.replace_operands(new)
 
-    def _feed_warpgroups(self, op: Wgmma) -> None:
-        """wgmma reads B, and A where it was only moved, from shared memory."""
+    def _feed_shared(self, op: Product) -> None:
+        """The unit reads B from shared memory, and A too where it cannot take it from registers, or where A was only
+        moved."""
         wanted = self.products[op]
         op.acc = self._in_layout(op.acc, wanted.acc)
-        op.a = self._staged(op, op.a, 1) if is_moved_only(op.a) else self._in_layout(op.a, wanted.a)
+        in_registers = op.unit.a_anywhere and not is_moved_only(op.a)
+        op.a = self._in_layout(op.a, wanted.a) if in_registers else self._staged(op, op.a, 1)
         op.b = self._staged(op, op.b, 0)
 
-    def _staged(self, op: Wgmma, value: Value, k_axis: int) -> Value:
+    def _staged(self, op: Product, value: Value, k_axis: int) -> Value:
         """The operand in shared memory, from the layout that it has."""
         type_ = staged_type(op, value, k_axis)
         if value in self.classes.cheap:

@@ -13,19 +13,23 @@ Barriers come later (insert_barriers), when offsets are known.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.exchange import exchange_layout
 from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.matmul import waits_for
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
-from tilewright.backend_ptx.ops.warpgroup import ProxyFence, Stage, WgmmaWait
+from tilewright.backend_ptx.ops.warpgroup import Stage, proxy_fences
+from tilewright.backend_ptx.passes.matmul.outstanding import still_read
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.uses import uses
-from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.core import Op, Value
+from tilewright.tileir.engines import THREADS
 from tilewright.tileir.layout import Layout
-from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.shape import Extract
 from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import SharedType
@@ -34,29 +38,11 @@ from tilewright.tileir.types import SharedType
 def lower_conversions(c: Compilation) -> None:
     """Needs layouts on every tile."""
     function, target = c.function, c.target
-    busy = still_read(function)
-    rewrite(function, lambda rewriter, op: _lower(rewriter, op, target, busy))
+    busy, users = still_read(function), uses(function)
+    rewrite(function, lambda rewriter, op: _lower(rewriter, op, target, busy, users))
 
 
-def still_read(function: Function) -> set[Op]:
-    """The stages in loops whose last round's product no wait has covered when the next round comes."""
-    users = uses(function)
-    inside = {op for loop in function.walk() if isinstance(loop, (For, While))
-              for block in loop.blocks for op in block.walk()}
-    blocks = {block for op in function.walk() for block in op.blocks}
-    stages = [(op, block) for block in blocks for op in block.ops if isinstance(op, Stage) and op in inside]
-    return {op for op, block in stages if not all(_is_waited_for(p, block) for p in users.get(op.result, []))}
-
-
-def _is_waited_for(product: Op, block: Block) -> bool:
-    """Whether a product of this block, with all others, is complete at its end."""
-    if product not in block.ops:
-        return False
-    after = block.ops[block.ops.index(product):]
-    return any(isinstance(op, WgmmaWait) and op.pending == 0 for op in after)
-
-
-def _lower(rewriter: Rewriter, op: Op, target: Target, busy: set[Op]) -> None:
+def _lower(rewriter: Rewriter, op: Op, target: Target, busy: set[Op], users: dict[Value, list[Op]]) -> None:
     if isinstance(op, ConvertLayout):
         source, wanted = op.src.type.layout, op.result.type.layout
         if plan_conversion(source, wanted).kind in ("warp", "block"):
@@ -64,9 +50,10 @@ def _lower(rewriter: Rewriter, op: Op, target: Target, busy: set[Op]) -> None:
             _through_memory(rewriter, op, op.src, layout, ())
             return
     elif isinstance(op, Stage):
-        if op in busy:
-            rewriter.emit(WgmmaWait(accs=(), pending=0))
-        _stage(rewriter, op)
+        readers = users.get(op.result, [])
+        for wait in waits_for(readers) if op in busy else ():
+            rewriter.emit(wait)
+        _stage(rewriter, op, readers)
         return
     elif isinstance(op, Extract) and not is_free_extract(op):
         _through_memory(rewriter, op, op.src, linear_shared(op.src.type.shape), op.index)
@@ -74,10 +61,11 @@ def _lower(rewriter: Rewriter, op: Op, target: Target, busy: set[Op]) -> None:
     rewriter.keep(op)
 
 
-def _stage(rewriter: Rewriter, op: Stage) -> None:
+def _stage(rewriter: Rewriter, op: Stage, readers: Sequence[Op]) -> None:
     buffer = rewriter.value(SharedAlloc(type=op.result.type))
     rewriter.emit(SharedStore(buffer=buffer, slot=None, value=op.src))
-    rewriter.emit(ProxyFence())
+    for fence in proxy_fences(THREADS, readers):
+        rewriter.emit(fence)
     rewriter.replace(op.result, buffer)
 
 

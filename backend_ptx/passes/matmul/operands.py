@@ -6,12 +6,12 @@ after some arithmetic, a tile that is dequantised) stays in their registers, whe
 
 from __future__ import annotations
 
-from tilewright.backend_ptx.instructions.warpgroup import KINDS
 from tilewright.backend_ptx.layouts.bulk import bulk_layout
 from tilewright.backend_ptx.layouts.flat import OFFSET
 from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.backend_ptx.layouts.queries import vector_along
-from tilewright.backend_ptx.ops.warpgroup import Stage, Wgmma
+from tilewright.backend_ptx.ops.matmul import Product
+from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import float32, tfloat32
 from tilewright.tileir.layout import Layout
@@ -84,13 +84,13 @@ def _keeps_axes(op: Reshape) -> bool:
     return [n for n in op.shape if n > 1] == [n for n in op.src.type.shape if n > 1]
 
 
-def staged_type(op: Wgmma, value: Value, inner_if_free: int) -> SharedType:
+def staged_type(op: Product, value: Value, inner_if_free: int) -> SharedType:
     """The buffer for an operand of a product. Its dense axis is that of the memory from which it comes, or else that
     along which threads hold several elements, for dtypes that tensor cores can transpose; else k, which is
     `inner_if_free`."""
     type_ = value.type
     inner = None
-    if KINDS[op.kind].transposes:
+    if op.unit.transposes(op):
         inner = dense_axis(value)
         inner = _held_axis(value) if inner is None else inner
     inner = inner_if_free if inner is None else inner

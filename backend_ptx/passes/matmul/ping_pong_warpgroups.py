@@ -24,8 +24,10 @@ from __future__ import annotations
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.warpgroup import WARPS as GROUP
-from tilewright.backend_ptx.ops.warpgroup import PassTurn, TakeTurn, Wgmma, WgmmaWait
+from tilewright.backend_ptx.ops.matmul import left_outstanding
+from tilewright.backend_ptx.ops.warpgroup import PassTurn, TakeTurn
 from tilewright.tileir.core import Block, Op
+from tilewright.tileir.engines import Issuer
 from tilewright.tileir.ops.control import For, While
 
 
@@ -45,14 +47,19 @@ def _waits_each_round(loop: For) -> bool:
     """Whether an innermost loop has several runs of products in each round and waits for them there, and warpgroups do
     not meet otherwise."""
     ops = loop.loop.ops
-    products = [i for i, op in enumerate(ops) if isinstance(op, Wgmma)]
+    products = [op.result for op in ops if _starts(op)]
     if len(_runs(ops)) < 2 or any(isinstance(op, (For, While)) for op in loop.loop.walk()):
         return False
-    waited = {v for op in ops if isinstance(op, WgmmaWait) and not op.pending for v in op.accs}
-    if any(ops[i].result not in waited for i in products):
+    waited = {v for op in ops if left_outstanding(op) == 0 for v in op.operands}
+    if any(result not in waited for result in products):
         return False
-    # A collective op that is no product is a meeting of the whole block.
-    return not any(op.collective and not isinstance(op, (Wgmma, WgmmaWait)) for op in loop.loop.walk())
+    # Any other collective op is a meeting of the whole CTA.
+    return not any(op.collective and not _starts(op) and left_outstanding(op) is None for op in loop.loop.walk())
+
+
+def _starts(op: Op) -> bool:
+    """Whether a warpgroup starts MMAs here, on its own."""
+    return any(s.engine.multiplies and s.engine.issuer is Issuer.WARPGROUP for s in op.effects().starts)
 
 
 def _visit(block: Block, loops: set[Op]) -> None:
@@ -88,9 +95,9 @@ def _runs(ops: list[Op]) -> list[tuple[int, int]]:
     out: list[tuple[int, int]] = []
     open_ = False
     for i, op in enumerate(ops):
-        if isinstance(op, Wgmma):
+        if _starts(op):
             out = [*out[:-1], (out[-1][0], i)] if open_ else [*out, (i, i)]
             open_ = True
-        elif isinstance(op, WgmmaWait):
+        elif left_outstanding(op) is not None:
             open_ = False
     return out

@@ -16,10 +16,8 @@ from __future__ import annotations
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts import transform
-from tilewright.backend_ptx.ops.matmul import MmaSync, Product
+from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.shared import SharedLoad
-from tilewright.backend_ptx.ops.warpgroup import Wgmma
-from tilewright.backend_ptx.passes.matmul.select_instructions import fragment_of
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import int32
 from tilewright.tileir.layout import Layout
@@ -29,8 +27,6 @@ from tilewright.tileir.ops.shape import Extract
 from tilewright.tileir.passes.dce import dce
 from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import TileType
-
-FMA_STEP = 4  # a 16-byte vector of float32 along k
 
 
 def split_mmas(c: Compilation) -> None:
@@ -45,11 +41,11 @@ def split_mmas(c: Compilation) -> None:
 
 
 def _split(rewriter: Rewriter, op: Op) -> None:
-    if not isinstance(op, Product) or isinstance(op, Wgmma):  # wgmma reads memory, or registers that are there already
+    if not isinstance(op, Product) or op.unit.reads_shared:  # or registers that are there already
         rewriter.keep(op)
         return
     k = op.a.type.shape[-1]
-    step = fragment_of(op.instruction).k if isinstance(op, MmaSync) else min(k, FMA_STEP)
+    step = op.unit.depth(op)
     if step == k or not (_is_loaded(op.a) or _is_loaded(op.b)):
         rewriter.keep(op)
         return

@@ -1,4 +1,4 @@
-"""Wait for products of warpgroups where their results are used, as late as possible.
+"""Wait for outstanding MMAs where their results are used, as late as possible.
 
     before: %r = for(..., init=(%zero)) .loop(%k: i32, %acc: tile<128x256xf32>) {
                 %s: tile<128x256xf32> = wgmma(a=%a, b=%b, acc=%acc, kind="bf16")
@@ -7,130 +7,191 @@
             %h = cast(src=%r, ...)
     after:  %r = for(..., init=(%zero)) .loop(%k: i32, %acc: tile<128x256xf32>) {
                 %s: tile<128x256xf32> = wgmma(a=%a, b=%b, acc=%acc, kind="bf16")
-                yield(values=(%s))                          // still in flight: only the next round's wgmma takes it
+                yield(values=(%s))                          // outstanding: the next iteration's wgmma takes it
             }
             %0: tile<128x256xf32> = wgmma_wait(accs=(%r))
             %h = cast(src=%0, ...)
 
-Products that add to one accumulator follow each other without a wait: tensor cores keep their order. But where A is in
-registers that a round writes anew, the round ends with a wait: a product in flight still reads them.
+MMAs that add to one accumulator follow each other without a wait: a unit keeps their order. But where A is in registers
+that an iteration writes anew, it ends with a wait: an outstanding MMA still reads them.
+
+Where a unit's accumulators live in a space of their own, the pass also moves them: in before the first MMA that adds to
+a tile in registers, out after the wait.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.ops.warpgroup import Wgmma, WgmmaWait
+from tilewright.backend_ptx.ops.matmul import Product, is_outstanding
+from tilewright.backend_ptx.ops.units import MatrixUnit
 from tilewright.tileir.analysis.uses import all_reads, uses
 from tilewright.tileir.core import Block, Op, Value
+from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.ops.arith import Constant, Lt
 from tilewright.tileir.ops.control import For, If, Yield
 from tilewright.tileir.types import SharedType
 
 Users = dict[Value, list[Op]]
+# The carried values of a loop that stay outstanding, by number, and the units that compute them.
+Carried = dict[int, MatrixUnit]
 
 
 def wait_for_mmas(c: Compilation) -> None:
-    """Needs operands of wgmma in place; no wait must stand yet."""
+    """Needs operands of MMAs in place; no wait must stand yet."""
     function = c.function
-    if not any(isinstance(op, Wgmma) for op in function.walk()):
+    if not any(is_outstanding(op) for op in function.walk()):
         return
     users = uses(function)
-    carried = {loop: found for loop in function.walk() if isinstance(loop, For) and (found := in_flight(loop, users))}
-    quiet = {loop.loop.terminator.operands[i] for loop, found in carried.items() for i in found}
-    _visit(function.body, users, carried, quiet)
+    loops = (op for op in function.walk() if isinstance(op, For))
+    _Waits(users, {loop: found for loop in loops if (found := in_flight(loop, users))}).visit(function.body)
 
 
-def in_flight(loop: For, users: Users) -> list[int]:
-    """The carried values that a loop's products alone touch, so that no round has to wait for them."""
-    out = []
+def in_flight(loop: For, users: Users) -> Carried:
+    """The carried values that MMAs of the loop alone touch, so that no iteration has to wait for them."""
+    out: Carried = {}
     for i, param in enumerate(loop.loop.params[1:]):
         value: Value = param
-        steps: list[Wgmma] = []
+        steps: list[Product] = []
         while (step := _next_product(value, users, loop.loop)) is not None:
             value = step.result
             steps.append(step)
         ends = users.get(value, [])
         yielded = loop.loop.terminator.operands
         alone = ends == [loop.loop.terminator] and [v for v in yielded if v is value] == [yielded[i]]
-        if steps and alone and not any(_writes_a(loop.loop, step) for step in steps):
-            out.append(i)
+        one_unit = len({step.unit for step in steps}) == 1
+        if one_unit and alone and not any(_writes_a(loop.loop, step) for step in steps):
+            out[i] = steps[0].unit
     return out
 
 
-def _writes_a(body: Block, product: Wgmma) -> bool:
-    """Whether each round writes the registers of a product's A."""
+def _writes_a(body: Block, product: Product) -> bool:
+    """Whether each iteration writes the registers of an MMA's A."""
     if isinstance(product.a.type, SharedType):
         return False
     return product.a in body.params or any(product.a in op.results for op in body.ops)
 
 
-def _next_product(value: Value, users: Users, block: Block) -> Wgmma | None:
-    """The product of a block that alone uses a value, as its accumulator."""
+def _next_product(value: Value, users: Users, block: Block) -> Product | None:
+    """The MMA of a block that alone uses a value, as its accumulator."""
     found = users.get(value, [])
-    if len(found) != 1 or not isinstance(found[0], Wgmma) or found[0] not in block.ops:
+    if len(found) != 1 or found[0] not in block.ops or not is_outstanding(found[0]):
         return None
     op = found[0]
+    assert isinstance(op, Product)
     return op if op.acc is value and value not in (op.a, op.b) else None
 
 
-def _visit(block: Block, users: Users, carried: dict[For, list[int]], quiet: set[Value]) -> None:
-    pending: set[Value] = set()  # in flight
-    renamed: dict[Value, Value] = {}
-    ops: list[Op] = []
-    for op in block.ops:
-        due = [v for v in dict.fromkeys(all_reads(op)) if v in pending and not _passes(op, v, users, quiet)]
-        if due:
-            wait = WgmmaWait(accs=tuple(due), pending=0)
-            wait.span = op.span
-            for value, result in zip(due, wait.results, strict=True):
-                result.type, result.hint = value.type, value.hint
-                renamed[value] = result
-                pending.remove(value)
-            ops.append(wait)
-        op.replace_operands(renamed)
-        for inner in op.blocks:
-            for nested in inner.walk():
-                nested.replace_operands(renamed)
-            _visit(inner, users, carried, quiet)
-        if isinstance(op, Wgmma):
-            pending.add(op.result)
-        elif isinstance(op, For) and op in carried:
-            if not all(isinstance(op.init[i].op, Constant) for i in carried[op]):
-                made = _where_it_runs(op, carried[op])
-                renamed.update(zip(op.results, made[-1].results, strict=True))
+class _Waits:
+    """Inserts the waits of a function."""
+
+    def __init__(self, users: Users, carried: Mapping[For, Carried]) -> None:
+        self.users = users
+        self.carried = carried
+        # What leaves an iteration outstanding, and what the next one finds so.
+        self.quiet = {loop.loop.terminator.operands[i] for loop, found in carried.items() for i in found}
+        self.held = {loop.loop.params[1 + i] for loop, found in carried.items() for i in found}
+
+    def visit(self, block: Block) -> None:
+        pending: dict[Value, MatrixUnit] = {}  # outstanding
+        renamed: dict[Value, Value] = {}
+        ops: list[Op] = []
+        for op in block.ops:
+            due = [v for v in dict.fromkeys(all_reads(op)) if v in pending and not self._passes(op, v)]
+            for unit in dict.fromkeys(pending[v] for v in due):
+                mine = [v for v in due if pending[v] is unit]
+                made, values = _wait(unit, mine, op.span)
                 ops += made
-                continue
-            pending.update(op.results[i] for i in carried[op])
-        ops.append(op)
-    block.ops = ops
+                renamed.update(zip(mine, values, strict=True))
+            for value in due:
+                del pending[value]
+            op.replace_operands(renamed)
+            for inner in op.blocks:
+                for nested in inner.walk():
+                    nested.replace_operands(renamed)
+                self.visit(inner)
+            if isinstance(op, Product) and op.unit.asynchronous:
+                if op.acc not in pending and op.acc not in self.held:
+                    made, [op.acc] = _enter(op.unit, [op.acc], op.span)
+                    ops += made
+                pending[op.result] = op.unit
+            elif isinstance(op, For) and op in self.carried:
+                found = self.carried[op]
+                if not all(isinstance(op.init[i].op, Constant) for i in found):
+                    made = _where_it_runs(op, found)
+                    renamed.update(zip(op.results, made[-1].results, strict=True))
+                    ops += made
+                    continue
+                ops += _enter_loop(op, found)
+                pending.update((op.results[i], unit) for i, unit in found.items())
+            ops.append(op)
+        block.ops = ops
+
+    def _passes(self, op: Op, value: Value) -> bool:
+        """Whether a use needs no wait: the accumulator of a next MMA that alone uses it, or the end of an iteration."""
+        if isinstance(op, Product) and op.unit.asynchronous:
+            return op.acc is value and value not in (op.a, op.b) and len(self.users[value]) == 1
+        return op.terminator and value in self.quiet
 
 
-def _where_it_runs(loop: For, flying: list[int]) -> list[Op]:
-    """The loop and the wait behind it inside a branch that is taken if there is a round.
+def _wait(unit: MatrixUnit, values: Sequence[Value], span: Span) -> tuple[list[Op], list[Value]]:
+    """The wait for accumulators, and their values in registers after it."""
+    wait = unit.wait_for(tuple(values))
+    ops = [wait]
+    if unit.fetch is not None:
+        ops += [unit.fetch(src=value) for value in wait.results]
+    results = wait.results if unit.fetch is None else [op.result for op in ops[1:]]
+    for op in ops:
+        op.span = span
+        for value, result in zip(values if op is wait else values[ops.index(op) - 1 :], op.results):
+            result.retype(value.type).hint = value.hint
+    return ops, list(results)
 
-    Where accumulators come from memory and may go around the loop, ptxas sees loads between the first product and the
-    wait, and lets no products overlap (C7515).
+
+def _enter(unit: MatrixUnit, values: Sequence[Value], span: Span) -> tuple[list[Op], list[Value]]:
+    """Tiles in registers to where the unit's accumulators live."""
+    if unit.enter is None:
+        return [], list(values)
+    ops = [unit.enter(src=value) for value in values]
+    for op, value in zip(ops, values, strict=True):
+        op.span = span
+        op.result.retype(value.type).hint = value.hint
+    return ops, [op.result for op in ops]
+
+
+def _enter_loop(loop: For, carried: Carried) -> list[Op]:
+    """The accumulators that a loop starts with to where their units have them."""
+    init, ops = list(loop.init), []
+    for i, unit in carried.items():
+        made, [init[i]] = _enter(unit, [init[i]], loop.span)
+        ops += made
+    loop.init = tuple(init)
+    return ops
+
+
+def _where_it_runs(loop: For, carried: Carried) -> list[Op]:
+    """The loop and the waits behind it inside a branch that is taken if there is an iteration.
+
+    Where accumulators come from memory and may go around the loop, ptxas sees loads between the first MMA and the wait,
+    and lets no MMAs overlap (C7515).
     """
-    wait = WgmmaWait(accs=tuple(loop.results[i] for i in flying), pending=0)
-    wait.span = loop.span
-    values = list(loop.results)
-    for i, result in zip(flying, wait.results, strict=True):
-        result.type, result.hint = loop.results[i].type, loop.results[i].hint
-        values[i] = result
-    runs = Lt(lhs=loop.lower, rhs=loop.upper)
+    start = loop.init
     then, orelse = Block(), Block()
-    then.ops = [loop, wait, Yield(values=tuple(values))]
-    orelse.ops = [Yield(values=loop.init)]
+    then.ops = [*_enter_loop(loop, carried), loop]
+    values = list(loop.results)
+    for unit in dict.fromkeys(carried.values()):
+        mine = [i for i in carried if carried[i] is unit]
+        waits, results = _wait(unit, [loop.results[i] for i in mine], loop.span)
+        then.ops += waits
+        for i, result in zip(mine, results, strict=True):
+            values[i] = result
+    runs = Lt(lhs=loop.lower, rhs=loop.upper)
+    then.ops.append(Yield(values=tuple(values)))
+    orelse.ops = [Yield(values=start)]
     guarded = If(cond=runs.result, then=then, orelse=orelse)
     for made in (runs, guarded, then.terminator, orelse.terminator):
         made.span = loop.span
     for old, new in zip(loop.results, guarded.results, strict=True):
-        new.type, new.hint = old.type, old.hint
+        new.retype(old.type).hint = old.hint
     return [runs, guarded]
-
-
-def _passes(op: Op, value: Value, users: Users, quiet: set[Value]) -> bool:
-    """Whether a use needs no wait: the accumulator of a next product that alone uses it, or the end of a round."""
-    if isinstance(op, Wgmma):
-        return op.acc is value and value not in (op.a, op.b) and len(users[value]) == 1
-    return op.terminator and value in quiet

@@ -15,7 +15,8 @@ from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.backend_ptx.layouts.queries import is_replicated, vector_along
 from tilewright.backend_ptx.layouts.ring import ring_layout, widest_copy
 from tilewright.backend_ptx.ops.layout import ConvertLayout
-from tilewright.backend_ptx.ops.warpgroup import Stage, Wgmma
+from tilewright.backend_ptx.ops.matmul import is_outstanding
+from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.barriers.hazards import SPARE_SLOTS
 from tilewright.backend_ptx.passes.matmul.operands import slot_of, stages_of
 from tilewright.tileir.analysis.effects import Dependences
@@ -92,8 +93,8 @@ def staged_place(loop: For, value: Value, users: dict[Value, list[Op]]) -> Stage
     if len(slots) > 1 or any(op not in ops for op in (*stages, *moves)):
         return "products use it in several ways"
     products = [p for s in stages for p in users.get(s.result, [])]
-    everywhere = [op for op in loop.loop.walk() if isinstance(op, Wgmma)]
-    if not all(isinstance(p, Wgmma) for p in products) or any(op not in ops for op in everywhere):
+    everywhere = [op for op in loop.loop.walk() if is_outstanding(op)]
+    if not all(is_outstanding(p) for p in products) or any(op not in ops for op in everywhere):
         return "products in branches"
     if type_.size * type_.dtype.bytes < LEAST_STAGED:
         return "too few bytes"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from tilewright.backend_ptx.ops.async_copy import AsyncWait
+from tilewright.backend_ptx.ops.engines import CP_ASYNC
+from tilewright.backend_ptx.ops.matmul import is_outstanding, waits_for
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
-from tilewright.backend_ptx.ops.warpgroup import ProxyFence, SharedView, Stage, Wgmma, WgmmaWait
+from tilewright.backend_ptx.ops.warpgroup import SharedView, Stage, proxy_fences
 from tilewright.backend_ptx.passes.matmul.operands import view_of
 from tilewright.backend_ptx.passes.pipelining.copy_candidates import Candidate
 from tilewright.backend_ptx.passes.pipelining.copy_depth import Depth
@@ -62,14 +64,16 @@ class Pipeline:
         body = Builder(Block(), self.loop.span)
         body.emit(AsyncWait(pending=self.ahead - 1))
         if self.late:
-            body.emit(ProxyFence())
+            for fence in proxy_fences(CP_ASYNC, self.loop.loop.ops):
+                body.emit(fence)
         else:
             self._later(body, starter, slot, fetched)
         self._use(body, starter, slot, fetched)
         self.loop.loop.ops = self._without_dead(body.block.ops)
         b.block.ops.append(self.loop)
         if self.late:
-            b.emit(WgmmaWait(accs=(), pending=0))
+            for wait in waits_for(self.loop.loop.ops):
+                b.emit(wait)
         b.emit(AsyncWait())
 
     def _allocate(self, ring: Candidate) -> Value:
@@ -101,7 +105,7 @@ class Pipeline:
 
     def _use(self, b: Builder, starter: Starter, slot: Value, fetched: dict[Value, Value]) -> None:
         """The old body: loads and their conversions read from the rings, right before the first user."""
-        products = [op for op in self.loop.loop.ops if isinstance(op, Wgmma)]
+        products = [op for op in self.loop.loop.ops if is_outstanding(op)]
         dead: set[Op] = {ring.candidate.load for ring in starter.rings}
         source: dict[Value, tuple[Ring, Layout]] = {}
         for ring in starter.rings:
@@ -126,7 +130,8 @@ class Pipeline:
             if self.late and op is products[-1]:
                 # While these run, behind those of the round before: it is their slot that is filled.
                 self._later(b, starter, slot, fetched)
-                b.emit(WgmmaWait(accs=(), pending=len(products)))
+                for wait in waits_for(products, len(products)):
+                    b.emit(wait)
 
     def _without_dead(self, ops: list[Op]) -> list[Op]:
         """Leave out index arithmetic of the loads that are gone."""

@@ -38,7 +38,7 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.queries import registers
-from tilewright.backend_ptx.ops.bulk import TmaLoad
+from tilewright.backend_ptx.ops.engines import TMA_LOAD
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.warpgroup import Stage
@@ -167,8 +167,7 @@ def _decide(
     planned = max(function.plan.occupancy, 1)
     blocks = max(planned, resident_aim(_tile_registers(loop), 32 * warps, function.hints.occupancy, target))
     other = _other_bytes(function, loop, found)
-    depth = decide_depth(found, most_rounds(loop, known), range(blocks, planned - 1, -1), other, target,
-                         function.limits.max_stages)
+    depth = decide_depth(found, most_rounds(loop, known), range(blocks, planned - 1, -1), other, target)
     if depth.stages > 1:
         left += [decisions.stays_a_load("pipeline", name_of(c.load), decisions.TOO_LITTLE, c.load.span)
                  for c in found if c not in depth.rings]
@@ -229,8 +228,9 @@ def _other_bytes(function: Function, loop: For, rings: list[Candidate]) -> int:
     placed = {s for ring in rings for s in ring.stages}
     staged: int = sum(op.src.type.size * op.src.type.dtype.bytes for op in function.walk()
                       if isinstance(op, Stage) and op not in placed)
-    guarded = {op.buffer for op in function.walk() if isinstance(op, TmaLoad)}
-    around = lasting_bytes(function, inside) + sum(buffer_bytes(ring.type) for ring in guarded)
+    starts = (s for op in function.walk() for s in op.effects().starts)
+    filled = {s.memory for s in starts if s.engine is TMA_LOAD and s.writes}
+    around = lasting_bytes(function, inside) + sum(buffer_bytes(ring.type) for ring in filled)
     return conversions + staged + peak_bytes(function, inside) + around
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from tilewright.backend_ptx.layouts.bulk import bulk_layout, inner_axis, tma_refusal
 from tilewright.backend_ptx.layouts.flat import OFFSET
-from tilewright.backend_ptx.ops.warpgroup import Stage, Wgmma
+from tilewright.backend_ptx.ops.matmul import is_outstanding
+from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.matmul.operands import dense_axis, source_of
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Block, Function, Op, Value
@@ -131,7 +132,7 @@ def brought_loads(function: Function, users: dict[Value, list[Op]]) -> set[Load]
 
 
 def has_products(loop: control.For) -> bool:
-    return any(isinstance(op, Wgmma) for op in loop.loop.ops)
+    return any(is_outstanding(op) for op in loop.loop.ops)
 
 
 def refusal(load: Load, scope: Scope) -> str | None:
@@ -205,6 +206,6 @@ def _stages(loop: control.For, load: Load, scope: Scope) -> list[Stage]:
             continue
         if dense_axis(op.src) != next(i for i, part in enumerate(op.result.type.layout.bases(OFFSET)[0]) if part):
             continue
-        if all(isinstance(u, Wgmma) and u in loop.loop.ops for u in scope.users.get(op.result, [])):
+        if all(is_outstanding(u) and u in loop.loop.ops for u in scope.users.get(op.result, [])):
             out.append(op)
     return out

@@ -9,8 +9,8 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.warpgroup import Stage
-from tilewright.backend_ptx.passes.layouts.lower_conversions import still_read
 from tilewright.backend_ptx.passes.matmul.operands import source_of
+from tilewright.backend_ptx.passes.matmul.outstanding import still_read
 from tilewright.backend_ptx.resources.occupancy import shared_of_cta
 from tilewright.backend_ptx.resources.shared import EXCHANGES, lasting_bytes, peak_bytes
 from tilewright.backend_ptx.targets import KIB, Target
@@ -38,9 +38,7 @@ class Ring(Protocol):
     def bytes(self) -> int: ...
 
 
-def decide_slots(
-    function: Function, rings: Sequence[Ring], replaced: Collection[Stage], target: Target,
-) -> Decision:
+def decide_slots(function: Function, rings: Sequence[Ring], replaced: Collection[Stage], target: Target) -> Decision:
     """Set `slots` of each ring. `replaced` are operands that slots hold."""
     other, total = SLACK + other_bytes(function, replaced), sum(r.bytes for r in rings)
     room = shared_of_cta(function.hints.occupancy, target) - other
@@ -49,8 +47,7 @@ def decide_slots(
     gathered, computed = filled_bytes(function, replaced)
     beside = ((g - 1) * gathered + (c - 1) * computed for g, c in FILLED)
     room = next((room - b for b in beside if (room - b) // total >= ENOUGH), room)
-    most = function.limits.max_stages
-    fits = max(1, room // total if most is None else min(room // total, most))
+    fits = max(1, room // total)
     for ring in rings:
         asked = [h for h in ring.latencies if h is not None]
         ring.slots = min(fits, MOST, max(asked)) if asked else min(fits, USUAL)

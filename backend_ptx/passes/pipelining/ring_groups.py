@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tilewright.backend_ptx import decisions
-from tilewright.backend_ptx.ops.warpgroup import WgmmaWait
+from tilewright.backend_ptx.ops.matmul import left_outstanding
 from tilewright.backend_ptx.passes.pipelining.ring_candidates import Candidate, Scope, find_candidate
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.ops import control
@@ -113,7 +113,7 @@ def _release(loop: control.For, candidate: Candidate, scope: Scope) -> Op | None
         last = max(last, order[_at_level(user, loop.loop, scope)])
     for stage in candidate.stages:
         for product in scope.users[stage.result]:
-            wait = next((op for op in loop.loop.ops[order[product]:] if isinstance(op, WgmmaWait)), None)
+            wait = next((op for op in loop.loop.ops[order[product]:] if left_outstanding(op) is not None), None)
             if wait is None:
                 return None
             last = max(last, order[wait])

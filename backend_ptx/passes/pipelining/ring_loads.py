@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
+from tilewright.backend_ptx.ops.units import UNITS
 from tilewright.backend_ptx.passes.clusters.multicast import share_in_cluster
 from tilewright.backend_ptx.passes.pipelining.ring_candidates import Scope, has_products
 from tilewright.backend_ptx.passes.pipelining.ring_depth import decide_slots
@@ -48,7 +49,7 @@ from tilewright.tileir.plan import Decision
 def ring_loads(c: Compilation) -> None:
     """Needs staged operands and waits for products; conversions must still be `convert_layout`."""
     function, target = c.function, c.target
-    if not (target.has_tma and target.has_wgmma):
+    if not (target.has_tma and any(UNITS[name].reads_shared for name in target.matrix_units)):
         return
     users = uses(function)
     scope = Scope(function, users)
@@ -69,7 +70,7 @@ def ring_loads(c: Compilation) -> None:
     if not groups:
         return
     c.plan.stages = tuple(ring.slots for ring in rings)
-    c.plan.roles = plan_roles(c.plan.warps, c.hints.occupancy, target, c.limits.allow_register_reallocation)
+    c.plan.roles = plan_roles(c.plan.warps, c.hints.occupancy, target)
     c.decide(decisions.roles(c.plan.roles))
     Rings(function, groups, users).run()
     c.forget()

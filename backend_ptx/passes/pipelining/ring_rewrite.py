@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierExpect, MbarrierInit, MbarrierWait, TmaLoad
 from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.matmul import is_outstanding, left_outstanding, waits_for
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
-from tilewright.backend_ptx.ops.warpgroup import SharedView, Stage, Wgmma, WgmmaWait
+from tilewright.backend_ptx.ops.warpgroup import SharedView, Stage
 from tilewright.backend_ptx.passes.matmul.operands import view_of
 from tilewright.backend_ptx.passes.pipelining.ring_candidates import Candidate, only_leads_to
 from tilewright.backend_ptx.passes.pipelining.ring_groups import Group, Ring, State, name_of
@@ -106,11 +107,12 @@ class Rings:
         if not late:
             return
         place = following.index(loop) + 1
-        while place < len(following) and not isinstance(following[place], WgmmaWait):
+        while place < len(following) and left_outstanding(following[place]) is None:
             place += 1
         b = Builder(Block(), loop.span)
         if place == len(following):
-            b.emit(WgmmaWait(accs=(), pending=0))
+            for wait in waits_for(loop.loop.ops):
+                b.emit(wait)
         ran = b.value(arith.Lt(lhs=loop.lower, rhs=loop.upper))
         for ring in (g.ring for g in late):
             b.emit(self._free(ring, self._before(b, ring, states[ring].slot), ran))
@@ -214,8 +216,9 @@ class Rings:
 
     def _release_previous(self, b: Builder, group: Group, state: State) -> None:
         """Products of this round may run on; those of the round before are done."""
-        products = sum(isinstance(op, Wgmma) for op in b.block.ops)
-        b.emit(WgmmaWait(accs=(), pending=products))
+        products = [op for op in b.block.ops if is_outstanding(op)]
+        for wait in waits_for(products, len(products)):
+            b.emit(wait)
         variable = group.loop.loop.params[0]
         later = b.value(arith.Gt(lhs=variable, rhs=group.loop.lower))
         b.emit(self._free(group.ring, self._before(b, group.ring, state.slot), later))

@@ -27,9 +27,10 @@ from collections.abc import Sequence
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
+from tilewright.backend_ptx.ops.matmul import is_outstanding, left_outstanding, waits_for
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
-from tilewright.backend_ptx.ops.warpgroup import ProxyFence, SharedView, Stage, Wgmma, WgmmaWait
-from tilewright.backend_ptx.passes.layouts.lower_conversions import still_read
+from tilewright.backend_ptx.ops.warpgroup import SharedView, Stage, proxy_fences
+from tilewright.backend_ptx.passes.matmul.outstanding import still_read
 from tilewright.backend_ptx.passes.pipelining.ring_depth import SLACK, other_bytes
 from tilewright.backend_ptx.resources.occupancy import AIM, shared_of_cta
 from tilewright.backend_ptx.resources.shared import buffer_bytes
@@ -37,6 +38,7 @@ from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.dtypes import int32
+from tilewright.tileir.engines import THREADS
 from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.control import For, Yield
 from tilewright.tileir.types import SharedType, TileType
@@ -58,8 +60,7 @@ def ring_stages(c: Compilation) -> None:
                 continue
             stages = _stages(op, busy)
             each = sum(buffer_bytes(s.result.type) for s in stages)
-            fitting = (n for n in SLOTS if n <= (c.limits.max_stages or n) and (n - 1) * each <= free)
-            slots = next(fitting, 1) if stages else 1
+            slots = next((n for n in SLOTS if (n - 1) * each <= free), 1) if stages else 1
             if slots == 1:
                 continue
             free -= (slots - 1) * each
@@ -76,7 +77,7 @@ def _budget(function: Function, target: Target) -> int:
 def _stages(loop: For, busy: set[Op]) -> list[Stage]:
     """The staged operands of a loop whose products run on; none where branches hide some products."""
     ops = loop.loop.ops
-    if any(isinstance(op, Wgmma) and op not in ops for op in loop.loop.walk()):
+    if any(is_outstanding(op) and op not in ops for op in loop.loop.walk()):
         return []
     return [op for op in ops if isinstance(op, Stage) and op in busy]
 
@@ -99,7 +100,8 @@ class _Rings:
         self._body(rings, self.loop.loop.add_param(INDEX, "stage"), zero, one, last)
         place = self.block.ops.index(self.loop)
         if not _is_waited(self.block.ops[place + 1 : place + 2], 0):
-            after.emit(WgmmaWait(accs=(), pending=0))
+            for wait in waits_for(self.loop.loop.ops):
+                after.emit(wait)
         self.block.ops[place : place + 1] = [*before.block.ops, self.loop, *after.block.ops]
 
     def _allocate(self, b: Builder, stage: Stage) -> Value:
@@ -110,7 +112,7 @@ class _Rings:
     def _body(self, rings: dict[Stage, Value], slot: Value, zero: Value, one: Value, last: Value) -> None:
         b = Builder(Block(), self.loop.span)
         ops = self.loop.loop.ops
-        products = [op for op in ops if isinstance(op, Wgmma)]
+        products = [op for op in ops if is_outstanding(op)]
         views: dict[Value, Value] = {}
         for op in ops:
             op.replace_operands(views)
@@ -124,12 +126,14 @@ class _Rings:
                 op.values = (*op.values, b.value(arith.Select(cond=wraps, lhs=zero, rhs=following)))
             b.block.ops.append(op)
             if op is products[-1] and not _is_waited(ops[ops.index(op) + 1 :], len(products)):
-                b.emit(WgmmaWait(accs=(), pending=len(products)))
+                for wait in waits_for(products, len(products)):
+                    b.emit(wait)
         self.loop.loop.ops = b.block.ops
 
     def _store(self, b: Builder, stage: Stage, ring: Value, slot: Value) -> Value:
         b.emit(SharedStore(buffer=ring, slot=slot, value=stage.src))
-        b.emit(ProxyFence())
+        for fence in proxy_fences(THREADS, self.loop.loop.ops):
+            b.emit(fence)
         axes = tuple(range(len(stage.result.type.shape)))
         view = b.value(SharedView(buffer=ring, slot=slot, axes=axes, shape=stage.result.type.shape))
         view.type, view.hint = stage.result.type, stage.result.hint
@@ -138,4 +142,4 @@ class _Rings:
 
 def _is_waited(following: Sequence[Op], pending: int) -> bool:
     """Whether one of these ops waits until no more than `pending` products run."""
-    return any(isinstance(op, WgmmaWait) and op.pending <= pending for op in following)
+    return any((left := left_outstanding(op)) is not None and left <= pending for op in following)

@@ -12,9 +12,7 @@ from typing import NamedTuple
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.flat import log2
-from tilewright.backend_ptx.layouts.warpgroup import WARPS
 from tilewright.backend_ptx.ops.matmul import MmaFma, Product
-from tilewright.backend_ptx.ops.warpgroup import Wgmma
 from tilewright.backend_ptx.passes.matmul.operands import is_moved_only
 from tilewright.backend_ptx.passes.pressure.tile_bytes import held_tile_bytes, peak_tile_bytes
 from tilewright.backend_ptx.targets import Target
@@ -86,14 +84,14 @@ def relieve(warps: Warps, alive: int) -> Warps:
     return Warps(count, decisions.warps_by_live_tiles(alive, alive // (32 * count)))
 
 
-class Group(NamedTuple):
+class LiveAccumulators(NamedTuple):
     """Products of one block, whose accumulators are alive together, and the 32-bit words of tiles kept beside them."""
 
     products: Sequence[Product]
     held: int = 0
 
 
-def decide_product_warps(groups: Sequence[Group]) -> Warps:
+def decide_product_warps(groups: Sequence[LiveAccumulators]) -> Warps:
     """For a kernel with matrix products, in groups whose accumulators are alive together: these and what is held beside
     them (attention's queries, for all keys) are spread so that each thread keeps ACC_WORDS of them: larger warp tiles
     read less shared memory for each product (bfloat16 4096^3 with 128x128x64 tiles: 0.54 of cuBLAS with four warps,
@@ -108,15 +106,14 @@ def _warps_for(products: Sequence[Product], held: int) -> Warps:
     count = 1
     while count < MOST and words // (32 * count) > most + (LITTLE if count >= FULL else 0):
         count *= 2
-    if any(isinstance(op, Wgmma) for op in products):
-        count = max(count, WARPS)
+    count = max(count, *(op.unit.warps for op in products))
     largest = max(op.acc.type.size for op in products)
     count = max(count, min(USUAL, 1 << log2(max(1, largest // FRAGMENT_ELEMENTS))))
     each = max(1, words // (32 * count))
     return Warps(count, decisions.warps_by_accumulators(len(products), words, held > 0, each))
 
 
-def _products(block: Block) -> list[Group]:
+def _products(block: Block) -> list[LiveAccumulators]:
     """The products of each block that start an accumulator; one that adds to another's result shares its registers."""
     here = [op for op in block.ops if isinstance(op, Product)]
     results = {op.result for op in here}
@@ -124,14 +121,14 @@ def _products(block: Block) -> list[Group]:
     started = [op for op in here if op.acc not in results]
     # A product that is added to another tile takes registers beside it.
     added = {v for op in block.ops if isinstance(op, Add) for v in (op.lhs, op.rhs)}
-    beside = sum(4 * op.acc.type.size for op in started if op.result in added and isinstance(op, Wgmma))
+    beside = sum(4 * op.acc.type.size for op in started if op.result in added and op.unit.asynchronous)
     held = held_tile_bytes(block, _in_memory(here)) + beside
-    return [Group(started, held // 4), *inner] if started else inner
+    return [LiveAccumulators(started, held // 4), *inner] if started else inner
 
 
 def _in_memory(products: Sequence[Product]) -> set[Value]:
-    """Operands that wgmma reads from shared memory, so that no register holds them."""
-    operands = {v for op in products if isinstance(op, Wgmma) for v in (op.a, op.b) if is_moved_only(v)}
+    """Operands that the unit reads from shared memory, so that no register holds them."""
+    operands = {v for op in products if op.unit.reads_shared for v in (op.a, op.b) if is_moved_only(v)}
     return operands - {op.acc for op in products}
 
 
@@ -145,9 +142,7 @@ def choose_warps(c: Compilation) -> None:
     }
     wanted = c.hints.num_worker_warps
     products = _products(function.body)
-    if c.limits.warps is not None:
-        warps = Warps(c.limits.warps, decisions.WARPS_OF_LADDER)
-    elif products and wanted is None:
+    if products and wanted is None:
         warps = decide_product_warps(products)
     else:
         reduces = any(isinstance(op, (Reduction, ArgReduction, Fold)) for op in function.walk())

@@ -20,10 +20,10 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.reduce import ArgReduceBits, ReduceBits
 from tilewright.backend_ptx.passes.pressure.phases import bodies, outside_registers, phases_of, waiting_registers
-from tilewright.backend_ptx.passes.pressure.places import same_for_all
 from tilewright.backend_ptx.resources.occupancy import resident
 from tilewright.backend_ptx.resources.registers import OTHER, is_uniform, registers_of
 from tilewright.tileir.analysis.effects import Dependences
+from tilewright.tileir.analysis.places import same_for_all
 from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.enums import MemoryOrder

@@ -10,7 +10,7 @@ import pytest
 
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.llvm.compile import llvm_to_ptx
-from tilewright.backend_ptx.simulator import simulate
+from tilewright.backend_ptx.simulator import simulate_text
 from tilewright.backend_ptx.targets import get_target
 
 N = 8
@@ -39,7 +39,7 @@ def run(make: Callable[[Builder], Val]) -> np.ndarray:
     head = 'target triple = "nvptx64-nvidia-cuda"\n'
     assert "st.global" in llvm_to_ptx(head + text, get_target("sm_90a"))[0]
     out = np.zeros(max(1, value.n), DTYPES[value.elem])
-    simulate(text, "k", 1, 1, [INPUT, out])
+    simulate_text(text, "k", 1, 1, [INPUT, out])
     return out
 
 

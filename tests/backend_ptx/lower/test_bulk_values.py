@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.bulk_kernels import BLOCKS, CASES, Case, lowered
 
-from tilewright.backend_ptx.simulator import run_lowered
+from tilewright.backend_ptx.simulator import simulate_lowered
 from tilewright.backend_ptx.targets import get_target
 
 
@@ -15,5 +15,5 @@ from tilewright.backend_ptx.targets import get_target
 def test_a_tile_arrives(case: Case, schedule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     array, out = case.array(), case.output()
     kernel = lowered(case.text(), get_target("sm_90a"), monkeypatch)
-    run_lowered(kernel, BLOCKS, [array, out], schedule=schedule, seed=1)
+    simulate_lowered(kernel, BLOCKS, [array, out], schedule=schedule, seed=1)
     np.testing.assert_array_equal(out.astype(float), case.expected(array).astype(float))

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from tilewright.backend_ptx.simulator import run_function
+from tilewright.backend_ptx.simulator import simulate_function
 from tilewright.interp import compile_function
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.builder import Builder
@@ -61,7 +61,7 @@ def check(function: Function, *scalars: int, size: int = 4) -> np.ndarray:
     kind = np.dtype(function.params[0].type.dtype.name)
     want, got = np.zeros(size, kind), np.zeros(size, kind)
     compile_function(function).run((1, 1, 1), [want, *scalars])
-    run_function(function, 1, [got, *scalars], "sm_90a", max_steps=10_000)
+    simulate_function(function, 1, [got, *scalars], "sm_90a", max_steps=10_000)
     assert np.array_equal(got, want), (scalars, got, want)
     return got
 
@@ -153,7 +153,7 @@ def test_if_loads_from_one_of_two_arrays() -> None:
     for flag_value in (True, False):
         got, want = np.zeros(32, np.float32), np.zeros(32, np.float32)
         compile_function(function).run((1, 1, 1), [*data, want, flag_value])
-        run_function(function, 1, [*data, got, flag_value], "sm_90a")
+        simulate_function(function, 1, [*data, got, flag_value], "sm_90a")
         assert np.array_equal(got, want)
 
 
@@ -189,5 +189,5 @@ def carried_array() -> Function:
 @pytest.mark.parametrize("make", [lambda: np.arange(9, dtype=np.int32), lambda: np.arange(40, dtype=np.int32)[::-3]])
 def test_a_loop_carries_an_array(make: Callable[[], np.ndarray]) -> None:
     x, out = make(), np.full(2, -1, np.int32)
-    run_function(carried_array(), 1, [x, out], "sm_90a")
+    simulate_function(carried_array(), 1, [x, out], "sm_90a")
     assert list(out) == [x.sum(), 0]

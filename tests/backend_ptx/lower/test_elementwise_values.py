@@ -10,7 +10,7 @@ from support.interp_cases import array_dtype, bits, samples
 from support.lowering_kernels import elementwise
 from support.lowering_sets import FP8, KERNELS, NUMBERS, named, one
 
-from tilewright.backend_ptx.simulator import run_function
+from tilewright.backend_ptx.simulator import simulate_function
 from tilewright.interp import compile_function
 from tilewright.tileir.core import Function
 from tilewright.tileir.enums import RoundingMode
@@ -30,7 +30,7 @@ def compare(function: Function, target: str, adjust: Callable[[list[np.ndarray]]
     got = [np.zeros(N, kind) for kind in kinds]
     with np.errstate(all="ignore"):
         compile_function(function).run((3, 1, 1), [*inputs, *wanted])
-        run_function(function, (3, 1, 1), [*inputs, *got], target)
+        simulate_function(function, (3, 1, 1), [*inputs, *got], target)
         for op, want, have in zip(_computed(function), wanted, got, strict=True):
             if _approximate(op):
                 continue

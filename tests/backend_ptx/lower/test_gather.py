@@ -8,9 +8,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.simulator.lowered import lower_kernel, run_kernel
 
 import tilewright as tw
+from tilewright.backend_ptx.simulator import simulate
 
 BF16 = ml_dtypes.bfloat16
 Array = np.ndarray[Any, Any]
@@ -32,7 +32,8 @@ def filled(shape: tuple[int, ...], dtype: Any, offset: int = 0) -> Array:
 
 def accesses(kernel: Any, args: tuple[Any, ...], target: str = "sm_90a") -> list[str]:
     """The predicated loads and stores of the generated text, by their width."""
-    return re.findall(r"[ls][dt]\.global\.?(?:nc)?\.((?:v\d\.)?b\d+)", lower_kernel(kernel, args, target).llvm_text)
+    text = kernel.lower(*args, target=target).lowered.llvm_text
+    return re.findall(r"[ls][dt]\.global\.?(?:nc)?\.((?:v\d\.)?b\d+)", text)
 
 
 def check(kernel: Any, grid: tuple[int, ...], args: tuple[Any, ...], out: int, **how: Any) -> Array:
@@ -40,7 +41,7 @@ def check(kernel: Any, grid: tuple[int, ...], args: tuple[Any, ...], out: int, *
     wanted, got = list(args), list(args)
     wanted[out], got[out] = args[out].copy(), args[out]
     kernel.interpret(grid, *wanted)
-    run_kernel(kernel, grid, got, "sm_90a", **how)
+    simulate(kernel, grid, got, "sm_90a", **how)
     assert got[out].tobytes() == wanted[out].tobytes()
     return got[out]
 

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tilewright.backend_ptx.simulator import run_function
+from tilewright.backend_ptx.simulator import simulate_function
 from tilewright.interp import compile_function
 from tilewright.interp.formats import array_dtype
 from tilewright.tileir import dtypes as dt
@@ -79,7 +79,7 @@ def check(function: Function, grid: tuple[int, ...], args: list[Any], outputs: S
     wanted = [_like(a) if i in outputs else a for i, a in enumerate(args)]
     got = [_like(a) if i in outputs else a for i, a in enumerate(args)]
     compile_function(function).run(blocks, wanted)
-    run_function(function, blocks, got, "sm_90a", **how)
+    simulate_function(function, blocks, got, "sm_90a", **how)
     for i in outputs:
         assert got[i].tobytes() == wanted[i].tobytes(), f"output {i}: {got[i]} for {wanted[i]}"
 
@@ -320,7 +320,7 @@ def test_offsets_beyond_32_bits() -> None:
         types = [ArrayType(dt.uint8, (None, None), (None, 1), stride_div=(64, 1), align=16, index=dt.int64),
                  known(y, dt.uint8)]
         grid = (2 // tile[0], 64 // tile[1], 1)
-        run_function(kernel(types, copy_tiles(tile)), grid, [x, y], "sm_90a", races=False)
+        simulate_function(kernel(types, copy_tiles(tile)), grid, [x, y], "sm_90a", races=False)
         assert np.array_equal(x, y)
 
 

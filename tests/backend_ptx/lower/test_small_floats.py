@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.simulator.lowered import run_kernel
 
 import tilewright as ct
+from tilewright.backend_ptx.simulator import simulate
 from tilewright.interp import codes
 from tilewright.tileir.enums import RoundingMode
 
@@ -37,7 +37,7 @@ def test_encoding(dtype: Any, mode: RoundingMode) -> None:
 
     x = boundaries(dtype)
     out = np.zeros_like(x)
-    run_kernel(kernel, (len(x) // 256,), (x, out), "sm_80")
+    simulate(kernel, (len(x) // 256,), (x, out), "sm_80")
     want = codes.decode(codes.encode(x, dtype, mode), dtype)
     wrong = ~((out.view(np.uint32) == want.view(np.uint32)) | np.isnan(out) & np.isnan(want))
     assert not wrong.any(), list(zip(x[wrong][:5], out[wrong][:5], want[wrong][:5], strict=True))
@@ -52,7 +52,7 @@ def test_decoding_every_code(dtype: Any) -> None:
         ct.store(half, (0,), ct.astype(t, ct.bfloat16).astype(ct.float32))
 
     x, out, half = np.arange(256, dtype=np.uint8), np.zeros(256, np.float32), np.zeros(256, np.float32)
-    run_kernel(kernel, (1,), (x, out, half), "sm_90a")
+    simulate(kernel, (1,), (x, out, half), "sm_90a")
     np.testing.assert_array_equal(out, codes.value_table(dtype))
     np.testing.assert_array_equal(half, codes.value_table(dtype))
 
@@ -64,6 +64,6 @@ def test_integers_to_powers_of_two() -> None:
 
     x = np.arange(64, dtype=np.int32)
     out, want = np.zeros(64, np.float32), np.zeros(64, np.float32)
-    run_kernel(kernel, (1,), (x, out), "sm_80")
+    simulate(kernel, (1,), (x, out), "sm_80")
     kernel.interpret((1,), x, want)
     np.testing.assert_array_equal(out, want)

@@ -7,10 +7,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.simulator.lowered import lower_kernel, runtime_arguments
 
 import tilewright as tw
-from tilewright.backend_ptx.simulator import run_optimised
+from tilewright.backend_ptx.simulator import simulate_optimised
 
 
 @tw.tile_kernel
@@ -57,7 +56,7 @@ def check(kernel: Any, *args: Any) -> None:
     wants, gots = ([np.copy(a) if isinstance(a, np.ndarray) else a for a in args] for _ in "12")
     kernel.interpret((1,), *wants)
     for target in ("sm_80", "sm_90a"):
-        run_optimised(lower_kernel(kernel, gots, target), 1, runtime_arguments(kernel, gots), target)
+        simulate_optimised(kernel.lower(*gots, target=target).lowered, 1, kernel.lower(*gots).values, target)
         for got, want in zip(gots, wants, strict=True):
             assert np.array_equal(got, want, equal_nan=True) if isinstance(got, np.ndarray) else got == want
 

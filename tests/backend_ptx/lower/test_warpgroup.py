@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 from catalogue import hopper
 from catalogue.case import Case
-from support.simulator.lowered import runtime_arguments
 
 from tilewright.backend_ptx.lower.function import emit_function
 from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierExpect, MbarrierWait
@@ -18,8 +17,7 @@ from tilewright.backend_ptx.passes.layouts import lower_conversions
 from tilewright.backend_ptx.passes.matmul import wait_for_mmas
 from tilewright.backend_ptx.passes.pipelining import ring_stages
 from tilewright.backend_ptx.pipeline import run_passes
-from tilewright.backend_ptx.simulator import SimError
-from tilewright.backend_ptx.simulator.lowered import run_lowered
+from tilewright.backend_ptx.simulator import SimError, simulate_lowered
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.core import Block, Function, Op, clone_function
 
@@ -46,7 +44,7 @@ def is_caught(case: Case, function: Function) -> bool:
         args = case.args()
         try:
             how = {"schedule": "random", "seed": seed} if seed else {}
-            run_lowered(lowered, case.grid, runtime_arguments(case.kernel, args), max_steps=20_000, **how)
+            simulate_lowered(lowered, case.grid, case.kernel.lower(*args).values, max_steps=20_000, **how)
             case.check(case.results(args), case.reference(*case.args()), "the simulator")
         except (SimError, AssertionError):
             return True

@@ -11,7 +11,7 @@ from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.llvm.module import KernelText
 from tilewright.backend_ptx.mathlib import emit
 from tilewright.backend_ptx.mathlib.evaluate import NumpyBuilder, Value
-from tilewright.backend_ptx.simulator import simulate
+from tilewright.backend_ptx.simulator import simulate_text
 
 THREADS = 32
 GLOBAL = "ptr addrspace(1)"
@@ -31,7 +31,7 @@ def run(name: str, elem: str, lanes: int, *inputs: Any) -> Any:
     b.ret()
     out = np.zeros_like(inputs[0])
     text = KernelText("k", [(GLOBAL, n) for n in names], THREADS).text(b)
-    simulate(text, "k", 1, THREADS, [*inputs, out])
+    simulate_text(text, "k", 1, THREADS, [*inputs, out])
     return out
 
 

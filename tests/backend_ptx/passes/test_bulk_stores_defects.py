@@ -15,7 +15,7 @@ from tilewright.backend_ptx.lower import emit_function
 from tilewright.backend_ptx.ops.bulk import TmaStore, TmaStoreWait
 from tilewright.backend_ptx.ops.shared import Barrier
 from tilewright.backend_ptx.ops.warpgroup import ProxyFence
-from tilewright.backend_ptx.simulator import SimError, run_lowered
+from tilewright.backend_ptx.simulator import SimError, simulate_lowered
 from tilewright.tileir.core import Block, Function, Op, clone_function
 from tilewright.tileir.printer import to_text
 
@@ -120,4 +120,4 @@ def test_a_copy_that_belongs_to_no_group_is_caught(how: dict[str, Any]) -> None:
     lines = [line for line in code.llvm_text.splitlines() if "cp.async.bulk.commit_group" not in line]
     arrays = program.arrays()
     with pytest.raises(SimError, match="may be reading"):
-        run_lowered(replace(code, llvm_text="\n".join(lines)), program.grid, arrays, **how)
+        simulate_lowered(replace(code, llvm_text="\n".join(lines)), program.grid, arrays, **how)

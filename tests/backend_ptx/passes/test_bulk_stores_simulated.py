@@ -26,7 +26,7 @@ from support.bulk_products import (
 
 from tilewright.backend_ptx.lower import emit_function
 from tilewright.backend_ptx.pipeline import run_passes
-from tilewright.backend_ptx.simulator import run_lowered, run_optimised
+from tilewright.backend_ptx.simulator import simulate_lowered, simulate_optimised
 from tilewright.interp import compile_function
 from tilewright.tileir.core import Function
 from tilewright.tileir.ops.memory import Store
@@ -47,7 +47,7 @@ def test_simulated(name: str, how: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", ["four pieces", "persistent", "turned"])
 def test_simulated_after_llvm(name: str) -> None:
     program = PROGRAMS[name]
-    [got] = result_of(program, passed(program), partial(run_optimised, target="sm_90a"), schedule="random", seed=2)
+    [got] = result_of(program, passed(program), partial(simulate_optimised, target="sm_90a"), schedule="random", seed=2)
     np.testing.assert_array_equal(got, program.wanted(program.arrays())[0])
 
 
@@ -79,7 +79,7 @@ def test_tiles_with_an_axis_of_one() -> None:
     function = function_of(program, [a, b, out])
     run_passes(function, TARGET)
     assert {(op.box, op.warps) for op in stores_of(function)} == {((1, 16, 64), 4)}
-    run_lowered(emit_function(function, TARGET), program.grid, [a, b, out])
+    simulate_lowered(emit_function(function, TARGET), program.grid, [a, b, out])
     for got in out:
         np.testing.assert_array_equal(got.astype(F32), program.wanted([a, b])[0])
 

@@ -16,7 +16,7 @@ from tilewright.backend_ptx.layouts.flat import OFFSET
 from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierInit, TmaLoad
 from tilewright.backend_ptx.passes.clusters.form_clusters import form_clusters
 from tilewright.backend_ptx.pipeline import run_passes
-from tilewright.backend_ptx.simulator import run_function
+from tilewright.backend_ptx.simulator import simulate_function
 from tilewright.backend_ptx.targets import TARGETS, get_target
 from tilewright.interp import compile_function
 from tilewright.tileir.core import Function
@@ -136,7 +136,7 @@ def test_reads_between_the_tiles_that_are_stored() -> None:
     assert f.plan.cluster == 1 and "y is also accessed in another way" in told(f, "cluster")
 
 
-@pytest.mark.parametrize("target", [name for name, t in TARGETS.items() if not t.has_wgmma])
+@pytest.mark.parametrize("target", [name for name, t in TARGETS.items() if "wgmma" not in t.matrix_units])
 def test_other_targets(target: str) -> None:
     f = formed(kernel(), target)
     assert f.plan.cluster == 1 and target in told(f, "cluster")
@@ -217,7 +217,7 @@ def test_same_results(after: str, grid: tuple[int, ...]) -> None:
     run_passes(f, HOPPER, look)
     assert f.plan.cluster == 2
     y = start.copy()
-    run_function(make("num_ctas=2"), grid, [a, b, y, 3], "sm_90a", schedule="random", seed=len(grid))
+    simulate_function(make("num_ctas=2"), grid, [a, b, y, 3], "sm_90a", schedule="random", seed=len(grid))
     np.testing.assert_array_equal(y, want)
 
 
@@ -227,5 +227,5 @@ def test_in_a_linear_grid() -> None:
     a, b = (rng.integers(-3, 4, s).astype(ml_dtypes.bfloat16) for s in ((200, 40), (40, 104)))
     want, got = np.zeros((200, 104), np.float32), np.zeros((200, 104), np.float32)
     compile_function(kernel(hints="")).run((2, 2, 1), [a, b, want, 2])
-    run_function(kernel(hints="num_ctas=2) switches(linear_grid=true"), (2, 2), [a, b, got, 2], "sm_90a")
+    simulate_function(kernel(hints="num_ctas=2) switches(linear_grid=true"), (2, 2), [a, b, got, 2], "sm_90a")
     np.testing.assert_array_equal(got, want)

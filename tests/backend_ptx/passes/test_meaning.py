@@ -55,11 +55,11 @@ def test_every_dump_runs_to_the_same_result(name: str, warps: int | None) -> Non
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("warps", [None, 1, 8])
 def test_simulated_code_agrees_with_the_interpreter(name: str, warps: int | None) -> None:
-    from tilewright.backend_ptx.simulator import run_function
+    from tilewright.backend_ptx.simulator import simulate_function
 
     f = function(name)
     if warps is not None:
         f.hints = Hints(num_worker_warps=warps)
     args = arguments(name)
-    run_function(f, KERNELS[name].grid, args, "sm_90a", schedule="random", seed=3)
+    simulate_function(f, KERNELS[name].grid, args, "sm_90a", schedule="random", seed=3)
     check(name, args, interpreted(function(name), name), "simulated")

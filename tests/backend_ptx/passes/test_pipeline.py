@@ -94,13 +94,13 @@ def test_every_dump_runs_to_the_same_result(name: str) -> None:
 @pytest.mark.parametrize("name", LOOPS)
 def test_simulated_code_agrees_with_the_interpreter(name: str) -> None:
     from tilewright.backend_ptx.lower import lower_function
-    from tilewright.backend_ptx.simulator.lowered import run_lowered
+    from tilewright.backend_ptx.simulator import simulate_lowered
 
     lowered = lower_function(function(name), TARGET)
     assert "cp.async.cg" in lowered.llvm_text
     for rounds in ROUNDS:
         args = arguments(name, rounds)
-        run_lowered(lowered, LOOPS[name][0], args, schedule="random", seed=rounds)
+        simulate_lowered(lowered, LOOPS[name][0], args, schedule="random", seed=rounds)
         same(args, interpreted(function(name), name, rounds), f"{rounds} rounds")
 
 

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from catalogue.hopper_kernels import gathered
 from support.decisions import told
-from support.simulator.lowered import lower_kernel, run_kernel
 
 import tilewright as tw
 from tilewright.backend_ptx.ops.async_copy import AsyncWait
 from tilewright.backend_ptx.passes.barriers import hazards
 from tilewright.backend_ptx.passes.pipelining import copy_candidates, copy_rewrite
 from tilewright.backend_ptx.runtime.ptxas import assemble
+from tilewright.backend_ptx.simulator import simulate
 from tilewright.backend_ptx.simulator.errors import SimError
 
 ZERO = tw.PaddingMode.ZERO
@@ -154,7 +154,7 @@ def check_turned(draw: Draw) -> tuple[Any, tuple[int, ...], list[Any], Array]:
 @pytest.mark.parametrize("seed", range(8))
 def test_products(check: Callable[[Draw], Any], target: str, seed: int) -> None:
     kernel, grid, args, want = check(Draw(seed))
-    run_kernel(kernel, grid, args, target, schedule="random", seed=seed)
+    simulate(kernel, grid, args, target, schedule="random", seed=seed)
     assert np.array_equal(args[3], want)
 
 
@@ -166,7 +166,7 @@ def test_paged_attention(seed: int) -> None:
     rows = rng.permutation(300)[: r.choice([1, 64, 100, 300])].astype(np.int32)
     out = np.zeros((100, tile[2]), np.float32)
     args = [q, keys, values, rows, out, *tile]
-    run_kernel(paged, (tw.cdiv(100, tile[0]),), args, r.choice(["sm_80", "sm_90a", "sm_90a"]), schedule="random",
+    simulate(paged, (tw.cdiv(100, tile[0]),), args, r.choice(["sm_80", "sm_90a", "sm_90a"]), schedule="random",
                seed=seed)
     score = q.astype(np.float64) @ keys[rows].astype(np.float64).T
     weight = np.exp(score - score.max(axis=1, keepdims=True))
@@ -182,7 +182,7 @@ def test_loads_without_tma(seed: int, turn: bool) -> None:
     stored = np.ascontiguousarray(b.T) if turn else b
     c = np.zeros((draw.m, draw.n), np.float32)
     grid = tw.cdiv(draw.m, draw.tile[0]), tw.cdiv(draw.n, draw.tile[1])
-    run_kernel(listed, grid, [[a, stored], c, turn, *draw.tile], "sm_90a", schedule="random", seed=seed)
+    simulate(listed, grid, [[a, stored], c, turn, *draw.tile], "sm_90a", schedule="random", seed=seed)
     assert np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
 
 
@@ -194,7 +194,7 @@ def test_own_parts(seed: int) -> None:
     rows = rng.integers(-2, 33, r.choice([1, 16, 40, 100])).astype(np.int32)
     out = np.zeros((1, 512), np.float32)
     args = [table, rows, out, 2.0, 16, 256]
-    run_kernel(pages, (2,), args, r.choice(["sm_80", "sm_90a"]), schedule="random", seed=seed)
+    simulate(pages, (2,), args, r.choice(["sm_80", "sm_90a"]), schedule="random", seed=seed)
     assert np.array_equal(out[0], 2 * taken(table, rows).sum(axis=0))
 
 
@@ -249,7 +249,7 @@ def test_large_products_without_tma(turn: bool) -> None:
 def test_other_targets(kernel: Any) -> None:
     args = large(kernel, (128, 128, 32))
     assert re.match("(table|taken) and", option(kernel, args, "sm_80"))
-    assert "cp.async.cg" in lower_kernel(kernel, args, "sm_80").llvm_text
+    assert "cp.async.cg" in kernel.lower(*args, target="sm_80").lowered.llvm_text
 
 
 def test_refusals() -> None:
@@ -302,7 +302,7 @@ def test_refusals() -> None:
 def run_all(seeds: range) -> None:
     for seed in seeds:
         kernel, grid, args, want = check_right(Draw(seed))
-        run_kernel(kernel, grid, args, "sm_90a", schedule="random", seed=seed)
+        simulate(kernel, grid, args, "sm_90a", schedule="random", seed=seed)
         assert np.array_equal(args[3], want)
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.simulator.lowered import run_kernel
 
 import tilewright as tw
+from tilewright.backend_ptx.simulator import simulate
 
 ZERO = tw.PaddingMode.ZERO
 DTYPES = (np.int8, np.int16, np.int32, np.float16, np.float32)
@@ -86,5 +86,5 @@ def test_random(seed: int) -> None:
     wanted = np.zeros_like(args[3])
     mixed.interpret((1,), *args[:3], wanted, *args[4:])
     kernel = mixed.replace_hints(num_worker_warps=random.Random(seed).choice([4, 8, None]))
-    run_kernel(kernel, (1,), args, ("sm_80", "sm_90a")[seed % 2], schedule="random", seed=seed)
+    simulate(kernel, (1,), args, ("sm_80", "sm_90a")[seed % 2], schedule="random", seed=seed)
     assert np.array_equal(args[3], wanted)

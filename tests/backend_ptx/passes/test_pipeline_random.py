@@ -10,7 +10,7 @@ import pytest
 from support.decisions import told
 
 from tilewright.backend_ptx.lower import lower_function
-from tilewright.backend_ptx.simulator.lowered import run_lowered
+from tilewright.backend_ptx.simulator import simulate_lowered
 from tilewright.backend_ptx.targets import get_target
 from tilewright.interp import compile_function
 from tilewright.tileir import dtypes as dt
@@ -143,5 +143,5 @@ def test_simulated_code_agrees_with_the_interpreter(seed: int) -> None:
     wanted, got = program.arguments(), program.arguments()
     compile_function(program.function).run((1, 1, 1), wanted)
     lowered = lower_function(program.function, get_target(("sm_80", "sm_90a")[seed % 2]))
-    run_lowered(lowered, (1,), got, schedule="random", seed=seed)
+    simulate_lowered(lowered, (1,), got, schedule="random", seed=seed)
     np.testing.assert_array_equal(got[-1], wanted[-1])

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tilewright.backend_ptx.simulator import run_function
+from tilewright.backend_ptx.simulator import simulate_function
 from tilewright.interp import compile_function
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.dtypes import DType, float32, float64, int16, int32
@@ -113,5 +113,5 @@ def test_shape_changes(case: tuple[Function, tuple[int, ...], tuple[int, ...]], 
     wanted, got = np.zeros(out, target), np.zeros(out, target)
     args: list[Any] = [x, wanted]
     compile_function(function).run((1, 1, 1), args)
-    run_function(function, 1, [x, got], "sm_90a", schedule="random", seed=seed)
+    simulate_function(function, 1, [x, got], "sm_90a", schedule="random", seed=seed)
     np.testing.assert_array_equal(got, wanted, err_msg=str(function))

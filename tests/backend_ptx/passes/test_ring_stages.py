@@ -9,12 +9,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.decisions import told
-from support.simulator.lowered import lower_kernel, run_kernel
 
 import tilewright as tw
 from tilewright.backend_ptx.passes.barriers import hazards
 from tilewright.backend_ptx.passes.pipelining import ring_stages
 from tilewright.backend_ptx.runtime.ptxas import assemble
+from tilewright.backend_ptx.simulator import simulate
 from tilewright.backend_ptx.simulator.errors import SimError
 
 ZERO = tw.PaddingMode.ZERO
@@ -74,7 +74,7 @@ def decided(kernel: Any, args: list[Any]) -> str:
 def run(kernel: Any, seed: int) -> None:
     args, one, other = arguments(seed)
     grid = (2,) if kernel is twice else (tw.cdiv(len(one), args[4]), tw.cdiv(one.shape[1], args[5]))
-    run_kernel(kernel, grid, args, "sm_90a", schedule="random", seed=seed)
+    simulate(kernel, grid, args, "sm_90a", schedule="random", seed=seed)
     assert np.array_equal(args[3], other if kernel is twice else one)
 
 
@@ -88,10 +88,10 @@ def test_random(kernel: Any, seed: int) -> None:
 def test_two_slots(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Right too, with a barrier more."""
     args = arguments(seed)[0]
-    three = lower_kernel(scaled, args, "sm_90a").llvm_text.count("bar.sync")
+    three = scaled.lower(*args, target="sm_90a").lowered.llvm_text.count("bar.sync")
     monkeypatch.setattr(ring_stages, "SLOTS", (2,))
     assert decided(scaled, args).startswith("2 slots")
-    assert lower_kernel(scaled, args, "sm_90a").llvm_text.count("bar.sync") > three
+    assert scaled.lower(*args, target="sm_90a").lowered.llvm_text.count("bar.sync") > three
     run(scaled, seed)
 
 

@@ -18,7 +18,7 @@ from tilewright.backend_ptx.ops.warpgroup import Stage, Wgmma
 from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.roles import CONSUMER, PRODUCER, plan_roles, project
 from tilewright.backend_ptx.targets import get_target
-from tilewright.interp import compile_function
+from tilewright.interp import ExecutionOptions, compile_function
 from tilewright.interp.registry import HANDLERS, Entry
 from tilewright.tileir.core import Function, Op
 from tilewright.tileir.diagnostics import TileValueError
@@ -58,7 +58,7 @@ def visits(part: Function, case: Case, monkeypatch: pytest.MonkeyPatch) -> list[
     """What a role does at each set of mbarriers, in the order of their allocation."""
     recorder = Recorder(monkeypatch)
     args = case.args()
-    compile_function(part).run((*case.grid, 1, 1)[:3], case.kernel.lower(*args).values, mode="single")
+    compile_function(part).run((*case.grid, 1, 1)[:3], case.kernel.lower(*args).values, ExecutionOptions(mode="single"))
     order = [op.result for op in part.walk() if isinstance(op, SharedAlloc)]
     return [(what, recorder.seen[what, b]) for b in order for what in ("wait", "arrive") if (what, b) in recorder.seen]
 
@@ -86,7 +86,7 @@ def test_slots_come_round(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     slots = {op.result: op.type.copies for op in part.walk() if isinstance(op, SharedAlloc)}
     recorder = Recorder(monkeypatch)
     one = (1, 1, 1)  # one block, from its start
-    compile_function(part).run(one, case.kernel.lower(*case.args()).values, mode="single")
+    compile_function(part).run(one, case.kernel.lower(*case.args()).values, ExecutionOptions(mode="single"))
     for (what, barriers), seen in recorder.seen.items():
         if what == "wait":
             count = slots[barriers]

@@ -10,7 +10,7 @@ import pytest
 
 from tilewright.backend_ptx.lower import lower_function
 from tilewright.backend_ptx.pipeline import run_passes
-from tilewright.backend_ptx.simulator.lowered import run_lowered
+from tilewright.backend_ptx.simulator import simulate_lowered
 from tilewright.backend_ptx.targets import get_target
 from tilewright.interp import compile_function
 from tilewright.tileir import dtypes as dt
@@ -209,6 +209,6 @@ def test_simulated_code_agrees_with_the_interpreter(seed: int) -> None:
     wanted, got = program.arguments(), program.arguments()
     compile_function(program.function).run((1, 1, 1), wanted)
     lowered = lower_function(program.function, TARGET)
-    run_lowered(lowered, (1,), got, schedule="random", seed=seed)
+    simulate_lowered(lowered, (1,), got, schedule="random", seed=seed)
     for a, b in zip(got, wanted, strict=True):
         np.testing.assert_array_equal(a, b)

@@ -31,7 +31,7 @@ from tilewright.backend_ptx.passes.stores import pieces as module
 from tilewright.backend_ptx.passes.stores.pieces import PIECE_BYTES, Pieces, find_pieces
 from tilewright.backend_ptx.passes.stores.split_stores import split_stores
 from tilewright.backend_ptx.runtime.ptxas import assemble
-from tilewright.backend_ptx.simulator import run_lowered
+from tilewright.backend_ptx.simulator import simulate_lowered
 from tilewright.backend_ptx.targets import TARGETS, get_target
 from tilewright.interp import compile_function
 from tilewright.tileir.core import Function, Op
@@ -248,7 +248,7 @@ def test_simulated_pieces(dtype: DType, order: tuple[int, int], target: str, col
     wide = [np.zeros((a.shape[0], -(-a.shape[1] // 16) * 16), a.dtype) for a in (x, y)]
     given = [w[:, : a.shape[1]] for w, a in zip(wide, (x, y), strict=True)]
     given[0][:], given[1][:] = x, y
-    run_lowered(emit_function(f, get_target(target)), (2, 2), [*given, 0], schedule="random", seed=5)
+    simulate_lowered(emit_function(f, get_target(target)), (2, 2), [*given, 0], schedule="random", seed=5)
     wanted = (-x if order == ROWS else -x.T).astype(y.dtype)
     np.testing.assert_array_equal(given[1].astype(np.float32), wanted.astype(np.float32))
 
@@ -287,9 +287,9 @@ def test_tiles_far_outside_stay_outside(bulk: bool) -> None:
     assert len(split(f, "sm_90a", bulk)) == 4
     lowered = emit_function(f, get_target("sm_90a"))
     for at in (1 << 30, -(1 << 30)):
-        run_lowered(lowered, (1, 1), [x, y, at])
+        simulate_lowered(lowered, (1, 1), [x, y, at])
         assert np.all(y.astype(np.float32) == 7)
-    run_lowered(lowered, (1, 1), [x, y, 0])
+    simulate_lowered(lowered, (1, 1), [x, y, 0])
     np.testing.assert_array_equal(y.astype(np.float32), (-x).astype(y.dtype).astype(np.float32))
 
 
@@ -362,7 +362,7 @@ def test_any_layout_and_order(seed: int, small_pieces: None) -> None:
     wide = np.zeros((*lengths[:-1], -(-lengths[-1] // 16) * 16), NUMPY[dtype])
     y = wide[..., : lengths[-1]]
     split(f, target, bulk=True)
-    run_lowered(emit_function(f, get_target(target)), (2,) * len(lengths) + (1,) * (3 - len(lengths)), [x, y],
+    simulate_lowered(emit_function(f, get_target(target)), (2,) * len(lengths) + (1,) * (3 - len(lengths)), [x, y],
                 schedule="random", seed=seed)
     np.testing.assert_array_equal(y.astype(np.float32), x.astype(y.dtype).astype(np.float32))
 

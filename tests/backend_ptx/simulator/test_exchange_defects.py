@@ -12,9 +12,8 @@ import pytest
 from catalogue.cluster_kernels import walked_softmax
 from softmax import softmax
 from support.simulator.edits import calls, drop, operand, pattern
-from support.simulator.lowered import lower_kernel, runtime_arguments
 
-from tilewright.backend_ptx.simulator import SimError, Unsupported, run_lowered
+from tilewright.backend_ptx.simulator import SimError, Unsupported, simulate_lowered
 
 SHAPE = (7, 500)
 SCHEDULES: list[dict[str, Any]] = [{}, *({"schedule": "random", "seed": seed} for seed in (1, 2))]
@@ -32,13 +31,13 @@ def arguments() -> tuple[Any, ...]:
 
 @cache
 def lowered(name: str) -> Any:
-    return lower_kernel(PROGRAMS[name][0], arguments(), "sm_90a")
+    return PROGRAMS[name][0].lower(*arguments(), target="sm_90a").lowered
 
 
 def result_of(name: str, code: Any, **how: Any) -> np.ndarray:
     kernel, grid = PROGRAMS[name]
     args = arguments()
-    run_lowered(code, grid, runtime_arguments(kernel, args), max_steps=50_000, **how)
+    simulate_lowered(code, grid, kernel.lower(*args).values, max_steps=50_000, **how)
     result: np.ndarray = args[1]
     return result
 

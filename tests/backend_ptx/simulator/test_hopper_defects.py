@@ -24,10 +24,9 @@ from support.simulator.edits import (
     operand,
     pattern,
 )
-from support.simulator.lowered import lower_kernel, runtime_arguments
 
 import tilewright as tw
-from tilewright.backend_ptx.simulator import SimError, Unsupported, run_lowered
+from tilewright.backend_ptx.simulator import SimError, Unsupported, simulate_lowered
 
 ZERO = tw.PaddingMode.ZERO
 SCHEDULES: list[dict[str, Any]] = [{}, {"schedule": "random", "seed": 1}]
@@ -119,14 +118,14 @@ PROGRAMS = {
 @cache
 def lowered(name: str) -> Any:
     program = PROGRAMS[name]
-    return lower_kernel(program.kernel, (*program.arrays(), *program.sizes), "sm_90a")
+    return program.kernel.lower(*program.arrays(), *program.sizes, target="sm_90a").lowered
 
 
 def result_of(name: str, code: Any = None, **how: Any) -> np.ndarray:
     program = PROGRAMS[name]
     arrays = program.arrays()
-    given = runtime_arguments(program.kernel, (*arrays, *program.sizes))
-    run_lowered(code or lowered(name), program.grid, given, max_steps=50_000, **how)
+    given = program.kernel.lower(*arrays, *program.sizes).values
+    simulate_lowered(code or lowered(name), program.grid, given, max_steps=50_000, **how)
     return arrays[-1]
 
 
@@ -163,7 +162,7 @@ def test_programs_are_right(name: str, how: dict[str, Any]) -> None:
 def test_rings_leave_room_for_staged_operands() -> None:
     """wgmma reads tfloat32 along k only, so threads turn b; beside the staged tiles no ring of two slots fits."""
     a, b, out = (np.zeros(s, np.float32) for s in ((128, 256), (256, 128), (128, 128)))
-    code = lower_kernel(tf32_product.replace_hints(num_worker_warps=8), (a, b, out, 128, 128, 128), "sm_90a")
+    code = tf32_product.replace_hints(num_worker_warps=8).lower(a, b, out, 128, 128, 128, target="sm_90a").lowered
     assert code.shared_bytes <= 227 << 10 and "wgmma.mma_async" in code.llvm_text
 
 

@@ -12,7 +12,7 @@ from support.simulator.text import BAR, TID, run
 from tilewright.backend_ptx.instructions.record import Instruction
 from tilewright.backend_ptx.instructions.table import instruction, instructions
 from tilewright.backend_ptx.llvm.builder import Builder, Val
-from tilewright.backend_ptx.simulator import PendingCopy, SimError, simulate
+from tilewright.backend_ptx.simulator import PendingCopy, SimError, simulate_text
 from tilewright.backend_ptx.simulator.assembly import MEANINGS
 from tilewright.backend_ptx.simulator.numbers.floats import from_fp8
 
@@ -42,7 +42,7 @@ def simulate_record(record: Instruction, operands: list[np.ndarray], threads: in
     offsets = "".join(f"\n  %o{s} = mul i32 %tid, {s}" for s in (1, 2, 4, 8))
     body = b.text().replace("entry:\n", f"entry:\n  {TID}{offsets}\n", 1)
     text = f"define ptx_kernel void @k({', '.join(params)}) {{\n{body}}}\n"
-    simulate(text, "k", 1, threads, [*given, *results])
+    simulate_text(text, "k", 1, threads, [*given, *results])
     return results
 
 

@@ -10,7 +10,7 @@ from support.simulator.text import BAR, per_thread, run
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Builder, Val
-from tilewright.backend_ptx.simulator import AddressTable, Misaligned, OutOfRange, Race, UnwrittenRead, simulate
+from tilewright.backend_ptx.simulator import AddressTable, Misaligned, OutOfRange, Race, UnwrittenRead, simulate_text
 
 SHARED = "@s = internal addrspace(3) global [64 x i32] undef, align 16"
 COPY = """
@@ -240,8 +240,8 @@ def test_ordered_stores_and_loads_join_blocks_as_wide_as_their_scope(
     text = f"{head}\ndefine ptx_kernel void @k(ptr addrspace(1) %words, ptr addrspace(1) %flag) #0 {{\n{b.text()}}}\n"
     given = np.zeros(2, np.uint32)
     if right:
-        simulate(text, "k", 2, 1, [given, np.zeros(1, np.uint32)], **how)
+        simulate_text(text, "k", 2, 1, [given, np.zeros(1, np.uint32)], **how)
         assert given.tolist() == [7, 7]
         return
     with pytest.raises(Race):
-        simulate(text, "k", 2, 1, [given, np.zeros(1, np.uint32)], **how)
+        simulate_text(text, "k", 2, 1, [given, np.zeros(1, np.uint32)], **how)

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 from support.printing import CASES, large, scalars
-from support.simulator.lowered import lower_kernel, run_kernel
 
 import tilewright as ct
 from tilewright.backend_ptx import lower_function
+from tilewright.backend_ptx.simulator import simulate
 from tilewright.backend_ptx.simulator.errors import Trap
 from tilewright.backend_ptx.targets import get_target
 from tilewright.interp import compile_function
@@ -30,7 +30,7 @@ def test_gpu_code_prints_what_the_interpreter_prints(
     kernel[(grid,)](make())
     expected = capfd.readouterr().out
     assert expected.count("\n") >= grid
-    run_kernel(kernel, (grid,), (make(),), "sm_90a", schedule=schedule)
+    simulate(kernel, (grid,), (make(),), "sm_90a", schedule=schedule)
     assert capfd.readouterr().out == expected
 
 
@@ -97,15 +97,15 @@ def test_nan_and_infinity(capfd: pytest.CaptureFixture[str]) -> None:
     kernel[(1,)](x)
     expected = capfd.readouterr().out
     assert expected == "[nan, inf, -inf, nan] [   nan,    inf,   -inf,    nan]\n"
-    run_kernel(kernel, (1,), (x,))
+    simulate(kernel, (1,), (x,), "sm_80")
     assert capfd.readouterr().out == expected
 
 
 def test_a_print_of_many_values_holds_a_lock_and_one_of_few_does_not() -> None:
-    text = lower_kernel(large, (np.zeros((16, 32), np.float32),)).llvm_text
+    text = large.lower(np.zeros((16, 32), np.float32), target="sm_80").lowered.llvm_text
     assert text.count("@vprintf(ptr %") == 16 + 1
     assert text.count("atomicrmw xchg ptr addrspace(1) @print_lock") == 4
-    assert "@print_lock" not in lower_kernel(scalars, (np.zeros(2, np.float32),)).llvm_text
+    assert "@print_lock" not in scalars.lower(np.zeros(2, np.float32), target="sm_80").lowered.llvm_text
 
 
 def test_a_gpu_does_not_print_more_than_4096_elements(capfd: pytest.CaptureFixture[str]) -> None:
@@ -128,7 +128,7 @@ def asserting(x, limit):
 
 
 def test_an_assertion_that_holds_does_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    for execute in (lambda *a: asserting[(2,)](*a), lambda *a: run_kernel(asserting, (2,), a)):
+    for execute in (lambda *a: asserting[(2,)](*a), lambda *a: simulate(asserting, (2,), a, "sm_80")):
         x = np.arange(128, dtype=np.int32)
         execute(x, 128)
         assert x.tolist() == list(range(1, 129))
@@ -144,7 +144,7 @@ def test_only_the_blocks_that_get_there_assert_and_print(capfd: pytest.CaptureFi
             print("passed", i)
 
     x = np.array([3, 0, 4, 1, 2], np.int64)
-    for execute in (lambda *a: kernel[(5,)](*a), lambda *a: run_kernel(kernel, (5,), a)):
+    for execute in (lambda *a: kernel[(5,)](*a), lambda *a: simulate(kernel, (5,), a, "sm_80")):
         execute(x)
         assert capfd.readouterr().out == "passed 0\npassed 2\n"
     with pytest.raises(ct.TileAssertionError, match=r"block \(5, 0, 0\)"):
@@ -160,7 +160,7 @@ def test_an_assertion_that_fails_writes_one_line_and_ends_all(
         asserting[(3,)](np.arange(192, dtype=np.int32), 127)
     assert capfd.readouterr().out == line
     with pytest.raises(Trap):
-        run_kernel(asserting, (3,), (np.arange(192, dtype=np.int32), 127), schedule=schedule)
+        simulate(asserting, (3,), (np.arange(192, dtype=np.int32), 127), "sm_80", schedule=schedule)
     assert capfd.readouterr().out == line
 
 

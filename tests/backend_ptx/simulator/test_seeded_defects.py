@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.simulator.lowered import lower_kernel, runtime_arguments
 
 import tilewright as tw
-from tilewright.backend_ptx.simulator import SimError, run_lowered
+from tilewright.backend_ptx.simulator import SimError, simulate_lowered
 
 
 @tw.tile_kernel
@@ -99,15 +98,15 @@ PROGRAMS = {
 @cache
 def lowered(name: str) -> Any:
     program = PROGRAMS[name]
-    return lower_kernel(program.kernel, program.make(np.random.default_rng(5)), "sm_80")
+    return program.kernel.lower(*program.make(np.random.default_rng(5)), target="sm_80").lowered
 
 
 def result_of(name: str, text: str | None = None) -> np.ndarray:
     program = PROGRAMS[name]
     args = program.make(np.random.default_rng(5))
     code = lowered(name)
-    given = runtime_arguments(program.kernel, args)
-    run_lowered(code if text is None else replace(code, llvm_text=text), program.grid, given, max_steps=20_000)
+    given = program.kernel.lower(*args).values
+    simulate_lowered(code if text is None else replace(code, llvm_text=text), program.grid, given, max_steps=20_000)
     return np.array(args[program.result])
 
 
@@ -217,4 +216,4 @@ def test_shared_memory_that_is_too_small() -> None:
     code = lowered("transpose")
     args = PROGRAMS["transpose"].make(np.random.default_rng(5))
     with pytest.raises(SimError, match="of shared memory"):
-        run_lowered(replace(code, shared_bytes=code.shared_bytes - 16), (3, 2), args[:2])
+        simulate_lowered(replace(code, shared_bytes=code.shared_bytes - 16), (3, 2), args[:2])

@@ -242,11 +242,11 @@ def test_votes_and_warp_reductions() -> None:
 
 
 def test_the_text_of_the_error_shows_the_place() -> None:
-    from tilewright.backend_ptx.simulator import simulate
+    from tilewright.backend_ptx.simulator import simulate_text
 
     text = module(exchange("", 3), "", SHARED)
     with pytest.raises(Race, match=r"(?s)in block \(0, 0, 0\) at line \d+: %x = load i32"):
-        simulate(text, "k", 1, 32, [])
+        simulate_text(text, "k", 1, 32, [])
 
 
 @pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)

@@ -12,7 +12,7 @@ import numpy as np
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.instructions.warpgroup import KINDS, wgmma_ss, wgmma_wait_tied
 from tilewright.backend_ptx.llvm.builder import Builder, Phi, Val
-from tilewright.backend_ptx.simulator import TensorMapArgument, simulate
+from tilewright.backend_ptx.simulator import TensorMapArgument, simulate_text
 from tilewright.backend_ptx.simulator.numbers.floats import from_fp8
 
 Body = Callable[[Val, Val, Val, Sequence[Val]], Sequence[Val]]
@@ -111,7 +111,7 @@ class Gemm:
         tiles = -(-m // self.rows)
         grid = (-(-tiles // self.cluster) * self.cluster, -(-n // self.n))
         args = [*self.maps(a, b), out, m, out.shape[1], k]
-        simulate(self.text(), "k", grid, self.threads, args, self.parts[3], cluster=self.cluster, **how)
+        simulate_text(self.text(), "k", grid, self.threads, args, self.parts[3], cluster=self.cluster, **how)
         if kind.acc == "f16":
             return out.view(np.float16)
         return out.view(np.int32) if kind.integer else out

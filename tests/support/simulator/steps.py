@@ -9,7 +9,7 @@ import numpy as np
 from support.simulator.hopper import SMEM, descriptor, emit
 
 from tilewright.backend_ptx.llvm.builder import Builder, Val
-from tilewright.backend_ptx.simulator import simulate
+from tilewright.backend_ptx.simulator import simulate_text
 
 OUT = Val("ptr addrspace(1)", 0, "%out")
 
@@ -49,7 +49,7 @@ class Kernel:
         self.b.ret()
         head = "\n".join(self.b.head())
         text = f"{SMEM}\n{head}\ndefine ptx_kernel void @k({params}) #0 {{\n{self.b.text()}}}\n"
-        simulate(text, "k", grid, threads, args, 1 << 14, **how)
+        simulate_text(text, "k", grid, threads, args, 1 << 14, **how)
 
     def result(self, threads: int = 128, grid: int = 1, **how: Any) -> np.ndarray:
         out = np.zeros(threads * grid, np.float32)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.backend_ptx.simulator import simulate
+from tilewright.backend_ptx.simulator import simulate_text
 
 TID = "%tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()"
 BAR = 'call void asm sideeffect "bar.sync 0;", "~{memory}"() convergent nounwind'
@@ -22,7 +22,7 @@ def run(
     body: str, params: str, args: list[Any], *, more: str = "", grid: int = 1, threads: int = 64, **how: Any
 ) -> None:
     """Run the kernel that `module` makes."""
-    simulate(module(body, params, more), "k", grid, threads, args, **how)
+    simulate_text(module(body, params, more), "k", grid, threads, args, **how)
 
 
 def per_thread(

@@ -1,0 +1,27 @@
+"""Which operands in shared memory an outstanding MMA may still be reading."""
+
+from __future__ import annotations
+
+from tilewright.backend_ptx.ops.matmul import left_outstanding
+from tilewright.backend_ptx.ops.warpgroup import Stage
+from tilewright.tileir.analysis.uses import uses
+from tilewright.tileir.core import Block, Function, Op
+from tilewright.tileir.ops.control import For, While
+
+
+def still_read(function: Function) -> set[Op]:
+    """The stages in loops whose MMA no wait has covered when the next iteration begins."""
+    users = uses(function)
+    inside = {op for loop in function.walk() if isinstance(loop, (For, While))
+              for block in loop.blocks for op in block.walk()}
+    blocks = {block for op in function.walk() for block in op.blocks}
+    stages = [(op, block) for block in blocks for op in block.ops if isinstance(op, Stage) and op in inside]
+    return {op for op, block in stages if not all(_is_waited_for(p, block) for p in users.get(op.result, []))}
+
+
+def _is_waited_for(product: Op, block: Block) -> bool:
+    """Whether a product of this block, with all others, is complete at its end."""
+    if product not in block.ops:
+        return False
+    after = block.ops[block.ops.index(product):]
+    return any(left_outstanding(op) == 0 for op in after)

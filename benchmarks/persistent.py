@@ -1,0 +1,60 @@
+"""Softmax and norms that walk over rows in a loop beside the same kernels with a block for each row, and a copy.
+
+The number of blocks is a user's choice: the fastest of a few multiples of the SMs counts, as a tuner would find it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from benchmarks._check import require, spoil
+from benchmarks._timing import Row, alternate, copier, fastest
+
+EPS = 1e-5
+SHAPES = ((65536, 1024), (32768, 4096), (16384, 8192), (8192, 16384), (4096, 32768), (2048, 65536))
+BLOCKS_PER_SM = (1, 2, 4, 8, 16, 32)
+
+
+def rows() -> Iterator[Row]:
+    import torch
+
+    for m, n in SHAPES:
+        x = torch.randn(m, n, device="cuda", dtype=torch.bfloat16)
+        weight, bias = torch.randn(2, n, device="cuda", dtype=torch.bfloat16)
+        outs = torch.empty_like(x), torch.empty_like(x)
+        copy = copier(2 * x.nbytes)
+        for name, plain, walking in _pairs(x, weight, bias, outs):
+            spoil(outs[0])
+            spoil(outs[1])
+            plain()
+            walk = fastest(walking)
+            walk()
+            require(name, bool(torch.equal(*outs)))
+            times = alternate({"ours": walk, "plain": plain, "copy": copy})
+            yield Row(f"persistent {name} bf16 {m}x{n}", times, bytes=2 * x.nbytes)
+
+
+def _pairs(x: Any, weight: Any, bias: Any, outs: tuple[Any, Any]) -> Iterator[
+        tuple[str, Callable[[], Any], dict[str, Callable[[], Any]]]]:
+    """The name, the launch with a block for each row, and by number of blocks those of the persistent kernel."""
+    from benchmarks import row_kernels as kernels
+
+    m, n = x.shape
+    sms = _multiprocessors()
+    for name, plain, persistent, extra in (
+        ("softmax", kernels.softmax_rows, kernels.persistent_softmax, ()),
+        ("rms norm", kernels.rms_norm, kernels.persistent_rms_norm, (weight,)),
+        ("layer norm", kernels.layer_norm, kernels.persistent_layer_norm, (weight, bias)),
+    ):
+        more = (EPS, 1, n) if extra else (1, n)
+        yield (
+            name, lambda k=plain, e=extra, r=more: k[(m,)](x, *e, outs[0], *r),
+            {f"{count} blocks an SM": lambda k=persistent, e=extra, r=more, g=count * sms: k[(g,)](x, *e, outs[1], *r)
+             for count in BLOCKS_PER_SM})
+
+
+def _multiprocessors() -> int:
+    import torch
+
+    return int(torch.cuda.get_device_properties(0).multi_processor_count)

@@ -1,0 +1,128 @@
+"""Single elements of arrays: what gathers, scatters and atomic operations access."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tilewright.interp.access import over_tile
+from tilewright.interp.arrays import ArrayRef
+from tilewright.interp.chunk import Chunk
+from tilewright.interp.formats import Format
+from tilewright.interp.memory import Change, Region, Values
+
+
+class ElementRegion(Region):
+    """An element of an array for each element of a tile.
+
+    Indices are always checked: where the kernel asks for no bounds check, an index outside is undefined, and it must
+    not reach other memory. `given` is the user's mask alone; `padding` stands for what is not accessed.
+    """
+
+    __slots__ = ("tile", "format", "given", "valid", "places", "padding")
+    kind = "elements"
+
+    def __init__(self, ref: ArrayRef, indices: list[Any], mask: Any, tile: tuple[int, ...], format: Format,
+                 chunk: Chunk, blocks: Any, varies: bool, padding: Any = None) -> None:
+        super().__init__(ref, indices, chunk, blocks, varies)
+        self.tile = tile
+        self.format = format
+        self.given = mask
+        self.padding = padding
+        rank, valid = len(tile), mask
+        offset = over_tile(ref.offset, rank)
+        for i, index in enumerate(indices):
+            extent = over_tile(ref.extents[i], rank)
+            if not _within(index, extent):
+                inside = (index >= 0) & (index < extent)
+                valid = inside if valid is None else valid & inside
+            offset = offset + np.asarray(index).astype(np.int64) * ref.strides[i]
+        self.valid = valid
+        self.places = np.asarray(offset // ref.unit)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.count, *self.tile) if self.varies else self.tile
+
+    @property
+    def mask(self) -> Any:
+        if not len(self.array.line):
+            return np.zeros(self.shape, np.bool_)
+        return None if self.valid is None else np.broadcast_to(self.valid, self.shape)
+
+    def offsets(self) -> Any:
+        return np.broadcast_to(self.places * self.array.unit, self.shape)
+
+    def read(self) -> Values:
+        full, line = self.shape, self.array.line
+        if not len(line):
+            return np.broadcast_to(self.padding, full)
+        out = self.format.decode(line.take(self.places, mode="clip"))
+        if self.valid is not None:
+            out = np.where(self.valid, out, self.padding)
+        return out if np.shape(out) == full else np.broadcast_to(out, full)
+
+    def write(self, values: Values) -> None:
+        full, line = self.shape, self.array.line
+        if not len(line):
+            return
+        places = np.broadcast_to(self.places, full)
+        values = np.broadcast_to(values, full)
+        if self.valid is not None:
+            valid = np.broadcast_to(self.valid, full)
+            places, values = places[valid], values[valid]
+        # ascontiguousarray makes an axis where there is none.
+        line[places] = self.format.encode(np.ascontiguousarray(values)).reshape(places.shape)
+
+    def update(self, change: Change) -> Values:
+        """Elements that meet at one place are served in their order, so old values are those of a run of one element
+        after another."""
+        full, line, fmt = self.shape, self.array.line, self.format
+        given = [np.broadcast_to(v, full).reshape(-1) for v in change.values]
+        # Where nothing happens a compare-and-swap returns what it expected; the others may return anything.
+        old = given[0].copy() if change.kind == "cas" else np.zeros(given[0].shape, fmt.held)
+        if not len(line):
+            return old.reshape(full)
+        places = np.broadcast_to(self.places, full).reshape(-1)
+        lanes: Any = slice(None)
+        if self.valid is not None:
+            lanes = np.flatnonzero(np.broadcast_to(self.valid, full))
+            places = places[lanes]
+        encoded = [fmt.encode(np.ascontiguousarray(v[lanes])) for v in given]
+        if change.ufunc is not None:
+            change.ufunc.at(line, places, encoded[0])
+            return old.reshape(full)
+        found = np.empty(len(places), fmt.memory)
+        for group in distinct(places):
+            at = places[group]
+            was = found[group] = line[at]
+            line[at] = change.new(was, *(e[group] for e in encoded))
+        old[lanes] = fmt.decode(found)
+        return old.reshape(full)
+
+
+def _within(index: Any, extent: Any) -> bool:
+    """Are all indices inside 0..extent-1?"""
+    index = np.asarray(index)
+    if isinstance(extent, np.ndarray):
+        return bool(np.all((index >= 0) & (index < extent)))
+    return not index.size or bool(index.min() >= 0 and index.max() < extent)
+
+
+def distinct(places: Any) -> Iterator[Any]:
+    """Positions in `places`, in groups without two equal places: the n-th group holds each place's n-th occurrence."""
+    order = np.argsort(places, kind="stable")
+    ordered = places[order]
+    first = np.ones(len(ordered), bool)
+    first[1:] = ordered[1:] != ordered[:-1]
+    if first.all():
+        yield slice(None)
+        return
+    starts = np.flatnonzero(first)
+    number = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.append(starts, len(ordered))))
+    by_number = np.argsort(number, kind="stable")
+    ends = np.cumsum(np.bincount(number))
+    for low, high in zip([0, *ends[:-1]], ends, strict=True):
+        yield order[by_number[low:high]]
