@@ -1,68 +1,83 @@
-"""From a Tile IR function to PTX: lower it to LLVM text, compile that; no GPU and no driver needed."""
+"""From a Tile IR function to PTX: lower it to LLVM text, compile that; no GPU and no driver needed.
+
+Where shared memory overflows or the assembler refuses the code, the ladder (resources/ladder.py) makes another attempt
+with tighter limits.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tilewright.backend_ptx.abi import KernelAbi
+from tilewright.backend_ptx import decisions
+from tilewright.backend_ptx.attempt import Attempt, Compiled, FunctionObserver, TextObserver
+from tilewright.backend_ptx.resources.ladder import Accepted, climb
+from tilewright.backend_ptx.resources.verdict import Rejection, Shortage, of_error, of_log
 from tilewright.backend_ptx.targets import Target, get_target
 from tilewright.tileir.core import Function, clone_function
-from tilewright.tileir.diagnostics import TileError, TileInternalError
-from tilewright.tileir.plan import PLAIN, Hints, Switches
+from tilewright.tileir.diagnostics import TileCompilerExecutionError
+from tilewright.tileir.plan import PLAIN, Hints, Limits, Switches
 
 if TYPE_CHECKING:
     from tilewright.backend_ptx.lower import Lowered
 
-FunctionObserver = Callable[[str, Function], None]
-TextObserver = Callable[[str, str], None]
+__all__ = ["Attempt", "Compiled", "FunctionObserver", "Judge", "TextObserver", "backend_dumps", "compile_kernel",
+           "lower_kernel", "offline_judge", "settle"]
+
+Judge = Callable[[Attempt], Rejection | None]
+ALL = 3  # the opt_level at which ptxas allocates registers well
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """A kernel as PTX. `threads` is the block size, `shared_bytes` the dynamic shared memory of a launch, `cluster` how
-    many blocks of the machine run each block of it.
+def offline_judge(plan: Attempt) -> Rejection | None:
+    """Ask ptxas, where there is one, about plans whose live ranges come close to the registers of a thread."""
+    from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
 
-    `timings` holds seconds per stage: "lower", "llvm parse", "llvm verify", "llvm passes", "llvm codegen".
-    """
+    if plan.facts.registers <= plan.facts.register_cap or plan.hints.opt_level < ALL or not has_ptxas():
+        return None
+    try:
+        return of_log(assemble(plan.compiled.ptx, plan.target, kernel=plan.compiled.name).log)
+    except TileCompilerExecutionError as error:
+        rejection = of_error(error)
+        if rejection is None:
+            raise
+        return rejection
 
-    name: str
-    target: Target
-    llvm_text: str
-    ptx: str
-    abi: KernelAbi
-    threads: int
-    shared_bytes: int
-    timings: Mapping[str, float]
-    cluster: int = 1
+
+def settle(
+    function: Function, target: Target, *, observer: FunctionObserver | None = None,
+    text_observer: TextObserver | None = None, judge: Judge = offline_judge, limits: Limits = Limits(),
+) -> Accepted[Attempt]:
+    """The plan that fits shared memory and that `judge` accepts, from `limits` down the ladder."""
+    def attempt(limits: Limits) -> Attempt:
+        return Attempt(function, target, limits, observer, text_observer)
+
+    def verdict(plan: Attempt) -> Rejection | None:
+        if plan.overflow is None:
+            return judge(plan)
+        excess = plan.overflow.excess
+        return Rejection(Shortage.SHARED, decisions.too_much_shared(excess), excess, error=plan.overflow)
+
+    settled = climb(attempt, verdict, limits)
+    settled.plan.machine.decisions += [decisions.rung(words) for words in settled.rungs]
+    return settled
 
 
 def compile_kernel(
     function: Function, target: Target, *, hints: Hints | None = None, switches: Switches = PLAIN,
     observer: FunctionObserver | None = None, text_observer: TextObserver | None = None,
+    judge: Judge = offline_judge, limits: Limits = Limits(),
 ) -> Compiled:
     """Compile for one target; `function` stays as it is.
 
-    `hints` stand in for those of the function. `observer(pass, function)` sees the function after each
-    pass of the backend; `text_observer(name, text)` sees "kernel.ll" before LLVM reads it, and "kernel.ptx".
+    `hints` stand in for those of the function. `observer(pass, function)` sees the function after each pass of the
+    backend; `text_observer(name, text)` sees "kernel.ll" before LLVM reads it, and "kernel.ptx"; both of each attempt,
+    if several are made. `judge` says what the assembler thinks of an attempt, `limits` is where the ladder starts.
     """
-    from tilewright.backend_ptx.llvm.compile import llvm_to_ptx
-
-    started = time.perf_counter()
     function = clone_function(function)
     prepare(function, hints, switches)
-    lowered = lower_kernel(function, target, observer)
-    timings = {"lower": time.perf_counter() - started}
-    if text_observer is not None:
-        text_observer("kernel.ll", lowered.llvm_text)
-    ptx, stages = llvm_to_ptx(lowered.llvm_text, target)
-    timings.update(stages)
-    if text_observer is not None:
-        text_observer("kernel.ptx", ptx)
-    return Compiled(lowered.name, target, lowered.llvm_text, ptx, lowered.abi, lowered.threads, lowered.shared_bytes,
-                    timings, lowered.cluster)
+    plan, rungs = settle(function, target, observer=observer, text_observer=text_observer, judge=judge, limits=limits)
+    return replace(plan.compiled, rungs=rungs)
 
 
 def prepare(function: Function, hints: Hints | None, switches: Switches) -> None:
@@ -71,23 +86,12 @@ def prepare(function: Function, hints: Hints | None, switches: Switches) -> None
     function.switches = switches
 
 
-def backend_dumps(function: Function, target: str | Target, observer: FunctionObserver) -> None:
-    """Show the function after every pass of the backend, for dumps and tests; `function` stays as it is."""
-    from tilewright.backend_ptx.pipeline import run_passes
-
-    run_passes(clone_function(function), get_target(target), observer)
+def backend_dumps(function: Function, target: str | Target, observer: FunctionObserver) -> Function:
+    """Show the function after every pass of the backend, for dumps and tests; `function` stays as it is. The result is
+    what the passes of the accepted plan have made of it."""
+    return settle(function, get_target(target), observer=observer).plan.machine
 
 
 def lower_kernel(function: Function, target: Target, observer: FunctionObserver | None = None) -> Lowered:
     """The function as LLVM text; TileInternalError for whatever is no user's mistake."""
-    from tilewright.backend_ptx.llvm.compile import DUMP_HINT
-    from tilewright.backend_ptx.lower import lower_function
-
-    try:
-        return lower_function(function, target, observer=observer)
-    except TileError:
-        raise
-    except Exception as error:
-        raise TileInternalError(
-            f"the lowering of kernel {function.name} failed: {type(error).__name__}: {error}", hints=[DUMP_HINT]
-        ) from error
+    return settle(function, target, observer=observer).plan.lowered

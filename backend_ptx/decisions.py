@@ -20,6 +20,7 @@ def num_warps(count: int, why: str) -> Decision:
 
 
 WARPS_ASKED = "as num_worker_warps asks"
+WARPS_OF_LADDER = "as the ladder of plans asks"
 NO_TILES = "no tiles"
 
 
@@ -140,6 +141,19 @@ def rematerialized(
 
 def prefetched(names: Iterable[str], size: int, ctas: int) -> Decision:
     return Decision("prefetched", f"{_and(names)}, {_kib(size)}", f"no more than {_ctas(ctas)} per SM")
+
+
+# ---- the ladder of plans ----------------------------------------------------------------------------------------
+
+
+def rung(words: str) -> Decision:
+    """One step down the ladder: what was lowered, and why."""
+    what, _, why = words.partition(": ")
+    return Decision("ladder", what, why)
+
+
+def too_much_shared(excess: int) -> str:
+    return f"{_kib(excess)} of shared memory too much"
 
 
 # ---- stores, turns ----------------------------------------------------------------------------------------------

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from tilewright.backend_ptx.compile import FunctionObserver, TextObserver, lower_kernel, prepare
+from tilewright.backend_ptx.attempt import Compiled, FunctionObserver, TextObserver
+from tilewright.backend_ptx.compile import compile_kernel
 from tilewright.backend_ptx.targets import Target
-from tilewright.tileir.core import Function, clone_function
-from tilewright.tileir.plan import PLAIN, Hints
-
-if TYPE_CHECKING:
-    from tilewright.backend_ptx.lower import Lowered
+from tilewright.tileir.core import Function
+from tilewright.tileir.plan import Hints, Limits
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """The PTX of all kernels, and each kernel as lowered (name, ABI, threads, shared memory)."""
+    """The PTX of all kernels, and each kernel on its own (name, ABI, threads, shared memory)."""
 
     ptx: str
-    kernels: tuple[Lowered, ...]
+    kernels: tuple[Compiled, ...]
 
 
 def compile_module(
@@ -30,11 +27,9 @@ def compile_module(
     """Compile functions of different names for one target; they stay as they are. `hints` hold for all."""
     from tilewright.backend_ptx.llvm.compile import link_texts, llvm_to_ptx
 
-    kernels: list[Lowered] = []
-    for function in functions:
-        own = clone_function(function)
-        prepare(own, hints, PLAIN)
-        kernels.append(lower_kernel(own, target, observer))
+    # A program that launches an export need not know of clusters.
+    alone = Limits(allow_cluster=False)
+    kernels = [compile_kernel(f, target, hints=hints, observer=observer, limits=alone) for f in functions]
     text = link_texts([kernel.llvm_text for kernel in kernels], target)
     if text_observer is not None:
         text_observer("kernel.ll", text)

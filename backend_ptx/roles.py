@@ -27,15 +27,15 @@ _SMALL, _MOST, _STEP = 40, 240, 8
 _GROUP = 4
 
 
-def plan_roles(warps: int, occupancy: int | None, target: Target) -> tuple[Role, ...]:
+def plan_roles(warps: int, occupancy: int | None, target: Target, reallocate: bool = True) -> tuple[Role, ...]:
     """The roles of a kernel with `warps` consumer warps.
 
     ptxas counts threads in whole warpgroups: beside one warpgroup of consumers a single warp leaves each thread 255
     registers. Beside more of them the producer is a warpgroup too, which hands most of its registers to the others
-    (setmaxnreg, PTX ISA 9.7.19.5).
+    (setmaxnreg, PTX ISA 9.7.19.5), if it may `reallocate`.
     """
     alone = Role(CONSUMER, warps), Role(PRODUCER, 1)
-    if warps <= _GROUP:
+    if warps <= _GROUP or not reallocate:
         return alone
     threads = 32 * (warps + _GROUP)
     blocks = max(1, occupancy or 1)

@@ -47,7 +47,9 @@ PLAIN = Switches()
 @dataclass(frozen=True, slots=True)
 class Limits:
     """A rung of the ladder of plans: what the passes must stay within, because the assembler refused more. None: no
-    limit. `warps` is the number of warps that a plan must have."""
+    limit. `warps` is the number of warps that a plan must have, `ctas` that of CTAs per cluster. `max_exchange` is in
+    bytes: what one layout conversion may take of shared memory. `cap_registers`: whether CTAs that shall be resident
+    together may cap the registers of each thread."""
 
     max_stages: int | None = None
     warps: int | None = None
@@ -55,6 +57,9 @@ class Limits:
     allow_cluster: bool = True
     allow_register_reallocation: bool = True
     max_occupancy: int | None = None
+    ctas: int | None = None
+    max_exchange: int | None = None
+    cap_registers: bool = True
 
 
 class Role(NamedTuple):

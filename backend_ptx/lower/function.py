@@ -134,7 +134,8 @@ def min_blocks(function: Function, target: Target) -> int:
     wanted = function.hints.occupancy
     if wanted is not None:
         return min(wanted, target.threads_per_sm // (32 * function.plan.warps))
-    return max(function.plan.occupancy, 1 if any(isinstance(op, (MmaFma, MmaSync)) for op in function.walk()) else 0)
+    planned = function.plan.occupancy if function.limits.cap_registers else 0
+    return max(planned, 1 if any(isinstance(op, (MmaFma, MmaSync)) for op in function.walk()) else 0)
 
 
 def _debug_lines(function: Function, abi: KernelAbi) -> DebugLines | None:

@@ -8,6 +8,7 @@ from tilewright.backend_ptx.targets import KIB, Target
 RESERVED = KIB  # of each CTA's shared memory, by the runtime
 # Two CTAs hide most of each other's latency; a plan gives up no tile for a third.
 AIM = 2
+GROUP, STEP = 128, 8  # threads of a warpgroup; registers are given out in steps of so many
 
 
 def resident(each: int, threads: int, shared: int, target: Target) -> int:
@@ -31,3 +32,10 @@ def shared_of_cta(occupancy: int | None, target: Target) -> int:
     if occupancy is None or occupancy == 1:
         return target.shared_per_block
     return target.shared_per_sm // occupancy - RESERVED
+
+
+def register_cap(ctas: int, threads: int, target: Target) -> int:
+    """Registers that ptxas gives each thread where `ctas` CTAs shall be resident. It counts threads in whole
+    warpgroups, and registers in steps."""
+    each = target.registers_per_sm // (max(1, ctas) * -(-threads // GROUP) * GROUP)
+    return min(each // STEP * STEP, target.registers_per_thread)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass
+from typing import Any
 
 from tilewright.backend_ptx.layouts.bulk import SLOT_ALIGN
 from tilewright.backend_ptx.ops.shared import SharedAlloc
 from tilewright.backend_ptx.ops.warpgroup import SharedView
 from tilewright.backend_ptx.targets import KIB
 from tilewright.tileir.core import Block, Effects, Function, Op, Value
+from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.engines import Engine
 from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.types import SharedType
@@ -24,6 +26,15 @@ from tilewright.tileir.types import SharedType
 ALIGNMENT = 128
 # What exchanges of reductions across warps take at most, usually less.
 EXCHANGES = KIB
+
+
+class OutOfSharedMemory(TileValueError):
+    """A plan whose buffers take `excess` bytes more than a CTA can have; its rings have up to `slots` slots, and
+    `largest` bytes is what its largest buffer takes."""
+
+    def __init__(self, *given: Any, excess: int, slots: int, largest: int, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.excess, self.slots, self.largest = excess, slots, largest
 
 
 @dataclass(slots=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 from tilewright.compilation.arguments import arguments_of
@@ -65,8 +64,7 @@ def export_kernel(
     _check_format(output_format, bytecode_version)
     named = _named_signatures(kernel, signatures)
     target = _target(gpu_code)
-    # Neither need the launching program know of clusters, which make the grid of the machine longer.
-    hints = replace(kernel.hints.resolve(target.name), num_ctas=1)
+    hints = kernel.hints.resolve(target.name)
 
     def make(dump: Dump | None) -> Module:
         functions = [exported_function(kernel, signature, dump) for signature in named]

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 from tilewright.tileir.diagnostics import TileInternalError, TileUnsupportedFeatureError
 
 if TYPE_CHECKING:
-    from tilewright.backend_ptx.lower import Lowered
+    from tilewright.backend_ptx.compile import Compiled
     from tilewright.backend_ptx.targets import Target
 
 
@@ -54,11 +54,11 @@ class ExportedKernel:
 _C_TYPES = {"i1": "bool", "f16": "__half", "bf16": "__nv_bfloat16", "f32": "float", "f64": "double", "tf32": "float"}
 
 
-def launch_info(lowered: Lowered) -> ExportedKernel:
+def launch_info(compiled: Compiled) -> ExportedKernel:
     parameters: list[ExportedParameter] = []
-    for p in lowered.abi.params:
+    for p in compiled.abi.params:
         if p.kind in ("tensor_map", "grid"):
-            raise TileInternalError(f"the exported kernel {lowered.name} has a parameter of kind {p.kind}")
+            raise TileInternalError(f"the exported kernel {compiled.name} has a parameter of kind {p.kind}")
         if p.kind in ("pointer", "table"):
             c_type = "const int64_t*" if p.kind == "table" else "void*"
         elif p.dtype.is_int:
@@ -66,7 +66,7 @@ def launch_info(lowered: Lowered) -> ExportedKernel:
         else:
             c_type = _C_TYPES.get(p.dtype.ir, "uint8_t")
         parameters.append(ExportedParameter(p.name, p.kind, c_type, p.size))
-    return ExportedKernel(lowered.name, lowered.threads, lowered.shared_bytes, tuple(parameters))
+    return ExportedKernel(compiled.name, compiled.threads, compiled.shared_bytes, tuple(parameters))
 
 
 def with_launch_notes(ptx: str, infos: tuple[ExportedKernel, ...]) -> str:

@@ -18,16 +18,17 @@ def decisions(kernel: tile_kernel, args: tuple[Any, ...], target: str | None) ->
     from tilewright.tileir.plan import settings
 
     stages = kernel.lower(*args, target=target)
-    out = [f"target: {stages.target.name}"]
+    products: list[str] = []
 
     def look(name: str, function: Function) -> None:
         if name == "select_instructions":  # later passes cut products into steps
-            out.extend(_products(function))
+            products[:] = _products(function)
 
     function = stages.machine_ir(look)
     asked = [f"{name}: {value} (your hint)" for name, value in settings(stages.hints).items() if name != "opt_level"]
     shared = [f"shared_bytes: {function.plan.shared_bytes}"]
-    return [*out, *asked, *map(str, function.decisions), *shared, *_accesses(function)]
+    made = map(str, function.decisions)
+    return [f"target: {stages.target.name}", *products, *asked, *made, *shared, *_accesses(function)]
 
 
 def _products(function: Function) -> list[str]:

@@ -78,17 +78,13 @@ class Stages:
         def make(dump: Dump | None) -> Function:
             function = self._tile_ir(dump)
             function.hints = self.hints
-            last = function
 
             def look(name: str, now: Function) -> None:
-                nonlocal last
-                last = now
                 for see in (dump.function if dump is not None else None, observer):
                     if see is not None:
                         see(name, now)
 
-            backend_dumps(function, self.target, look)
-            return last
+            return backend_dumps(function, self.target, look)
 
         return self._made(make)
 

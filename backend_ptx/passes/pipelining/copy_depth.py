@@ -33,9 +33,11 @@ class Depth(NamedTuple):
 
 def decide_depth(
     candidates: Sequence[Candidate], rounds: int | None, blocks: Sequence[int], other_bytes: int, target: Target,
+    limit: int | None = None,
 ) -> Depth:
     """`rounds` is the most that the loop can run (None: unknown), `blocks` how many shall share a multiprocessor, the
-    first count that leaves room is taken, `other_bytes` the shared memory that the loop needs beside rings."""
+    first count that leaves room is taken, `other_bytes` the shared memory that the loop needs beside rings, `limit`
+    the most slots that a plan may have."""
     if rounds is not None and rounds < 2:
         return Depth(1, (), decisions.RUNS_ONCE)
     rings = [c for c in candidates if c.exchanged or _pays(c, rounds)]
@@ -43,7 +45,7 @@ def decide_depth(
         return Depth(1, (), decisions.TOO_LITTLE)
     least = max(c.least for c in rings)
     while rings:
-        found = _depth_of(rings, rounds, blocks, other_bytes, target)
+        found = _depth_of(rings, rounds, blocks, other_bytes, target, limit)
         if found is not None:
             return found
         left = min(rings, key=lambda c: (c.exchanged, -c.bytes))
@@ -62,6 +64,7 @@ def _pays(candidate: Candidate, rounds: int | None) -> bool:
 
 def _depth_of(
     rings: Sequence[Candidate], rounds: int | None, blocks: Sequence[int], other_bytes: int, target: Target,
+    limit: int | None,
 ) -> Depth | None:
     size = sum(-(-c.bytes // ALIGNMENT) * ALIGNMENT for c in rings)
     hints = [c.load.latency for c in rings if c.load.latency is not None]
@@ -70,6 +73,8 @@ def _depth_of(
     most = rounds if rounds is not None and rounds < wanted else None
     wanted = wanted if most is None else most
     wanted = max(wanted, least)
+    if limit is not None and limit < wanted:
+        wanted = limit
     for resident in blocks:
         room = target.shared_per_block if resident == 1 else target.shared_per_sm // resident - RESERVED
         stages = min(wanted, (room - other_bytes) // size)

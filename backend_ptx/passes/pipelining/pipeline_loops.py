@@ -167,7 +167,8 @@ def _decide(
     planned = max(function.plan.occupancy, 1)
     blocks = max(planned, resident_aim(_tile_registers(loop), 32 * warps, function.hints.occupancy, target))
     other = _other_bytes(function, loop, found)
-    depth = decide_depth(found, most_rounds(loop, known), range(blocks, planned - 1, -1), other, target)
+    depth = decide_depth(found, most_rounds(loop, known), range(blocks, planned - 1, -1), other, target,
+                         function.limits.max_stages)
     if depth.stages > 1:
         left += [decisions.stays_a_load("pipeline", name_of(c.load), decisions.TOO_LITTLE, c.load.span)
                  for c in found if c not in depth.rings]

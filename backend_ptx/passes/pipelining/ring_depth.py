@@ -38,7 +38,9 @@ class Ring(Protocol):
     def bytes(self) -> int: ...
 
 
-def decide_slots(function: Function, rings: Sequence[Ring], replaced: Collection[Stage], target: Target) -> Decision:
+def decide_slots(
+    function: Function, rings: Sequence[Ring], replaced: Collection[Stage], target: Target,
+) -> Decision:
     """Set `slots` of each ring. `replaced` are operands that slots hold."""
     other, total = SLACK + other_bytes(function, replaced), sum(r.bytes for r in rings)
     room = shared_of_cta(function.hints.occupancy, target) - other
@@ -47,7 +49,8 @@ def decide_slots(function: Function, rings: Sequence[Ring], replaced: Collection
     gathered, computed = filled_bytes(function, replaced)
     beside = ((g - 1) * gathered + (c - 1) * computed for g, c in FILLED)
     room = next((room - b for b in beside if (room - b) // total >= ENOUGH), room)
-    fits = max(1, room // total)
+    most = function.limits.max_stages
+    fits = max(1, room // total if most is None else min(room // total, most))
     for ring in rings:
         asked = [h for h in ring.latencies if h is not None]
         ring.slots = min(fits, MOST, max(asked)) if asked else min(fits, USUAL)

@@ -70,7 +70,7 @@ def ring_loads(c: Compilation) -> None:
     if not groups:
         return
     c.plan.stages = tuple(ring.slots for ring in rings)
-    c.plan.roles = plan_roles(c.plan.warps, c.hints.occupancy, target)
+    c.plan.roles = plan_roles(c.plan.warps, c.hints.occupancy, target, c.limits.allow_register_reallocation)
     c.decide(decisions.roles(c.plan.roles))
     Rings(function, groups, users).run()
     c.forget()

@@ -60,7 +60,8 @@ def ring_stages(c: Compilation) -> None:
                 continue
             stages = _stages(op, busy)
             each = sum(buffer_bytes(s.result.type) for s in stages)
-            slots = next((n for n in SLOTS if (n - 1) * each <= free), 1) if stages else 1
+            fitting = (n for n in SLOTS if n <= (c.limits.max_stages or n) and (n - 1) * each <= free)
+            slots = next(fitting, 1) if stages else 1
             if slots == 1:
                 continue
             free -= (slots - 1) * each

@@ -142,7 +142,9 @@ def choose_warps(c: Compilation) -> None:
     }
     wanted = c.hints.num_worker_warps
     products = _products(function.body)
-    if products and wanted is None:
+    if c.limits.warps is not None:
+        warps = Warps(c.limits.warps, decisions.WARPS_OF_LADDER)
+    elif products and wanted is None:
         warps = decide_product_warps(products)
     else:
         reduces = any(isinstance(op, (Reduction, ArgReduction, Fold)) for op in function.walk())

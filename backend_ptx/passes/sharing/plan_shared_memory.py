@@ -9,10 +9,9 @@ How long each lives is found in resources/shared.py.
 from __future__ import annotations
 
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.resources.shared import Interval, find_intervals
+from tilewright.backend_ptx.resources.shared import Interval, OutOfSharedMemory, find_intervals
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Function
-from tilewright.tileir.diagnostics import TileValueError
 
 # Buffers up to this size get bytes of their own while all of them take no more than the total: a buffer that reuses
 # bytes costs a barrier, and so few bytes do not keep a block from a multiprocessor.
@@ -20,7 +19,7 @@ SMALL, SMALL_TOTAL = 1024, 4096
 
 
 def plan_shared_memory(c: Compilation) -> None:
-    """Set the offset of every `shared_alloc` and the plan's shared_bytes; TileValueError if the target has less."""
+    """Set the offset of every `shared_alloc` and the plan's shared_bytes; OutOfSharedMemory if the target has less."""
     function, target = c.function, c.target
     intervals = find_intervals(function)
     total = _place(intervals)
@@ -51,12 +50,13 @@ def _place(intervals: list[Interval]) -> int:
     return total
 
 
-def _too_much(function: Function, intervals: list[Interval], total: int, target: Target) -> TileValueError:
+def _too_much(function: Function, intervals: list[Interval], total: int, target: Target) -> OutOfSharedMemory:
     largest = max(intervals, key=lambda i: i.size)
     kib = 1024
-    return TileValueError(
+    return OutOfSharedMemory(
         f"kernel {function.name} needs {total / kib:g} KiB of shared memory, {target} has "
         f"{target.shared_per_block / kib:g} KiB for a block", largest.op.span,
         label=f"{largest.size / kib:g} KiB of it for this operation", hints=["use smaller tiles"],
+        excess=total - target.shared_per_block, slots=max(i.op.type.copies for i in intervals), largest=largest.size,
     )
 

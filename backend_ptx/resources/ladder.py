@@ -1,0 +1,208 @@
+"""The ladder of plans: what the assembler refuses goes one rung down, until code is accepted.
+
+A rung is data: a name, the shortages that it helps against, and a function that tightens the limits of a plan or says
+that there is nothing to tighten. The order is that of cost: first what a hint asked for beyond the machine, then what
+makes a kernel a little slower, then what gives up an instruction; spills come last. Where there is no code that runs,
+each rung leads down; spills and serialised wgmma are accepted where no rung has less of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from tilewright.backend_ptx.resources.occupancy import register_cap
+from tilewright.backend_ptx.resources.verdict import Rejection, Shortage
+from tilewright.backend_ptx.targets import KIB, Target
+from tilewright.tileir.diagnostics import TileError
+from tilewright.tileir.plan import Hints, Limits
+
+
+class Facts(NamedTuple):
+    """What a plan has come to. `slots`: of its deepest ring; `largest`: bytes of its largest buffer; `registers`: those
+    that live ranges give each thread, of `register_cap` that it can have; `capped`: whether CTAs that shall be resident
+    cap them."""
+
+    warps: int
+    threads: int
+    cluster: int
+    slots: int
+    largest: int
+    registers: int
+    register_cap: int
+    wgmma: bool
+    reallocates: bool
+    capped: bool
+
+
+class TriedPlan(Protocol):
+    """A plan within its limits, compiled as far as it could be."""
+
+    limits: Limits
+    target: Target
+    hints: Hints
+
+    @cached_property
+    def facts(self) -> Facts: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Descent:
+    """Tighter limits, and what to say of them."""
+
+    limits: Limits
+    words: str
+
+
+Tighten = Callable[[TriedPlan, Rejection], Descent | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    name: str
+    helps: frozenset[Shortage]
+    tighten: Tighten
+
+
+_THREADS = frozenset({Shortage.SPILLS, Shortage.SERIALISED, Shortage.REGISTERS})
+_MEMORY = frozenset({Shortage.SHARED})
+MOST_CTAS = 8
+# Warps beyond which each thread has so few registers that nothing is won, and so many that all of an SM are used.
+MOST_WARPS, FULL = 16, 8
+LEAST_EXCHANGE = 4 * KIB
+# Spilled bytes up to which wgmma with spills is faster than mma.sync without, which reaches about half of its rate.
+FEW_SPILLS = 512
+
+
+def lower_occupancy(plan: TriedPlan, refused: Rejection) -> Descent | None:
+    """The greatest occupancy that leaves the registers that are needed."""
+    asked = plan.limits.max_occupancy or plan.hints.occupancy or 1
+    if asked <= 1:
+        return None
+    threads = plan.facts.threads
+    needed = refused.needed or plan.facts.registers
+    lower = next((n for n in range(asked - 1, 1, -1) if register_cap(n, threads, plan.target) >= needed), 1)
+    left = register_cap(asked, threads, plan.target)
+    why = refused.words + ("" if refused.kind is Shortage.SHARED else f", {asked} CTAs leave {left} registers")
+    return Descent(replace(plan.limits, max_occupancy=lower), f"occupancy={asked} lowered to {lower}: {why}")
+
+
+def fewer_stages(plan: TriedPlan, refused: Rejection) -> Descent | None:
+    slots = plan.facts.slots
+    if slots <= 1:
+        return None
+    return Descent(replace(plan.limits, max_stages=slots - 1), f"stages lowered to {slots - 1}: {refused.words}")
+
+
+def more_ctas(plan: TriedPlan, refused: Rejection) -> Descent | None:
+    """A cluster of twice as many CTAs, each of which holds half of the accumulators."""
+    ctas = 2 * max(plan.facts.cluster, plan.limits.ctas or 1)
+    if not (plan.facts.wgmma and plan.limits.allow_cluster) or ctas > MOST_CTAS:
+        return None
+    return Descent(replace(plan.limits, ctas=ctas), f"{ctas} CTAs per cluster: {refused.words}")
+
+
+def other_warps(plan: TriedPlan, refused: Rejection) -> Descent | None:
+    """Twice as many warps; from so many that they share the registers of an SM, back to those that just use them."""
+    warps = plan.facts.warps
+    if plan.limits.warps is not None and plan.limits.warps >= MOST_WARPS or warps > FULL:
+        return None
+    return Descent(replace(plan.limits, warps=2 * warps), f"{2 * warps} warps in place of {warps}: {refused.words}")
+
+
+def fewer_warps(plan: TriedPlan, refused: Rejection) -> Descent | None:
+    if plan.facts.warps <= FULL or plan.limits.warps is not None:
+        return None
+    return Descent(replace(plan.limits, warps=FULL), f"{FULL} warps in place of {plan.facts.warps}: {refused.words}")
+
+
+def exchange_in_pieces(plan: TriedPlan, refused: Rejection) -> Descent | None:
+    most = min(plan.limits.max_exchange or plan.target.shared_per_block, plan.facts.largest) // 2
+    if most < LEAST_EXCHANGE:
+        return None
+    return Descent(replace(plan.limits, max_exchange=most), 
+                   f"exchanges in pieces of {most / KIB:g} KiB: {refused.words}")
+
+
+def no_reallocation(plan: TriedPlan, refused: Rejection) -> Descent | None:
+    if not plan.facts.reallocates:
+        return None
+    return Descent(replace(plan.limits, allow_register_reallocation=False),
+                f"no registers passed between warpgroups (setmaxnreg): {refused.words}")
+
+
+def no_cluster(plan: TriedPlan, refused: Rejection) -> Descent | None:
+    if plan.facts.cluster == 1 or plan.limits.ctas is not None:
+        return None
+    return Descent(replace(plan.limits, allow_cluster=False), f"one CTA for each block: {refused.words}")
+
+
+def mma_sync(plan: TriedPlan, refused: Rejection) -> Descent | None:
+    if not plan.facts.wgmma or refused.kind is Shortage.SPILLS and refused.amount <= FEW_SPILLS:
+        return None
+    limits = Limits(allow_wgmma=False, allow_cluster=plan.limits.allow_cluster, max_occupancy=plan.limits.max_occupancy)
+    return Descent(limits, f"mma.sync in place of wgmma: {refused.words}")
+
+
+def uncapped(plan: TriedPlan, refused: Rejection) -> Descent | None:
+    if not plan.facts.capped or not plan.limits.cap_registers:
+        return None
+    return Descent(replace(plan.limits, cap_registers=False), 
+                   f"registers not capped for resident CTAs: {refused.words}")
+
+
+LADDER: tuple[Rung, ...] = (
+    Rung("occupancy", _THREADS | _MEMORY, lower_occupancy),
+    Rung("stages", _MEMORY, fewer_stages),
+    Rung("cluster", _THREADS, more_ctas),
+    Rung("warps", _THREADS, other_warps),
+    Rung("fewer warps", _THREADS, fewer_warps),
+    Rung("exchanges", _MEMORY, exchange_in_pieces),
+    Rung("setmaxnreg", _THREADS, no_reallocation),
+    Rung("no cluster", _THREADS | _MEMORY, no_cluster),
+    Rung("mma.sync", _THREADS | _MEMORY, mma_sync),
+    Rung("spills", _THREADS, uncapped),
+)
+
+
+A = TypeVar("A", bound=TriedPlan)
+
+
+class Accepted(NamedTuple, Generic[A]):
+    """The plan to use, and how it was reached."""
+
+    plan: A
+    rungs: tuple[str, ...]
+
+
+def climb(
+    attempt: Callable[[Limits], A], judge: Callable[[A], Rejection | None], start: Limits = Limits(),
+) -> Accepted[A]:
+    """The first plan that `judge` accepts; without one the plan with the least spills. Raises what the user
+    shall read where no plan runs."""
+    seen = {start}
+    words: tuple[str, ...] = ()
+    plan = attempt(start)
+    refused = judge(plan)
+    while refused is not None:
+        step = next((s for s in _steps(plan, refused) if s.limits not in seen), None)
+        if step is None:
+            break
+        seen.add(step.limits)
+        other = attempt(step.limits)
+        found = judge(other)
+        if found is None or not refused.runs or not found.is_worse_than(refused):
+            plan, refused, words = other, found, (*words, step.words)
+    if refused is not None and not refused.runs:
+        raise refused.error or TileError(refused.words)
+    return Accepted(plan, words)
+
+
+def _steps(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
+    for rung in LADDER:
+        if refused.kind in rung.helps:
+            step = rung.tighten(plan, refused)
+            if step is not None:
+                yield step

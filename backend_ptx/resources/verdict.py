@@ -1,0 +1,61 @@
+"""What the assembler says of a plan: accepted, or refused and for want of what."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import IntEnum
+
+from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileError
+
+
+class Shortage(IntEnum):
+    """Of two refusals the one with the smaller kind is the better plan. Code with the first two runs."""
+
+    SPILLS = 1
+    SERIALISED = 2  # wgmma run one at a time
+    REGISTERS = 3
+    SHARED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """`amount`: bytes of spills, or of shared memory beyond the limit. `needed`: registers per thread, where the
+    assembler says so. `error` is what the user gets if no other plan is left."""
+
+    kind: Shortage
+    words: str
+    amount: int = 0
+    needed: int | None = None
+    error: TileError | None = None
+
+    @property
+    def runs(self) -> bool:
+        """Whether there is code that computes the right thing, only slowly."""
+        return self.kind <= Shortage.SERIALISED
+
+    def is_worse_than(self, other: Rejection | None) -> bool:
+        return other is None or (self.kind, self.amount) >= (other.kind, other.amount)
+
+
+def of_log(log: str) -> Rejection | None:
+    """The rejection in the information log of a successful assembly."""
+    spilled = sum(int(n) for n in re.findall(r"(\d+) bytes spill (?:stores|loads)", log))
+    if re.search(r"wgmma.mma_async instructions are serialized due to[^\n]*register", log):
+        return Rejection(Shortage.SERIALISED, "ptxas would run wgmma one at a time for want of registers", spilled)
+    if spilled:
+        return Rejection(Shortage.SPILLS, f"ptxas would spill {spilled} bytes", spilled)
+    return None
+
+
+def of_error(error: TileCompilerExecutionError) -> Rejection | None:
+    """The rejection in the assembler's error, None where it is about something else than resources."""
+    text = "\n".join(error.notes)
+    target = re.search(r"register target of (\d+)", text)
+    if target:
+        return Rejection(Shortage.REGISTERS, f"ptxas needs {target[1]} registers", needed=int(target[1]), error=error)
+    if re.search(r"[Rr]egister allocation failed|[Ii]nsufficient registers|too many registers", text):
+        return Rejection(Shortage.REGISTERS, "ptxas finds too few registers", error=error)
+    if re.search(r"too much shared data|shared memory", text):
+        return Rejection(Shortage.SHARED, "too much shared memory", error=error)
+    return None
