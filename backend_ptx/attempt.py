@@ -64,7 +64,8 @@ class Attempt:
         self._started = time.perf_counter()
         self.machine = clone_function(function)
         self.machine.limits, self.machine.hints = limits, within(function.hints, limits)
-        self._allowed = target if limits.allow_wgmma else replace(target, has_wgmma=False)
+        units = tuple(u for u in target.matrix_units if limits.allow_wgmma or u != "wgmma")
+        self._allowed = replace(target, matrix_units=units)
         self.overflow: OutOfSharedMemory | None = None
         try:
             with internal_errors(function.name):
