@@ -113,33 +113,32 @@ _KEYWORDS: dict[tuple[str, str], str] = {
 }
 
 
+_CALL_IT = "call it: write its arguments in parentheses"
+
+# What to write instead, by the class of a value that stands where a tile or a number is wanted; the first that fits.
+_INSTEAD_OF: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    (TiledView, "load a tile of the view first: view.load(index)"),
+    (RawMemory, "load elements first: memory.load_offset(offsets)"),
+    (SliceSpec, "a Slice is for load_advanced_indexing and store_advanced_indexing"),
+    ((str, Text), "text can be printed and joined with other text, nothing else"),
+    (enum.Enum, "write .value, or make the class an IntEnum"),
+    (tuple, "compute with its items one by one; + joins two tuples"),
+    (Struct, "compute with its fields one by one"),
+    (types.NoneType, "a function without return gives None"),
+    ((types.FunctionType, types.BuiltinFunctionType, Closure), _CALL_IT),
+)
+
+
 def on_number(value: Val, other: Val = None) -> list[str]:
     """For a value that stands where a tile or a number is wanted; `other` is the second operand."""
     if is_array(value):
         return [LOAD_FIRST, _NO_POINTERS] if is_tile(other) and other.type.dtype.is_int else [LOAD_FIRST]
     if is_list(value):
         return ["take one array of the list, xs[i], and load a tile of it"]
-    if isinstance(value, TiledView):
-        return ["load a tile of the view first: view.load(index)"]
-    if isinstance(value, RawMemory):
-        return ["load elements first: memory.load_offset(offsets)"]
-    if isinstance(value, SliceSpec):
-        return ["a Slice is for load_advanced_indexing and store_advanced_indexing"]
     if isinstance(value, (str, Text)) and is_tile(other):
         return ['put values into an f-string: f"value {x}"']
-    if isinstance(value, (str, Text)):
-        return ["text can be printed and joined with other text, nothing else"]
-    if isinstance(value, enum.Enum):
-        return ["write .value, or make the class an IntEnum"]
-    if isinstance(value, tuple):
-        return ["compute with its items one by one; + joins two tuples"]
-    if isinstance(value, Struct):
-        return ["compute with its fields one by one"]
-    if value is None:
-        return ["a function without return gives None"]
-    if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, Closure)) or _is_builtin(value):
-        return ["call it: write its arguments in parentheses"]
-    return []
+    found = next((advice for kind, advice in _INSTEAD_OF if isinstance(value, kind)), "")
+    return [found] if found else [_CALL_IT] if _is_builtin(value) else []
 
 
 def _is_builtin(value: Val) -> bool:

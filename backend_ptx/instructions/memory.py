@@ -7,6 +7,7 @@ per access costs compile time.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 from tilewright.backend_ptx.instructions.record import Instruction
 
@@ -98,27 +99,23 @@ def _atomic(op: str, kind: str, semantics: str, scope: str) -> Instruction:
     )
 
 
+# Bytes of an element and number of elements of the accesses that there are.
+_WIDTHS = tuple((size, count) for size in (1, 2, 4, 8) for count in (1, 2, 4) if size * count <= MAX_BYTES)
+
+
 def records() -> Iterator[Instruction]:
     for space in ("global", "shared"):
-        for size in (1, 2, 4, 8):
-            for count in (1, 2, 4):
-                if size * count > MAX_BYTES:
-                    continue
-                yield _load(space, size, count)
-                yield _store(space, size, count)
+        for size, count in _WIDTHS:
+            yield _load(space, size, count)
+            yield _store(space, size, count)
     # The read-only path, for arrays that nothing writes while the kernel runs.
-    for size in (1, 2, 4, 8):
-        for count in (1, 2, 4):
-            if size * count <= MAX_BYTES:
-                yield _load("global", size, count, ".nc")
-    for size in (1, 2, 4, 8):
-        for scope in SCOPES:
-            for semantics in ("relaxed", "acquire"):
-                yield _ordered_load(size, semantics, scope)
-            for semantics in ("relaxed", "release"):
-                yield _ordered_store(size, semantics, scope)
+    for size, count in _WIDTHS:
+        yield _load("global", size, count, ".nc")
+    for size, scope in product((1, 2, 4, 8), SCOPES):
+        for semantics in ("relaxed", "acquire"):
+            yield _ordered_load(size, semantics, scope)
+        for semantics in ("relaxed", "release"):
+            yield _ordered_store(size, semantics, scope)
     for op, kinds in _ATOMIC_TYPES.items():
-        for kind in kinds:
-            for semantics in SEMANTICS:
-                for scope in SCOPES:
-                    yield _atomic(op, kind, semantics, scope)
+        for kind, semantics, scope in product(kinds, SEMANTICS, SCOPES):
+            yield _atomic(op, kind, semantics, scope)

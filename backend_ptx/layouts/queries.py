@@ -61,7 +61,7 @@ def vector_along(layout: Layout, axis: int) -> int:
             break
         vector *= 2
     others = [b for d in (LANE, WARP) for b in layout.bases(d)] + list(layout.bases(REGISTER))
-    while vector > 1 and any(0 < b[axis] & (vector - 1) and b[axis] != b[axis] & -b[axis] for b in others):
+    while vector > 1 and any(b[axis] & (vector - 1) > 0 and b[axis] != b[axis] & -b[axis] for b in others):
         vector //= 2  # an entangled basis would move a thread's start off the multiple
     return vector
 

@@ -83,12 +83,8 @@ def find_intervals(function: Function) -> list[Interval]:
             inner = (*loops, used_here) if isinstance(op, (For, While)) else loops
             for nested in op.blocks:
                 visit(nested, inner)
-            for found in used_here:
-                if found.first < start:
-                    found.last = position
             if inner is not loops:
-                for found in (f for reads in outstanding.values() for f in reads):  # into the next iteration
-                    found.first, found.last = min(found.first, start), position
+                _live_through_loop(used_here, outstanding, start, position)
 
     visit(function.body, ())
     for interval in (i for reads in outstanding.values() for i in reads):
@@ -96,6 +92,18 @@ def find_intervals(function: Function) -> list[Interval]:
     for interval in guarded:
         interval.first, interval.last = 0, position
     return list(dict.fromkeys(intervals.values()))
+
+
+def _live_through_loop(
+    used: list[Interval], outstanding: dict[Engine, list[Interval]], start: int, stop: int
+) -> None:
+    """What existed before a loop and is used in it lives until its end; outstanding reads go on in the next iteration.
+    """
+    for found in used:
+        if found.first < start:
+            found.last = stop
+    for found in (f for reads in outstanding.values() for f in reads):
+        found.first, found.last = min(found.first, start), stop
 
 
 def _asynchronous(

@@ -44,43 +44,13 @@ class Launcher:
 
     def launch(self, grid: Grid, args: tuple[Any, ...], stream: Any) -> None:
         """Run the kernel over the grid; the short way where a plan is known."""
-        if not self._plans or len(args) != len(self._constant):
+        short = self._read(grid, args) if self._plans and len(args) == len(self._constant) else None
+        if short is None:
             return self._launch_slowly(grid, args, stream, None)
-        key: list[Any] = [grid.linear]
-        pointers: list[int] = []
-        scalars: list[Any] = []
-        device = HOST
-        for arg, constant in zip(args, self._constant):
-            reader = _reader_of.get(type(arg))
-            if constant:
-                if reader is None or reader < INT:
-                    return self._launch_slowly(grid, args, stream, None)
-                key.append(type(arg))
-                key.append(arg.hex() if reader == FLOAT else arg)
-            elif reader == TENSOR:
-                pointer = arg.data_ptr()
-                pointers.append(pointer)
-                device = arg.get_device()
-                key += (arg.dtype, arg.shape, arg.stride(), pointer & 15, device)
-            elif reader == INT:
-                if not _INT_LOW <= arg <= _INT_HIGH:
-                    return self._launch_slowly(grid, args, stream, None)
-                scalars.append(arg)
-                key.append(INT)
-            elif reader == FLOAT or reader == BOOL:
-                scalars.append(arg)
-                key.append(reader)
-            elif reader == DEVICE_ARRAY:
-                pointer = arg.pointer
-                pointers.append(pointer)
-                device = arg.device
-                key += (arg.dtype, arg.shape, arg.strides, pointer & 15, device)
-            else:
-                return self._launch_slowly(grid, args, stream, None)
-        found = tuple(key)
-        plan = self._plans.get(found)
+        key, pointers, scalars, device = short
+        plan = self._plans.get(key)
         if plan is None:
-            return self._launch_slowly(grid, args, stream, found)
+            return self._launch_slowly(grid, args, stream, key)
         if grid.empty:
             return
         if stream is None:
@@ -88,6 +58,36 @@ class Launcher:
         elif type(stream) is not int:
             stream = stream_handle(stream)
         plan.device_plan.launch(grid, pointers, scalars, stream)
+
+    def _read(self, grid: Grid, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], list[Any], int] | None:
+        """The launch's key, its addresses, its scalars and the device; None for arguments that go the long way."""
+        key: list[Any] = [grid.linear]
+        pointers: list[int] = []
+        scalars: list[Any] = []
+        device = HOST
+        for arg, constant in zip(args, self._constant, strict=True):
+            reader = _reader_of.get(type(arg))
+            if constant:
+                if reader is None or reader < INT:
+                    return None
+                key.append(type(arg))
+                key.append(arg.hex() if reader == FLOAT else arg)
+            elif reader == TENSOR:
+                pointer = arg.data_ptr()
+                pointers.append(pointer)
+                device = arg.get_device()
+                key += (arg.dtype, arg.shape, arg.stride(), pointer & 15, device)
+            elif reader == DEVICE_ARRAY:
+                pointer = arg.pointer
+                pointers.append(pointer)
+                device = arg.device
+                key += (arg.dtype, arg.shape, arg.strides, pointer & 15, device)
+            elif reader is None or reader == INT and not _INT_LOW <= arg <= _INT_HIGH:
+                return None
+            else:
+                scalars.append(arg)
+                key.append(reader)
+        return tuple(key), pointers, scalars, device
 
     def _launch_slowly(self, grid: Grid, args: tuple[Any, ...], stream: Any, key: Any) -> None:
         arguments = self._specialiser.bind(args)

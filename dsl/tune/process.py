@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import queue
 import subprocess
@@ -81,10 +82,8 @@ class Worker:
         process.kill()
         process.wait()
         if process.stdin is not None:
-            try:
+            with contextlib.suppress(OSError):  # what was not sent yet
                 process.stdin.close()
-            except OSError:  # what was not sent yet
-                pass
 
 
 def _read(process: subprocess.Popen[bytes], answers: queue.SimpleQueue[Any]) -> None:

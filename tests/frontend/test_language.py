@@ -285,9 +285,8 @@ def test_with_runs_both_parts_on_every_way_out() -> None:
 def test_with_needs_a_context_manager_entered_once() -> None:
     def twice(x):
         manager = traced(x, 1)
-        with manager:
-            with manager:
-                pass
+        with manager, manager:
+            pass
         return 0
 
     for function, text in ((twice, "entered before"), (lambda x: with_(x), "expected a context manager")):

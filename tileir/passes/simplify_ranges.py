@@ -70,7 +70,7 @@ def _smaller(a: Value, b: Value, known: Facts) -> Value | None:
 def _mod(op: Any, known: Facts) -> Value | None:
     """x % d is x where 0 <= x < d."""
     x, d = known[op.lhs], known[op.rhs]
-    return op.lhs if 0 <= x.low and x.high < d.low else None
+    return op.lhs if x.low >= 0 and x.high < d.low else None
 
 
 def _and(op: Any, known: Facts) -> Value | None:

@@ -270,9 +270,9 @@ def _bitcast(c: FunctionCompiler, i: LlvmInstruction) -> Operation:
     source, target = i.operands[0].type, i.type
     to = numpy_type(target)
     shape = (-1, target.count) if isinstance(target, VectorType) else (-1,)
-    if scalar(source) != I1 and to.itemsize == numpy_type(source).itemsize and to.kind != "b":
-        if isinstance(source, VectorType) == isinstance(target, VectorType):
-            return pure(c, i, lambda a: a.view(to))
+    same_size = scalar(source) != I1 and to.itemsize == numpy_type(source).itemsize and to.kind != "b"
+    if same_size and isinstance(source, VectorType) == isinstance(target, VectorType):
+        return pure(c, i, lambda a: a.view(to))
 
     def convert(a: Array) -> Array:
         raw = _to_bytes(a)

@@ -66,4 +66,4 @@ def test_copies_move_what_lies_side_by_side(vector: int) -> None:
         for bit, offset in enumerate(bases):
             place ^= offset if register >> bit & 1 else 0
         first = place - register % v
-        assert first % v == 0 and 0 <= first
+        assert first % v == 0 and first >= 0
