@@ -110,7 +110,7 @@ class Attempt:
         slots, largest = (self.overflow.slots, self.overflow.largest) if self.overflow is not None else (1, 0)
         return Facts(
             plan.warps, threads, plan.cluster, slots, largest, OTHER + live_registers(self.machine), given or cap,
-            any(isinstance(op, Wgmma) for op in self.machine.walk()), given is not None, resident > 1)
+            any(isinstance(op, Wgmma) for op in self.machine.walk()), given is not None, resident)
 
 
 def within(hints: Hints, limits: Limits) -> Hints:

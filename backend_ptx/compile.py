@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.attempt import Attempt, Compiled, FunctionObserver, TextObserver
 from tilewright.backend_ptx.resources.ladder import Accepted, climb
-from tilewright.backend_ptx.resources.verdict import Rejection, Shortage, of_error, of_log
+from tilewright.backend_ptx.resources.tiles import too_large
+from tilewright.backend_ptx.resources.verdict import Rejection, of_error, of_log, of_overflow
 from tilewright.backend_ptx.targets import Target, get_target
 from tilewright.tileir.core import Function, clone_function
 from tilewright.tileir.diagnostics import TileCompilerExecutionError
@@ -48,15 +49,20 @@ def settle(
     function: Function, target: Target, *, observer: FunctionObserver | None = None,
     text_observer: TextObserver | None = None, judge: Judge = offline_judge, limits: Limits = Limits(),
 ) -> Accepted[Attempt]:
-    """The plan that fits shared memory and that `judge` accepts, from `limits` down the ladder."""
+    """The plan that fits shared memory and that `judge` accepts, from `limits` down the ladder.
+
+    TileValueError for tiles that no plan can hold.
+    """
+
     def attempt(limits: Limits) -> Attempt:
         return Attempt(function, target, limits, observer, text_observer)
 
     def verdict(plan: Attempt) -> Rejection | None:
-        if plan.overflow is None:
-            return judge(plan)
-        excess = plan.overflow.excess
-        return Rejection(Shortage.SHARED, decisions.too_much_shared(excess), excess, error=plan.overflow)
+        refused = judge(plan) if plan.overflow is None else of_overflow(plan.overflow)
+        error = too_large(function, target) if refused is not None and not refused.runs else None
+        if error is not None:
+            raise error
+        return refused
 
     settled = climb(attempt, verdict, limits)
     settled.plan.machine.decisions += [decisions.rung(words) for words in settled.rungs]

@@ -131,11 +131,12 @@ def min_blocks(function: Function, target: Target) -> int:
     that must fit raises its limit. Products of usual tiles need so much shared memory that no more blocks would fit.
     With parked tiles the registers shall not keep blocks away for which shared memory has room.
     """
+    if not function.limits.cap_registers:
+        return 1
     wanted = function.hints.occupancy
     if wanted is not None:
         return min(wanted, target.threads_per_sm // (32 * function.plan.warps))
-    planned = function.plan.occupancy if function.limits.cap_registers else 0
-    return max(planned, 1 if any(isinstance(op, (MmaFma, MmaSync)) for op in function.walk()) else 0)
+    return max(function.plan.occupancy, 1 if any(isinstance(op, (MmaFma, MmaSync)) for op in function.walk()) else 0)
 
 
 def _debug_lines(function: Function, abi: KernelAbi) -> DebugLines | None:

@@ -22,8 +22,8 @@ from tilewright.tileir.plan import Hints, Limits
 
 class Facts(NamedTuple):
     """What a plan has come to. `slots`: of its deepest ring; `largest`: bytes of its largest buffer; `registers`: those
-    that live ranges give each thread, of `register_cap` that it can have; `capped`: whether CTAs that shall be resident
-    cap them."""
+    that live ranges give each thread, of `register_cap` that it can have; `resident`: CTAs for
+    which ptxas must leave registers (0: as it chooses)."""
 
     warps: int
     threads: int
@@ -34,7 +34,7 @@ class Facts(NamedTuple):
     register_cap: int
     wgmma: bool
     reallocates: bool
-    capped: bool
+    resident: int
 
 
 class TriedPlan(Protocol):
@@ -61,9 +61,12 @@ Tighten = Callable[[TriedPlan, Rejection], Descent | None]
 
 @dataclass(frozen=True, slots=True)
 class Rung:
+    """`keeps`: whether what was tightened before stays so."""
+
     name: str
     helps: frozenset[Shortage]
     tighten: Tighten
+    keeps: bool = True
 
 
 _THREADS = frozenset({Shortage.SPILLS, Shortage.SERIALISED, Shortage.REGISTERS})
@@ -86,7 +89,8 @@ def lower_occupancy(plan: TriedPlan, refused: Rejection) -> Descent | None:
     lower = next((n for n in range(asked - 1, 1, -1) if register_cap(n, threads, plan.target) >= needed), 1)
     left = register_cap(asked, threads, plan.target)
     why = refused.words + ("" if refused.kind is Shortage.SHARED else f", {asked} CTAs leave {left} registers")
-    return Descent(replace(plan.limits, max_occupancy=lower), f"occupancy={asked} lowered to {lower}: {why}")
+    said = f"occupancy={plan.hints.occupancy} lowered to {lower}: {why}"
+    return Descent(replace(plan.limits, max_occupancy=lower), said)
 
 
 def fewer_stages(plan: TriedPlan, refused: Rejection) -> Descent | None:
@@ -119,10 +123,12 @@ def fewer_warps(plan: TriedPlan, refused: Rejection) -> Descent | None:
 
 
 def exchange_in_pieces(plan: TriedPlan, refused: Rejection) -> Descent | None:
-    most = min(plan.limits.max_exchange or plan.target.shared_per_block, plan.facts.largest) // 2
-    if most < LEAST_EXCHANGE:
+    """Half of what the largest buffer takes, if that is one of an exchange: those keep within the limit."""
+    before = plan.limits.max_exchange
+    most = 1 << (plan.facts.largest - 1).bit_length() - 1
+    if most < LEAST_EXCHANGE or before is not None and most >= before:
         return None
-    return Descent(replace(plan.limits, max_exchange=most), 
+    return Descent(replace(plan.limits, max_exchange=most),
                    f"exchanges in pieces of {most / KIB:g} KiB: {refused.words}")
 
 
@@ -142,15 +148,15 @@ def no_cluster(plan: TriedPlan, refused: Rejection) -> Descent | None:
 def mma_sync(plan: TriedPlan, refused: Rejection) -> Descent | None:
     if not plan.facts.wgmma or refused.kind is Shortage.SPILLS and refused.amount <= FEW_SPILLS:
         return None
-    limits = Limits(allow_wgmma=False, allow_cluster=plan.limits.allow_cluster, max_occupancy=plan.limits.max_occupancy)
+    limits = Limits(allow_wgmma=False, allow_cluster=plan.limits.allow_cluster)
     return Descent(limits, f"mma.sync in place of wgmma: {refused.words}")
 
 
 def uncapped(plan: TriedPlan, refused: Rejection) -> Descent | None:
-    if not plan.facts.capped or not plan.limits.cap_registers:
+    """As many registers as one CTA per SM can have. ptxas takes fewer where it is not told."""
+    if plan.facts.resident == 1 or not plan.limits.cap_registers:
         return None
-    return Descent(replace(plan.limits, cap_registers=False), 
-                   f"registers not capped for resident CTAs: {refused.words}")
+    return Descent(replace(plan.limits, cap_registers=False), f"registers for one CTA per SM: {refused.words}")
 
 
 LADDER: tuple[Rung, ...] = (
@@ -162,7 +168,7 @@ LADDER: tuple[Rung, ...] = (
     Rung("exchanges", _MEMORY, exchange_in_pieces),
     Rung("setmaxnreg", _THREADS, no_reallocation),
     Rung("no cluster", _THREADS | _MEMORY, no_cluster),
-    Rung("mma.sync", _THREADS | _MEMORY, mma_sync),
+    Rung("mma.sync", _THREADS | _MEMORY, mma_sync, keeps=False),
     Rung("spills", _THREADS, uncapped),
 )
 
@@ -183,26 +189,27 @@ def climb(
     """The first plan that `judge` accepts; without one the plan with the least spills. Raises what the user
     shall read where no plan runs."""
     seen = {start}
-    words: tuple[str, ...] = ()
+    words: dict[str, str] = {}  # by rung, of which the lowest step counts
     plan = attempt(start)
     refused = judge(plan)
     while refused is not None:
-        step = next((s for s in _steps(plan, refused) if s.limits not in seen), None)
-        if step is None:
+        rung, step = next(((r, s) for r, s in _steps(plan, refused) if s.limits not in seen), (None, None))
+        if rung is None or step is None:
             break
         seen.add(step.limits)
         other = attempt(step.limits)
         found = judge(other)
         if found is None or not refused.runs or not found.is_worse_than(refused):
-            plan, refused, words = other, found, (*words, step.words)
+            plan, refused = other, found
+            words = {**(words if rung.keeps else {}), rung.name: step.words}
     if refused is not None and not refused.runs:
         raise refused.error or TileError(refused.words)
-    return Accepted(plan, words)
+    return Accepted(plan, tuple(words.values()))
 
 
-def _steps(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
+def _steps(plan: TriedPlan, refused: Rejection) -> Iterator[tuple[Rung, Descent]]:
     for rung in LADDER:
         if refused.kind in rung.helps:
             step = rung.tighten(plan, refused)
             if step is not None:
-                yield step
+                yield rung, step

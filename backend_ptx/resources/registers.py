@@ -62,7 +62,7 @@ class _Ranges:
         for op in reversed(block.ops):
             results = {_holder(v) for v in op.results}
             reads = {_holder(v) for v in (*op.operands, *extra.get(op, ()))}
-            outer = {_holder(v) for inner in op.blocks for v in _free(inner)}
+            outer = {_holder(v) for inner in op.blocks for v in taken(inner)}
             through = (alive - results) | outer
             most = max(most, self._weight(alive | results), self._weight(through | reads),
                        *(self.peak(inner, frozenset(through)) for inner in op.blocks))
@@ -115,7 +115,7 @@ def _held_by_outstanding(block: Block) -> dict[Op, list[Value]]:
     return out
 
 
-def _free(block: Block) -> set[Value]:
+def taken(block: Block) -> set[Value]:
     """The values that a block takes from outside."""
     used: set[Value] = set()
     own: set[Value] = set(block.params)

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from enum import IntEnum
 
+from tilewright.backend_ptx import decisions
+from tilewright.backend_ptx.resources.shared import OutOfSharedMemory
 from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileError
 
 
@@ -59,3 +61,8 @@ def of_error(error: TileCompilerExecutionError) -> Rejection | None:
     if re.search(r"too much shared data|shared memory", text):
         return Rejection(Shortage.SHARED, "too much shared memory", error=error)
     return None
+
+
+def of_overflow(error: OutOfSharedMemory) -> Rejection:
+    """The rejection of a plan that was never assembled."""
+    return Rejection(Shortage.SHARED, decisions.too_much_shared(error.excess), error.excess, error=error)

@@ -7,7 +7,8 @@
 
 A `stage`, which puts an operand of wgmma into shared memory, becomes a store too, and a fence that shows it to the
 tensor cores; where a product of the round before may still be reading the buffer, a wait comes first. Conversions
-inside a thread stay. An `extract` whose sub-tiles lie in several threads goes the same way, and reads its part.
+inside a thread stay. Where a limit of the plan asks for it, large tiles go in pieces (exchange_pieces.py). An `extract`
+whose sub-tiles lie in several threads goes the same way, and reads its part.
 Barriers come later (insert_barriers), when offsets are known.
 """
 
@@ -24,8 +25,8 @@ from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import waits_for
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import Stage, proxy_fences
+from tilewright.backend_ptx.passes.layouts.exchange_pieces import exchange_in_pieces
 from tilewright.backend_ptx.passes.matmul.outstanding import still_read
-from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.uses import uses
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.engines import THREADS
@@ -37,16 +38,20 @@ from tilewright.tileir.types import SharedType
 
 def lower_conversions(c: Compilation) -> None:
     """Needs layouts on every tile."""
-    function, target = c.function, c.target
+    function = c.function
     busy, users = still_read(function), uses(function)
-    rewrite(function, lambda rewriter, op: _lower(rewriter, op, target, busy, users))
+    rewrite(function, lambda rewriter, op: _lower(rewriter, op, c, busy, users))
 
 
-def _lower(rewriter: Rewriter, op: Op, target: Target, busy: set[Op], users: dict[Value, list[Op]]) -> None:
+def _lower(rewriter: Rewriter, op: Op, c: Compilation, busy: set[Op], users: dict[Value, list[Op]]) -> None:
     if isinstance(op, ConvertLayout):
         source, wanted = op.src.type.layout, op.result.type.layout
         if plan_conversion(source, wanted).kind in ("warp", "block"):
-            layout = exchange_layout(source, wanted, op.src.type.dtype.bytes, target)
+            size, most = op.src.type.size * op.src.type.dtype.bytes, c.limits.max_exchange
+            if most is not None and size > most:
+                rewriter.replace(op.result, exchange_in_pieces(rewriter, op.src, wanted, -(-size // most), c.target))
+                return
+            layout = exchange_layout(source, wanted, op.src.type.dtype.bytes, c.target)
             _through_memory(rewriter, op, op.src, layout, ())
             return
     elif isinstance(op, Stage):

@@ -1,0 +1,79 @@
+"""How a tile that is too large for shared memory gets from one layout to another: piece by piece, in one hop or two.
+
+A piece is the part of the tile where some bits of the index have given values. If each thread holds those bits in
+registers, before and after, a piece is a subset of the registers of every thread: it can go alone. Where the threads of
+the two layouts take up too many bits together (a transposed tile, say), there is a layout between them whose threads
+are half those of the one and half those of the other, and each of the two hops has bits to spare.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewright.backend_ptx.layouts.flat import LANE_BITS, distributed, is_plain, log2, parts
+from tilewright.tileir.layout import Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """Go to `layout` in pieces: `cut` are the bits of the flat index (as numbers) that choose the piece."""
+
+    layout: Layout
+    cut: tuple[int, ...]
+
+    def shape(self, size: int) -> tuple[int, ...]:
+        """The tile of `size` elements with an axis of 2 for each bit that is cut, and one for each run of others."""
+        lengths: list[int] = []
+        run = 1
+        for bit in reversed(range(log2(size))):
+            if 1 << bit in self.cut:
+                lengths += [run, 2] if run > 1 else [2]
+                run = 1
+            else:
+                run *= 2
+        return (*lengths, run) if run > 1 else tuple(lengths)
+
+    def cut_axes(self, size: int) -> tuple[int, ...]:
+        """Which axes of that shape choose the piece."""
+        shape, axes, shift = self.shape(size), [], log2(size)
+        for axis, length in enumerate(shape):
+            shift -= log2(length)
+            if length == 2 and 1 << shift in self.cut:
+                axes.append(axis)
+        return tuple(axes)
+
+
+def hops(source: Layout, target: Layout, bits: int) -> tuple[Hop, ...]:
+    """The way from `source` to `target` in pieces of 1 / 2**bits of the tile, or as small as it can be; one hop with
+    nothing cut for layouts that are not plain."""
+    if not (is_plain(source) and is_plain(target)):
+        return (Hop(target, ()),)
+    free = _spare(source, target)
+    if len(free) >= bits:
+        return (Hop(target, free[:bits]),)
+    middle = _between(source, target)
+    first, second = _spare(source, middle), _spare(middle, target)
+    if min(len(first), len(second)) <= len(free):
+        return (Hop(target, free),)
+    return Hop(middle, first[:bits]), Hop(target, second[:bits])
+
+
+def _spare(source: Layout, target: Layout) -> tuple[int, ...]:
+    """The bits that are registers of both, the highest first."""
+    kept = set(parts(target)[0])
+    return tuple(sorted((b for b in parts(source)[0] if b in kept), reverse=True))
+
+
+def _between(source: Layout, target: Layout) -> Layout:
+    """A layout whose threads are those that both have, and of the others half of the one's and half of the other's."""
+    (_, lane, warp), (_, *of_target) = parts(source), parts(target)
+    mine = [b for b in (*lane, *warp) if b]
+    theirs = [b for part in of_target for b in part if b]
+    both = [b for b in mine if b in theirs]
+    only, other = ([b for b in these if b not in both] for these in (mine, theirs))
+    threads = [*both, *only[: (len(only) + 1) // 2]]
+    threads += other[: len(lane) + len(warp) - len(threads)]
+    threads += [0] * (len(lane) + len(warp) - len(threads))
+    everything = (1 << bit for bit in range(sum(log2(n) for n in source.shape)))
+    return distributed(source.shape, [b for b in everything if b not in threads], threads[:LANE_BITS],
+                       threads[LANE_BITS:])

@@ -1,0 +1,79 @@
+"""Whether the tiles of a kernel can exist on a target at all, whatever plan is made for them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tilewright.backend_ptx.resources.registers import REGISTER_BYTES, taken
+from tilewright.backend_ptx.targets import KIB, Target
+from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.diagnostics import TileValueError
+from tilewright.tileir.ops.arith import Constant
+from tilewright.tileir.ops.shape import Broadcast, Iota, Permute, Reshape
+from tilewright.tileir.types import TileType
+
+LISTED = 6
+
+
+class Alive(NamedTuple):
+    """The tiles alive at one op, the largest first, and their bytes."""
+
+    bytes: int
+    op: Op | None
+    tiles: tuple[Value, ...]
+
+
+def room(target: Target) -> int:
+    """Bytes of tiles that a CTA can hold: the registers of its threads and its shared memory."""
+    return target.registers_per_thread * target.threads_per_block * REGISTER_BYTES + target.shared_per_block
+
+
+def too_large(function: Function, target: Target) -> TileValueError | None:
+    """The error for a function whose tiles do not fit, at the user's line; None where they do."""
+    found = most_alive(function)
+    if found.bytes <= room(target) or found.op is None:
+        return None
+    notes = [f"{tile.hint or 'a tile'}: {tile.type.erased()}, {_bytes(tile) / KIB:g} KiB"
+             for tile in found.tiles[:LISTED]]
+    return TileValueError(
+        f"tiles of {found.bytes / KIB:g} KiB are alive at once, and a block on {target} holds "
+        f"{room(target) / KIB:g} KiB",
+        found.op.span, label="at this operation", notes=notes, hints=["use smaller tiles"])
+
+
+def most_alive(function: Function) -> Alive:
+    """The op, before layouts are chosen, at which most bytes of tiles are alive, before it or behind it."""
+    return _most(function.body, frozenset())
+
+
+def _most(block: Block, after: frozenset[Value]) -> Alive:
+    """`after`: the tiles needed after the block, or during all of it."""
+    alive, most = set(after), Alive(0, None, ())
+    for op in reversed(block.ops):
+        results = {_holder(v) for v in op.results}
+        outer = {_holder(v) for inner in op.blocks for v in taken(inner)}
+        through = (alive - results) | outer
+        before = through | {_holder(v) for v in op.operands}
+        found = [_sum(op, alive | results), _sum(op, before), *(_most(b, frozenset(through)) for b in op.blocks)]
+        most = max(most, *found, key=lambda a: a.bytes)
+        alive = before
+    return most
+
+
+def _sum(op: Op, values: set[Value]) -> Alive:
+    tiles = sorted((v for v in values if _bytes(v)), key=lambda v: (-_bytes(v), v.hint))
+    return Alive(sum(map(_bytes, tiles)), op, tuple(tiles))
+
+
+def _bytes(value: Value) -> int:
+    """What a tile takes; masks, constants and indices are made where they are used."""
+    type_ = value.type
+    if not isinstance(type_, TileType) or not type_.shape or type_.dtype.is_bool:
+        return 0
+    return 0 if isinstance(value.op, (Constant, Iota)) else type_.size * type_.dtype.bytes
+
+
+def _holder(value: Value) -> Value:
+    while isinstance(value.op, (Broadcast, Permute, Reshape)):
+        value = value.op.src
+    return value

@@ -1,0 +1,197 @@
+"""The ladder: which rung follows which refusal, that the code of each rung computes the same, and the plans that ptxas
+once refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from benchmarks.sweep import kernels
+
+import tilewright as tw
+from tilewright.backend_ptx.attempt import Attempt
+from tilewright.backend_ptx.compile import settle
+from tilewright.backend_ptx.resources.ladder import Facts, climb
+from tilewright.backend_ptx.resources.verdict import Rejection, Shortage, of_error, of_log
+from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
+from tilewright.backend_ptx.simulator import run_lowered
+from tilewright.backend_ptx.targets import Target, get_target
+from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileValueError
+from tilewright.tileir.plan import Hints, Limits
+
+BF16 = ml_dtypes.bfloat16
+needs_ptxas = pytest.mark.skipif(not has_ptxas(), reason="ptxas is not installed")
+
+# ---- the order of the rungs -------------------------------------------------------------------------------------
+
+
+class Made:
+    """A plan of which only the facts matter."""
+
+    target: Target = get_target("sm_90a")
+    hints = Hints(occupancy=4)
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.facts = Facts(
+            warps=limits.warps or 4, threads=128, cluster=limits.ctas or 1, slots=limits.max_stages or 3,
+            largest=limits.max_exchange or 65536, registers=150, register_cap=128, wgmma=limits.allow_wgmma,
+            reallocates=limits.allow_register_reallocation, resident=limits.max_occupancy or 4)
+
+
+def refuse(rejected: Callable[[Limits], Rejection | None]) -> Callable[[Made], Rejection | None]:
+    return lambda plan: rejected(plan.limits)
+
+
+SPILLS, REGISTERS = Rejection(Shortage.SPILLS, "spills", 1000), Rejection(Shortage.REGISTERS, "registers")
+
+
+def test_occupancy_is_lowered_to_what_the_registers_allow() -> None:
+    found = climb(Made, refuse(lambda limits: None if limits.max_occupancy else replace(REGISTERS, needed=140)))
+    assert found.plan.limits == Limits(max_occupancy=3)
+    assert found.rungs == ("occupancy=4 lowered to 3: registers, 4 CTAs leave 128 registers",)
+
+
+def test_an_accepted_plan_stays() -> None:
+    found = climb(Made, refuse(lambda limits: None))
+    assert found.plan.limits == Limits() and not found.rungs
+
+
+def test_shared_memory_costs_a_stage_first() -> None:
+    too_much = Rejection(Shortage.SHARED, "too much", error=TileValueError("too much"))
+    found = climb(Made, refuse(lambda limits: too_much if limits.max_stages != 1 else None))
+    assert found.plan.limits == Limits(max_occupancy=1, max_stages=1)
+    assert [words.split(":")[0] for words in found.rungs] == ["occupancy=4 lowered to 1", "stages lowered to 1"]
+
+
+def test_a_plan_with_spills_is_left_only_for_one_with_less() -> None:
+    """Every rung spills more, but eight warps, which spill half."""
+    def judge(limits: Limits) -> Rejection:
+        return replace(SPILLS, amount=500 if limits == Limits(warps=8) else 1000)
+
+    found = climb(Made, refuse(judge))
+    assert found.plan.limits == Limits(warps=8) and len(found.rungs) == 1
+
+
+def test_wgmma_goes_last_and_alone() -> None:
+    found = climb(Made, refuse(lambda limits: REGISTERS if limits.allow_wgmma else None))
+    assert found.plan.limits == Limits(allow_wgmma=False)
+    assert found.rungs == ("mma.sync in place of wgmma: registers",)
+
+
+def test_without_a_plan_the_error_stands() -> None:
+    error = TileValueError("no plan")
+    with pytest.raises(TileValueError, match="no plan"):
+        climb(Made, refuse(lambda limits: replace(REGISTERS, error=error)))
+
+
+def test_what_the_assembler_says() -> None:
+    assert of_log("ptxas info : Used 64 registers") is None
+    assert of_log("    0 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads") == Rejection(
+        Shortage.SPILLS, "ptxas would spill 20 bytes", 20)
+    serial = "(C7512) Potential Performance Loss: wgmma.mma_async instructions are serialized due to "
+    found = of_log(serial + "insufficient register resources for the function 'attention'")
+    assert found is not None and found.kind is Shortage.SERIALISED
+    assert of_log(serial + "a call") is None
+    refused = TileCompilerExecutionError("refused", notes=[
+        "ptxas fatal : (C7602) Insufficient registers (80) to compile instruction at line 1514 in function attention. "
+        "Try to compile with register target of 94 or higher."])
+    found = of_error(refused)
+    assert found is not None and (found.kind, found.needed) == (Shortage.REGISTERS, 94)
+    assert of_error(TileCompilerExecutionError("refused", notes=["syntax error"])) is None
+
+
+# ---- every rung computes the same -------------------------------------------------------------------------------
+
+
+def product() -> tuple[Any, tuple[Any, ...], tuple[int, ...], np.ndarray]:
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(-3, 4, shape).astype(BF16) for shape in ((128, 128), (128, 64)))
+    c = np.zeros((128, 64), np.float32)
+    return kernels.gemm, (a, b, c, 128, 64, 32), (1, 1, 1), a.astype(np.float32) @ b.astype(np.float32)
+
+
+def transposed(dtype: Any = np.float32) -> tuple[Any, tuple[Any, ...], tuple[int, ...], np.ndarray]:
+    x = np.arange(128 * 64).reshape(128, 64).astype(dtype)
+    return kernels.transpose, (x, np.zeros((64, 128), dtype), 128, 64), (1, 1, 1), x.T
+
+
+def attended() -> tuple[Any, tuple[Any, ...], tuple[int, ...], np.ndarray]:
+    rng = np.random.default_rng(2)
+    q, k, v = (rng.standard_normal((1, n, 64)).astype(np.float16) for n in (128, 96, 96))
+    score = q[0].astype(np.float64) @ k[0].astype(np.float64).T * 0.125
+    weight = np.exp(score - score.max(axis=1, keepdims=True))
+    want = (weight / weight.sum(axis=1, keepdims=True)) @ v[0].astype(np.float64)
+    arrays = q, k, v, np.zeros((1, 128, 64), np.float32), np.zeros((1, 128), np.float32)
+    return kernels.attention, (*arrays, 0.125, 128, 64, 64, False, False, False), (1, 1, 1), want[None]
+
+
+WORKS = {"product": product, "transposed": transposed, "attended": attended}
+RUNGS = {
+    "one stage": Limits(max_stages=1), "two stages": Limits(max_stages=2), "8 warps": Limits(warps=8),
+    "pieces of 8 KiB": Limits(max_exchange=8192), "pieces of 1 KiB": Limits(max_exchange=1024, max_stages=1),
+    "two CTAs": Limits(ctas=2), "mma.sync": Limits(allow_wgmma=False),
+    "mma.sync in pieces": Limits(allow_wgmma=False, max_stages=1, max_exchange=2048),
+    "no setmaxnreg": Limits(warps=8, allow_register_reallocation=False),
+    "registers for one CTA": Limits(cap_registers=False),
+}
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("work", WORKS)
+def test_every_rung_computes_the_same(work: str, target: str, rung: str) -> None:
+    kernel, args, grid, want = WORKS[work]()
+    stages = kernel.lower(*args, target=target)
+    plan = Attempt(stages.tile_ir(), stages.target, RUNGS[rung])
+    assert plan.overflow is None
+    run_lowered(plan.lowered, grid, stages.values)
+    out = {"product": 2, "transposed": 1, "attended": 3}[work]
+    np.testing.assert_allclose(args[out], want, rtol=2e-3, atol=2e-3)
+
+
+def test_exchanges_keep_within_their_limit() -> None:
+    """A transposed tile has no index bit that both layouts keep in registers: it takes two hops."""
+    kernel, args, _, _ = transposed()
+    stages = kernel.lower(*args, target="sm_90a")
+    whole, pieces = (Attempt(stages.tile_ir(), stages.target, limits).lowered.shared_bytes
+                     for limits in (Limits(), Limits(max_exchange=8192)))
+    assert (whole, pieces) == (128 * 64 * 4, 8192)
+
+
+# ---- plans that were refused ------------------------------------------------------------------------------------
+
+Q, A, V, S = "bf16[8,2048,128]", "bf16[2048,2048]", "bf16[2048]", "f32[2048]"
+REFUSED = {
+    "occupancy": ("attention", (Q, Q, Q, Q, "f32[8,2048]", 0.1, 128, 128, 128, False, False, False), Hints(occupancy=2),
+                  "occupancy=2 lowered to 1: ptxas needs 94 registers, 2 CTAs leave 80 registers"),
+    "wide rows": ("attention", (Q, Q, Q, Q, "f32[8,2048]", 0.1, 256, 128, 128, False, False, False), Hints(),
+                  "2 CTAs per cluster: ptxas finds too few registers"),
+    "cluster": ("gemm", (A, A, A, 512, 256, 64), Hints(num_ctas=2), "4 CTAs per cluster: ptxas needs 154 registers"),
+    "latent": ("latent_attention", ("bf16[16,2048,576]", "bf16[2048,576]", "bf16[16,2048,512]", 0.1, 128, 64, 576, 512),
+               Hints(occupancy=2), "occupancy=2 lowered to 1: ptxas needs 94 registers, 2 CTAs leave 64 registers"),
+    "stages": ("norm_linear_gelu_dropout", (A, S, S, A, V, A, 3, 0.25, 128, 128, 64), Hints(),
+               "stages lowered to 4: 0.5 KiB of shared memory too much"),
+    "pieces": ("transpose", ("f32[2048,2048]", "f32[2048,2048]", 256, 256), Hints(),
+               "exchanges in pieces of 128 KiB: 29 KiB of shared memory too much"),
+}
+
+
+@needs_ptxas
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_was_refused_is_accepted(name: str) -> None:
+    kernel, args, hints, words = REFUSED[name]
+    given = [tw.spec(a) if isinstance(a, str) else a for a in args]
+    stages = getattr(kernels, kernel).lower(*given, target="sm_90a")
+    function = stages.tile_ir()
+    function.hints = hints
+    settled = settle(function, stages.target)
+    assert words in settled.rungs
+    said = [f"{d.value}: {d.reason}" for d in settled.plan.machine.decisions if d.name == "ladder"]
+    assert said == list(settled.rungs)
+    log = assemble(settled.plan.compiled.ptx, "sm_90a").log
+    assert "serialized" not in log
