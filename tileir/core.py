@@ -301,7 +301,9 @@ class Op:
         ordered = getattr(self, "memory_order", None)
         return Effects(
             tuple(getattr(self, n) for n in self._reads), tuple(getattr(self, n) for n in self._writes),
-            ordered is not None and ordered.value != "weak", self._io, self._starts(), self._completes(), self._fence,
+            ordered is not None and ordered.value != "weak", self._io,
+            self._starts() if self._engine is not None else (),
+            self._completes() if self._waits_for is not None else (), self._fence,
             getattr(self, "role", self._role),
         )
 

@@ -27,6 +27,17 @@ def _key(op: Key) -> Key:
     return op if isinstance(op, str) else op.opcode or op
 
 
+_KEYS: dict[type[Op], tuple[Key, ...]] = {}
+
+
+def _keys(cls: type[Op]) -> tuple[Key, ...]:
+    """Under which keys the rule of a class may stand, the nearest first. Kept, because `rewrite` makes many tables."""
+    known = _KEYS.get(cls)
+    if known is None:
+        known = _KEYS[cls] = tuple(_key(base) for base in cls.__mro__ if issubclass(base, Op))
+    return known
+
+
 class RuleTable(MutableMapping[Key, R], Generic[R]):
     """At most one rule for each class. `what` names a rule in errors: "lowering", "handler in the interpreter"."""
 
@@ -44,8 +55,8 @@ class RuleTable(MutableMapping[Key, R], Generic[R]):
 
     def of_class(self, cls: type[Op]) -> R | None:
         """The rule for the ops of a class."""
-        bases = (base for base in cls.__mro__ if issubclass(base, Op))
-        return next((self._rules[_key(base)] for base in bases if _key(base) in self._rules), None)
+        rules = self._rules
+        return next((rules[key] for key in _keys(cls) if key in rules), None)
 
     def register(self, *ops: Key) -> Callable[[F], F]:
         """Decorator: this function is the rule of these ops."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from tilewright.tileir.analysis.effects import Dependences
@@ -21,6 +21,7 @@ class Analysis(enum.Enum):
     PARENTS = "parents"
     FACTS = "facts"
     DEPENDENCES = "dependences"
+    KINDS = "kinds"
 
 
 Preserved = frozenset[Analysis]
@@ -45,12 +46,12 @@ class Unit:
         self._known: dict[Analysis, Any] = {}
 
     @property
-    def uses(self) -> Mapping[Value, list[Op]]:
+    def uses(self) -> dict[Value, list[Op]]:
         """The ops that read each value; a value that none reads has no entry."""
         return self._ask(Analysis.USES, uses)
 
     @property
-    def parents(self) -> Mapping[Block, Op]:
+    def parents(self) -> dict[Block, Op]:
         """The op that owns each nested block."""
         return self._ask(Analysis.PARENTS, parents)
 
@@ -63,6 +64,15 @@ class Unit:
     def dependences(self) -> Dependences:
         """Which accesses may meet in memory."""
         return self._ask(Analysis.DEPENDENCES, Dependences)
+
+    @property
+    def kinds(self) -> frozenset[type[Op]]:
+        """The classes of the function's ops."""
+        return self._ask(Analysis.KINDS, _kinds)
+
+    def has(self, *classes: type[Op]) -> bool:
+        """Whether the function has an op of one of these classes."""
+        return any(issubclass(kind, classes) for kind in self.kinds)
 
     def _ask(self, analysis: Analysis, find: Callable[[Function], T]) -> T:
         if analysis not in self._known:
@@ -84,3 +94,7 @@ class Unit:
         if analysis is Analysis.DEPENDENCES:
             return self.dependences.classes(self.function)
         return getattr(self, analysis.value)
+
+
+def _kinds(function: Function) -> frozenset[type[Op]]:
+    return frozenset({type(op) for op in function.walk()})

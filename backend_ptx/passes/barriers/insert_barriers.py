@@ -43,7 +43,7 @@ State = dict[MemoryAccess, Scope]
 def insert_barriers(c: Compilation) -> None:
     """Needs the offsets of plan_shared_memory."""
     function = c.function
-    dependences = Dependences(function)
+    dependences = c.dependences
     inserter = _Inserter(dependences, summarise(function, dependences))
     inserter.block(function.body, {})
     inserter.write(function.body, WARP if c.plan.warps == 1 else CTA)

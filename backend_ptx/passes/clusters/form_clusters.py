@@ -41,6 +41,7 @@ from tilewright.backend_ptx.passes.clusters.parts import ClusterSplit
 from tilewright.backend_ptx.passes.layouts.classes import is_tile
 from tilewright.backend_ptx.passes.matmul.choice import warpgroup_kind
 from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.matmul import Mma
@@ -55,7 +56,7 @@ WORDS = 32768
 EXCHANGED = 1024
 
 
-def form_clusters(c: Compilation) -> None:
+def form_clusters(c: Compilation) -> Preserved:
     """Changes shapes, so it comes before the passes that read them; after `widen_reductions`."""
     function, target = c.function, c.target
     products = [op for op in function.walk() if isinstance(op, Mma)]
@@ -63,18 +64,20 @@ def form_clusters(c: Compilation) -> None:
     wanted: int | None = c.hints.num_ctas
     needed = _needed(products, rows, target) if wanted is None else min(wanted, MOST)
     if needed == 1:
-        return
+        return ALL
     _unshare(function.body, set())
+    c.forget()
     chosen = _cut(function, products, rows, needed, target)
     if not isinstance(chosen, str):
-        refused = keeps_order(function, chosen)
+        refused = keeps_order(c, chosen)
         chosen = chosen if refused is None else refused
     if not isinstance(chosen, str):
-        ClusterSplit(function, chosen, needed).run()
+        ClusterSplit(c, chosen, needed).run()
         c.plan.cluster = needed
         c.decide(decisions.cluster(needed, wanted is not None))
     elif wanted is not None:
         c.decide(decisions.no_cluster(chosen))
+    return NONE
 
 
 def _needed(products: Sequence[Mma], rows: Sequence[Reduction], target: Target) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilewright.backend_ptx.passes.layouts.classes import is_tile
-from tilewright.tileir.analysis.effects import Dependences
+from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.ops.atomics import Atomic
 from tilewright.tileir.ops.control import If
@@ -16,16 +16,17 @@ WHOLE = "whole"
 """What all blocks know is written by the first alone."""
 
 
-def keeps_order(function: Function, chosen: Mapping[Value, int]) -> str | None:
+def keeps_order(unit: Unit, chosen: Mapping[Value, int]) -> str | None:
     """None where it does; else why not. `chosen`: the tiles that are cut, and along which axis.
 
     Two accesses of one array, of which one writes, meet in one block only if both cut it at the same places. So each
     array that is written has to be accessed in one way throughout.
     """
+    function = unit.function
     for op in function.walk():
         if op.effects().ordered or isinstance(op, Atomic):
             return f"the {op.opcode} in line {op.span.line} orders accesses of all its block"
-    dependences, once = Dependences(function), _run_once(function)
+    dependences, once = unit.dependences, _run_once(function)
     ways: dict[Value, set[Any]] = {}
     written: dict[Value, Op] = {}
     for op in function.walk():

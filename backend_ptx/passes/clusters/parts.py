@@ -6,10 +6,9 @@ from collections.abc import Mapping
 
 from tilewright.backend_ptx.ops.cluster import ClusterGather
 from tilewright.backend_ptx.passes.layouts.classes import is_tile
-from tilewright.tileir.analysis.facts import facts
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.builder import Builder
-from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.dtypes import DType, int32, int64
 from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.arrays import BlockId, NumBlocks
@@ -29,11 +28,12 @@ AXIS = 0
 class ClusterSplit:
     """`chosen`: the tiles that are cut into `ctas` parts, and along which axis."""
 
-    def __init__(self, function: Function, chosen: Mapping[Value, int], ctas: int) -> None:
-        self.function = function
+    def __init__(self, unit: Unit, chosen: Mapping[Value, int], ctas: int) -> None:
+        function = unit.function
+        self.unit = unit
         self.chosen = chosen
         self.ctas = ctas
-        self.wide = _wide(function, chosen, ctas)
+        self.wide = _wide(unit, chosen, ctas)
         top = Builder(Block(), function.span)
         self.number = top.value(BlockId(axis=AXIS))
         self.count = top.value(arith.Constant(value=ctas, type=TileType(int32)))
@@ -47,9 +47,10 @@ class ClusterSplit:
             shape = list(value.type.shape)
             shape[axis] //= self.ctas
             value.reshape(tuple(shape))
-        rewrite(self.function, self._rule)
-        self.function.body.ops[:0] = self.top
-        dce(Unit(self.function))
+        rewrite(self.unit.function, self._rule)
+        self.unit.function.body.ops[:0] = self.top
+        self.unit.forget()
+        dce(self.unit)
 
     def _rule(self, b: Rewriter, op: Op) -> None:
         if isinstance(op, (BlockId, NumBlocks)) and op.axis == AXIS:
@@ -136,11 +137,11 @@ class ClusterSplit:
         return b.value(arith.Add(lhs=b.value(arith.Mul(lhs=index, rhs=_number(b, ratio, dtype))), rhs=rank))
 
 
-def _wide(function: Function, chosen: Mapping[Value, int], ctas: int) -> set[Op]:
+def _wide(unit: Unit, chosen: Mapping[Value, int], ctas: int) -> set[Op]:
     """The accesses whose places need 64 bits, as 32 could wrap one far outside of the array into it."""
-    known, (low, high) = facts(function), int32.int_range
+    known, (low, high) = unit.facts, int32.int_range
     out: set[Op] = set()
-    for op in function.walk():
+    for op in unit.function.walk():
         if isinstance(op, (Load, Store)):
             tile = op.result if isinstance(op, Load) else op.value
             axis = chosen.get(tile)

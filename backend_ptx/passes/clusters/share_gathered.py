@@ -20,6 +20,7 @@ from tilewright.backend_ptx.ops.cluster import SLOTS, ClusterExchange, ClusterGa
 from tilewright.backend_ptx.ops.engines import CLUSTER_STORE
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
+from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.dtypes import int64
@@ -32,8 +33,10 @@ from tilewright.tileir.types import SharedType
 _WORDS = SharedType(int64, (), SLOTS)
 
 
-def share_gathered(c: Compilation) -> None:
+def share_gathered(c: Compilation) -> Preserved:
     """Needs layouts; conversions must still be `convert_layout`."""
+    if not c.has(ClusterGather):
+        return ALL
     function = c.function
     top = Builder(Block(), function.span)
     loops = [op for op in function.walk() if isinstance(op, (For, While))]
@@ -54,13 +57,12 @@ def share_gathered(c: Compilation) -> None:
         b.replace(op.result, gathered)
 
     rewrite(function, share)
-    if not barriers:
-        return
     top.emit(ClusterOpen(barriers=tuple(barriers)))
     ops = function.body.ops
     first = next(i for i, op in enumerate(ops) if _exchanges(op))
     ops[first:first] = [ClusterReady()]
     ops[:0] = top.block.ops
+    return NONE
 
 
 def _exchanges(op: Op) -> bool:

@@ -13,9 +13,9 @@ from functools import cached_property
 from tilewright.backend_ptx.layouts.memory import Access, gather_access, tile_access
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.passes.layouts.rules import rule_of
-from tilewright.tileir.analysis.facts import facts
 from tilewright.tileir.analysis.runs import Runs, runs
-from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops import arith, control, convert
 from tilewright.tileir.ops.arrays import AssumeDivisible
@@ -71,21 +71,21 @@ class LayoutClass:
 class Classes:
     """The classes of a function, found by walking it once."""
 
-    def __init__(self, function: Function) -> None:
-        self.function = function
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
         self.parent: dict[Value, Value] = {}
         self.cheap: set[Value] = set()
         self.anchors: list[tuple[Value, Anchor]] = []
         self.edges: list[Op] = []
         self.groups: dict[Op, list[Value]] = {}
         self.products: list[Product] = []
-        self._block(function.body.ops, 1)
+        self._block(unit.function.body.ops, 1)
         self.of: dict[Value, LayoutClass] = self._collect()
 
     @cached_property
     def runs(self) -> Runs:
         """Where index tiles count up: only gathers and scatters ask."""
-        return runs(self.function, facts(self.function))
+        return runs(self.unit.function, self.unit.facts)
 
     def find(self, value: Value) -> Value:
         parent = self.parent.setdefault(value, value)

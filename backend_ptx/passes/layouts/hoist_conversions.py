@@ -16,7 +16,7 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.passes.layouts.rules import rule_of
-from tilewright.tileir.analysis.uses import uses
+from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.convert import Cast
@@ -27,15 +27,16 @@ from tilewright.tileir.rewrite import Rewriter, rewrite
 Chain = list[tuple[Op, Layout]]
 
 
-def hoist_conversions(c: Compilation) -> None:
+def hoist_conversions(c: Compilation) -> Preserved:
     """Needs layouts on every tile."""
     function = c.function
-    users = uses(function)
+    users = c.uses
     chains = {op: found for op in function.walk() if (found := _chain(op, users)) is not None}
     if not chains:
-        return
+        return ALL
     rewrite(function, lambda rewriter, op: _rule(rewriter, op, chains))
     _drop(function, {op for chain in chains.values() for op, _ in chain})
+    return NONE
 
 
 def _chain(op: Op, users: dict[Value, list[Op]]) -> Chain | None:

@@ -26,21 +26,24 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.warpgroup import WARPS as GROUP
 from tilewright.backend_ptx.ops.matmul import left_outstanding
 from tilewright.backend_ptx.ops.warpgroup import PassTurn, TakeTurn
+from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Block, Op
 from tilewright.tileir.engines import Issuer
 from tilewright.tileir.ops.control import For, While
 
 
-def ping_pong_warpgroups(c: Compilation) -> None:
+def ping_pong_warpgroups(c: Compilation) -> Preserved:
     """Needs waits for products, and barriers of the block where they are: a warpgroup must not wait for the other at
     one while the other waits for its turn."""
     function = c.function
     if c.plan.warps != 2 * GROUP:
-        return
+        return ALL
     loops: set[Op] = {op for op in function.walk() if isinstance(op, For) and _waits_each_round(op)}
-    if loops:
-        _visit(function.body, loops)
-        c.decide(decisions.ping_pong())
+    if not loops:
+        return ALL
+    _visit(function.body, loops)
+    c.decide(decisions.ping_pong())
+    return NONE
 
 
 def _waits_each_round(loop: For) -> bool:

@@ -22,6 +22,7 @@ from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync
 from tilewright.backend_ptx.ops.warpgroup import Wgmma
 from tilewright.backend_ptx.passes.matmul.choice import FP8, choose, sizes_of, warpgroup_kind
 from tilewright.tileir import dtypes as dt
+from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.ops.arith import Add, Constant
@@ -33,9 +34,12 @@ from tilewright.tileir.rewrite import Rewriter, rewrite
 Selection = Callable[[Rewriter, Mma, Compilation], Value | None]
 
 
-def select_instructions(c: Compilation) -> None:
+def select_instructions(c: Compilation) -> Preserved:
     """Afterwards there is no `mma`."""
+    if not c.has(Mma):
+        return ALL
     rewrite(c.function, lambda rewriter, op: _rule(rewriter, op, c))
+    return NONE
 
 
 def _rule(rewriter: Rewriter, op: Op, c: Compilation) -> None:

@@ -18,6 +18,7 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.shared import SharedLoad
+from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import int32
 from tilewright.tileir.layout import Layout
@@ -29,15 +30,14 @@ from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import TileType
 
 
-def split_mmas(c: Compilation) -> None:
+def split_mmas(c: Compilation) -> Preserved:
     """Needs `shared_load` in place of conversions; operands that are loaded stay where they are used."""
-    function = c.function
-    products = [op for op in function.walk() if isinstance(op, Product)]
-    if not products:
-        return
-    rewrite(function, _split)
+    if not c.has(Product):
+        return ALL
+    rewrite(c.function, _split)
     c.forget()
     dce(c)
+    return NONE
 
 
 def _split(rewriter: Rewriter, op: Op) -> None:

@@ -26,7 +26,8 @@ from collections.abc import Mapping, Sequence
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.matmul import Product, is_outstanding
 from tilewright.backend_ptx.ops.units import MatrixUnit
-from tilewright.tileir.analysis.uses import all_reads, uses
+from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
+from tilewright.tileir.analysis.uses import all_reads
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.ops.arith import Constant, Lt
@@ -38,14 +39,15 @@ Users = dict[Value, list[Op]]
 Carried = dict[int, MatrixUnit]
 
 
-def wait_for_mmas(c: Compilation) -> None:
+def wait_for_mmas(c: Compilation) -> Preserved:
     """Needs operands of MMAs in place; no wait must stand yet."""
     function = c.function
     if not any(is_outstanding(op) for op in function.walk()):
-        return
-    users = uses(function)
+        return ALL
+    users = c.uses
     loops = (op for op in function.walk() if isinstance(op, For))
     _Waits(users, {loop: found for loop in loops if (found := in_flight(loop, users))}).visit(function.body)
+    return NONE
 
 
 def in_flight(loop: For, users: Users) -> Carried:

@@ -18,7 +18,8 @@ from functools import reduce
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.passes.pipelining.copy_depth import ENOUGH_BYTES
-from tilewright.tileir.analysis.facts import Facts, facts
+from tilewright.tileir.analysis.facts import Facts
+from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import float32, int32, int64
@@ -38,24 +39,21 @@ _NUMBER = {
 }
 
 
-def mask_paddings(c: Compilation) -> None:
+def mask_paddings(c: Compilation) -> Preserved:
     """Makes tiles, so layouts must come later."""
     function, target = c.function, c.target
     if not target.has_cp_async:
-        return
-    known = facts(function)
+        return ALL
+    known = c.facts
     chosen = {
         op for loop in function.walk() if isinstance(loop, For) for op in loop.loop.ops
         if isinstance(op, Load) and _is_wanted(op, known)
     }
     if not chosen:
-        return
-    users: dict[Value, list[Op]] = {}
-    for op in function.walk():
-        for value in op.operands:
-            users.setdefault(value, []).append(op)
+        return ALL
     masks: dict[Value, tuple[Value, float]] = {}
-    rewrite(function, lambda rewriter, op: _rule(rewriter, op, chosen, users, masks, known))
+    rewrite(function, lambda rewriter, op: _rule(rewriter, op, chosen, c.uses, masks, known))
+    return NONE
 
 
 def _is_wanted(op: Load, known: Facts) -> bool:

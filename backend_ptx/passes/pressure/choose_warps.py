@@ -16,6 +16,7 @@ from tilewright.backend_ptx.ops.matmul import MmaFma, Product
 from tilewright.backend_ptx.passes.matmul.operands import is_moved_only
 from tilewright.backend_ptx.passes.pressure.tile_bytes import held_tile_bytes, peak_tile_bytes
 from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.unit import ALL, Preserved
 from tilewright.tileir.core import Block, Value
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.ops.arith import Add
@@ -132,7 +133,7 @@ def _in_memory(products: Sequence[Product]) -> set[Value]:
     return operands - {op.acc for op in products}
 
 
-def choose_warps(c: Compilation) -> None:
+def choose_warps(c: Compilation) -> Preserved:
     """Set the plan's number of warps."""
     function, target = c.function, c.target
     sizes = {
@@ -153,3 +154,4 @@ def choose_warps(c: Compilation) -> None:
             warps = relieve(warps, peak_tile_bytes(function))
     c.plan.warps = warps.number
     c.decide(decisions.num_warps(*warps))
+    return ALL

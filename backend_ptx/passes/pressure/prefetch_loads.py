@@ -33,8 +33,7 @@ from tilewright.backend_ptx.resources.occupancy import resident
 from tilewright.backend_ptx.resources.registers import OTHER
 from tilewright.backend_ptx.resources.shared import EXCHANGES, buffer_bytes, peak_bytes
 from tilewright.backend_ptx.targets import Target
-from tilewright.tileir.analysis.effects import Dependences
-from tilewright.tileir.analysis.facts import Facts, facts
+from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.analysis.uses import replace_everywhere
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function, Op, Value
@@ -50,23 +49,25 @@ FEW = 2
 WIDE = 16  # bytes of the copies that pay
 
 
-def prefetch_loads(c: Compilation) -> None:
+def prefetch_loads(c: Compilation) -> Preserved:
     """Needs layouts, and reductions split where they cross warps."""
     function, target = c.function, c.target
     block = function.body
     phase = phases_of(block)
-    if not target.has_cp_async or not phase or any(isinstance(op, Product) for op in function.walk()):
-        return
+    if not target.has_cp_async or not phase or c.has(Product):
+        return ALL
     place = max((i for i, op in enumerate(block.ops) if _is_tile_load(op) and phase[op] == 0), default=None)
     if place is None:
-        return
+        return ALL
     blocks = _blocks(function, phase, target)
     if not 1 <= blocks <= FEW:
-        return
-    chosen = _that_fit(function, blocks, target, _Candidates(function, place).find(phase))
-    if chosen:
-        _start(block, place, chosen)
-        c.decide(decisions.prefetched(map(_name, chosen), sum(map(_bytes, chosen)), blocks))
+        return ALL
+    chosen = _that_fit(function, blocks, target, _Candidates(c, place).find(phase))
+    if not chosen:
+        return ALL
+    _start(block, place, chosen)
+    c.decide(decisions.prefetched(map(_name, chosen), sum(map(_bytes, chosen)), blocks))
+    return NONE
 
 
 def _is_tile_load(op: Op) -> bool:
@@ -95,11 +96,11 @@ def _that_fit(function: Function, blocks: int, target: Target, loads: list[Load]
 class _Candidates:
     """Which loads of a function's body may start right after the op at `place`."""
 
-    def __init__(self, function: Function, place: int) -> None:
-        ops = function.body.ops
+    def __init__(self, c: Compilation, place: int) -> None:
+        ops = c.function.body.ops
         self.late = {op: i for i, op in enumerate(ops) if i > place}
-        self.dependences = Dependences(function)
-        self.known: Facts = facts(function)
+        self.dependences = c.dependences
+        self.known = c.facts
         summaries = [self.dependences.summary(op) for op in self.late]
         self.ordered = any(s.ordered for s in summaries)
         self.written = frozenset().union(*(s.writes for s in summaries))

@@ -34,6 +34,7 @@ from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedSto
 from tilewright.backend_ptx.passes.pressure.phases import bodies, outside_registers, phases_of
 from tilewright.backend_ptx.resources.occupancy import resident
 from tilewright.backend_ptx.resources.registers import OTHER, REGISTER_BYTES, is_uniform, registers_of
+from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Op, Value
@@ -47,7 +48,7 @@ STRIP, BETWEEN = 16, 16
 MOST_REGISTERS = 128
 
 
-def rematerialize_from_shared(c: Compilation) -> None:
+def rematerialize_from_shared(c: Compilation) -> Preserved:
     """Needs layouts, and reductions split where they cross warps. Sets the plan's occupancy."""
     function, target = c.function, c.target
     threads = 32 * c.plan.warps
@@ -68,6 +69,7 @@ def rematerialize_from_shared(c: Compilation) -> None:
         c.plan.occupancy = min(after, c.plan.occupancy or after)
         c.decide(decisions.rematerialized(
             plan.bytes, (before, plan.registers), (after, needed), [(n, value.hint) for value, n in keep.items()]))
+    return NONE if used else ALL
 
 
 @dataclass(slots=True)

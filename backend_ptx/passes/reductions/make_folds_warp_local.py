@@ -12,15 +12,17 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.layouts.flat import LANE_BITS, WARP, axis_shifts, distributed, is_plain, log2
 from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.fold import Fold, ReduceWith
 from tilewright.tileir.rewrite import Rewriter, rewrite
 
 
-def make_folds_warp_local(c: Compilation) -> None:
+def make_folds_warp_local(c: Compilation) -> Preserved:
     """Needs layouts. Afterwards the axis of every fold lies in registers and lanes, one index bit in each of theirs."""
-    function = c.function
+    if not c.has(Fold):
+        return ALL
     warps = c.plan.warps
 
     def place(rewriter: Rewriter, op: Op) -> None:
@@ -29,7 +31,8 @@ def make_folds_warp_local(c: Compilation) -> None:
         else:
             rewriter.keep(op)
 
-    rewrite(function, place)
+    rewrite(c.function, place)
+    return NONE
 
 
 def _place(rewriter: Rewriter, op: Fold, warps: int) -> None:

@@ -16,6 +16,7 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.reduced import gathered_layout, partial_layout, warp_bits
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.reduce import ArgReduceBits, ReduceBits
+from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
@@ -23,9 +24,12 @@ from tilewright.tileir.ops.shape import Reshape
 from tilewright.tileir.rewrite import Rewriter, rewrite
 
 
-def split_reductions(c: Compilation) -> None:
+def split_reductions(c: Compilation) -> Preserved:
     """Needs layouts. Afterwards no reduction crosses warps."""
+    if not c.has(Reduction, ArgReduction):
+        return ALL
     rewrite(c.function, {Reduction: _split_reduction, ArgReduction: _split_arg_reduction})
+    return NONE
 
 
 def _split_reduction(rewriter: Rewriter, op: Reduction) -> None:

@@ -12,6 +12,7 @@ float32 and rounded once: within eps(dtype) * |result| of what float32 gives, be
 from __future__ import annotations
 
 from tilewright.backend_ptx.compilation import Compilation
+from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Op
 from tilewright.tileir.dtypes import DType, float32, int32, uint32
 from tilewright.tileir.enums import RoundingMode
@@ -27,10 +28,12 @@ def wide_dtype(dtype: DType) -> DType:
     return uint32 if dtype.kind == "uint" else int32
 
 
-def widen_reductions(c: Compilation) -> None:
+def widen_reductions(c: Compilation) -> Preserved:
     """Cast the sources of narrow reductions to 32 bits and their results back."""
-    function = c.function
-    rewrite(function, _widen)
+    if not c.has(Reduction, ArgReduction):
+        return ALL
+    rewrite(c.function, _widen)
+    return NONE
 
 
 def _widen(rewriter: Rewriter, op: Op) -> None:

@@ -19,7 +19,7 @@ from tilewright.backend_ptx.layouts.blocked import row_major
 from tilewright.backend_ptx.layouts.queries import is_replicated
 from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
-from tilewright.tileir.analysis.uses import uses
+from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.layout import Layout
@@ -30,21 +30,27 @@ from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import SharedType
 
 
-def elect_thread_for_atomics(c: Compilation) -> None:
+def elect_thread_for_atomics(c: Compilation) -> Preserved:
     """Needs layouts. Afterwards only owners' results of atomics and ordered loads are used."""
-    function = c.function
-    used = uses(function)
-    warps = c.plan.warps
+    ordered = {op for op in c.function.walk() if _is_ordered(op)}
+    if not ordered:
+        return ALL
+    used, warps = c.uses, c.plan.warps
 
     def share(rewriter: Rewriter, op: Op) -> None:
         rewriter.keep(op)
-        if not (isinstance(op, Atomic) or isinstance(op, Load) and op.memory_order is not MemoryOrder.WEAK):
+        if op not in ordered:
             return
         result = op.result
         if result in used and (not result.type.shape or is_replicated(result.type.layout)):
             rewriter.replace(result, _from_owners(rewriter, result, warps))
 
-    rewrite(function, share)
+    rewrite(c.function, share)
+    return NONE
+
+
+def _is_ordered(op: Op) -> bool:
+    return isinstance(op, Atomic) or isinstance(op, Load) and op.memory_order is not MemoryOrder.WEAK
 
 
 def _from_owners(rewriter: Rewriter, result: Value, warps: int) -> Value:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.resources.shared import Interval, OutOfSharedMemory, find_intervals
 from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.unit import ALL, Preserved
 from tilewright.tileir.core import Function
 
 # Buffers up to this size get bytes of their own while all of them take no more than the total: a buffer that reuses
@@ -18,7 +19,7 @@ from tilewright.tileir.core import Function
 SMALL, SMALL_TOTAL = 1024, 4096
 
 
-def plan_shared_memory(c: Compilation) -> None:
+def plan_shared_memory(c: Compilation) -> Preserved:
     """Set the offset of every `shared_alloc` and the plan's shared_bytes; OutOfSharedMemory if the target has less."""
     function, target = c.function, c.target
     intervals = find_intervals(function)
@@ -26,6 +27,7 @@ def plan_shared_memory(c: Compilation) -> None:
     c.plan.shared_bytes = total
     if total > target.shared_per_block:
         raise _too_much(function, intervals, total, target)
+    return ALL
 
 
 def _place(intervals: list[Interval]) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
+from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 from tilewright.tileir.ops.output import Print
@@ -21,9 +22,10 @@ from tilewright.tileir.types import SharedType
 MOST_ELEMENTS = 4096
 
 
-def share_printed(c: Compilation) -> None:
+def share_printed(c: Compilation) -> Preserved:
     """Needs layouts. TileUnsupportedFeatureError where a print has more than MOST_ELEMENTS elements."""
-    function = c.function
+    if not c.has(Print):
+        return ALL
 
     def share(rewriter: Rewriter, op: Op) -> None:
         if isinstance(op, Print):
@@ -35,7 +37,8 @@ def share_printed(c: Compilation) -> None:
             op.values = tuple(_shared(rewriter, v) if v.type.shape else v for v in op.values)
         rewriter.keep(op)
 
-    rewrite(function, share)
+    rewrite(c.function, share)
+    return NONE
 
 
 def _shared(rewriter: Rewriter, value: Value) -> Value:

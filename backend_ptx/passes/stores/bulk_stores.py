@@ -21,10 +21,7 @@ from tilewright.backend_ptx.ops.warpgroup import ProxyFence
 from tilewright.backend_ptx.passes.pipelining.ring_depth import SLACK, other_bytes
 from tilewright.backend_ptx.passes.stores.pieces import Pieces, crosses
 from tilewright.backend_ptx.resources.shared import buffer_bytes
-from tilewright.backend_ptx.targets import Target
-from tilewright.tileir.analysis.effects import Dependences
-from tilewright.tileir.analysis.uses import parents
-from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.memory import Store
@@ -44,7 +41,7 @@ def find_bulk_stores(c: Compilation, cut: Mapping[Store, Pieces]) -> dict[Store,
     candidates = {store: pieces for store, pieces in cut.items() if crosses(pieces)}
     if not candidates:
         return {}
-    scope = _Scope(function, candidates, target)
+    scope = _Scope(c, candidates)
     out: dict[Store, Boxes] = {}
     for store, pieces in candidates.items():
         found = scope.find(store, pieces)
@@ -60,11 +57,12 @@ def find_bulk_stores(c: Compilation, cut: Mapping[Store, Pieces]) -> dict[Store,
 class _Scope:
     """What is known of a function while its stores are looked at."""
 
-    def __init__(self, function: Function, candidates: Mapping[Store, Pieces], target: Target) -> None:
-        self.room = target.shared_per_block - SLACK - other_bytes(function, ())
+    def __init__(self, c: Compilation, candidates: Mapping[Store, Pieces]) -> None:
+        function = c.function
+        self.room = c.target.shared_per_block - SLACK - other_bytes(function, ())
         self.types: set[SharedType] = set()
         self.params = set(function.params)
-        self.dependences = Dependences(function)
+        self.dependences = c.dependences
         self.ordered = any(getattr(op, "memory_order", MemoryOrder.WEAK) not in _UNORDERED for op in function.walk())
         self.others: set[Value] = set()  # alias classes that something else touches
         self.tiles: dict[Value, set[object]] = {}
@@ -146,11 +144,11 @@ class _State:
 class BulkWriter:
     """Emits pieces: into a buffer, a fence, a copy to the array, and the waits before either may be written again."""
 
-    def __init__(self, function: Function, boxes: Mapping[Store, Boxes]) -> None:
+    def __init__(self, c: Compilation, boxes: Mapping[Store, Boxes]) -> None:
         self.boxes = boxes
-        self.dependences = Dependences(function)
-        self.owners = parents(function)
-        self.home = {op: block for block in (function.body, *self.owners) for op in block.ops}
+        self.dependences = c.dependences
+        self.owners = c.parents
+        self.home = {op: block for block in (c.function.body, *self.owners) for op in block.ops}
         self.states: dict[Block, _State] = {}
 
     def pass_by(self, op: Op, block: Block) -> None:

@@ -12,12 +12,12 @@ It saves the shared memory of whole tiles, which rings of products need.
 
 from __future__ import annotations
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.passes.layouts.rules import rule_of
-from tilewright.tileir.analysis.uses import uses
-from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.memory import Load, Store
 from tilewright.tileir.ops.shape import Permute, Reshape
@@ -26,11 +26,12 @@ from tilewright.tileir.rewrite import Rewriter, rewrite
 Chain = list[tuple[Op, Layout]]
 
 
-def sink_conversions(function: Function) -> None:
+def sink_conversions(c: Compilation) -> None:
     """Needs layouts on every tile."""
-    if not any(isinstance(op, Product) for op in function.walk()):
+    function = c.function
+    if not c.has(Product):
         return  # nothing else wants much shared memory
-    users = uses(function)
+    users = c.uses
     chains: dict[Op, Chain] = {}
     for block in (function.body, *(b for op in function.walk() for b in op.blocks)):
         for op in block.ops:
@@ -41,6 +42,7 @@ def sink_conversions(function: Function) -> None:
         return
     gone = {op for chain in chains.values() for op in (chain[0][0].operands[0].op, *(step for step, _ in chain[:-1]))}
     rewrite(function, lambda rewriter, op: _rule(rewriter, op, chains, gone))
+    c.forget()
 
 
 def conversion_across(op: Op | None) -> ConvertLayout | None:

@@ -38,7 +38,7 @@ from tilewright.backend_ptx.passes.stores.bulk_stores import BulkWriter, find_bu
 from tilewright.backend_ptx.passes.stores.pieces import Pieces, could_be_longer, crosses, find_pieces
 from tilewright.backend_ptx.passes.stores.sink_conversions import conversion_across, sink_conversions
 from tilewright.backend_ptx.targets import Target
-from tilewright.tileir.analysis.uses import parents, uses
+from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.dtypes import DType, int32, int64
 from tilewright.tileir.enums import MemoryOrder
@@ -51,29 +51,30 @@ from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import SharedType, TileType
 
 
-def split_stores(c: Compilation) -> None:
+def split_stores(c: Compilation) -> Preserved:
     """Needs layouts on every tile; conversions must still be `convert_layout`."""
     function, target = c.function, c.target
-    sink_conversions(function)
-    found = _find(function)
+    sink_conversions(c)
+    found = _find(c)
     boxes = find_bulk_stores(c, found)
     found = {store: pieces for store, pieces in found.items() if store in boxes or _conversion(store) is not None}
     if not found:
-        return
-    users = uses(function)
+        return ALL
+    users = c.uses
     conversions = {conversion for store in found if (conversion := _conversion(store)) is not None}
     gone: set[Op] = {op for op in conversions if all(user in found for user in users[op.result])}
-    rewrite(function, _Split(function, found, gone, BulkWriter(function, boxes), target).rule)
+    rewrite(function, _Split(function, found, gone, BulkWriter(c, boxes), target).rule)
+    return NONE
 
 
 # ---- which ------------------------------------------------------------------------------------------------------
 
 
-def _find(function: Function) -> dict[Store, Pieces]:
+def _find(c: Compilation) -> dict[Store, Pieces]:
     """The stores that can go in pieces: of tiles that go to other threads first, and of those that would leave in short
     segments, if TMA takes them."""
     out: dict[Store, Pieces] = {}
-    owners = parents(function)
+    function, owners = c.function, c.parents
     home = {op: block for block in (function.body, *owners) for op in block.ops}
     for op in function.walk():
         if not isinstance(op, Store) or not _may_be_cut(op):
