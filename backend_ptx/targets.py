@@ -74,7 +74,7 @@ SM_80 = Target("sm_80", (8, 0), False, 80, 163 * KIB, 164 * KIB, 2048, 32)
 SM_86 = Target("sm_86", (8, 6), False, 80, 99 * KIB, 100 * KIB, 1536, 16)
 # Conversions to float8 came to Ada with PTX 8.1: below it, what the hardware does would have to be refused.
 SM_89 = Target("sm_89", (8, 9), False, 81, 99 * KIB, 100 * KIB, 1536, 24, has_fp8_cvt=True, has_fp8_mma=True)
-# So did stores between blocks of a cluster (st.async).
+# So did stores between CTAs (st.async).
 SM_90A = Target("sm_90a", (9, 0), True, 81, 227 * KIB, 228 * KIB, 2048, 32, matrix_units=("wgmma", "mma.sync", "fma"),
                 **_HOPPER)
 # +ptx80 makes LLVM exit the process for these two: their floors are 8.6 and 8.7.

@@ -201,7 +201,7 @@ def _attributes(cubin: bytes, name: str) -> tuple[int, int, int]:
 
 
 def _resident(target: Any, threads: int, registers: int, shared: int) -> int:
-    """Blocks that share a multiprocessor."""
+    """Blocks that share an SM."""
     each = -(-registers // REGISTER_STEP) * REGISTER_STEP * threads
     return min(target.blocks_per_sm, target.threads_per_sm // threads, target.registers_per_sm // max(1, each),
                target.shared_per_sm // (shared + RESERVED_SHARED))

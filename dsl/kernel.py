@@ -30,8 +30,8 @@ class tile_kernel:
     The function is compiled at its first launch, once per kind of arguments; what it reads from around it (globals,
     closures) is read then. It takes its arguments by position, all of them, and returns nothing.
 
-    Options: each a value or a ByTarget, and each a hint: `num_ctas` (None or 1, 2, 4, 8, 16: hardware blocks per
-        block), `occupancy` (None or 1 to 32: resident blocks per multiprocessor), `opt_level` (None or 0 to 3),
+    Options: each a value or a ByTarget, and each a hint: `num_ctas` (None or 1, 2, 4, 8, 16: CTAs per
+        block), `occupancy` (None or 1 to 32: resident blocks per SM), `opt_level` (None or 0 to 3),
         `num_worker_warps` (None, 4 or 8).
     Errors: TypeError for what is no plain Python function, and for calling the kernel without a grid; ValueError for an
         option's value.
@@ -282,7 +282,7 @@ class tile_kernel:
 
         Arguments: as in `llvm`.
         Result: an object with `llvm_text`, `ptx`, `abi` (the parameters of the machine code), `threads` (per block),
-            `shared_bytes`, `cluster` (hardware blocks that run each block) and `timings` (seconds by stage).
+            `shared_bytes`, `cluster` (CTAs that run each block) and `timings` (seconds by stage).
         Errors: as those of `llvm`.
 
         Example:

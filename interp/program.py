@@ -23,7 +23,7 @@ from tilewright.tileir.types import ArrayType, ListType, TileType
 
 Grid = tuple[int, int, int]
 
-# Machine ops by which blocks of a cluster give each other values.
+# Machine ops by which CTAs of a cluster give each other values.
 EXCHANGES = ("cluster_gather", "cluster_exchange")
 
 

@@ -69,7 +69,7 @@ class MemoryScope(enum.Enum):
 
     - `NONE`: nobody: goes with WEAK, and only with it
     - `BLOCK`: this block
-    - `CLUSTER`: the blocks of a cluster (not usable in kernels)
+    - `CLUSTER`: the CTAs of a cluster (not usable in kernels)
     - `DEVICE`: all blocks on this GPU: the default of atomics
     - `SYS`: the whole system: other GPUs and the host
     """

@@ -1,7 +1,7 @@
 """Tiles and global memory: the layout that an access likes best, and what an access costs in a given layout.
 
-Costs are in rounds of one warp: a memory instruction fetches sectors of 32 bytes, and few instructions that fetch whole
-sectors are best. The numbers only rank choices.
+Costs are in wavefronts of one warp: a memory instruction fetches sectors of 32 bytes, and few instructions that fetch
+whole sectors are best. The numbers only rank choices.
 """
 
 from __future__ import annotations

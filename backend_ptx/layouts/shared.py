@@ -164,7 +164,7 @@ def turned_pairs(shared: Layout, layout: Layout, element_bytes: int) -> Turn | N
     """How to store pairs of 4-byte words one by one without bank conflicts, where two rows meet in the banks by pairs:
     half of the lanes store the second word first. None where pairs find no conflicts, or this does not help.
 
-    Two such accesses of 4 bytes take as many rounds as one of 8 bytes without conflicts, half of those of one with.
+    Two such accesses of 4 bytes take as many wavefronts as one of 8 bytes without conflicts, half of those of one with.
     """
     vector, chosen = access_vector(shared, layout, element_bytes)
     if element_bytes != WORD_BYTES or vector != 2 or not bank_conflicts(shared, layout, element_bytes):

@@ -17,7 +17,7 @@ class KernelText:
     """Everything of a module that is not an instruction.
 
     `params` are (LLVM type with attributes, name). `threads` is the block size. `min_blocks` and
-    `max_registers` bound what ptxas may choose (0: no bound). `cluster` is the number of blocks of a cluster (1: none).
+    `max_registers` bound what ptxas may choose (0: no bound). `cluster` is the number of CTAs of a cluster (1: none).
     """
 
     name: str

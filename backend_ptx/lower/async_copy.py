@@ -21,7 +21,7 @@ from tilewright.tileir.core import Value
 from tilewright.tileir.types import TileType
 
 # By the number of bytes. Only 16-byte copies may leave out the L1 cache, which they would only pass through, unless
-# it is the same tile in all blocks: then the next block of the multiprocessor finds it there.
+# it is the same tile in all blocks: then the next block of the SM finds it there.
 _COPY = {4: "cp.async.ca.4", 8: "cp.async.ca.8", 16: "cp.async.cg.16"}
 _COPY_OF_ALL = {**_COPY, 16: "cp.async.ca.16"}
 

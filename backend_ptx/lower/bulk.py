@@ -128,7 +128,7 @@ def meet_cluster(ctx: Context) -> None:
 
 
 def shares_operands(function: Function) -> bool:
-    """Whether blocks of a cluster reach each other's shared memory."""
+    """Whether CTAs reach each other's shared memory."""
     return any(isinstance(op, ops.MbarrierArrive) and op.ctas > 1 for op in function.walk())
 
 

@@ -1,4 +1,4 @@
-"""Exchanges between blocks of a cluster: stores to each other's shared memory that complete on mbarriers there.
+"""Exchanges between CTAs of a cluster: stores to each other's shared memory that complete on mbarriers there.
 
 PTX ISA: "st.async", "mapa", "barrier.cluster". An mbarrier's phase is over when one thread of its block has announced
 the bytes of all blocks and these have landed. No fence is needed: barriers of the cluster with release semantics cost

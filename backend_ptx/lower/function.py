@@ -124,7 +124,7 @@ def _set_registers(ctx: Context, way: str, role: Role) -> None:
 
 
 def min_blocks(function: Function, target: Target) -> int:
-    """Blocks of a multiprocessor for which ptxas must leave registers, 0 where it may choose.
+    """Blocks of an SM for which ptxas must leave registers, 0 where it may choose.
 
     As the hint `occupancy` asks. Left alone, ptxas gives kernels with many independent multiply-adds too few registers
     and spills some (96 for 128 threads, 116 without spills), as it does with some of mma.sync; one block as the least

@@ -1,4 +1,4 @@
-"""Values from all blocks of a cluster, which reach each other's shared memory (PTX ISA, "shared::cluster").
+"""Values from all CTAs of a cluster, which reach each other's shared memory (PTX ISA, "shared::cluster").
 
 What one block sends lands in the buffers of all, and completes as bytes on the mbarriers of all, for which each waits.
 A buffer has two slots, each with an mbarrier: while some still wait for or read the last rows, others may send already.

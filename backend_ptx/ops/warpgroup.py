@@ -116,7 +116,7 @@ class Wgmma(Product, opcode="wgmma", collective=True, io=True):
 
 
 class TakeTurn(Op, opcode="take_turn", collective=True, io=True):
-    """Wait until the warpgroup before this one has passed the turn; the first turn is the first warpgroup's."""
+    """Wait until the warpgroup before this one has yielded the tensor cores; the first warpgroup goes first."""
 
     def infer(self) -> tuple[Type, ...]:
         return ()

@@ -79,7 +79,7 @@ class Device:
     ordinal: int
     name: str
     capability: tuple[int, int]
-    multiprocessors: int
+    SMs: int
     target: Target
     context: Any  # CUcontext
 

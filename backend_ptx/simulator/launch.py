@@ -101,7 +101,7 @@ def simulate_text(
 
 
 def _seen_by_threads(module: LlvmModule, symbols: dict[str, int], threads: int, cluster: int) -> dict[str, Array]:
-    """The address of each global as every thread sees it: each block of a cluster has its own shared memory."""
+    """The address of each global as every thread sees it: each CTA has its own shared memory."""
     ranks = range(cluster)
     own = {name for name, variable in module.globals.items() if variable.space == SHARED} if cluster > 1 else ()
     return {

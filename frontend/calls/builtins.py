@@ -53,7 +53,7 @@ def _bound_error(number: int, message: str, hints: list[str]) -> TileTypeError:
 
 def _range_hints(value: Val) -> list[str]:
     if isinstance(value, float):
-        return ["write // for a whole number of rounds, or ct.cdiv to round up"]
+        return ["write // for a whole number of iterations, or ct.cdiv to round up"]
     if is_array(value):
         return ["write range(ct.num_tiles(a, axis, shape)), or range(a.shape[axis])"]
     if is_tile(value) and value.type.shape:

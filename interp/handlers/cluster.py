@@ -1,4 +1,4 @@
-"""Exchanges between blocks of a cluster, by opcode: a chunk holds whole clusters, whose blocks lie side by side."""
+"""Exchanges between CTAs of a cluster, by opcode: a chunk holds whole clusters, whose blocks lie side by side."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class _Walk:
         self, init: Sequence[Value], params: Sequence[Value], bodies: Sequence[Block],
         last: Callable[[], Sequence[Value]],
     ) -> None:
-        """What holds on entry and after every round: lengths only shrink, so that this ends."""
+        """What holds on entry and after every iteration: lengths only shrink, so that this ends."""
         self.join(params, init, init)
         while True:
             for number, body in enumerate(bodies):

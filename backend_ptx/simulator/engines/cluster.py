@@ -1,4 +1,4 @@
-"""Meanings of what reaches other blocks of a cluster: arrivals on their mbarriers, stores, multicast copies.
+"""Meanings of what reaches other CTAs of a cluster: arrivals on their mbarriers, stores, multicast copies.
 
 A block's shared memory is there from its first thread's start until its last thread leaves. So whatever reaches it
 from other blocks must come, for certain, after one of its threads has told of itself, and while one is there: that

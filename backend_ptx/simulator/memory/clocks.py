@@ -8,7 +8,7 @@ write by an *engine*, a warp that exists only here (one for each mbarrier); and 
 fence before matrix units and copies may read it: every ordinary write has a number, and `fenced[w, v]` is the latest
 write of warp v that warp w knows to have passed one.
 
-Between blocks of a cluster some instructions order accesses to shared memory alone: what they tell does not count for
+Between CTAs some instructions order accesses to shared memory alone: what they tell does not count for
 global memory, which has its own times, `far`.
 """
 

@@ -52,7 +52,7 @@ class Segment:
     def place(self, addresses: Array, size: int, threads: Array, *, anywhere: bool = False) -> Array:
         """Byte offsets of accesses; all must be inside.
 
-        `anywhere`: in the memory of any block, where blocks of a cluster have one each (cluster.py).
+        `anywhere`: in the memory of any block, where CTAs have one each (cluster.py).
         """
         offsets = (addresses - np.uint64(self.base)).view(np.int64)
         bad: Array = (offsets < 0) | (offsets > len(self.data) - size)

@@ -1,4 +1,4 @@
-"""Shared memory: of one block, or of the blocks of a cluster, one after another.
+"""Shared memory: of one block, or of the CTAs of a cluster, one after another.
 
 In a cluster bits 24.. of an address name the block, as in hardware. An ordinary access must name the thread's own.
 """
