@@ -212,6 +212,21 @@ def space_of(memory: Value) -> Space:
 
 
 _NO_EFFECTS = Effects()
+TRAITS = {
+    "terminator": "the last op of a body",
+    "elementwise": "same shape in and out, each element on its own",
+    "commutative": "its two operands may change places",
+    "collective": "all threads of a CTA execute it together",
+    "cheap": "about one instruction a register: it is repeated in each layout that its users want",
+    "rematerializable": "made of nothing but immediates and the thread's number: each user makes its own",
+    "same_elements": "each element of the result is the one of `src` at the same index",
+    "view": "the elements of `src` under other indices, in the same registers",
+    "rearranges": "every element of `src` once, under another index",
+    "reduces": "it combines elements along axes",
+    "repeats": "its bodies run any number of times",
+}
+"""What passes may ask of an op's class, in place of which class it is; declared as class keywords."""
+
 OPS: dict[str, type[Op]] = {}
 """Every declared op by opcode. Importing `tilewright.tileir.ops` fills it with the Tile IR ops."""
 
@@ -223,8 +238,7 @@ class Op:
     """An operation. A subclass declares its fields, its type rule (`infer`) and nothing else.
 
     Class keywords: `opcode` (none for an abstract base), `reads` and `writes` (space-separated names of the operands
-    whose memory is accessed), `io`, `terminator`, `elementwise` (same shape in and out, each element on its own),
-    `commutative`, `collective` (all threads of a block must execute it together). Of asynchronous ops: `engine` makes
+    whose memory is accessed), `io`, and the traits of TRAITS, each True or False. Of asynchronous ops: `engine` makes
     these accesses (that of operands named in `exclusive` alone, see `Start`), `waits_for` is the engine that a wait
     covers (its fields `pending` and `buffer` say how much of it), `fence` what a fence orders, `role` who executes it
     (a field of that name decides for each op).
@@ -237,6 +251,13 @@ class Op:
     elementwise: ClassVar[bool] = False
     commutative: ClassVar[bool] = False
     collective: ClassVar[bool] = False
+    cheap: ClassVar[bool] = False
+    rematerializable: ClassVar[bool] = False
+    same_elements: ClassVar[bool] = False
+    view: ClassVar[bool] = False
+    rearranges: ClassVar[bool] = False
+    reduces: ClassVar[bool] = False
+    repeats: ClassVar[bool] = False
     _operand_fields: ClassVar[tuple[tuple[str, bool], ...]] = ()  # name, and whether it holds a tuple
     _body_fields: ClassVar[tuple[str, ...]] = ()
     _reads: ClassVar[tuple[str, ...]] = ()
@@ -250,9 +271,8 @@ class Op:
 
     def __init_subclass__(
         cls, *, opcode: str = "", reads: str = "", writes: str = "", io: bool | None = None,
-        terminator: bool | None = None, elementwise: bool | None = None, commutative: bool | None = None,
-        collective: bool | None = None, engine: Engine | None = None, exclusive: str = "",
-        waits_for: Engine | None = None, fence: Fence | None = None, role: str | None = None,
+        engine: Engine | None = None, exclusive: str = "", waits_for: Engine | None = None, fence: Fence | None = None,
+        role: str | None = None, **traits: bool,
     ) -> None:
         own = {name: f._replace(name=name) for name, f in vars(cls).items() if isinstance(f, Field)}
         for name in own:
@@ -269,11 +289,14 @@ class Op:
             cls._writes = tuple(writes.split())
         if exclusive:
             cls._exclusive = tuple(exclusive.split())
-        for name, value in (("_io", io), ("terminator", terminator), ("elementwise", elementwise),
-                            ("commutative", commutative), ("collective", collective), ("_engine", engine),
-                            ("_waits_for", waits_for), ("_fence", fence), ("_role", role)):
+        for name, value in (("_io", io), ("_engine", engine), ("_waits_for", waits_for), ("_fence", fence),
+                            ("_role", role)):
             if value is not None:
                 setattr(cls, name, value)
+        for name, holds in traits.items():
+            if name not in TRAITS:
+                raise TypeError(f"{cls.__name__}: {name} is no trait of ops; there are {', '.join(TRAITS)}")
+            setattr(cls, name, holds)
         cls.opcode = opcode
         if opcode:
             assert opcode not in OPS, f"two ops are called {opcode}"

@@ -110,6 +110,6 @@ def _origin_divisor(ctx: Context, value: Value) -> int:
         places, base = op.operands if axes[0] is not None and _same_along(op.operands[1], axes[0]) \
             else reversed(op.operands)
         return gcd(_origin_divisor(ctx, places), ctx.facts[base].divisor)
-    if isinstance(op, (Broadcast, Reshape)):
-        return _origin_divisor(ctx, op.src)
+    if op is not None and op.view:
+        return _origin_divisor(ctx, op.operands[0])
     return 0

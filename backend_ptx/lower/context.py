@@ -11,7 +11,6 @@ from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.llvm.module import DebugLines
 from tilewright.backend_ptx.lower.fragments import Fragment, elem_of, lanes_of
-from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.roles import first_warp
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.facts import Facts, facts
@@ -52,7 +51,7 @@ class Context:
     @cached_property
     def runs(self) -> Runs:
         """Along which axes index tiles count up: only gathers and scatters ask."""
-        return runs(self.function, self.facts, (ConvertLayout,))
+        return runs(self.function, self.facts)
 
     def part(self, function: Function, role: str) -> Context:
         """A context that goes on in the same text with the function of a role."""

@@ -6,7 +6,7 @@ from tilewright.tileir.core import Op, Value, attribute, operand, require
 from tilewright.tileir.types import Type
 
 
-class ConvertLayout(Op, opcode="convert_layout"):
+class ConvertLayout(Op, opcode="convert_layout", same_elements=True):
     """The same tile, distributed over the threads in another way: the result type's layout says how."""
 
     src: Value = operand()

@@ -16,7 +16,7 @@ def require_axes(opcode: str, shape: tuple[int, ...], axes: tuple[int, ...], kee
             f"{opcode}: axes {axes} and kept bits {keep} do not fit shape {shape}")
 
 
-class ReduceBits(Op, opcode="reduce_bits"):
+class ReduceBits(Op, opcode="reduce_bits", reduces=True):
     """Combine elements whose indices along `axes` agree in the bits of `keep` (a mask per axis).
 
     The axes stay, with one element for each value of the kept bits, in ascending order. `kind` is that
@@ -38,7 +38,7 @@ class ReduceBits(Op, opcode="reduce_bits"):
         return (TileType(src.dtype, kept_shape(src.shape, self.axes, self.keep)),)
 
 
-class ArgReduceBits(Op, opcode="arg_reduce_bits"):
+class ArgReduceBits(Op, opcode="arg_reduce_bits", reduces=True):
     """The extreme value and its index among elements whose index along `axis` agrees in the bits of `keep`.
 
     The axis stays, as in reduce_bits. `index` holds the index that each element stands for, by default its own position

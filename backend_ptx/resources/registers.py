@@ -12,7 +12,7 @@ from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.engines import REGISTERS
 from tilewright.tileir.ops.arith import Constant
-from tilewright.tileir.ops.shape import Broadcast, Extract, Iota, Reshape
+from tilewright.tileir.ops.shape import Broadcast, Extract, Reshape
 from tilewright.tileir.types import TileType
 
 # Registers of a thread beside tiles: addresses, masks, temporaries.
@@ -27,7 +27,7 @@ def is_uniform(value: Value) -> bool:
         return True
     if op is None:
         return False
-    if isinstance(op, (Constant, Iota)):
+    if op.rematerializable:
         return True
     if isinstance(op, Reshape):
         return is_uniform(op.src)
@@ -93,8 +93,8 @@ def _weight(value: Value) -> int:
 
 def _holder(value: Value) -> Value:
     """The value in whose registers a view or a sub-tile lives."""
-    while isinstance(value.op, (Broadcast, Reshape, Extract)):
-        value = value.op.src
+    while value.op is not None and (value.op.view or isinstance(value.op, Extract)):
+        value = value.op.operands[0]
     return value
 
 

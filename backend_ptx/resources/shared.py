@@ -18,7 +18,6 @@ from tilewright.backend_ptx.targets import KIB
 from tilewright.tileir.core import Block, Effects, Function, Op, Value
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.engines import Engine
-from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.types import SharedType
 
 # A whole row of banks, so that swizzles computed from offset 0 hold everywhere. The hardware's own swizzles, of TMA and
@@ -80,7 +79,7 @@ def find_intervals(function: Function) -> list[Interval]:
                     used.append(found)
             start = position
             used_here: list[Interval] = []
-            inner = (*loops, used_here) if isinstance(op, (For, While)) else loops
+            inner = (*loops, used_here) if op.repeats else loops
             for nested in op.blocks:
                 visit(nested, inner)
             if inner is not loops:
@@ -140,7 +139,7 @@ def peak_bytes(function: Function, where: Container[Op] | None = None) -> int:
 def lasting_bytes(function: Function, but: Container[Op] = ()) -> int:
     """Bytes of buffers from which an engine of a loop's iteration may still read in the next: nothing else in the loop
     may take them. Allocations in `but` do not count."""
-    loops = (op for op in function.walk() if isinstance(op, (For, While)))
+    loops = (op for op in function.walk() if op.repeats)
     starts = (s for loop in loops for block in loop.blocks for op in block.walk() for s in op.effects().starts)
     buffers = {s.memory for s in starts if s.engine.lasting and not s.writes}
     return sum(buffer_bytes(buffer.type) for buffer in buffers if buffer.op not in but)

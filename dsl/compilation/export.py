@@ -16,6 +16,7 @@ from tilewright.launching.timeouts import limited
 from tilewright.tileir.analysis.effects import written_arrays
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
+from tilewright.tileir.ops.memory import TileAccess
 
 if TYPE_CHECKING:
     from tilewright.backend_ptx.module import Module
@@ -131,14 +132,13 @@ def _target(gpu_code: str | None) -> Target:
 
 def exported_function(kernel: tile_kernel, signature: KernelSignature, dump: Dump | None = None) -> Function:
     """The Tile IR of one signature under its symbol, such that it needs nothing but the arguments of the convention."""
-    from tilewright.tileir.ops.memory import Load, Store
 
     function = kernel.specialiser.make_tile_ir(arguments_of(kernel, signature.parameters), facts=True, dump=dump)
     _check_overlaps(kernel, signature, function)
     assert signature.symbol is not None
     function.name = signature.symbol
     for op in function.walk():
-        if isinstance(op, (Load, Store)):
+        if isinstance(op, TileAccess):
             op.allow_tma = False  # a tensor map would be one more parameter, which the launching program had to encode
     return function
 

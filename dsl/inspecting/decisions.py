@@ -48,13 +48,12 @@ def _product(op: Op) -> str:
 
 def _accesses(function: Function) -> list[str]:
     """How each tile comes from memory or goes there, and whose it is."""
-    from tilewright.backend_ptx.ops.layout import ConvertLayout
     from tilewright.tileir.analysis.facts import facts
     from tilewright.tileir.analysis.runs import runs
     from tilewright.tileir.ops.memory import Gather, Scatter
 
     gathers = any(isinstance(op, (Gather, Scatter)) for op in function.walk())
-    known = runs(function, facts(function), (ConvertLayout,)) if gathers else None
+    known = runs(function, facts(function)) if gathers else None
     return list(dict.fromkeys(text for op in function.walk() if (text := _access(op, known))))
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.core import Block, Function, Op, Value
-from tilewright.tileir.ops import arith, arrays, control, convert, shape
+from tilewright.tileir.ops import arith, control, convert, shape
 from tilewright.tileir.rules import RuleTable
 from tilewright.tileir.types import TileType
 
@@ -40,10 +40,9 @@ class Runs(dict[Value, Along]):
         return (Run(),) * len(value.type.shape)
 
 
-def runs(function: Function, known: Facts, moves: tuple[type[Op], ...] = ()) -> Runs:
-    """The runs of every tile of integers or bools, from the facts of the same function. `moves` are ops of a backend
-    whose result has the elements of `src`."""
-    walk = _Walk(known, moves)
+def runs(function: Function, known: Facts) -> Runs:
+    """The runs of every tile of integers or bools, from the facts of the same function."""
+    walk = _Walk(known)
     walk.block(function.body)
     return walk.found
 
@@ -59,9 +58,8 @@ def _is_known(value: Value) -> bool:
 
 
 class _Walk:
-    def __init__(self, known: Facts, moves: tuple[type[Op], ...]) -> None:
+    def __init__(self, known: Facts) -> None:
         self.known = known
-        self.moves = moves
         self.found = Runs()
 
     def block(self, block: Block) -> None:
@@ -74,7 +72,7 @@ class _Walk:
                     self.found[op.results[0]] = rule(op, self)
 
     def rule(self, op: Op) -> Rule | None:
-        if isinstance(op, self.moves):
+        if op.same_elements:
             return _same
         return _RULES.of(op) or (_elementwise if op.elementwise else None)
 
@@ -295,7 +293,6 @@ _RULES: RuleTable[Rule] = RuleTable("runs of elements", {
     arith.Ge: _below(swap=False),
     arith.Gt: _below(swap=True),
     arith.Le: _below(swap=True),
-    arrays.AssumeDivisible: _same,
     convert.Cast: _cast,
     shape.Iota: _iota,
     shape.Broadcast: _broadcast,

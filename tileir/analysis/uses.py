@@ -32,3 +32,10 @@ def replace_everywhere(op: Op, new: Mapping[Value, Value]) -> None:
     for block in op.blocks:
         for inner in block.walk():
             inner.replace_operands(new)
+
+
+def viewed(value: Value) -> Value:
+    """The value whose registers a view reads; the value itself if it is no view."""
+    while value.op is not None and value.op.view:
+        value = value.op.operands[0]
+    return value

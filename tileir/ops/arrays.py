@@ -58,7 +58,7 @@ class Stride(Op, opcode="stride"):
         return (TileType(array.index),)
 
 
-class AssumeDivisible(Op, opcode="assume_divisible", elementwise=True):
+class AssumeDivisible(Op, opcode="assume_divisible", elementwise=True, cheap=True, same_elements=True):
     """src, promised to be a multiple of `divisor`."""
 
     src: Value = operand()

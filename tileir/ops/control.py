@@ -25,7 +25,7 @@ def yielded_types(what: str, block: Block) -> tuple[Type, ...]:
     return erased_types(block.terminator.values)  # type: ignore[attr-defined]
 
 
-class For(Op, opcode="for"):
+class For(Op, opcode="for", repeats=True):
     """Counted loop: `for iv in range(lower, upper, step)`, step > 0.
 
     The body's parameters are the loop variable and the carried values; it ends with `yield` of the next carried
@@ -49,7 +49,7 @@ class For(Op, opcode="for"):
         return carried
 
 
-class While(Op, opcode="while"):
+class While(Op, opcode="while", repeats=True):
     """`before` computes the condition from the carried values and ends with `condition(cond, values)`.
 
     While it is true, `after` runs with `values` as its parameters and yields the next carried values (the parameters

@@ -7,7 +7,7 @@ from tilewright.tileir.ops.control import erased_types, require_types, yielded_t
 from tilewright.tileir.types import TileType, Type
 
 
-class Fold(Op):
+class Fold(Op, reduces=True):
     """N tiles of one shape are combined along `axis`.
 
     `combine` takes 2 N scalars, first an element of each tile that comes earlier in the order, then one of each that

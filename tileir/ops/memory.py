@@ -11,7 +11,7 @@ from tilewright.tileir.ops.arrays import array_of
 from tilewright.tileir.types import TileType, Type
 
 
-def check_tile_access(op: Load | Store, shape: tuple[int, ...]) -> None:
+def check_tile_access(op: TileAccess, shape: tuple[int, ...]) -> None:
     """What load and store share: ranks agree, `order` is a permutation, indices are integer scalars."""
     array = array_of(op.opcode, op.array)
     ranks = {len(shape), len(op.index), len(op.order), len(op.steps), array.rank}
@@ -23,7 +23,22 @@ def check_tile_access(op: Load | Store, shape: tuple[int, ...]) -> None:
         require(is_index, f"{op.opcode}: index of type {i.type}")
 
 
-class Load(Op, opcode="load", reads="array"):
+class TileAccess(Op):
+    """What load and store share: where in which array a tile lies."""
+
+    array: Value = operand()
+    index: tuple[Value, ...] = operands()
+    steps: tuple[int, ...]
+    order: tuple[int, ...]
+    allow_tma: bool | None
+
+    @property
+    def tile(self) -> Value:
+        """The value that is loaded or stored."""
+        raise NotImplementedError(self.opcode)
+
+
+class Load(TileAccess, opcode="load", reads="array"):
     """A tile of an array. With P = the array with axis k of P being axis order[k] of the array:
     result[e] = P[index * steps + e] for e in shape. `steps` is the tile's shape unless a tiled view says otherwise.
 
@@ -31,8 +46,6 @@ class Load(Op, opcode="load", reads="array"):
     `latency` (1..10) and `allow_tma` are hints. `index` has one integer scalar per axis, in the order of P.
     """
 
-    array: Value = operand()
-    index: tuple[Value, ...] = operands()
     shape: tuple[int, ...] = attribute()
     steps: tuple[int, ...] = attribute()
     order: tuple[int, ...] = attribute()
@@ -43,16 +56,18 @@ class Load(Op, opcode="load", reads="array"):
     memory_order: MemoryOrder = attribute(default=MemoryOrder.WEAK, enum=MemoryOrder)
     memory_scope: MemoryScope = attribute(default=MemoryScope.NONE, enum=MemoryScope)
 
+    @property
+    def tile(self) -> Value:
+        return self.result
+
     def infer(self) -> tuple[Type, ...]:
         check_tile_access(self, self.shape)
         return (TileType(self.array.type.dtype, self.shape),)
 
 
-class Store(Op, opcode="store", writes="array"):
+class Store(TileAccess, opcode="store", writes="array"):
     """Write a tile into an array, at the place that `load` with the same fields reads. Outside elements are skipped."""
 
-    array: Value = operand()
-    index: tuple[Value, ...] = operands()
     value: Value = operand()
     steps: tuple[int, ...] = attribute()
     order: tuple[int, ...] = attribute()
@@ -61,6 +76,10 @@ class Store(Op, opcode="store", writes="array"):
     allow_tma: bool | None = attribute(default=None)
     memory_order: MemoryOrder = attribute(default=MemoryOrder.WEAK, enum=MemoryOrder)
     memory_scope: MemoryScope = attribute(default=MemoryScope.NONE, enum=MemoryScope)
+
+    @property
+    def tile(self) -> Value:
+        return self.value
 
     def infer(self) -> tuple[Type, ...]:
         check_tile_access(self, self.value.type.shape)

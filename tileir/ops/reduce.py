@@ -19,7 +19,7 @@ def reduction_of(kind: str) -> type[Reduction]:
     return REDUCTIONS[kind]
 
 
-class Reduction(Op):
+class Reduction(Op, reduces=True):
     """Combine a tile along `axes` (distinct, ascending); those axes disappear. The dtype is kept.
 
     Class keywords: `kind`, the word for the combination, which every reduction declares; `idempotent`, whether an
@@ -80,7 +80,7 @@ class ReduceMin(Reduction, opcode="reduce_min", kind="min", idempotent=True):
     ftz: bool = attribute(default=False)
 
 
-class ArgReduction(Op):
+class ArgReduction(Op, reduces=True):
     """Index (i32) of an extreme along one axis, which disappears. Ties: the smallest index. A NaN is the worst value,
     or with `propagate_nan` the best; only NaNs give 0 without it, the first NaN with it (also index 0).
 

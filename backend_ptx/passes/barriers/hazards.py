@@ -26,7 +26,7 @@ from tilewright.tileir.engines import GLOBAL, REGISTERS, SHARED, THREADS, Engine
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.atomics import AtomicRmw
-from tilewright.tileir.ops.memory import Load, Store
+from tilewright.tileir.ops.memory import TileAccess
 from tilewright.tileir.types import SharedType
 
 _RELEASES = (MemoryOrder.RELEASE, MemoryOrder.ACQ_REL)
@@ -231,9 +231,9 @@ def _same_threads(first: MemoryAccess, second: MemoryAccess) -> bool:
     """Whether the accesses are loads and stores of one grid of tiles in one layout: then wherever they touch the same
     element, it is in the same tile at the same place, and the same thread touches it."""
     a, b = first.op, second.op
-    if not isinstance(a, (Load, Store)) or not isinstance(b, (Load, Store)) or a.array is not b.array:
+    if not isinstance(a, TileAccess) or not isinstance(b, TileAccess) or a.array is not b.array:
         return False
-    one, other = (op.result if isinstance(op, Load) else op.value for op in (a, b))
+    one, other = a.tile, b.tile
     if one.type.shape != other.type.shape or one.type.layout is None or one.type.layout != other.type.layout:
         return False
     grid_of_tiles = tuple(a.steps) == tuple(b.steps) == one.type.shape and tuple(a.order) == tuple(b.order)

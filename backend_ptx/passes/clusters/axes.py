@@ -17,7 +17,7 @@ from tilewright.tileir.ops import control
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.fold import Fold, ReduceWith
 from tilewright.tileir.ops.matmul import Mma
-from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store
+from tilewright.tileir.ops.memory import Gather, Scatter, TileAccess
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 from tilewright.tileir.ops.shape import Broadcast, Cat, Extract, Iota, Permute, Reshape
 from tilewright.tileir.rules import RuleTable
@@ -116,9 +116,9 @@ def _result(op: Op, ctas: int) -> Iterator[list[Node]]:
             yield from ([(value, axis)] for axis in range(len(value.type.shape)))
 
 
-def _access(op: Load | Store, ctas: int) -> Iterator[list[Node]]:
+def _access(op: TileAccess, ctas: int) -> Iterator[list[Node]]:
     """Parts of tiles are tiles of a finer grid, where the parts' length divides the distance of tiles."""
-    tile = op.result if isinstance(op, Load) else op.value
+    tile = op.tile
     if not is_tile(tile):
         return
     for axis, (length, step) in enumerate(zip(tile.type.shape, op.steps, strict=True)):
@@ -183,7 +183,7 @@ def _extract(op: Extract, ctas: int) -> Iterator[list[Node]]:
 
 
 _RULES: RuleTable[Rule] = RuleTable("axes of tiles", {
-    Constant: _result, Iota: _result, Load: _access, Store: _access, Gather: _same_shape, Scatter: _same_shape,
+    Constant: _result, Iota: _result, TileAccess: _access, Gather: _same_shape, Scatter: _same_shape,
     control.For: _variables, control.While: _variables, control.If: _variables,
     Reduction: _reduce, ArgReduction: _reduce, Fold: _fold,
     Mma: _mma, Broadcast: _broadcast, Reshape: _reshape, Permute: _permute, Cat: _cat, Extract: _extract,

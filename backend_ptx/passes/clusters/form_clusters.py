@@ -43,10 +43,8 @@ from tilewright.backend_ptx.passes.matmul.choice import warpgroup_kind
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Block, Function, Op, Value
-from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.ops.reduce import Reduction
-from tilewright.tileir.ops.shape import Iota
 
 # The hardware's limit for clusters that every GPU can place (CUDA programming guide, "Thread Block Clusters").
 MOST = 8
@@ -174,7 +172,7 @@ def _unshare(block: Block, used: set[Value]) -> None:
             _unshare(inner, used)
 
         def own(value: Value) -> Value:
-            if not is_tile(value) or not isinstance(value.op, (Constant, Iota)):
+            if not is_tile(value) or value.op is None or not value.op.rematerializable:
                 return value
             if value not in used:
                 used.add(value)

@@ -10,7 +10,7 @@ from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.ops.atomics import Atomic
 from tilewright.tileir.ops.control import If
-from tilewright.tileir.ops.memory import Load, Scatter, Store
+from tilewright.tileir.ops.memory import Scatter, TileAccess
 
 WHOLE = "whole"
 """What all blocks know is written by the first alone."""
@@ -43,12 +43,11 @@ def keeps_order(unit: Unit, chosen: Mapping[Value, int]) -> str | None:
 
 def _way(op: Op, chosen: Mapping[Value, int], once: set[Op]) -> Any:
     """How an op cuts an array; None where blocks may meet elsewhere."""
-    if isinstance(op, (Load, Store)):
-        tile = op.result if isinstance(op, Load) else op.value
-        axis = chosen.get(tile)
+    if isinstance(op, TileAccess):
+        axis = chosen.get(op.tile)
         if axis is None:
-            return WHOLE if isinstance(op, Store) else op
-        same_grid = op.steps[axis] == tile.type.shape[axis]
+            return WHOLE if op.effects().writes else op
+        same_grid = op.steps[axis] == op.tile.type.shape[axis]
         return (op.array, op.order[axis], op.steps[axis]) if same_grid else None
     if any(is_tile(v) and v in chosen for v in (*op.operands, *op.results)):
         return op if isinstance(op, Scatter) and op in once else None

@@ -14,7 +14,7 @@ from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.arrays import BlockId, NumBlocks
 from tilewright.tileir.ops.control import If, Yield
 from tilewright.tileir.ops.convert import Cast
-from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store
+from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store, TileAccess
 from tilewright.tileir.ops.reduce import Reduction
 from tilewright.tileir.ops.shape import Broadcast, Extract, Iota, Reshape
 from tilewright.tileir.passes.dce import dce
@@ -142,11 +142,10 @@ def _wide(unit: Unit, chosen: Mapping[Value, int], ctas: int) -> set[Op]:
     known, (low, high) = unit.facts, int32.int_range
     out: set[Op] = set()
     for op in unit.function.walk():
-        if isinstance(op, (Load, Store)):
-            tile = op.result if isinstance(op, Load) else op.value
-            axis = chosen.get(tile)
+        if isinstance(op, TileAccess):
+            axis = chosen.get(op.tile)
             if axis is not None:
-                fact, ratio = known[op.index[axis]], op.steps[axis] * ctas // tile.type.shape[axis]
+                fact, ratio = known[op.index[axis]], op.steps[axis] * ctas // op.tile.type.shape[axis]
                 if fact.low * ratio < low or (fact.high + 1) * ratio > high:
                     out.add(op)
     return out

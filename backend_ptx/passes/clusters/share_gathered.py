@@ -25,7 +25,6 @@ from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.dtypes import int64
 from tilewright.tileir.layout import Layout
-from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.shape import Reshape
 from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import SharedType
@@ -39,14 +38,11 @@ def share_gathered(c: Compilation) -> Preserved:
         return ALL
     function = c.function
     top = Builder(Block(), function.span)
-    loops = [op for op in function.walk() if isinstance(op, (For, While))]
+    loops = [op for op in function.walk() if op.repeats]
     repeated = {op for loop in loops for block in loop.blocks for op in block.walk()}
     barriers: list[Value] = []
 
-    def share(b: Rewriter, op: Op) -> None:
-        if not isinstance(op, ClusterGather):
-            b.keep(op)
-            return
+    def share(b: Rewriter, op: ClusterGather) -> None:
         made = op.result.type
         barriers.append(top.value(SharedAlloc(type=_WORDS), "arrived"))
         layout = linear_shared(made.shape)
@@ -56,7 +52,7 @@ def share_gathered(c: Compilation) -> Preserved:
         gathered = b.value(SharedLoad(buffer=buffer, slot=slot, index=(), shape=made.shape)).retype(made)
         b.replace(op.result, gathered)
 
-    rewrite(function, share)
+    rewrite(function, {ClusterGather: share})
     top.emit(ClusterOpen(barriers=tuple(barriers)))
     ops = function.body.ops
     first = next(i for i, op in enumerate(ops) if _exchanges(op))

@@ -17,21 +17,15 @@ from tilewright.tileir.analysis.runs import Runs, runs
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
-from tilewright.tileir.ops import arith, control, convert
-from tilewright.tileir.ops.arrays import AssumeDivisible
+from tilewright.tileir.ops import control
 from tilewright.tileir.ops.atomics import Atomic
 from tilewright.tileir.ops.fold import Fold
-from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store
-from tilewright.tileir.ops.shape import Broadcast, Iota, Permute, Reshape
+from tilewright.tileir.ops.memory import Gather, Scatter, TileAccess
+from tilewright.tileir.ops.shape import Broadcast
 from tilewright.tileir.types import TileType
 
 # A memory access in a loop counts this many times more, for each loop around it.
 LOOP_WEIGHT = 8
-_CHEAP_ARITHMETIC = (
-    arith.Add, arith.Sub, arith.Mul, arith.And, arith.Or, arith.Xor, arith.Shl, arith.Shr, arith.Compare, arith.Select,
-    arith.Min, arith.Max, convert.Cast, AssumeDivisible,
-)
-_CHEAP_SHAPES = (Reshape, Permute, Broadcast)
 
 
 def is_tile(value: Value | None) -> bool:
@@ -109,7 +103,7 @@ class Classes:
 
     def _block(self, ops: Sequence[Op], weight: int) -> None:
         for op in ops:
-            inner = weight * (LOOP_WEIGHT if isinstance(op, (control.For, control.While)) else 1)
+            inner = weight * (LOOP_WEIGHT if op.repeats else 1)
             for block in op.blocks:
                 for param in block.params:
                     self._join((param,))
@@ -141,11 +135,11 @@ class Classes:
     def _is_cheap(self, op: Op) -> bool:
         if len(op.results) != 1 or not is_tile(op.results[0]):
             return False
-        if isinstance(op, (arith.Constant, Iota)):
+        if op.rematerializable:
             return True
         if isinstance(op, Broadcast) and op.src.type.size == 1 and not op.src.type.shape:
             return True
-        if isinstance(op, (*_CHEAP_ARITHMETIC, *_CHEAP_SHAPES)):
+        if op.cheap:
             return all(o in self.cheap for o in op.operands if is_tile(o)) and any(is_tile(o) for o in op.operands)
         return False
 
@@ -157,11 +151,10 @@ class Classes:
             self._join(v for v in tiles if v.type.shape == shape)
 
     def _anchor(self, op: Op, weight: int) -> None:
-        if isinstance(op, (Load, Store)):
-            tile = op.result if isinstance(op, Load) else op.value
-            if is_tile(tile):
-                access = tile_access(op.array.type, op.order, op.steps, tile.type.shape)
-                self.anchors.append((tile, Anchor(op, access, weight, splits=True)))
+        if isinstance(op, TileAccess):
+            if is_tile(op.tile):
+                access = tile_access(op.array.type, op.order, op.steps, op.tile.type.shape)
+                self.anchors.append((op.tile, Anchor(op, access, weight, splits=True)))
         elif isinstance(op, (Gather, Scatter, Atomic)) and op.shape:
             indices = () if isinstance(op, Atomic) else tuple(self.runs[i] for i in op.indices)
             access = gather_access(op.array.type, op.shape, indices)

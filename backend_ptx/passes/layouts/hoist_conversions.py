@@ -21,7 +21,6 @@ from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Gather, Load
-from tilewright.tileir.ops.shape import Permute, Reshape
 from tilewright.tileir.rewrite import Rewriter, rewrite
 
 Chain = list[tuple[Op, Layout]]
@@ -61,7 +60,7 @@ def _stays(op: ConvertLayout) -> bool:
 
 def _source_layout(op: Op, layout: Layout) -> Layout | None:
     """The layout in which an op takes its source to give `layout`; None for ops that conversions do not pass."""
-    if isinstance(op, (Permute, Reshape)):
+    if op.rearranges:
         rule = rule_of(op)
         assert rule is not None
         return rule.backward(op, layout)
@@ -76,7 +75,7 @@ def _only_converted(value: Value, users: dict[Value, list[Op]]) -> bool:
         if isinstance(user, ConvertLayout):
             if _stays(user):
                 return False
-        elif not isinstance(user, (Permute, Reshape, Cast)) or not _only_converted(user.results[0], users):
+        elif not (user.rearranges or isinstance(user, Cast)) or not _only_converted(user.results[0], users):
             return False
     return True
 

@@ -6,13 +6,12 @@ from tilewright.backend_ptx.ops.matmul import left_outstanding
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.tileir.analysis.uses import uses
 from tilewright.tileir.core import Block, Function, Op
-from tilewright.tileir.ops.control import For, While
 
 
 def still_read(function: Function) -> set[Op]:
     """The stages in loops whose MMA no wait has covered when the next iteration begins."""
     users = uses(function)
-    inside = {op for loop in function.walk() if isinstance(loop, (For, While))
+    inside = {op for loop in function.walk() if loop.repeats
               for block in loop.blocks for op in block.walk()}
     blocks = {block for op in function.walk() for block in op.blocks}
     stages = [(op, block) for block in blocks for op in block.ops if isinstance(op, Stage) and op in inside]

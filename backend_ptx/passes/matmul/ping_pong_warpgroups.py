@@ -29,7 +29,7 @@ from tilewright.backend_ptx.ops.warpgroup import PassTurn, TakeTurn
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Block, Op
 from tilewright.tileir.engines import Issuer
-from tilewright.tileir.ops.control import For, While
+from tilewright.tileir.ops.control import For
 
 
 def ping_pong_warpgroups(c: Compilation) -> Preserved:
@@ -51,7 +51,7 @@ def _waits_each_round(loop: For) -> bool:
     not meet otherwise."""
     ops = loop.loop.ops
     products = [op.result for op in ops if _starts(op)]
-    if len(_runs(ops)) < 2 or any(isinstance(op, (For, While)) for op in loop.loop.walk()):
+    if len(_runs(ops)) < 2 or any(op.repeats for op in loop.loop.walk()):
         return False
     waited = {v for op in ops if left_outstanding(op) == 0 for v in op.operands}
     if any(result not in waited for result in products):

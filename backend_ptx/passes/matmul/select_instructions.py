@@ -23,7 +23,7 @@ from tilewright.backend_ptx.ops.warpgroup import Wgmma
 from tilewright.backend_ptx.passes.matmul.choice import FP8, choose, sizes_of, warpgroup_kind
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
-from tilewright.tileir.core import Op, Value
+from tilewright.tileir.core import Value
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.ops.arith import Add, Constant
 from tilewright.tileir.ops.convert import Cast
@@ -38,14 +38,11 @@ def select_instructions(c: Compilation) -> Preserved:
     """Afterwards there is no `mma`."""
     if not c.has(Mma):
         return ALL
-    rewrite(c.function, lambda rewriter, op: _rule(rewriter, op, c))
+    rewrite(c.function, {Mma: lambda rewriter, op: _rule(rewriter, op, c)})
     return NONE
 
 
-def _rule(rewriter: Rewriter, op: Op, c: Compilation) -> None:
-    if not isinstance(op, Mma):
-        rewriter.keep(op)
-        return
+def _rule(rewriter: Rewriter, op: Mma, c: Compilation) -> None:
     for name in c.target.matrix_units:
         made = SELECTIONS[name](rewriter, op, c)
         if made is not None:

@@ -19,7 +19,7 @@ from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.shared import SharedLoad
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
-from tilewright.tileir.core import Op, Value
+from tilewright.tileir.core import Value
 from tilewright.tileir.dtypes import int32
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.arith import Constant
@@ -34,14 +34,14 @@ def split_mmas(c: Compilation) -> Preserved:
     """Needs `shared_load` in place of conversions; operands that are loaded stay where they are used."""
     if not c.has(Product):
         return ALL
-    rewrite(c.function, _split)
+    rewrite(c.function, {Product: _split})
     c.forget()
     dce(c)
     return NONE
 
 
-def _split(rewriter: Rewriter, op: Op) -> None:
-    if not isinstance(op, Product) or op.unit.reads_shared:  # or registers that are there already
+def _split(rewriter: Rewriter, op: Product) -> None:
+    if op.unit.reads_shared:  # or registers that are there already
         rewriter.keep(op)
         return
     k = op.a.type.shape[-1]

@@ -108,7 +108,7 @@ class _Seen:
     @cached_property
     def runs(self) -> Runs:
         """Only gathers ask."""
-        return runs(self.function, self.known, (ConvertLayout,))
+        return runs(self.function, self.known)
 
 
 def _find(loop: For, seen: _Seen) -> tuple[list[Candidate], list[Decision]]:

@@ -20,8 +20,6 @@ from tilewright.tileir.analysis.unit import ALL, Preserved
 from tilewright.tileir.core import Block, Value
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.ops.arith import Add
-from tilewright.tileir.ops.fold import Fold
-from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 from tilewright.tileir.types import TileType
 
 VECTOR_BYTES = 16
@@ -148,7 +146,7 @@ def choose_warps(c: Compilation) -> Preserved:
     elif products and wanted is None:
         warps = decide_product_warps(products)
     else:
-        reduces = any(isinstance(op, (Reduction, ArgReduction, Fold)) for op in function.walk())
+        reduces = any(op.reduces for op in function.walk())
         warps = decide_warps(sorted(sizes), wanted, target, reduces)
         if wanted is None:
             warps = relieve(warps, peak_tile_bytes(function))

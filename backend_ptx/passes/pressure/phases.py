@@ -11,9 +11,8 @@ from tilewright.backend_ptx.ops.cluster import ClusterGather
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.resources.registers import is_uniform, registers_of
-from tilewright.tileir.analysis.uses import all_reads
+from tilewright.tileir.analysis.uses import all_reads, viewed
 from tilewright.tileir.core import Block, Function, Op, Value
-from tilewright.tileir.ops.shape import Broadcast, Reshape
 
 
 def bodies(function: Function) -> list[Block]:
@@ -49,7 +48,7 @@ def waiting_registers(block: Block, phase: dict[Op, int]) -> int:
     for op in block.ops:
         for value in all_reads(op):
             if value.op in phase and not is_uniform(value):
-                last[_held(value)] = phase[op]
+                last[viewed(value)] = phase[op]
     return max(
         sum(registers_of(v) for v, end in last.items() if v.op in phase and phase[v.op] < number <= end)
         for number in range(1, max(phase.values()) + 1))
@@ -58,7 +57,7 @@ def waiting_registers(block: Block, phase: dict[Op, int]) -> int:
 def outside_registers(block: Block) -> int:
     """Registers of a thread in tiles that a body takes from outside or carries: they wait as long as it runs."""
     own = {r for op in block.ops for r in op.results}
-    taken = {_held(v) for op in block.ops for v in all_reads(op) if v not in own}
+    taken = {viewed(v) for op in block.ops for v in all_reads(op) if v not in own}
     inner = {v for op in block.ops for b in op.blocks for i in b.walk() for v in i.results}
     inner |= {v for op in block.ops for b in op.blocks for v in _params(b)}
     tiles = (v for v in taken - own - inner if not is_uniform(v))
@@ -68,9 +67,3 @@ def outside_registers(block: Block) -> int:
 def _params(block: Block) -> list[Value]:
     return [*block.params, *(p for op in block.walk() for b in op.blocks for p in b.params)]
 
-
-def _held(value: Value) -> Value:
-    """The value whose registers hold a view."""
-    while isinstance(value.op, (Broadcast, Reshape)):
-        value = value.op.src
-    return value

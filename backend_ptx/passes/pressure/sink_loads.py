@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.matmul import Product
-from tilewright.backend_ptx.ops.reduce import ArgReduceBits, ReduceBits
 from tilewright.backend_ptx.passes.pressure.phases import bodies, outside_registers, phases_of, waiting_registers
 from tilewright.backend_ptx.resources.occupancy import resident
 from tilewright.backend_ptx.resources.registers import OTHER, is_uniform, registers_of
@@ -27,13 +26,8 @@ from tilewright.tileir.analysis.unit import ALL, NONE, Preserved, Unit
 from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.enums import MemoryOrder
-from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.memory import Load
-from tilewright.tileir.ops.reduce import ArgReduction, Reduction
-from tilewright.tileir.ops.shape import Broadcast, Reshape
 from tilewright.tileir.passes.dce import dce
-
-_REDUCTIONS = (Reduction, ArgReduction, ReduceBits, ArgReduceBits, Fold)
 
 
 def sink_loads(c: Compilation) -> Preserved:
@@ -60,7 +54,7 @@ def _phases(block: Block) -> dict[Op, int]:
     """For each op how many reductions stand before it. Empty where there is none."""
     phase, number = {}, 0
     for op in block.ops:
-        number += isinstance(op, _REDUCTIONS)
+        number += op.reduces
         phase[op] = number
     return phase if number else {}
 
@@ -79,7 +73,7 @@ def _movable(unit: Unit, anywhere: bool = False) -> set[Op]:
             weak = bool(op.shape) and op.memory_order is MemoryOrder.WEAK
             if weak and (anywhere or same_for_all(op.index)) and dependences.alias_class(op.array) not in written:
                 out.add(op)
-        elif op.elementwise or isinstance(op, (Reshape, Broadcast)):
+        elif op.elementwise or op.view:
             tiles = [v for v in op.operands if not is_uniform(v)]
             if tiles and all(v.op in out for v in tiles):
                 out.add(op)

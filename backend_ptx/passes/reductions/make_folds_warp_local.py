@@ -13,7 +13,7 @@ from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.layouts.flat import LANE_BITS, WARP, axis_shifts, distributed, is_plain, log2
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
-from tilewright.tileir.core import Op, Value
+from tilewright.tileir.core import Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.fold import Fold, ReduceWith
 from tilewright.tileir.rewrite import Rewriter, rewrite
@@ -23,15 +23,7 @@ def make_folds_warp_local(c: Compilation) -> Preserved:
     """Needs layouts. Afterwards the axis of every fold lies in registers and lanes, one index bit in each of theirs."""
     if not c.has(Fold):
         return ALL
-    warps = c.plan.warps
-
-    def place(rewriter: Rewriter, op: Op) -> None:
-        if isinstance(op, Fold):
-            _place(rewriter, op, warps)
-        else:
-            rewriter.keep(op)
-
-    rewrite(c.function, place)
+    rewrite(c.function, {Fold: lambda rewriter, op: _place(rewriter, op, c.plan.warps)})
     return NONE
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
-from tilewright.tileir.core import Op
 from tilewright.tileir.dtypes import DType, float32, int32, uint32
 from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.ops.convert import Cast
@@ -32,12 +31,12 @@ def widen_reductions(c: Compilation) -> Preserved:
     """Cast the sources of narrow reductions to 32 bits and their results back."""
     if not c.has(Reduction, ArgReduction):
         return ALL
-    rewrite(c.function, _widen)
+    rewrite(c.function, {Reduction: _widen, ArgReduction: _widen})
     return NONE
 
 
-def _widen(rewriter: Rewriter, op: Op) -> None:
-    if not isinstance(op, (Reduction, ArgReduction)) or op.src.type.dtype.bitwidth >= 32:
+def _widen(rewriter: Rewriter, op: Reduction | ArgReduction) -> None:
+    if op.src.type.dtype.bitwidth >= 32:
         rewriter.keep(op)
         return
     narrow = op.src.type.dtype

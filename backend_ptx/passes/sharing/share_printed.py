@@ -12,7 +12,7 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
-from tilewright.tileir.core import Op, Value
+from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 from tilewright.tileir.ops.output import Print
 from tilewright.tileir.rewrite import Rewriter, rewrite
@@ -26,19 +26,18 @@ def share_printed(c: Compilation) -> Preserved:
     """Needs layouts. TileUnsupportedFeatureError where a print has more than MOST_ELEMENTS elements."""
     if not c.has(Print):
         return ALL
-
-    def share(rewriter: Rewriter, op: Op) -> None:
-        if isinstance(op, Print):
-            size = sum(v.type.size for v in op.values)
-            if size > MOST_ELEMENTS:
-                raise TileUnsupportedFeatureError(
-                    f"print: {size} elements at once; a GPU prints up to {MOST_ELEMENTS}", op.span,
-                    hints=["print a part (ct.extract) or a reduction, or run the kernel in the interpreter"])
-            op.values = tuple(_shared(rewriter, v) if v.type.shape else v for v in op.values)
-        rewriter.keep(op)
-
-    rewrite(c.function, share)
+    rewrite(c.function, {Print: _share})
     return NONE
+
+
+def _share(rewriter: Rewriter, op: Print) -> None:
+    size = sum(v.type.size for v in op.values)
+    if size > MOST_ELEMENTS:
+        raise TileUnsupportedFeatureError(
+            f"print: {size} elements at once; a GPU prints up to {MOST_ELEMENTS}", op.span,
+            hints=["print a part (ct.extract) or a reduction, or run the kernel in the interpreter"])
+    op.values = tuple(_shared(rewriter, v) if v.type.shape else v for v in op.values)
+    rewriter.keep(op)
 
 
 def _shared(rewriter: Rewriter, value: Value) -> Value:

@@ -23,7 +23,6 @@ from tilewright.backend_ptx.passes.stores.pieces import Pieces, crosses
 from tilewright.backend_ptx.resources.shared import buffer_bytes
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.enums import MemoryOrder
-from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.memory import Store
 from tilewright.tileir.rewrite import Rewriter
 from tilewright.tileir.types import SharedType
@@ -204,7 +203,7 @@ class BulkWriter:
         block = self.home[op]
         while block in self.owners:
             owner = self.owners[block]
-            if isinstance(owner, (For, While)):
+            if isinstance(owner, Op) and owner.repeats:
                 return True
             block = self.home[owner]
         return False

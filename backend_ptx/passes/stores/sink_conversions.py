@@ -20,7 +20,6 @@ from tilewright.backend_ptx.passes.layouts.rules import rule_of
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.memory import Load, Store
-from tilewright.tileir.ops.shape import Permute, Reshape
 from tilewright.tileir.rewrite import Rewriter, rewrite
 
 Chain = list[tuple[Op, Layout]]
@@ -57,9 +56,9 @@ def _chain(value: Value, block: Block, users: dict[Value, list[Op]]) -> Chain | 
     """The ops between a conversion and a value, the first first, each with the layout that its result has if the
     conversion comes behind; None where it cannot."""
     steps: list[Op] = []
-    while isinstance(value.op, (Permute, Reshape)) and value.op in block.ops and len(users[value]) == 1:
+    while value.op is not None and value.op.rearranges and value.op in block.ops and len(users[value]) == 1:
         steps.append(value.op)
-        value = value.op.src
+        value = value.op.operands[0]
     conversion = conversion_across(value.op)
     if not steps or conversion is None or conversion not in block.ops or len(users[value]) != 1:
         return None
