@@ -23,18 +23,19 @@ from tilewright.tileir.plan import PLAIN, Hints, Limits, Switches
 if TYPE_CHECKING:
     from tilewright.backend_ptx.lower import Lowered
 
-__all__ = ["Attempt", "Compiled", "FunctionObserver", "Judge", "TextObserver", "backend_dumps", "compile_kernel",
+__all__ = ["FULL_LEVEL", "Attempt", "Compiled", "FunctionObserver", "Judge", "TextObserver", "backend_dumps",
+           "compile_kernel",
            "lower_kernel", "offline_judge", "settle"]
 
 Judge = Callable[[Attempt], Rejection | None]
-ALL = 3  # the opt_level at which ptxas allocates registers well
+FULL_LEVEL = 3  # the opt_level whose spills say something of the plan
 
 
 def offline_judge(plan: Attempt) -> Rejection | None:
     """Ask ptxas, where there is one, about plans whose live ranges come close to the registers of a thread."""
     from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
 
-    if plan.facts.registers <= plan.facts.register_cap or plan.hints.opt_level < ALL or not has_ptxas():
+    if plan.facts.registers <= plan.facts.register_cap or plan.hints.opt_level < FULL_LEVEL or not has_ptxas():
         return None
     try:
         return of_log(assemble(plan.compiled.ptx, plan.target, kernel=plan.compiled.name).log)

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.backend_ptx.abi import KernelAbi
-from tilewright.backend_ptx.compile import FunctionObserver, TextObserver, compile_kernel
-from tilewright.backend_ptx.runtime.cache import Entry, open_cache
+from tilewright.backend_ptx.compile import FULL_LEVEL, Attempt, FunctionObserver, TextObserver, compile_kernel
+from tilewright.backend_ptx.resources.verdict import Rejection, of_error, of_log
+from tilewright.backend_ptx.runtime.cache import DiskCache, Entry, open_cache
 from tilewright.backend_ptx.runtime.driver import Device, check, driver, driver_version
 from tilewright.backend_ptx.runtime.link import JIT_OPTIONS, load_ptx
 from tilewright.tileir.core import Function
-from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
-from tilewright.tileir.plan import PLAIN, Hints, Switches
+from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileUnsupportedFeatureError
+from tilewright.tileir.plan import PLAIN, Hints, Limits, Switches, settings
 
 # A kernel may use this much dynamic shared memory without asking.
 PLAIN_SHARED_BYTES = 48 * 1024
@@ -45,6 +46,7 @@ class DeviceKernel:
     static_shared_bytes: int
     timings: Mapping[str, float] = field(default_factory=dict)
     cluster: int = 1
+    rungs: tuple[str, ...] = ()
 
 
 def build_kernel(
@@ -64,17 +66,55 @@ def build_kernel(
     kernel = load_entry(entry, device) if entry is not None else None
     if kernel is not None:
         return kernel
+    assembler = DriverJudge(hints.opt_level)
     compiled = compile_kernel(function, device.target, hints=hints, switches=switches, observer=observer,
-                              text_observer=text_observer)
-    level = hints.opt_level
-    module, log = load_ptx(compiled.ptx, compiled.name, level)
+                              text_observer=text_observer, judge=assembler, limits=_accepted(cache, key))
+    module, log = assembler.take(compiled.ptx)
     meta = {"abi": compiled.abi.to_json(), "threads": compiled.threads, "shared_bytes": compiled.shared_bytes,
-            "log": log, "opt_level": level, "cluster": compiled.cluster}
+            "log": log, "opt_level": hints.opt_level, "cluster": compiled.cluster, "rungs": list(compiled.rungs),
+            "limits": settings(compiled.limits)}
     entry = Entry(meta, compiled.ptx)
     kernel = _load(entry, compiled.abi, device, dict(compiled.timings), module)
     if cache is not None:
         cache.store(key, entry)
     return kernel
+
+
+class DriverJudge:
+    """The driver's assembler as the judge of plans. The code of those that run stays loaded until one is taken."""
+
+    def __init__(self, level: int) -> None:
+        self._level = level
+        self._loaded: dict[str, tuple[Any, str]] = {}
+
+    def __call__(self, plan: Attempt) -> Rejection | None:
+        compiled = plan.compiled
+        try:
+            module, log = load_ptx(compiled.ptx, compiled.name, self._level)
+        except TileCompilerExecutionError as error:
+            refused = of_error(error)
+            if refused is None:
+                raise
+            return refused
+        self._loaded[compiled.ptx] = module, log
+        return of_log(log) if self._level >= FULL_LEVEL else None
+
+    def take(self, ptx: str) -> tuple[Any, str]:
+        """The module of this code and the assembler's log; the others are unloaded."""
+        taken = self._loaded.pop(ptx)
+        for module, _ in self._loaded.values():
+            check(driver().cuModuleUnload(module), "cuModuleUnload")
+        return taken
+
+
+def _accepted(cache: DiskCache | None, key: str) -> Limits:
+    """Where the ladder starts: at the plan that was accepted before, where the cache knows it."""
+    entry = cache.load(key) if cache is not None else None
+    limits = entry.meta.get("limits") if entry is not None else None
+    try:
+        return Limits(**limits) if isinstance(limits, dict) else Limits()
+    except TypeError:
+        return Limits()
 
 
 def cache_key(function: Function, hints: Hints, switches: Switches, device: Device) -> str:
@@ -143,4 +183,9 @@ def _load(
         check(cuda.cuFuncSetAttribute(handle, code, shared), f"cuFuncSetAttribute(shared memory {shared})")
     return DeviceKernel(
         abi.name, device, abi, threads, shared, entry.ptx, str(entry.meta.get("log", "")), handle,
-        ask("NUM_REGS"), ask("LOCAL_SIZE_BYTES"), ask("SHARED_SIZE_BYTES"), timings, int(str(entry.meta["cluster"])))
+        ask("NUM_REGS"), ask("LOCAL_SIZE_BYTES"), ask("SHARED_SIZE_BYTES"), timings, int(str(entry.meta["cluster"])),
+        _words(entry.meta.get("rungs")))
+
+
+def _words(given: object) -> tuple[str, ...]:
+    return tuple(map(str, given)) if isinstance(given, list) else ()

@@ -111,6 +111,9 @@ class FakeCuda:
     broken: bool = False  # whether a kernel has failed
     encoded: list[TensorMap] = field(default_factory=list)
     callbacks: list[Any] = field(default_factory=list)
+    # What the assembler answers to a text: the status, the error log, the information log.
+    assembler: Any = lambda text: (0, "", "")
+    unloaded: list[str] = field(default_factory=list)
 
     CUresult = CUresult
     CUdevice_attribute = CUjit_option = CUjitInputType = CUfunction_attribute = CUpointer_attribute = _Names()
@@ -175,8 +178,17 @@ class FakeCuda:
         if self.fail_link:
             values[keys.index("CU_JIT_ERROR_LOG_BUFFER")][:30] = b"ptxas kernel.ptx, line 5: oops"
             return CUresult(218), None
-        self.linked.append(image.decode().rstrip("\0"))
-        return CUresult(0), image.decode().rstrip("\0")
+        text = image.decode().rstrip("\0")
+        self.linked.append(text)
+        status, error, info = self.assembler(text)
+        for name, log in (("ERROR", error), ("INFO", info)):
+            buffer = values[keys.index(f"CU_JIT_{name}_LOG_BUFFER")]
+            buffer[: len(log)] = log.encode()
+        return CUresult(status), text
+
+    def cuModuleUnload(self, module: str) -> Any:
+        self.unloaded.append(module)
+        return (CUresult(0),)
 
     def cuModuleLoadData(self, image: bytes) -> Any:
         return CUresult(0), image.decode()

@@ -18,7 +18,7 @@ from tilewright.backend_ptx.compile import settle
 from tilewright.backend_ptx.resources.ladder import Facts, climb
 from tilewright.backend_ptx.resources.verdict import Rejection, Shortage, of_error, of_log
 from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
-from tilewright.backend_ptx.simulator import run_lowered
+from tilewright.backend_ptx.simulator import simulate_lowered
 from tilewright.backend_ptx.targets import Target, get_target
 from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileValueError
 from tilewright.tileir.plan import Hints, Limits
@@ -149,7 +149,7 @@ def test_every_rung_computes_the_same(work: str, target: str, rung: str) -> None
     stages = kernel.lower(*args, target=target)
     plan = Attempt(stages.tile_ir(), stages.target, RUNGS[rung])
     assert plan.overflow is None
-    run_lowered(plan.lowered, grid, stages.values)
+    simulate_lowered(plan.lowered, grid, stages.values)
     out = {"product": 2, "transposed": 1, "attended": 3}[work]
     np.testing.assert_allclose(args[out], want, rtol=2e-3, atol=2e-3)
 
