@@ -128,7 +128,7 @@ def scaled_relu_choices(x: Any, out: Any, scale: float, shift: float) -> Choices
 def gemv_choices(w: Any, x: Any, y: Any) -> Choices:
     """w: (n, k), rows along memory."""
     n, k = w.shape
-    return {f"gemv, {r}x{c}": lambda r=r, c=c: gemv[(triton.cdiv(n, r),)](
+    return {f"gemv, {r}x{c}": lambda r=r, c=c, warps=warps: gemv[(triton.cdiv(n, r),)](
         w, x, y, n, k, ROWS=r, CHUNK=c, num_warps=warps) for r, c, warps in ((4, 1024, 4), (8, 512, 4), (16, 256, 4))}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from tilewright.frontend.advice import on_number
 from tilewright.frontend.calls.call import call_value
@@ -60,7 +61,8 @@ def unpack(t: Translator, targets: list[ast.expr], value: Val) -> None:
 def assign_item(t: Translator, target: ast.Subscript, value: Val) -> None:
     """`x[i] = value`: only dataclasses with __setitem__ have it."""
     container = check_items(t, target)
-    call_value(t, getattr(container.type, "__setitem__"), [container, evaluate_index(t, target.slice), value], {})
+    method: Any = getattr(container.type, "__setitem__")  # noqa: B009  (mypy takes the attribute for type's own)
+    call_value(t, method, [container, evaluate_index(t, target.slice), value], {})
 
 
 def check_items(t: Translator, target: ast.Subscript) -> Struct:

@@ -37,7 +37,7 @@ def host_defaults(t: Translator, function: types.FunctionType) -> dict[str, Val]
     """The default values of a module-level function."""
     given = function.__defaults__ or ()
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
-    defaults = {**dict(zip(names[len(names) - len(given):], given)), **(function.__kwdefaults__ or {})}
+    defaults = {**dict(zip(names[len(names) - len(given):], given, strict=True)), **(function.__kwdefaults__ or {})}
     return {name: frontend_value(t, value, name) for name, value in defaults.items()}
 
 

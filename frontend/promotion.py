@@ -82,7 +82,8 @@ def common_dtype(what: str, x: Val, y: Val) -> DType:
         try:
             return _with_loose(what, y.type.dtype, x) if is_loose(x) else _with_loose(what, x.type.dtype, y)
         except TileError as error:
-            raise of_operand("x" if is_loose(x) else "y", error)
+            of_operand("x" if is_loose(x) else "y", error)
+            raise
     common = common_typed(x.type.dtype, y.type.dtype)
     if common is None:
         raise no_common_dtype(what, x.type.dtype, y.type.dtype)

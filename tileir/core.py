@@ -403,7 +403,7 @@ class Op:
             setattr(copy, name, value)
         # The types are known: the rule need not be asked again.
         copy.results = tuple([Value(old.type, old.hint, copy) for old in self.results])
-        mapping.update(zip(self.results, copy.results))
+        mapping.update(zip(self.results, copy.results, strict=True))
         return copy
 
     def __repr__(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
+from itertools import pairwise
 from typing import Any
 
 from tilewright.backend_ptx.targets import Target
@@ -51,7 +52,7 @@ def llvm_to_ptx(
         clock.append(time.perf_counter())
     _check_resolved(ptx, target)
     stages = ("llvm parse", "llvm verify", "llvm passes", "llvm codegen")
-    return ptx, {name: end - start for name, start, end in zip(stages, clock, clock[1:])}
+    return ptx, {name: end - start for name, (start, end) in zip(stages, pairwise(clock), strict=True)}
 
 
 def link_texts(texts: list[str], target: Target) -> str:

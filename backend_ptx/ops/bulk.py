@@ -159,7 +159,8 @@ class TmaStore(
         require(isinstance(buffer, SharedType) and buffer.copies == 1, f"tma_store: {buffer} is no single buffer")
         check_tile_access(access, buffer.shape)
         require(self.array.type.dtype is buffer.dtype, f"tma_store: {buffer} into {self.array.type}")
-        boxes = len(self.box) == len(buffer.shape) and not any(n % b for n, b in zip(buffer.shape, self.box))
+        boxes = len(self.box) == len(buffer.shape) and not any(
+            n % b for n, b in zip(buffer.shape, self.box, strict=True))
         require(boxes and self.warps > 0, f"tma_store: boxes {self.box} of {self.warps} warps for {buffer}")
         return ()
 

@@ -69,16 +69,16 @@ class LaunchPlan:
         except IndexError:
             frame = Frame(self._template, self._cells)
         slots = frame.slots
-        for slot, pointer in zip(self.pointer_slots, pointers):
+        for slot, pointer in zip(self.pointer_slots, pointers, strict=True):
             slots[slot] = pointer
         if scalars:
-            for cell, value in zip(frame.cells, scalars):
+            for cell, value in zip(frame.cells, scalars, strict=True):
                 cell.value = value
         if self._check_context and not self.device.is_current():
             self.device.make_current()
         if self._maps:
             frame.maps = made = [hole.at(pointers[hole.pointer]) for hole in self._maps]
-            for hole, tensor_map in zip(self._maps, made):
+            for hole, tensor_map in zip(self._maps, made, strict=True):
                 frame.table[hole.slot] = tensor_map.address
         x, y, z = grid
         [status] = self._call(self._handle, x, y, z, self._threads, 1, 1, self._shared, stream, frame.address, 0)

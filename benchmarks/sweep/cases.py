@@ -123,7 +123,7 @@ def cases() -> tuple[Case, ...]:
         draw = random.Random(name)
         for number in sorted(draw.sample(range(math.prod(map(len, axes))), family.count)):
             *shape, occupancy, ctas, target = _entry(number, axes)
-            hints = {k: v for k, v in zip(HINTS, (occupancy, ctas)) if v is not None}
+            hints = {k: v for k, v in zip(HINTS, (occupancy, ctas), strict=True) if v is not None}
             out.append(Case(len(out), name, *family.arguments(*shape), target, hints))
     return tuple(out)
 

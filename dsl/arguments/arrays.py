@@ -46,7 +46,7 @@ class ArrayInfo:
         """First and one past the last byte that the array covers; equal for an empty array."""
         if 0 in self.shape:
             return self.pointer, self.pointer
-        reach = [(n - 1) * s for n, s in zip(self.shape, self.strides)]
+        reach = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
         low, high = sum(min(r, 0) for r in reach), sum(max(r, 0) for r in reach)
         size = self.dtype.bytes
         return self.pointer + low * size, self.pointer + (high + 1) * size

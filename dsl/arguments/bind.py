@@ -82,7 +82,7 @@ class ArrayList:
     def type(self, facts: bool) -> ListType:
         types = [item.type(facts) for item in self.items]
         first = types[0]
-        for item, other in zip(self.items, types):
+        for item, other in zip(self.items, types, strict=True):
             if other.dtype is not first.dtype or other.rank != first.rank:
                 raise TypeError(
                     f"argument {self.name!r}: the arrays of a list must have the same dtype and number of axes, but "
@@ -129,7 +129,7 @@ def bind(params: Sequence[Param], args: Sequence[Any], kernel: str) -> list[Argu
         given = f"{len(args)} {'was' if len(args) == 1 else 'were'}"
         raise TypeError(f"kernel {kernel} takes {count} ({names}), but {given} given; a launch gives all of them, also "
                         "those that have a default")
-    return [_bind(param, param.name, value, 0) for param, value in zip(params, args)]
+    return [_bind(param, param.name, value, 0) for param, value in zip(params, args, strict=True)]
 
 
 def leaves(arguments: Sequence[Argument]) -> Iterator[Leaf]:
@@ -143,7 +143,7 @@ def leaves(arguments: Sequence[Argument]) -> Iterator[Leaf]:
 
 def runtime_values(arguments: Sequence[Argument], args: Sequence[Any]) -> Iterator[Any]:
     """The values among `args` that remain at run time, in the order of `leaves`."""
-    for argument, value in zip(arguments, args):
+    for argument, value in zip(arguments, args, strict=False):  # *args bind to no argument
         if isinstance(argument, Tuple):
             yield from runtime_values(argument.items, value)
         elif not isinstance(argument, Const):
@@ -209,7 +209,8 @@ def _tuple(param: Param, name: str, value: tuple[Any, ...], depth: int) -> Tuple
     if len(rules) != len(value):
         raise TypeError(f"argument {name!r} must be a tuple of {len(rules)}, as its annotation says, "
                         f"not of {len(value)}")
-    return Tuple(name, [_bind(r, f"{name}[{i}]", v, depth + 1) for i, (r, v) in enumerate(zip(rules, value))])
+    pairs = zip(rules, value, strict=True)
+    return Tuple(name, [_bind(rule, f"{name}[{i}]", item, depth + 1) for i, (rule, item) in enumerate(pairs)])
 
 
 def _list(param: Param, name: str, value: list[Any]) -> ArrayList:
@@ -286,15 +287,17 @@ def _merge(types: list[ArrayType]) -> ArrayType:
     first = types[0]
 
     def common(values: list[tuple[int | None, ...]]) -> tuple[int | None, ...]:
-        return tuple(v[0] if len(set(v)) == 1 else None for v in zip(*values))
+        return tuple(v[0] if len(set(v)) == 1 else None for v in zip(*values, strict=True))
 
     def divisors(values: list[tuple[int | None, ...]], divs: list[tuple[int, ...]]) -> tuple[int, ...]:
         # A constant that is not common to all still has divisors.
         if not first.rank:
             return ()
         known = common(values)
-        rows = [[v if v is not None else d for v, d in zip(vs, ds)] for vs, ds in zip(values, divs)]
-        return tuple(1 if k is not None else max(1, gcd(*column)) for k, column in zip(known, zip(*rows)))
+        rows = [[v if v is not None else d for v, d in zip(vs, ds, strict=True)]
+                for vs, ds in zip(values, divs, strict=True)]
+        columns = zip(*rows, strict=True)
+        return tuple(1 if k is not None else max(1, gcd(*column)) for k, column in zip(known, columns, strict=True))
 
     extents, strides = [t.extents for t in types], [t.strides for t in types]
     return ArrayType(

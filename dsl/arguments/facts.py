@@ -86,7 +86,7 @@ def check_index_range(shape: tuple[int, ...], strides: tuple[int, ...], annotati
 def is_disjoint(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     """Whether no two indices name the same element, shown by strides that each step over all smaller axes."""
     reach = 1
-    for stride, extent in sorted((s, n) for s, n in zip(strides, shape) if n != 1):
+    for stride, extent in sorted((s, n) for s, n in zip(strides, shape, strict=True) if n != 1):
         if stride < reach:
             return 0 in shape
         reach = stride * extent
@@ -95,5 +95,5 @@ def is_disjoint(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
 
 def is_small(dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     """Whether every byte offset from the base fits in 31 bits."""
-    reach = [(max(n, 1) - 1) * abs(s) for n, s in zip(shape, strides)]
+    reach = [(max(n, 1) - 1) * abs(s) for n, s in zip(shape, strides, strict=True)]
     return (sum(reach) + 1) * dtype.bytes < _SMALL

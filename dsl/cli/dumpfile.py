@@ -40,7 +40,7 @@ def run_dump(
         raise TypeError(f"{function.name} has {len(params)} parameters ({', '.join(names)}), but {len(args)} arguments "
                         "were given")
     random = numpy.random.default_rng(seed)
-    values = [_argument(n, p, a, random) for n, p, a in zip(names, params, args)]
+    values = [_argument(n, p, a, random) for n, p, a in zip(names, params, args, strict=True)]
     compile_function(function).run(make_grid(grid).size, values, ExecutionOptions(mode=mode))
     return {names[i]: values[i] for i in sorted(written_arrays(function)) if not isinstance(values[i], list)}
 

@@ -53,7 +53,7 @@ def arguments_of(kernel: tile_kernel, constraints: Sequence[ParameterConstraint]
         names = ", ".join(p.name for p in params)
         raise TypeError(f"kernel {kernel.__name__} takes {len(params)} parameters ({names}), but the signature has "
                         f"{len(constraints)}")
-    return [_argument(p, p.name, c) for p, c in zip(params, constraints)]
+    return [_argument(p, p.name, c) for p, c in zip(params, constraints, strict=True)]
 
 
 def _argument(param: Param, name: str, constraint: ParameterConstraint) -> Any:
@@ -89,8 +89,8 @@ def _tuple(param: Param, name: str, constraint: TupleConstraint) -> Tuple:
         rules = [param.items[0]] * count if param.repeat else list(param.items)
     if len(rules) != count:
         raise TypeError(f"parameter {name!r} must be a tuple of {len(rules)}, as its annotation says, not of {count}")
-    items = [_argument(rule, f"{name}[{i}]", item) for i, (rule, item) in enumerate(zip(rules, constraint.items))]
-    return Tuple(name, items)
+    pairs = zip(rules, constraint.items, strict=True)
+    return Tuple(name, [_argument(rule, f"{name}[{i}]", item) for i, (rule, item) in enumerate(pairs)])
 
 
 def _scalar(param: Param, name: str, constraint: ScalarConstraint) -> Scalar:

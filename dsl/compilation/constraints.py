@@ -78,7 +78,7 @@ class ArrayConstraint:
         strides = _per_axis("stride_constant", stride_constant, rank)
         extents = _per_axis("shape_constant", shape_constant, rank, low=0)
         bounds = list(_per_axis("stride_lower_bound_incl", stride_lower_bound_incl, rank))
-        for axis, (stride, bound) in enumerate(zip(strides, bounds)):
+        for axis, (stride, bound) in enumerate(zip(strides, bounds, strict=True)):
             if stride is None or bound is None:
                 continue
             if stride < bound:
@@ -237,7 +237,7 @@ def _divisors(name: str, value: Divisors, what: str, constants: tuple[int | None
     if len(given) != len(constants):
         raise ValueError(f"{name} has {len(given)} entries, but the array has {len(constants)} axes")
     out: list[int] = []
-    for axis, (divisor, constant) in enumerate(zip(given, constants)):
+    for axis, (divisor, constant) in enumerate(zip(given, constants, strict=True)):
         _integer(f"{name}[{axis}]", divisor, 1)
         if constant is not None and constant % divisor:
             raise ValueError(f"ArrayConstraint: the {what} of axis {axis} is {constant}, which is no multiple of its "

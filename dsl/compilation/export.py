@@ -165,9 +165,9 @@ def _leaf_groups(kernel: tile_kernel, signature: KernelSignature) -> list[tuple[
             return []
         if isinstance(argument, Tuple):
             assert isinstance(constraint, TupleConstraint)
-            return [leaf for a, c in zip(argument.items, constraint.items) for leaf in walk(a, c)]
+            return [leaf for a, c in zip(argument.items, constraint.items, strict=True) for leaf in walk(a, c)]
         arrays = [groups for c, groups in with_groups([constraint]) if isinstance(c, ArrayConstraint)]
         return [(argument.name, arrays[0] if arrays else ())]
 
-    pairs = zip(arguments_of(kernel, signature.parameters), signature.parameters)
+    pairs = zip(arguments_of(kernel, signature.parameters), signature.parameters, strict=True)
     return [leaf for argument, constraint in pairs for leaf in walk(argument, constraint)]

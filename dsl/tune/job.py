@@ -104,7 +104,7 @@ def _without_owners(arguments: Sequence[Argument]) -> list[Argument]:
     try:
         return copy.deepcopy(list(arguments))
     finally:
-        for info, (owner, array) in zip(infos, kept):
+        for info, (owner, array) in zip(infos, kept, strict=True):
             info.owner, info.array = owner, array
 
 
@@ -113,7 +113,7 @@ def relocate(arguments: Sequence[Argument], blocks: Sequence[Block], bases: Sequ
     for array in arrays(arguments):
         info = real(array)
         start, stop = info.span
-        for block, base in zip(blocks, bases):
+        for block, base in zip(blocks, bases, strict=True):
             if block.low <= start < stop <= block.low + len(block.data):
                 info.pointer += base - block.low
                 break

@@ -75,7 +75,7 @@ class TuningResult(Generic[T]):
         means = [f"{m.mean_us:.2f}" for m in measurements]
         wide = max(map(len, names), default=0), max(map(len, means), default=0)
         return [f"{'*' if m is self.best else ' '} {name:<{wide[0]}}  {mean:>{wide[1]}} us +- {m.error_margin_us:.2f} "
-                f"({m.num_samples} runs)" for m, name, mean in zip(measurements, names, means)]
+                f"({m.num_samples} runs)" for m, name, mean in zip(measurements, names, means, strict=True)]
 
     def __str__(self) -> str:
         return self.summary()

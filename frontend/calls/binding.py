@@ -46,7 +46,7 @@ class Signature:
         Of the arguments the first `receivers` stood before the dot of a method call.
         """
         ordered = (*self.positional_only, *self.positional)
-        bound: dict[str, Any] = dict(zip(ordered, args))
+        bound: dict[str, Any] = dict(zip(ordered, args, strict=False))
         extra = tuple(args[len(ordered):])
         if extra and self.var_positional is None:
             counts = f"{_count(len(ordered) - receivers, 'positional argument')}, got {len(args) - receivers}"

@@ -163,7 +163,8 @@ def _scaled(t: Translator, name: str, value: Value, scale: Value, axis: int, blo
     """value * scale as float32 (exact), each scale standing for a run of elements along an axis."""
     shape, factors = value.type.shape, scale.type.shape
     k = len(shape) + axis
-    fits = len(shape) == len(factors) and all(n == m for i, (n, m) in enumerate(zip(shape, factors)) if i != k)
+    fits = len(shape) == len(factors) and all(
+        n == m for i, (n, m) in enumerate(zip(shape, factors, strict=True)) if i != k)
     if not fits or shape[k] % factors[k] or shape[k] // factors[k] not in blocks:
         sizes = " or ".join(map(str, blocks))
         wanted = " or ".join(str((*shape[:k], shape[k] // n, *shape[k + 1 :])) for n in blocks if shape[k] >= n)

@@ -54,7 +54,7 @@ def test_crash_dump(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def broken(*args: Any, **named: Any) -> Any:
         raise KeyError("register")
 
-    monkeypatch.setattr(lower, "lower_function", broken)
+    monkeypatch.setattr(lower, "emit_function", broken)
     monkeypatch.setenv("TILEWRIGHT_TEMP_DIR", str(tmp_path))
     with pytest.raises(tw.TileInternalError, match="KeyError"):
         make_add().ptx(*SPECS)

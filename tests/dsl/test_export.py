@@ -64,7 +64,7 @@ def test_cubins_of_several_signatures(gpu: str, tmp_path: Path) -> None:
     infos = export_kernel(scale, signatures, path, gpu_code=gpu)
     data = path.read_bytes()
     assert data[:4] == b"\x7fELF" and len(infos) == 2
-    for info, signature in zip(infos, signatures):
+    for info, signature in zip(infos, signatures, strict=True):
         assert info.symbol == mangle_kernel_name("scale", signature) and info.symbol.encode() in data
 
 

@@ -360,7 +360,7 @@ def test_device_array(cuda: FakeCuda) -> None:
         kept, plain = tw.to_device(view, keep_strides=True), tw.to_device(view)
         assert np.array_equal(kept.to_host(), view) and np.array_equal(plain.to_host(), view)
         if view.size:
-            reach = sum((n - 1) * s for n, s in zip(view.shape, view.strides))
+            reach = sum((n - 1) * s for n, s in zip(view.shape, view.strides, strict=True))
             lowest = min(view.ctypes.data, view.ctypes.data + reach)
             low = kept._info().span[0]
             assert low % 256 == lowest % 256 and plain.pointer % 256 == 0

@@ -351,7 +351,7 @@ def outputs(kernel: Any) -> list[np.ndarray[Any, Any]]:
 @pytest.mark.parametrize("row", [row for row in ROWS if row.shows == "result"], ids=str)
 def test_results_differ(row: Row) -> None:
     a, b = (outputs(ct.tile_kernel(row.make(value))) for value in row.values)
-    assert not all(np.array_equal(p, q, equal_nan=True) for p, q in zip(a, b))
+    assert not all(np.array_equal(p, q, equal_nan=True) for p, q in zip(a, b, strict=True))
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.shows in ("result", "code")], ids=str)

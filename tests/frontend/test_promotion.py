@@ -35,7 +35,7 @@ def expected(a: DType, b: DType) -> DType | None:
 @pytest.mark.parametrize("a", (ct.bool_, *UINTS, *INTS, *FLOATS), ids=str)
 def test_typed_with_typed(a: DType) -> None:
     for b in (ct.bool_, *UINTS, *INTS, *FLOATS):
-        def compute() -> Any:
+        def compute(b: DType = b) -> Any:
             return ct.where(True, ct.ones((4,), a), ct.ones((4,), b))
 
         want = expected(a, b)

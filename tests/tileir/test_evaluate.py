@@ -132,7 +132,7 @@ def test_other_float_ops(dtype: DType) -> None:
 def test_casts(target: DType) -> None:
     for source in SOURCES:
         mode = RoundingMode.RZ if target is float8_e8m0fnu else RoundingMode.RN
-        count = check(lambda a: convert.Cast(src=a, dtype=target, rounding=mode), inputs(source), target)
+        count = check(lambda a, mode=mode: convert.Cast(src=a, dtype=target, rounding=mode), inputs(source), target)
         assert count > COUNT // 4 or target is float8_e8m0fnu, source
         if source.bitwidth == target.bitwidth and not (source.is_bool or target.is_bool):
             check(lambda a: convert.Bitcast(src=a, dtype=target), inputs(source), target)

@@ -49,7 +49,7 @@ def test_gpu(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def on_device(kernel: tw.tile_kernel, grid: Any, args: tuple[Any, ...]) -> None:
         moved = [_moved(arg) for arg in args]
         tw.launch(None, grid, kernel, tuple(moved))
-        for arg, there in zip(args, moved):
+        for arg, there in zip(args, moved, strict=True):
             if isinstance(arg, np.ndarray):
                 arg[...] = there.to_host()
 

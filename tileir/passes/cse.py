@@ -98,7 +98,7 @@ class _Cse:
 def _key(op: Op) -> Key:
     """Equal for ops that compute the same from the same operands."""
     parts: list[Any] = [type(op)]
-    for name, field in op.fields.items():
+    for name in op.fields:
         value = getattr(op, name)
         # Floats by their digits: 0.0 and -0.0 differ, and a NaN equals itself.
         parts.append(value.hex() if type(value) is float else value)

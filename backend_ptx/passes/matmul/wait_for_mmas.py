@@ -146,7 +146,7 @@ def _wait(unit: MatrixUnit, values: Sequence[Value], span: Span) -> tuple[list[O
     results = wait.results if unit.fetch is None else [op.result for op in ops[1:]]
     for op in ops:
         op.span = span
-        for value, result in zip(values if op is wait else values[ops.index(op) - 1 :], op.results):
+        for value, result in zip(values if op is wait else values[ops.index(op) - 1 :], op.results, strict=False):
             result.retype(value.type).hint = value.hint
     return ops, list(results)
 

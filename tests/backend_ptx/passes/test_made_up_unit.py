@@ -204,7 +204,7 @@ def without(function: Function, *opcodes: str) -> Function:
     """Take ops away; what they hand on comes from their operands."""
     for block in [function.body, *(b for op in function.walk() for b in op.blocks)]:
         gone = [op for op in block.ops if op.opcode in opcodes]
-        new = {result: value for op in gone for result, value in zip(op.results, op.operands)}
+        new = {result: value for op in gone for result, value in zip(op.results, op.operands, strict=False)}
         block.ops = [op for op in block.ops if op not in gone]
         for op in function.walk():
             op.replace_operands(new)

@@ -60,7 +60,8 @@ def test_integer_operations_wrap(op: str, kind: str, reference: object, bits: in
 
 
 def _exact_div(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.array([int(x) // int(y) if (x < 0) == (y < 0) else -(abs(int(x)) // abs(int(y))) for x, y in zip(a, b)])
+    return np.array([int(x) // int(y) if (x < 0) == (y < 0) else -(abs(int(x)) // abs(int(y)))
+                     for x, y in zip(a, b, strict=True)])
 
 
 @pytest.mark.parametrize(
@@ -95,7 +96,7 @@ def test_fma_is_exact_in_every_format() -> None:
         c = (-(a.astype("f8") * b.astype("f8"))).astype(dtype)
         c[::3] = RNG.standard_normal(len(c[::3])).astype(dtype)
         got = floats.fma(a, b, c)
-        for x, y, z, r in zip(a, b, c, got):
+        for x, y, z, r in zip(a, b, c, got, strict=True):
             exact = Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))
             half_step = Fraction(1, 2**25 if dtype == "f2" else 2**127)  # of a subnormal
             assert abs(Fraction(float(r)) - exact) <= max(abs(exact) / 2**bits, half_step)

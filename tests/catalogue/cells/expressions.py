@@ -117,7 +117,7 @@ def comparisons(b, t):
 
 @feature("getattr with a constant name", like=lambda b, t: t + 1)
 def named_attribute(b, t):
-    return t + getattr(ct, "int32")(1)
+    return t + ct.int32(1)
 
 
 # -- Compile time ------------------------------------------------------------------------------------------------------
