@@ -17,8 +17,6 @@ from tilewright.backend_ptx.passes.matmul.split_mmas import split_mmas
 from tilewright.backend_ptx.passes.matmul.wait_for_mmas import wait_for_mmas
 from tilewright.backend_ptx.passes.pipelining.mask_paddings import mask_paddings
 from tilewright.backend_ptx.passes.pipelining.pipeline_loops import pipeline_loops
-from tilewright.backend_ptx.passes.pipelining.ring_loads import ring_loads
-from tilewright.backend_ptx.passes.pipelining.ring_stages import ring_stages
 from tilewright.backend_ptx.passes.pressure.choose_warps import choose_warps
 from tilewright.backend_ptx.passes.pressure.prefetch_loads import prefetch_loads
 from tilewright.backend_ptx.passes.pressure.rematerialize_from_shared import rematerialize_from_shared
@@ -53,9 +51,7 @@ PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
     wait_for_mmas,
     hoist_conversions,
     split_stores,
-    ring_loads,
     pipeline_loops,
-    ring_stages,
     lower_conversions,
     split_mmas,
     plan_shared_memory,
@@ -93,18 +89,12 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (hoist_conversions, pipeline_loops, "a ring replaces conversions of what was loaded, not of what became of it"),
     (assign_layouts, pipeline_loops, "layouts say which loads go to other threads"),
     (assign_layouts, wait_for_mmas, "it puts operands of wgmma in place"),
-    (wait_for_mmas, ring_loads, "a slot is free once a wait has covered the products that read it"),
-    (hoist_conversions, ring_loads, "a ring replaces conversions of what was loaded, not of what became of it"),
+    (wait_for_mmas, pipeline_loops, "a slot is free once a wait has covered the products that read it"),
     (hoist_conversions, split_stores, "what is left before a store stays there"),
-    (split_stores, ring_loads, "rings take the shared memory that it saves"),
     (split_stores, pipeline_loops, "rings take the shared memory that it saves"),
     (split_stores, plan_shared_memory, "it allocates buffers"),
-    (ring_loads, pipeline_loops, "loads that the producer issues are not the other threads'"),
-    (ring_loads, plan_shared_memory, "it allocates rings"),
     (insert_barriers, ping_pong_warpgroups, "only warpgroups that meet nowhere else may wait for each other's turns"),
-    (ring_loads, ring_stages, "staged operands get what shared memory is left"),
-    (pipeline_loops, ring_stages, "staged operands get what shared memory is left"),
-    (ring_stages, lower_conversions, "what is still staged goes to a single buffer"),
+    (pipeline_loops, lower_conversions, "what is still staged goes to a single buffer"),
     (pipeline_loops, lower_conversions, "a ring replaces the conversions of what it holds"),
     (pipeline_loops, plan_shared_memory, "it allocates the rings"),
     (pipeline_loops, insert_barriers, "rings need barriers"),

@@ -105,7 +105,7 @@ def tma_refusal(
 ) -> str | None:
     """Why TMA cannot copy the tile that `load` with these fields reads; None if it can.
 
-    Whether the array is a parameter that the kernel does not write is another question: passes/ring_candidates.py.
+    Whether the array is a parameter that the kernel does not write is another question: passes/pipelining/legality.py.
     """
     if not 1 <= len(shape) <= MAX_RANK:
         return f"a tile of {len(shape)} axes, tensor maps have 1 to {MAX_RANK}"

@@ -13,9 +13,9 @@
             %d: tile<128x256xf32> = mma(a=%a, b=%b, acc=%c)
 
 The accumulators of all products are cut along one axis, with all that depends on it (see axes.py); what is not cut
-is the same in all blocks of a cluster, so they take the same branches and rounds. `ring_loads` then lets each bring a
-part of a shared tile and give it to all. Without products the largest tile that is reduced is cut; where along the axis
-of a reduction, blocks exchange what each has of it:
+is the same in all blocks of a cluster, so they take the same branches and iterations. `pipeline_loops` then lets each
+bring a part of a shared tile and give it to all. Without products the largest tile that is reduced is cut; where along
+the axis of a reduction, blocks exchange what each has of it:
 
     before: %s: tile<1xf32> = reduce_sum(src=%x, axes=(1))             // %x: tile<1x65536xf32>
     after:  %0: tile<1xf32> = reduce_sum(src=%x, axes=(1))             // %x: tile<1x32768xf32>

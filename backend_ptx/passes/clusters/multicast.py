@@ -8,8 +8,7 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.layouts.bulk import inner_axis, part_of_slot
 from tilewright.backend_ptx.passes.clusters.parts import AXIS
 from tilewright.backend_ptx.passes.layouts.classes import carried
-from tilewright.backend_ptx.passes.pipelining.ring_candidates import Candidate
-from tilewright.backend_ptx.passes.pipelining.ring_groups import Group, name_of
+from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Transfer
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.ops.arith import Constant, FloorDiv
 from tilewright.tileir.ops.arrays import BlockId
@@ -56,21 +55,21 @@ class Ranks:
                 and op.rhs.op.value == self.ctas)
 
 
-def share_in_cluster(function: Function, groups: Sequence[Group]) -> list[Decision]:
+def share_in_cluster(function: Function, channels: Sequence[Channel]) -> list[Decision]:
     """Let the blocks of a cluster bring parts of the tiles that all of them read; the decision for these."""
     names = []
     ranks = Ranks(function)
-    for group in groups if function.plan.cluster > 1 else ():
-        for candidate in group.loads:
-            if ranks.alike(candidate.load.index) and has_parts(candidate, function.plan.cluster):
-                candidate.ctas = group.ring.ctas = function.plan.cluster
-                names.append(name_of(candidate.load))
+    for channel in channels if function.plan.cluster > 1 else ():
+        for transfer in channel.transfers:
+            if ranks.alike(transfer.load.index) and has_parts(transfer, function.plan.cluster):
+                transfer.ctas = channel.ring.ctas = function.plan.cluster
+                names.append(transfer.name)
     return [decisions.multicast(dict.fromkeys(names), function.plan.cluster)] if names else []
 
 
-def has_parts(candidate: Candidate, ctas: int) -> bool:
+def has_parts(transfer: Transfer, ctas: int) -> bool:
     """Whether each block can bring a part of the load's tile."""
-    load = candidate.load
+    load = transfer.load
     inner = inner_axis(load.array.type, load.shape, load.steps, load.order)
     return inner is not None and part_of_slot(load.shape, inner, load.array.type.dtype.bytes, ctas) is not None
 

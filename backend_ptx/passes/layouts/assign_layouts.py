@@ -27,7 +27,7 @@ from tilewright.backend_ptx.passes.layouts.classes import Anchor, Classes, Layou
 from tilewright.backend_ptx.passes.layouts.mma_layouts import layouts_of_products
 from tilewright.backend_ptx.passes.layouts.rules import meet, rule_of
 from tilewright.backend_ptx.passes.matmul.operands import is_moved_only, staged_type
-from tilewright.backend_ptx.passes.pipelining.ring_candidates import brought_loads
+from tilewright.backend_ptx.passes.pipelining.legality import brought_loads
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.layout import Layout
@@ -42,7 +42,7 @@ def assign_layouts(c: Compilation) -> None:
     classes = Classes(c)
     warps = c.plan.warps
     products = layouts_of_products(classes.products, warps)
-    brought = brought_loads(function, c.uses) if any(p.unit.reads_shared for p in products) else ()
+    brought = brought_loads(c) if any(p.unit.reads_shared for p in products) else ()
     _Chooser(classes, warps, products, brought).run()
     _Inserter(classes, warps, products).run(function)
 

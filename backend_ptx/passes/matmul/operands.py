@@ -6,6 +6,8 @@ after some arithmetic, a tile that is dequantised) stays in their registers, whe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tilewright.backend_ptx.layouts.bulk import bulk_layout
 from tilewright.backend_ptx.layouts.flat import OFFSET
 from tilewright.backend_ptx.layouts.memory import tile_access
@@ -47,7 +49,7 @@ def is_tf32_cast(op: Op | None) -> bool:
     return isinstance(op, Cast) and op.dtype is tfloat32 and op.src.type.dtype is float32
 
 
-def stages_of(value: Value, users: dict[Value, list[Op]]) -> tuple[list[Stage], list[Op]] | None:
+def stages_of(value: Value, users: Mapping[Value, list[Op]]) -> tuple[list[Stage], list[Op]] | None:
     """The staged operands that ops which move axes make of a value, and these ops; None if it has another use."""
     stages: list[Stage] = []
     moves: list[Op] = []

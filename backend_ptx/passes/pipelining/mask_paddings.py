@@ -17,7 +17,7 @@ import math
 from functools import reduce
 
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.passes.pipelining.copy_depth import ENOUGH_BYTES
+from tilewright.backend_ptx.passes.pipelining.depth import ENOUGH_BYTES
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.builder import Builder

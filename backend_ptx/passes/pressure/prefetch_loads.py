@@ -27,7 +27,7 @@ from tilewright.backend_ptx.layouts.ring import ring_layout, widest_copy
 from tilewright.backend_ptx.ops.async_copy import AsyncCommit, AsyncLoad, AsyncWait
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
-from tilewright.backend_ptx.passes.pipelining.copy_candidates import harmless
+from tilewright.backend_ptx.passes.pipelining.addresses import harmless
 from tilewright.backend_ptx.passes.pressure.phases import phases_of, waiting_registers
 from tilewright.backend_ptx.resources.occupancy import resident
 from tilewright.backend_ptx.resources.registers import OTHER

@@ -18,7 +18,7 @@ from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.bulk import MAX_PENDING, TmaStore, TmaStoreWait
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import ProxyFence
-from tilewright.backend_ptx.passes.pipelining.ring_depth import SLACK, other_bytes
+from tilewright.backend_ptx.passes.pipelining.depth import SLACK, other_bytes
 from tilewright.backend_ptx.passes.stores.pieces import Pieces, crosses
 from tilewright.backend_ptx.resources.shared import buffer_bytes
 from tilewright.tileir.core import Block, Op, Value

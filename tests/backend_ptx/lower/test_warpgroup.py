@@ -15,19 +15,21 @@ from tilewright.backend_ptx.ops.shared import Barrier
 from tilewright.backend_ptx.ops.warpgroup import ProxyFence, Wgmma, WgmmaWait
 from tilewright.backend_ptx.passes.layouts import lower_conversions
 from tilewright.backend_ptx.passes.matmul import wait_for_mmas
-from tilewright.backend_ptx.passes.pipelining import ring_stages
+from tilewright.backend_ptx.passes.pipelining import depth
 from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.simulator import SimError, simulate_lowered
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.core import Block, Function, Op, clone_function
+from tilewright.tileir.engines import THREADS
 
 CASES = {case.name.removeprefix("hopper-"): case for case in hopper.cases()}
 TARGET = get_target("sm_90a")
 SYNCHRONISES = (MbarrierWait, MbarrierArrive, MbarrierExpect, WgmmaWait, ProxyFence, Barrier)
+NO_RING = depth.Appetite(3, 3, least=1000)
 # A kernel, the slots that its staged operands may have, and how many of its ops could go: where a round waits for all
 # products before it stages B again, they need no wait before A's slot is released.
-KERNELS = (("latency-2-2", (), 0), ("dequantised", (), 0), ("dequantised-right", (3,), 0),
-           ("dequantised-right", (2,), 0), ("dequantised-right", (), 1))
+KERNELS = (("latency-2-2", NO_RING, 0), ("dequantised", NO_RING, 0), ("dequantised-right", depth.Appetite(3, 3), 0),
+           ("dequantised-right", depth.Appetite(2, 2), 0), ("dequantised-right", NO_RING, 1))
 SEEDS = 3
 
 
@@ -89,9 +91,9 @@ def without(function: Function, number: int) -> tuple[Function, Op]:
 
 @pytest.mark.parametrize(("name", "slots", "spare"), KERNELS)
 def test_every_synchronisation_is_needed(
-    name: str, slots: tuple[int, ...], spare: int, monkeypatch: pytest.MonkeyPatch,
+    name: str, slots: depth.Appetite, spare: int, monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(ring_stages, "SLOTS", slots)
+    monkeypatch.setitem(depth.APPETITES, THREADS, slots)
     case, function = CASES[name], compiled(CASES[name])
     assert not is_caught(case, function)
     count = sum(orders(block, op, function) for block, op in places(function.body))
@@ -110,7 +112,7 @@ def test_registers_of_a_in_flight_are_watched(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_staged_operand_waits_for_its_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ring_stages, "SLOTS", ())
+    monkeypatch.setitem(depth.APPETITES, THREADS, NO_RING)
     monkeypatch.setattr(lower_conversions, "still_read", lambda function: set())
     assert is_caught(CASES["dequantised-right"], compiled(CASES["dequantised-right"]))
 

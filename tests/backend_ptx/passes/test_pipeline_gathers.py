@@ -16,7 +16,7 @@ from support.decisions import told
 import tilewright as tw
 from tilewright.backend_ptx.ops.async_copy import AsyncWait
 from tilewright.backend_ptx.passes.barriers import hazards
-from tilewright.backend_ptx.passes.pipelining import copy_candidates, copy_rewrite
+from tilewright.backend_ptx.passes.pipelining import cp_async, transfers
 from tilewright.backend_ptx.runtime.ptxas import assemble
 from tilewright.backend_ptx.simulator import simulate
 from tilewright.backend_ptx.simulator.errors import SimError
@@ -292,7 +292,7 @@ def test_refusals() -> None:
     args = [aligned((64, 256), np.float32), aligned((64,), np.int32), aligned((64, 256), np.float32), 16, 256]
     assert "stays a gather (its mask may end between" in option(masked, args)
     assert "stays a gather (padding" in option(padded, args)
-    assert "stays a gather (its array changes in the loop" in option(written, args)
+    assert "stays a gather (the loop writes its array" in option(written, args)
     assert "stays a gather (its index is not known early" in option(chased, args)
 
 
@@ -309,13 +309,13 @@ def run_all(seeds: range) -> None:
 def test_the_simulator_sees_a_slot_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """A copy that goes to the slot of products in flight."""
     monkeypatch.setattr(hazards, "SPARE_SLOTS", 1)
-    monkeypatch.setattr(copy_candidates, "SPARE_SLOTS", 1)
+    monkeypatch.setattr(transfers, "SPARE_SLOTS", 1)
     with pytest.raises(SimError):
         run_all(range(12))
 
 
 def test_the_simulator_sees_a_missing_fence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tensor cores do not see what cp.async has written before a fence of the proxies."""
-    monkeypatch.setattr(copy_rewrite, "ProxyFence", lambda: AsyncWait(pending=15))
+    monkeypatch.setattr(cp_async, "proxy_fences", lambda writer, readers: [AsyncWait(pending=15)])
     with pytest.raises(SimError):
         run_all(range(12))

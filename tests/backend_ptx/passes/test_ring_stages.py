@@ -12,10 +12,11 @@ from support.decisions import told
 
 import tilewright as tw
 from tilewright.backend_ptx.passes.barriers import hazards
-from tilewright.backend_ptx.passes.pipelining import ring_stages
+from tilewright.backend_ptx.passes.pipelining import depth
 from tilewright.backend_ptx.runtime.ptxas import assemble
 from tilewright.backend_ptx.simulator import simulate
 from tilewright.backend_ptx.simulator.errors import SimError
+from tilewright.tileir.engines import THREADS
 
 ZERO = tw.PaddingMode.ZERO
 Array = np.ndarray[Any, Any]
@@ -64,11 +65,11 @@ def arguments(seed: int) -> tuple[list[Any], Array, Array]:
 
 
 def decided(kernel: Any, args: list[Any]) -> str:
-    """What ring_stages says."""
+    """What is said of operands that threads compute."""
     stages = kernel.lower(*args, target="sm_90a")
     seen: dict[str, str] = {}
     stages.machine_ir(lambda name, f: seen.update({name: told(f, "staged")}))
-    return seen["ring_stages"]
+    return seen["pipeline_loops"]
 
 
 def run(kernel: Any, seed: int) -> None:
@@ -89,7 +90,7 @@ def test_two_slots(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Right too, with a barrier more."""
     args = arguments(seed)[0]
     three = scaled.lower(*args, target="sm_90a").lowered.llvm_text.count("bar.sync")
-    monkeypatch.setattr(ring_stages, "SLOTS", (2,))
+    monkeypatch.setitem(depth.APPETITES, THREADS, depth.Appetite(2, 2))
     assert decided(scaled, args).startswith("2 slots")
     assert scaled.lower(*args, target="sm_90a").lowered.llvm_text.count("bar.sync") > three
     run(scaled, seed)
@@ -97,7 +98,7 @@ def test_two_slots(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_simulator_sees_a_slot_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the barrier that two slots need, a store meets a product that still reads."""
-    monkeypatch.setattr(ring_stages, "SLOTS", (2,))
+    monkeypatch.setitem(depth.APPETITES, THREADS, depth.Appetite(2, 2))
     monkeypatch.setattr(hazards, "SPARE_SLOTS", 1)
     with pytest.raises(SimError):
         for seed in range(12):

@@ -1,10 +1,11 @@
-"""Whether a later round of a counted loop will come, and its loop variable, without overflow.
+"""Whether a later iteration of a counted loop will come, and its loop variable, without overflow.
 
 `upper - variable` is exact in the loop's own type when the facts say so; else, for types up to 32 bits, in 64 bits.
 """
 
 from __future__ import annotations
 
+from tilewright.backend_ptx.passes.pipelining.emit import Constants
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Value
@@ -12,34 +13,19 @@ from tilewright.tileir.dtypes import DType, int64
 from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.convert import Cast
-from tilewright.tileir.types import TileType
 
 MOST_AHEAD = 16  # no pipeline looks further
 
 
-def most_rounds(loop: For, known: Facts) -> int | None:
-    """The largest number of rounds that is possible, None where nothing is known of it."""
+def most_iterations(loop: For, known: Facts) -> int | None:
+    """The largest number of iterations that is possible, None where nothing is known of it."""
     lower, upper, step = (known[v] for v in (loop.lower, loop.upper, loop.step))
     if upper.high == loop.upper.type.dtype.int_range[1]:
         return None
     return max(0, -(-(upper.high - lower.low) // max(1, step.low)))
 
 
-class Constants:
-    """Integer constants, each built once, before the loop."""
-
-    def __init__(self, before: Builder) -> None:
-        self.before = before
-        self.made: dict[tuple[int, DType], Value] = {}
-
-    def __call__(self, value: int, dtype: DType) -> Value:
-        key = (value, dtype)
-        if key not in self.made:
-            self.made[key] = self.before.value(arith.Constant(value=value, type=TileType(dtype)))
-        return self.made[key]
-
-
-class Rounds:
+class Iterations:
     """Builds the questions of one loop."""
 
     def __init__(self, loop: For, known: Facts, constants: Constants) -> None:
@@ -63,7 +49,7 @@ class Rounds:
         self.lower, self.upper, self.step = (self._wide(b, v) for v in (loop.lower, loop.upper, loop.step))
 
     def first(self, b: Builder, number: int) -> tuple[Value, Value]:
-        """(whether round `number` takes place, its loop variable), before the loop."""
+        """(whether iteration `number` takes place, its loop variable), before the loop."""
         if self.left is None:
             self.left = b.value(arith.Sub(lhs=self.upper, rhs=self.lower))
         active = b.value(arith.Gt(lhs=self.left, rhs=self._times(b, self.step, number)))
@@ -72,14 +58,14 @@ class Rounds:
         return active, b.value(arith.Add(lhs=self.loop.lower, rhs=self._times(b, self.loop.step, number)))
 
     def later(self, b: Builder, number: int) -> tuple[Value, Value]:
-        """The same for the round that is `number` rounds after the current one, in the body."""
+        """The same for the iteration that is `number` iterations after the current one, in the body."""
         variable = self.loop.loop.params[0]
         left = b.value(arith.Sub(lhs=self.upper, rhs=self._wide(b, variable)))
         active = b.value(arith.Gt(lhs=left, rhs=self._times(b, self.step, number)))
         later = b.value(arith.Add(lhs=variable, rhs=self._times(b, self.loop.step, number)))
         most = self.known[variable].high + self.known[self.loop.step].high * number
         if most > self.own.int_range[1]:
-            # The sum wraps only where the round does not come; the bound keeps what is known of the index's sign.
+            # The sum wraps only where the iteration does not come; the bound keeps what is known of the index's sign.
             later = b.value(arith.Max(lhs=later, rhs=self.loop.lower))
         return active, later
 

@@ -1,0 +1,145 @@
+"""cp.async's part of a ring: threads start copies some iterations ahead, and wait for their own groups of them.
+
+    async_load(buffer=%ring, slot=%zero, array=%a, index=(%i, %l), active=%l < %u, tile=tile<..., #0>, ...)
+    async_commit()
+    async_load(buffer=%ring, slot=%zero, ahead=1, ..., index=(%i, %l + %s), ...)        // before the loop
+    async_commit()
+    for ... {
+        async_wait(pending=1)
+        async_load(buffer=%ring, slot=%slot, ahead=2, index=(%i, %k + 2 * %s), active=%u - %k > 2 * %s, ...)
+        async_commit()
+        ...                                                             // reads of the slot
+    }
+    async_wait()
+
+Where products of warpgroups read the slots, copies start behind them, as these may run on into the next iteration: the
+ring has a slot more. A gather gets the tiles that its indices need one iteration earlier, carried in registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.backend_ptx.ops.async_copy import AsyncCommit, AsyncGather, AsyncLoad, AsyncWait
+from tilewright.backend_ptx.ops.engines import CP_ASYNC
+from tilewright.backend_ptx.ops.matmul import is_outstanding, waits_for
+from tilewright.backend_ptx.ops.warpgroup import proxy_fences
+from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Position, Setting, carry, hand_on
+from tilewright.backend_ptx.passes.pipelining.iterations import Iterations
+from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Fetched, Transfer
+from tilewright.tileir.builder import Builder
+from tilewright.tileir.core import Op, Value
+from tilewright.tileir.enums import PaddingMode
+from tilewright.tileir.ops.memory import Gather, Load
+
+
+class AsyncCopies(Carrier):
+    """The channel of a loop whose tiles all threads copy."""
+
+    def __init__(self, channel: Channel, setting: Setting) -> None:
+        super().__init__(channel, setting)
+        self.iterations = Iterations(channel.loop, self.known, self.constants)
+        self.fetched: dict[Value, Value] = {}
+        self.products = [op for op in channel.loop.loop.ops if is_outstanding(op)] if channel.late else []
+
+    def before(self, b: Builder) -> None:
+        ahead, zero = self.channel.ahead, Position(self.constants(0))
+        self.iterations.prepare(b)
+        for number in range(ahead):
+            active, variable = self.iterations.first(b, number)
+            self._copy(b, zero, number, active, variable, self._fetch(b, variable))
+        if self._wanted():
+            first = self._fetch(b, self.iterations.first(b, ahead)[1])
+            params, _ = carry(self.channel.loop, [*first.values()], [v.hint for v in first])
+            self.fetched = dict(zip(first, params, strict=True))
+
+    def begin(self, b: Builder, at: Position) -> None:
+        b.emit(AsyncWait(pending=self.channel.ahead - 1))
+        if self.channel.late:
+            self.emit(b, proxy_fences(CP_ASYNC, self.products))
+        else:
+            self._later(b, at)
+
+    def behind(self, b: Builder, op: Op, at: Position) -> None:
+        if op in self.products[-1:]:
+            # While these run, behind those of the iteration before: it is their slot that is filled.
+            self._later(b, at)
+            self.emit(b, waits_for(self.products, len(self.products)))
+
+    def after(self, b: Builder, at: Position, following: Sequence[Op]) -> int:
+        if self.channel.late:
+            self.emit(b, waits_for(self.products))
+        b.emit(AsyncWait())
+        return 0
+
+    def _later(self, b: Builder, at: Position) -> None:
+        """The copies of a later iteration, with what was fetched for them an iteration ago; what the next ones need."""
+        ahead = self.channel.ahead
+        active, variable = self.iterations.later(b, ahead)
+        self._copy(b, at, ahead, active, variable, self.fetched)
+        if self.fetched:
+            following = self._fetch(b, self.iterations.later(b, ahead + 1)[1])
+            hand_on(self.channel.loop.loop, [*following.values()])
+
+    def _wanted(self) -> list[Fetched]:
+        return [f for t in self.channel.transfers if t.copy is not None for f in t.copy.address.fetched]
+
+    def _fetch(self, b: Builder, variable: Value) -> dict[Value, Value]:
+        """What the gathers of the iteration with this loop variable need of other arrays."""
+        mapping = {self.channel.loop.loop.params[0]: variable}
+        out: dict[Value, Value] = {}
+        for transfer in self.channel.transfers:
+            assert transfer.copy is not None
+            _clone(b, transfer.copy.address.places, mapping)
+            for value, load in transfer.copy.address.fetched:
+                if value in out:
+                    continue
+                out[value] = b.emit(load.clone(dict(mapping))).results[0].retype(value.type)
+        return out
+
+    def _copy(
+        self, b: Builder, at: Position, ahead: int, active: Value, variable: Value, fetched: dict[Value, Value],
+    ) -> None:
+        """The copies of one iteration, as a group."""
+        mapping = {self.channel.loop.loop.params[0]: variable, **fetched}
+        for transfer in self.channel.transfers:
+            assert transfer.copy is not None
+            _clone(b, transfer.copy.address.ops, mapping)
+            with b.at(transfer.source.span):
+                b.emit(self._start(transfer, at.slot, ahead, active, mapping))
+        b.emit(AsyncCommit())
+
+    def _start(
+        self, transfer: Transfer, slot: Value, ahead: int, active: Value, mapping: dict[Value, Value],
+    ) -> AsyncLoad | AsyncGather:
+        source, copy, buffer = transfer.source, transfer.copy, self.channel.buffer(transfer)
+        assert copy is not None
+        tile = source.result.type.with_layout(copy.layout)
+        if isinstance(source, Gather):
+            return AsyncGather(
+                buffer=buffer, slot=slot, ahead=ahead, array=source.array, active=active,
+                indices=tuple(mapping.get(i, i) for i in source.indices),
+                mask=None if source.mask is None else mapping.get(source.mask, source.mask), padding=source.padding,
+                tile=tile, vector=copy.run.length, dense=copy.run.dense, check_bounds=source.check_bounds)
+        assert isinstance(source, Load)
+        # Nothing is padded where nothing lies outside, so that any padding will do.
+        padding = source.padding if source.check_bounds else PaddingMode.ZERO
+        return AsyncLoad(
+            buffer=buffer, slot=slot, ahead=ahead, array=source.array, active=active,
+            index=tuple(mapping.get(i, i) for i in source.index), steps=source.steps, order=source.order, tile=tile,
+            padding=padding, check_bounds=source.check_bounds and not self._inside(source))
+
+    def _inside(self, load: Load) -> bool:
+        """Whether every iteration's tile lies in the array by what is known of its index."""
+        array = load.array.type
+        for axis, index in enumerate(load.index):
+            extent, fact = array.extents[load.order[axis]], self.known[index]
+            if extent is None or fact.low < 0 or fact.high * load.steps[axis] + load.shape[axis] > extent:
+                return False
+        return True
+
+
+def _clone(b: Builder, ops: Sequence[Op], mapping: dict[Value, Value]) -> None:
+    for op in ops:
+        if op.results[0] not in mapping:
+            b.emit(op.clone(mapping))

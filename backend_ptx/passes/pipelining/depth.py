@@ -1,0 +1,275 @@
+"""How many slots each ring gets: from shared memory, registers, hints, and the number of iterations.
+
+Engines have the same rule and numbers of their own: as many slots as hide the latency, or as the hints ask for, if they
+fit beside everything else; fewer than `least` are no ring. TMA's rings and those that threads fill live in one kernel
+and are weighed against each other; those of cp.async live as long as their loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from tilewright.backend_ptx import decisions
+from tilewright.backend_ptx.compilation import Compilation
+from tilewright.backend_ptx.layouts.convert import plan_conversion
+from tilewright.backend_ptx.layouts.queries import registers
+from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD
+from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.matmul import Product
+from tilewright.backend_ptx.ops.warpgroup import Stage
+from tilewright.backend_ptx.passes.matmul.operands import source_of
+from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Ring, Transfer
+from tilewright.backend_ptx.resources.occupancy import AIM, resident_aim, shared_of_cta
+from tilewright.backend_ptx.resources.shared import EXCHANGES, buffer_bytes, lasting_bytes, peak_bytes
+from tilewright.backend_ptx.targets import KIB
+from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.engines import THREADS, Engine
+from tilewright.tileir.ops import arith
+from tilewright.tileir.ops.control import For
+from tilewright.tileir.ops.convert import Cast
+from tilewright.tileir.ops.memory import Gather, Load
+from tilewright.tileir.ops.reduce import ArgReduction, Reduction
+from tilewright.tileir.ops.shape import Broadcast, Iota, Permute
+from tilewright.tileir.plan import Decision
+from tilewright.tileir.types import TileType
+
+
+class Appetite(NamedTuple):
+    """Slots of an engine's rings where nothing limits them, the most that hints can ask for, and the fewest."""
+
+    usual: int
+    most: int
+    least: int = 2
+
+
+# Where nothing limits them: more slots do not hide more. Three iterations in flight cover the latency of memory behind
+# one of compute.
+APPETITES = {TMA_LOAD: Appetite(6, 8), CP_ASYNC: Appetite(4, 8), THREADS: Appetite(3, 3)}
+# Slots for operands that threads gather and compute, beside TMA's: the first pair that leaves ENOUGH for these.
+FILLED, ENOUGH = ((4, 3), (3, 3), (3, 2)), 3
+# For mbarriers and alignment of each buffer.
+SLACK = 2 * KIB
+# Copies that only hide latency (no thread needs another's elements) must move at least this much an iteration, in whole
+# vectors, and the loop must run this often: otherwise they cost more than they hide.
+ENOUGH_BYTES = 4 * KIB
+ENOUGH_ITERATIONS = 4
+WIDE = 16
+_MADE_IN_PLACE = (arith.Constant, Iota, Broadcast, arith.Compare)
+
+
+def slots_that_fit(appetite: Appetite, room: int, size: int, hints: Sequence[int] = (), most: int | None = None) -> int:
+    """Slots of `size` bytes in `room`, never more than `most`; 1 where that is no ring."""
+    wanted = min(max(hints), appetite.most) if hints else appetite.usual
+    slots = min(max(appetite.least, wanted if most is None else min(wanted, most)), room // size)
+    return slots if appetite.least <= min(slots, appetite.most) else 1
+
+
+class Depths:
+    """Decides engine by engine; what earlier ones got is not there for later ones. The methods set the slots of rings
+    and give the decision."""
+
+    def __init__(self, c: Compilation) -> None:
+        self.c = c
+        self.function = c.function
+        self.target = c.target
+        self.gone = set[Op]()  # what carried transfers replace
+        self.rings: list[Ring] = []
+
+    def _appetite(self, engine: Engine, spare: int = 0) -> Appetite:
+        """Of an engine whose rings need `spare` slots more, within the limits of the plan."""
+        usual, most, least = APPETITES[engine]
+        limit = self.c.limits.max_stages
+        if limit is None:
+            return Appetite(usual + spare, most, least + spare)
+        return Appetite(min(usual + spare, limit), min(most, limit), least + spare)
+
+    def carry(self, channels: Sequence[Channel]) -> None:
+        """These channels have got their slots."""
+        self.rings += dict.fromkeys(c.ring for c in channels)
+        for transfer in (t for c in channels for t in c.transfers):
+            self.gone.update((transfer.source, *transfer.stages, *transfer.moves, *transfer.conversions))
+
+    # ---- TMA: rings of the kernel ------------------------------------------------------------------------------------
+
+    def of_kernel(self, rings: Sequence[Ring], filled: Collection[Op]) -> Decision:
+        """As many slots as fit for all rings. `filled`: the operands that threads put into slots of what is left."""
+        replaced = {s for r in rings for c in r.channels for t in c.transfers for s in t.stages}
+        total = sum(r.bytes for r in rings)
+        other = SLACK + other_bytes(self.function, replaced)
+        room = shared_of_cta(self.c.hints.occupancy, self.target) - other
+        if room // total < 2:
+            room = self.target.shared_per_block - other
+        gathered, computed = _filled_bytes(filled, replaced)
+        beside = ((g - 1) * gathered + (c - 1) * computed for g, c in FILLED)
+        room = next((room - b for b in beside if (room - b) // total >= ENOUGH), room)
+        for ring in rings:
+            ring.slots = slots_that_fit(self._appetite(TMA_LOAD), room, total, ring.latencies)
+        if all(r.slots == 1 for r in rings):
+            return decisions.no_rings(room, total)
+        return decisions.rings([r.slots for r in rings], room, total)
+
+    # ---- cp.async: rings of a loop -----------------------------------------------------------------------------------
+
+    def of_loop(self, channel: Channel, iterations: int | None) -> Decision:
+        """Of the channel of a loop that runs so often at most (None: unknown); transfers that get no slots leave it."""
+        span = channel.loop.span
+        if iterations is not None and iterations < 2:
+            return decisions.no_pipeline(decisions.RUNS_ONCE, span)
+        other = self._beside(channel)
+        channel.transfers = [t for t in channel.transfers if t.exchanged or _pays(t, iterations)]
+        if not channel.transfers:
+            return decisions.no_pipeline(decisions.TOO_LITTLE, span)
+        least = channel.least
+        while channel.transfers:
+            size = sum(buffer_bytes(t.type) for t in channel.transfers)
+            why = self._fit(channel, size, iterations, other)
+            if why:
+                names = [(t.name, t.exchanged) for t in channel.transfers]
+                return decisions.pipeline(names, channel.ring.slots, size, why, span)
+            left = min(channel.transfers, key=lambda t: (t.exchanged, -t.bytes))
+            channel.transfers.remove(left)
+            other += left.bytes * (len(left.conversions) + len(left.stages))  # through buffers of their own then
+        return decisions.no_pipeline(decisions.slots_do_not_fit(least, self.target.shared_per_block), span)
+
+    def _fit(self, channel: Channel, size: int, iterations: int | None, other: int) -> str:
+        """Slots for the transfers of a channel with as many CTAs on a multiprocessor as leave room, and why so many;
+        "" where even the fewest leave none."""
+        hints, least = channel.ring.latencies, channel.least
+        appetite = self._appetite(CP_ASYNC, least - 2)
+        free, wanted = (slots_that_fit(appetite, appetite.most * size, size, hints, n) for n in (None, iterations))
+        fewest = max(self.c.plan.occupancy, 1)
+        registers, threads = self._tile_registers(channel.loop), 32 * self.c.plan.warps
+        aim = max(fewest, resident_aim(registers, threads, self.c.hints.occupancy, self.target))
+        for resident in range(aim, fewest - 1, -1):
+            room = shared_of_cta(resident, self.target)
+            slots = slots_that_fit(appetite, room - other, size, hints, iterations)
+            # Two CTAs on a multiprocessor hide as much as one more slot.
+            if slots >= (least + 1 if resident > 1 and wanted > least else least):
+                channel.ring.slots = slots
+                return decisions.depth(
+                    max(hints, default=None), iterations if wanted < free else None, room if slots < wanted else None,
+                    resident)
+        return ""
+
+    def _beside(self, channel: Channel) -> int:
+        """Shared memory for buffers in the loop, for conversions in it that reading from slots does not replace, for
+        those before it whose results products in the loop read piece by piece, for operands that threads put there for
+        wgmma, for rings that live as long as the kernel and buffers from which bulk stores may still read."""
+        gone = self.gone.union(*((*t.conversions, *t.stages) for t in channel.transfers))
+        inside = set(channel.loop.loop.walk())
+        read = {_converted(v) for op in inside if isinstance(op, Product) for v in (op.a, op.b)}
+        here = (op for op in self.function.walk() if op not in gone)
+        moved = sum(
+            _staged_bytes(op) + (_exchanged_bytes(op) if op in inside or read.intersection(op.results) else 0)
+            for op in here)
+        return moved + peak_bytes(self.function, inside) + lasting_bytes(self.function, inside) + self._ring_bytes()
+
+    def _ring_bytes(self) -> int:
+        return sum(r.slots * buffer_bytes(t) for r in self.rings for t in r.types)
+
+    def _tile_registers(self, loop: For) -> int:
+        """32-bit registers that a thread needs for carried tiles and for the largest two tiles of an iteration.
+
+        What is yielded takes the registers of what was carried. Operands of products come in small pieces. Constants,
+        places and what is repeated are made where they are used.
+        """
+        without = _only_for_products(loop).union(loop.loop.terminator.operands)
+        inside = sorted((
+            _registers_of(r) for op in loop.loop.ops if not isinstance(op, _MADE_IN_PLACE) and op not in self.gone
+            for r in op.results if r not in without
+        ), reverse=True)
+        return sum(_registers_of(v) for v in loop.init) + sum(inside[:2])
+
+    # ---- threads: operands that they compute -------------------------------------------------------------------------
+
+    def of_staged(self, channels: Sequence[Channel]) -> list[Decision]:
+        """What is left goes to these channels, the first ones first. Without a producer room is kept for a second CTA
+        on the multiprocessor."""
+        room = shared_of_cta(self.c.hints.occupancy, self.target)
+        if not self.c.plan.roles:
+            room = min(room, shared_of_cta(AIM, self.target))
+        room -= SLACK + other_bytes(self.function, self.gone) + self._ring_bytes()
+        made = []
+        for channel in channels:
+            each = sum(buffer_bytes(t.type) for t in channel.transfers)
+            channel.ring.slots = slots_that_fit(self._appetite(THREADS), room + each, each)
+            if channel.ring.slots > 1:
+                room -= (channel.ring.slots - 1) * each
+                made.append(decisions.staged(channel.ring.slots, each, channel.loop.span))
+        return made
+
+
+def other_bytes(function: Function, gone: Collection[Op]) -> int:
+    """Shared memory for buffers, conversions, exchanges and staged operands; not for ops in `gone`."""
+    lasting = lasting_bytes(function)
+    exchange, staged = peak_bytes(function) - lasting, 0
+    for op in function.walk():
+        if op in gone:
+            continue
+        staged += _staged_bytes(op)
+        exchange = max(exchange, EXCHANGES if isinstance(op, (Reduction, ArgReduction)) else _exchanged_bytes(op))
+    return exchange + staged + lasting
+
+
+def _filled_bytes(filled: Collection[Op], replaced: Collection[Op]) -> tuple[int, int]:
+    """Of the staged operands in loops whose products run on: those that are gathered, and those that are computed."""
+    gathered = computed = 0
+    for stage in set(filled).difference(replaced):
+        assert isinstance(stage, Stage)
+        size = _staged_bytes(stage)
+        if isinstance(source_of(stage.src)[0].op, Gather):
+            gathered += size
+        else:
+            computed += size
+    return gathered, computed
+
+
+def _pays(transfer: Transfer, iterations: int | None) -> bool:
+    """Whether copies that no other thread reads are worth it."""
+    if transfer.latency is not None:
+        return True
+    often = iterations is None or iterations >= ENOUGH_ITERATIONS
+    return transfer.copy is not None and transfer.copy.width == WIDE and transfer.bytes >= ENOUGH_BYTES and often
+
+
+def _exchanged_bytes(op: Op) -> int:
+    """What an op moves between threads through shared memory."""
+    if not isinstance(op, ConvertLayout):
+        return 0
+    crosses = plan_conversion(op.src.type.layout, op.result.type.layout).kind in ("warp", "block")
+    return op.src.type.size * op.src.type.dtype.bytes if crosses else 0
+
+
+def _staged_bytes(op: Op) -> int:
+    """What an op puts into shared memory for wgmma."""
+    return op.src.type.size * op.src.type.dtype.bytes if isinstance(op, Stage) else 0
+
+
+def _registers_of(value: Value) -> int:
+    type_ = value.type
+    if not isinstance(type_, TileType) or type_.layout is None:
+        return 0
+    return -(-registers(type_.layout) * type_.dtype.bytes // 4)
+
+
+def _only_for_products(loop: For) -> set[Value]:
+    """Tiles that become operands of products, and nothing else, by loads, conversions and casts."""
+    out: set[Value] = set()
+    others: set[Value] = set()
+    for op in reversed(list(loop.loop.walk())):
+        if isinstance(op, Product):
+            out.update((op.a, op.b))
+            others.add(op.acc)
+        elif isinstance(op, (ConvertLayout, Cast, Permute)) and op.results[0] in out - others:
+            out.update(op.operands)
+        else:
+            others.update(op.operands)
+    return {v for v in out - others if isinstance(v.op, (Load, ConvertLayout, Cast, Permute))}
+
+
+def _converted(value: Value) -> Value:
+    """What is in shared memory of an operand: casts are done piece by piece too."""
+    while isinstance(value.op, Cast):
+        value = value.op.src
+    return value

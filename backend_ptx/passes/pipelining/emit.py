@@ -1,0 +1,303 @@
+"""Put transfers into the program: slots and phases, their way through loops and branches, reads of slots.
+
+Slots, barriers and phases appear here and nowhere earlier. What an engine contributes (how a copy starts, what waits
+for it, how a slot is released) is a `Carrier`; everything else is the same for all of them:
+
+    %r, %n, %q = for(..., init=(%x, %zero, %zero)) .loop(%k: i32, %acc, %slot: i32, %parity: i32) {
+        ...                                                     // the carrier starts copies and waits for them
+        %b: shared<64x128xbf16> = shared_view(buffer=%ring, slot=%slot, ...)        // or shared_load, into registers
+        ...                                                     // the carrier releases the slot
+        yield(values=(..., %slot + 1 == 4 ? 0 : %slot + 1, %slot + 1 == 4 ? %parity ^ 1 : %parity))
+    }
+
+A slot that a producer fills goes through all loops and branches around, with the parity of its phase, so that the
+producer runs on into the next iteration of an outer loop while consumers still work on this one. Other slots start at 0
+where their loop does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
+from tilewright.backend_ptx.ops.warpgroup import SharedView, Stage
+from tilewright.backend_ptx.passes.matmul.operands import view_of
+from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Ring, Transfer
+from tilewright.tileir.analysis.facts import Facts
+from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
+from tilewright.tileir.builder import Builder
+from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.dtypes import DType, int32
+from tilewright.tileir.ops import arith
+from tilewright.tileir.ops.control import For, If, Yield
+from tilewright.tileir.types import SharedType, TileType, Type
+
+INDEX = TileType(int32)
+GUARDED = ["slot", "parity"]
+
+
+class Position(NamedTuple):
+    """Where a channel is: the slot of the iteration and, where mbarriers guard it, the parity of its phase."""
+
+    slot: Value
+    parity: Value | None = None
+
+    @property
+    def values(self) -> list[Value]:
+        return [v for v in self if v is not None]
+
+
+Positions = dict[Ring, Position]
+
+
+class Constants:
+    """Integer constants, each built once, at the start of the function."""
+
+    def __init__(self, function: Function) -> None:
+        self.top = Builder(Block(), function.span)
+        self.made: dict[tuple[int, DType], Value] = {}
+
+    def __call__(self, value: int, dtype: DType = int32) -> Value:
+        key = (value, dtype)
+        if key not in self.made:
+            self.made[key] = self.top.value(arith.Constant(value=value, type=TileType(dtype)))
+        return self.made[key]
+
+
+class Setting(NamedTuple):
+    """What carriers know of the function."""
+
+    constants: Constants
+    known: Facts
+    warps: int
+
+
+class Carrier:
+    """What an engine puts into the program for one channel. By default each hook emits nothing."""
+
+    guarded = False  # whether mbarriers hand over its slots, so that these go through all control flow around
+
+    def __init__(self, channel: Channel, setting: Setting) -> None:
+        self.channel = channel
+        self.ring = channel.ring
+        self.constants, self.known, self.warps = setting
+
+    def emit(self, b: Builder, ops: Sequence[Op]) -> None:
+        for op in ops:
+            b.emit(op)
+
+    def read_at_once(self, transfer: Transfer) -> Sequence[Op]:
+        """The ops whose results are read from the slot where they stand, not at their first use."""
+        return ()
+
+    def allocate(self, b: Builder) -> None:
+        """Buffers, once for each ring."""
+        for transfer in self.channel.transfers:
+            with b.at(transfer.source.span):
+                one = transfer.type
+                type_ = SharedType(one.dtype, one.shape, self.ring.slots, one.layout)
+                self.ring.buffers.append(b.value(SharedAlloc(type=type_), f"{transfer.name}_ring"))
+
+    def before(self, b: Builder) -> None:
+        """In front of the loop."""
+
+    def begin(self, b: Builder, at: Position) -> None:
+        """Where an iteration starts."""
+
+    def start(self, b: Builder, transfer: Transfer, at: Position) -> None:
+        """In place of the transfer's source."""
+
+    def wait(self, b: Builder, at: Position) -> None:
+        """Before the first read of a slot."""
+
+    def behind(self, b: Builder, op: Op, at: Position) -> None:
+        """Behind an op of the body."""
+
+    def end(self, b: Builder, at: Position) -> None:
+        """Before the iteration's yield."""
+
+    def after(self, b: Builder, at: Position, following: Sequence[Op]) -> int:
+        """Behind the loop; says how many of the ops that follow stand in front of what was emitted."""
+        return 0
+
+
+class Expander:
+    """Rewrites a function for the channels that have got slots."""
+
+    def __init__(self, function: Function, carriers: Sequence[Carrier], constants: Constants) -> None:
+        self.function = function
+        self.constants = constants
+        self.of_loop: dict[Op, list[Carrier]] = {}
+        for carrier in carriers:
+            self.of_loop.setdefault(carrier.channel.loop, []).append(carrier)
+        self.guarded = [c for c in carriers if c.guarded]
+
+    def run(self) -> None:
+        start: Positions = {}
+        for carrier in self.guarded:
+            if carrier.ring not in start:
+                carrier.allocate(self.constants.top)
+                start[carrier.ring] = Position(self.constants(0), self.constants(0))
+        self._block(self.function.body, start)
+        self.function.body.ops[:0] = self.constants.top.block.ops
+
+    # ---- positions through control flow ------------------------------------------------------------------------------
+
+    def _inside(self, op: Op) -> list[Ring]:
+        """The guarded rings of the loops that an op is or contains."""
+        if not op.blocks or not self.guarded:
+            return []
+        ops = {op, *(nested for block in op.blocks for nested in block.walk())}
+        return list(dict.fromkeys(c.ring for c in self.guarded if c.channel.loop in ops))
+
+    def _block(self, block: Block, at: Positions) -> Positions:
+        """Rewrite a block; the positions at its end."""
+        at = dict(at)
+        following, block.ops = block.ops, []
+        while following:
+            op = following.pop(0)
+            rings = self._inside(op)
+            if isinstance(op, For):
+                at.update(self._for(Builder(block, op.span), op, rings, at, following))
+                continue
+            ends = [self._block(inner, at) for inner in op.blocks]
+            if rings:
+                assert isinstance(op, If)
+                for inner, end in zip(op.blocks, ends, strict=True):
+                    hand_on(inner, [v for r in rings for v in end[r].values])
+                at.update(_positions(rings, _results(op, [INDEX] * 2 * len(rings), GUARDED * len(rings))))
+            block.ops.append(op)
+        return at
+
+    def _for(self, b: Builder, loop: For, rings: list[Ring], at: Positions, following: list[Op]) -> Positions:
+        """Rewrite a loop and append it; the positions behind it."""
+        params, results = carry(loop, [v for r in rings for v in at[r].values], GUARDED * len(rings))
+        starts, out = _positions(rings, params), _positions(rings, results)
+        ends = self._block(loop.loop, {**at, **starts})
+        carriers = self.of_loop.get(loop, [])
+        for carrier in carriers:
+            if carrier.ring in starts:
+                ends[carrier.ring] = self._iterate(carrier, starts[carrier.ring])
+        hand_on(loop.loop, [v for r in rings for v in ends[r].values])
+        for carrier in carriers:
+            if carrier.ring not in starts:
+                carrier.allocate(b)
+                carrier.before(b)
+                [slot], [last] = carry(loop, [self.constants(0)], ["slot"])
+                hand_on(loop.loop, self._iterate(carrier, Position(slot)).values)
+                out[carrier.ring] = Position(last)
+        b.block.ops.append(loop)
+        for carrier in carriers:
+            behind = Builder(Block(), loop.span)
+            place = carrier.after(behind, out[carrier.ring], following)
+            following[place:place] = behind.block.ops
+        return {r: out[r] for r in rings}
+
+    # ---- one iteration -----------------------------------------------------------------------------------------------
+
+    def _iterate(self, carrier: Carrier, at: Position) -> Position:
+        """Rewrite the body of a carrier's loop; the position of the next iteration."""
+        loop = carrier.channel.loop
+        *ops, end = loop.loop.ops
+        b = Builder(Block(), loop.span)
+        body = _Body(carrier, b, at)
+        carrier.begin(b, at)
+        for op in ops:
+            body.rewrite(op)
+        b.span = end.span
+        body.read_for(end)
+        carrier.behind(b, end, at)
+        carrier.end(b, at)
+        following = self._next(b, carrier.ring, at)
+        loop.loop.ops = [*b.block.ops, end]
+        return following
+
+    def _next(self, b: Builder, ring: Ring, at: Position) -> Position:
+        zero, one, last = (self.constants(n) for n in (0, 1, ring.slots - 1))
+        more, wraps = arith.Add(lhs=at.slot, rhs=one), arith.Eq(lhs=at.slot, rhs=last)
+        for op in (more, wraps) if at.parity is None else (wraps, more):
+            b.emit(op)
+        slot = b.value(arith.Select(cond=wraps.result, lhs=zero, rhs=more.result))
+        if at.parity is None:
+            return Position(slot)
+        flipped = b.value(arith.Xor(lhs=at.parity, rhs=one))
+        return Position(slot, b.value(arith.Select(cond=wraps.result, lhs=flipped, rhs=at.parity)))
+
+
+class _Body:
+    """What becomes of the ops of a body: sources start, reads of slots take the place of what was loaded."""
+
+    def __init__(self, carrier: Carrier, b: Builder, at: Position) -> None:
+        self.carrier = carrier
+        self.b = b
+        self.at = at
+        transfers = carrier.channel.transfers
+        self.starts: dict[Op, Transfer] = {t.source: t for t in transfers}
+        self.held = {op.results[0]: t for t in transfers for op in (*t.stages, *t.conversions, t.source)}
+        self.eager = {op for t in transfers for op in carrier.read_at_once(t)}
+        self.dead = {op for t in transfers for op in (*t.stages, *t.moves, *t.conversions)}.difference(self.eager)
+        self.read: dict[Value, Value] = {}
+
+    def rewrite(self, op: Op) -> None:
+        self.b.span = op.span
+        if op in self.starts:
+            self.carrier.start(self.b, self.starts[op], self.at)
+        elif op in self.dead:
+            return
+        if op in self.eager and op.operands[0] not in self.read:
+            self._read(op.results[0])
+        elif op not in self.starts:
+            self.read_for(op)
+            self.b.block.ops.append(op)
+            if op in self.eager:
+                del self.held[op.results[0]]  # of a tile that is in registers already
+        self.carrier.behind(self.b, op, self.at)
+
+    def read_for(self, op: Op) -> None:
+        """Read what an op needs of slots, if nothing has read it before."""
+        for value in all_reads(op):
+            if value in self.held and value not in self.read:
+                self._read(value)
+        replace_everywhere(op, self.read)
+
+    def _read(self, value: Value) -> None:
+        """A staged operand as a view of the slot, or the tile in registers."""
+        transfer = self.held[value]
+        buffer, slot, stage = self.carrier.channel.buffer(transfer), self.at.slot, value.op
+        if not self.read:
+            self.carrier.wait(self.b, self.at)
+        if isinstance(stage, Stage):
+            axes, shape = view_of(stage.src)
+            if stage is transfer.source:
+                axes = tuple(range(len(shape)))
+            made = self.b.value(SharedView(buffer=buffer, slot=slot, axes=axes, shape=shape), stage.src.hint)
+        else:
+            made = self.b.value(SharedLoad(buffer=buffer, slot=slot, index=(), shape=value.type.shape), value.hint)
+        self.read[value] = made.retype(value.type)
+
+
+def carry(loop: For, init: Sequence[Value], hints: Sequence[str]) -> tuple[list[Value], list[Value]]:
+    """Let a loop carry more values: their parameters and results. The body must yield them still: `hand_on`."""
+    params = [loop.loop.add_param(v.type, hint) for v, hint in zip(init, hints, strict=True)]
+    loop.init = (*loop.init, *init)
+    return params, _results(loop, [v.type for v in init], hints)
+
+
+def _results(op: Op, types: Sequence[Type], hints: Sequence[str]) -> list[Value]:
+    """New results of a structured op."""
+    results = [Value(t, hint, op) for t, hint in zip(types, hints, strict=True)]
+    op.results = (*op.results, *results)
+    return results
+
+
+def hand_on(block: Block, values: Sequence[Value]) -> None:
+    """A block yields these too."""
+    end = block.terminator
+    assert isinstance(end, Yield)
+    end.values = (*end.values, *values)
+
+
+def _positions(rings: Sequence[Ring], values: Sequence[Value]) -> Positions:
+    """Slots and parities of guarded rings."""
+    return {ring: Position(*values[2 * i:2 * i + 2]) for i, ring in enumerate(rings)}

@@ -1,0 +1,371 @@
+"""Which engines may carry a tile that a loop loads, gathers or stages, and for each other engine the reason.
+
+TMA: tiles that a tensor map can describe, whose place a producer can compute for itself from parameters, loop
+variables, block numbers and arrays that the kernel does not write. cp.async: what threads can copy at least 4 bytes at
+a time, from a place that is known some iterations early. Threads: what they stage for wgmma.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from tilewright.backend_ptx import decisions
+from tilewright.backend_ptx.layouts.bulk import bulk_layout, inner_axis, tma_refusal
+from tilewright.backend_ptx.layouts.convert import plan_conversion
+from tilewright.backend_ptx.layouts.flat import OFFSET
+from tilewright.backend_ptx.layouts.memory import GatherRun, gather_run, tile_access
+from tilewright.backend_ptx.layouts.queries import is_replicated, vector_along
+from tilewright.backend_ptx.layouts.ring import ring_layout, widest_copy
+from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD
+from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.matmul import is_outstanding, left_outstanding
+from tilewright.backend_ptx.ops.warpgroup import Stage
+from tilewright.backend_ptx.passes.matmul.operands import dense_axis, slot_of, source_of, stages_of
+from tilewright.backend_ptx.passes.pipelining.addresses import change_of_array, find_address
+from tilewright.backend_ptx.passes.pipelining.analyses import Analyses
+from tilewright.backend_ptx.passes.pipelining.iterations import Iterations
+from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Copy, Transfer, name_of
+from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.core import Op, Value
+from tilewright.tileir.engines import THREADS
+from tilewright.tileir.enums import MemoryOrder, PaddingMode
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.ops import arith, control
+from tilewright.tileir.ops.control import For
+from tilewright.tileir.ops.memory import Gather, Load
+from tilewright.tileir.plan import Decision
+
+Refusals = list[tuple[For, Decision]]
+
+# Smaller tiles are not worth an mbarrier, and tensor cores' swizzles need as much.
+LEAST_BYTES = 1024
+
+
+def multiplies(loop: For) -> bool:
+    """Whether a loop's body starts products of warpgroups."""
+    return any(is_outstanding(op) for op in loop.loop.ops)
+
+
+def brought_loads(unit: Unit) -> set[Load]:
+    """The loads that a producer could bring: known before tiles have layouts."""
+    seen = Analyses(unit)
+    loops = [op for op in unit.function.walk() if isinstance(op, For) and multiplies(op)]
+    return {op for loop in loops for op in loop.loop.ops if isinstance(op, Load) and not tma_reason(op, seen)}
+
+
+def _bytes(value: Value) -> int:
+    return int(value.type.size * value.type.dtype.bytes)
+
+
+def _reason_of_load(load: Load) -> str | None:
+    """Why no engine may carry the tile of a load."""
+    if not load.shape:
+        return "one element"
+    if load.latency == 1:
+        return "latency=1"
+    if load.memory_order is not MemoryOrder.WEAK:
+        return "its memory order"
+    if load.padding not in (PaddingMode.ZERO, PaddingMode.UNDETERMINED) and load.check_bounds:
+        return f"padding {load.padding.value}"
+    return None
+
+
+# ---- TMA ---------------------------------------------------------------------------------------------------------
+
+
+def tma_reason(load: Load, seen: Analyses) -> str | None:
+    """Why TMA may not bring the tile of a load."""
+    refused = _reason_of_load(load)
+    if refused is not None:
+        return refused
+    if load.allow_tma is False:
+        return "allow_tma=False"
+    refused = tma_refusal(load.array.type, load.shape, load.steps, load.order)
+    if refused is not None:
+        return refused
+    if load.array not in seen.params:
+        return "its array is no parameter"
+    if seen.dependences.alias_class(load.array) in seen.written:
+        return "the kernel writes its array"
+    around = seen.around(load)
+    if any(not isinstance(op, (For, control.If)) for op in around):
+        return "it stands in a while loop"
+    conditions = [op.cond for op in around if isinstance(op, control.If)]
+    bounds = [v for op in around if isinstance(op, For) for v in (op.lower, op.upper, op.step)]
+    if not seen.known_to_producer([*load.index, *conditions, *bounds]):
+        return "its place depends on what other threads compute"
+    size = _bytes(load.result)
+    return f"only {size} bytes" if size < LEAST_BYTES else None
+
+
+def tma_transfer(loop: For, load: Load, seen: Analyses) -> Transfer | str:
+    """How TMA brings the tile of a load of a loop's body, or why it may not."""
+    refused = tma_reason(load, seen)
+    if refused is not None:
+        return refused
+    inner = inner_axis(load.array.type, load.shape, load.steps, load.order)
+    assert inner is not None
+    dtype = load.result.type.dtype
+    found = Transfer(load, bulk_layout(load.shape, inner, dtype.bytes), dtype)
+    stages = _stages_in_slot(loop, load, seen)
+    if stages and _only_leads_to(load.result, stages, seen.users):
+        found.dtype = stages[0].result.type.dtype  # tfloat32 of float32: TMA rounds
+    found.stages = [s for s in stages if s.result.type.dtype is found.dtype]
+    found.moves = _moves_to(load.result, found.stages, seen.users)
+    found.conversions = [op for op in loop.loop.ops if isinstance(op, ConvertLayout) and op.src is load.result]
+    return found
+
+
+def _stages_in_slot(loop: For, load: Load, seen: Analyses) -> list[Stage]:
+    """The staged operands that the slot itself can be: dense along the same axis, used by products of this loop."""
+    out = []
+    for op in loop.loop.ops:
+        if not isinstance(op, Stage) or source_of(op.src)[0] is not load.result:
+            continue
+        if dense_axis(op.src) != next(i for i, part in enumerate(op.result.type.layout.bases(OFFSET)[0]) if part):
+            continue
+        if all(is_outstanding(u) and u in loop.loop.ops for u in seen.users.get(op.result, [])):
+            out.append(op)
+    return out
+
+
+def _only_leads_to(value: Value, stages: Collection[Op], users: Mapping[Value, list[Op]]) -> bool:
+    """Whether a value has no use but those staged operands, over ops that move it."""
+    found = users.get(value, [])
+    return bool(found) and all(op in stages or _is_move(op, stages, users) for op in found)
+
+
+def _is_move(op: Op, stages: Collection[Op], users: Mapping[Value, list[Op]]) -> bool:
+    plain = len(op.results) == 1 and not op.blocks and not op.effects().writes
+    return plain and _only_leads_to(op.results[0], stages, users)
+
+
+def _moves_to(value: Value, stages: Collection[Op], users: Mapping[Value, list[Op]]) -> list[Op]:
+    """The ops that only lead from a value to staged operands."""
+    moves = [op for op in users.get(value, []) if op not in stages and _is_move(op, stages, users)]
+    return [*moves, *(beyond for op in moves for beyond in _moves_to(op.results[0], stages, users))]
+
+
+def release_point(loop: For, transfer: Transfer, seen: Analyses) -> Op | None:
+    """The op of the body after which nothing reads the slot; None if products still do when the iteration ends."""
+    order = {op: i for i, op in enumerate(loop.loop.ops)}
+    last = order[transfer.source]
+    for user in seen.users.get(transfer.source.result, []):
+        last = max(last, order[seen.at_level(user, loop.loop)])
+    for stage in transfer.stages:
+        for product in seen.users[stage.result]:
+            wait = next((op for op in loop.loop.ops[order[product]:] if left_outstanding(op) is not None), None)
+            if wait is None:
+                return None
+            last = max(last, order[wait])
+    return loop.loop.ops[last]
+
+
+# ---- cp.async ----------------------------------------------------------------------------------------------------
+
+
+def copied_transfer(
+    loop: For, source: Load | Gather, seen: Analyses, warps: int, taken: Collection[Op],
+) -> Transfer | str:
+    """How threads copy the tile of a load or gather of a loop's body ahead of time, or why they may not. Loads in
+    `taken` are carried by another engine."""
+    refused = _reason_of_gather(source) if isinstance(source, Gather) else _reason_of_load(source)
+    refused = refused or change_of_array(loop, source.array, seen)
+    if refused is not None:
+        return refused
+    run = _gathered_run(source, seen) if isinstance(source, Gather) else GatherRun(1, -1)
+    if isinstance(run, str):
+        return run
+    address = find_address(loop, source, seen, taken)
+    if isinstance(address, str):
+        return address
+    found = _staged_in(loop, source.result, seen) or _in_registers(source.result, seen)
+    if isinstance(source, Gather):
+        copy, vector = source.result.type.layout, run.length
+    else:
+        access = tile_access(source.array.type, source.order, source.steps, source.shape)
+        if not access.contiguous:
+            return "its elements are not side by side in memory"
+        copy = access.preferred(warps) if found.exchanged else source.result.type.layout
+        vector = min(access.vector, vector_along(copy, access.order[0]))
+    if not found.exchanged and is_replicated(copy):
+        return "several threads need the same elements"
+    size = source.result.type.dtype.bytes
+    slot = found.slot or ring_layout(copy, found.readers or (copy,), size)
+    width = widest_copy(slot, copy, vector, size)
+    if not width:
+        return f"only {vector * size} bytes lie side by side"
+    how = Copy(copy, width, found.exchanged, address, run._replace(length=width // size))
+    return Transfer(source, slot, source.result.type.dtype, found.stages, found.moves, found.conversions, how)
+
+
+class _Readers(NamedTuple):
+    """Who reads a slot: products (`slot` says in which layout, `stages` and `moves` what becomes superfluous), or
+    threads with layouts `readers`."""
+
+    exchanged: bool
+    slot: Layout | None = None
+    stages: list[Stage] = []
+    moves: list[Op] = []
+    conversions: list[ConvertLayout] = []
+    readers: tuple[Layout, ...] = ()
+
+
+def _reason_of_gather(gather: Gather) -> str | None:
+    if gather.result.type.layout is None:
+        return "one element"
+    if gather.latency == 1:
+        return "latency=1"
+    return None if _is_zero(gather.padding) else "padding"
+
+
+def _is_zero(padding: Value) -> bool:
+    op = padding.op
+    return isinstance(op, arith.Constant) and op.value == 0 and math.copysign(1, op.value) > 0
+
+
+def _gathered_run(gather: Gather, seen: Analyses) -> GatherRun | str:
+    """The most elements that a thread holds side by side in memory, along any axis, and that are masked all or none."""
+    indices, layout = tuple(seen.runs[i] for i in gather.indices), gather.result.type.layout
+    found = [(gather_run(gather.array.type, indices, axis), axis) for axis in range(len(gather.shape))]
+    run = max((GatherRun(min(run.length, vector_along(layout, axis)), run.dense) for run, axis in found),
+              default=GatherRun(1, -1))
+    if run.length == 1:
+        return "its elements are not known to lie side by side"
+    if gather.mask is None:
+        return run
+    axis = next(a for a, r in enumerate(indices[run.dense]) if r.rises >= run.length)
+    run = run._replace(length=min(run.length, seen.runs[gather.mask][axis].stays))
+    return "its mask may end between neighbours" if run.length == 1 else run
+
+
+def _staged_in(loop: For, value: Value, seen: Analyses) -> _Readers | None:
+    """The layout of a slot that is an operand of the loop's products itself; None if there is none."""
+    found = stages_of(value, seen.users)
+    if found is None or not found[0] or _bytes(value) < LEAST_BYTES:
+        return None
+    stages, moves = found
+    ops = loop.loop.ops
+    slots = {slot_of(s, value.type.shape) for s in stages}
+    products = [p for s in stages for p in seen.users.get(s.result, [])]
+    if len(slots) > 1 or any(op not in ops for op in (*stages, *moves)):
+        return None
+    if not all(is_outstanding(p) for p in products) or hides_products(loop):
+        return None
+    return _Readers(True, slots.pop(), stages, moves)
+
+
+def hides_products(loop: For) -> bool:
+    """Whether products of warpgroups stand in branches or loops inside a loop."""
+    return any(is_outstanding(op) and op not in loop.loop.ops for op in loop.loop.walk())
+
+
+def _in_registers(value: Value, seen: Analyses) -> _Readers:
+    """Threads read the slot, each what it copied itself or, where the layout is converted, what others did."""
+    conversions = [u for u in seen.users.get(value, []) if isinstance(u, ConvertLayout)]
+    wanted = [u.result.type.layout for u in conversions]
+    crossing = [w for w in wanted if plan_conversion(value.type.layout, w).kind in ("warp", "block")]
+    return _Readers(bool(crossing), conversions=conversions if crossing else [], readers=tuple(crossing))
+
+
+# ---- threads -----------------------------------------------------------------------------------------------------
+
+
+def staged_transfer(stage: Stage) -> Transfer:
+    """The slots of what threads stage for products of a loop's body."""
+    return Transfer(stage, stage.result.type.layout, stage.result.type.dtype, [stage])
+
+
+# ---- of a function -----------------------------------------------------------------------------------------------
+
+
+def find_tma(seen: Analyses) -> tuple[list[Channel], Refusals]:
+    """Loads of loops with products of warpgroups that TMA may bring. Those whose slots are free at the same place form
+    a channel, and loops that follow each other share rings where their tiles fit."""
+    channels: list[Channel] = []
+    refused: Refusals = []
+    for loop in (op for op in seen.function.walk() if isinstance(op, For) and multiplies(op)):
+        found: dict[Op | None, Channel] = {}
+        for op in loop.loop.ops:
+            if not isinstance(op, Load) or not op.shape:
+                continue
+            what = tma_transfer(loop, op, seen)
+            if isinstance(what, str):
+                refused.append((loop, decisions.stays_a_load("rings", name_of(op), what, op.span)))
+                continue
+            release = release_point(loop, what, seen)
+            found.setdefault(release, Channel(TMA_LOAD, loop, [], release)).transfers.append(what)
+        channels += found.values()
+    for channel in channels:
+        _share_ring(channel, channels, seen)
+    return channels, refused
+
+
+def _share_ring(channel: Channel, channels: Sequence[Channel], seen: Analyses) -> None:
+    """Give a channel the ring of an earlier loop with the same tiles, or its own."""
+    types = [t.type for t in channel.transfers]
+    earlier = dict.fromkeys(c.ring for c in channels[:channels.index(channel)])
+    free = (r for r in earlier if [*r.types] == types and all(_apart(channel.loop, c.loop, seen) for c in r.channels))
+    channel.ring = next(free, channel.ring)
+    channel.ring.channels.append(channel)
+
+
+def _apart(one: Op, other: Op, seen: Analyses) -> bool:
+    """Whether neither loop is, or contains, the other."""
+    return one is not other and one not in seen.around(other) and other not in seen.around(one)
+
+
+def find_copies(seen: Analyses, warps: int, carried: Collection[Op]) -> tuple[list[Channel], Refusals]:
+    """Other loads and gathers of innermost loops that threads may copy ahead of time."""
+    channels: list[Channel] = []
+    refused: Refusals = []
+    for loop in (op for op in seen.function.walk() if isinstance(op, For) and _is_innermost(op)):
+        found: list[Transfer] = []
+        for kind in (Gather, Load):
+            fetched = _only_fetched(loop, found)
+            for op in loop.loop.ops:
+                if not isinstance(op, kind) or not op.shape or op in fetched or op in carried:
+                    continue
+                what = copied_transfer(loop, op, seen, warps, carried)
+                if isinstance(what, Transfer):
+                    found.append(what)
+                elif kind is Gather:
+                    refused.append((loop, decisions.stays_a_gather(name_of(op), what, op.span)))
+                else:
+                    refused.append((loop, decisions.stays_a_load("pipeline", name_of(op), what, op.span)))
+        if found and not Iterations.countable(loop, seen.known):
+            refused.append((loop, decisions.no_pipeline(decisions.BOUNDS_OVERFLOW, loop.span)))
+        elif found:
+            channel = Channel(CP_ASYNC, loop, found)
+            channel.ring.channels.append(channel)
+            channels.append(channel)
+    return channels, refused
+
+
+def _is_innermost(loop: For) -> bool:
+    return not any(isinstance(op, (For, control.While)) for op in loop.loop.walk())
+
+
+def _only_fetched(loop: For, found: Sequence[Transfer]) -> set[Op]:
+    """The ops of the body that nobody but gathers which start early needs."""
+    inside = {op for t in found if t.copy is not None for op in t.copy.address.inside}
+    out: set[Op] = {t.source for t in found}
+    for op in reversed(loop.loop.ops):
+        users = (user for user in loop.loop.walk() if op.results and op.results[0] in user.operands)
+        if op in inside and all(user in out for user in users):
+            out.add(op)
+    return out
+
+
+def find_staged(seen: Analyses, running: Collection[Op], carried: Collection[Op]) -> list[Channel]:
+    """Operands that threads compute, of products that run on into the next iteration."""
+    channels = []
+    for loop in (op for op in seen.function.walk() if isinstance(op, For)):
+        stages = [op for op in loop.loop.ops if isinstance(op, Stage) and op in running and op not in carried]
+        if stages and not hides_products(loop):
+            channel = Channel(THREADS, loop, [staged_transfer(s) for s in stages])
+            channel.ring.channels.append(channel)
+            channels.append(channel)
+    return channels

@@ -1,0 +1,52 @@
+"""The threads' part of a ring: they store what they have computed for wgmma, and a fence shows it to tensor cores.
+
+    shared_store(buffer=%ring, slot=%slot, value=%v)                    // while products of the last iteration run
+    proxy_fence()
+    ...                                                                 // products read the slot
+    wgmma_wait(accs=(), pending=1)
+
+With three slots an iteration has one barrier, between its stores and its products: what a slot held three iterations
+ago was read by products that every thread has waited for before it came to the barrier of the iteration before. With
+two slots another barrier stands before the stores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.backend_ptx.ops.matmul import is_outstanding, left_outstanding, waits_for
+from tilewright.backend_ptx.ops.shared import SharedStore
+from tilewright.backend_ptx.ops.warpgroup import Stage, proxy_fences
+from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Position
+from tilewright.backend_ptx.passes.pipelining.transfers import Transfer
+from tilewright.tileir.builder import Builder
+from tilewright.tileir.core import Op
+from tilewright.tileir.engines import THREADS
+
+
+class Staging(Carrier):
+    """The channel of a loop whose tiles threads have computed."""
+
+    def read_at_once(self, transfer: Transfer) -> Sequence[Op]:
+        return transfer.stages
+
+    def start(self, b: Builder, transfer: Transfer, at: Position) -> None:
+        assert isinstance(transfer.source, Stage)
+        b.emit(SharedStore(buffer=self.channel.buffer(transfer), slot=at.slot, value=transfer.source.src))
+        self.emit(b, proxy_fences(THREADS, self.channel.loop.loop.ops))
+
+    def behind(self, b: Builder, op: Op, at: Position) -> None:
+        ops = self.channel.loop.loop.ops
+        products = [op for op in ops if is_outstanding(op)]
+        if op in products[-1:] and not _is_waited(ops[ops.index(op) + 1:], len(products)):
+            self.emit(b, waits_for(products, len(products)))
+
+    def after(self, b: Builder, at: Position, following: Sequence[Op]) -> int:
+        if not _is_waited(following[:1], 0):
+            self.emit(b, waits_for(self.channel.loop.loop.ops))
+        return 0
+
+
+def _is_waited(following: Sequence[Op], pending: int) -> bool:
+    """Whether one of these ops waits until no more than `pending` products run."""
+    return any((left := left_outstanding(op)) is not None and left <= pending for op in following)

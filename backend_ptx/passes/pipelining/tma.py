@@ -1,0 +1,96 @@
+"""TMA's part of a ring: a producer announces bytes and issues copies, consumers wait for them and release slots.
+
+    mbarrier_wait(barriers=%empty, slot=%slot, parity=%parity ^ 1, role="producer")
+    mbarrier_expect(barriers=%full, slot=%slot, bytes=16384)
+    tma_load(buffer=%ring, barriers=%full, slot=%slot, array=%a, index=(%i, %k), ...)
+    mbarrier_wait(barriers=%full, slot=%slot, parity=%parity)
+    ...                                                                 // reads of the slot
+    mbarrier_arrive(barriers=%empty, slot=%slot)
+
+Where products still run when the iteration ends, it releases the slot of the one before, and a release behind the loop
+that of the last one. The text is one program in order; roles.py takes it apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierExpect, MbarrierInit, MbarrierWait, TmaLoad
+from tilewright.backend_ptx.ops.matmul import is_outstanding, left_outstanding, waits_for
+from tilewright.backend_ptx.ops.shared import SharedAlloc
+from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Position
+from tilewright.backend_ptx.passes.pipelining.transfers import Transfer
+from tilewright.tileir.builder import Builder
+from tilewright.tileir.core import Op, Value
+from tilewright.tileir.dtypes import int64
+from tilewright.tileir.ops import arith
+from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.types import SharedType
+
+
+class Tma(Carrier):
+    """A channel whose slots a producer fills."""
+
+    guarded = True
+    announced = False
+
+    def read_at_once(self, transfer: Transfer) -> Sequence[Op]:
+        return transfer.conversions  # so that the slot is free early
+
+    def allocate(self, b: Builder) -> None:
+        super().allocate(b)
+        words = SharedType(int64, (), self.ring.slots)
+        self.ring.barriers += [b.value(SharedAlloc(type=words), name) for name in ("full", "empty")]
+        b.emit(MbarrierInit(barriers=self.ring.full, count=1))
+        b.emit(MbarrierInit(barriers=self.ring.empty, count=self.warps * self.ring.ctas))
+
+    def start(self, b: Builder, transfer: Transfer, at: Position) -> None:
+        ring, load = self.ring, transfer.source
+        assert at.parity is not None and isinstance(load, Load)
+        if not self.announced:
+            free = b.value(arith.Xor(lhs=at.parity, rhs=self.constants(1)))
+            b.emit(MbarrierWait(barriers=ring.empty, slot=at.slot, parity=free, role="producer"))
+            b.emit(MbarrierExpect(barriers=ring.full, slot=at.slot, bytes=ring.bytes))
+            self.announced = True
+        b.emit(TmaLoad(
+            buffer=self.channel.buffer(transfer), barriers=ring.full, slot=at.slot, array=load.array, index=load.index,
+            steps=load.steps, order=load.order, check_bounds=load.check_bounds, ctas=transfer.ctas))
+
+    def wait(self, b: Builder, at: Position) -> None:
+        assert at.parity is not None
+        b.emit(MbarrierWait(barriers=self.ring.full, slot=at.slot, parity=at.parity))
+
+    def behind(self, b: Builder, op: Op, at: Position) -> None:
+        if op is self.channel.release:
+            b.emit(self._free(at.slot))
+
+    def end(self, b: Builder, at: Position) -> None:
+        if self.channel.release is not None:
+            return
+        # Products of this iteration may run on; those of the one before are done.
+        products = [op for op in b.block.ops if is_outstanding(op)]
+        self.emit(b, waits_for(products, len(products)))
+        loop = self.channel.loop
+        later = b.value(arith.Gt(lhs=loop.loop.params[0], rhs=loop.lower))
+        b.emit(self._free(self._before(b, at.slot), later))
+
+    def after(self, b: Builder, at: Position, following: Sequence[Op]) -> int:
+        if self.channel.release is not None:
+            return 0
+        # What the last iteration held is free once the wait behind the loop has passed.
+        place = next((i + 1 for i, op in enumerate(following) if left_outstanding(op) is not None), 0)
+        if not place:
+            self.emit(b, waits_for(self.channel.loop.loop.ops))
+        loop = self.channel.loop
+        ran = b.value(arith.Lt(lhs=loop.lower, rhs=loop.upper))
+        b.emit(self._free(self._before(b, at.slot), ran))
+        return place
+
+    def _free(self, slot: Value, active: Value | None = None) -> MbarrierArrive:
+        """Tell every producer that fills the slot that this warp has read it."""
+        return MbarrierArrive(barriers=self.ring.empty, slot=slot, active=active, ctas=self.ring.ctas)
+
+    def _before(self, b: Builder, slot: Value) -> Value:
+        first = b.value(arith.Eq(lhs=slot, rhs=self.constants(0)))
+        less = b.value(arith.Sub(lhs=slot, rhs=self.constants(1)))
+        return b.value(arith.Select(cond=first, lhs=self.constants(self.ring.slots - 1), rhs=less))

@@ -1,0 +1,181 @@
+"""What moves through slots of shared memory, and what carries it: the data that legality, depth and emission share.
+
+A transfer brings one tile of each iteration of a loop into a slot. Three engines can carry one: TMA, issued by a
+producer warp; cp.async, issued by all threads some iterations ahead; and the threads' own stores, of what they have
+computed for wgmma. Transfers of a loop that advance together form a channel; its ring has a buffer for each of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tilewright.backend_ptx.layouts.memory import GatherRun
+from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.warpgroup import Stage
+from tilewright.backend_ptx.passes.barriers.hazards import SPARE_SLOTS
+from tilewright.tileir.core import Op, Value
+from tilewright.tileir.dtypes import DType
+from tilewright.tileir.engines import Engine
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.ops.control import For
+from tilewright.tileir.ops.memory import Gather, Load
+from tilewright.tileir.types import SharedType
+
+Source = Load | Gather | Stage
+
+
+class Fetched(NamedTuple):
+    """A tile that indices need: what a load brings, in the layout of `value`, which is the load's or a conversion's."""
+
+    value: Value
+    load: Load
+
+
+class Address(NamedTuple):
+    """What an iteration computes to find its tile: `ops` of the body, from the loop variable and from `fetched`, which
+    is loaded one iteration earlier, from where `places` say."""
+
+    ops: tuple[Op, ...] = ()
+    places: tuple[Op, ...] = ()
+    fetched: tuple[Fetched, ...] = ()
+
+    @property
+    def inside(self) -> set[Op]:
+        """The ops of the body that are dead once copies start early, unless others need them."""
+        return {*self.ops, *self.places, *(f.load for f in self.fetched),
+                *(f.value.op for f in self.fetched if f.value.op is not None)}
+
+
+class Copy(NamedTuple):
+    """How threads copy a tile by cp.async, `width` bytes at a time; `layout` says which thread copies which elements.
+    `exchanged`: readers get elements that other threads copy, so that a barrier stands between. `run`: of a gather."""
+
+    layout: Layout
+    width: int
+    exchanged: bool
+    address: Address
+    run: GatherRun = GatherRun(1, -1)
+
+
+@dataclass(slots=True, eq=False)
+class Transfer:
+    """The tile of `source` in slots of layout `slot`.
+
+    `stages` are operands of wgmma that a slot itself is, `moves` the ops that only lead there, `conversions` those that
+    reading from a slot replaces. `ctas`: the CTAs of a cluster that each bring a part of the tile for all.
+    """
+
+    source: Source
+    slot: Layout
+    dtype: DType
+    stages: list[Stage] = field(default_factory=list)
+    moves: list[Op] = field(default_factory=list)
+    conversions: list[ConvertLayout] = field(default_factory=list)
+    copy: Copy | None = None
+    ctas: int = 1
+
+    @property
+    def type(self) -> SharedType:
+        """Of one slot."""
+        return SharedType(self.dtype, self.source.result.type.shape, layout=self.slot)
+
+    @property
+    def bytes(self) -> int:
+        """Of one slot."""
+        return int(self.type.size * self.type.dtype.bytes)
+
+    @property
+    def latency(self) -> int | None:
+        """The user's hint."""
+        return None if isinstance(self.source, Stage) else self.source.latency
+
+    @property
+    def exchanged(self) -> bool:
+        """Whether threads read what others have put there."""
+        return self.copy is None or self.copy.exchanged
+
+    @property
+    def load(self) -> Load:
+        """The source, where only loads are carried."""
+        assert isinstance(self.source, Load)
+        return self.source
+
+    @property
+    def name(self) -> str:
+        return name_of(self.source)
+
+
+@dataclass(slots=True, eq=False)
+class Channel:
+    """Transfers of a loop that advance through their slots together.
+
+    `release`: the op after which an iteration's slots are free, None where products still read them when it ends.
+    """
+
+    engine: Engine
+    loop: For
+    transfers: list[Transfer]
+    release: Op | None = None
+    ring: Ring = field(default_factory=lambda: Ring())
+
+    @property
+    def late(self) -> bool:
+        """Whether products that run on into the next iteration read the slots."""
+        return self.release is None and any(t.stages for t in self.transfers)
+
+    @property
+    def least(self) -> int:
+        """The slots without which nothing runs ahead."""
+        return SPARE_SLOTS + 1 if self.engine.counted and self.late else 2
+
+    @property
+    def ahead(self) -> int:
+        """Iterations between the start of a copy and its use."""
+        return self.ring.slots - self.least + 1
+
+    def buffer(self, transfer: Transfer) -> Value:
+        return self.ring.buffers[self.transfers.index(transfer)]
+
+
+@dataclass(slots=True, eq=False)
+class Ring:
+    """Slots that channels use one after the other: a buffer for each transfer of a channel, and mbarriers for TMA."""
+
+    channels: list[Channel] = field(default_factory=list)
+    slots: int = 1
+    ctas: int = 1  # CTAs of a cluster that fill its slots together
+    buffers: list[Value] = field(default_factory=list)
+    barriers: list[Value] = field(default_factory=list)
+
+    @property
+    def types(self) -> tuple[SharedType, ...]:
+        """Of one slot of each buffer."""
+        return tuple(t.type for t in self.channels[0].transfers)
+
+    @property
+    def bytes(self) -> int:
+        """Of one slot of each buffer."""
+        return sum(t.bytes for t in self.channels[0].transfers)
+
+    @property
+    def latencies(self) -> list[int]:
+        """The hints of its loads."""
+        return [t.latency for c in self.channels for t in c.transfers if t.latency is not None]
+
+    @property
+    def full(self) -> Value:
+        """The mbarriers on which copies complete."""
+        return self.barriers[0]
+
+    @property
+    def empty(self) -> Value:
+        """The mbarriers on which readers release slots."""
+        return self.barriers[1]
+
+
+def name_of(source: Source) -> str:
+    """What a user would call it."""
+    if isinstance(source, Stage):
+        return source.src.hint or "an operand"
+    return source.result.hint or source.array.hint or "a load"
