@@ -12,7 +12,7 @@
     }
     async_wait()
 
-Where products of warpgroups read the slots, copies start behind them, as these may run on into the next iteration: the
+Where wgmma read the slots, copies start behind them, as these may run on into the next iteration: the
 ring has a slot more. A gather gets the tiles that its indices need one iteration earlier, carried in registers.
 """
 

@@ -133,7 +133,7 @@ class Depths:
         return decisions.no_pipeline(decisions.slots_do_not_fit(least, self.target.shared_per_block), span)
 
     def _fit(self, channel: Channel, size: int, iterations: int | None, other: int) -> str:
-        """Slots for the transfers of a channel with as many CTAs on a multiprocessor as leave room, and why so many;
+        """Slots for the transfers of a channel with as many CTAs on a SM as leave room, and why so many;
         "" where even the fewest leave none."""
         hints, least = channel.ring.latencies, channel.least
         appetite = self._appetite(CP_ASYNC, least - 2)
@@ -144,7 +144,7 @@ class Depths:
         for resident in range(aim, fewest - 1, -1):
             room = shared_of_cta(resident, self.target)
             slots = slots_that_fit(appetite, room - other, size, hints, iterations)
-            # Two CTAs on a multiprocessor hide as much as one more slot.
+            # Two CTAs on a SM hide as much as one more slot.
             if slots >= (least + 1 if resident > 1 and wanted > least else least):
                 channel.ring.slots = slots
                 return decisions.depth(
@@ -185,7 +185,7 @@ class Depths:
 
     def of_staged(self, channels: Sequence[Channel]) -> list[Decision]:
         """What is left goes to these channels, the first ones first. Without a producer room is kept for a second CTA
-        on the multiprocessor."""
+        on the SM."""
         room = shared_of_cta(self.c.hints.occupancy, self.target)
         if not self.c.plan.roles:
             room = min(room, shared_of_cta(AIM, self.target))
@@ -213,7 +213,7 @@ def other_bytes(function: Function, gone: Collection[Op]) -> int:
 
 
 def _filled_bytes(filled: Collection[Op], replaced: Collection[Op]) -> tuple[int, int]:
-    """Of the staged operands in loops whose products run on: those that are gathered, and those that are computed."""
+    """Of the staged operands in loops whose MMAs run on: those that are gathered, and those that are computed."""
     gathered = computed = 0
     for stage in set(filled).difference(replaced):
         assert isinstance(stage, Stage)

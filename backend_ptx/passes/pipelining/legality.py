@@ -44,7 +44,7 @@ LEAST_BYTES = 1024
 
 
 def multiplies(loop: For) -> bool:
-    """Whether a loop's body starts products of warpgroups."""
+    """Whether a loop's body starts wgmma."""
     return any(is_outstanding(op) for op in loop.loop.ops)
 
 
@@ -258,7 +258,7 @@ def _staged_in(loop: For, value: Value, seen: Analyses) -> _Readers | None:
 
 
 def hides_products(loop: For) -> bool:
-    """Whether products of warpgroups stand in branches or loops inside a loop."""
+    """Whether wgmma stand in branches or loops inside a loop."""
     return any(is_outstanding(op) and op not in loop.loop.ops for op in loop.loop.walk())
 
 
@@ -282,7 +282,7 @@ def staged_transfer(stage: Stage) -> Transfer:
 
 
 def find_tma(seen: Analyses) -> tuple[list[Channel], Refusals]:
-    """Loads of loops with products of warpgroups that TMA may bring. Those whose slots are free at the same place form
+    """Loads of loops with wgmma that TMA may bring. Those whose slots are free at the same place form
     a channel, and loops that follow each other share rings where their tiles fit."""
     channels: list[Channel] = []
     refused: Refusals = []
@@ -360,7 +360,7 @@ def _only_fetched(loop: For, found: Sequence[Transfer]) -> set[Op]:
 
 
 def find_staged(seen: Analyses, running: Collection[Op], carried: Collection[Op]) -> list[Channel]:
-    """Operands that threads compute, of products that run on into the next iteration."""
+    """Operands that threads compute, of MMAs that run on into the next iteration."""
     channels = []
     for loop in (op for op in seen.function.walk() if isinstance(op, For)):
         stages = [op for op in loop.loop.ops if isinstance(op, Stage) and op in running and op not in carried]

@@ -48,5 +48,5 @@ class Staging(Carrier):
 
 
 def _is_waited(following: Sequence[Op], pending: int) -> bool:
-    """Whether one of these ops waits until no more than `pending` products run."""
+    """Whether one of these ops waits until no more than `pending` MMAs run."""
     return any((left := left_outstanding(op)) is not None and left <= pending for op in following)

@@ -121,7 +121,7 @@ class Channel:
 
     @property
     def late(self) -> bool:
-        """Whether products that run on into the next iteration read the slots."""
+        """Whether MMAs that run on into the next iteration read the slots."""
         return self.release is None and any(t.stages for t in self.transfers)
 
     @property
