@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
-from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.analysis.runs import Runs, runs
 from tilewright.tileir.analysis.unit import Unit
@@ -34,7 +33,7 @@ class Analyses:
     @cached_property
     def runs(self) -> Runs:
         """Only gathers ask."""
-        return runs(self.function, self.known, (ConvertLayout,))
+        return runs(self.function, self.known)
 
     @property
     def owner(self) -> Mapping[Block, Op]:
