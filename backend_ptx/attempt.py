@@ -29,8 +29,8 @@ TextObserver = Callable[[str, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A kernel as PTX. `threads` is the block size, `shared_bytes` the dynamic shared memory of a launch, `cluster` how
-    many blocks of the machine run each block of it.
+    """A kernel as PTX. `threads` is the block size, `shared_bytes` the dynamic shared memory of a launch, `cluster` the
+    number of CTAs that run each block of it.
 
     `rungs` say how the plan was made smaller until the assembler took it: to `limits`. `timings` holds seconds per
     stage: "lower", "llvm parse", "llvm verify", "llvm passes", "llvm codegen".

@@ -79,7 +79,7 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (rematerialize_from_shared, pipeline_loops, "its buffers take shared memory from the rings"),
     (rematerialize_from_shared, plan_shared_memory, "it allocates buffers"),
     (split_reductions, sink_loads, "the conversions that it inserts are where warps meet"),
-    (sink_loads, rematerialize_from_shared, "what need not wait need not be parked"),
+    (sink_loads, rematerialize_from_shared, "what need not wait need not be spilled"),
     (sink_loads, prefetch_loads, "it starts early what stands behind an exchange"),
     (split_reductions, prefetch_loads, "the conversions that it inserts are where warps meet"),
     (rematerialize_from_shared, prefetch_loads, "what it spills, for how many CTAs, decides what room there is"),

@@ -15,7 +15,7 @@ KIB = 1024
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What one GPU architecture can do. Sizes are bytes; counts are per multiprocessor (SM) unless said otherwise.
+    """What one GPU architecture can do. Sizes are bytes; counts are per SM unless said otherwise.
 
     `ptx` is the PTX ISA version (80 means 8.0) of the text that we make: the floor of the target until `with_ptx`
     raises it to what the driver takes.

@@ -16,9 +16,9 @@ ROOT = Path(__file__).parent.parent
 # A pattern of what is not written, and what is. A trailing `s` and the case do not count.
 WORDS = (
     # A round of a loop; numbers are rounded, a round trip is one, and contenders of a benchmark run in rounds.
-    (r"(?:each|every|this|that|the|a|one|per|first|last|next|later|earlier|previous|another|some|many|few|of|in|\d+)"
-     r" rounds?(?! (?:trip|to|of rounding|half|down|up|toward))(?!-)", "iteration"),
-    (r"rounds? (?:of a loop|ahead|that|before|later|early|in flight|have|has|whose)", "iteration"),
+    (r"(?:each|every|this|the|a|per|first|next|later|earlier|previous|another|some|many|few|of|in|\d+)"
+     r" rounds?(?! (?:trip|to|of rounding|half|down|up|toward|or|once|before a|runs each))(?!-)", "iteration"),
+    (r"rounds? (?:of a loop|ahead|that|before (?!a conv)|later|early|in flight|have|has|whose)", "iteration"),
     (r"hardware blocks?|blocks? of (?:the machine|the hardware)", "CTA"),
     (r"multiprocessors?", "SM"),
     (r"(?:un)?park(?:s|ed|ing)?", "spill to shared memory, rematerialise"),

@@ -41,7 +41,7 @@ def cluster_ready(ctx: Context, op: ops.ClusterReady) -> None:
 
 @lower(ops.ClusterExchange)
 def cluster_exchange(ctx: Context, op: ops.ClusterExchange) -> None:
-    """The slots take turns, each with an mbarrier of its own, whose phase changes when it comes again.
+    """The slots alternate, each with an mbarrier of its own, whose phase changes when it comes again.
 
     A block sends when all its threads have read what it got the time before, and gets the rows of all others before it
     may send once more. So nobody sends to a slot that another still reads, or that still waits for its last rows.

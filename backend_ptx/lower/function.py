@@ -124,12 +124,13 @@ def _set_registers(ctx: Context, way: str, role: Role) -> None:
 
 
 def min_blocks(function: Function, target: Target) -> int:
-    """Blocks of an SM for which ptxas must leave registers, 0 where it may choose.
+    """CTAs per SM for which ptxas must leave registers, 0 where it may choose.
 
     As the hint `occupancy` asks. Left alone, ptxas gives kernels with many independent multiply-adds too few registers
     and spills some (96 for 128 threads, 116 without spills), as it does with some of mma.sync; one block as the least
     that must fit raises its limit. Products of usual tiles need so much shared memory that no more blocks would fit.
-    With parked tiles the registers shall not keep blocks away for which shared memory has room.
+    Where tiles are spilled to shared memory, registers are capped so that shared memory, not registers, limits
+    occupancy.
     """
     if not function.limits.cap_registers:
         return 1

@@ -1,4 +1,4 @@
-"""Products of warpgroups: descriptors of operands in shared memory, the instructions, waits (PTX ISA 9.7.15).
+"""wgmma: descriptors of operands in shared memory, the instructions, waits (PTX ISA 9.7.15).
 
 A product is one asm text with all its steps of k for each 64 rows of the warpgroup. Descriptors are numbers that differ
 by constants, so that ptxas keeps them in uniform registers.

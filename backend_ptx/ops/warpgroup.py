@@ -1,4 +1,4 @@
-"""Matrix products of warpgroups (wgmma): operands in shared memory, started and waited for like copies.
+"""Matrix multiplies of warpgroups (wgmma): operands in shared memory, started and waited for like copies.
 
 PTX ISA 9.7.15. A warpgroup is four warps; its accumulators are registers that nobody may touch until a wait. In program
 order a product happens at once and a wait hands its value on.

@@ -1,1 +1,1 @@
-"""What a kernel needs of a multiprocessor: registers, shared memory, CTAs that fit; and plans that need less."""
+"""What a kernel needs of an SM: registers, shared memory, CTAs that fit; and plans that need less."""

@@ -1,4 +1,4 @@
-"""How many CTAs share a multiprocessor (SM), from the registers of a thread and the shared memory of a CTA."""
+"""How many CTAs share an SM, from the registers of a thread and the shared memory of a CTA."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls: what is called decides who answers."""
+"""Calls: dispatch on the callee's kind."""
 
 from __future__ import annotations
 

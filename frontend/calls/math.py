@@ -55,7 +55,7 @@ def stored(t: Translator, what: str, result: Value, dtype: DType) -> Value:
     if dtype.arithmetic or result.type.dtype is bool_:
         return result
     if dtype is float8_e8m0fnu:
-        # It has no rounding to nearest, and which direction is meant nobody said.
+        # It has no rounding to nearest, and the rounding direction is unspecified.
         raise TileTypeError(f"{what}: {dtype} can be stored and converted but not computed with",
                             hints=["compute in another type: ct.astype(x, ct.float32)"])
     return cast(t, result, dtype)

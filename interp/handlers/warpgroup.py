@@ -1,4 +1,4 @@
-"""Products of warpgroups, by opcode: in program order a product happens at once and a wait hands its value on."""
+"""wgmma, by opcode: in program order an MMA happens at once and a wait hands its value on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Meanings of wgmma: products of warpgroups that run beside the threads.
+"""Meanings of wgmma: MMAs that run beside the threads.
 
 Each warp of a warpgroup computes its 16 rows on its own, when it gets there: the hardware promises no more. Numbers are
 exact sums rounded once per step, so close to the hardware's, but not its bits.

@@ -1,4 +1,4 @@
-"""Watch the registers that products of warpgroups own or take (see inflight.py), at every other instruction.
+"""Watch the registers that wgmma owns or takes (see inflight.py), at every other instruction.
 
 Only modules with wgmma pay for it.
 """
