@@ -64,8 +64,7 @@ class Attempt:
         self._started = time.perf_counter()
         self.machine = clone_function(function)
         self.machine.limits, self.machine.hints = limits, within(function.hints, limits)
-        units = tuple(u for u in target.matrix_units if limits.allow_wgmma or u != "wgmma")
-        self._allowed = replace(target, matrix_units=units)
+        self._allowed = target if limits.allow_wgmma else target.without_unit("wgmma")
         self.overflow: OutOfSharedMemory | None = None
         try:
             with internal_errors(function.name):
@@ -99,7 +98,7 @@ class Attempt:
     def facts(self) -> Facts:
         """What the ladder asks of the plan."""
         from tilewright.backend_ptx.lower.function import min_blocks
-        from tilewright.backend_ptx.ops.warpgroup import Wgmma
+        from tilewright.backend_ptx.ops.matmul import is_outstanding
 
         plan = self.machine.plan
         producer, consumer = plan.role(PRODUCER), plan.role(CONSUMER)
@@ -110,7 +109,7 @@ class Attempt:
         slots, largest = (self.overflow.slots, self.overflow.largest) if self.overflow is not None else (1, 0)
         return Facts(
             plan.warps, threads, plan.cluster, slots, largest, OTHER + live_registers(self.machine), given or cap,
-            any(isinstance(op, Wgmma) for op in self.machine.walk()), given is not None, resident)
+            any(is_outstanding(op) for op in self.machine.walk()), given is not None, resident)
 
 
 def within(hints: Hints, limits: Limits) -> Hints:

@@ -53,6 +53,10 @@ class Target:
         """The capability as instruction records name it: 90 for 9.0."""
         return 10 * self.capability[0] + self.capability[1]
 
+    def without_unit(self, name: str) -> Target:
+        """The same target without a matrix unit."""
+        return replace(self, matrix_units=tuple(unit for unit in self.matrix_units if unit != name))
+
     def with_ptx(self, version: int) -> Target:
         """The same target with PTX text of this version, which the floor and LLVM's newest one limit."""
         return replace(self, ptx=max(self.ptx, min(version, NEWEST_PTX)))

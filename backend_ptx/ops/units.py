@@ -17,12 +17,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.backend_ptx.layouts.mma import ProductLayouts
+from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.engines import REGISTERS, SHARED, THREADS, Engine, Space
 
 UNITS: dict[str, MatrixUnit] = {}
 """Every declared unit by name. Importing `tilewright.backend_ptx.ops` fills it."""
 
+
+
+def units_of(target: Target) -> list[MatrixUnit]:
+    """The units of a target, the preferred one first."""
+    return [UNITS[name] for name in target.matrix_units]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

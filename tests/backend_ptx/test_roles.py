@@ -9,8 +9,7 @@ from catalogue.case import Case
 from tilewright.backend_ptx.lower.function import emit_function
 from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.roles import CONSUMER, PRODUCER, first_warp, initial_ops, project
-from tilewright.backend_ptx.simulator import run_lowered
-from tilewright.backend_ptx.simulator.errors import Deadlock
+from tilewright.backend_ptx.simulator import Deadlock, simulate_lowered
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.plan import Role
@@ -53,7 +52,7 @@ def simulate(function: Function, case: Case, seed: int) -> None:
     args = case.args()
     lowered = emit_function(function, TARGET)
     assert lowered.threads == 32 * sum(role.warps for role in function.plan.roles)
-    run_lowered(lowered, case.grid, case.kernel.lower(*args).values, schedule="random", seed=seed)
+    simulate_lowered(lowered, case.grid, case.kernel.lower(*args).values, schedule="random", seed=seed)
     case.check(case.results(args), case.reference(*case.args()), "the code with two producers")
 
 

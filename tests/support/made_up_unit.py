@@ -36,7 +36,7 @@ from tilewright.backend_ptx.simulator.machine.state import WARP as LANES
 from tilewright.backend_ptx.simulator.machine.state import BlockState, Machine
 from tilewright.backend_ptx.simulator.memory.in_flight import begin_reads, end_reads
 from tilewright.backend_ptx.targets import SM_90A, Target
-from tilewright.interp.handlers.matmul import mma as interpret_mma
+from tilewright.interp.handlers import warpgroup
 from tilewright.interp.registry import HANDLERS, impl, impl_step
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.core import OPS, Effects, Op, Start, Value, attribute, operand, operands
@@ -139,18 +139,11 @@ def _select(kind: type[Product], rewriter: Rewriter, op: Mma) -> Value | None:
 
 
 def _declare_handlers() -> None:
-    impl("made_up_mma")(interpret_mma)
+    """In program order an MMA happens at once, as for any unit, and the rest hands values on."""
+    impl_step("made_up_mma")(warpgroup.wgmma)
+    impl_step("made_up_wait")(warpgroup.wgmma_wait)
     impl("made_up_enter")(lambda op, low: lambda tile: tile)
     impl("made_up_fetch")(lambda op, low: lambda tile: tile)
-
-    @impl_step("made_up_wait")
-    def wait(op: Any, low: Any) -> Any:
-        src, dst = low.slot_list(op.accs), low.slot_list(op.results)
-
-        def step(regs: Any) -> None:
-            for s, d in zip(src, dst, strict=True):
-                regs[d] = regs[s]
-        return step
 
 
 # ---- lowering -------------------------------------------------------------------------------------------------------
@@ -323,6 +316,6 @@ def _wait(c: Any, i: Any, facts: Any) -> Any:
                 unit.tiles[done.place] += done.product.astype(np.float32)
                 for offsets in done.offsets:
                     end_reads(m.memory, offsets, done.thread)
-            m.memory.clocks.advance(np.array([thread // LANES]))
+            m.memory.clocks.meet(np.array([thread // LANES]))
 
     return run

@@ -35,6 +35,7 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.flat import log2
 from tilewright.backend_ptx.layouts.warpgroup import LEAST_COLUMNS, ROWS
+from tilewright.backend_ptx.ops.units import units_of
 from tilewright.backend_ptx.passes.clusters.axes import Axes, Node
 from tilewright.backend_ptx.passes.clusters.order import keeps_order
 from tilewright.backend_ptx.passes.clusters.parts import ClusterSplit
@@ -103,7 +104,7 @@ def _cut(
 
 def _refusal(products: Sequence[Mma], target: Target) -> str | None:
     """Why blocks of a cluster could not share operands."""
-    if not (target.has_tma and "wgmma" in target.matrix_units):
+    if not (target.has_tma and any(unit.reads_shared for unit in units_of(target))):
         return f"{target.name} has no products that read operands which a cluster shares"
     if not all(warpgroup_kind(op, target) for op in products):
         return "a product is not computed by wgmma, which alone reads operands that a cluster shares"

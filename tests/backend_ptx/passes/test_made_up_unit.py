@@ -23,7 +23,15 @@ from tilewright.backend_ptx.ops.matmul import Product, left_outstanding
 from tilewright.backend_ptx.ops.units import UNITS
 from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.resources.shared import find_intervals
-from tilewright.backend_ptx.simulator import InFlight, PendingCopy, Race, SimError, Unfenced, run_lowered, run_optimised
+from tilewright.backend_ptx.simulator import (
+    InFlight,
+    PendingCopy,
+    Race,
+    SimError,
+    Unfenced,
+    simulate_lowered,
+    simulate_optimised,
+)
 from tilewright.backend_ptx.targets import Target
 from tilewright.interp import compile_function
 from tilewright.tileir.core import OPS, Block, Function, Op
@@ -104,7 +112,7 @@ def compiled(run: Run, target: Target = TARGET) -> Function:
 
 
 def simulate(function: Function, run: Run, **how: Any) -> None:
-    run_lowered(emit_function(function, TARGET), run.grid, run.kernel.lower(*run.args).values, **how)
+    simulate_lowered(emit_function(function, TARGET), run.grid, run.kernel.lower(*run.args).values, **how)
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=str)
@@ -145,7 +153,7 @@ def test_it_comes_as_far_as_ptx(unit: type[Product], name: str) -> None:
     run = runs()[name]
     lowered = emit_function(compiled(run), TARGET)
     assert "made.up.mma" in llvm_to_ptx(lowered.llvm_text, TARGET)[0]
-    run_optimised(lowered, run.grid, run.kernel.lower(*run.args).values, "sm_90a", schedule="random", seed=3)
+    simulate_optimised(lowered, run.grid, run.kernel.lower(*run.args).values, "sm_90a", schedule="random", seed=3)
     np.testing.assert_array_equal(run.out, run.want)
 
 
