@@ -43,7 +43,7 @@ def test_the_machine_op_has_the_options_of_all_reductions() -> None:
 
 
 def test_an_unknown_kind_is_named() -> None:
-    with pytest.raises(TileTypeError, match="'mean' is no kind of reduction; there are 'sum', 'prod', 'max', 'min'"):
+    with pytest.raises(TileTypeError, match="'mean' is no kind of reduction; there are 'sum', 'prod', "):
         ReduceBits(src=Value(TileType(float32, (8,))), axes=(0,), keep=(1,), kind="mean")
 
 

@@ -10,6 +10,7 @@ from catalogue.cells.kinds import (
     E5M3,
     TF32,
 )
+from catalogue.cells.reductions import REDUCTIONS
 
 import tilewright as ct
 
@@ -40,7 +41,7 @@ TILES: dict[str, Probe] = {
     "rsqrt": ct.rsqrt, "sin": ct.sin, "cos": ct.cos, "tan": ct.tan, "sinh": ct.sinh, "cosh": ct.cosh, "tanh": ct.tanh,
     "floor": ct.floor, "ceil": ct.ceil, "trunc": ct.trunc, "negative": ct.negative, "abs": ct.abs,
     "builtin abs": lambda t: abs(t), "isnan": ct.isnan, "bitwise_not": ct.bitwise_not,
-    "sum": ct.sum, "prod": ct.prod, "max": ct.max, "min": ct.min, "argmax": ct.argmax, "argmin": ct.argmin,
+    **{name: getattr(ct, name) for name in REDUCTIONS},
     "cumsum": ct.cumsum, "cumprod": ct.cumprod, "reduce": lambda t: ct.reduce(t, 0, lambda a, b: a, 0),
     "scan": lambda t: ct.scan(t, 0, lambda a, b: a, 0), "where": lambda t: ct.where(True, t, t),
     "reshape": lambda t: ct.reshape(t, (2, 4)), "Tile.reshape": lambda t: t.reshape((2, 4)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -130,32 +130,43 @@ def special_rows(kind: Kind, neutral: float) -> Callable[..., Array]:
     return draw
 
 
-# name -> (reference maker, result is a position, values, neutral element)
-Maker = Callable[[Kind], Callable[..., Array]]
-REDUCTIONS: dict[str, tuple[Maker, bool, Callable[..., Array], float]] = {
-    "sum": (lambda k: accumulated(np.sum, k), False, small_integers, 0),
-    "prod": (lambda k: accumulated(np.prod, k), False, powers_of_two, 1),
-    "max": (lambda k: extreme(np.max, k), False, sample, 0),
-    "min": (lambda k: extreme(np.min, k), False, sample, 0),
-    "argmax": (lambda k: position(np.argmax, k), True, no_minus_zero, 0),
-    "argmin": (lambda k: position(np.argmin, k), True, no_minus_zero, 0),
+class Reduced(NamedTuple):
+    """A reduction: `reference(kind)` makes NumPy's, `draw` its operands. Without a `bound(kind)` every bit must agree;
+    the dtypes that are not in `kinds` raise an error."""
+
+    reference: Callable[[Kind], Callable[..., Array]]
+    draw: Callable[..., Array]
+    neutral: float = 0
+    is_position: bool = False
+    kinds: tuple[Kind, ...] = (BOOL, *INTS, *FLOATS)
+    bound: Callable[[Kind], Bound] | None = None
+
+
+REDUCTIONS: dict[str, Reduced] = {
+    "sum": Reduced(lambda k: accumulated(np.sum, k), small_integers),
+    "prod": Reduced(lambda k: accumulated(np.prod, k), powers_of_two, neutral=1),
+    "max": Reduced(lambda k: extreme(np.max, k), sample),
+    "min": Reduced(lambda k: extreme(np.min, k), sample),
+    "argmax": Reduced(lambda k: position(np.argmax, k), no_minus_zero, is_position=True),
+    "argmin": Reduced(lambda k: position(np.argmin, k), no_minus_zero, is_position=True),
 }
 
 
 def reduction_pieces(name: str, kind: Kind) -> Iterator[Piece]:
-    make, is_position, draw, neutral = REDUCTIONS[name]
-    function, reference = getattr(ct, name), make(kind)
+    row = REDUCTIONS[name]
+    function, reference = getattr(ct, name), row.reference(kind)
+    bound = None if row.bound is None else row.bound(kind)
     for k, (shape, axis, keep) in enumerate(PLACES):
-        if is_position and isinstance(axis, tuple):
+        if row.is_position and isinstance(axis, tuple):
             continue
         ragged = k % 2 == 1 and len(shape) > 1
         # The keyword is left out where it says what is so anyway; "name(keepdims)" is a cell of its own.
         names = (name, f"{name}(keepdims)") if keep else (name,)
         yield Piece(names, (shape,), _call(function, axis, keep), _reference(reference, axis, keep),
-                    label(shape, axis, keep, ragged), ragged=ragged, draw=draw)
+                    label(shape, axis, keep, ragged), bound, ragged=ragged, draw=row.draw)
     if kind.is_float and name in ("sum", "prod"):
         yield Piece((name,), ((16, 4),), _call(function, 1, False), _reference(reference, 1, False), "boundary values",
-                    draw=special_rows(kind, neutral))
+                    draw=special_rows(kind, row.neutral))
         yield Piece((name,), ((2, 64),), _call(function, 1, False), _wide(np.sum if name == "sum" else np.prod, kind),
                     "rounding", within(kind, 64, name), draw=moderate if name == "sum" else near_one, result=None)
 
@@ -199,9 +210,9 @@ def within(kind: Kind, count: int, name: str) -> Bound:
 
 
 def reduction_batches() -> Iterator[Batch]:
-    for name, (_, is_position, _, _) in REDUCTIONS.items():
-        for kind in (BOOL, *INTS, *FLOATS):
-            yield tilewise(f"{name}-{kind}", (kind,), I32 if is_position else result_of(kind),
+    for name, row in REDUCTIONS.items():
+        for kind in row.kinds:
+            yield tilewise(f"{name}-{kind}", (kind,), I32 if row.is_position else result_of(kind),
                            list(reduction_pieces(name, kind)))
     for name in ("max", "min", "argmax", "argmin"):
         for kind in FLOATS:
