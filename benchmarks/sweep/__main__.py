@@ -36,7 +36,7 @@ def main(argv: Sequence[str]) -> int:
     if options.gpu:
         from benchmarks.sweep.gpu import run_on_gpu
 
-        return run_on_gpu(options.gpu, options.seed, options.out)
+        return run_on_gpu(options.gpu, options.seed, options.jobs, options.limit, options.out)
     chosen = _chosen(options)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     done = read(options.out)

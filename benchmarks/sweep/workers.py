@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from benchmarks.sweep.cases import Case
 from benchmarks.sweep.compile import SLOW, Result, attempt
 
+Task = Callable[[Case], Any]  # its results have the fields of `Result` that all have
 
-def run(cases: Iterable[Case], jobs: int, limit: float) -> Iterator[Result]:
-    """Results in the order in which they come. `limit`: seconds for one combination."""
+
+def run(cases: Iterable[Case], jobs: int, limit: float, task: Task = attempt) -> Iterator[Any]:
+    """Results in the order in which they come. `limit`: seconds for one combination. `task` is
+    given each, in a process of its own."""
     waiting = iter(cases)
-    workers = [_Worker() for _ in range(jobs)]
+    workers = [_Worker(task) for _ in range(jobs)]
     try:
         for worker in workers:
             worker.give(next(waiting, None))
@@ -37,7 +40,8 @@ def run(cases: Iterable[Case], jobs: int, limit: float) -> Iterator[Result]:
 class _Worker:
     """A process with at most one combination in hand."""
 
-    def __init__(self) -> None:
+    def __init__(self, task: Task) -> None:
+        self._task = task
         self.case: Case | None = None
         self.since = 0.0
         self._start()
@@ -45,7 +49,7 @@ class _Worker:
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
-        self._process = context.Process(target=_serve, args=(other,), daemon=True)
+        self._process = context.Process(target=_serve, args=(other, self._task), daemon=True)
         self._process.start()
         other.close()
 
@@ -58,7 +62,7 @@ class _Worker:
         case = self.case
         assert case is not None
         try:
-            found: Result = self.pipe.recv()
+            found = self.pipe.recv()
         except EOFError:  # the process has died: LLVM leaves it where it can go no further
             self.stop()
             self._start()
@@ -78,10 +82,10 @@ class _Worker:
         self.pipe.close()
 
 
-def _serve(pipe: Connection[Any, Any]) -> None:
+def _serve(pipe: Connection[Any, Any], task: Task) -> None:
     while True:
         try:
             case = pipe.recv()
         except EOFError:
             return
-        pipe.send(attempt(case))
+        pipe.send(task(case))

@@ -1,0 +1,137 @@
+"""A drawn set on the GPU: right results, and times beside the same kernel without hints.
+
+Processes side by side compile each kernel, with and without its hints, into the disk cache, run it and compare some
+rows with NumPy. Then one process times all of them, one after the other.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+import re
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.sweep.cases import Case, cases
+from benchmarks.sweep.compile import OK, kernel_of, status_of
+from benchmarks.sweep.references import OUT, TOLERANCE, can_run, error, grid, inputs
+from benchmarks.sweep.workers import run
+
+WRONG = "wrong"
+SHARE = 0.8  # of the rate without hints that a kernel with hints must reach
+TIMED = 9
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A combination on the GPU. Times are microseconds; `plain` is that of the kernel without hints."""
+
+    number: int
+    name: str
+    family: str
+    target: str
+    status: str
+    message: str = ""
+    error: float = 0.0
+    rungs: tuple[str, ...] = ()
+    time: float = 0.0
+    plain: float = 0.0
+
+
+def drawn(count: int, seed: int, target: str) -> list[Case]:
+    """Combinations whose kernels have a reference, compiled for the GPU at hand."""
+    fitting = [replace(c, target=target) for c in cases() if can_run(c)]
+    unique = list({(c.kernel, str(c.args), str(c.hints)): c for c in fitting}.values())
+    return random.Random(seed).sample(unique, min(count, len(unique)))
+
+
+def run_on_gpu(count: int, seed: int, jobs: int, limit: float, out: Path) -> int:
+    from tilewright.backend_ptx.runtime.driver import get_device
+
+    chosen = {c.number: c for c in drawn(count, seed, get_device(0).target.name)}
+    checked = list(run(chosen.values(), jobs, limit, check))
+    results = [_timed(chosen[r.number], r) if r.status == OK
+               else Measured(r.number, r.name, r.family, r.target, r.status, r.message) for r in checked]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text("".join(json.dumps(dataclasses.asdict(r)) + "\n" for r in results))
+    print("\n".join(report(results)))
+    return int(any(r.status not in (OK, "too large", "unsupported") for r in results))
+
+
+def check(case: Case) -> Measured:
+    """Compile with and without hints, run both, compare."""
+    about = (case.number, case.name, case.family, case.target)
+    try:
+        worst = max(_error(replace(case, hints=hints)) for hints in (case.hints, {}))
+    except Exception as failure:
+        return Measured(*about, status_of(failure), f"{type(failure).__name__}: {failure}")
+    dtype = next(a for a in case.args if isinstance(a, (str, list)))
+    name = re.match(r"\w+", dtype if isinstance(dtype, str) else dtype[0])
+    assert name is not None
+    if not worst <= TOLERANCE[name[0]]:
+        return Measured(*about, WRONG, f"error {worst:.3g}, at most {TOLERANCE[name[0]]:g} is expected", worst)
+    return Measured(*about, OK, error=worst)
+
+
+def _error(case: Case) -> float:
+    import numpy as np
+
+    rng = np.random.default_rng(case.number)
+    host = inputs(case, rng)
+    device = _on_device(host)
+    kernel_of(case)[grid(case, host)](*device)
+    out = device[OUT[case.kernel]]
+    back = [a.to_host() for a in out] if isinstance(out, list) else out.to_host()
+    return error(case, host, back, rng)
+
+
+def _on_device(host: Sequence[Any]) -> list[Any]:
+    import numpy as np
+
+    import tilewright as tw
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, list):
+            return [tw.to_device(item) for item in value]
+        return tw.to_device(value) if isinstance(value, np.ndarray) else value
+
+    return [moved(value) for value in host]
+
+
+def _timed(case: Case, result: Measured) -> Measured:
+    """Runs with and without hints take turns, so that both see the same clocks."""
+    import numpy as np
+
+    from tilewright.backend_ptx.runtime.driver import get_device
+    from tilewright.backend_ptx.runtime.events import Stopwatch
+
+    host = inputs(case, np.random.default_rng(case.number))
+    device, size = _on_device(host), grid(case, host)
+    kernels = [kernel_of(replace(case, hints=hints)) for hints in (case.hints, {})]
+    watch = Stopwatch(get_device(0))
+    times: list[list[float]] = [[], []]
+    for _ in range(TIMED):
+        for kernel, found in zip(kernels, times, strict=True):
+            watch.start(0)
+            kernel[size](*device)
+            found.append(watch.stop(0))
+    with_hints, plain = (statistics.median(found[1:]) for found in times)
+    rungs = kernels[0].compiled(*device).rungs if plain < SHARE * with_hints else ()
+    return replace(result, time=with_hints, plain=plain, rungs=rungs)
+
+
+def report(results: Sequence[Measured]) -> list[str]:
+    fine = [r for r in results if r.status == OK]
+    lines = [f"{len(results)} combinations: {len(fine)} right, "
+             f"{sum(r.plain >= SHARE * r.time for r in fine)} of them at {SHARE:g} or more of the rate without hints"]
+    for r in sorted(results, key=lambda r: (r.status == OK, r.plain / r.time if r.time else 0.0)):
+        if r.status != OK:
+            lines.append(f"  {r.number}: {r.status}: {r.name}: {r.message[:200]}")
+        elif r.plain < SHARE * r.time:
+            lines.append(f"  {r.number}: {r.plain / r.time:.2f} ({r.time:.1f} us, {r.plain:.1f} us without hints): "
+                         + "; ".join([r.name, *r.rungs]))
+    return lines

@@ -1,0 +1,64 @@
+"""A sample of the sweep: none ends in an error, ptxas takes each. The whole of it is `make sweep`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from benchmarks.sweep import kernels
+from benchmarks.sweep.__main__ import compare, summary
+from benchmarks.sweep.cases import FAMILIES, TARGETS, cases, sample
+from benchmarks.sweep.compile import FAILED, OK, SLOW, TOO_LARGE, Result
+from benchmarks.sweep.references import OUT, can_run, error, grid, inputs
+from benchmarks.sweep.workers import run
+
+from tilewright.backend_ptx.runtime.ptxas import has_ptxas
+
+SAMPLE = 16
+
+
+def test_there_are_enough_combinations() -> None:
+    found = cases()
+    assert len(found) >= 3000 and len({c.name for c in found}) == len(found)
+    assert {c.family for c in found} == {"named", *FAMILIES} and {c.target for c in found} == set(TARGETS)
+    assert [c.number for c in found] == list(range(len(found)))
+    assert sample(10, 1) == sample(10, 1) != sample(10, 2)
+
+
+@pytest.mark.skipif(not has_ptxas(), reason="ptxas is not installed")
+def test_a_sample_is_accepted() -> None:
+    small = [c for c in sample(4 * SAMPLE) if all(a <= 128 for a in c.args if isinstance(a, int))]
+    results = list(run(small[:SAMPLE], jobs=2, limit=120))
+    assert len(results) == SAMPLE
+    assert not [r for r in results if r.status in (FAILED, SLOW, TOO_LARGE)], summary(results)
+
+
+def test_what_got_worse_is_said() -> None:
+    was = Result(7, "gemm", "gemm", "sm_80", OK, ptx="a")
+    assert compare([was], {7: was}) == []
+    for now in (replace(was, ptx="b"), replace(was, rungs=("lower",)), replace(was, status=FAILED)):
+        assert len(compare([now], {7: was})) == 2
+    assert compare([replace(was, ptx="b", rungs=("fewer",))], {7: replace(was, spills=8)}) == [], "it spilled before"
+
+
+@pytest.mark.parametrize("kernel", sorted({c.kernel for c in cases() if can_run(c)}))
+def test_references(kernel: str) -> None:
+    """The interpreter agrees with what `--gpu` compares with, on arrays that are cut down to few rows."""
+    case = next(c for c in cases() if c.kernel == kernel and max(a for a in c.args if isinstance(a, int)) <= 2048)
+    rng = np.random.default_rng(0)
+    shapes = {"2048": "64", "4096": "4096", "8192": "64"}
+    small = [[_cut(t, shapes) for t in a] if isinstance(a, list) else _cut(a, shapes) if isinstance(a, str) else a
+             for a in case.args]
+    if kernel == "grouped_gemm":  # its groups are spread over 4096 rows
+        pytest.skip("too many rows for the interpreter")
+    small_case = replace(case, args=tuple(small))
+    args = inputs(small_case, rng)
+    size = grid(small_case, args)
+    getattr(kernels, kernel).interpret(size, *args)
+    assert error(small_case, args, args[OUT[kernel]], rng) < 0.2
+
+
+def _cut(text: str, shapes: dict[str, str]) -> str:
+    dtype, extents = text.rstrip("]").split("[")
+    return f"{dtype}[{','.join(shapes.get(n, n) for n in extents.split(','))}]"
