@@ -52,7 +52,8 @@ def mask_paddings(c: Compilation) -> Preserved:
     if not chosen:
         return ALL
     masks: dict[Value, tuple[Value, float]] = {}
-    rewrite(function, lambda rewriter, op: _rule(rewriter, op, chosen, c.uses, masks, known))
+    users = c.uses  # before the function changes
+    rewrite(function, lambda rewriter, op: _rule(rewriter, op, chosen, users, masks, known))
     return NONE
 
 
