@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
+from typing import SupportsInt
+
 
 class SimError(Exception):
     """A defect of the simulated code. `where` is filled in by the machine."""
 
-    def __init__(self, message: str, threads: object = ()) -> None:
+    def __init__(self, message: str, threads: Iterable[SupportsInt] = ()) -> None:
         super().__init__(message)
         self.message = message
-        self.threads = [int(t) for t in list(threads)[:4]]  # type: ignore[call-overload]
+        self.threads = [int(t) for t in islice(threads, 4)]
         self.where = ""
 
     def __str__(self) -> str:

@@ -122,7 +122,7 @@ def start_load(
     barrier = mbarrier_at(m, address, thread, anywhere=anywhere)
     require_visible(barrier, thread)
     data = source.read(m.memory, start, thread)
-    offsets = begin_write(m.memory, source.shared_pieces(to), thread, "a bulk copy", anywhere=anywhere)
+    offsets = begin_write(m.memory, source.shared_chunks(to), thread, "a bulk copy", anywhere=anywhere)
     barrier.start_copy()
     m.agents.append(_Load(source, start, thread, offsets, data, barrier))
 
@@ -133,7 +133,7 @@ def tma_store(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operatio
     def run(m: Machine, r: Registers) -> None:
         for thread, (target, source, *coordinates) in each_thread(m, r, slots):
             to = find_map(m.memory, target, rank, thread)
-            offsets, data = begin_reads(m.memory, to.shared_pieces(source), thread, "a bulk store")
+            offsets, data = begin_reads(m.memory, to.shared_chunks(source), thread, "a bulk store")
             store = _Store(to, signed_all(coordinates), thread, offsets, data)
             _stores(m).setdefault(thread, _Stores()).open.append(store)
             m.agents.append(store)

@@ -1,4 +1,4 @@
-"""wgmma's matrix descriptors: which 16-byte pieces of shared memory hold an operand (PTX ISA, "Matrix descriptor").
+"""wgmma's matrix descriptors: which 16-byte chunks of shared memory hold an operand (PTX ISA, "Matrix descriptor").
 
 Bits 0-13 start address / 16, 16-29 leading offset / 16, 32-45 stride offset / 16, 49-51 base offset, 62-63 swizzle.
 A step is 32 bytes deep along k where rows run along k, 16 elements where they run along m or n.
@@ -30,22 +30,22 @@ class Descriptor:
     swizzle: int
 
     def rows_along_k(self, first: int, count: int) -> Array:
-        """Addresses [count, 2] of the 16-byte pieces of rows (of m or n) first.. of a step."""
+        """Addresses [count, 2] of the 16-byte chunks of rows (of m or n) first.. of a step."""
         row = (first + np.arange(count))[:, None]
-        piece = np.arange(2)[None, :]
+        chunk = np.arange(2)[None, :]
         if not self.swizzle:
-            return np.asarray(self.start + row // 8 * self.stride + piece * self.leading + row % 8 * 16)
-        return swizzled(self.start + row // 8 * self.stride + row % 8 * self.swizzle + piece * 16, self.swizzle)
+            return np.asarray(self.start + row // 8 * self.stride + chunk * self.leading + row % 8 * 16)
+        return swizzled(self.start + row // 8 * self.stride + row % 8 * self.swizzle + chunk * 16, self.swizzle)
 
     def rows_across_k(self, first: int, count: int) -> Array:
-        """Addresses [16, count / 8] of the pieces of 8 two-byte elements along m or n, per element of k."""
+        """Addresses [16, count / 8] of the chunks of 8 two-byte elements along m or n, per element of k."""
         k = np.arange(_TRANSPOSED_K)[:, None]
-        piece = (first // 8 + np.arange(count // 8))[None, :]
+        chunk = (first // 8 + np.arange(count // 8))[None, :]
         if not self.swizzle:
-            return np.asarray(self.start + piece * self.stride + k // 8 * self.leading + k % 8 * 16)
+            return np.asarray(self.start + chunk * self.stride + k // 8 * self.leading + k % 8 * 16)
         per = self.swizzle // 16
-        pattern = piece // per * self.leading + k // 8 * self.stride
-        return swizzled(self.start + pattern + k % 8 * self.swizzle + piece % per * 16, self.swizzle)
+        pattern = chunk // per * self.leading + k // 8 * self.stride
+        return swizzled(self.start + pattern + k % 8 * self.swizzle + chunk % per * 16, self.swizzle)
 
 
 def decode(bits: int) -> Descriptor:
@@ -59,14 +59,14 @@ def decode(bits: int) -> Descriptor:
 
 
 def operand(bits: int, trans: bool, first: int, count: int) -> Array:
-    """Addresses of the pieces that hold rows first.. (of m or n) of a step."""
+    """Addresses of the chunks that hold rows first.. (of m or n) of a step."""
     found = decode(bits)
     return found.rows_across_k(first, count) if trans else found.rows_along_k(first, count)
 
 
-def to_rows(pieces: Array, trans: bool, count: int) -> Array:
-    """The bytes [pieces, 16] read at `operand`'s addresses as 32-bit words along k, [count, words]."""
+def to_rows(chunks: Array, trans: bool, count: int) -> Array:
+    """The bytes [chunks, 16] read at `operand`'s addresses as 32-bit words along k, [count, words]."""
     if not trans:
-        return np.ascontiguousarray(pieces).view(np.uint32).reshape(count, 8)
-    elements = np.ascontiguousarray(pieces).view(np.uint16).reshape(_TRANSPOSED_K, count)
+        return np.ascontiguousarray(chunks).view(np.uint32).reshape(count, 8)
+    elements = np.ascontiguousarray(chunks).view(np.uint16).reshape(_TRANSPOSED_K, count)
     return np.ascontiguousarray(elements.T).view(np.uint32)

@@ -20,7 +20,7 @@ from tilewright.backend_ptx.simulator.machine.compile import FunctionCompiler
 from tilewright.backend_ptx.simulator.machine.outstanding import (
     OutstandingMma,
     is_token,
-    products,
+    outstanding,
     settle,
     token_parts,
     words_of,
@@ -45,7 +45,8 @@ def _accumulator(n: int, kind: Kind) -> tuple[Array, Array]:
     element = np.arange(n // 2).reshape(1, -1, kind.per_register)
     row = lane // 4 + 8 * (element // 2 % 2)
     column = 8 * (element // 4) + 2 * (lane % 4) + element % 2
-    return np.broadcast_arrays(row, column)  # type: ignore[return-value]
+    row, column = np.broadcast_arrays(row, column)
+    return row, column
 
 
 @dataclass
@@ -94,7 +95,7 @@ class _Run:
 
     def __init__(self, m: Machine, r: Registers, call: _Call, warps: Array) -> None:
         self.m, self.r, self.call, self.warps = m, r, call, warps
-        self.state = products(m)
+        self.state = outstanding(m)
         self.reads: dict[int, list[Array]] = {int(w): [] for w in warps}
         self.row, self.column = _accumulator(call.facts["n"], call.kind)
 
@@ -154,7 +155,7 @@ class _Run:
     # ---- accumulators ----
 
     def _accumulators(self) -> Array:
-        """The accumulators before the product, [warps, 16, n]."""
+        """The accumulators before the MMA, [warps, 16, n]."""
         given = [words_of(self.m.spread(self.r[s])) for s in self.call.acc]
         words = np.stack([w for w in given if w is not None])[:, : self.m.warps * WARP]  # [registers, threads]
         lanes = words.reshape(len(words), self.m.warps, WARP)
@@ -167,15 +168,15 @@ class _Run:
         return out
 
     def _of_warp(self, words: Array, warp: int) -> Array:
-        """The accumulators' words [registers, 32] of a warp; those of the latest products need no wait."""
+        """The accumulators' words [registers, 32] of a warp; those of the latest MMAs need no wait."""
         numbers, registers = token_parts(words)
         number = int(numbers.flat[0])
-        product = self.state.known.get(number)
-        if product is not None and is_token(words).all() and (numbers == number).all():
-            if product.form != self.call.form or (registers != np.arange(len(words))[:, None]).any():
-                raise InFlight("wgmma takes accumulators of a product of another shape, or others of its registers",
+        mma = self.state.known.get(number)
+        if mma is not None and is_token(words).all() and (numbers == number).all():
+            if mma.form != self.call.form or (registers != np.arange(len(words))[:, None]).any():
+                raise InFlight("wgmma takes accumulators of an MMA of another shape, or others of its registers",
                                [warp * WARP])
-            return product.values[:, warp * WARP : (warp + 1) * WARP]
+            return mma.values[:, warp * WARP : (warp + 1) * WARP]
         self._require_fence(warp)
         full = np.zeros((len(words), self.m.threads), np.uint32)
         full[:, warp * WARP : (warp + 1) * WARP] = words
@@ -213,7 +214,7 @@ def _numbers(words: Array, kind: Kind) -> Array:
 
 @dataclass
 class _Order:
-    """The products of a warpgroup, as its first warp issued them, and how many each warp has issued."""
+    """The MMAs of a warpgroup, as its first warp issued them, and how many each warp has issued."""
 
     issued: list[tuple[Any, ...]] = field(default_factory=list)
     counts: list[int] = field(default_factory=lambda: [0] * GROUP)
@@ -228,11 +229,11 @@ class _Orders(BlockState):
     def check(self, machine: Machine) -> None:
         for group, order in self.of_group.items():
             if len(set(order.counts)) > 1:
-                raise Divergence(f"wgmma: the warps of warpgroup {group} issue {order.counts} products")
+                raise Divergence(f"wgmma: the warps of warpgroup {group} issue {order.counts} MMAs")
 
 
 def _same_in_group(m: Machine, warp: int, what: tuple[Any, ...]) -> None:
-    """All warps of a warpgroup execute the same products."""
+    """All warps of a warpgroup execute the same MMAs."""
     groups = m.of_block(_Orders).of_group
     rank, warp_of_block = divmod(warp, m.block_warps)
     number, part = divmod(warp_of_block, GROUP)
@@ -242,7 +243,7 @@ def _same_in_group(m: Machine, warp: int, what: tuple[Any, ...]) -> None:
     if at == len(order.issued):
         order.issued.append(what)
     elif order.issued[at] != what:
-        raise Divergence("wgmma: the warps of the warpgroup issue different products", [warp * WARP])
+        raise Divergence("wgmma: the warps of the warpgroup issue different MMAs", [warp * WARP])
 
 
 def _through(c: FunctionCompiler, i: LlvmInstruction) -> tuple[list[int], int | None]:
@@ -254,7 +255,7 @@ def wgmma_fence(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operat
     slots, target = _through(c, i)
 
     def run(m: Machine, r: Registers) -> None:
-        products(m).fence(m.whole_warps("wgmma.fence"))
+        outstanding(m).fence(m.whole_warps("wgmma.fence"))
         if target is not None:
             m.put(r, target, _result([r[s] for s in slots]))
 
@@ -266,7 +267,7 @@ def _result(values: list[Array]) -> Any:
 
 
 def wgmma_commit(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
-    return lambda m, r: products(m).commit(m.whole_warps("wgmma.commit_group"))
+    return lambda m, r: outstanding(m).commit(m.whole_warps("wgmma.commit_group"))
 
 
 def wgmma_wait(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
@@ -275,7 +276,7 @@ def wgmma_wait(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operati
     pending = facts["pending"]
 
     def run(m: Machine, r: Registers) -> None:
-        products(m).wait(m, m.whole_warps("wgmma.wait_group"), pending)
+        outstanding(m).wait(m, m.whole_warps("wgmma.wait_group"), pending)
         if target is not None:
             given = zip(slots, strict, strict=True)
             m.put(r, target, _result([settle(m, r[s], strict=exact, wait=True) for s, exact in given]))

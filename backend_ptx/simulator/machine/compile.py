@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from tilewright.backend_ptx.simulator.errors import Unsupported
 from tilewright.backend_ptx.simulator.machine.code import Call, Code, CompiledFunction, Finish, Operation, Targets
 from tilewright.backend_ptx.simulator.machine.state import Array, Machine, Registers, Value, merge
-from tilewright.backend_ptx.simulator.machine.tracked_registers import guard, uses_products, watched
+from tilewright.backend_ptx.simulator.machine.tracked_registers import guard, uses_mmas, watched
 from tilewright.backend_ptx.simulator.text.instructions import TERMINATORS
 from tilewright.backend_ptx.simulator.text.ir import (
     Bits,
@@ -85,7 +85,7 @@ class ModuleCompiler:
         self.symbols = symbols
         self.operations = operations
         self.local_size = 0
-        self.watches_registers = uses_products(module)
+        self.watches_registers = uses_mmas(module)
         self._done: dict[str, CompiledFunction] = {}
 
     def function(self, name: str) -> CompiledFunction:
@@ -152,7 +152,7 @@ class FunctionCompiler:
         inner.result = f"const {id(inner)}"
         operation = self.parent.operations[inner.opcode](self, inner)
         slot = self.name(inner.result)
-        operation(_NoThreads(), self.out.registers)  # type: ignore[arg-type]
+        operation(cast(Machine, _NoThreads()), self.out.registers)
         return self.out.registers[slot]
 
     def result(self, instruction: LlvmInstruction) -> int:

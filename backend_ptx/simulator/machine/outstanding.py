@@ -1,8 +1,8 @@
 """Outstanding MMAs of warpgroups: who owns which registers until which wait.
 
-The result registers of a product in flight hold *tokens*: bit patterns of a signalling NaN that name the product and
+The result registers of an MMA in flight hold *tokens*: bit patterns of a signalling NaN that name the MMA and
 the register. Moves of registers (which LLVM's vectors and phis are) carry them along; any other instruction that meets
-a token gets the value if a wait has covered the product, and is an error if none has.
+a token gets the value if a wait has covered the MMA, and is an error if none has.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tilewright.backend_ptx.simulator.memory.in_flight import end_reads
 Array = np.ndarray[Any, Any]
 _PATTERN, _MASK = 0x7FA00000, 0xFFE00000
 _REGISTER_BITS, _NUMBER_BITS = 7, 14
-_KEPT = 256  # products whose values are remembered, per block
+_KEPT = 256  # MMAs whose values are remembered, per block
 
 
 @dataclass
@@ -36,7 +36,7 @@ class OutstandingMma:
 
 @dataclass
 class _Warp:
-    """What one warp has started: products not committed yet, and groups, oldest first."""
+    """What one warp has started: MMAs not committed yet, and groups, oldest first."""
 
     open: list[OutstandingMma] = field(default_factory=list)
     groups: list[list[OutstandingMma]] = field(default_factory=list)
@@ -44,7 +44,7 @@ class _Warp:
 
 
 class OutstandingMmas(BlockState):
-    """All products of a block. `moment` orders fences and writes of registers."""
+    """All MMAs of a block. `moment` orders fences and writes of registers."""
 
     def __init__(self, machine: Machine) -> None:
         self.warps = [_Warp() for _ in range(machine.warps)]
@@ -59,14 +59,14 @@ class OutstandingMmas(BlockState):
             if warp.open or any(warp.groups):
                 raise PendingCopy("the kernel ends while wgmma is in flight", [number * WARP])
 
-    def add(self, product: OutstandingMma, warps: Array) -> Array:
-        """Register a product; returns the tokens of its registers."""
+    def add(self, mma: OutstandingMma, warps: Array) -> Array:
+        """Register an MMA; returns the tokens of its registers."""
         self.number = (self.number + 1) % (1 << _NUMBER_BITS)
-        self.known[self.number] = product
+        self.known[self.number] = mma
         self.known.pop((self.number - self.kept) % (1 << _NUMBER_BITS), None)
         for warp in warps.tolist():
-            self.warps[warp].open.append(product)
-        registers = np.arange(len(product.values), dtype=np.uint32)
+            self.warps[warp].open.append(mma)
+        registers = np.arange(len(mma.values), dtype=np.uint32)
         return np.uint32(_PATTERN | self.number << _REGISTER_BITS) | registers
 
     def commit(self, warps: Array) -> None:
@@ -80,9 +80,9 @@ class OutstandingMmas(BlockState):
         for warp in warps.tolist():
             mine = self.warps[warp]
             count = max(0, len(mine.groups) - pending)
-            for product in (p for group in mine.groups[:count] for p in group):
-                product.done[warp] = True
-                for offsets in product.reads.pop(warp, []):
+            for mma in (p for group in mine.groups[:count] for p in group):
+                mma.done[warp] = True
+                for offsets in mma.reads.pop(warp, []):
                     end_reads(m.memory, offsets, warp * WARP)
             del mine.groups[:count]
         m.memory.clocks.meet(warps)  # each lane has waited, so each is ordered after the reads
@@ -93,7 +93,7 @@ class OutstandingMmas(BlockState):
             self.warps[warp].fenced = self.moment
 
     def note_write(self, register: str, warps: Array) -> None:
-        """An instruction has written a register that a product will take."""
+        """An instruction has written a register that an MMA will take."""
         self.moment += 1
         for warp in warps.tolist():
             mine = self.warps[warp]
@@ -102,7 +102,7 @@ class OutstandingMmas(BlockState):
             self.written[register, warp] = self.moment
 
 
-def products(m: Machine) -> OutstandingMmas:
+def outstanding(m: Machine) -> OutstandingMmas:
     """Those of the block."""
     return m.of_block(OutstandingMmas)
 
@@ -125,9 +125,9 @@ def token_parts(words: Array) -> tuple[Array, Array]:
 
 
 def settle(m: Machine, value: Array, *, strict: bool, wait: bool = False) -> Array:
-    """`value` of the active threads with complete products' values in place of tokens.
+    """`value` of the active threads with complete MMAs' values in place of tokens.
 
-    `strict`: a pattern that names no product is an error, not a number. `wait`: products in flight may stay (else an
+    `strict`: a pattern that names no MMA is an error, not a number. `wait`: MMAs in flight may stay (else an
     error).
     """
     words = words_of(value)
@@ -136,22 +136,22 @@ def settle(m: Machine, value: Array, *, strict: bool, wait: bool = False) -> Arr
     words = np.array(m.spread(words))
     found = is_token(words)
     found[~_active(m)] = False
-    state = products(m)
+    state = outstanding(m)
     numbers, registers = token_parts(words)
     for number in np.unique(numbers[found]).tolist():
         here = found & (numbers == number)
-        product = state.known.get(number)
+        mma = state.known.get(number)
         threads = np.nonzero(here)[0]
-        if product is None:
+        if mma is None:
             if strict:
                 raise InFlight("a result of wgmma from long ago", threads)
             continue
-        late = ~product.done[threads // WARP]
+        late = ~mma.done[threads // WARP]
         if late.any() and not wait:
             raise InFlight(
                 "uses a result of wgmma with no wgmma.wait_group that covers it before", threads[late])
-        ready = here & _per_thread(product.done, words)
-        words[ready] = product.values[registers[ready], np.nonzero(ready)[0]]
+        ready = here & _per_thread(mma.done, words)
+        words[ready] = mma.values[registers[ready], np.nonzero(ready)[0]]
     return words.view(value.dtype)
 
 

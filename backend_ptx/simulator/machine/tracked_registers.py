@@ -1,4 +1,4 @@
-"""Watch the registers that wgmma owns or takes (see inflight.py), at every other instruction.
+"""Watch the registers that wgmma owns or takes (see outstanding.py), at every other instruction.
 
 Only modules with wgmma pay for it.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tilewright.backend_ptx.simulator.machine.outstanding import OutstandingMmas, products, settle
+from tilewright.backend_ptx.simulator.machine.outstanding import OutstandingMmas, outstanding, settle
 from tilewright.backend_ptx.simulator.machine.state import Machine, Registers
 from tilewright.backend_ptx.simulator.text.ir import Const, Function, LlvmInstruction, LlvmModule, Local
 from tilewright.backend_ptx.simulator.text.types import Float, Int, Type, VectorType, scalar
@@ -20,7 +20,7 @@ _FLOAT, _WORD = Float("float"), Int(32)
 _HALVES = (Float("half"), Float("bfloat"), Int(16))  # two of a vector share a register
 
 
-def is_product(i: LlvmInstruction) -> bool:
+def is_mma(i: LlvmInstruction) -> bool:
     return i.opcode == "asm" and "wgmma.mma_async" in i.extra["asm"]
 
 
@@ -50,12 +50,12 @@ def _moves_pairs(i: LlvmInstruction) -> bool:
     return whole and all(isinstance(a, int) and a % 2 == 0 and b == a + 1 for a, b in pairs)
 
 
-def uses_products(module: LlvmModule) -> bool:
-    return any(is_product(i) for f in module.functions.values() for b in f.blocks for i in b.instructions)
+def uses_mmas(module: LlvmModule) -> bool:
+    return any(is_mma(i) for f in module.functions.values() for b in f.blocks for i in b.instructions)
 
 
 def register_operands(i: LlvmInstruction) -> list[Local]:
-    """The operands of a product that are accumulators or A in registers."""
+    """The operands of an MMA that are accumulators or A in registers."""
     found = [o for o in i.operands if isinstance(o, Local) and o.type in (_FLOAT, _WORD)]
     # The last 32-bit word that is not tied is scale_d.
     results = len(getattr(i.type, "elems", (i.type,)))
@@ -64,13 +64,13 @@ def register_operands(i: LlvmInstruction) -> list[Local]:
 
 
 def left_operands(i: LlvmInstruction) -> list[Local]:
-    """The operands of a product that are A in registers."""
+    """The operands of an MMA that are A in registers."""
     results = len(getattr(i.type, "elems", (i.type,)))
     return [o for o in register_operands(i) if o not in i.operands[len(i.operands) - results :]]
 
 
 def roots(operands: Iterable[Local], defined: dict[str, LlvmInstruction]) -> frozenset[str]:
-    """The registers whose writing decides what a product takes: its operands, seen through moves and products."""
+    """The registers whose writing decides what an MMA takes: its operands, seen through moves and MMAs."""
     seen: set[str] = set()
     found: set[str] = set()
     todo = [o.name for o in operands]
@@ -80,7 +80,7 @@ def roots(operands: Iterable[Local], defined: dict[str, LlvmInstruction]) -> fro
             continue
         seen.add(name)
         source = defined.get(name)
-        if source is None or is_product(source):
+        if source is None or is_mma(source):
             continue
         if _is_move(source) or _passes_through(source):
             todo += [o.name for o in source.operands if isinstance(o, Local)]
@@ -90,8 +90,8 @@ def roots(operands: Iterable[Local], defined: dict[str, LlvmInstruction]) -> fro
 
 
 def watched(function: Function, defined: dict[str, LlvmInstruction]) -> frozenset[str]:
-    """The roots of all products of a function."""
-    all_: Iterable[LlvmInstruction] = (i for b in function.blocks for i in b.instructions if is_product(i))
+    """The roots of all MMAs of a function."""
+    all_: Iterable[LlvmInstruction] = (i for b in function.blocks for i in b.instructions if is_mma(i))
     return frozenset().union(*(roots(register_operands(i), defined) for i in all_))
 
 
@@ -106,7 +106,7 @@ def guard(i: LlvmInstruction, slots: list[int], operation: Operation, watch: fro
 
     `slots` are those of its operands.
     """
-    if is_product(i) or _passes_through(i):
+    if is_mma(i) or _passes_through(i):
         return operation
     checked = [] if _is_move(i) else [
         (s, scalar(o.type) == _FLOAT) for s, o in zip(slots, i.operands, strict=True)
@@ -122,7 +122,7 @@ def guard(i: LlvmInstruction, slots: list[int], operation: Operation, watch: fro
                 r[slot] = settle(m, r[slot], strict=strict)
         asked = operation(m, r)
         if name is not None:
-            products(m).note_write(name, m.active_warps())
+            outstanding(m).note_write(name, m.active_warps())
         return asked
 
     return run

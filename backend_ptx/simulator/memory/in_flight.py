@@ -1,6 +1,6 @@
 """Accesses to shared memory by matrix units and bulk copies: they last from an instruction to the wait that covers it.
 
-Bytes are handled in pieces of 16. While a read lasts nobody may write the bytes, while a write lasts nobody may touch
+Bytes are handled in chunks of 16. While a read lasts nobody may write the bytes, while a write lasts nobody may touch
 them; both need all ordinary writes to have passed a proxy fence.
 """
 

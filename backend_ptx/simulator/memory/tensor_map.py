@@ -90,7 +90,7 @@ class PlacedMap:
         address, inside = self._elements(start)
         out = np.zeros((len(address), size), np.uint8)
         per = READ_GRAIN // size
-        # Whole 16-byte pieces at once where the box lies so: it costs less than elements.
+        # Whole 16-byte chunks at once where the box lies so: it costs less than elements.
         whole = inside.reshape(-1, per).all(axis=1) & (address.reshape(-1, per)[:, 0] % READ_GRAIN == 0)
         pieces = np.nonzero(whole)[0]
         out.reshape(-1, READ_GRAIN)[pieces] = _load(memory, address.reshape(-1, per)[pieces, 0], READ_GRAIN, thread)
@@ -114,8 +114,8 @@ class PlacedMap:
                 GLOBAL, address[chosen].astype(np.uint64), data.reshape(-1, size)[chosen], size, threads
             )
 
-    def shared_pieces(self, address: int) -> Array:
-        """Addresses of the box's 16-byte pieces in shared memory."""
+    def shared_chunks(self, address: int) -> Array:
+        """Addresses of the box's 16-byte chunks in shared memory."""
         inner = self.map.box[0] * self.map.array.itemsize
         if self.map.swizzle and inner != self.map.swizzle:
             raise Unsupported(f"a box with rows of {inner} bytes and a swizzle of {self.map.swizzle}")

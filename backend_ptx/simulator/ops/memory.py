@@ -52,11 +52,12 @@ def _steps(i: LlvmInstruction) -> tuple[list[int], int]:
 def _getelementptr(c: FunctionCompiler, i: LlvmInstruction) -> Operation:
     factors, fixed = _steps(i)
     lanes = isinstance(i.type, VectorType)
+    start = np.array([fixed], np.int64)
 
     def address(base: Numbers, *indices: Numbers) -> Numbers:
         if lanes and base.ndim == 1:
             base = base[:, None]
-        offset: Numbers = np.int64(fixed)  # type: ignore[assignment]
+        offset = start
         for index, factor in zip(indices, factors, strict=True):
             step = signed(index).astype(np.int64) * np.int64(factor)
             offset = offset + (step[:, None] if lanes and step.ndim == 1 else step)

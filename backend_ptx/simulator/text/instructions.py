@@ -170,11 +170,12 @@ def _getelementptr(c: Line, op: str) -> LlvmInstruction:
 
 def _access_tail(c: Line) -> dict[str, object]:
     """`syncscope(..)`, orderings, `, align N`, metadata."""
-    extra: dict[str, object] = {"align": None, "orderings": [], "invariant": False}
+    orderings: list[str] = []
+    extra: dict[str, object] = {"align": None, "orderings": orderings, "invariant": False}
     while c.peek():
         token = c.next()
         if token in _ORDERINGS:
-            extra["orderings"].append(token)  # type: ignore[attr-defined]
+            orderings.append(token)
         elif token == "syncscope":
             c.skip_parens()
         elif token == "align":
