@@ -114,7 +114,7 @@ def atomic_operation(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> O
     return run
 
 
-def _pair_kind(kind: str) -> Any:
+def _pair_kind(kind: str) -> type[np.generic] | np.dtype[Any]:
     return np.uint32 if kind.endswith("x2") else _ATOMIC_KIND[kind]
 
 

@@ -18,7 +18,7 @@ from tilewright.backend_ptx.simulator.memory.memory import CONSTANT, GLOBAL, SHA
 from tilewright.backend_ptx.simulator.memory.shared import SHARED_BASE, peer
 from tilewright.backend_ptx.simulator.memory.tensor_map import PlacedMap, TensorMapArgument
 from tilewright.backend_ptx.simulator.operations import OPERATIONS
-from tilewright.backend_ptx.simulator.text.ir import GlobalVariable, LlvmModule
+from tilewright.backend_ptx.simulator.text.ir import Bits, GlobalVariable, LlvmModule
 from tilewright.backend_ptx.simulator.text.modules import parse_module
 from tilewright.backend_ptx.simulator.text.types import Array as ArrayType
 from tilewright.backend_ptx.simulator.text.types import Ptr, Type, numpy_type, size_of
@@ -189,7 +189,7 @@ def _initial_bytes(variable: GlobalVariable) -> Array:
     return _bytes(variable.type, variable.initial)
 
 
-def _bytes(t: Type, bits: Any) -> Array:
+def _bytes(t: Type, bits: Bits) -> Array:
     if isinstance(t, ArrayType):
         members = bits if isinstance(bits, tuple) else (None,) * t.count
         return np.concatenate([_bytes(t.elem, b) for b in members]) if members else np.empty(0, np.uint8)

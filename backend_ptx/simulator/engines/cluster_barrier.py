@@ -15,7 +15,7 @@ import numpy as np
 
 from tilewright.backend_ptx.simulator.engines.mbarrier import Mbarrier, made_by
 from tilewright.backend_ptx.simulator.errors import SimError
-from tilewright.backend_ptx.simulator.machine.code import Operation
+from tilewright.backend_ptx.simulator.machine.code import Asked, Operation
 from tilewright.backend_ptx.simulator.machine.compile import FunctionCompiler
 from tilewright.backend_ptx.simulator.machine.state import WARP, BlockState, Machine, Registers, Split, Wait
 from tilewright.backend_ptx.simulator.text.ir import LlvmInstruction
@@ -131,7 +131,7 @@ def cluster_wait(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Opera
 
 
 def cluster_sync(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
-    def run(m: Machine, r: Registers) -> Any:
+    def run(m: Machine, r: Registers) -> Asked:
         _barrier(m).arrive(m, stay=True)
         return _barrier(m).wait(m)
 

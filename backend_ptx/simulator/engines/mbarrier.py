@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.backend_ptx.simulator.errors import PendingCopy, SimError, Unfenced
-from tilewright.backend_ptx.simulator.machine.code import Operation
+from tilewright.backend_ptx.simulator.machine.code import Asked, Operation
 from tilewright.backend_ptx.simulator.machine.compile import FunctionCompiler
 from tilewright.backend_ptx.simulator.machine.state import WARP, BlockState, Machine, Registers, Wait
 from tilewright.backend_ptx.simulator.text.ir import LlvmInstruction
@@ -257,7 +257,7 @@ class _PhaseComplete:
 def mbarrier_wait(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
     address, parity = (c.slot(o) for o in i.operands)
 
-    def run(m: Machine, r: Registers) -> Any:
+    def run(m: Machine, r: Registers) -> Asked:
         pairs = np.stack([m.of_active(r[address]), m.of_active(r[parity])], axis=1)
         parts: list[tuple[Array, Wait | None]] = []
         for where, which in np.unique(pairs, axis=0).tolist():

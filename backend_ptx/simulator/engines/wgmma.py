@@ -25,7 +25,7 @@ from tilewright.backend_ptx.simulator.machine.outstanding import (
     token_parts,
     words_of,
 )
-from tilewright.backend_ptx.simulator.machine.state import WARP, BlockState, Machine, Registers
+from tilewright.backend_ptx.simulator.machine.state import WARP, BlockState, Machine, Registers, Value
 from tilewright.backend_ptx.simulator.machine.tracked_registers import left_operands, register_operands, roots
 from tilewright.backend_ptx.simulator.memory.in_flight import begin_reads
 from tilewright.backend_ptx.simulator.memory.shared import peer
@@ -216,7 +216,7 @@ def _numbers(words: Array, kind: Kind) -> Array:
 class _Order:
     """The MMAs of a warpgroup, as its first warp issued them, and how many each warp has issued."""
 
-    issued: list[tuple[Any, ...]] = field(default_factory=list)
+    issued: list[tuple[int, ...]] = field(default_factory=list)
     counts: list[int] = field(default_factory=lambda: [0] * GROUP)
 
 
@@ -232,7 +232,7 @@ class _Orders(BlockState):
                 raise Divergence(f"wgmma: the warps of warpgroup {group} issue {order.counts} MMAs")
 
 
-def _same_in_group(m: Machine, warp: int, what: tuple[Any, ...]) -> None:
+def _same_in_group(m: Machine, warp: int, what: tuple[int, ...]) -> None:
     """All warps of a warpgroup execute the same MMAs."""
     groups = m.of_block(_Orders).of_group
     rank, warp_of_block = divmod(warp, m.block_warps)
@@ -262,7 +262,7 @@ def wgmma_fence(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operat
     return run
 
 
-def _result(values: list[Array]) -> Any:
+def _result(values: list[Array]) -> Value:
     return values[0] if len(values) == 1 else tuple(values)
 
 

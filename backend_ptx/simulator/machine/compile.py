@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -62,7 +62,7 @@ def constant(t: Type, bits: Bits) -> Value:
     return _scalar(t, bits)
 
 
-def _scalar(t: Type, bits: Bits) -> Any:
+def _scalar(t: Type, bits: Bits) -> Array:
     number = POISON if bits is None else bits
     assert isinstance(number, int)
     if t == I1:
@@ -307,7 +307,7 @@ def _branch(slot: int, edges: list[tuple[int, list[tuple[int, int]]]]) -> Finish
     return finish
 
 
-def _branch_many(slot: int, cases: Any, edges: list[tuple[int, list[tuple[int, int]]]]) -> Finish:
+def _branch_many(slot: int, cases: Array, edges: list[tuple[int, list[tuple[int, int]]]]) -> Finish:
     def finish(m: Machine, r: Registers) -> Targets:
         value = m.of_active(r[slot])
         chosen = np.zeros(len(value), np.int64)

@@ -106,7 +106,7 @@ class Machine:
         self.mask = mask
         self.active = self.all_threads if mask is None else np.nonzero(mask)[0]
 
-    def put(self, registers: Registers, slot: int, value: Any) -> None:
+    def put(self, registers: Registers, slot: int, value: Value) -> None:
         """Write a result for the active threads."""
         mask = self.mask
         if mask is None:
@@ -174,7 +174,7 @@ class Machine:
         return warps
 
 
-def merge(mask: Array, new: Any, old: Any) -> Any:
+def merge(mask: Array, new: Value, old: Value) -> Value:
     """New values where the mask says so, old ones elsewhere; aggregates member by member."""
     if isinstance(new, tuple):
         return tuple(merge(mask, n, o) for n, o in zip(new, old, strict=True))

@@ -5,15 +5,14 @@ Only modules with wgmma pay for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
+from tilewright.backend_ptx.simulator.machine.code import Asked, Operation
 from tilewright.backend_ptx.simulator.machine.outstanding import OutstandingMmas, outstanding, settle
 from tilewright.backend_ptx.simulator.machine.state import Machine, Registers
 from tilewright.backend_ptx.simulator.text.ir import Const, Function, LlvmInstruction, LlvmModule, Local
 from tilewright.backend_ptx.simulator.text.types import Float, Int, Type, VectorType, scalar
 
-Operation = Callable[[Machine, Registers], Any]
 # What only moves registers, or renames them.
 _MOVES = frozenset("extractelement insertelement shufflevector extractvalue insertvalue phi freeze".split())
 _FLOAT, _WORD = Float("float"), Int(32)
@@ -116,7 +115,7 @@ def guard(i: LlvmInstruction, slots: list[int], operation: Operation, watch: fro
     if not checked and name is None:
         return operation
 
-    def run(m: Machine, r: Registers) -> Any:
+    def run(m: Machine, r: Registers) -> Asked:
         if m.has(OutstandingMmas):
             for slot, strict in checked:
                 r[slot] = settle(m, r[slot], strict=strict)

@@ -46,7 +46,7 @@ class Memory:
         self.block = 0
         self.released: set[int] = set()  # blocks that have done a release
         self._told: Message | None = None  # what releases of the present cluster tell
-        self.tensor_maps: dict[int, Any] = {}  # by address
+        self.tensor_maps: dict[int, object] = {}  # by address; memory/tensor_map.py knows what they are
 
     # ---- set-up ----
 

@@ -131,8 +131,8 @@ def _load(memory: Memory, addresses: Array, size: int, thread: int) -> Array:
 
 def find_map(memory: Memory, address: int, rank: int, thread: int) -> PlacedMap:
     """The tensor map at a generic address."""
-    found: PlacedMap | None = memory.tensor_maps.get(address)
-    if found is None:
+    found = memory.tensor_maps.get(address)
+    if not isinstance(found, PlacedMap):
         raise SimError(f"there is no tensor map at {address:#x}", [thread])
     if rank and len(found.map.axes) != rank:
         raise SimError(f"{found.name} has {len(found.map.axes)} axes, the instruction {rank}", [thread])

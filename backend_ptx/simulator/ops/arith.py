@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.backend_ptx.simulator.errors import Undefined, Unsupported
-from tilewright.backend_ptx.simulator.machine.code import Operation
+from tilewright.backend_ptx.simulator.machine.code import Asked, Operation
 from tilewright.backend_ptx.simulator.machine.compile import FunctionCompiler, OperationTable
 from tilewright.backend_ptx.simulator.machine.state import Machine, Registers
 from tilewright.backend_ptx.simulator.memory.memory import SHARED_WINDOW
@@ -111,7 +111,7 @@ def defined(c: FunctionCompiler, i: LlvmInstruction, operand: int, wrong: Callab
         return operation
     slot = c.slot(i.operands[operand])
 
-    def run(m: Machine, r: Registers) -> Any:
+    def run(m: Machine, r: Registers) -> Asked:
         bad = wrong(r[slot])
         if bad.any():
             faults = m.of_active(bad).reshape(len(m.active), -1).any(axis=1)

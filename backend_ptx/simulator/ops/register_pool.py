@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.backend_ptx.simulator.errors import SimError
-from tilewright.backend_ptx.simulator.machine.code import Operation
+from tilewright.backend_ptx.simulator.machine.code import Asked, Operation
 from tilewright.backend_ptx.simulator.machine.compile import FunctionCompiler
 from tilewright.backend_ptx.simulator.machine.state import WARP, BlockState, Machine, Registers, Wait
 from tilewright.backend_ptx.simulator.text.ir import LlvmInstruction
@@ -64,7 +64,7 @@ class _Enough:
 def set_registers(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
     count, more = facts["count"], facts["more"]
 
-    def run(m: Machine, r: Registers) -> Any:
+    def run(m: Machine, r: Registers) -> Asked:
         m.whole_warps("setmaxnreg")
         return m.part([(threads, _set(m, rank, threads)) for rank, threads in m.by_block(m.active)])
 

@@ -9,7 +9,7 @@ import numpy as np
 from tilewright.backend_ptx.simulator.errors import Unsupported
 from tilewright.backend_ptx.simulator.machine.code import Operation
 from tilewright.backend_ptx.simulator.machine.compile import FunctionCompiler, OperationTable
-from tilewright.backend_ptx.simulator.machine.state import Machine, Registers
+from tilewright.backend_ptx.simulator.machine.state import Machine, Registers, Value
 from tilewright.backend_ptx.simulator.ops.arith import pure
 from tilewright.backend_ptx.simulator.text.ir import Const, LlvmInstruction, Local
 from tilewright.backend_ptx.simulator.text.types import VectorType
@@ -109,7 +109,7 @@ def _shufflevector(c: FunctionCompiler, i: LlvmInstruction) -> Operation:
 def _extractvalue(c: FunctionCompiler, i: LlvmInstruction) -> Operation:
     indices = i.extra["indices"]
 
-    def get(a: Any) -> Any:
+    def get(a: Value) -> Value:
         for index in indices:
             a = a[index]
         return a

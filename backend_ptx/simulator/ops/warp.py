@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.backend_ptx.simulator.errors import Divergence, SimError
-from tilewright.backend_ptx.simulator.machine.code import Operation
+from tilewright.backend_ptx.simulator.machine.code import Asked, Operation
 from tilewright.backend_ptx.simulator.machine.compile import FunctionCompiler
 from tilewright.backend_ptx.simulator.machine.state import WARP, BlockState, Machine, Registers, Wait
 from tilewright.backend_ptx.simulator.numbers.integers import signed, unsigned
@@ -80,7 +80,7 @@ def _arrive(m: Machine, rank: int, number: int, expected: int, waits: bool, thre
 
 
 def barrier(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
-    def run(m: Machine, r: Registers) -> Any:
+    def run(m: Machine, r: Registers) -> Asked:
         waits: list[tuple[Array, Wait | None]] = []
         for rank, threads in m.by_block(m.active):
             if m.exited[m.ranks == rank].any():
@@ -96,7 +96,7 @@ def barrier_named(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Oper
     number, count = (c.slot(o) for o in i.operands)
     waits = facts["waits"]
 
-    def run(m: Machine, r: Registers) -> Any:
+    def run(m: Machine, r: Registers) -> Asked:
         m.whole_warps("named barrier")
         asked = np.stack([m.ranks[m.active], m.of_active(r[number]), m.of_active(r[count])], axis=1)
         parts: list[tuple[Array, Wait | None]] = []
