@@ -99,7 +99,7 @@ def test_staged_products(steps: list[str], value: float, how: dict[str, Any]) ->
     ([*START, "product", "commit", "product", "commit", "wait 1"], InFlight, "no wgmma.wait_group"),
     ([*START, "product", "commit", "store A", "wait"], Race, "may still be reading"),
     ([*START, "product", *END, "store A"], (Race, Unfenced), "(reads|writes) what thread|no fence.proxy"),
-    ([*START, "half", "commit", "wait"], Divergence, "issue .* products"),
+    ([*START, "half", "commit", "wait"], Divergence, "issue .* MMAs"),
 ])
 def test_staged_defects(steps: list[str], error: Any, message: str, how: dict[str, Any]) -> None:
     with pytest.raises(error, match=message):
