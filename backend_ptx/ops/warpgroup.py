@@ -70,8 +70,9 @@ class ProxyFence(Op, opcode="proxy_fence", io=True, fence=PROXY_FENCE):
 
 
 def proxy_fences(writer: Engine, readers: Iterable[Op]) -> list[Op]:
-    """The fence that brings what `writer` put into shared memory to MMAs, where a barrier alone does not."""
-    engines = (op.unit.engine for op in readers if isinstance(op, Product))
+    """The fence that brings what `writer` put into shared memory to what ops start, where a barrier alone does not."""
+    starts = (start for op in readers for start in op.effects().starts)
+    engines = {start.engine for start in starts if start.space is SHARED and not start.writes}
     return [ProxyFence()] if any(needs_proxy_fence(writer, engine) for engine in engines) else []
 
 

@@ -17,11 +17,12 @@ from tilewright.backend_ptx.layouts.bulk import inner_axis, tma_refusal
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.bulk import MAX_PENDING, TmaStore, TmaStoreWait
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
-from tilewright.backend_ptx.ops.warpgroup import ProxyFence
+from tilewright.backend_ptx.ops.warpgroup import proxy_fences
 from tilewright.backend_ptx.passes.pipelining.depth import SLACK, other_bytes
 from tilewright.backend_ptx.passes.stores.pieces import Pieces, crosses
 from tilewright.backend_ptx.resources.shared import buffer_bytes
 from tilewright.tileir.core import Block, Op, Value
+from tilewright.tileir.engines import THREADS
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.ops.memory import Store
 from tilewright.tileir.rewrite import Rewriter
@@ -175,10 +176,11 @@ class BulkWriter:
             pending = min(state.started - state.last[buffer], MAX_PENDING)
             rewriter.emit(TmaStoreWait(buffer=buffer, pending=pending))
         rewriter.emit(SharedStore(buffer=buffer, slot=None, value=part))
-        rewriter.emit(ProxyFence())
-        rewriter.emit(TmaStore(
+        copy = TmaStore(
             buffer=buffer, array=store.array, index=index, steps=part.type.shape, order=store.order, box=boxes.shape,
-            warps=boxes.warps))
+            warps=boxes.warps)
+        for op in (*proxy_fences(THREADS, [copy]), copy):
+            rewriter.emit(op)
         state.started += 1
         state.last[buffer] = state.started
 
