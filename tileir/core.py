@@ -323,7 +323,7 @@ class Op:
             return _NO_EFFECTS
         ordered = getattr(self, "memory_order", None)
         return Effects(
-            tuple(getattr(self, n) for n in self._reads), tuple(getattr(self, n) for n in self._writes),
+            tuple([getattr(self, n) for n in self._reads]), tuple([getattr(self, n) for n in self._writes]),
             ordered is not None and ordered.value != "weak", self._io,
             self._starts() if self._engine is not None else (),
             self._completes() if self._waits_for is not None else (), self._fence,
@@ -335,9 +335,9 @@ class Op:
         if engine is None:
             return ()
         names = dict.fromkeys((*self._reads, *self._writes, *self._exclusive))
-        many = {name for name, many in self._operand_fields if many}
-        touched = ((n, v) for n in names for v in (getattr(self, n) if n in many else (getattr(self, n),)))
-        return tuple(Start(engine, v, space_of(v), n not in self._reads, n in self._exclusive) for n, v in touched)
+        found = [(n, getattr(self, n)) for n in names]
+        touched = [(n, v) for n, value in found for v in (value if isinstance(value, tuple) else (value,))]
+        return tuple([Start(engine, v, space_of(v), n not in self._reads, n in self._exclusive) for n, v in touched])
 
     def _completes(self) -> tuple[Completion, ...]:
         if self._waits_for is None:
