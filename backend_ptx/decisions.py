@@ -172,6 +172,85 @@ def ping_pong() -> Decision:
     return Decision("ping_pong", "two warpgroups alternate", "one multiplies while the other computes")
 
 
+# ---- why not: clusters ------------------------------------------------------------------------------------------
+
+NOTHING_TO_SHARE = "there is no product, whose operands CTAs could share, and no reduction"
+NOT_BY_WARPGROUPS = "a product is not computed by wgmma, which alone reads operands that a cluster shares"
+
+
+def no_clusters(target: str) -> str:
+    return f"{target} has no clusters"
+
+
+def no_shared_operands(target: str) -> str:
+    return f"{target} has no products that read operands which a cluster shares"
+
+
+def accumulators_too_small(ctas: int) -> str:
+    return f"{ctas} parts of an accumulator would be too small for wgmma"
+
+
+def tiles_too_small(ctas: int) -> str:
+    return f"tiles are too small for {ctas} parts"
+
+
+def too_much_to_exchange(elements: int) -> str:
+    return f"CTAs would exchange {elements} elements"
+
+
+def needs_whole_tile(opcode: str, span: Span) -> str:
+    return f"{opcode} in line {span.line} needs the whole tile"
+
+
+def cut_along_two_axes(name: str) -> str:
+    return f"{name or 'a tile'} would have to be cut along two axes"
+
+
+def orders_whole_block(opcode: str, span: Span) -> str:
+    return f"the {opcode} in line {span.line} orders accesses of all its block"
+
+
+def accessed_in_two_ways(array: str, opcode: str, span: Span) -> str:
+    return f"{array or 'an array'} is also accessed in another way than by the {opcode} in line {span.line}"
+
+
+# ---- why not: TMA -----------------------------------------------------------------------------------------------
+
+ALLOW_TMA_FALSE = "allow_tma=False"
+NO_PARAMETER = "its array is no parameter"
+ORDERED_ACCESSES = "the kernel orders memory accesses"
+ACCESSED_ELSEWHERE = "the kernel accesses the array elsewhere"
+DIFFERENT_TILES = "the array is stored in different tiles"
+HELD_BY_SEVERAL_WARPS = "several warps hold the same elements"
+NO_SHARED_MEMORY_LEFT = "no shared memory is left beside other tiles"
+LONG_INDEX = "its array is indexed with int64"
+NOT_SIDE_BY_SIDE = "its elements are not side by side in memory"
+AXES_MAY_OVERLAP = "its array's axes may overlap"
+
+
+def rank_of_tensor_maps(axes: int, most: int) -> str:
+    return f"a tile of {axes} axes, tensor maps have 1 to {most}"
+
+
+def short_rows(size: int, least: int) -> str:
+    return f"rows of {size} bytes, below {least}"
+
+
+def small_tile(size: int, least: int) -> str:
+    return f"a tile of {size} bytes, below {least}"
+
+
+def unaligned_start(multiple: int) -> str:
+    return f"its array is not known to start at a multiple of {multiple} bytes"
+
+
+def unaligned_stride(axis: int, multiple: int) -> str:
+    return f"the stride of axis {axis} is not known to be a multiple of {multiple} bytes"
+
+
+# ---- numbers and names ------------------------------------------------------------------------------------------
+
+
 def _kib(size: int) -> str:
     return f"{size / KIB:g} KiB"
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
+from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.layouts.flat import OFFSET, axis_shifts, from_flat, log2
 from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.tileir.dtypes import int32
@@ -108,26 +109,26 @@ def tma_refusal(
     Whether the array is a parameter that the kernel does not write is another question: passes/pipelining/legality.py.
     """
     if not 1 <= len(shape) <= MAX_RANK:
-        return f"a tile of {len(shape)} axes, tensor maps have 1 to {MAX_RANK}"
+        return decisions.rank_of_tensor_maps(len(shape), MAX_RANK)
     if array.index is not int32:
-        return "its array is indexed with int64"
+        return decisions.LONG_INDEX
     inner = inner_axis(array, shape, steps, order)
     if inner is None:
-        return "its elements are not side by side in memory"
+        return decisions.NOT_SIDE_BY_SIDE
     size = array.dtype.bytes
     if shape[inner] * size < CHUNK_BYTES:
-        return f"rows of {shape[inner] * size} bytes, below {CHUNK_BYTES}"
+        return decisions.short_rows(shape[inner] * size, CHUNK_BYTES)
     if _bytes(shape, size) < DESTINATION_ALIGN:
-        return f"a tile of {_bytes(shape, size)} bytes, below {DESTINATION_ALIGN}"
+        return decisions.small_tile(_bytes(shape, size), DESTINATION_ALIGN)
     if array.align % CHUNK_BYTES:
-        return f"its array is not known to start at a multiple of {CHUNK_BYTES} bytes"
+        return decisions.unaligned_start(CHUNK_BYTES)
     if not array.disjoint:
-        return "its array's axes may overlap"
+        return decisions.AXES_MAY_OVERLAP
     for axis in (order[k] for k in range(len(shape)) if k != inner):
         stride = array.strides[axis]
         divisor = array.stride_div[axis] if stride is None else stride
         if array.extents[axis] != 1 and divisor * size % CHUNK_BYTES:
-            return f"the stride of axis {axis} is not known to be a multiple of {CHUNK_BYTES} bytes"
+            return decisions.unaligned_stride(axis, CHUNK_BYTES)
     return None
 
 

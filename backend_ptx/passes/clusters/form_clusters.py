@@ -94,20 +94,20 @@ def _cut(
 ) -> dict[Value, int] | str:
     """The tiles that are cut, and along which axis; or why none can be."""
     if not target.has_cluster:
-        return f"{target.name} has no clusters"
+        return decisions.no_clusters(target.name)
     if products:
         return _refusal(products, target) or _cut_products(Axes(function, ctas), products)
     if rows:
         return _cut_rows(Axes(function, ctas, exchange=True), rows)
-    return "there is no product, whose operands blocks could share, and no reduction"
+    return decisions.NOTHING_TO_SHARE
 
 
 def _refusal(products: Sequence[Mma], target: Target) -> str | None:
     """Why blocks of a cluster could not share operands."""
     if not (target.has_tma and any(unit.reads_shared for unit in units_of(target))):
-        return f"{target.name} has no products that read operands which a cluster shares"
+        return decisions.no_shared_operands(target.name)
     if not all(warpgroup_kind(op, target) for op in products):
-        return "a product is not computed by wgmma, which alone reads operands that a cluster shares"
+        return decisions.NOT_BY_WARPGROUPS
     return None
 
 
@@ -120,7 +120,7 @@ def _cut_products(axes: Axes, products: Sequence[Mma]) -> dict[Value, int] | str
         found = [axes.component((product.acc, axis)) for axis in _preferred(product, axes.ctas)]
         reasons = [_conflict(nodes, chosen, axes) for nodes in found]
         if None not in reasons:
-            return next(filter(None, reasons), f"{axes.ctas} parts of an accumulator would be too small for wgmma")
+            return next(filter(None, reasons), decisions.accumulators_too_small(axes.ctas))
         chosen.update(found[reasons.index(None)])
     return chosen
 
@@ -133,10 +133,10 @@ def _cut_rows(axes: Axes, rows: Sequence[Reduction]) -> dict[Value, int] | str:
     reasons = [_conflict(nodes, {}, axes) for nodes in found]
     usable = [dict(nodes) for nodes, reason in zip(found, reasons, strict=True) if reason is None]
     if not usable:
-        return next(filter(None, reasons), f"tiles are too small for {axes.ctas} parts")
+        return next(filter(None, reasons), decisions.tiles_too_small(axes.ctas))
     best = min(usable, key=lambda chosen: _exchanged(chosen, rows))
     count = _exchanged(best, rows)
-    return best if count <= EXCHANGED else f"blocks would exchange {count} elements"
+    return best if count <= EXCHANGED else decisions.too_much_to_exchange(count)
 
 
 def _exchanged(chosen: Mapping[Value, int], rows: Sequence[Reduction]) -> int:
@@ -159,9 +159,9 @@ def _conflict(nodes: list[Node], chosen: dict[Value, int], axes: Axes) -> str | 
     for value, axis in nodes:
         hindrance = axes.hindrance((value, axis))
         if hindrance is not None:
-            return f"{hindrance.opcode} in line {hindrance.span.line} needs the whole tile"
+            return decisions.needs_whole_tile(hindrance.opcode, hindrance.span)
         if own.setdefault(value, axis) != axis:
-            return f"{value.hint or 'a tile'} would have to be cut along two axes"
+            return decisions.cut_along_two_axes(value.hint)
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.passes.layouts.classes import is_tile
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Function, Op, Value
@@ -25,7 +26,7 @@ def keeps_order(unit: Unit, chosen: Mapping[Value, int]) -> str | None:
     function = unit.function
     for op in function.walk():
         if op.effects().ordered or isinstance(op, Atomic):
-            return f"the {op.opcode} in line {op.span.line} orders accesses of all its block"
+            return decisions.orders_whole_block(op.opcode, op.span)
     dependences, once = unit.dependences, _run_once(function)
     ways: dict[Value, set[Any]] = {}
     written: dict[Value, Op] = {}
@@ -36,8 +37,7 @@ def keeps_order(unit: Unit, chosen: Mapping[Value, int]) -> str | None:
         written.update((dependences.alias_class(memory), op) for memory in effects.writes)
     for memory, op in written.items():
         if len(ways[memory]) > 1 or None in ways[memory]:
-            return f"{memory.hint or 'an array'} is also accessed in another way than by the {op.opcode} in line " \
-                   f"{op.span.line}"
+            return decisions.accessed_in_two_ways(memory.hint, op.opcode, op.span)
     return None
 
 

@@ -81,25 +81,25 @@ class _Scope:
         if alone is not None:
             return alone
         if self.ordered:
-            return "the kernel orders memory accesses"
+            return decisions.ORDERED_ACCESSES
         memory = self.dependences.alias_class(store.array)
         if memory in self.others:
-            return "the kernel accesses the array elsewhere"
+            return decisions.ACCESSED_ELSEWHERE
         if len(self.tiles[memory]) > 1:
-            return "the array is stored in different tiles"
+            return decisions.DIFFERENT_TILES
         found = boxes_of(store, pieces)
         if found is None:
-            return "several warps hold the same elements"
+            return decisions.HELD_BY_SEVERAL_WARPS
         refused = tma_refusal(store.array.type, found.shape, pieces.shape, store.order)
         if refused is not None:
             return refused
-        return found if self._fits(buffer_type(store, found)) else "no shared memory is left beside other tiles"
+        return found if self._fits(buffer_type(store, found)) else decisions.NO_SHARED_MEMORY_LEFT
 
     def _refused_alone(self, store: Store) -> str | None:
         """Why a store is refused whatever else there is; then others to its array are as well."""
         if store.allow_tma is False:
-            return "allow_tma=False"
-        return None if store.array in self.params else "its array is no parameter"
+            return decisions.ALLOW_TMA_FALSE
+        return None if store.array in self.params else decisions.NO_PARAMETER
 
     def _fits(self, type_: SharedType) -> bool:
         """Whether there is room for the buffers, which in loops nothing else may take."""
