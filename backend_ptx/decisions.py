@@ -248,7 +248,40 @@ def unaligned_stride(axis: int, multiple: int) -> str:
     return f"the stride of axis {axis} is not known to be a multiple of {multiple} bytes"
 
 
+# ---- why not: software pipelining -------------------------------------------------------------------------------
+
+ONE_ELEMENT = "one element"
+LATENCY_ONE = "latency=1"
+MEMORY_ORDER = "its memory order"
+KERNEL_WRITES = "the kernel writes its array"
+LOOP_WRITES = "the loop writes its array"
+ARRAY_CHANGES = "its array changes in the loop"
+WHILE_LOOP = "it stands in a while loop"
+PLACE_FROM_THREADS = "its place depends on what other threads compute"
+INDEX_TOO_LATE = "its index is not known early enough"
+INDEX_CARRIED = "its index is carried from iteration to iteration"
+SAME_TILE = "the same tile in every iteration"
+SEVERAL_THREADS = "several threads need the same elements"
+NOT_KNOWN_SIDE_BY_SIDE = "its elements are not known to lie side by side"
+MASK_ENDS_BETWEEN = "its mask may end between neighbours"
+
+
+def padding(name: str) -> str:
+    return f"padding {name}"
+
+
+def few_bytes(size: int) -> str:
+    return f"only {size} bytes"
+
+
+def few_bytes_side_by_side(size: int) -> str:
+    return f"only {size} bytes lie side by side"
+
+
 # ---- numbers and names ------------------------------------------------------------------------------------------
+
+# What has no name in the kernel.
+A_LOAD, AN_OPERAND, AN_ARRAY = "a load", "an operand", "an array"
 
 
 def _kib(size: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.passes.pipelining.analyses import Analyses
@@ -42,9 +43,9 @@ def change_of_array(loop: For, array: Value, seen: Analyses) -> str | None:
     """Why an array may not be read ahead of time in a loop, None if it may."""
     summary = seen.dependences.summary(loop)
     if summary.ordered or seen.dependences.alias_class(array) in summary.writes:
-        return "the loop writes its array"
+        return decisions.LOOP_WRITES
     if array in loop.loop.params or any(array in op.results for op in loop.loop.ops):
-        return "its array changes in the loop"
+        return decisions.ARRAY_CHANGES
     return None
 
 
@@ -61,7 +62,7 @@ def find_address(loop: For, source: Load | Gather, seen: Analyses, taken: Collec
     if isinstance(ops, str):
         return ops
     if any(not _may_fetch(loop, f.load, seen) or f.load in taken for f in fetched.values()):
-        return "its index is not known early enough"
+        return decisions.INDEX_TOO_LATE
     places = _collect(loop, [i for f in fetched.values() for i in f.load.index], seen, None)
     return places if isinstance(places, str) else _address(loop, wanted, ops, places, tuple(fetched.values()))
 
@@ -71,7 +72,7 @@ def _address(
 ) -> Address | str:
     reads = {*wanted, *(v for op in (*ops, *places, *(f.load for f in fetched)) for v in op.operands)}
     if loop.loop.params[0] not in reads:
-        return "the same tile in every iteration"
+        return decisions.SAME_TILE
     order = loop.loop.ops
     return Address(tuple(op for op in order if op in ops), tuple(op for op in order if op in places), fetched)
 
@@ -87,7 +88,7 @@ def _collect(
     while work:
         value = work.pop()
         if value in carried:
-            return "its index is carried from iteration to iteration"
+            return decisions.INDEX_CARRIED
         op = body.get(value)
         if op is None or op in chosen:
             continue
@@ -96,7 +97,7 @@ def _collect(
             fetched[value] = Fetched(value, source)
             continue
         if not (harmless(op, seen.known) or _stays_in_thread(op)):
-            return "its index is not known early enough"
+            return decisions.INDEX_TOO_LATE
         chosen.add(op)
         work += op.operands
     return chosen

@@ -62,13 +62,13 @@ def _bytes(value: Value) -> int:
 def _reason_of_load(load: Load) -> str | None:
     """Why no engine may carry the tile of a load."""
     if not load.shape:
-        return "one element"
+        return decisions.ONE_ELEMENT
     if load.latency == 1:
-        return "latency=1"
+        return decisions.LATENCY_ONE
     if load.memory_order is not MemoryOrder.WEAK:
-        return "its memory order"
+        return decisions.MEMORY_ORDER
     if load.padding not in (PaddingMode.ZERO, PaddingMode.UNDETERMINED) and load.check_bounds:
-        return f"padding {load.padding.value}"
+        return decisions.padding(load.padding.value)
     return None
 
 
@@ -81,23 +81,23 @@ def tma_reason(load: Load, seen: Analyses) -> str | None:
     if refused is not None:
         return refused
     if load.allow_tma is False:
-        return "allow_tma=False"
+        return decisions.ALLOW_TMA_FALSE
     refused = tma_refusal(load.array.type, load.shape, load.steps, load.order)
     if refused is not None:
         return refused
     if load.array not in seen.params:
-        return "its array is no parameter"
+        return decisions.NO_PARAMETER
     if seen.dependences.alias_class(load.array) in seen.written:
-        return "the kernel writes its array"
+        return decisions.KERNEL_WRITES
     around = seen.around(load)
     if any(not isinstance(op, (For, control.If)) for op in around):
-        return "it stands in a while loop"
+        return decisions.WHILE_LOOP
     conditions = [op.cond for op in around if isinstance(op, control.If)]
     bounds = [v for op in around if isinstance(op, For) for v in (op.lower, op.upper, op.step)]
     if not seen.known_to_producer([*load.index, *conditions, *bounds]):
-        return "its place depends on what other threads compute"
+        return decisions.PLACE_FROM_THREADS
     size = _bytes(load.result)
-    return f"only {size} bytes" if size < LEAST_BYTES else None
+    return decisions.few_bytes(size) if size < LEAST_BYTES else None
 
 
 def tma_transfer(loop: For, load: Load, seen: Analyses) -> Transfer | str:
@@ -187,16 +187,16 @@ def copied_transfer(
     else:
         access = tile_access(source.array.type, source.order, source.steps, source.shape)
         if not access.contiguous:
-            return "its elements are not side by side in memory"
+            return decisions.NOT_SIDE_BY_SIDE
         copy = access.preferred(warps) if found.exchanged else source.result.type.layout
         vector = min(access.vector, vector_along(copy, access.order[0]))
     if not found.exchanged and is_replicated(copy):
-        return "several threads need the same elements"
+        return decisions.SEVERAL_THREADS
     size = source.result.type.dtype.bytes
     slot = found.slot or ring_layout(copy, found.readers or (copy,), size)
     width = widest_copy(slot, copy, vector, size)
     if not width:
-        return f"only {vector * size} bytes lie side by side"
+        return decisions.few_bytes_side_by_side(vector * size)
     how = Copy(copy, width, found.exchanged, address, run._replace(length=width // size))
     return Transfer(source, slot, source.result.type.dtype, found.stages, found.moves, found.conversions, how)
 
@@ -215,9 +215,9 @@ class _Readers(NamedTuple):
 
 def _reason_of_gather(gather: Gather) -> str | None:
     if gather.result.type.layout is None:
-        return "one element"
+        return decisions.ONE_ELEMENT
     if gather.latency == 1:
-        return "latency=1"
+        return decisions.LATENCY_ONE
     return None if _is_zero(gather.padding) else "padding"
 
 
@@ -233,12 +233,12 @@ def _gathered_run(gather: Gather, seen: Analyses) -> GatherRun | str:
     run = max((GatherRun(min(run.length, vector_along(layout, axis)), run.dense) for run, axis in found),
               default=GatherRun(1, -1))
     if run.length == 1:
-        return "its elements are not known to lie side by side"
+        return decisions.NOT_KNOWN_SIDE_BY_SIDE
     if gather.mask is None:
         return run
     axis = next(a for a, r in enumerate(indices[run.dense]) if r.rises >= run.length)
     run = run._replace(length=min(run.length, seen.runs[gather.mask][axis].stays))
-    return "its mask may end between neighbours" if run.length == 1 else run
+    return decisions.MASK_ENDS_BETWEEN if run.length == 1 else run
 
 
 def _staged_in(loop: For, value: Value, seen: Analyses) -> _Readers | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.layouts.memory import GatherRun
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.warpgroup import Stage
@@ -177,5 +178,5 @@ class Ring:
 def name_of(source: Source) -> str:
     """What a user would call it."""
     if isinstance(source, Stage):
-        return source.src.hint or "an operand"
-    return source.result.hint or source.array.hint or "a load"
+        return source.src.hint or decisions.AN_OPERAND
+    return source.result.hint or source.array.hint or decisions.A_LOAD

@@ -152,7 +152,7 @@ def _bytes(load: Load) -> int:
 
 
 def _name(load: Load) -> str:
-    return load.array.hint or load.result.hint or "a load"
+    return load.array.hint or load.result.hint or decisions.A_LOAD
 
 
 # ---- rewriting --------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ def find_bulk_stores(c: Compilation, cut: Mapping[Store, Pieces]) -> dict[Store,
     out: dict[Store, Boxes] = {}
     for store, pieces in candidates.items():
         found = scope.find(store, pieces)
-        name = store.array.hint or "an array"
+        name = store.array.hint or decisions.AN_ARRAY
         if isinstance(found, Boxes):
             out[store] = found
             c.decide(decisions.tma_store(name, found.shape, found.warps > 1, store.span))
