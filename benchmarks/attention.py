@@ -51,11 +51,11 @@ def rows() -> Iterator[Row | str]:
 
         def checked(tm: int, tn: int) -> object:
             out.fill_(float("nan"))  # noqa: B023
-            run(tm, tn)  # noqa: B023
+            run(tm, tn)
             found = error(out, *flat, causal=causal)  # noqa: B023
             if not found < 1e-2:
                 raise SystemExit(f"attention, tile {tm} x {tn}: error {found}, so its time means nothing")
-            return lambda: run(tm, tn)  # noqa: B023
+            return lambda: run(tm, tn)
 
         name = f"attention {batch}x{heads}x{tokens}x{d}{' causal' if causal else ''}"
         ours = fastest({f"{tm}x{tn}": checked(tm, tn) for tm, tn in TILES})

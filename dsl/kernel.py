@@ -59,15 +59,15 @@ class tile_kernel:
 
     @overload
     def __new__(
-        cls, function: Callable[..., Any], /, *, num_ctas: int | None | ByTarget = None,
-        occupancy: int | None | ByTarget = None, opt_level: int | None | ByTarget = 3,
-        num_worker_warps: int | None | ByTarget = None,
+        cls, function: Callable[..., Any], /, *, num_ctas: int | ByTarget | None = None,
+        occupancy: int | ByTarget | None = None, opt_level: int | ByTarget | None = 3,
+        num_worker_warps: int | ByTarget | None = None,
     ) -> tile_kernel: ...
     @overload
     def __new__(  # type: ignore[misc]  # as a decorator with options it returns the decorator proper
-        cls, function: None = None, /, *, num_ctas: int | None | ByTarget = None,
-        occupancy: int | None | ByTarget = None, opt_level: int | None | ByTarget = 3,
-        num_worker_warps: int | None | ByTarget = None,
+        cls, function: None = None, /, *, num_ctas: int | ByTarget | None = None,
+        occupancy: int | ByTarget | None = None, opt_level: int | ByTarget | None = 3,
+        num_worker_warps: int | ByTarget | None = None,
     ) -> Callable[[Callable[..., Any]], tile_kernel]: ...
     def __new__(cls, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
         checked = _options(KernelOptions(), options)
@@ -82,7 +82,7 @@ class tile_kernel:
         except TypeError:  # a list is not hashable, and no grid either
             bound = None
         # 7.0 and True are found under 7 and 1.
-        if bound is None or type(grid) is not int and (type(grid) is not tuple or float in map(type, grid)):
+        if bound is None or (type(grid) is not int and (type(grid) is not tuple or float in map(type, grid))):
             bound = BoundKernel(self, make_grid(grid if isinstance(grid, (tuple, list)) else (grid,)), self.launcher)
             if len(self._bound) >= _MAX_GRIDS:
                 self._bound.clear()

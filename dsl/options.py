@@ -65,10 +65,10 @@ class ByTarget:
 class KernelOptions:
     """The options of tile_kernel. Raises ValueError for a value that an option does not take."""
 
-    num_ctas: int | None | ByTarget = None
-    occupancy: int | None | ByTarget = None
-    opt_level: int | None | ByTarget = 3
-    num_worker_warps: int | None | ByTarget = None
+    num_ctas: int | ByTarget | None = None
+    occupancy: int | ByTarget | None = None
+    opt_level: int | ByTarget | None = 3
+    num_worker_warps: int | ByTarget | None = None
 
     def __post_init__(self) -> None:
         for option in fields(self):

@@ -3,6 +3,7 @@
 The scores exist only as a tile in registers: a running maximum and sum per row make the softmax (online softmax).
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -73,7 +74,7 @@ def reference(q, k, v, starts, scale):
     """The outputs and the logarithms of the row sums."""
     out, lse = np.zeros(q.shape), np.zeros((q.shape[1], q.shape[0]))
     group = q.shape[1] // k.shape[1]
-    for start, stop in zip(starts, starts[1:], strict=False):
+    for start, stop in itertools.pairwise(starts):
         for head in range(q.shape[1]):
             weight, lse[head, start:stop] = causal_weights(q[start:stop, head], k[start:stop, head // group], scale)
             out[start:stop, head] = weight @ v[start:stop, head // group].astype(np.float64)

@@ -4,6 +4,7 @@ One kernel goes over key tiles and sums over the queries behind them, one over q
 them, so nothing has to be added atomically and the result is the same in every run.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -101,7 +102,7 @@ def gradients(q, k, v, grad, starts, scale):
     """dq, dk, dv in float64."""
     dq, dk, dv = np.zeros(q.shape), np.zeros(k.shape), np.zeros(v.shape)
     group = q.shape[1] // k.shape[1]
-    for start, stop in zip(starts, starts[1:], strict=False):
+    for start, stop in itertools.pairwise(starts):
         for head in range(q.shape[1]):
             mine, shared = (slice(start, stop), head), (slice(start, stop), head // group)
             weight, _ = causal_weights(q[mine], k[shared], scale)

@@ -11,8 +11,8 @@ import tilewright as tw
 def convolve(image, weight, out, stride: tw.Constant[int], pad: tw.Constant[int],
              tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
     """image: (batch, h, w, c), weight: (kh, kw, c, n), out: (batch, oh, ow, n). A block: tm pixels, tn features."""
-    _, height, width, channels = image.shape
-    kh, kw, _, features = weight.shape
+    channels = image.shape[3]
+    kh, kw = weight.shape[:2]
     _, oh, ow, _ = out.shape
     pixel = tw.bid(0) * tm + tw.arange(tm, dtype=tw.int32)
     feature = tw.bid(1) * tn + tw.arange(tn, dtype=tw.int32)

@@ -1,5 +1,7 @@
 """Segmented reduction: segment s holds the elements offsets[s] : offsets[s+1]; one block sums one segment."""
 
+import itertools
+
 import numpy as np
 from _places import check, places
 
@@ -31,8 +33,8 @@ def main() -> None:
     lengths = rng.integers(0, 3000, 2000)  # empty segments among them
     ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
     values = rng.standard_normal(int(ends[-1]), dtype=np.float32)
-    exact = np.array([values[a:b].astype(np.float64).sum() for a, b in zip(ends, ends[1:], strict=False)])
-    size = np.array([np.abs(values[a:b]).astype(np.float64).sum() for a, b in zip(ends, ends[1:], strict=False)])
+    exact = np.array([values[a:b].astype(np.float64).sum() for a, b in itertools.pairwise(ends)])
+    size = np.array([np.abs(values[a:b]).astype(np.float64).sum() for a, b in itertools.pairwise(ends)])
     bound = lengths * np.finfo(np.float32).eps * size
     for place in places():
         x, offsets, out = place.put(values, ends, np.zeros(len(lengths), np.float32))

@@ -195,7 +195,7 @@ def _valid(binding: Binding | None) -> int:
 def _merged_valid(has_a: int, has_b: int, ways_a: int, ways_b: int) -> int:
     valid = ANY
     for way in WAYS:
-        if ways_a & way and not has_a & way or ways_b & way and not has_b & way:
+        if (ways_a & way and not has_a & way) or (ways_b & way and not has_b & way):
             valid &= ~way
     return valid
 

@@ -24,7 +24,8 @@ def equals(t: Translator, x: Val, y: Val, negate: bool = False) -> Val:
     if isinstance(x, tuple) and isinstance(y, tuple):
         same = _equal_tuples(t, x, y)
         return math.logical_not(t, same) if negate else same
-    if isinstance(x, _NAMES) and isinstance(y, (*_NAMES, bool, int, float)) or isinstance(y, _NAMES) and is_loose(x):
+    known = (*_NAMES, bool, int, float)
+    if (isinstance(x, _NAMES) and isinstance(y, known)) or (isinstance(y, _NAMES) and is_loose(x)):
         return (x == y) is not negate
     for value in (x, y):
         if isinstance(value, Text):

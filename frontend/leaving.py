@@ -88,7 +88,7 @@ def _new_names(t: Translator, node: ast.stmt, carried: Carried, ways: int) -> di
     out = {}
     for n in (*carried.assigned, RETURN_VALUE):
         binding = end.get(n)
-        if binding is None or n in carried.init or n not in live and n != RETURN_VALUE or not is_usable(binding):
+        if binding is None or n in carried.init or (n not in live and n != RETURN_VALUE) or not is_usable(binding):
             continue
         needed = RETURN if n == RETURN_VALUE else BREAK
         if ways & needed and binding.valid & needed:

@@ -62,7 +62,7 @@ def common_typed(a: DType, b: DType) -> DType | None:
         return None
     if category(a) != category(b):
         return a if category(a) > category(b) else b
-    if {a, b} == {float16, bfloat16} or a.is_int and a.is_signed != b.is_signed:
+    if {a, b} == {float16, bfloat16} or (a.is_int and a.is_signed != b.is_signed):
         return None
     return a if a.bitwidth > b.bitwidth else b
 

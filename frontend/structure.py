@@ -187,7 +187,7 @@ def same_constant(a: Val, b: Val) -> bool:
     if isinstance(a, Value) or isinstance(b, Value) or type(a) is not type(b) or type(a) in _KINDS:
         return False
     if isinstance(a, float):
-        return (a == b or math.isnan(a) and math.isnan(b)) and math.copysign(1.0, a) == math.copysign(1.0, b)
+        return (a == b or (math.isnan(a) and math.isnan(b))) and math.copysign(1.0, a) == math.copysign(1.0, b)
     if isinstance(a, Closure):
         return a.source is b.source and a.scope is b.scope
     return bool(a == b)

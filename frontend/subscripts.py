@@ -107,19 +107,19 @@ def _from_list(t: Translator, value: Value, index: Val) -> Val:
 def _element_hint(index: Val) -> str:
     if is_tile(index) and index.type.dtype.is_bool:
         return "choose by a mask with ct.where(mask, x, y)"
-    if index is Ellipsis or isinstance(index, slice) and index == slice(None):
+    if index is Ellipsis or (isinstance(index, slice) and index == slice(None)):
         return "leave the index out: it would be the whole tile"
     return "t[:, None] adds an axis; take a part with ct.extract, elements of an array with ct.gather"
 
 
 def _keeps_axes(entry: Val) -> bool:
-    return entry is None or entry is Ellipsis or isinstance(entry, slice) and entry == slice(None)
+    return entry is None or entry is Ellipsis or (isinstance(entry, slice) and entry == slice(None))
 
 
 def new_axes(t: Translator, value: Value, index: Val) -> Value:
     """`t[:, None]`: None adds an axis, `:` keeps one, `...` keeps the rest."""
     entries = index if isinstance(index, tuple) else (index,)
-    if index is not None and not isinstance(index, tuple) or not all(map(_keeps_axes, entries)):
+    if (index is not None and not isinstance(index, tuple)) or not all(map(_keeps_axes, entries)):
         raise TileTypeError(f"{named(value)} cannot be indexed by element", hints=[_element_hint(index)])
     shape = value.type.shape
     kept = sum(e == slice(None) for e in entries)

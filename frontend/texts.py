@@ -81,7 +81,7 @@ def conversion(spec: str, value: Val) -> str:
     is_float = dtype.is_float if dtype is not None else isinstance(value, float)
     letters = FLOAT_CONVERSIONS if is_float else INTEGER_CONVERSIONS
     found = _SPEC.fullmatch(spec)
-    if found is None or found.group(7) and found.group(7) not in letters:
+    if found is None or (found.group(7) and found.group(7) not in letters):
         raise TileTypeError(f"f-string: the format {spec!r} does not fit {named(value)}",
                             hints=[f"{_SPEC_HINT} {', '.join(letters)}"])
     align, sign, sharp, zero, width, digits, letter = found.groups()

@@ -38,7 +38,7 @@ def find_hazards(function: Function, dependences: Dependences) -> Hazards:
     for op in function.walk():
         effects = op.effects()
         # Blocks that print come one after another, so that what each prints stays together.
-        serial |= effects.ordered and not _only_updates(op, used) or isinstance(op, output.Print)
+        serial |= (effects.ordered and not _only_updates(op, used)) or isinstance(op, output.Print)
         for handle in dict.fromkeys((*effects.reads, *effects.writes)):
             for position in dependences.parameters(handle):
                 accesses.setdefault(position, []).append(op)

@@ -83,7 +83,7 @@ def _hexadecimal(value: float, digits: int | None, point: bool) -> str:
     elif digits is not None:
         whole, drop = int(lead + tail, 16), 4 * (len(tail) - digits)
         rounded, rest, half = whole >> drop, whole & (1 << drop) - 1, 1 << drop - 1
-        rounded += rest > half or rest == half and rounded & 1
+        rounded += rest > half or (rest == half and rounded & 1)
         text = format(rounded, "x").rjust(digits + 1, "0")
         lead, tail = text[: len(text) - digits], text[len(text) - digits :]
     return lead + ("." if tail or point else "") + tail + "p" + exponent

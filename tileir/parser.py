@@ -320,7 +320,7 @@ class _Reader:
 
 
 def _holds_a_value(value: Any) -> bool:
-    return isinstance(value, Value) or isinstance(value, tuple) and any(map(_holds_a_value, value))
+    return isinstance(value, Value) or (isinstance(value, tuple) and any(map(_holds_a_value, value)))
 
 
 def _similar(name: str, known: Any) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -34,7 +35,7 @@ def annotation(cls: type[Op], name: str) -> str:
     """The annotation of a field as it is written."""
     known = _annotations.get((cls, name))
     if known is None:
-        found = (base.__dict__.get("__annotations__", {}).get(name) for base in cls.__mro__)
+        found = (inspect.get_annotations(base).get(name) for base in cls.__mro__)
         text = next((text for text in found if text is not None), "")
         known = _annotations[cls, name] = text if isinstance(text, str) else getattr(text, "__name__", "")
     return known
@@ -44,7 +45,7 @@ def attribute_complaint(cls: type[Op], name: str, value: Any) -> str:
     """What is wrong with an attribute's value ("" if nothing is)."""
     enum = cls.fields[name].enum
     if enum is not None:
-        if value is None and "None" in annotation(cls, name) or isinstance(value, enum):
+        if (value is None and "None" in annotation(cls, name)) or isinstance(value, enum):
             return ""
         return f"expected one of {', '.join(repr(m.value) for m in enum)}"
     words = annotation(cls, name).split(" | ")

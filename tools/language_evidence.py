@@ -17,7 +17,7 @@ from catalogue.cells.kinds import KINDS  # noqa: E402
 from catalogue.cells.model import Cell  # noqa: E402
 from catalogue.cells.refusals import ARRAYS, NO_ARRAYS, TILES, refusals, with_array, with_tile  # noqa: E402
 
-import tilewright.backend_ptx.lower.families  # noqa: E402, F401  (fills the registry)
+import tilewright.backend_ptx.lower.families  # noqa: E402  (fills the registry)
 import tilewright.interp.handlers  # noqa: E402, F401  (fills the registry)
 from tilewright.backend_ptx.lower.registry import LOWERINGS  # noqa: E402
 from tilewright.backend_ptx.lower.registry import REFUSALS as REWRITTEN  # noqa: E402
@@ -127,7 +127,7 @@ def opcodes(name: str) -> tuple[str, ...]:
     """The ops of a kernel that does this one thing, without those that only load its operand."""
     run = evidence(name).dtypes
     kind = next((KINDS[n] for n in ("float32", "int32", *run) if n in run and n in KINDS), None)
-    if kind is None or name not in TILES and name not in ARRAYS:
+    if kind is None or (name not in TILES and name not in ARRAYS):
         return ()
     in_tiles = name in TILES
     function = with_tile(TILES[name], kind) if in_tiles else with_array(ARRAYS[name], kind)

@@ -36,7 +36,7 @@ class Goal:
     def met(self, work: str, ratios: Mapping[str, float]) -> bool | None:
         """Whether it is reached; None where nothing was asked, or what is asked for was not measured."""
         known = [ratios[who] >= bound for who, bound in self._bounds(work).items() if who in ratios]
-        if not known or not self.either and len(known) < len(self._bounds(work)):
+        if not known or (not self.either and len(known) < len(self._bounds(work))):
             return None
         return any(known) if self.either else all(known)
 

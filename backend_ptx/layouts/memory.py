@@ -57,7 +57,7 @@ def _cost(access: Access, layout: Layout) -> int:
     vector = min(access.vector, vector_along(layout, fast)) if access.contiguous else 1
     near, far = [], 0
     for basis in layout.bases(LANE):
-        if any(part for axis, part in enumerate(basis) if axis != fast) or any(basis) and not access.contiguous:
+        if any(part for axis, part in enumerate(basis) if axis != fast) or (any(basis) and not access.contiguous):
             far += 1
         elif any(basis):
             near.append(basis[fast] * access.element_bytes)

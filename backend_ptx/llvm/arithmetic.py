@@ -26,7 +26,7 @@ class Arithmetic(Vectors):
         """`op` is LLVM's word, flags included ("fadd", "add nsw"). Integer identities and constants fold."""
         a, b = self._pair(a, b)
         if b.const is not None and not a.is_float:
-            if b.const == 0 and op in _RIGHT_ZERO_IS_LEFT or b.const == 1 and op in ("mul", "sdiv", "udiv"):
+            if (b.const == 0 and op in _RIGHT_ZERO_IS_LEFT) or (b.const == 1 and op in ("mul", "sdiv", "udiv")):
                 return a
             if a.const is not None and op in _INT_FOLD:
                 return self.like(a, _INT_FOLD[op](int(a.const), int(b.const)))

@@ -221,4 +221,4 @@ def _lanes(value: Val, label: str, wanted: Sequence[int]) -> list[str]:
 
 def _by_lane(value: Val) -> bool:
     """Whether all lanes are known as scalars."""
-    return value.const is not None or isinstance(value, Parts) and not value.per
+    return value.const is not None or (isinstance(value, Parts) and not value.per)

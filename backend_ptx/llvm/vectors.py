@@ -54,7 +54,7 @@ class Vectors(Emitter):
             return a
         if a.const is not None and b is None:
             return self.const(a.elem, a.const, len(lanes))
-        if isinstance(a, Parts) and (b is None or isinstance(b, Parts) and b.per == a.per):
+        if isinstance(a, Parts) and (b is None or (isinstance(b, Parts) and b.per == a.per)):
             known = [*a.parts, *(b.parts if isinstance(b, Parts) else ())]
             chosen = chosen_parts(lanes, a.per)
             if chosen is not None:

@@ -68,7 +68,7 @@ def _two_to(n: Vec) -> Vec:
     return ((n + 127) << 23).as_float("float")
 
 
-def pow(x: Vec, y: Vec) -> Vec:  # noqa: A001 - the function's name
+def pow(x: Vec, y: Vec) -> Vec:
     """x ** y with the special cases of IEEE 754 pow."""
     a = abs(x)
     high, low = log2_pair(a)

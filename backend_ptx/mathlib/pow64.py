@@ -40,7 +40,7 @@ def _ratio(f: Vec) -> Pair:
     return s, fma(-s, d_low, fma(-s, d, f)) * inverse
 
 
-def pow(x: Vec, y: Vec) -> Vec:  # noqa: A001 - the function's name
+def pow(x: Vec, y: Vec) -> Vec:
     """x ** y with the special cases of IEEE 754 pow."""
     a = abs(x)
     high, low = log2_pair(a)

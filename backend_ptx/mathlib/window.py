@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from tilewright.backend_ptx.mathlib.vec import Vec, like, where
@@ -27,4 +28,4 @@ def bit_window(position: Vec, table: Sequence[int], words: int, last: int) -> li
             for i, choice in enumerate(choices[: step - 1 + needed])
         ]
         step //= 2
-    return [a.intrinsic("llvm.fshl", c, shift) for a, c in zip(choices, choices[1:], strict=False)]
+    return [a.intrinsic("llvm.fshl", c, shift) for a, c in itertools.pairwise(choices)]

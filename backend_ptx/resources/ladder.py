@@ -111,7 +111,7 @@ def more_ctas(plan: TriedPlan, refused: Rejection) -> Descent | None:
 def other_warps(plan: TriedPlan, refused: Rejection) -> Descent | None:
     """Twice as many warps; from so many that they share the registers of an SM, back to those that just use them."""
     warps = plan.facts.warps
-    if plan.limits.warps is not None and plan.limits.warps >= MOST_WARPS or warps > FULL:
+    if (plan.limits.warps is not None and plan.limits.warps >= MOST_WARPS) or warps > FULL:
         return None
     return Descent(replace(plan.limits, warps=2 * warps), f"{2 * warps} warps in place of {warps}: {refused.words}")
 
@@ -126,7 +126,7 @@ def exchange_in_pieces(plan: TriedPlan, refused: Rejection) -> Descent | None:
     """Half of what the largest buffer takes, if that is one of an exchange: those keep within the limit."""
     before = plan.limits.max_exchange
     most = 1 << (plan.facts.largest - 1).bit_length() - 1
-    if most < LEAST_EXCHANGE or before is not None and most >= before:
+    if most < LEAST_EXCHANGE or (before is not None and most >= before):
         return None
     return Descent(replace(plan.limits, max_exchange=most),
                    f"exchanges in pieces of {most / KIB:g} KiB: {refused.words}")
@@ -146,7 +146,7 @@ def no_cluster(plan: TriedPlan, refused: Rejection) -> Descent | None:
 
 
 def mma_sync(plan: TriedPlan, refused: Rejection) -> Descent | None:
-    if not plan.facts.wgmma or refused.kind is Shortage.SPILLS and refused.amount <= FEW_SPILLS:
+    if not plan.facts.wgmma or (refused.kind is Shortage.SPILLS and refused.amount <= FEW_SPILLS):
         return None
     limits = Limits(allow_wgmma=False, allow_cluster=plan.limits.allow_cluster)
     return Descent(limits, f"mma.sync in place of wgmma: {refused.words}")

@@ -97,7 +97,7 @@ def compare(results: Sequence[Result], before: dict[int, Result]) -> list[str]:
         if was is None or was.status != OK:
             continue
         clean = not was.spills and not was.serialised
-        if now.status != OK or clean and (now.rungs or now.ptx != was.ptx):
+        if now.status != OK or (clean and (now.rungs or now.ptx != was.ptx)):
             worse.append(f"  {now.number}: {now.name}: compiled before, now {now.status}, {'; '.join(now.rungs)}")
     return [f"{len(worse)} combinations are not as in the baseline", *worse] if worse else []
 

@@ -162,7 +162,7 @@ def _needs_v2(arguments: Sequence[Argument]) -> bool:
         type = item.type(True)
         return bool((type.element if isinstance(type, ListType) else type).declared[0])
 
-    return any(isinstance(a, Tuple) or isinstance(a, (ArrayArgument, ArrayList)) and static(a) for a in arguments)
+    return any(isinstance(a, Tuple) or (isinstance(a, (ArrayArgument, ArrayList)) and static(a)) for a in arguments)
 
 
 def _constraint(argument: Argument, version: int) -> ParameterConstraint:

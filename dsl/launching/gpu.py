@@ -92,7 +92,7 @@ class DevicePlan:
     def launch(self, grid: Grid, pointers: Sequence[int], scalars: Sequence[Any], stream: int) -> None:
         """Check that no output overlaps, set the grid's parameters, queue the kernel."""
         for pair in self._pairs:
-            i, i_low, i_high, j, j_low, j_high, infos = pair
+            i, i_low, i_high, j, j_low, j_high, _ = pair
             if pointers[i] + i_low < pointers[j] + j_high and pointers[j] + j_low < pointers[i] + i_high:
                 self._check_pair(pair, pointers)
         grid = grid.in_clusters(self.kernel.cluster)

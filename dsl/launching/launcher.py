@@ -82,7 +82,7 @@ class Launcher:
                 pointers.append(pointer)
                 device = arg.device
                 key += (arg.dtype, arg.shape, arg.strides, pointer & 15, device)
-            elif reader is None or reader == INT and not _INT_LOW <= arg <= _INT_HIGH:
+            elif reader is None or (reader == INT and not _INT_LOW <= arg <= _INT_HIGH):
                 return None
             else:
                 scalars.append(arg)

@@ -135,7 +135,7 @@ def operand_dtype(what: str, kind: str, x: Val, y: Val) -> DType:
 
 def _refuse_floats(what: str, *values: Val, bools: bool) -> None:
     for argument, v in zip("xy", values, strict=True):
-        if category(v) == FLOAT or not bools and category(v) == BOOL:
+        if category(v) == FLOAT or (not bools and category(v) == BOOL):
             hints = ["cast with ct.astype(x, ct.int32)"] if is_tile(v) else []
             raise of_operand(argument, TileTypeError(f"{what}: expected integers, got {named(v)}", hints=hints))
 

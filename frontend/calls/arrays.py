@@ -98,7 +98,7 @@ def _bound(t: Translator, name: str, value: Val, array: ArrayType) -> Value:
         raise bad("slice", name, f"is {constant}; positions count from the start of the axis",
                   hints=[f"write a.shape[axis] - {-constant}"])
     scalar = is_tile(value) and not value.type.shape and value.type.dtype.is_signed
-    if not scalar and not isinstance(value, int) or isinstance(value, bool):
+    if (not scalar and not isinstance(value, int)) or isinstance(value, bool):
         raise bad("slice", name, f"must be a signed integer scalar, got {named(value)}", hints=integer_hints(value))
     return typed(t, value, array.index) if is_loose(value) else cast(t, value, array.index)
 

@@ -78,7 +78,7 @@ def _converted(t: Translator, found: re.Match[str], value: Val) -> Piece:
         raise TileTypeError(f"printf: expected a tile or a scalar for {found.group()}, got {named(value)}")
     tile = printable(t, value)
     fits = ops.FLOAT_CONVERSIONS if tile.type.dtype.is_float else ops.INTEGER_CONVERSIONS
-    if letter not in fits or length in _LENGTHS and letter in ops.FLOAT_CONVERSIONS:
+    if letter not in fits or (length in _LENGTHS and letter in ops.FLOAT_CONVERSIONS):
         raise bad("printf", "fmt", f"has {found.group()}, which does not fit {named(value)}",
                   hints=[f"use one of {', '.join('%' + c for c in fits)}, or cast the value"])
     if length in _LENGTHS:

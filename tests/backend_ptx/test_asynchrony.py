@@ -33,7 +33,7 @@ def classes(cls: type[Op] = Op) -> Iterator[type[Op]]:
 
 def is_asynchronous(cls: type[Op]) -> bool:
     unit = getattr(cls, "unit", None) if issubclass(cls, Product) else None
-    return bool(cls._engine or cls._waits_for or cls._fence or unit and unit.asynchronous)
+    return bool(cls._engine or cls._waits_for or cls._fence or (unit and unit.asynchronous))
 
 
 ASYNCHRONOUS = {cls.__name__: cls for cls in classes() if is_asynchronous(cls)}

@@ -77,7 +77,7 @@ def ternary_and_or(x, out, tile: tw.Constant[int]):
     i = tw.bid(0)
     t = tw.load(x, (i,), (tile,))
     s = tw.sum(t)
-    sign = 1 if s > 0 and i != 2 or i == 3 else -1
+    sign = 1 if (s > 0 and i != 2) or i == 3 else -1
     tw.store(out, (i,), t * sign)
 
 
@@ -251,7 +251,7 @@ def cases() -> Iterator[Case]:
         (5,),
         lambda rng: (ints(rng, 70, -90), np.zeros(70, np.int32), 16),
         1,
-        by_tile(lambda i, t: t * (1 if t.sum() > 0 and i != 2 or i == 3 else -1)),
+        by_tile(lambda i, t: t * (1 if (t.sum() > 0 and i != 2) or i == 3 else -1)),
     )
     yield one_output(
         "helpers",

@@ -126,7 +126,7 @@ def stored_cases() -> Iterator[Case]:
                        tile=(128, 256, 16))
     yield product_case("stored-walked", kernels.walked, grid=(2,), stored=BF16, shape=(328, 136, 56), tile=wide)
     yield product_case("stored-each-round", kernels.stored_each_round, stored=BF16, shape=(72, 136, 88), tile=wide)
-    m, n, k = shape = (200, 136, 56)
+    m, n, _k = shape = (200, 136, 56)
 
     def make(rng: np.random.Generator) -> tuple[Any, ...]:
         return *left_right(rng, shape, (F16, F16)), np.zeros((m, n), F16), np.zeros((n, m), F16), *wide
@@ -221,7 +221,7 @@ def linked_cases() -> Iterator[Case]:
 
 
 def attention_case(name: str, causal: bool, tile: tuple[int, int, int], tokens: int, warps: int | None = None) -> Case:
-    tm, tn, d = tile
+    tm, _tn, d = tile
     scale = 1 / math.sqrt(d)
 
     def make(rng: np.random.Generator) -> tuple[Any, ...]:
@@ -304,7 +304,7 @@ def control_cases() -> Iterator[Case]:
 
 
 def other_loads() -> Iterator[Case]:
-    m, n, k = SHAPE
+    m, n, _k = SHAPE
     for left, right in ((3, 8), (1, 4)):
         yield product_case(f"latency-{left}-{right}", kernels.hinted, more=(left, right, True))
     # Two slots for eight rounds: parities change often.

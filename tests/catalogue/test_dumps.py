@@ -15,7 +15,7 @@ from catalogue.all import one_per_kernel
 from catalogue.case import Case, compare
 
 import tilewright as tw
-import tilewright.backend_ptx.ops  # noqa: F401  (the parser must know the machine ops)
+import tilewright.backend_ptx.ops
 from tilewright.backend_ptx import backend_dumps
 from tilewright.backend_ptx.pipeline import PIPELINE
 from tilewright.interp import compile_function

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -48,7 +49,7 @@ def view_copy(x, out):
 
 
 def ragged_reference(x: np.ndarray, starts: np.ndarray, out: np.ndarray, tile: int) -> tuple[np.ndarray, ...]:
-    return (np.stack([x[a:b].sum(0) for a, b in zip(starts[:-1], starts[1:], strict=True)]),)
+    return (np.stack([x[a:b].sum(0) for a, b in itertools.pairwise(starts)]),)
 
 
 def sliced_reference(x: np.ndarray, out: np.ndarray) -> tuple[np.ndarray, ...]:

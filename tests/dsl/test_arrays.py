@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import ml_dtypes
 import numpy as np
@@ -85,8 +85,8 @@ def test_refused_arrays(array: Any, message: str) -> None:
 
 def test_misaligned_device_array() -> None:
     class Exporter:
-        __cuda_array_interface__ = {"data": (4098, False), "shape": (4,), "strides": None, "typestr": "<f4",
-                                    "version": 3}
+        __cuda_array_interface__: ClassVar[dict[str, Any]] = {
+            "data": (4098, False), "shape": (4,), "strides": None, "typestr": "<f4", "version": 3}
 
     with pytest.raises(TypeError, match="address 0x1002 cannot be passed: it is not a multiple of the 4-byte"):
         describe(Exporter())

@@ -136,7 +136,7 @@ def swap(n):
 
 def logic(n):
     r = 0
-    if n > 2 and n < 7 or n == 9:
+    if (n > 2 and n < 7) or n == 9:
         r += 1
     if not (n > 4):
         r += 2
@@ -263,7 +263,7 @@ def test_a_conflict_that_is_not_used_is_no_error() -> None:
     @ct.tile_kernel
     def kernel(x, n: int):
         if n > 1:
-            t = 1  # noqa: F841
+            t = 1
         else:
             t = 1.5  # noqa: F841
         ct.store(x, (0,), n)

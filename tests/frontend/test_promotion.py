@@ -108,7 +108,7 @@ def test_refused(compute: Any) -> None:
 ])
 def test_constants_fold(compute: Any, want: float) -> None:
     got = result(compute)[0]
-    assert got == want or math.isnan(got) and math.isnan(want)
+    assert got == want or (math.isnan(got) and math.isnan(want))
 
 
 @pytest.mark.parametrize("value,dtype", list(itertools.product([0.1, 1e300, -2.5], [ct.float64])))

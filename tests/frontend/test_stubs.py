@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import tilewright as ct
-import tilewright.frontend  # noqa: F401  fills the table of rules
+import tilewright.frontend
 from tilewright.frontend.calls.call import SYNTAX_FORMS
 from tilewright.frontend.calls.registry import RULES
 from tilewright.language import Array, Tile, TiledView

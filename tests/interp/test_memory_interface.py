@@ -15,7 +15,7 @@ from catalogue.case import Case
 from support.memories import Elsewhere, ReadOnly, Recorder, Refused
 
 import tilewright as tw
-import tilewright.backend_ptx.ops  # noqa: F401  (registers the machine ops)
+import tilewright.backend_ptx.ops
 from tilewright.interp import ExecutionOptions, Memory, compile_function
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError

@@ -71,7 +71,7 @@ class ReadOnly(Memory):
         self.opcode = opcode
 
     def _check(self, region: Region, op: Op) -> None:
-        if op.opcode == self.opcode or self.opcode is None and region.kind != "shared":
+        if op.opcode == self.opcode or (self.opcode is None and region.kind != "shared"):
             raise Refused(f"{op.opcode} writes to {region.array.name}")
 
     def write(self, region: Region, values: Any, op: Op) -> None:

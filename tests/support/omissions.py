@@ -12,7 +12,7 @@ import tilewright as ct
 import tilewright.backend_ptx.lower.families
 import tilewright.backend_ptx.ops
 import tilewright.frontend
-import tilewright.interp.handlers  # noqa: F401  (these four fill the tables)
+import tilewright.interp.handlers
 from tilewright.backend_ptx.lower.reduce import COMBINERS
 from tilewright.backend_ptx.lower.registry import LOWERINGS, REFUSALS
 from tilewright.frontend.calls.call import SYNTAX_FORMS

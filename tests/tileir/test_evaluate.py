@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -186,7 +187,7 @@ def test_rounding_is_to_the_nearest_code() -> None:
     for dtype in (float8_e4m3fn, float8_e5m2, float4_e2m1fn):
         codes = [decode(c, dtype) for c in range(1 << (dtype.bitwidth - 1))]
         finite = [v for v in codes if math.isfinite(v)]
-        for i, (low, high) in enumerate(zip(finite, finite[1:], strict=False)):
+        for i, (low, high) in enumerate(itertools.pairwise(finite)):
             middle = (low + high) / 2
             assert round_to(middle, dtype) == (low if i % 2 == 0 else high)
             assert round_to(math.nextafter(middle, 0), dtype) == low

@@ -70,7 +70,7 @@ def test_rules_hold_for_all_members(name: str, dtype: DType, data: st.DataObject
     result = rule(a, b, dtype)
     division, shifts = name in ("floordiv", "cdiv", "mod"), name.startswith("shift")
     for x, y in itertools.product(members(a)[:: max(1, len(members(a)) // 40)], members(b)):
-        if division and (y == 0 or y == -1 and x == dtype.int_range[0]) or shifts and not 0 <= y < 8:
+        if (division and (y == 0 or (y == -1 and x == dtype.int_range[0]))) or (shifts and not 0 <= y < 8):
             continue
         assert holds(result, wrap(exact(x, y), dtype)), (name, a, b, x, y, result)
 
@@ -144,7 +144,7 @@ def test_facts_of_ops(body: str, want: tuple[int, int, int]) -> None:
     least, most = got.low, got.high
     if want[0] == I32[0]:  # the lower bound of what may wrap is the dtype's, up to the divisor
         assert least <= I32[0] + want[2]
-        assert (most, got.divisor) == want[1:] or most == I32[1] and got.divisor == want[2]
+        assert (most, got.divisor) == want[1:] or (most == I32[1] and got.divisor == want[2])
     else:
         assert tuple(got) == want
 

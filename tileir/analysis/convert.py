@@ -58,7 +58,7 @@ def cast(value: Number, source: DType, dtype: DType, mode: RoundingMode) -> Numb
         return bool(value != 0)
     if dtype.is_int:
         return _saturate(value, dtype) if source.is_float else wrap(int(value), dtype)
-    if mode not in EXACT_MODES or value != value or not dtype.has_sign and value <= 0:
+    if mode not in EXACT_MODES or value != value or (not dtype.has_sign and value <= 0):
         return None
     if dtype is float8_e8m0fnu and (mode is RN or not source.is_float):
         return None

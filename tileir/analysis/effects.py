@@ -140,7 +140,7 @@ class Dependences:
 def conflict(a: Summary, b: Summary) -> bool:
     if a.io and b.io:
         return True
-    if a.ordered and _touches(b) or b.ordered and _touches(a):
+    if (a.ordered and _touches(b)) or (b.ordered and _touches(a)):
         return True
     return not (a.writes.isdisjoint(b.writes) and a.writes.isdisjoint(b.reads) and b.writes.isdisjoint(a.reads))
 

@@ -59,7 +59,7 @@ def _division(on_ints: Callable[[int, int], int]) -> Any:
 
     def rule(op: Op, lhs: Any, rhs: Any) -> Number | None:
         dtype = _dtype(op)
-        if not dtype.is_int or rhs == 0 or rhs == -1 and lhs == dtype.int_range[0]:
+        if not dtype.is_int or rhs == 0 or (rhs == -1 and lhs == dtype.int_range[0]):
             return None
         return wrap(on_ints(lhs, rhs), dtype)
 

@@ -64,7 +64,7 @@ def round_ratio(numerator: int, denominator: int, dtype: DType, mode: RoundingMo
     significand, rest = divmod(numerator << max(0, -unit), divisor)
     significand += _rounds_up(significand, rest, divisor, negative, mode)
     highest = form.max_exponent - form.mantissa
-    if unit > highest or unit == highest and significand > form.max_significand:
+    if unit > highest or (unit == highest and significand > form.max_significand):
         return _overflow(negative, dtype, mode)
     if dtype is float8_e8m0fnu:
         significand = max(significand, 1)
@@ -75,7 +75,7 @@ def round_ratio(numerator: int, denominator: int, dtype: DType, mode: RoundingMo
 def _rounds_up(significand: int, rest: int, divisor: int, negative: bool, mode: RoundingMode) -> bool:
     """Whether the magnitude goes to the next one."""
     if mode is RN:
-        return 2 * rest > divisor or 2 * rest == divisor and significand % 2 == 1
+        return 2 * rest > divisor or (2 * rest == divisor and significand % 2 == 1)
     if mode is RA:
         return 2 * rest >= divisor
     return rest > 0 and mode is (RM if negative else RP)

@@ -96,7 +96,7 @@ cdiv = _quotient(lambda x, y: -(-x // y))
 def mod(a: IntFact, b: IntFact, dtype: DType) -> IntFact:
     if b.low <= 0 <= b.high:
         return top(dtype)
-    if b.low > 0 and a.low >= 0 and a.high < b.low or b.high < 0 and b.high < a.low and a.high <= 0:
+    if (b.low > 0 and a.low >= 0 and a.high < b.low) or (b.high < 0 and b.high < a.low and a.high <= 0):
         return a
     divisor = math.gcd(a.divisor, b.divisor)
     if b.constant is not None and a.divisible_by(abs(b.low)):

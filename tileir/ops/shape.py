@@ -26,7 +26,7 @@ class Broadcast(Op, opcode="broadcast", cheap=True, view=True):
 
     def infer(self) -> tuple[Type, ...]:
         old = self.src.type.shape
-        ok = not old or len(old) == len(self.shape) and all(o in (1, n) for o, n in zip(old, self.shape, strict=True))
+        ok = not old or (len(old) == len(self.shape) and all(o in (1, n) for o, n in zip(old, self.shape, strict=True)))
         require(ok, f"broadcast: shape {old} cannot be broadcast to {self.shape}")
         return (TileType(self.src.type.dtype, self.shape),)
 

@@ -56,7 +56,7 @@ class _Liveness:
         for op in block.ops:
             inside = [self._find_roots(inner, op) for inner in op.blocks] if op._body_fields else ()
             effects = op.effects()
-            if any(inside) or effects.writes or effects.ordered or effects.io or op.terminator and parent is None:
+            if any(inside) or effects.writes or effects.ordered or effects.io or (op.terminator and parent is None):
                 self.need_op(op)
                 found = True
         return found

@@ -39,7 +39,7 @@ def _if_results(op: control.If, rewriter: Rewriter) -> None:
 def _for(op: control.For, rewriter: Rewriter) -> Sequence[Value] | None:
     """A loop that runs zero or one times is no loop; a carried value that never changes is its first value."""
     lower, upper, step = (constant_value(v) for v in (op.lower, op.upper, op.step))
-    if op.lower is op.upper or lower is not None and upper is not None and upper <= lower:
+    if op.lower is op.upper or (lower is not None and upper is not None and upper <= lower):
         return op.init
     yielded = op.loop.terminator.operands
     if lower is not None and upper is not None and step is not None and 0 < upper - lower <= step:

@@ -59,7 +59,7 @@ def fold_elementwise(op: Op, rewriter: Rewriter) -> Value | None:
 def _splat(op: Any, rewriter: Rewriter) -> Value | None:
     """The op moves or chooses elements, and all are equal."""
     value = constant_value(op.src)
-    if value is None or value != value and isinstance(op, reduce.Reduction) or getattr(op, "ftz", False):
+    if value is None or (value != value and isinstance(op, reduce.Reduction)) or getattr(op, "ftz", False):
         return None
     return rewriter.constant(value, op.result.type.erased())
 

@@ -81,7 +81,7 @@ def form_clusters(c: Compilation) -> Preserved:
 
 def _needed(products: Sequence[Mma], rows: Sequence[Reduction], target: Target) -> int:
     """How many blocks hold the largest accumulator, or the largest tile that is reduced."""
-    if not target.has_cluster or products and not all(warpgroup_kind(op, target) for op in products):
+    if not target.has_cluster or (products and not all(warpgroup_kind(op, target) for op in products)):
         return 1
     tiles = [op.acc.type for op in products] or [op.src.type for op in rows]
     words = max((t.size * max(4, t.dtype.bytes) // 4 for t in tiles), default=0)

@@ -37,7 +37,7 @@ def source_of(value: Value) -> tuple[Value, list[Op]]:
     """
     passed: list[Op] = []
     op = value.op
-    while isinstance(op, Permute) or isinstance(op, Reshape) and _keeps_axes(op) or is_tf32_cast(op):
+    while isinstance(op, Permute) or (isinstance(op, Reshape) and _keeps_axes(op)) or is_tf32_cast(op):
         assert isinstance(op, (Permute, Reshape, Cast))
         passed.append(op)
         value = op.src
@@ -57,7 +57,7 @@ def stages_of(value: Value, users: Mapping[Value, list[Op]]) -> tuple[list[Stage
         if isinstance(user, Stage):
             stages.append(user)
             continue
-        if not (isinstance(user, Permute) or isinstance(user, Reshape) and _keeps_axes(user)):
+        if not (isinstance(user, Permute) or (isinstance(user, Reshape) and _keeps_axes(user))):
             return None
         beyond = stages_of(user.results[0], users)
         if beyond is None:
@@ -108,7 +108,7 @@ def dense_axis(value: Value) -> int | None:
         steps += 1
         if op is None or steps > MOST_STEPS:
             return None
-        if not (isinstance(op, Permute) or op.elementwise or isinstance(op, Reshape) and _keeps_axes(op)):
+        if not (isinstance(op, Permute) or op.elementwise or (isinstance(op, Reshape) and _keeps_axes(op))):
             return None
         path.append(op)
         tiles = [v for v in op.operands if getattr(v.type, "shape", ()) and v.type.size == op.results[0].type.size]

@@ -60,7 +60,7 @@ def _split(rewriter: Rewriter, op: Product) -> None:
 
 def _is_loaded(value: Value) -> bool:
     op = value.op
-    return isinstance(op, SharedLoad) or isinstance(op, Cast) and _is_loaded(op.src)
+    return isinstance(op, SharedLoad) or (isinstance(op, Cast) and _is_loaded(op.src))
 
 
 def _piece(rewriter: Rewriter, value: Value, axis: int, number: int, step: int) -> Value:

@@ -198,7 +198,8 @@ def copied_transfer(
     if not width:
         return decisions.few_bytes_side_by_side(vector * size)
     how = Copy(copy, width, found.exchanged, address, run._replace(length=width // size))
-    return Transfer(source, slot, source.result.type.dtype, found.stages, found.moves, found.conversions, how)
+    return Transfer(source, slot, source.result.type.dtype, list(found.stages), list(found.moves),
+                    list(found.conversions), how)
 
 
 class _Readers(NamedTuple):
@@ -207,9 +208,9 @@ class _Readers(NamedTuple):
 
     exchanged: bool
     slot: Layout | None = None
-    stages: list[Stage] = []
-    moves: list[Op] = []
-    conversions: list[ConvertLayout] = []
+    stages: Sequence[Stage] = ()
+    moves: Sequence[Op] = ()
+    conversions: Sequence[ConvertLayout] = ()
     readers: tuple[Layout, ...] = ()
 
 

@@ -123,7 +123,7 @@ class _Candidates:
     def _is_early(self, value: Value) -> bool:
         """Whether a scalar is known at the place, or can be computed there."""
         op = value.op
-        return op not in self.late or harmless(op, self.known) and all(map(self._is_early, op.operands))
+        return op not in self.late or (harmless(op, self.known) and all(map(self._is_early, op.operands)))
 
 
 def _copy_bytes(load: Load) -> int:

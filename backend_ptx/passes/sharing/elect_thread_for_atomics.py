@@ -50,7 +50,7 @@ def elect_thread_for_atomics(c: Compilation) -> Preserved:
 
 
 def _is_ordered(op: Op) -> bool:
-    return isinstance(op, Atomic) or isinstance(op, Load) and op.memory_order is not MemoryOrder.WEAK
+    return isinstance(op, Atomic) or (isinstance(op, Load) and op.memory_order is not MemoryOrder.WEAK)
 
 
 def _from_owners(rewriter: Rewriter, result: Value, warps: int) -> Value:

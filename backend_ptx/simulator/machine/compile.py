@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import cast
@@ -262,7 +263,7 @@ class _NoThreads:
 
 def _groups(words: list[str]) -> list[str]:
     """The attribute groups (#0) among the tokens of a function's tail."""
-    return [f"#{b}" for a, b in zip(words, words[1:], strict=False) if a == "#"] + [w for w in words if w[0] == "#"]
+    return [f"#{b}" for a, b in itertools.pairwise(words) if a == "#"] + [w for w in words if w[0] == "#"]
 
 
 def _take(r: Registers, moves: list[tuple[int, int]], mask: Array | None) -> None:

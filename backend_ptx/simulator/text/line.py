@@ -131,7 +131,7 @@ class Line:
 
     def starts_type(self) -> bool:
         t = self.peek()
-        return t in ("void", "ptr", "<", "[", "{", *FLOAT_BITS) or t in self.types or t[:1] == "i" and t[1:].isdigit()
+        return t in ("void", "ptr", "<", "[", "{", *FLOAT_BITS) or t in self.types or (t[:1] == "i" and t[1:].isdigit())
 
     # ---- values ----
 

@@ -217,7 +217,7 @@ def aligned(shape: tuple[int, ...], dtype: Any) -> Array:
 
 
 def large(kernel: Any, tile: tuple[int, int, int]) -> list[Any]:
-    matrix, rows = lambda: aligned((1024, 1024), BF16), aligned((1024,), np.int32)  # noqa: E731
+    matrix, rows = lambda: aligned((1024, 1024), BF16), aligned((1024,), np.int32)
     c = aligned((1024, 1024), np.float32)
     return [matrix(), rows, matrix(), c, *tile] if kernel is left else [matrix(), matrix(), rows, c, *tile]
 

@@ -42,8 +42,8 @@ def modes(source: Kind, target: Kind) -> tuple[str, ...]:
     if target is F64:
         return MODES
     if target is F32:
-        return tuple(m for m in MODES if not (m in ("RM", "RP", "RA") and source is E8M0
-                                              or m == "RA" and source is F64))
+        return tuple(m for m in MODES if not ((m in ("RM", "RP", "RA") and source is E8M0)
+                                              or (m == "RA" and source is F64)))
     if target is TF32:
         return ("RN", "RZ") if source in (F64, E8M0) else ("RN", "RZ", "RA")
     if target is BF16:
@@ -187,8 +187,8 @@ def widens(source: Kind, target: Kind) -> bool:
         return target in (*INTS, *FLOATS)
     if source.is_int:
         family = SIGNED if source in SIGNED else UNSIGNED
-        return target in FLOATS or target in family and target.bits > source.bits
-    return source in (F16, BF16) and target in (F32, F64) or source is F32 and target is F64
+        return target in FLOATS or (target in family and target.bits > source.bits)
+    return (source in (F16, BF16) and target in (F32, F64)) or (source is F32 and target is F64)
 
 
 def implicit_batches() -> Iterator[Batch]:

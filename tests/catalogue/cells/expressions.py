@@ -29,7 +29,7 @@ def chained(b, t):
 
 @feature("operator and", "operator or", "operator not", "expression ternary")
 def logic(b, t):
-    x = t + 1 if b == 0 and LIMIT > 2 or b > 7 else t - 1
+    x = t + 1 if (b == 0 and LIMIT > 2) or b > 7 else t - 1
     return x * 2 if not b > 0 else x
 
 

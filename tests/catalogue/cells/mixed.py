@@ -89,7 +89,7 @@ def promoted(a: Kind, b: Kind) -> Kind | None:
     group = {**{BOOL: 0}, **dict.fromkeys(INTS, 1), **dict.fromkeys(FLOATS, 2)}
     if a is b or group[a] != group[b]:
         return a if group[a] >= group[b] else b
-    if {a.name, b.name} == {"float16", "bfloat16"} or a.is_int and a.dtype.is_signed != b.dtype.is_signed:
+    if {a.name, b.name} == {"float16", "bfloat16"} or (a.is_int and a.dtype.is_signed != b.dtype.is_signed):
         return None
     return a if a.bits > b.bits else b
 

@@ -26,7 +26,7 @@ def rounded(x: Fraction, mode: str, negative: bool) -> int:
     """A magnitude to an integer; `negative` is its sign, for the directed modes."""
     low = x.numerator // x.denominator
     rest = x - low
-    if rest == 0 or mode == "RZ" or mode == "RM" and not negative or mode == "RP" and negative:
+    if rest == 0 or mode == "RZ" or (mode == "RM" and not negative) or (mode == "RP" and negative):
         return low
     if mode in ("RM", "RP"):
         return low + 1
@@ -54,7 +54,7 @@ def round_number(x: Fraction, name: str, mode: str = "RN", saturate: bool = Fals
     else:
         out = unit * rounded(magnitude / unit, mode, negative)
     if out > limits.largest:
-        toward_zero = mode == "RZ" or mode == "RM" and not negative or mode == "RP" and negative
+        toward_zero = mode == "RZ" or (mode == "RM" and not negative) or (mode == "RP" and negative)
         out_float = float(limits.largest) if saturate or toward_zero or not limits.has_inf else math.inf
     else:
         out_float = float(out)
@@ -93,7 +93,7 @@ def directed(op: str, x: Array, y: Array, name: str, mode: str) -> Array:
 
 
 def _operate(op: str, a: float, b: float, name: str, mode: str) -> float:
-    if not (math.isfinite(a) and math.isfinite(b)) or op == "div" and b == 0 or op == "sqrt" and a <= 0:
+    if not (math.isfinite(a) and math.isfinite(b)) or (op == "div" and b == 0) or (op == "sqrt" and a <= 0):
         return _special(op, a, b)
     x, y = Fraction(a), Fraction(b)
     if op == "sqrt":

@@ -81,7 +81,7 @@ class Operands:
             self.keep(value)
 
     def keep(self, value: Value) -> None:
-        if value.type.size > 16 or value.op is not None and isinstance(value.op, arith.Constant):
+        if value.type.size > 16 or (value.op is not None and isinstance(value.op, arith.Constant)):
             return
         dtype = value.type.dtype
         if dtype not in self.outputs:
