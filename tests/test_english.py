@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import subprocess
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,8 +42,9 @@ FOLDERS = (
 
 
 def files() -> list[str]:
-    listed = subprocess.run(["git", "ls-files", *FOLDERS], cwd=ROOT, capture_output=True, text=True, check=True)
-    return [f for f in listed.stdout.split() if f.endswith((".py", ".md"))]
+    roots = [ROOT / name for name in FOLDERS]
+    found = [path for root in roots for path in ([root] if root.is_file() else root.rglob("*"))]
+    return sorted(str(path.relative_to(ROOT)) for path in found if path.suffix in (".py", ".md"))
 
 
 def prose(path: Path) -> Iterator[tuple[int, str]]:

@@ -103,7 +103,7 @@ def _on_device(host: Sequence[Any]) -> list[Any]:
 
 
 def _timed(case: Case, result: Measured) -> Measured:
-    """Runs with and without hints take turns, so that both see the same clocks."""
+    """Runs with and without hints alternate, so that both see the same clocks."""
     import numpy as np
 
     from tilewright.backend_ptx.runtime.driver import get_device

@@ -154,5 +154,5 @@ def lowered(text: str, target: Target, monkeypatch: Any) -> Lowered:
     """The kernel's LLVM text; thread 0, which also waits, is the one that starts the copies."""
     from tilewright.backend_ptx.lower import bulk
 
-    monkeypatch.setattr(bulk, "producer_thread", lambda ctx: ctx.b.icmp("eq", ctx.tid, 0))
+    monkeypatch.setattr(bulk, "issuing_thread", lambda ctx: ctx.b.icmp("eq", ctx.tid, 0))
     return emit_function(laid_out(text, target), target)
