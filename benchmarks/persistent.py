@@ -1,6 +1,7 @@
 """Softmax and norms that walk over rows in a loop beside the same kernels with a block for each row, and a copy.
 
-The number of blocks is a user's choice: the fastest of a few multiples of the SMs counts, as a tuner would find it.
+The number of blocks is a user's choice: the fastest of a few counts, as a tuner would find it. Multiples of the SMs are
+the usual ones; a power of two of rows for each block leaves no block with a row more than others.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from benchmarks._timing import Row, alternate, copier, fastest
 EPS = 1e-5
 SHAPES = ((65536, 1024), (32768, 4096), (16384, 8192), (8192, 16384), (4096, 32768), (2048, 65536))
 BLOCKS_PER_SM = (1, 2, 4, 8, 16, 32)
+ROWS_PER_BLOCK = (2, 4, 8, 16)
 
 
 def rows() -> Iterator[Row]:
@@ -41,7 +43,8 @@ def _pairs(x: Any, weight: Any, bias: Any, outs: tuple[Any, Any]) -> Iterator[
     from benchmarks import row_kernels as kernels
 
     m, n = x.shape
-    sms = _multiprocessors()
+    counts = {f"{k} blocks an SM": k * _multiprocessors() for k in BLOCKS_PER_SM}
+    counts |= {f"{k} rows a block": m // k for k in ROWS_PER_BLOCK}
     for name, plain, persistent, extra in (
         ("softmax", kernels.softmax_rows, kernels.persistent_softmax, ()),
         ("rms norm", kernels.rms_norm, kernels.persistent_rms_norm, (weight,)),
@@ -50,8 +53,8 @@ def _pairs(x: Any, weight: Any, bias: Any, outs: tuple[Any, Any]) -> Iterator[
         more = (EPS, 1, n) if extra else (1, n)
         yield (
             name, lambda k=plain, e=extra, r=more: k[(m,)](x, *e, outs[0], *r),
-            {f"{count} blocks an SM": lambda k=persistent, e=extra, r=more, g=count * sms: k[(g,)](x, *e, outs[1], *r)
-             for count in BLOCKS_PER_SM})
+            {text: lambda k=persistent, e=extra, r=more, g=blocks: k[(g,)](x, *e, outs[1], *r)
+             for text, blocks in counts.items()})
 
 
 def _multiprocessors() -> int:
