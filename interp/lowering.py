@@ -1,17 +1,20 @@
-"""From Tile IR to closures: every op becomes one Python closure over numbered registers, once per function."""
+"""From Tile IR to closures: every op becomes one Python closure over numbered registers, once per function.
+
+Handlers, the NumPy implementations of ops, stand in `handlers/` and register themselves here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from tilewright.interp.chunk import Regs, spread
 from tilewright.interp.liveness import byte_size, captured, deaths
-from tilewright.interp.registry import HANDLERS
 from tilewright.interp.uniform import varying_values
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import TileError, TileInternalError, TileUnsupportedFeatureError, at
+from tilewright.tileir.rules import RuleTable
 from tilewright.tileir.types import Type
 
 Step = Callable[[Regs], Any]
@@ -19,6 +22,44 @@ Runner = Callable[[Regs], None]
 
 # Registers of dead values below this size are not worth a closure that clears them.
 RELEASE_BYTES = 1024
+
+
+# A handler runs once per op while a function is compiled, and returns the closure that runs per chunk.
+Handler = Callable[[Any, "Lowering"], Callable[..., Any]]
+H = TypeVar("H", bound=Handler)
+
+
+class Entry(NamedTuple):
+    """A handler; `step` says whether its closure takes the registers or the operand values."""
+
+    handler: Handler
+    step: bool
+
+
+HANDLERS: RuleTable[Entry] = RuleTable("handler in the interpreter")
+
+
+def _register(op: type[Op] | str, step: bool) -> Callable[[H], H]:
+    def register(handler: H) -> H:
+        HANDLERS.add(op, Entry(handler, step))
+        return handler
+
+    return register
+
+
+def impl(op: type[Op] | str) -> Callable[[H], H]:
+    """Register `handler(op, lowering) -> closure(*operand_values)`, which returns the result, a tuple of results, or
+    None for an op without results. Operand values come in the order of `op.operands`.
+
+    A tile value is an array with a leading axis over the blocks of the chunk where `lowering.varies(value)`, and
+    without that axis where it does not; floats of 16 bits and tf32 are held as float32, 8- and 4-bit floats as codes.
+    """
+    return _register(op, step=False)
+
+
+def impl_step(op: type[Op] | str) -> Callable[[H], H]:
+    """Register `handler(op, lowering) -> closure(registers)`, which reads and writes `registers[lowering.slot(v)]`."""
+    return _register(op, step=True)
 
 
 class Lowering:

@@ -19,7 +19,7 @@ from language_evidence import (
 )
 
 import tilewright as ct
-from tilewright.interp.registry import HANDLERS
+from tilewright.interp.lowering import HANDLERS
 
 ROOT = Path(__file__).parents[1]
 ROWS = language_table.rows()

@@ -13,7 +13,7 @@ import tilewright as ct
 from tilewright.backend_ptx.lower.reduce import COMBINERS
 from tilewright.backend_ptx.lower.registry import LOWERINGS
 from tilewright.frontend.calls.registry import RULES
-from tilewright.interp.registry import HANDLERS
+from tilewright.interp.lowering import HANDLERS
 from tilewright.tileir.core import OPS
 from tilewright.tileir.ops.reduce import REDUCTIONS, Reduction
 

@@ -22,7 +22,7 @@ import tilewright.interp.handlers  # noqa: E402, F401  (fills the registry)
 from tilewright.backend_ptx.lower.registry import LOWERINGS  # noqa: E402
 from tilewright.backend_ptx.lower.registry import REFUSALS as REWRITTEN  # noqa: E402
 from tilewright.frontend.calls.registry import RULES  # noqa: E402
-from tilewright.interp.registry import HANDLERS  # noqa: E402
+from tilewright.interp.lowering import HANDLERS  # noqa: E402
 from tilewright.tileir.core import OPS  # noqa: E402
 
 __all__ = ["ELSEWHERE", "FEATURES", "RANKS", "RULES", "SYNTAX_ERRORS", "Evidence", "cells", "evidence", "is_shown",

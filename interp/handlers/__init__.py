@@ -18,6 +18,13 @@ from tilewright.interp.handlers import (
     shape,
     warpgroup,
 )
+from tilewright.interp.lowering import HANDLERS
+from tilewright.tileir.core import OPS
 
 __all__ = ["arith", "arrays", "atomics", "bulk", "cluster", "control", "convert", "fold", "machine", "math", "matmul",
-           "memory", "output", "reduce", "shape", "warpgroup"]
+           "memory", "output", "reduce", "shape", "warpgroup", "missing_handlers"]
+
+
+def missing_handlers() -> list[str]:
+    """Opcodes of declared ops that the interpreter cannot execute (terminators are part of their parent op)."""
+    return HANDLERS.missing(OPS.values())

@@ -10,8 +10,7 @@ import numpy as np
 from tilewright.interp.arrays import ArrayRef, ArrayRefs, merge_arrays
 from tilewright.interp.chunk import Regs, take
 from tilewright.interp.formats import format_of
-from tilewright.interp.lowering import Lowering, Step
-from tilewright.interp.registry import impl, impl_step
+from tilewright.interp.lowering import Lowering, Step, impl, impl_step
 from tilewright.tileir.ops import arrays
 
 

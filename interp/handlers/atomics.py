@@ -12,9 +12,8 @@ from tilewright.interp.chunk import Chunk, Regs
 from tilewright.interp.elements import ElementRegion
 from tilewright.interp.formats import format_of
 from tilewright.interp.handlers.memory import element_operands
-from tilewright.interp.lowering import Lowering, Step
+from tilewright.interp.lowering import Lowering, Step, impl_step
 from tilewright.interp.memory import Change
-from tilewright.interp.registry import impl_step
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.ops import atomics
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.interp.chunk import Regs
-from tilewright.interp.lowering import Lowering, Step
-from tilewright.interp.registry import impl_step
+from tilewright.interp.lowering import Lowering, Step, impl_step
 from tilewright.interp.shared import SharedRegion
 
 Array = Any

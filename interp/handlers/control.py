@@ -9,8 +9,7 @@ import numpy as np
 from tilewright.interp.arrays import merge_arrays
 from tilewright.interp.chunk import Regs, split, take
 from tilewright.interp.formats import format_of
-from tilewright.interp.lowering import Lowering, Step
-from tilewright.interp.registry import impl_step
+from tilewright.interp.lowering import Lowering, Step, impl_step
 from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.ops import control

@@ -9,8 +9,7 @@ import numpy as np
 
 from tilewright.interp import codes
 from tilewright.interp.formats import as_float, format_of
-from tilewright.interp.lowering import Lowering
-from tilewright.interp.registry import impl
+from tilewright.interp.lowering import Lowering, impl
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir import rounding
 from tilewright.tileir.dtypes import DType

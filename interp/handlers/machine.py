@@ -16,8 +16,7 @@ from tilewright.interp.formats import format_of
 from tilewright.interp.handlers.matmul import mma
 from tilewright.interp.handlers.memory import element_reader, tile_reader
 from tilewright.interp.handlers.shape import sub_tile
-from tilewright.interp.lowering import Lowering, Step
-from tilewright.interp.registry import HANDLERS, impl, impl_step
+from tilewright.interp.lowering import HANDLERS, Lowering, Step, impl, impl_step
 from tilewright.interp.shared import SharedBuffer, SharedRegion, slot_of
 from tilewright.tileir.ops import reduce
 from tilewright.tileir.types import TileType

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.interp.formats import as_float, format_of
-from tilewright.interp.lowering import Lowering
-from tilewright.interp.registry import impl
+from tilewright.interp.lowering import Lowering, impl
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.ops import matmul
 

@@ -12,8 +12,7 @@ from tilewright.interp.arrays import ArrayRef
 from tilewright.interp.chunk import Chunk, Regs
 from tilewright.interp.elements import ElementRegion
 from tilewright.interp.formats import constant, format_of
-from tilewright.interp.lowering import Lowering, Step
-from tilewright.interp.registry import impl_step
+from tilewright.interp.lowering import Lowering, Step, impl_step
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.enums import PaddingMode
 from tilewright.tileir.ops import memory

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from tilewright.interp.chunk import Regs
-from tilewright.interp.lowering import Lowering, Step
+from tilewright.interp.lowering import Lowering, Step, impl_step
 from tilewright.interp.printf import formatter
-from tilewright.interp.registry import impl_step
 from tilewright.interp.shared import reader
 from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import TileAssertionError

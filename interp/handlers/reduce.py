@@ -9,8 +9,7 @@ import numpy as np
 
 from tilewright.interp.formats import format_of
 from tilewright.interp.handlers.arith import float_fn, flush, sum_error
-from tilewright.interp.lowering import Lowering
-from tilewright.interp.registry import impl
+from tilewright.interp.lowering import Lowering, impl
 from tilewright.tileir.dtypes import float32
 from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.ops import reduce

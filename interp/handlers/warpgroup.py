@@ -7,8 +7,7 @@ from typing import Any
 from tilewright.interp.chunk import Regs
 from tilewright.interp.formats import format_of
 from tilewright.interp.handlers.matmul import mma
-from tilewright.interp.lowering import Lowering, Step
-from tilewright.interp.registry import impl_step
+from tilewright.interp.lowering import Lowering, Step, impl_step
 from tilewright.interp.shared import SharedBuffer, SharedRegion, reader, slot_of
 
 

@@ -10,7 +10,7 @@ import pytest
 from support.interp_cases import assert_same, compile_function
 
 from tilewright.interp import ExecutionOptions, missing_handlers
-from tilewright.interp.registry import HANDLERS
+from tilewright.interp.lowering import HANDLERS
 from tilewright.tileir.diagnostics import Span, TileInternalError, TileTypeError
 from tilewright.tileir.parser import parse
 

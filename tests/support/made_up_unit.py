@@ -37,7 +37,7 @@ from tilewright.backend_ptx.simulator.machine.state import BlockState, Machine
 from tilewright.backend_ptx.simulator.memory.in_flight import begin_reads, end_reads
 from tilewright.backend_ptx.targets import SM_90A, Target
 from tilewright.interp.handlers import warpgroup
-from tilewright.interp.registry import HANDLERS, impl, impl_step
+from tilewright.interp.lowering import HANDLERS, impl, impl_step
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.core import OPS, Effects, Op, Start, Value, attribute, operand, operands
 from tilewright.tileir.engines import SHARED, THREADS, Engine, Issuer, Proxy, space

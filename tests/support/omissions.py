@@ -17,7 +17,7 @@ from tilewright.backend_ptx.lower.reduce import COMBINERS
 from tilewright.backend_ptx.lower.registry import LOWERINGS, REFUSALS
 from tilewright.frontend.calls.call import SYNTAX_FORMS
 from tilewright.frontend.calls.registry import RULES
-from tilewright.interp.registry import HANDLERS
+from tilewright.interp.lowering import HANDLERS
 from tilewright.tileir.core import OPS, Op
 from tilewright.tileir.ops.reduce import REDUCTIONS
 

@@ -7,7 +7,8 @@ import pytest
 import tilewright.backend_ptx.lower.families
 import tilewright.backend_ptx.ops  # noqa: F401  (the parser must know the machine ops)
 from tilewright.backend_ptx.lower.registry import LOWERINGS, REFUSALS
-from tilewright.interp.registry import HANDLERS, missing_handlers
+from tilewright.interp.handlers import missing_handlers
+from tilewright.interp.lowering import HANDLERS
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import OPS, Op, Value
 from tilewright.tileir.dtypes import float32

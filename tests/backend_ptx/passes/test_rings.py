@@ -19,7 +19,7 @@ from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.roles import CONSUMER, PRODUCER, plan_roles, project
 from tilewright.backend_ptx.targets import get_target
 from tilewright.interp import ExecutionOptions, compile_function
-from tilewright.interp.registry import HANDLERS, Entry
+from tilewright.interp.lowering import HANDLERS, Entry
 from tilewright.tileir.core import Function, Op
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.ops.control import For, If
