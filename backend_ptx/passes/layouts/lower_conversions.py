@@ -27,7 +27,7 @@ from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedSto
 from tilewright.backend_ptx.ops.warpgroup import Stage, proxy_fences
 from tilewright.backend_ptx.passes.layouts.exchange_pieces import exchange_in_pieces
 from tilewright.backend_ptx.passes.matmul.outstanding import still_read
-from tilewright.tileir.analysis.uses import uses
+from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.engines import THREADS
 from tilewright.tileir.layout import Layout
@@ -36,11 +36,13 @@ from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import SharedType
 
 
-def lower_conversions(c: Compilation) -> None:
+def lower_conversions(c: Compilation) -> Preserved:
     """Needs layouts on every tile."""
-    function = c.function
-    busy, users = still_read(function), uses(function)
-    rewrite(function, lambda rewriter, op: _lower(rewriter, op, c, busy, users))
+    if not c.has(ConvertLayout, Stage, Extract):
+        return ALL
+    busy, users = still_read(c), c.uses
+    rewrite(c.function, lambda rewriter, op: _lower(rewriter, op, c, busy, users))
+    return NONE
 
 
 def _lower(rewriter: Rewriter, op: Op, c: Compilation, busy: set[Op], users: dict[Value, list[Op]]) -> None:

@@ -77,7 +77,7 @@ class _Choice:
         self.c = c
         self.seen = Analyses(c)
         self.depths = Depths(c)
-        self.running = still_read(c.function)
+        self.running = still_read(c)
         self.channels: list[Channel] = []
 
     def tma(self) -> None:
