@@ -11,6 +11,7 @@ from support.interp_cases import assert_same, compile_function
 
 from tilewright.interp import ExecutionOptions, missing_handlers
 from tilewright.interp.lowering import HANDLERS
+from tilewright.tileir.core import OPS
 from tilewright.tileir.diagnostics import Span, TileInternalError, TileTypeError
 from tilewright.tileir.parser import parse
 
@@ -193,4 +194,6 @@ def test_every_op_has_a_handler() -> None:
     import tilewright.backend_ptx.ops
     import tilewright.tileir.ops  # noqa: F401
 
-    assert missing_handlers() == []
+    # Other tests declare ops of their own.
+    ours = {name for name, cls in OPS.items() if cls.__module__.startswith("tilewright.")}
+    assert not ours & set(missing_handlers())
