@@ -8,6 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes depends on what else the machine does: no example fails for it.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 # Tests share helpers (the kernel catalogue) without being a package.
 sys.path.insert(0, str(Path(__file__).parent))
