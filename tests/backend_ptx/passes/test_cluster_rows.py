@@ -13,7 +13,7 @@ from tilewright.backend_ptx.ops.cluster import ClusterGather
 from tilewright.backend_ptx.passes.clusters.form_clusters import form_clusters
 from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.targets import get_target
-from tilewright.interp import compile_function
+from tilewright.interp import ExecutionOptions, compile_function
 from tilewright.tileir.core import Function
 from tilewright.tileir.parser import parse
 from tilewright.tileir.plan import Hints
@@ -117,7 +117,7 @@ def test_any_order_of_clusters(how: dict[str, Any]) -> None:
 
     def look(name: str, f: Function) -> None:
         y = np.zeros_like(x)
-        compile_function(parse(to_text(f))).run((5, 1, 1), [x, y], **how)
+        compile_function(parse(to_text(f))).run((5, 1, 1), [x, y], ExecutionOptions(**how))
         np.testing.assert_array_equal(y, want, err_msg=name)
 
     f = kernel(1, 256, hints="num_ctas=4")
