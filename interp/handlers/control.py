@@ -189,6 +189,15 @@ def while_(op: control.While, low: Lowering) -> Step:
 
     if not low.varies(condition.cond):
         return uniform
+    return _divergent_while(op, low, (enter, before, onward, after, again), condition)
+
+
+def _divergent_while(
+    op: control.While, low: Lowering, steps: tuple[Step, Step, Step, Step, Step], condition: control.Condition,
+) -> Step:
+    """The loop where blocks leave after different numbers of iterations; `steps` as `while_` names them."""
+    enter, before, onward, after, again = steps
+    cond = low.slot(condition.cond)
     passed = [(low.slot(v), low.varies(v)) for v in condition.values]
     values = tuple(slot for slot, varies in passed if varies)
     # What the body captures, and what it takes over from the condition's block.
