@@ -263,6 +263,7 @@ INDEX_CARRIED = "its index is carried from iteration to iteration"
 SAME_TILE = "the same tile in every iteration"
 SEVERAL_THREADS = "several threads need the same elements"
 NOT_KNOWN_SIDE_BY_SIDE = "its elements are not known to lie side by side"
+ITERATION_TOO_LATE = "whether its iteration comes is not known early enough"
 MASK_ENDS_BETWEEN = "its mask may end between neighbours"
 
 

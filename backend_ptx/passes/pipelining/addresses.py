@@ -1,8 +1,10 @@
 """Where the tile of a later iteration is, and whether threads can know that early enough to copy it ahead of time.
 
-An index qualifies when it comes from the loop variable and from values that the loop does not change, by operations
-that cannot fail in an iteration that never takes place. A gather may need tiles of other arrays for it: these are
-loaded one iteration before the copy starts, and wait in registers, in the layout in which the gather wants them.
+An index qualifies when it comes from the loop variable, from values that the loop does not change and from carried
+values whose next ones are computed in the same way, by operations that cannot fail in an iteration that never takes
+place. A while loop's condition qualifies likewise; where it does not, copies that check bounds start regardless.
+A gather may need tiles of other arrays for its indices: these are loaded one iteration before the copy starts, and wait
+in registers, in the layout in which the gather wants them.
 """
 
 from __future__ import annotations
@@ -13,13 +15,14 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.passes.pipelining.analyses import Analyses
-from tilewright.backend_ptx.passes.pipelining.transfers import Address, Fetched
+from tilewright.backend_ptx.passes.pipelining.loops import Loop, body_of, condition_of, entries
+from tilewright.backend_ptx.passes.pipelining.transfers import Address, Fetched, Recurrence
 from tilewright.tileir.analysis.facts import Facts
-from tilewright.tileir.core import Op, Value
+from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.ops import arith, arrays, convert, shape
 from tilewright.tileir.ops import math as functions
-from tilewright.tileir.ops.control import For
+from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.memory import Gather, Load
 
 # Operations that may be done for an iteration that never comes.
@@ -39,61 +42,110 @@ def harmless(op: Op, known: Facts) -> bool:
     return isinstance(op, _HARMLESS)
 
 
-def change_of_array(loop: For, array: Value, seen: Analyses) -> str | None:
+def change_of_array(loop: Loop, array: Value, seen: Analyses) -> str | None:
     """Why an array may not be read ahead of time in a loop, None if it may."""
     summary = seen.dependences.summary(loop)
     if summary.ordered or seen.dependences.alias_class(array) in summary.writes:
         return decisions.LOOP_WRITES
-    if array in loop.loop.params or any(array in op.results for op in loop.loop.ops):
+    body = body_of(loop)
+    if array in body.params or any(array in op.results for op in body.ops):
         return decisions.ARRAY_CHANGES
     return None
 
 
-def find_address(loop: For, source: Load | Gather, seen: Analyses, taken: Collection[Op] = ()) -> Address | str:
+def find_address(loop: Loop, source: Load | Gather, seen: Analyses, taken: Collection[Op] = ()) -> Address | str:
     """What an iteration computes to find the tile of a load or gather of its body, or why that is known too late.
 
     Loads in `taken` are carried by another engine: nothing can be fetched by them."""
+    body = body_of(loop)
     if isinstance(source, Load):
-        found = _collect(loop, source.index, seen, None)
-        return found if isinstance(found, str) else _address(loop, [*source.index], found)
+        found = collect(body, source.index, seen)
+        return found if isinstance(found, str) else _address(loop, [*source.index], found, seen)
     wanted = [*source.indices, *(() if source.mask is None else (source.mask,))]
     fetched: dict[Value, Fetched] = {}
-    ops = _collect(loop, wanted, seen, fetched)
+    ops = collect(body, wanted, seen, fetched)
     if isinstance(ops, str):
         return ops
-    if any(not _may_fetch(loop, f.load, seen) or f.load in taken for f in fetched.values()):
+    if not fetched:
+        return _address(loop, wanted, ops, seen)
+    early = (_may_fetch(loop, f.load, seen) and f.load not in taken for f in fetched.values())
+    if not (isinstance(loop, For) and all(early)):
         return decisions.INDEX_TOO_LATE
-    places = _collect(loop, [i for f in fetched.values() for i in f.load.index], seen, None)
-    return places if isinstance(places, str) else _address(loop, wanted, ops, places, tuple(fetched.values()))
+    places = collect(body, [i for f in fetched.values() for i in f.load.index], seen)
+    if isinstance(places, str):
+        return places
+    made = _address(loop, [*wanted, *(i for f in fetched.values() for i in f.load.index)], ops | places, seen)
+    if isinstance(made, str) or made.params:
+        return made if isinstance(made, str) else decisions.INDEX_TOO_LATE
+    own, theirs = (tuple(op for op in body.ops if op in part) for part in (ops, places))
+    return Address(own, theirs, tuple(fetched.values()))
 
 
-def _address(
-    loop: For, wanted: list[Value], ops: Collection[Op], places: Collection[Op] = (), fetched: tuple[Fetched, ...] = (),
-) -> Address | str:
-    reads = {*wanted, *(v for op in (*ops, *places, *(f.load for f in fetched)) for v in op.operands)}
-    if loop.loop.params[0] not in reads:
+def _address(loop: Loop, wanted: list[Value], ops: set[Op], seen: Analyses) -> Address | str:
+    """Of ops that compute values from the loop variable and from what the loop carries."""
+    body = body_of(loop)
+    reads = {*wanted, *(v for op in ops for v in op.operands)}
+    params = tuple(p for p in body.params if p in reads)
+    if not params:
         return decisions.SAME_TILE
-    order = loop.loop.ops
-    return Address(tuple(op for op in order if op in ops), tuple(op for op in order if op in places), fetched)
+    recurrence = find_recurrence(loop, params, seen)
+    if isinstance(recurrence, str):
+        return recurrence
+    variable = params[:1] if isinstance(loop, For) and params[0] is body.params[0] else ()
+    return Address(tuple(op for op in body.ops if op in ops), params=params[len(variable):])
 
 
-def _collect(
-    loop: For, wanted: Iterable[Value], seen: Analyses, fetched: dict[Value, Fetched] | None,
+def find_recurrence(loop: Loop, params: Collection[Value], seen: Analyses) -> Recurrence | str:
+    """How the values of parameters of the body, in a later iteration, follow from those in this one."""
+    body, before = body_of(loop), loop.before if isinstance(loop, While) else Block()
+    state: dict[Value, None] = {}
+    head, steps = set[Op](), set[Op]()
+    condition = condition_of(loop).cond if isinstance(loop, While) else None
+    work = [*params]
+    if condition is not None:
+        found = collect(before, [condition], seen)
+        if isinstance(found, str):
+            condition = None  # nobody knows early whether the iteration comes
+        else:
+            head |= found
+            work += _params_read(before, found, [condition])
+    while work:
+        param = work.pop()
+        if param in state or (isinstance(loop, For) and param is body.params[0]):
+            continue
+        if isinstance(loop, While) and param in body.params:
+            block, chosen, value = before, head, condition_of(loop).values[body.params.index(param)]
+        else:
+            state[param] = None
+            block, chosen, value = body, steps, body.terminator.operands[entries(loop).index(param)]
+        found = collect(block, [value], seen)
+        if isinstance(found, str):
+            return decisions.INDEX_CARRIED
+        chosen |= found
+        work += _params_read(block, found, [value])
+    first, rest = (tuple(op for op in b.ops if op in chosen) for b, chosen in ((before, head), (body, steps)))
+    return Recurrence(tuple(state), first, rest, condition)
+
+
+def _params_read(block: Block, ops: Collection[Op], values: Collection[Value]) -> list[Value]:
+    reads = {*values, *(v for op in ops for v in op.operands)}
+    return [p for p in block.params if p in reads]
+
+
+def collect(
+    block: Block, wanted: Iterable[Value], seen: Analyses, fetched: dict[Value, Fetched] | None = None,
 ) -> set[Op] | str:
-    """The ops of the body that values come from. Loads end the search where `fetched` takes them."""
-    body = {r: op for op in loop.loop.ops for r in op.results}
-    carried = loop.loop.params[1:]
+    """The ops of a block that values come from. Loads end the search where `fetched` takes them."""
+    inside = {r: op for op in block.ops for r in op.results}
     chosen = set[Op]()
     work = list(wanted)
     while work:
         value = work.pop()
-        if value in carried:
-            return decisions.INDEX_CARRIED
-        op = body.get(value)
+        op = inside.get(value)
         if op is None or op in chosen:
             continue
         source = op.src.op if isinstance(op, ConvertLayout) else op
-        if isinstance(source, Load) and source in loop.loop.ops and fetched is not None:
+        if isinstance(source, Load) and source in block.ops and fetched is not None:
             fetched[value] = Fetched(value, source)
             continue
         if not (harmless(op, seen.known) or _stays_in_thread(op)):
@@ -103,7 +155,7 @@ def _collect(
     return chosen
 
 
-def _may_fetch(loop: For, load: Load, seen: Analyses) -> bool:
+def _may_fetch(loop: Loop, load: Load, seen: Analyses) -> bool:
     """Whether a load may be done for an iteration that never comes."""
     weak = load.memory_order is MemoryOrder.WEAK
     return load.check_bounds and weak and change_of_array(loop, load.array, seen) is None

@@ -24,8 +24,9 @@ from tilewright.backend_ptx.ops.async_copy import AsyncCommit, AsyncGather, Asyn
 from tilewright.backend_ptx.ops.engines import CP_ASYNC
 from tilewright.backend_ptx.ops.matmul import is_outstanding, waits_for
 from tilewright.backend_ptx.ops.warpgroup import proxy_fences
-from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Position, Setting, carry, hand_on
-from tilewright.backend_ptx.passes.pipelining.iterations import Iterations
+from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Position, Setting
+from tilewright.backend_ptx.passes.pipelining.iterations import Lead, clone
+from tilewright.backend_ptx.passes.pipelining.loops import body_of, carry, hand_on
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Fetched, Transfer
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Op, Value
@@ -38,18 +39,19 @@ class AsyncCopies(Carrier):
 
     def __init__(self, channel: Channel, setting: Setting) -> None:
         super().__init__(channel, setting)
-        self.iterations = Iterations(channel.loop, self.known, self.constants)
+        self.lead = Lead(channel.loop, channel.recurrence, self.known, self.constants)
         self.fetched: dict[Value, Value] = {}
-        self.products = [op for op in channel.loop.loop.ops if is_outstanding(op)] if channel.late else []
+        self.products = [op for op in body_of(channel.loop).ops if is_outstanding(op)] if channel.late else []
 
     def before(self, b: Builder) -> None:
         ahead, zero = self.channel.ahead, Position(self.constants(0))
-        self.iterations.prepare(b)
+        self.lead.prepare(b)
         for number in range(ahead):
-            active, variable = self.iterations.first(b, number)
-            self._copy(b, zero, number, active, variable, self._fetch(b, variable))
+            active, mapping = self.lead.first(b, number)
+            self._copy(b, zero, number, active, {**mapping, **self._fetch(b, mapping)})
+        self.lead.carry()
         if self._wanted():
-            first = self._fetch(b, self.iterations.first(b, ahead)[1])
+            first = self._fetch(b, self.lead.first(b, ahead)[1])
             params, _ = carry(self.channel.loop, [*first.values()], [v.hint for v in first])
             self.fetched = dict(zip(first, params, strict=True))
 
@@ -75,39 +77,36 @@ class AsyncCopies(Carrier):
     def _later(self, b: Builder, at: Position) -> None:
         """The copies of a later iteration, with what was fetched for them an iteration ago; what the next ones need."""
         ahead = self.channel.ahead
-        active, variable = self.iterations.later(b, ahead)
-        self._copy(b, at, ahead, active, variable, self.fetched)
-        if self.fetched:
-            following = self._fetch(b, self.iterations.later(b, ahead + 1)[1])
-            hand_on(self.channel.loop.loop, [*following.values()])
+        active, mapping = self.lead.later(b, ahead)
+        self._copy(b, at, ahead, active, {**mapping, **self.fetched})
+        following = self._fetch(b, self.lead.later(b, ahead + 1)[1]) if self.fetched else {}
+        hand_on(body_of(self.channel.loop), [*self.lead.values, *following.values()])
 
     def _wanted(self) -> list[Fetched]:
         return [f for t in self.channel.transfers if t.copy is not None for f in t.copy.address.fetched]
 
-    def _fetch(self, b: Builder, variable: Value) -> dict[Value, Value]:
-        """What the gathers of the iteration with this loop variable need of other arrays."""
-        mapping = {self.channel.loop.loop.params[0]: variable}
+    def _fetch(self, b: Builder, known: dict[Value, Value]) -> dict[Value, Value]:
+        """What the gathers of the iteration with these parameters need of other arrays."""
+        mapping = dict(known)
         out: dict[Value, Value] = {}
         for transfer in self.channel.transfers:
             assert transfer.copy is not None
-            _clone(b, transfer.copy.address.places, mapping)
+            clone(b, transfer.copy.address.places, mapping)
             for value, load in transfer.copy.address.fetched:
                 if value in out:
                     continue
                 out[value] = b.emit(load.clone(dict(mapping))).results[0].retype(value.type)
         return out
 
-    def _copy(
-        self, b: Builder, at: Position, ahead: int, active: Value, variable: Value, fetched: dict[Value, Value],
-    ) -> None:
-        """The copies of one iteration, as a group."""
-        mapping = {self.channel.loop.loop.params[0]: variable, **fetched}
+    def _copy(self, b: Builder, at: Position, ahead: int, active: Value, mapping: dict[Value, Value]) -> None:
+        """The copies of one iteration, as a group; the lead goes on to the next one."""
         for transfer in self.channel.transfers:
             assert transfer.copy is not None
-            _clone(b, transfer.copy.address.ops, mapping)
+            clone(b, transfer.copy.address.ops, mapping)
             with b.at(transfer.source.span):
                 b.emit(self._start(transfer, at.slot, ahead, active, mapping))
         b.emit(AsyncCommit())
+        self.lead.step(b, mapping)
 
     def _start(
         self, transfer: Transfer, slot: Value, ahead: int, active: Value, mapping: dict[Value, Value],
@@ -127,7 +126,7 @@ class AsyncCopies(Carrier):
         return AsyncLoad(
             buffer=buffer, slot=slot, ahead=ahead, array=source.array, active=active,
             index=tuple(mapping.get(i, i) for i in source.index), steps=source.steps, order=source.order, tile=tile,
-            padding=padding, check_bounds=source.check_bounds and not self._inside(source))
+            padding=padding, check_bounds=source.check_bounds and not (self.lead.exact and self._inside(source)))
 
     def _inside(self, load: Load) -> bool:
         """Whether every iteration's tile lies in the array by what is known of its index."""
@@ -137,9 +136,3 @@ class AsyncCopies(Carrier):
             if extent is None or fact.low < 0 or fact.high * load.steps[axis] + load.shape[axis] > extent:
                 return False
         return True
-
-
-def _clone(b: Builder, ops: Sequence[Op], mapping: dict[Value, Value]) -> None:
-    for op in ops:
-        if op.results[0] not in mapping:
-            b.emit(op.clone(mapping))

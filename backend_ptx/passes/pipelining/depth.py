@@ -19,6 +19,7 @@ from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.matmul.operands import source_of
+from tilewright.backend_ptx.passes.pipelining.loops import Loop, body_of
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Ring, Transfer
 from tilewright.backend_ptx.resources.occupancy import AIM, resident_aim, shared_of_cta
 from tilewright.backend_ptx.resources.shared import EXCHANGES, buffer_bytes, lasting_bytes, peak_bytes
@@ -26,7 +27,6 @@ from tilewright.backend_ptx.targets import KIB
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.engines import THREADS, Engine
 from tilewright.tileir.ops import arith
-from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
@@ -157,7 +157,7 @@ class Depths:
         those before it whose results products in the loop read piece by piece, for operands that threads put there for
         wgmma, for rings that live as long as the kernel and buffers from which bulk stores may still read."""
         gone = self.gone.union(*((*t.conversions, *t.stages) for t in channel.transfers))
-        inside = set(channel.loop.loop.walk())
+        inside = set(body_of(channel.loop).walk())
         read = {_converted(v) for op in inside if isinstance(op, Product) for v in (op.a, op.b)}
         here = (op for op in self.function.walk() if op not in gone)
         moved = sum(
@@ -168,15 +168,15 @@ class Depths:
     def _ring_bytes(self) -> int:
         return sum(r.slots * buffer_bytes(t) for r in self.rings for t in r.types)
 
-    def _tile_registers(self, loop: For) -> int:
+    def _tile_registers(self, loop: Loop) -> int:
         """32-bit registers that a thread needs for carried tiles and for the largest two tiles of an iteration.
 
         What is yielded takes the registers of what was carried. Operands of products come in small pieces. Constants,
         places and what is repeated are made where they are used.
         """
-        without = _only_for_products(loop).union(loop.loop.terminator.operands)
+        without = _only_for_products(loop).union(body_of(loop).terminator.operands)
         inside = sorted((
-            _registers_of(r) for op in loop.loop.ops if not isinstance(op, _MADE_IN_PLACE) and op not in self.gone
+            _registers_of(r) for op in body_of(loop).ops if not isinstance(op, _MADE_IN_PLACE) and op not in self.gone
             for r in op.results if r not in without
         ), reverse=True)
         return sum(_registers_of(v) for v in loop.init) + sum(inside[:2])
@@ -253,11 +253,11 @@ def _registers_of(value: Value) -> int:
     return -(-registers(type_.layout) * type_.dtype.bytes // 4)
 
 
-def _only_for_products(loop: For) -> set[Value]:
+def _only_for_products(loop: Loop) -> set[Value]:
     """Tiles that become operands of products, and nothing else, by loads, conversions and casts."""
     out: set[Value] = set()
     others: set[Value] = set()
-    for op in reversed(list(loop.loop.walk())):
+    for op in reversed(list(body_of(loop).walk())):
         if isinstance(op, Product):
             out.update((op.a, op.b))
             others.add(op.acc)

@@ -23,6 +23,7 @@ from typing import NamedTuple
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
 from tilewright.backend_ptx.ops.warpgroup import SharedView, Stage
 from tilewright.backend_ptx.passes.matmul.operands import view_of
+from tilewright.backend_ptx.passes.pipelining.loops import Loop, add_results, body_of, carry, hand_on
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Ring, Transfer
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
@@ -30,8 +31,8 @@ from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.dtypes import DType, int32
 from tilewright.tileir.ops import arith
-from tilewright.tileir.ops.control import For, If, Yield
-from tilewright.tileir.types import SharedType, TileType, Type
+from tilewright.tileir.ops.control import For, If, While
+from tilewright.tileir.types import SharedType, TileType
 
 INDEX = TileType(int32)
 GUARDED = ["slot", "parity"]
@@ -158,34 +159,34 @@ class Expander:
         while following:
             op = following.pop(0)
             rings = self._inside(op)
-            if isinstance(op, For):
-                at.update(self._for(Builder(block, op.span), op, rings, at, following))
+            if isinstance(op, (For, While)) and (rings or op in self.of_loop):
+                at.update(self._loop(Builder(block, op.span), op, rings, at, following))
                 continue
             ends = [self._block(inner, at) for inner in op.blocks]
             if rings:
                 assert isinstance(op, If)
                 for inner, end in zip(op.blocks, ends, strict=True):
                     hand_on(inner, [v for r in rings for v in end[r].values])
-                at.update(_positions(rings, _results(op, [INDEX] * 2 * len(rings), GUARDED * len(rings))))
+                at.update(_positions(rings, add_results(op, [INDEX] * 2 * len(rings), GUARDED * len(rings))))
             block.ops.append(op)
         return at
 
-    def _for(self, b: Builder, loop: For, rings: list[Ring], at: Positions, following: list[Op]) -> Positions:
+    def _loop(self, b: Builder, loop: Loop, rings: list[Ring], at: Positions, following: list[Op]) -> Positions:
         """Rewrite a loop and append it; the positions behind it."""
         params, results = carry(loop, [v for r in rings for v in at[r].values], GUARDED * len(rings))
         starts, out = _positions(rings, params), _positions(rings, results)
-        ends = self._block(loop.loop, {**at, **starts})
+        ends = self._block(body_of(loop), {**at, **starts})
         carriers = self.of_loop.get(loop, [])
         for carrier in carriers:
             if carrier.ring in starts:
                 ends[carrier.ring] = self._iterate(carrier, starts[carrier.ring])
-        hand_on(loop.loop, [v for r in rings for v in ends[r].values])
+        hand_on(body_of(loop), [v for r in rings for v in ends[r].values])
         for carrier in carriers:
             if carrier.ring not in starts:
                 carrier.allocate(b)
                 carrier.before(b)
                 [slot], [last] = carry(loop, [self.constants(0)], ["slot"])
-                hand_on(loop.loop, self._iterate(carrier, Position(slot)).values)
+                hand_on(body_of(loop), self._iterate(carrier, Position(slot)).values)
                 out[carrier.ring] = Position(last)
         b.block.ops.append(loop)
         for carrier in carriers:
@@ -199,7 +200,7 @@ class Expander:
     def _iterate(self, carrier: Carrier, at: Position) -> Position:
         """Rewrite the body of a carrier's loop; the position of the next iteration."""
         loop = carrier.channel.loop
-        *ops, end = loop.loop.ops
+        *ops, end = body_of(loop).ops
         b = Builder(Block(), loop.span)
         body = _Body(carrier, b, at)
         carrier.begin(b, at)
@@ -210,7 +211,7 @@ class Expander:
         carrier.behind(b, end, at)
         carrier.end(b, at)
         following = self._next(b, carrier.ring, at)
-        loop.loop.ops = [*b.block.ops, end]
+        body_of(loop).ops = [*b.block.ops, end]
         return following
 
     def _next(self, b: Builder, ring: Ring, at: Position) -> Position:
@@ -275,27 +276,6 @@ class _Body:
         else:
             made = self.b.value(SharedLoad(buffer=buffer, slot=slot, index=(), shape=value.type.shape), value.hint)
         self.read[value] = made.retype(value.type)
-
-
-def carry(loop: For, init: Sequence[Value], hints: Sequence[str]) -> tuple[list[Value], list[Value]]:
-    """Let a loop carry more values: their parameters and results. The body must yield them still: `hand_on`."""
-    params = [loop.loop.add_param(v.type, hint) for v, hint in zip(init, hints, strict=True)]
-    loop.init = (*loop.init, *init)
-    return params, _results(loop, [v.type for v in init], hints)
-
-
-def _results(op: Op, types: Sequence[Type], hints: Sequence[str]) -> list[Value]:
-    """New results of a structured op."""
-    results = [Value(t, hint, op) for t, hint in zip(types, hints, strict=True)]
-    op.results = (*op.results, *results)
-    return results
-
-
-def hand_on(block: Block, values: Sequence[Value]) -> None:
-    """A block yields these too."""
-    end = block.terminator
-    assert isinstance(end, Yield)
-    end.values = (*end.values, *values)
 
 
 def _positions(rings: Sequence[Ring], values: Sequence[Value]) -> Positions:

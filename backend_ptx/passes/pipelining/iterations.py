@@ -1,28 +1,111 @@
-"""Whether a later iteration of a counted loop will come, and its loop variable, without overflow.
+"""Which iterations come, and with what carried values, ahead of time.
 
+A counted loop's trip count and loop variable are computed without overflow:
 `upper - variable` is exact in the loop's own type when the facts say so; else, for types up to 32 bits, in 64 bits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tilewright.backend_ptx.passes.pipelining.emit import Constants
+from tilewright.backend_ptx.passes.pipelining.loops import Loop, body_of, carry, condition_of, entries
+from tilewright.backend_ptx.passes.pipelining.transfers import Recurrence
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.builder import Builder
-from tilewright.tileir.core import Value
-from tilewright.tileir.dtypes import DType, int64
+from tilewright.tileir.core import Op, Value
+from tilewright.tileir.dtypes import DType, bool_, int64
 from tilewright.tileir.ops import arith
-from tilewright.tileir.ops.control import For
+from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.convert import Cast
 
 MOST_AHEAD = 16  # no pipeline looks further
 
 
-def most_iterations(loop: For, known: Facts) -> int | None:
+def most_iterations(loop: Loop, known: Facts) -> int | None:
     """The largest number of iterations that is possible, None where nothing is known of it."""
+    if not isinstance(loop, For):
+        return None
     lower, upper, step = (known[v] for v in (loop.lower, loop.upper, loop.step))
     if upper.high == loop.upper.type.dtype.int_range[1]:
         return None
     return max(0, -(-(upper.high - lower.low) // max(1, step.low)))
+
+
+class Lead:
+    """The iteration for which copies start: whether it takes place, and the values of the body's parameters in it."""
+
+    def __init__(self, loop: Loop, recurrence: Recurrence, known: Facts, constants: Constants) -> None:
+        self.loop = loop
+        self.recurrence = recurrence
+        self.constants = constants
+        self.counted = Iterations(loop, known, constants) if isinstance(loop, For) else None
+        starts = dict(zip(entries(loop), loop.init, strict=True))
+        self.state = {param: starts[param] for param in recurrence.state}
+        self.active: list[Value] = []  # of while loops: whether the iteration before takes place, if that is known
+
+    @property
+    def exact(self) -> bool:
+        """Whether copies start for iterations only that take place."""
+        return self.counted is not None or self.recurrence.condition is not None
+
+    def prepare(self, b: Builder) -> None:
+        """Before anything else."""
+        if self.counted is not None:
+            self.counted.prepare(b)
+
+    def first(self, b: Builder, number: int) -> tuple[Value, dict[Value, Value]]:
+        """Before the loop: iterations 0, 1, ... in this order."""
+        if self.counted is None:
+            return self._enter(b)
+        active, variable = self.counted.first(b, number)
+        return active, {self.counted.loop.loop.params[0]: variable, **self.state}
+
+    def later(self, b: Builder, number: int) -> tuple[Value, dict[Value, Value]]:
+        """In the body: the iteration `number` iterations after this one."""
+        if self.counted is None:
+            return self._enter(b)
+        active, variable = self.counted.later(b, number)
+        return active, {self.counted.loop.loop.params[0]: variable, **self.state}
+
+    def _enter(self, b: Builder) -> tuple[Value, dict[Value, Value]]:
+        """The first block of a while loop."""
+        assert isinstance(self.loop, While)
+        mapping = dict(self.state)
+        clone(b, self.recurrence.head, mapping)
+        if self.recurrence.condition is None:
+            active = self.constants(True, bool_)
+        else:
+            active = mapping.get(self.recurrence.condition, self.recurrence.condition)
+            for before in self.active:
+                active = b.value(arith.And(lhs=before, rhs=active))
+            self.active = [active]
+        passed = zip(self.loop.after.params, condition_of(self.loop).values, strict=True)
+        return active, {**mapping, **{param: mapping.get(v, v) for param, v in passed}}
+
+    def step(self, b: Builder, mapping: dict[Value, Value]) -> None:
+        """Go on to the next iteration, from the values of this one."""
+        clone(b, self.recurrence.steps, mapping)
+        following = dict(zip(entries(self.loop), body_of(self.loop).terminator.operands, strict=False))
+        self.state = {param: mapping.get(following[param], following[param]) for param in self.state}
+
+    @property
+    def values(self) -> list[Value]:
+        """What the loop carries."""
+        return [*self.state.values(), *self.active]
+
+    def carry(self) -> None:
+        """The loop carries what the next copies need."""
+        params, _ = carry(self.loop, self.values, [*(p.hint for p in self.state), *("" for _ in self.active)])
+        self.active = params[len(self.state):]
+        self.state = dict(zip(self.state, params, strict=False))
+
+
+def clone(b: Builder, ops: Sequence[Op], mapping: dict[Value, Value]) -> None:
+    """Copies of ops that are not in the mapping yet."""
+    for op in ops:
+        if op.results[0] not in mapping:
+            b.emit(op.clone(mapping))
 
 
 class Iterations:
@@ -38,8 +121,10 @@ class Iterations:
         self.lower, self.upper, self.step = loop.lower, loop.upper, loop.step
 
     @staticmethod
-    def countable(loop: For, known: Facts) -> bool:
-        """Whether the distance between bounds is exact in some type."""
+    def countable(loop: Loop, known: Facts) -> bool:
+        """Whether the distance between bounds, if there are bounds, is exact in some type."""
+        if not isinstance(loop, For):
+            return True
         own = loop.lower.type.dtype
         return own.bitwidth <= 32 or _exact_in(loop, known, own)
 

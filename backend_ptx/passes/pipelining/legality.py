@@ -23,10 +23,11 @@ from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import is_outstanding, left_outstanding
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.matmul.operands import dense_axis, slot_of, source_of, stages_of
-from tilewright.backend_ptx.passes.pipelining.addresses import change_of_array, find_address
+from tilewright.backend_ptx.passes.pipelining.addresses import change_of_array, find_address, find_recurrence
 from tilewright.backend_ptx.passes.pipelining.analyses import Analyses
 from tilewright.backend_ptx.passes.pipelining.iterations import Iterations
-from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Copy, Transfer, name_of
+from tilewright.backend_ptx.passes.pipelining.loops import Loop, body_of
+from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Copy, Recurrence, Transfer, name_of
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.engines import THREADS
@@ -37,22 +38,22 @@ from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.plan import Decision
 
-Refusals = list[tuple[For, Decision]]
+Refusals = list[tuple[Loop, Decision]]
 
 # Smaller tiles are not worth an mbarrier, and tensor cores' swizzles need as much.
 LEAST_BYTES = 1024
 
 
-def multiplies(loop: For) -> bool:
+def multiplies(loop: Loop) -> bool:
     """Whether a loop's body starts wgmma."""
-    return any(is_outstanding(op) for op in loop.loop.ops)
+    return any(is_outstanding(op) for op in body_of(loop).ops)
 
 
 def brought_loads(unit: Unit) -> set[Load]:
     """The loads that a producer could bring: known before tiles have layouts."""
     seen = Analyses(unit)
     loops = [op for op in unit.function.walk() if isinstance(op, For) and multiplies(op)]
-    return {op for loop in loops for op in loop.loop.ops if isinstance(op, Load) and not tma_reason(op, seen)}
+    return {op for loop in loops for op in body_of(loop).ops if isinstance(op, Load) and not tma_reason(op, seen)}
 
 
 def _bytes(value: Value) -> int:
@@ -100,7 +101,7 @@ def tma_reason(load: Load, seen: Analyses) -> str | None:
     return decisions.few_bytes(size) if size < LEAST_BYTES else None
 
 
-def tma_transfer(loop: For, load: Load, seen: Analyses) -> Transfer | str:
+def tma_transfer(loop: Loop, load: Load, seen: Analyses) -> Transfer | str:
     """How TMA brings the tile of a load of a loop's body, or why it may not."""
     refused = tma_reason(load, seen)
     if refused is not None:
@@ -114,19 +115,19 @@ def tma_transfer(loop: For, load: Load, seen: Analyses) -> Transfer | str:
         found.dtype = stages[0].result.type.dtype  # tfloat32 of float32: TMA rounds
     found.stages = [s for s in stages if s.result.type.dtype is found.dtype]
     found.moves = _moves_to(load.result, found.stages, seen.users)
-    found.conversions = [op for op in loop.loop.ops if isinstance(op, ConvertLayout) and op.src is load.result]
+    found.conversions = [op for op in body_of(loop).ops if isinstance(op, ConvertLayout) and op.src is load.result]
     return found
 
 
-def _stages_in_slot(loop: For, load: Load, seen: Analyses) -> list[Stage]:
+def _stages_in_slot(loop: Loop, load: Load, seen: Analyses) -> list[Stage]:
     """The staged operands that the slot itself can be: dense along the same axis, used by products of this loop."""
     out = []
-    for op in loop.loop.ops:
+    for op in body_of(loop).ops:
         if not isinstance(op, Stage) or source_of(op.src)[0] is not load.result:
             continue
         if dense_axis(op.src) != next(i for i, part in enumerate(op.result.type.layout.bases(OFFSET)[0]) if part):
             continue
-        if all(is_outstanding(u) and u in loop.loop.ops for u in seen.users.get(op.result, [])):
+        if all(is_outstanding(u) and u in body_of(loop).ops for u in seen.users.get(op.result, [])):
             out.append(op)
     return out
 
@@ -148,26 +149,26 @@ def _moves_to(value: Value, stages: Collection[Op], users: Mapping[Value, list[O
     return [*moves, *(beyond for op in moves for beyond in _moves_to(op.results[0], stages, users))]
 
 
-def release_point(loop: For, transfer: Transfer, seen: Analyses) -> Op | None:
+def release_point(loop: Loop, transfer: Transfer, seen: Analyses) -> Op | None:
     """The op of the body after which nothing reads the slot; None if products still do when the iteration ends."""
-    order = {op: i for i, op in enumerate(loop.loop.ops)}
+    order = {op: i for i, op in enumerate(body_of(loop).ops)}
     last = order[transfer.source]
     for user in seen.users.get(transfer.source.result, []):
-        last = max(last, order[seen.at_level(user, loop.loop)])
+        last = max(last, order[seen.at_level(user, body_of(loop))])
     for stage in transfer.stages:
         for product in seen.users[stage.result]:
-            wait = next((op for op in loop.loop.ops[order[product]:] if left_outstanding(op) is not None), None)
+            wait = next((op for op in body_of(loop).ops[order[product]:] if left_outstanding(op) is not None), None)
             if wait is None:
                 return None
             last = max(last, order[wait])
-    return loop.loop.ops[last]
+    return body_of(loop).ops[last]
 
 
 # ---- cp.async ----------------------------------------------------------------------------------------------------
 
 
 def copied_transfer(
-    loop: For, source: Load | Gather, seen: Analyses, warps: int, taken: Collection[Op],
+    loop: Loop, source: Load | Gather, seen: Analyses, warps: int, taken: Collection[Op],
 ) -> Transfer | str:
     """How threads copy the tile of a load or gather of a loop's body ahead of time, or why they may not. Loads in
     `taken` are carried by another engine."""
@@ -181,6 +182,10 @@ def copied_transfer(
     address = find_address(loop, source, seen, taken)
     if isinstance(address, str):
         return address
+    if isinstance(loop, control.While) and not source.check_bounds:
+        recurrence = find_recurrence(loop, address.params, seen)
+        if isinstance(recurrence, str) or recurrence.condition is None:
+            return decisions.ITERATION_TOO_LATE
     found = _staged_in(loop, source.result, seen) or _in_registers(source.result, seen)
     if isinstance(source, Gather):
         copy, vector = source.result.type.layout, run.length
@@ -242,13 +247,13 @@ def _gathered_run(gather: Gather, seen: Analyses) -> GatherRun | str:
     return decisions.MASK_ENDS_BETWEEN if run.length == 1 else run
 
 
-def _staged_in(loop: For, value: Value, seen: Analyses) -> _Readers | None:
+def _staged_in(loop: Loop, value: Value, seen: Analyses) -> _Readers | None:
     """The layout of a slot that is an operand of the loop's products itself; None if there is none."""
     found = stages_of(value, seen.users)
     if found is None or not found[0] or _bytes(value) < LEAST_BYTES:
         return None
     stages, moves = found
-    ops = loop.loop.ops
+    ops = body_of(loop).ops
     slots = {slot_of(s, value.type.shape) for s in stages}
     products = [p for s in stages for p in seen.users.get(s.result, [])]
     if len(slots) > 1 or any(op not in ops for op in (*stages, *moves)):
@@ -258,9 +263,9 @@ def _staged_in(loop: For, value: Value, seen: Analyses) -> _Readers | None:
     return _Readers(True, slots.pop(), stages, moves)
 
 
-def hides_products(loop: For) -> bool:
+def hides_products(loop: Loop) -> bool:
     """Whether wgmma stand in branches or loops inside a loop."""
-    return any(is_outstanding(op) and op not in loop.loop.ops for op in loop.loop.walk())
+    return any(is_outstanding(op) and op not in body_of(loop).ops for op in body_of(loop).walk())
 
 
 def _in_registers(value: Value, seen: Analyses) -> _Readers:
@@ -289,7 +294,7 @@ def find_tma(seen: Analyses) -> tuple[list[Channel], Refusals]:
     refused: Refusals = []
     for loop in (op for op in seen.function.walk() if isinstance(op, For) and multiplies(op)):
         found: dict[Op | None, Channel] = {}
-        for op in loop.loop.ops:
+        for op in body_of(loop).ops:
             if not isinstance(op, Load) or not op.shape:
                 continue
             what = tma_transfer(loop, op, seen)
@@ -322,11 +327,11 @@ def find_copies(seen: Analyses, warps: int, carried: Collection[Op]) -> tuple[li
     """Other loads and gathers of innermost loops that threads may copy ahead of time."""
     channels: list[Channel] = []
     refused: Refusals = []
-    for loop in (op for op in seen.function.walk() if isinstance(op, For) and _is_innermost(op)):
+    for loop in (op for op in seen.function.walk() if isinstance(op, (For, control.While)) and _is_innermost(op)):
         found: list[Transfer] = []
         for kind in (Gather, Load):
             fetched = _only_fetched(loop, found)
-            for op in loop.loop.ops:
+            for op in body_of(loop).ops:
                 if not isinstance(op, kind) or not op.shape or op in fetched or op in carried:
                     continue
                 what = copied_transfer(loop, op, seen, warps, carried)
@@ -340,21 +345,25 @@ def find_copies(seen: Analyses, warps: int, carried: Collection[Op]) -> tuple[li
             refused.append((loop, decisions.no_pipeline(decisions.BOUNDS_OVERFLOW, loop.span)))
         elif found:
             channel = Channel(CP_ASYNC, loop, found)
+            needed = dict.fromkeys(p for t in found if t.copy is not None for p in t.copy.address.params)
+            recurrence = find_recurrence(loop, needed, seen)
+            assert isinstance(recurrence, Recurrence)
+            channel.recurrence = recurrence
             channel.ring.channels.append(channel)
             channels.append(channel)
     return channels, refused
 
 
-def _is_innermost(loop: For) -> bool:
-    return not any(isinstance(op, (For, control.While)) for op in loop.loop.walk())
+def _is_innermost(loop: Loop) -> bool:
+    return not any(isinstance(op, (For, control.While)) for block in loop.blocks for op in block.walk())
 
 
-def _only_fetched(loop: For, found: Sequence[Transfer]) -> set[Op]:
+def _only_fetched(loop: Loop, found: Sequence[Transfer]) -> set[Op]:
     """The ops of the body that nobody but gathers which start early needs."""
     inside = {op for t in found if t.copy is not None for op in t.copy.address.inside}
     out: set[Op] = {t.source for t in found}
-    for op in reversed(loop.loop.ops):
-        users = (user for user in loop.loop.walk() if op.results and op.results[0] in user.operands)
+    for op in reversed(body_of(loop).ops):
+        users = (user for user in body_of(loop).walk() if op.results and op.results[0] in user.operands)
         if op in inside and all(user in out for user in users):
             out.add(op)
     return out
@@ -364,7 +373,7 @@ def find_staged(seen: Analyses, running: Collection[Op], carried: Collection[Op]
     """Operands that threads compute, of MMAs that run on into the next iteration."""
     channels = []
     for loop in (op for op in seen.function.walk() if isinstance(op, For)):
-        stages = [op for op in loop.loop.ops if isinstance(op, Stage) and op in running and op not in carried]
+        stages = [op for op in body_of(loop).ops if isinstance(op, Stage) and op in running and op not in carried]
         if stages and not hides_products(loop):
             channel = Channel(THREADS, loop, [staged_transfer(s) for s in stages])
             channel.ring.channels.append(channel)

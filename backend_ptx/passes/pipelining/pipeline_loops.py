@@ -43,7 +43,7 @@ from tilewright.backend_ptx.passes.pipelining.transfers import Channel
 from tilewright.backend_ptx.roles import plan_roles
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.engines import THREADS, Engine
-from tilewright.tileir.ops.control import For
+from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.passes.dce import dce
 
 CARRIERS: dict[Engine, type[Carrier]] = {TMA_LOAD: Tma, CP_ASYNC: AsyncCopies, THREADS: Staging}
@@ -52,7 +52,7 @@ CARRIERS: dict[Engine, type[Carrier]] = {TMA_LOAD: Tma, CP_ASYNC: AsyncCopies, T
 def pipeline_loops(c: Compilation) -> Preserved:
     """Needs layouts, staged operands and waits for products; conversions must still be `convert_layout`."""
     function = c.function
-    if not any(isinstance(op, For) for op in function.walk()):
+    if not any(isinstance(op, (For, While)) for op in function.walk()):
         return ALL
     choice = _Choice(c)
     if c.target.has_tma and any(UNITS[name].reads_shared for name in c.target.matrix_units):

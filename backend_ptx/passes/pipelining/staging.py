@@ -18,6 +18,7 @@ from tilewright.backend_ptx.ops.matmul import is_outstanding, left_outstanding, 
 from tilewright.backend_ptx.ops.shared import SharedStore
 from tilewright.backend_ptx.ops.warpgroup import Stage, proxy_fences
 from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Position
+from tilewright.backend_ptx.passes.pipelining.loops import body_of
 from tilewright.backend_ptx.passes.pipelining.transfers import Transfer
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Op
@@ -33,17 +34,17 @@ class Staging(Carrier):
     def start(self, b: Builder, transfer: Transfer, at: Position) -> None:
         assert isinstance(transfer.source, Stage)
         b.emit(SharedStore(buffer=self.channel.buffer(transfer), slot=at.slot, value=transfer.source.src))
-        self.emit(b, proxy_fences(THREADS, self.channel.loop.loop.ops))
+        self.emit(b, proxy_fences(THREADS, body_of(self.channel.loop).ops))
 
     def behind(self, b: Builder, op: Op, at: Position) -> None:
-        ops = self.channel.loop.loop.ops
+        ops = body_of(self.channel.loop).ops
         products = [op for op in ops if is_outstanding(op)]
         if op in products[-1:] and not _is_waited(ops[ops.index(op) + 1:], len(products)):
             self.emit(b, waits_for(products, len(products)))
 
     def after(self, b: Builder, at: Position, following: Sequence[Op]) -> int:
         if not _is_waited(following[:1], 0):
-            self.emit(b, waits_for(self.channel.loop.loop.ops))
+            self.emit(b, waits_for(body_of(self.channel.loop).ops))
         return 0
 
 

@@ -19,11 +19,13 @@ from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierExpect, Mbar
 from tilewright.backend_ptx.ops.matmul import is_outstanding, left_outstanding, waits_for
 from tilewright.backend_ptx.ops.shared import SharedAlloc
 from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Position
+from tilewright.backend_ptx.passes.pipelining.loops import body_of
 from tilewright.backend_ptx.passes.pipelining.transfers import Transfer
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import int64
 from tilewright.tileir.ops import arith
+from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.types import SharedType
 
@@ -71,6 +73,7 @@ class Tma(Carrier):
         products = [op for op in b.block.ops if is_outstanding(op)]
         self.emit(b, waits_for(products, len(products)))
         loop = self.channel.loop
+        assert isinstance(loop, For)
         later = b.value(arith.Gt(lhs=loop.loop.params[0], rhs=loop.lower))
         b.emit(self._free(self._before(b, at.slot), later))
 
@@ -80,8 +83,9 @@ class Tma(Carrier):
         # What the last iteration held is free once the wait behind the loop has passed.
         place = next((i + 1 for i, op in enumerate(following) if left_outstanding(op) is not None), 0)
         if not place:
-            self.emit(b, waits_for(self.channel.loop.loop.ops))
+            self.emit(b, waits_for(body_of(self.channel.loop).ops))
         loop = self.channel.loop
+        assert isinstance(loop, For)
         ran = b.value(arith.Lt(lhs=loop.lower, rhs=loop.upper))
         b.emit(self._free(self._before(b, at.slot), ran))
         return place

@@ -15,11 +15,11 @@ from tilewright.backend_ptx.layouts.memory import GatherRun
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.barriers.hazards import SPARE_SLOTS
+from tilewright.backend_ptx.passes.pipelining.loops import Loop
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.engines import Engine
 from tilewright.tileir.layout import Layout
-from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.types import SharedType
 
@@ -34,18 +34,30 @@ class Fetched(NamedTuple):
 
 
 class Address(NamedTuple):
-    """What an iteration computes to find its tile: `ops` of the body, from the loop variable and from `fetched`, which
-    is loaded one iteration earlier, from where `places` say."""
+    """What an iteration computes to find its tile: `ops` of the body, from the loop variable, from `params`, which the
+    loop carries, and from `fetched`, which is loaded one iteration earlier, from where `places` say."""
 
     ops: tuple[Op, ...] = ()
     places: tuple[Op, ...] = ()
     fetched: tuple[Fetched, ...] = ()
+    params: tuple[Value, ...] = ()
 
     @property
     def inside(self) -> set[Op]:
         """The ops of the body that are dead once copies start early, unless others need them."""
         return {*self.ops, *self.places, *(f.load for f in self.fetched),
                 *(f.value.op for f in self.fetched if f.value.op is not None)}
+
+
+class Recurrence(NamedTuple):
+    """How carried values follow from those of the iteration before: `state` are the parameters for them, `steps` the
+    ops of the body that compute the next ones. In a while loop, `head` are the ops of its first block that compute the
+    body's parameters from the state, and `condition` too, unless that is None: known too late."""
+
+    state: tuple[Value, ...] = ()
+    head: tuple[Op, ...] = ()
+    steps: tuple[Op, ...] = ()
+    condition: Value | None = None
 
 
 class Copy(NamedTuple):
@@ -115,10 +127,11 @@ class Channel:
     """
 
     engine: Engine
-    loop: For
+    loop: Loop
     transfers: list[Transfer]
     release: Op | None = None
     ring: Ring = field(default_factory=lambda: Ring())
+    recurrence: Recurrence = Recurrence()  # of what the addresses of its copies need
 
     @property
     def late(self) -> bool:
