@@ -27,7 +27,7 @@ from tilewright.backend_ptx.ops.warpgroup import proxy_fences
 from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Position, Setting
 from tilewright.backend_ptx.passes.pipelining.iterations import Lead, clone
 from tilewright.backend_ptx.passes.pipelining.loops import body_of, carry, hand_on
-from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Fetched, Transfer
+from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Fetched, Recurrence, Transfer
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.enums import PaddingMode
@@ -39,7 +39,7 @@ class AsyncCopies(Carrier):
 
     def __init__(self, channel: Channel, setting: Setting) -> None:
         super().__init__(channel, setting)
-        self.lead = Lead(channel.loop, channel.recurrence, self.known, self.constants)
+        self.lead = Lead(channel.loop, channel.recurrence or Recurrence(), self.known, self.constants)
         self.fetched: dict[Value, Value] = {}
         self.products = [op for op in body_of(channel.loop).ops if is_outstanding(op)] if channel.late else []
 

@@ -131,7 +131,7 @@ class Channel:
     transfers: list[Transfer]
     release: Op | None = None
     ring: Ring = field(default_factory=lambda: Ring())
-    recurrence: Recurrence = Recurrence()  # of what the addresses of its copies need
+    recurrence: Recurrence | None = None  # of what the addresses of its copies need
 
     @property
     def late(self) -> bool:
