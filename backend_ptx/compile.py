@@ -6,6 +6,7 @@ with tighter limits.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.attempt import Attempt, Compiled, FunctionObserver, TextObserver
 from tilewright.backend_ptx.resources.ladder import Accepted, climb
 from tilewright.backend_ptx.resources.tiles import too_large
-from tilewright.backend_ptx.resources.verdict import Rejection, of_error, of_log, of_overflow
+from tilewright.backend_ptx.resources.verdict import Rejection, Shortage, of_error, of_log, of_overflow
 from tilewright.backend_ptx.targets import Target, get_target
 from tilewright.tileir.core import Function, clone_function
 from tilewright.tileir.diagnostics import TileCompilerExecutionError
@@ -32,9 +33,16 @@ FULL_LEVEL = 3  # the opt_level whose spills say something of the plan
 
 
 def offline_judge(plan: Attempt) -> Rejection | None:
-    """Ask ptxas, where there is one, about plans whose live ranges come close to the registers of a thread."""
+    """Ask ptxas, where there is one, about plans whose live ranges come close to the registers of a thread.
+
+    Where a hint leaves less than half of what live ranges take, the answer is known, and would take ptxas long.
+    """
     from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
 
+    needed, cap = plan.facts.registers, plan.facts.register_cap
+    asked = plan.limits.max_occupancy or plan.hints.occupancy or 1
+    if needed > 2 * cap and asked > 1:
+        return Rejection(Shortage.SPILLS, f"live ranges take {needed} registers", sys.maxsize)
     if plan.facts.registers <= plan.facts.register_cap or plan.hints.opt_level < FULL_LEVEL or not has_ptxas():
         return None
     try:

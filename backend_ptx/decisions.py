@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tilewright.backend_ptx.targets import KIB
 from tilewright.tileir.diagnostics import Span
@@ -141,6 +141,17 @@ def rematerialized(
 
 def prefetched(names: Iterable[str], size: int, ctas: int) -> Decision:
     return Decision("prefetched", f"{_and(names)}, {_kib(size)}", f"no more than {_ctas(ctas)} per SM")
+
+
+# ---- pipes ------------------------------------------------------------------------------------------------------
+
+
+def initiation_interval(cycles: Mapping[str, float], binding: str, span: Span) -> Decision:
+    """`cycles` of each pipe in an iteration of one CTA; the `binding` one is a lower bound on the time between two."""
+    others = sorted((pipe for pipe in cycles if pipe != binding and cycles[pipe] >= 1), key=lambda pipe: -cycles[pipe])
+    return Decision(
+        "initiation_interval", f"at least {cycles[binding]:.0f} cycles",
+        ", ".join([f"bound by the {binding}", *(f"{pipe} {cycles[pipe]:.0f}" for pipe in others)]), span)
 
 
 # ---- the ladder of plans ----------------------------------------------------------------------------------------

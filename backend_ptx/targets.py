@@ -32,6 +32,9 @@ class Target:
     registers_per_sm: int = 65536
     registers_per_thread: int = 255
     threads_per_block: int = 1024
+    # Per cycle, from the white papers and the CUDA C++ Programming Guide (resources/pipes.py has the sources).
+    mma_rate: int = 1024  # dense multiply-adds of 16-bit operands
+    fma_rate: int = 128  # float32 multiply-adds
 
     has_cp_async: bool = True  # cp.async global to shared, PTX ISA 9.7.9.25
     has_ldmatrix: bool = True
@@ -74,16 +77,17 @@ _HOPPER: dict[str, Any] = dict(
     has_tma=True,
 )
 
-SM_80 = Target("sm_80", (8, 0), False, 80, 163 * KIB, 164 * KIB, 2048, 32)
-SM_86 = Target("sm_86", (8, 6), False, 80, 99 * KIB, 100 * KIB, 1536, 16)
+SM_80 = Target("sm_80", (8, 0), False, 80, 163 * KIB, 164 * KIB, 2048, 32, fma_rate=64)
+SM_86 = Target("sm_86", (8, 6), False, 80, 99 * KIB, 100 * KIB, 1536, 16, mma_rate=512)
 # Conversions to float8 came to Ada with PTX 8.1: below it, what the hardware does would have to be refused.
-SM_89 = Target("sm_89", (8, 9), False, 81, 99 * KIB, 100 * KIB, 1536, 24, has_fp8_cvt=True, has_fp8_mma=True)
+SM_89 = Target("sm_89", (8, 9), False, 81, 99 * KIB, 100 * KIB, 1536, 24, mma_rate=256, has_fp8_cvt=True,
+                has_fp8_mma=True)
 # So did stores between CTAs (st.async).
 SM_90A = Target("sm_90a", (9, 0), True, 81, 227 * KIB, 228 * KIB, 2048, 32, matrix_units=("wgmma", "mma.sync", "fma"),
-                **_HOPPER)
+                mma_rate=2048, **_HOPPER)
 # +ptx80 makes LLVM exit the process for these two: their floors are 8.6 and 8.7.
-SM_100A = Target("sm_100a", (10, 0), True, 86, 227 * KIB, 228 * KIB, 2048, 32, **_HOPPER)
-SM_120A = Target("sm_120a", (12, 0), True, 87, 99 * KIB, 100 * KIB, 1536, 24, **_HOPPER)
+SM_100A = Target("sm_100a", (10, 0), True, 86, 227 * KIB, 228 * KIB, 2048, 32, mma_rate=4096, **_HOPPER)
+SM_120A = Target("sm_120a", (12, 0), True, 87, 99 * KIB, 100 * KIB, 1536, 24, mma_rate=512, **_HOPPER)
 
 TARGETS: dict[str, Target] = {t.name: t for t in (SM_80, SM_86, SM_89, SM_90A, SM_100A, SM_120A)}
 DEFAULT = SM_90A

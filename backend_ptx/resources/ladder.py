@@ -61,12 +61,14 @@ Tighten = Callable[[TriedPlan, Rejection], Descent | None]
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """`keeps`: whether what was tightened before stays so."""
+    """`keeps`: whether what was tightened before stays so. `hopes`: whether it is tried against spills only where the
+    registers of an SM come near to what the tiles take (HOPE)."""
 
     name: str
     helps: frozenset[Shortage]
     tighten: Tighten
     keeps: bool = True
+    hopes: bool = False
 
 
 _THREADS = frozenset({Shortage.SPILLS, Shortage.SERIALISED, Shortage.REGISTERS})
@@ -77,6 +79,8 @@ MOST_WARPS, FULL = 16, 8
 LEAST_EXCHANGE = 4 * KIB
 # Spilled bytes up to which wgmma with spills is faster than mma.sync without, which reaches about half of its rate.
 FEW_SPILLS = 512
+# Live tiles beyond so many times the registers of an SM spill under every plan; large ones compile for minutes.
+HOPE = 2
 
 
 def lower_occupancy(plan: TriedPlan, refused: Rejection) -> Descent | None:
@@ -163,12 +167,12 @@ LADDER: tuple[Rung, ...] = (
     Rung("occupancy", _THREADS | _MEMORY, lower_occupancy),
     Rung("stages", _MEMORY, fewer_stages),
     Rung("cluster", _THREADS, more_ctas),
-    Rung("warps", _THREADS, other_warps),
-    Rung("fewer warps", _THREADS, fewer_warps),
+    Rung("warps", _THREADS, other_warps, hopes=True),
+    Rung("fewer warps", _THREADS, fewer_warps, hopes=True),
     Rung("exchanges", _MEMORY, exchange_in_pieces),
-    Rung("setmaxnreg", _THREADS, no_reallocation),
+    Rung("setmaxnreg", _THREADS, no_reallocation, hopes=True),
     Rung("no cluster", _THREADS | _MEMORY, no_cluster),
-    Rung("mma.sync", _THREADS | _MEMORY, mma_sync, keeps=False),
+    Rung("mma.sync", _THREADS | _MEMORY, mma_sync, keeps=False, hopes=True),
     Rung("spills", _THREADS, uncapped),
 )
 
@@ -186,8 +190,10 @@ class Accepted(NamedTuple, Generic[A]):
 def climb(
     attempt: Callable[[Limits], A], judge: Callable[[A], Rejection | None], start: Limits = Limits(),
 ) -> Accepted[A]:
-    """The first plan that `judge` accepts; without one the plan with the least spills. Raises what the user
-    shall read where no plan runs."""
+    """The first plan that `judge` accepts; without one the plan with the least spills.
+
+    Where no plan runs, it raises what the user shall read.
+    """
     seen = {start}
     words: dict[str, str] = {}  # by rung, of which the lowest step counts
     plan = attempt(start)
@@ -208,8 +214,10 @@ def climb(
 
 
 def _steps(plan: TriedPlan, refused: Rejection) -> Iterator[tuple[Rung, Descent]]:
+    facts = plan.facts
+    lost = refused.kind is Shortage.SPILLS and facts.registers * facts.threads > HOPE * plan.target.registers_per_sm
     for rung in LADDER:
-        if refused.kind in rung.helps:
+        if refused.kind in rung.helps and not (lost and rung.hopes):
             step = rung.tighten(plan, refused)
             if step is not None:
                 yield rung, step

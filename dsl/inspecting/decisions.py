@@ -6,9 +6,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tilewright.backend_ptx.targets import Target
     from tilewright.kernel import tile_kernel
     from tilewright.tileir.analysis.runs import Runs
     from tilewright.tileir.core import Function, Op
+    from tilewright.tileir.plan import Decision
     from tilewright.tileir.types import TileType
 
 
@@ -27,8 +29,17 @@ def decisions(kernel: tile_kernel, args: tuple[Any, ...], target: str | None) ->
     function = stages.machine_ir(look)
     asked = [f"{name}: {value} (your hint)" for name, value in settings(stages.hints).items() if name != "opt_level"]
     shared = [f"shared_bytes: {function.plan.shared_bytes}"]
-    made = map(str, function.decisions)
+    made = map(str, [*function.decisions, *_intervals(function, stages.target)])
     return [f"target: {stages.target.name}", *products, *asked, *made, *shared, *_accesses(function)]
+
+
+def _intervals(function: Function, target: Target) -> list[Decision]:
+    """The bound on the initiation interval of each innermost loop, and the pipe that sets it."""
+    from tilewright.backend_ptx import decisions
+    from tilewright.backend_ptx.resources.pipes import bounds
+
+    return [decisions.initiation_interval(found.cycles, found.pipe, found.loop.span)
+            for found in bounds(function, target)]
 
 
 def _products(function: Function) -> list[str]:
