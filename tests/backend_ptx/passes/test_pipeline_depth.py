@@ -10,6 +10,7 @@ from support.pass_kernels import function
 
 from tilewright.backend_ptx.ops.async_copy import AsyncCommit, AsyncLoad, AsyncWait
 from tilewright.backend_ptx.ops.shared import Barrier, SharedAlloc
+from tilewright.backend_ptx.passes.pipelining.depth import Appetite, slots_that_fit
 from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.resources.occupancy import resident_aim
 from tilewright.backend_ptx.targets import get_target
@@ -17,6 +18,7 @@ from tilewright.tileir.core import Function
 from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.parser import parse
+from tilewright.tileir.plan import Limits
 
 ARRAY = "array<?x?xf32, strides=?x1, stride_div=4x1, align=16, disjoint>"
 
@@ -121,3 +123,29 @@ def test_blocks_that_share_a_multiprocessor() -> None:
     assert resident_aim(128, 128, None, target) == 2
     assert resident_aim(200, 1024, None, target) == 1
     assert resident_aim(64, 256, 4, target) == 4
+
+
+@pytest.mark.parametrize(("slots", "room", "hints", "most"), [
+    (4, 100, (), None), (3, 39, (), None), (2, 20, (), None), (1, 19, (), None),  # what shared memory holds
+    (6, 100, (6,), None), (8, 100, (3, 9), None), (5, 59, (6,), None),  # what hints ask for, up to the most
+    (3, 100, (), 3), (2, 100, (), 1), (3, 100, (8,), 3),  # iterations, but a ring has two slots
+])
+def test_slots(slots: int, room: int, hints: tuple[int, ...], most: int | None) -> None:
+    assert slots_that_fit(Appetite(4, 8), room, 10, hints, most) == slots
+
+
+def test_an_engine_that_needs_more_slots_gets_none_of_fewer() -> None:
+    assert slots_that_fit(Appetite(5, 8, 3), 29, 10) == 1
+    assert slots_that_fit(Appetite(5, 8, 3), 30, 10) == 3
+    assert slots_that_fit(Appetite(2, 2, 3), 100, 10) == 1  # a limit below what the engine needs
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+@pytest.mark.parametrize(("name", "target"), [("gemm", "sm_80"), ("gemm", "sm_90a"), ("scaled_right", "sm_90a")])
+def test_the_plan_limits_slots(name: str, target: str, limit: int) -> None:
+    f = function(name)
+    f.limits = Limits(max_stages=limit)
+    passed(f, target)
+    rings = [op.type.copies for op in f.walk() if isinstance(op, SharedAlloc)]
+    assert max(rings) == limit
+    assert set(f.plan.stages) == ({limit} if limit > 1 else set())
