@@ -292,7 +292,7 @@ def find_tma(seen: Analyses) -> tuple[list[Channel], Refusals]:
     a channel, and loops that follow each other share rings where their tiles fit."""
     channels: list[Channel] = []
     refused: Refusals = []
-    for loop in (op for op in seen.function.walk() if isinstance(op, For) and multiplies(op)):
+    for loop in (op for op in seen.function.walk() if isinstance(op, (For, control.While)) and multiplies(op)):
         found: dict[Op | None, Channel] = {}
         for op in body_of(loop).ops:
             if not isinstance(op, Load) or not op.shape:
