@@ -28,7 +28,6 @@ class Assembled:
     log: str
 
 
-
 @functools.cache
 def find_ptxas() -> str:
     """Path of ptxas: $TILEWRIGHT_PTXAS, the nvidia-cuda-nvcc package, or PATH. FileNotFoundError if none is there."""
@@ -63,18 +62,26 @@ def ptxas_version() -> str:
 
 def assemble(ptx: str, target: str | Target, *, kernel: str = "kernel", level: int = 3) -> Assembled:
     """Assemble PTX for one target; TileCompilerExecutionError with ptxas' message where it is refused."""
+    code, cubin, log = _run(ptx, get_target(target).name, level)
+    if code:
+        raise assembler_error(kernel, ptx, log)
+    return Assembled(
+        cubin, _number(r"Used (\d+) registers", log),
+        _number(r"(\d+) bytes spill stores", log) + _number(r"(\d+) bytes spill loads", log),
+        _number(r"(\d+) bytes smem", log), _number(r"(\d+) bytes stack frame", log), log)
+
+
+# The ladder of plans asks about a text, and its caller assembles the one that was accepted.
+@functools.lru_cache(maxsize=8)
+def _run(ptx: str, arch: str, level: int) -> tuple[int, bytes, str]:
+    """The exit status, the cubin (empty where the text is refused) and what was said."""
     with tempfile.TemporaryDirectory(prefix="tilewright-", dir=os.environ.get("TILEWRIGHT_TEMP_DIR")) as folder:
         source, output = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
         source.write_text(ptx)
-        command = [find_ptxas(), f"-arch={get_target(target).name}", f"-O{level}", "-v", str(source), "-o", str(output)]
+        command = [find_ptxas(), f"-arch={arch}", f"-O{level}", "-v", str(source), "-o", str(output)]
         done = subprocess.run(command, capture_output=True, text=True)
         log = (done.stdout + done.stderr).replace(str(source), "kernel.ptx")
-        if done.returncode:
-            raise assembler_error(kernel, ptx, log)
-        return Assembled(
-            output.read_bytes(), _number(r"Used (\d+) registers", log),
-            _number(r"(\d+) bytes spill stores", log) + _number(r"(\d+) bytes spill loads", log),
-            _number(r"(\d+) bytes smem", log), _number(r"(\d+) bytes stack frame", log), log)
+        return done.returncode, b"" if done.returncode else output.read_bytes(), log
 
 
 def _number(pattern: str, log: str) -> int:
