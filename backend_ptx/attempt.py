@@ -18,6 +18,7 @@ from tilewright.backend_ptx.roles import CONSUMER, PRODUCER
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Function, clone_function
 from tilewright.tileir.diagnostics import TileError, TileInternalError
+from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.plan import Hints, Limits
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class Attempt:
         self.machine = clone_function(function)
         self.machine.limits, self.machine.hints = limits, within(function.hints, limits)
         self._allowed = target if limits.allow_wgmma else target.without_unit("wgmma")
+        self._depth = max((op.a.type.shape[-1] for op in function.walk() if isinstance(op, Mma)), default=0)
         self.overflow: OutOfSharedMemory | None = None
         try:
             with internal_errors(function.name):
@@ -108,7 +110,8 @@ class Attempt:
         given = consumer.registers if consumer is not None else None
         slots, largest = (self.overflow.slots, self.overflow.largest) if self.overflow is not None else (1, 0)
         return Facts(
-            plan.warps, threads, plan.cluster, slots, largest, OTHER + live_registers(self.machine), given or cap,
+            plan.warps, threads, plan.cluster, slots, largest, self._depth,
+            OTHER + live_registers(self.machine), given or cap,
             any(is_outstanding(op) for op in self.machine.walk()), given is not None, resident)
 
 

@@ -48,7 +48,8 @@ PLAIN = Switches()
 class Limits:
     """A rung of the ladder of plans: what the passes must stay within, because the assembler refused more. None: no
     limit. `warps` is the number of warps that a plan must have, `ctas` that of CTAs per cluster. `max_exchange` is in
-    bytes: what one layout conversion may take of shared memory. `cap_registers`: whether CTAs that shall be resident
+    bytes: what one layout conversion may take of shared memory; `max_depth` is the K of one
+    product. `cap_registers`: whether CTAs that shall be resident
     together may cap the registers of each thread."""
 
     max_stages: int | None = None
@@ -59,6 +60,7 @@ class Limits:
     max_occupancy: int | None = None
     ctas: int | None = None
     max_exchange: int | None = None
+    max_depth: int | None = None
     cap_registers: bool = True
 
 

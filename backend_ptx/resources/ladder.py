@@ -21,7 +21,8 @@ from tilewright.tileir.plan import Hints, Limits
 
 
 class Facts(NamedTuple):
-    """What a plan has come to. `slots`: of its deepest ring; `largest`: bytes of its largest buffer; `registers`: those
+    """What a plan has come to. `slots`: of its deepest ring; `largest`: bytes of its largest buffer; `depth`: the K
+    of its deepest product; `registers`: those
     that live ranges give each thread, of `register_cap` that it can have; `resident`: CTAs for
     which ptxas must leave registers (0: as it chooses)."""
 
@@ -30,6 +31,7 @@ class Facts(NamedTuple):
     cluster: int
     slots: int
     largest: int
+    depth: int
     registers: int
     register_cap: int
     wgmma: bool
@@ -77,6 +79,7 @@ MOST_CTAS = 8
 # Warps beyond which each thread has so few registers that nothing is won, and so many that all of an SM are used.
 MOST_WARPS, FULL = 16, 8
 LEAST_EXCHANGE = 4 * KIB
+DEPTH = 64  # K of the parts of a product: a row of 128 bytes of 16-bit operands, as TMA brings them
 # Spilled bytes up to which wgmma with spills is faster than mma.sync without, which reaches about half of its rate.
 FEW_SPILLS = 512
 # Live tiles beyond so many times the registers of an SM spill under every plan; large ones compile for minutes.
@@ -136,6 +139,14 @@ def exchange_in_pieces(plan: TriedPlan, refused: Rejection) -> Descent | None:
                    f"exchanges in pieces of {most / KIB:g} KiB: {refused.words}")
 
 
+def split_depth(plan: TriedPlan, refused: Rejection) -> Descent | None:
+    """A loop over parts of K."""
+    if plan.facts.depth <= DEPTH or plan.limits.max_depth is not None:
+        return None
+    said = f"K of {plan.facts.depth} in parts of {DEPTH}: {refused.words}"
+    return Descent(replace(plan.limits, max_depth=DEPTH), said)
+
+
 def no_reallocation(plan: TriedPlan, refused: Rejection) -> Descent | None:
     if not plan.facts.reallocates:
         return None
@@ -166,6 +177,7 @@ def uncapped(plan: TriedPlan, refused: Rejection) -> Descent | None:
 LADDER: tuple[Rung, ...] = (
     Rung("occupancy", _THREADS | _MEMORY, lower_occupancy),
     Rung("stages", _MEMORY, fewer_stages),
+    Rung("K split", _MEMORY, split_depth),
     Rung("cluster", _THREADS, more_ctas),
     Rung("warps", _THREADS, other_warps, hopes=True),
     Rung("fewer warps", _THREADS, fewer_warps, hopes=True),

@@ -21,6 +21,7 @@ from tilewright.backend_ptx.layouts.warpgroup import WARPS
 from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync
 from tilewright.backend_ptx.ops.warpgroup import Wgmma
 from tilewright.backend_ptx.passes.matmul.choice import FP8, choose, sizes_of, warpgroup_kind
+from tilewright.backend_ptx.passes.matmul.loop_over_depth import loop_over_depth
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Value
@@ -38,6 +39,8 @@ def select_instructions(c: Compilation) -> Preserved:
     """Afterwards there is no `mma`."""
     if not c.has(Mma):
         return ALL
+    if c.limits.max_depth is not None:
+        loop_over_depth(c, c.limits.max_depth)
     rewrite(c.function, {Mma: lambda rewriter, op: _rule(rewriter, op, c)})
     return NONE
 

@@ -39,7 +39,7 @@ class Made:
         self.limits = limits
         self.facts = Facts(
             warps=limits.warps or 4, threads=128, cluster=limits.ctas or 1, slots=limits.max_stages or 3,
-            largest=limits.max_exchange or 65536, registers=150, register_cap=128, wgmma=limits.allow_wgmma,
+            largest=limits.max_exchange or 65536, depth=64, registers=150, register_cap=128, wgmma=limits.allow_wgmma,
             reallocates=limits.allow_register_reallocation, resident=limits.max_occupancy or 4)
 
 
@@ -130,10 +130,16 @@ def attended() -> tuple[Any, tuple[Any, ...], tuple[int, ...], np.ndarray]:
     return kernels.attention, (*arrays, 0.125, 128, 64, 64, False, False, False), (1, 1, 1), want[None]
 
 
-WORKS = {"product": product, "transposed": transposed, "attended": attended}
+def whole() -> tuple[Any, tuple[Any, ...], tuple[int, ...], np.ndarray]:
+    _, (a, b, c, *_), grid, want = product()
+    return kernels.whole_product, (a, b, c, 128, 64, 128), grid, want
+
+
+WORKS = {"whole": whole, "product": product, "transposed": transposed, "attended": attended}
 RUNGS = {
     "one stage": Limits(max_stages=1), "two stages": Limits(max_stages=2), "8 warps": Limits(warps=8),
     "pieces of 8 KiB": Limits(max_exchange=8192), "pieces of 1 KiB": Limits(max_exchange=1024, max_stages=1),
+    "K split": Limits(max_depth=16),
     "two CTAs": Limits(ctas=2), "mma.sync": Limits(allow_wgmma=False),
     "mma.sync in pieces": Limits(allow_wgmma=False, max_stages=1, max_exchange=2048),
     "no setmaxnreg": Limits(warps=8, allow_register_reallocation=False),
@@ -150,7 +156,7 @@ def test_every_rung_computes_the_same(work: str, target: str, rung: str) -> None
     plan = Attempt(stages.tile_ir(), stages.target, RUNGS[rung])
     assert plan.overflow is None
     simulate_lowered(plan.lowered, grid, stages.values)
-    out = {"product": 2, "transposed": 1, "attended": 3}[work]
+    out = {"product": 2, "whole": 2, "transposed": 1, "attended": 3}[work]
     np.testing.assert_allclose(args[out], want, rtol=2e-3, atol=2e-3)
 
 
@@ -177,6 +183,8 @@ REFUSED = {
                "occupancy=2 lowered to 1: live ranges take 138 registers, 2 CTAs leave 64 registers"),
     "stages": ("norm_linear_gelu_dropout", (A, S, S, A, V, A, 3, 0.25, 128, 128, 64), Hints(),
                "stages lowered to 4: 0.5 KiB of shared memory too much"),
+    "K split": ("whole_product", ("bf16[64,1024]", "bf16[1024,128]", "bf16[64,128]", 64, 128, 1024), Hints(),
+                "K of 1024 in parts of 64: 157 KiB of shared memory too much"),
     "pieces": ("transpose", ("f32[2048,2048]", "f32[2048,2048]", 256, 256), Hints(),
                "exchanges in pieces of 128 KiB: 29 KiB of shared memory too much"),
 }

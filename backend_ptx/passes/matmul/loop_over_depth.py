@@ -1,0 +1,100 @@
+"""Cut the depth (K) of a product whose operands are too large for shared memory: a loop over parts of both.
+
+    before: %a: tile<64x1024xbf16> = load(array=%x, index=(%i, %0), steps=(64, 1024), ...)     // 128 KiB
+            %b: tile<1024x128xbf16> = load(array=%y, index=(%0, %j), ...)                      // 256 KiB
+            %d = mma(a=%a, b=%b, acc=%c)
+    after:  %d = for(lower=%0, upper=%16, step=%1, init=(%c)) .loop(%k: i32, %acc) {
+                %a: tile<64x64xbf16> = load(array=%x, index=(%i, %0 * 16 + %k), steps=(64, 64), ...)
+                %b: tile<64x128xbf16> = load(array=%y, index=(%0 * 16 + %k, %j), ...)
+                yield(values=(mma(a=%a, b=%b, acc=%acc)))
+            }
+
+Operands are loads, which may be cast, and whose axes may be permuted; of arrays that the kernel does not write.
+`select_instructions` asks for it where a limit of the plan (`max_depth`) does.
+"""
+
+from __future__ import annotations
+
+from tilewright.backend_ptx.compilation import Compilation
+from tilewright.tileir.analysis.unit import NONE
+from tilewright.tileir.builder import Builder
+from tilewright.tileir.core import Block, Value
+from tilewright.tileir.dtypes import int32, int64
+from tilewright.tileir.enums import MemoryOrder
+from tilewright.tileir.ops.arith import Add, Constant, Mul
+from tilewright.tileir.ops.arrays import SliceArray
+from tilewright.tileir.ops.control import For, Yield
+from tilewright.tileir.ops.convert import Cast
+from tilewright.tileir.ops.matmul import Mma
+from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.ops.shape import Permute
+from tilewright.tileir.passes.dce import dce
+from tilewright.tileir.rewrite import Rewriter, rewrite
+from tilewright.tileir.types import TileType
+
+
+def loop_over_depth(c: Compilation, most: int) -> None:
+    """Products deeper than `most` become loops over parts of that depth, where their operands allow it."""
+    function, users = c.function, c.uses
+    written = {_root(array) for op in function.walk() for array in op.effects().writes}
+    known = set(function.params)
+
+    def can_be_cut(value: Value) -> bool:
+        op = value.op
+        if op is None or len(users.get(value, ())) != 1:
+            return False
+        if isinstance(op, (Cast, Permute)):
+            return can_be_cut(op.src)
+        root = _root(op.array) if isinstance(op, Load) else None
+        return (isinstance(op, Load) and op.memory_order is MemoryOrder.WEAK and op.steps == op.shape
+                and root in known and root not in written and written <= known)
+
+    def rule(rewriter: Rewriter, op: Mma) -> None:
+        if op.a.type.shape[-1] > most and can_be_cut(op.a) and can_be_cut(op.b):
+            rewriter.replace(op.result, _loop(rewriter, op, op.a.type.shape[-1] // most))
+        else:
+            rewriter.keep(op)
+
+    rewrite(function, {Mma: rule})
+    c.forget(NONE)
+    dce(c)
+
+
+def _root(array: Value) -> Value:
+    while isinstance(array.op, SliceArray):
+        array = array.op.array
+    return array
+
+
+def _loop(rewriter: Rewriter, op: Mma, count: int) -> Value:
+    lower, upper, step = (rewriter.value(Constant(value=n, type=TileType(int32))) for n in (0, count, 1))
+    body = Block()
+    number, acc = body.add_param(TileType(int32), "k"), body.add_param(op.acc.type, op.acc.hint)
+    b = Builder(body, op.span)
+    rank = len(op.a.type.shape)
+    a, other = _part(b, op.a, rank - 1, count, number), _part(b, op.b, rank - 2, count, number)
+    made = b.value(Mma(a=a, b=other, acc=acc, **op.attributes))
+    b.emit(Yield(values=(made,)))
+    return rewriter.value(For(lower=lower, upper=upper, step=step, init=(op.acc,), loop=body))
+
+
+def _part(b: Builder, value: Value, axis: int, count: int, number: Value) -> Value:
+    """Part `number` of `count` along an axis, loaded anew."""
+    op = value.op
+    if isinstance(op, Cast):
+        return b.value(Cast(src=_part(b, op.src, axis, count, number), **op.attributes), value.hint)
+    if isinstance(op, Permute):
+        return b.value(Permute(src=_part(b, op.src, op.axes[axis], count, number), axes=op.axes), value.hint)
+    assert isinstance(op, Load)
+    shape = tuple(n // count if k == axis else n for k, n in enumerate(op.shape))
+    first = op.index[axis]
+    wide = TileType(int64)
+    parts = b.value(Mul(lhs=_wide(b, first), rhs=b.value(Constant(value=count, type=wide))))
+    place = b.value(Add(lhs=parts, rhs=_wide(b, number)))
+    index = tuple(place if k == axis else i for k, i in enumerate(op.index))
+    return b.value(Load(array=op.array, index=index, **{**op.attributes, "shape": shape, "steps": shape}), value.hint)
+
+
+def _wide(b: Builder, index: Value) -> Value:
+    """In 64 bits, as tiles far outside the array must stay there."""
+    return index if index.type.dtype is int64 else b.value(Cast(src=index, dtype=int64))
