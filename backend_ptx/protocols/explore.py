@@ -222,7 +222,7 @@ class Interleavings:
         return [k for k in self.main if self.processes[k].cta == process.cta and self.processes[k].group == group]
 
     def _passers(self, process: Process) -> list[int]:
-        """Who passes the turn to a process' warpgroup."""
+        """Who yields the tensor cores to the warpgroup of a process."""
         groups = 1 + max(self.processes[k].group for k in self.main)
         return self._groups(process, (process.group - 1) % groups)
 
@@ -289,7 +289,7 @@ class Interleavings:
         elif kind is Act.PASS:
             peers = self._groups(process, action.a)
             if any(self._passes[i][pcs[i]] > self._takes[k][min(pcs[k] + 1, len(self._takes[k]) - 1)] for k in peers):
-                raise _DefectError(f"{process.name} passes the turn a second time before it is taken")
+                raise _DefectError(f"{process.name} yields the tensor cores a second time before they are taken")
 
     # mbarriers -----------------------------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ class Act(Enum):
     STORE_WAIT = "waits for TMA stores but"  # a: how many may be outstanding
     SYNC = "meets the consumers at the CTA barrier"
     TAKE = "takes the turn"
-    PASS = "passes the turn to warpgroup"  # a: which
+    PASS = "yields the tensor cores to warpgroup"  # a: which
     CLUSTER = "meets the cluster"
 
 

@@ -1,4 +1,4 @@
-"""The pipes of a multiprocessor (SM), and for a loop the bound that each sets on the initiation interval.
+"""The pipes of an SM, and for a loop the bound that each sets on the initiation interval.
 
 An op has three times, all in cycles of the SM. Its *latency* passes until a dependent op can start; its *issue* time
 keeps the thread from issuing; its *occupancy* keeps the pipe from taking another op. Iterations of a software pipeline
