@@ -1,4 +1,4 @@
-"""The words of every decision of the backend: a function for each, which passes call with numbers and names.
+"""The words of every decision of the backend: one function each, which passes call with numbers and names.
 
 `tilewright decisions` prints these, dumps show them in front of the ops.
 """
@@ -20,7 +20,7 @@ def num_warps(count: int, why: str) -> Decision:
 
 
 WARPS_ASKED = "as num_worker_warps asks"
-WARPS_OF_LADDER = "as the ladder of plans asks"
+WARPS_OF_LADDER = "the ladder of plans asks for it"
 NO_TILES = "no tiles"
 
 
@@ -85,7 +85,7 @@ def stays_a_gather(name: str, why: str, span: Span) -> Decision:
 
 
 def pipeline(names: Sequence[tuple[str, bool]], stages: int, each: int, why: str, span: Span) -> Decision:
-    """`names`: of the loads, and whether threads read what others copied."""
+    """`names`: the loads, and whether threads read what others copied."""
     loads = _and(name if exchanged else f"{name} (each thread its own part)" for name, exchanged in names)
     return Decision("pipeline", f"{loads} in {stages} slots of {_kib(each)}", why, span)
 
@@ -95,7 +95,7 @@ def no_pipeline(why: str, span: Span) -> Decision:
 
 
 def depth(asked: int | None, iterations: int | None, room: int | None, ctas: int) -> str:
-    """What decided the number of slots: the hint `latency`, the most iterations, or the room of each CTA."""
+    """What decides the number of slots: the hint `latency`, the trip count, or the memory of each CTA."""
     if room is not None:
         why = f"{_kib(room)} for each CTA"
     elif iterations is not None:
@@ -111,7 +111,7 @@ def slots_do_not_fit(count: int, room: int) -> str:
 
 RUNS_ONCE = "the loop runs at most once"
 TOO_LITTLE = "too little to load in each iteration"
-BOUNDS_OVERFLOW = "the distance of the loop's bounds may overflow"
+BOUNDS_OVERFLOW = "the loop's trip count may overflow"
 
 
 def staged(slots: int, each: int, span: Span) -> Decision:
@@ -120,7 +120,7 @@ def staged(slots: int, each: int, span: Span) -> Decision:
 
 def roles(found: Sequence[Role]) -> Decision:
     told = [f"{role.warps} {role.name} warp{'s' if role.warps > 1 else ''}"
-            + ("" if role.registers is None else f" with {role.registers} registers a thread") for role in found]
+            + ("" if role.registers is None else f" with {role.registers} registers per thread") for role in found]
     return Decision("roles", ", ".join(told))
 
 
@@ -130,12 +130,12 @@ def roles(found: Sequence[Role]) -> Decision:
 def rematerialized(
     size: int, before: tuple[int, int], after: tuple[int, int], kept: Iterable[tuple[int, str]],
 ) -> Decision:
-    """`before` and `after`: CTAs per SM (0: registers spill) and the registers of each thread. `kept`: how many
-    registers of which value stay."""
+    """`before` and `after`: occupancy (0: registers spill) and registers per thread. `kept`: how many registers of
+    which value stay live."""
     was = f"occupancy {before[0]}" if before[0] else "spills"
     return Decision(
         "rematerialized", f"{_kib(size)} from shared memory",
-        f"{was} -> {_ctas(after[0])} per SM, {before[1]} -> {after[1]} registers a thread"
+        f"{was} -> {_ctas(after[0])} per SM, {before[1]} -> {after[1]} registers per thread"
         + "".join(f"; {count} registers of {name or 'what is computed'} stay" for count, name in kept))
 
 
@@ -147,7 +147,8 @@ def prefetched(names: Iterable[str], size: int, ctas: int) -> Decision:
 
 
 def initiation_interval(cycles: Mapping[str, float], binding: str, span: Span) -> Decision:
-    """`cycles` of each pipe in an iteration of one CTA; the `binding` one is a lower bound on the time between two."""
+    """`cycles` of each pipe in an iteration of one CTA; those of the `binding` pipe are a lower bound of the initiation
+    interval."""
     others = sorted((pipe for pipe in cycles if pipe != binding and cycles[pipe] >= 1), key=lambda pipe: -cycles[pipe])
     return Decision(
         "initiation_interval", f"at least {cycles[binding]:.0f} cycles",
@@ -167,7 +168,7 @@ def too_much_shared(excess: int) -> str:
     return f"{_kib(excess)} of shared memory too much"
 
 
-# ---- stores, turns ----------------------------------------------------------------------------------------------
+# ---- stores, ping-pong ------------------------------------------------------------------------------------------
 
 
 def tma_store(name: str, box: Sequence[int], each_warp: bool, span: Span) -> Decision:
@@ -185,8 +186,8 @@ def ping_pong() -> Decision:
 
 # ---- why not: clusters ------------------------------------------------------------------------------------------
 
-NOTHING_TO_SHARE = "there is no product, whose operands CTAs could share, and no reduction"
-NOT_BY_WARPGROUPS = "a product is not computed by wgmma, which alone reads operands that a cluster shares"
+NOTHING_TO_SHARE = "there is no matrix multiply, whose operands CTAs could share, and no reduction"
+NOT_BY_WARPGROUPS = "a matrix multiply does not use wgmma, the only instruction that reads operands shared by a cluster"
 
 
 def no_clusters(target: str) -> str:
@@ -194,15 +195,15 @@ def no_clusters(target: str) -> str:
 
 
 def no_shared_operands(target: str) -> str:
-    return f"{target} has no products that read operands which a cluster shares"
+    return f"{target} has no instruction that multiplies operands shared by a cluster"
 
 
 def accumulators_too_small(ctas: int) -> str:
-    return f"{ctas} parts of an accumulator would be too small for wgmma"
+    return f"{ctas} sub-tiles of an accumulator would be too small for wgmma"
 
 
 def tiles_too_small(ctas: int) -> str:
-    return f"tiles are too small for {ctas} parts"
+    return f"tiles are too small for {ctas} sub-tiles"
 
 
 def too_much_to_exchange(elements: int) -> str:
@@ -218,7 +219,7 @@ def cut_along_two_axes(name: str) -> str:
 
 
 def orders_whole_block(opcode: str, span: Span) -> str:
-    return f"the {opcode} in line {span.line} orders accesses of all its block"
+    return f"the {opcode} in line {span.line} orders all accesses of its block"
 
 
 def accessed_in_two_ways(array: str, opcode: str, span: Span) -> str:
@@ -228,19 +229,19 @@ def accessed_in_two_ways(array: str, opcode: str, span: Span) -> str:
 # ---- why not: TMA -----------------------------------------------------------------------------------------------
 
 ALLOW_TMA_FALSE = "allow_tma=False"
-NO_PARAMETER = "its array is no parameter"
+NO_PARAMETER = "its array is not a parameter"
 ORDERED_ACCESSES = "the kernel orders memory accesses"
 ACCESSED_ELSEWHERE = "the kernel accesses the array elsewhere"
 DIFFERENT_TILES = "the array is stored in different tiles"
 HELD_BY_SEVERAL_WARPS = "several warps hold the same elements"
-NO_SHARED_MEMORY_LEFT = "no shared memory is left beside other tiles"
+NO_SHARED_MEMORY_LEFT = "other tiles leave no shared memory"
 LONG_INDEX = "its array is indexed with int64"
-NOT_SIDE_BY_SIDE = "its elements are not side by side in memory"
+NOT_SIDE_BY_SIDE = "its elements are not contiguous in memory"
 AXES_MAY_OVERLAP = "its array's axes may overlap"
 
 
 def rank_of_tensor_maps(axes: int, most: int) -> str:
-    return f"a tile of {axes} axes, tensor maps have 1 to {most}"
+    return f"a tile has {axes} axes, a tensor map 1 to {most}"
 
 
 def short_rows(size: int, least: int) -> str:
@@ -267,15 +268,15 @@ MEMORY_ORDER = "its memory order"
 KERNEL_WRITES = "the kernel writes its array"
 LOOP_WRITES = "the loop writes its array"
 ARRAY_CHANGES = "its array changes in the loop"
-WHILE_LOOP = "it stands in a while loop"
-PLACE_FROM_THREADS = "its place depends on what other threads compute"
+WHILE_LOOP = "it is in a while loop"
+PLACE_FROM_THREADS = "its address depends on what other threads compute"
 INDEX_TOO_LATE = "its index is not known early enough"
-INDEX_CARRIED = "its index is carried from iteration to iteration"
+INDEX_CARRIED = "its index is carried from one iteration to the next"
 SAME_TILE = "the same tile in every iteration"
 SEVERAL_THREADS = "several threads need the same elements"
-NOT_KNOWN_SIDE_BY_SIDE = "its elements are not known to lie side by side"
-ITERATION_TOO_LATE = "whether its iteration comes is not known early enough"
-MASK_ENDS_BETWEEN = "its mask may end between neighbours"
+NOT_KNOWN_SIDE_BY_SIDE = "its elements are not known to be contiguous"
+ITERATION_TOO_LATE = "whether its iteration executes is not known early enough"
+MASK_ENDS_BETWEEN = "its mask may end within a vector"
 
 
 def padding(name: str) -> str:
@@ -287,7 +288,7 @@ def few_bytes(size: int) -> str:
 
 
 def few_bytes_side_by_side(size: int) -> str:
-    return f"only {size} bytes lie side by side"
+    return f"only {size} contiguous bytes"
 
 
 # ---- numbers and names ------------------------------------------------------------------------------------------

@@ -36,8 +36,7 @@ WORDS = (
 BANNED = tuple((re.compile(rf"(?<![\w`.-])(?:{pattern})(?![\w`-])", re.IGNORECASE), write) for pattern, write in WORDS)
 
 FOLDERS = (
-    *(f"backend_ptx/{path.name}" for path in (ROOT / "backend_ptx").iterdir() if path.name != "passes"),
-    "tileir", "frontend", "interp", "dsl", "docs", "benchmarks", "tools", "examples", "README.md",
+    "backend_ptx", "tileir", "frontend", "interp", "dsl", "docs", "benchmarks", "tools", "examples", "README.md",
 )
 
 

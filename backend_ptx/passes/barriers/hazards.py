@@ -1,4 +1,4 @@
-"""When two memory accesses of a CTA need a barrier between them: what each touches, and which threads.
+"""When two memory accesses of a CTA need a barrier between them, by the bytes and threads of each.
 
 Threads of a warp and warps of a CTA run at their own pace. A later access must wait for an earlier one by another
 thread when they may touch the same bytes and one of them writes.
@@ -46,12 +46,13 @@ class MemoryAccess:
     space: Space
     order: MemoryOrder = MemoryOrder.WEAK
     engine: Engine = THREADS
-    flying: bool = False  # outstanding: an engine makes it, and the thread that started it has not waited
+    flying: bool = False  # outstanding: an engine performs it, and the thread that started it has not waited
     earlier: bool = False  # of an earlier iteration of a loop
 
     @property
     def timeline(self) -> Timeline:
-        """What a fence must wait for to order it; once waited for, an engine's access is the thread's."""
+        """The timeline that a fence must wait for to order it; after the thread's wait, an engine's access is the
+        thread's."""
         return Timeline(self.engine if self.flying else THREADS, self.space)
 
     @property
@@ -78,12 +79,12 @@ def accesses_of(op: Op) -> list[MemoryAccess]:
 
 
 def _engine(start: Start | None) -> tuple[Engine, bool]:
-    """Who makes an access, and whether it outlives its op."""
+    """The engine of an access, and whether it outlives its op."""
     return (THREADS, False) if start is None else (start.engine, start.engine is not THREADS)
 
 
 def buffer_of(memory: Value) -> Value:
-    """The buffer that a view shows."""
+    """The buffer under a view."""
     while isinstance(memory.op, SharedView):
         memory = memory.op.buffer
     return memory
@@ -91,7 +92,7 @@ def buffer_of(memory: Value) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Of a function: the alias classes that it writes, and its relaxed atomics whose old values nobody uses."""
+    """Of a function: the alias classes that it writes, and its relaxed atomics whose old values have no use."""
 
     written: frozenset[Value]
     updates: frozenset[Op]
@@ -127,8 +128,8 @@ def needed_between(first: MemoryAccess, second: MemoryAccess, dependences: Depen
 
 
 def _between_private(first: MemoryAccess, second: MemoryAccess) -> Scope:
-    """In a space of a unit of its own nothing is known of places: whatever writes conflicts, but for what one engine
-    does in order."""
+    """In a unit's own space addresses are unknown: any write conflicts, except between accesses that one engine
+    performs in order."""
     if not (first.writes or second.writes):
         return NOTHING
     in_order = first.engine is second.engine is not THREADS and first.engine.in_order
@@ -145,14 +146,14 @@ def _between_shared(first: MemoryAccess, second: MemoryAccess) -> Scope:
     one, other = _whole_layout(first.op), _whole_layout(second.op)
     own = any(a.engine is not THREADS and a.engine.issuer is Issuer.THREAD for a in (first, second))
     if own and one is not None and one == other and not is_replicated(one):
-        return NOTHING  # each thread reads what it has copied itself, and waits for that
+        return NOTHING  # each thread reads only its own copies, and waits for these
     if one is None or other is None or not stays_in_warp(one, other):
         return CTA
     return WARP
 
 
 def _different_slots(first: MemoryAccess, second: MemoryAccess) -> bool:
-    """Whether two accesses of one ring surely go to different slots."""
+    """Whether two accesses of one ring provably go to different slots."""
     a, b = _ring_slot(first.op), _ring_slot(second.op)
     if first.earlier or second.earlier or a is None or b is None:
         return False
@@ -164,9 +165,9 @@ def _ring_slot(op: Op) -> tuple[Value, int] | None:
 
 
 def _slot_to_spare(first: MemoryAccess, second: MemoryAccess) -> bool:
-    """Whether a write goes to a slot that MMAs of the last two iterations do not read, while those of the last one may
-    be outstanding. Those of iterations before it are done: each iteration waits for them before it ends, and its
-    threads have met since, for the data of the iteration before this write or of this one."""
+    """Whether a write goes to a slot that MMAs of the last two iterations do not read. Only those of the last one may
+    be outstanding: each iteration waits for earlier ones before it ends. The threads have synchronised since, for the
+    data of this iteration or of the previous one."""
     place = _ring_slot(second.op)
     if not first.engine.multiplies or not second.writes or place is None:
         return False
@@ -178,7 +179,7 @@ def _slot_to_spare(first: MemoryAccess, second: MemoryAccess) -> bool:
 
 
 def _reads_slot(access: MemoryAccess, slot: Value) -> bool:
-    """Whether an MMA of this iteration reads nothing of a ring but this slot."""
+    """Whether an MMA of this iteration reads only this slot of a ring."""
     views = [v.op for v in access.op.operands if buffer_of(v) is access.memory]
     return all(isinstance(view, SharedView) and view.slot is slot for view in views)
 
@@ -204,8 +205,8 @@ def stays_in_warp(one: Layout, other: Layout) -> bool:
 
 
 def _between_global(first: MemoryAccess, second: MemoryAccess, dependences: Dependences, whole: Summary) -> Scope:
-    # What a release hands on and an acquire takes over is the whole block's: its threads must meet there. Memory that
-    # this launch only reads is none of other blocks' business.
+    # A release publishes, and an acquire receives, writes of the whole CTA: its threads must synchronise there. Memory
+    # that this launch only reads needs no CTA barrier.
     if second.order in _RELEASES and dependences.alias_class(first.memory) in whole.written:
         return CTA
     if first.order in _ACQUIRES and dependences.alias_class(second.memory) in whole.written:
@@ -220,7 +221,7 @@ def _between_global(first: MemoryAccess, second: MemoryAccess, dependences: Depe
 
 
 def _commute(first: Op, second: Op, whole: Summary) -> bool:
-    """Atomic updates of one kind may come in any order: nobody sees what was between them."""
+    """Atomic updates of one kind commute: the values between them are not observed."""
     if first not in whole.updates or second not in whole.updates:
         return False
     assert isinstance(first, AtomicRmw) and isinstance(second, AtomicRmw)
@@ -228,8 +229,8 @@ def _commute(first: Op, second: Op, whole: Summary) -> bool:
 
 
 def _same_threads(first: MemoryAccess, second: MemoryAccess) -> bool:
-    """Whether the accesses are loads and stores of one grid of tiles in one layout: then wherever they touch the same
-    element, it is in the same tile at the same place, and the same thread touches it."""
+    """Whether the accesses are loads and stores of one grid of tiles in one layout. An element that both access is then
+    at the same position of the same tile, and so in the same thread."""
     a, b = first.op, second.op
     if not isinstance(a, TileAccess) or not isinstance(b, TileAccess) or a.array is not b.array:
         return False

@@ -1,4 +1,4 @@
-"""Put a barrier before an access that must wait for another thread's earlier access, and nowhere else.
+"""Insert a barrier before each access that must wait for another thread's earlier access, and nowhere else.
 
     before: shared_store(buffer=%0, value=%x)
             %y: tile<64x64xf32, #1> = shared_load(buffer=%0, shape=(64, 64))
@@ -6,10 +6,10 @@
             barrier()
             %y: tile<64x64xf32, #1> = shared_load(buffer=%0, shape=(64, 64))
 
-What an access in a loop must wait for of what came before the loop, it waits for once, before the loop. A barrier among
-the threads of a warp (`scope="warp"`) stands where no element leaves its warp. The walk keeps the
-accesses that no barrier separates from here; around a loop they come back to its start, so bodies are walked until
-nothing new arrives. An engine's access stays pending until a barrier that comes after its thread's wait.
+An access in a loop that must wait for one before the loop waits once, above the loop. A warp barrier (`scope="warp"`)
+suffices if no element leaves its warp. The walk keeps the pending accesses: those that no barrier separates from here.
+Accesses pending at the end of a loop body are pending at its start, so bodies are walked to a fixed point. An engine's
+access stays pending until a barrier that comes after its thread's wait.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tilewright.tileir.core import Block, Completion, Op
 from tilewright.tileir.engines import THREADS, Fence, Scope, Timeline
 from tilewright.tileir.ops.control import For, If, While
 
-# What is pending: for every access the barrier that has already passed since (NOTHING or WARP).
+# The pending accesses, each with the strongest barrier since (NOTHING or WARP).
 State = dict[MemoryAccess, Scope]
 
 
@@ -79,13 +79,13 @@ class _Inserter:
         return self._leaf(op, state)
 
     def _before_loop(self, op: Op, state: State) -> State:
-        """What some access of the loop must wait for, it waits for once, before the loop."""
+        """An access of the loop that must wait for an earlier one waits once, above the loop."""
         inside = [access for block in op.blocks for inner in block.walk() for access in accesses_of(inner)]
         self._ask(op, inside, {old: passed for old, passed in state.items() if not old.flying})
         return _passed(state, self.before.get(op, NOTHING))
 
     def _ask(self, op: Op, accesses: list[MemoryAccess], state: State) -> None:
-        """The barrier before `op` that its accesses need after those of a state."""
+        """Record the barrier before `op` that its accesses need after those of a state."""
         for new in accesses:
             between = ((needed_between(old, new, self.dependences, self.whole), p) for old, p in state.items())
             needed = max((n for n, passed in between if n > passed), default=NOTHING)
@@ -93,8 +93,8 @@ class _Inserter:
                 self.before[op] = needed
 
     def _loop(self, blocks: list[Block], state: State) -> State:
-        """Zero or more rounds: what is pending after any number of them. Only the walk from all that may be pending
-        decides: a barrier that an earlier walk asked for may be covered by another one of the last."""
+        """The accesses pending after zero or more iterations. Only the walk from the fixed point decides: a barrier
+        that an earlier walk asked for may be covered by another one."""
         while True:
             for block in blocks:
                 for op in block.walk():
@@ -118,7 +118,7 @@ class _Inserter:
         return {**state, **dict.fromkeys(own, NOTHING)}
 
     def write(self, block: Block, strongest: Scope) -> None:
-        """Put the barriers into the ops lists. In a kernel of one warp a warp's barrier is enough."""
+        """Write the barriers into the blocks. In a kernel of one warp a warp barrier is enough."""
         ops: list[Op] = []
         for op in block.ops:
             for inner in op.blocks:
@@ -138,7 +138,8 @@ def _passed(state: State, scope: Scope) -> State:
 
 
 def _fenced(state: State, fence: Fence) -> State:
-    """The state after a fence. Accesses that it does not wait for, or does not show to threads, are as before."""
+    """The state after a fence. Accesses that it does not wait for, or does not make visible to threads, stay as they
+    are."""
     out: State = {}
     for access, passed in state.items():
         if access.timeline not in fence.waits or Timeline(THREADS, access.space) not in fence.visible:
@@ -161,7 +162,7 @@ def _next_round(access: MemoryAccess) -> MemoryAccess:
 
 
 def _changed(state: State, change: Callable[[MemoryAccess], MemoryAccess]) -> State:
-    """The state with other accesses in place of its own."""
+    """The state with `change` applied to its accesses."""
     out: State = {}
     for access, passed in state.items():
         new = change(access)
@@ -170,5 +171,5 @@ def _changed(state: State, change: Callable[[MemoryAccess], MemoryAccess]) -> St
 
 
 def _join(one: State, other: State) -> State:
-    """What is pending on either of two paths; for an access on both, the weaker barrier counts."""
+    """The accesses pending on either of two paths; for an access on both, the weaker barrier counts."""
     return {**one, **{access: min(passed, one.get(access, passed)) for access, passed in other.items()}}

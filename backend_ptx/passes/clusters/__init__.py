@@ -1,1 +1,1 @@
-"""Blocks of a tile program that span the CTAs of a cluster: which tiles are cut, shared by multicast, exchanged."""
+"""Blocks of a tile program that map to CTA clusters: tiles are cut, multicast, or exchanged between CTAs."""

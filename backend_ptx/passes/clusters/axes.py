@@ -1,7 +1,8 @@
-"""Which axes of tiles are cut together when a block is spread over a cluster: one table, op by op.
+"""Which axes of tiles are cut together when a block maps to a cluster: one table, op by op.
 
-A node is (tile, axis). An op joins nodes: where its operand is cut along an axis, its result is cut along one too, part
-r of the one made from part r of the other. Nodes that an op cannot cut are *whole*. `form_clusters` chooses components.
+A node is (tile, axis). An op joins nodes: if its operand is cut along an axis, its result is cut along one too, and
+sub-tile r of the result is computed from sub-tile r of the operand. Nodes that an op cannot cut are *whole*.
+`form_clusters` chooses components.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 from tilewright.tileir.ops.shape import Broadcast, Cat, Extract, Iota, Permute, Reshape
 from tilewright.tileir.rules import RuleTable
 
-# Of elements that blocks exchange.
+# Least width of elements that CTAs exchange.
 LEAST_BITS = 32
 
 Node = tuple[Value, int]
@@ -30,8 +31,8 @@ Link = tuple[Node, Node]
 
 
 class Axes:
-    """The nodes of a function, joined. `ctas` is the number of parts. `exchange`: blocks may combine what each of them
-    reduces along an axis that is cut."""
+    """The nodes of a function, joined. `ctas` is the number of sub-tiles. `exchange`: CTAs may combine their partial
+    results of a reduction along an axis that is cut."""
 
     def __init__(self, function: Function, ctas: int, exchange: bool = False) -> None:
         self.ctas = ctas
@@ -45,7 +46,7 @@ class Axes:
             self.members.setdefault(self.find(node), []).append(node)
 
     def find(self, node: Node) -> Node:
-        """What stands for the component of a node."""
+        """The representative of a node's component."""
         root = node
         while (above := self._parent.setdefault(root, root)) is not root:
             root = above
@@ -57,7 +58,7 @@ class Axes:
         return self.members.get(self.find(node), [node])
 
     def hindrance(self, node: Node) -> Op | None:
-        """An op that cannot work on parts of the tile, along this axis."""
+        """An op that cannot work on sub-tiles along this axis."""
         return self._whole.get(node)
 
     def _visit(self, op: Op) -> None:
@@ -68,7 +69,7 @@ class Axes:
             self._parent[self.find(one)] = self.find(other)
         tiles = [v for v in (*op.operands, *op.results) if is_tile(v)]
         if op.terminator:
-            return  # its operands are variables of the op around
+            return  # its operands are variables of the enclosing op
         for value in tiles:
             for axis, length in enumerate(value.type.shape):
                 node = value, axis
@@ -110,14 +111,14 @@ def _variables(op: Op, ctas: int) -> Iterator[list[Node]]:
 
 
 def _result(op: Op, ctas: int) -> Iterator[list[Node]]:
-    """Constants, counts: each part can be made for itself."""
+    """Constants and iotas: every CTA can make its own sub-tile."""
     for value in op.results:
         if is_tile(value):
             yield from ([(value, axis)] for axis in range(len(value.type.shape)))
 
 
 def _access(op: TileAccess, ctas: int) -> Iterator[list[Node]]:
-    """Parts of tiles are tiles of a finer grid, where the parts' length divides the distance of tiles."""
+    """Sub-tiles are tiles of a finer grid, if their length divides the step between tiles."""
     tile = op.tile
     if not is_tile(tile):
         return
@@ -142,7 +143,7 @@ def _reduce(op: Reduction | ArgReduction, ctas: int) -> Iterator[list[Node]]:
 
 
 def _fold(op: Fold, ctas: int) -> Iterator[list[Node]]:
-    """Along other axes than that of the fold. One that reduces leaves it out."""
+    """Along all axes but that of the fold, which the result of a reduction lacks."""
     shorter = isinstance(op, ReduceWith)
     for axis in range(len(op.srcs[0].type.shape)):
         if axis != op.axis:
@@ -157,7 +158,7 @@ def _broadcast(op: Broadcast, ctas: int) -> Iterator[list[Node]]:
 
 
 def _reshape(op: Reshape, ctas: int) -> Iterator[list[Node]]:
-    """Axes that have as many elements outside of them are cut at the same places."""
+    """Axes with equally many elements outside of them are cut at the same positions."""
     before = [list(accumulate(shape, mul, initial=1)) for shape in (op.src.type.shape, op.shape)]
     for i, length in enumerate(op.src.type.shape):
         for j, other in enumerate(op.shape):

@@ -1,10 +1,10 @@
-"""Spread each block over a cluster of hardware blocks (CTAs), which share operands: each computes a part of the tiles.
+"""Map each block to a cluster of CTAs that share operands: each CTA computes a sub-tile of each tile.
 
     before: %i: i32 = block_id(axis=0)                            // and the hint num_ctas=2
             %a: tile<256x64xbf16> = load(array=%x, index=(%i, %k), steps=(256, 64), ...)
             %b: tile<64x256xbf16> = load(array=%y, index=(%k, %j), ...)
             %d: tile<256x256xf32> = mma(a=%a, b=%b, acc=%c)
-    after:  %0: i32 = block_id(axis=0)                            // the grid has twice as many blocks along its axis 0
+    after:  %0: i32 = block_id(axis=0)                            // the grid has twice as many CTAs along its axis 0
             %i: i32 = floordiv(lhs=%0, rhs=%two)
             %rank: i32 = mod(lhs=%0, rhs=%two)
             %1: i32 = %i * 2 + %rank
@@ -12,19 +12,19 @@
             %b: tile<64x256xbf16> = load(array=%y, index=(%k, %j), ...)      // the same in both
             %d: tile<128x256xf32> = mma(a=%a, b=%b, acc=%c)
 
-The accumulators of all products are cut along one axis, with all that depends on it (see axes.py); what is not cut
-is the same in all blocks of a cluster, so they take the same branches and iterations. `pipeline_loops` then lets each
-bring a part of a shared tile and give it to all. Without products the largest tile that is reduced is cut; where along
-the axis of a reduction, blocks exchange what each has of it:
+The accumulators of all MMAs are cut along one axis, with everything that depends on it (see axes.py). Values that are
+not cut are the same in all CTAs of a cluster, so these take the same branches and iterations. `pipeline_loops` then
+lets each CTA load a part of a shared tile and multicast it. In a kernel without MMAs the largest reduced tile is cut.
+If it is cut along the axis of a reduction, CTAs exchange their partial results:
 
     before: %s: tile<1xf32> = reduce_sum(src=%x, axes=(1))             // %x: tile<1x65536xf32>
     after:  %0: tile<1xf32> = reduce_sum(src=%x, axes=(1))             // %x: tile<1x32768xf32>
             %1: tile<2x1xf32> = cluster_gather(src=%0, ctas=2)
             %s: tile<1xf32> = reduce_sum(src=%1, axes=(0))
 
-`plan.cluster` holds the number of CTAs; the result is a kernel for a grid that is so many times longer along
-its axis 0. As the hint `num_ctas` asks; without it where the registers of one block cannot hold an accumulator or such
-a tile.
+`plan.cluster` holds the number of CTAs; the kernel's grid is that many times longer along axis 0. The hint `num_ctas`
+gives the number. Without it, a block maps to a cluster only if the registers of one CTA cannot hold an accumulator or
+the largest reduced tile.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ from tilewright.tileir.ops.reduce import Reduction
 
 # The hardware's limit for clusters that every GPU can place (CUDA programming guide, "Thread Block Clusters").
 MOST = 8
-# 32-bit words of a tile that one block holds beside what else it needs: half of the registers.
+# 32-bit words of a tile that one CTA holds: half of the registers, as other values need the rest.
 WORDS = 32768
-# Elements that each block may send to the others: more would take longer than what is won.
+# The most elements that each CTA sends to the others: more cost more time than the cluster saves.
 EXCHANGED = 1024
 
 
@@ -80,7 +80,7 @@ def form_clusters(c: Compilation) -> Preserved:
 
 
 def _needed(products: Sequence[Mma], rows: Sequence[Reduction], target: Target) -> int:
-    """How many blocks hold the largest accumulator, or the largest tile that is reduced."""
+    """How many CTAs hold the largest accumulator, or the largest reduced tile."""
     if not target.has_cluster or (products and not all(warpgroup_kind(op, target) for op in products)):
         return 1
     tiles = [op.acc.type for op in products] or [op.src.type for op in rows]
@@ -92,7 +92,7 @@ def _needed(products: Sequence[Mma], rows: Sequence[Reduction], target: Target) 
 def _cut(
     function: Function, products: Sequence[Mma], rows: Sequence[Reduction], ctas: int, target: Target,
 ) -> dict[Value, int] | str:
-    """The tiles that are cut, and along which axis; or why none can be."""
+    """The tiles to cut, each with its axis; or why none can be cut."""
     if not target.has_cluster:
         return decisions.no_clusters(target.name)
     if products:
@@ -103,7 +103,7 @@ def _cut(
 
 
 def _refusal(products: Sequence[Mma], target: Target) -> str | None:
-    """Why blocks of a cluster could not share operands."""
+    """Why CTAs of a cluster cannot share operands."""
     if not (target.has_tma and any(unit.reads_shared for unit in units_of(target))):
         return decisions.no_shared_operands(target.name)
     if not all(warpgroup_kind(op, target) for op in products):
@@ -112,7 +112,7 @@ def _refusal(products: Sequence[Mma], target: Target) -> str | None:
 
 
 def _cut_products(axes: Axes, products: Sequence[Mma]) -> dict[Value, int] | str:
-    """Every accumulator along one of its axes."""
+    """Cut every accumulator along one of its axes."""
     chosen: dict[Value, int] = {}
     for product in sorted(products, key=lambda op: -op.acc.type.size):
         if product.acc in chosen:
@@ -126,7 +126,7 @@ def _cut_products(axes: Axes, products: Sequence[Mma]) -> dict[Value, int] | str
 
 
 def _cut_rows(axes: Axes, rows: Sequence[Reduction]) -> dict[Value, int] | str:
-    """The largest tile that is reduced, along the axis for which blocks exchange least."""
+    """Cut the largest reduced tile, along the axis for which CTAs exchange least."""
     largest = max((op.src for op in rows), key=lambda v: v.type.size)
     long = [axis for axis, length in enumerate(largest.type.shape) if length >= axes.ctas]
     found = [axes.component((largest, axis)) for axis in long]
@@ -140,12 +140,12 @@ def _cut_rows(axes: Axes, rows: Sequence[Reduction]) -> dict[Value, int] | str:
 
 
 def _exchanged(chosen: Mapping[Value, int], rows: Sequence[Reduction]) -> int:
-    """Elements of results that no block has alone."""
+    """Elements of results that are partial in each CTA."""
     return sum(op.result.type.size for op in rows if chosen.get(op.src) in op.axes)
 
 
 def _preferred(op: Mma, ctas: int) -> Iterator[int]:
-    """The axes along which the accumulator can be cut, the longer first."""
+    """The axes along which the accumulator can be cut, longer ones first."""
     rank = len(op.acc.type.shape)
     m, n = op.acc.type.shape[-2:]
     usable = [(m, rank - 2)] if m // ctas >= ROWS else []
@@ -154,7 +154,7 @@ def _preferred(op: Mma, ctas: int) -> Iterator[int]:
 
 
 def _conflict(nodes: list[Node], chosen: dict[Value, int], axes: Axes) -> str | None:
-    """Why these nodes cannot be cut beside what is chosen already."""
+    """Why these nodes cannot be cut in addition to those already chosen."""
     own = dict(chosen)
     for value, axis in nodes:
         hindrance = axes.hindrance((value, axis))
@@ -166,7 +166,7 @@ def _conflict(nodes: list[Node], chosen: dict[Value, int], axes: Axes) -> str | 
 
 
 def _unshare(block: Block, used: set[Value]) -> None:
-    """Give every use of a constant or count its own copy, in front of the user: one may be cut, another not."""
+    """Give every use of a constant or iota its own copy, right before the user: one may be cut, another not."""
     ops: list[Op] = []
     for op in block.ops:
         for inner in op.blocks:

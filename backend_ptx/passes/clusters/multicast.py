@@ -1,4 +1,4 @@
-"""Which values are the same in all blocks of a cluster, and which tell them apart."""
+"""Which values are the same in all CTAs of a cluster, and the TMA multicast of tiles that all of them read."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tilewright.tileir.plan import Decision
 
 
 class Ranks:
-    """What depends on a block's place in its cluster: everything computed from its own number along the axis of
-    clusters, but not the number of the cluster."""
+    """Which values depend on a CTA's rank in its cluster: those computed from its block index along the axis of
+    clusters, but not from the index of the cluster alone."""
 
     def __init__(self, function: Function) -> None:
         self.ctas = function.plan.cluster
@@ -30,7 +30,7 @@ class Ranks:
                 self._variables[op.loop.params[0]] = op.lower, op.upper, op.step
 
     def alike(self, values: Iterable[Value]) -> bool:
-        """Whether all blocks of a cluster have the same values, in the same round of each loop."""
+        """Whether all CTAs of a cluster have the same values, in the same iteration of each loop."""
         work, seen = list(values), set[Value]()
         while work:
             value = work.pop()
@@ -56,7 +56,8 @@ class Ranks:
 
 
 def share_in_cluster(function: Function, channels: Sequence[Channel]) -> list[Decision]:
-    """Let the blocks of a cluster bring parts of the tiles that all of them read; the decision for these."""
+    """Let each CTA of a cluster load a part of the tiles that all of them read, and multicast it; gives the
+    decision."""
     names = []
     ranks = Ranks(function)
     for channel in channels if function.plan.cluster > 1 else ():
@@ -68,7 +69,7 @@ def share_in_cluster(function: Function, channels: Sequence[Channel]) -> list[De
 
 
 def has_parts(transfer: Transfer, ctas: int) -> bool:
-    """Whether each block can bring a part of the load's tile."""
+    """Whether each CTA can load a part of the tile."""
     load = transfer.load
     inner = inner_axis(load.array.type, load.shape, load.steps, load.order)
     return inner is not None and part_of_slot(load.shape, inner, load.array.type.dtype.bytes, ctas) is not None

@@ -1,4 +1,4 @@
-"""Whether blocks of a cluster may each do their part of a kernel's stores: what must stay in order stays in one."""
+"""Whether the CTAs of a cluster may divide a kernel's stores: accesses that must stay in order stay in one CTA."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from tilewright.tileir.ops.control import If
 from tilewright.tileir.ops.memory import Scatter, TileAccess
 
 WHOLE = "whole"
-"""What all blocks know is written by the first alone."""
+"""The first CTA alone writes what all CTAs compute."""
 
 
 def keeps_order(unit: Unit, chosen: Mapping[Value, int]) -> str | None:
-    """None where it does; else why not. `chosen`: the tiles that are cut, and along which axis.
+    """None if the cut keeps the order of accesses; else the reason. `chosen`: the tiles that are cut, each with its
+    axis.
 
-    Two accesses of one array, of which one writes, meet in one block only if both cut it at the same places. So each
-    array that is written has to be accessed in one way throughout.
+    Two accesses of one array, of which one writes, stay in one CTA only if both cut the array at the same positions.
+    Each written array must therefore be accessed in one way throughout.
     """
     function = unit.function
     for op in function.walk():
@@ -42,7 +43,7 @@ def keeps_order(unit: Unit, chosen: Mapping[Value, int]) -> str | None:
 
 
 def _way(op: Op, chosen: Mapping[Value, int], once: set[Op]) -> Any:
-    """How an op cuts an array; None where blocks may meet elsewhere."""
+    """How an op cuts an array; None if several CTAs may access the same element."""
     if isinstance(op, TileAccess):
         axis = chosen.get(op.tile)
         if axis is None:

@@ -1,4 +1,4 @@
-"""The rewriting that `form_clusters` does: cut tiles get shorter, and accesses go to this block's part."""
+"""The rewriting of `form_clusters`: cut tiles get shorter, and accesses go to the sub-tile of this CTA."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tilewright.tileir.passes.dce import dce
 from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import TileType
 
-# The grid's axis along which the blocks of a cluster lie.
+# The grid axis along which the CTAs of a cluster lie.
 AXIS = 0
 
 
 class ClusterSplit:
-    """`chosen`: the tiles that are cut into `ctas` parts, and along which axis."""
+    """`chosen`: the tiles that are cut into `ctas` sub-tiles, each with its axis."""
 
     def __init__(self, unit: Unit, chosen: Mapping[Value, int], ctas: int) -> None:
         function = unit.function
@@ -69,14 +69,14 @@ class ClusterSplit:
         return any(v in self.chosen for v in (*op.operands, *op.results))
 
     def _of_grid(self, b: Rewriter, op: BlockId | NumBlocks) -> None:
-        """The kernel's own number of a block is that of the cluster."""
+        """The block index that the kernel sees is the index of the cluster."""
         whole = self.number
         if isinstance(op, NumBlocks):
             whole = b.value(NumBlocks(axis=AXIS))
         b.replace(op.result, b.value(arith.FloorDiv(lhs=whole, rhs=self.count)))
 
     def _count(self, b: Rewriter, op: Iota) -> None:
-        """This block's part of 0, 1, 2, ..."""
+        """This CTA's part of 0, 1, 2, ..."""
         size = op.size // self.ctas
         part = b.value(Iota(size=size, dtype=op.dtype))
         start = b.value(arith.Mul(lhs=self.rank, rhs=_number(b, size, int32)))
@@ -86,13 +86,13 @@ class ClusterSplit:
         b.replace(op.result, made)
 
     def _combine(self, b: Rewriter, op: Reduction) -> None:
-        """What each block reduces of its part is reduced once more."""
+        """Reduce the partial results of the CTAs once more."""
         part = b.value(type(op)(src=op.src, **op.attributes))
         every = b.value(ClusterGather(src=part, ctas=self.ctas))
         b.replace(op.result, b.value(type(op)(src=every, **{**op.attributes, "axes": (0,)})))
 
     def _once(self, b: Rewriter, op: Op) -> None:
-        """What all blocks of the cluster would do alike, the first one does."""
+        """The first CTA of the cluster performs what all would perform alike."""
         with b.into() as then:
             b.keep(op)
             b.emit(Yield(values=()))
@@ -101,7 +101,7 @@ class ClusterSplit:
         b.emit(If(cond=self.first, then=then, orelse=orelse))
 
     def _fit(self, b: Rewriter, op: Op) -> None:
-        """Change the attributes that repeat a shape, and the places of accesses."""
+        """Change the attributes that repeat a shape, and the indices of accesses."""
         match op:
             case arith.Constant() if is_tile(op.result):
                 op.type = op.result.type
@@ -138,7 +138,7 @@ class ClusterSplit:
 
 
 def _wide(unit: Unit, chosen: Mapping[Value, int], ctas: int) -> set[Op]:
-    """The accesses whose places need 64 bits, as 32 could wrap one far outside of the array into it."""
+    """The accesses whose indices need 64 bits: in 32 bits an index far outside the array could wrap into it."""
     known, (low, high) = unit.facts, int32.int_range
     out: set[Op] = set()
     for op in unit.function.walk():

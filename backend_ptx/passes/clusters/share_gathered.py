@@ -1,12 +1,12 @@
-"""Put what blocks of a cluster gather from each other into shared memory.
+"""Lower gathers among the CTAs of a cluster to sends into each other's shared memory.
 
     before: %g: tile<2x1xf32, #0> = cluster_gather(src=%x, ctas=2)     // %x: tile<1xf32, #1>
     after:  %b: shared<2, i64> = shared_alloc(type=...)                // at the start of the kernel
             cluster_open(barriers=(%b))
             ...
-            cluster_ready()                                            // before the first op that exchanges
+            cluster_ready()                                            // before the first exchange
             %0: shared<2, 2x1xf32, #2> = shared_alloc(type=...)        // two slots
-            %s: i32 = cluster_exchange(buffer=%0, barriers=%b, value=%x)    // row r in all, by the block of rank r
+            %s: i32 = cluster_exchange(buffer=%0, barriers=%b, value=%x)    // the CTA of rank r writes row r in all
             %g: tile<2x1xf32, #0> = shared_load(buffer=%0, slot=%s, shape=(2, 1))
 """
 
@@ -62,13 +62,13 @@ def share_gathered(c: Compilation) -> Preserved:
 
 
 def _exchanges(op: Op) -> bool:
-    """Whether the op or one of its bodies does."""
+    """Whether the op, or one in its bodies, sends to other CTAs."""
     mine = any(start.engine is CLUSTER_STORE for start in op.effects().starts)
     return mine or any(_exchanges(inner) for block in op.blocks for inner in block.ops)
 
 
 def _row(b: Rewriter, value: Value, warps: int) -> Value:
-    """The elements side by side, each with one thread to send it where there are enough threads."""
+    """The elements in a row, one per thread (that sends it) if there are enough threads."""
     shape = (value.type.size,)
     if not value.type.shape:
         return _with_layout(b.value(Reshape(src=value, shape=shape)), row_major(shape, warps))

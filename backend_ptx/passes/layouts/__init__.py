@@ -1,1 +1,1 @@
-"""How the elements of tiles lie in the registers of threads, and how they move from one layout to another."""
+"""Layouts: which thread holds which elements of a tile in its registers, and the conversions between layouts."""

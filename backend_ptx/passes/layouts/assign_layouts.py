@@ -1,4 +1,4 @@
-"""Give every tile a layout, and insert `convert_layout` where a user wants another one than the tile has.
+"""Give every tile a layout, and insert `convert_layout` where a user needs another layout.
 
     before: %x: tile<64x64xf32> = load(array=%a, ...)
             %t: tile<64x64xf32> = permute(src=%x, axes=(1, 0))
@@ -8,8 +8,8 @@
             %0: tile<64x64xf32, #0> = convert_layout(src=%t)           // a coalesced store is worth a conversion
             store(array=%b, value=%0, ...)
 
-Memory accesses propose layouts; the class of values (see classes.py) that moves most memory chooses first, by cost;
-classes without an access take what makes the ops between them and a neighbour free.
+Memory accesses propose layouts. The class of values (see classes.py) that moves the most memory chooses first, by cost.
+A class without an access takes the layout that makes the ops between it and a neighbour free.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ class _Chooser:
                 self._spread(found)
 
     def _fragments(self) -> list[LayoutClass]:
-        """Operands that threads compute from what a producer brings: a ring can be read in any layout."""
+        """Sets the layout of A operands that threads compute from loads by TMA: threads can read a ring in any
+        layout."""
         out = []
         for op, layouts in self.products.items():
             if not op.unit.a_anywhere or is_moved_only(op.a):
@@ -97,7 +98,7 @@ class _Chooser:
         found.layout = min(candidates, key=lambda layout: self._cost(found, layout))
 
     def _from_neighbours(self, found: LayoutClass) -> list[Layout]:
-        """Layouts that make an edge to a class with a layout free."""
+        """The layouts that make an edge free whose other class already has a layout."""
         out = []
         for op in found.edges:
             rule = rule_of(op)
@@ -122,7 +123,7 @@ class _Chooser:
         return cost
 
     def _spread(self, start: LayoutClass) -> None:
-        """Hand layouts on to neighbours that have no memory access of their own."""
+        """Propagate layouts to neighbours without a memory access of their own."""
         work = [start]
         while work:
             here = work.pop()
@@ -142,7 +143,7 @@ def _anchor_cost(anchor: Anchor, layout: Layout, warps: int) -> int:
 
 
 def _split_cost(anchor: Anchor, layout: Layout, warps: int) -> int:
-    """The cost when the access uses the layout that it prefers, and a conversion stands between."""
+    """The cost if the access uses its preferred layout and a conversion stands between."""
     if not anchor.splits:
         return 1 << 40
     own = anchor.access.preferred(warps)
@@ -182,7 +183,7 @@ class _Inserter:
         self._rebuild(function.body)
 
     def layout_of(self, value: Value) -> Layout:
-        """The layout that a value which is not cheap has where it is defined."""
+        """The layout of a value at its definition; not for cheap values."""
         own = self.own.get(value)
         if own is not None:
             return own
@@ -196,11 +197,11 @@ class _Inserter:
                 value.lay_out(self.layout_of(value))
 
     def _source_layout(self, value: Value) -> Layout:
-        """The layout in which a shape-changing op finds its source."""
+        """The layout of a shape-changing op's source."""
         return row_major(value.type.shape, self.warps) if value in self.classes.cheap else self.layout_of(value)
 
     def _decide_results(self, op: Op) -> None:
-        """Results that come out in another layout than that of their class."""
+        """Record the results whose layout differs from that of their class."""
         if isinstance(op, Load) and is_tile(op.result):
             anchor = next(a for a in self.classes.of[op.result].anchors if a.op is op)
             wanted = self.layout_of(op.result)
@@ -216,7 +217,7 @@ class _Inserter:
             self.own[op.results[0]] = gives
 
     def _feed(self, op: Op) -> None:
-        """Make the operands of an op arrive in the layouts that it wants."""
+        """Give an op its operands in the layouts that it needs."""
         if op.blocks and not isinstance(op, Fold):
             self._feed_carried(op)
             return
@@ -238,8 +239,8 @@ class _Inserter:
         op.replace_operands(new)
 
     def _feed_shared(self, op: Product) -> None:
-        """The unit reads B from shared memory, and A too where it cannot take it from registers, or where A was only
-        moved."""
+        """The unit reads B from shared memory. It reads A from there too if it cannot take A from registers, or if no
+        thread computes A."""
         wanted = self.products[op]
         op.acc = self._in_layout(op.acc, wanted.acc)
         in_registers = op.unit.a_anywhere and not is_moved_only(op.a)
@@ -247,7 +248,7 @@ class _Inserter:
         op.b = self._staged(op, op.b, 0)
 
     def _staged(self, op: Product, value: Value, k_axis: int) -> Value:
-        """The operand in shared memory, from the layout that it has."""
+        """The operand, staged in shared memory."""
         type_ = staged_type(op, value, k_axis)
         if value in self.classes.cheap:
             value = self._copy(value, row_major(value.type.shape, self.warps))
@@ -274,7 +275,7 @@ class _Inserter:
         op.replace_operands({v: self._in_layout(v, takes) for v in tiles})
 
     def _feed_carried(self, op: Op) -> None:
-        """Bring what enters or leaves bodies into the layouts of the variables that carry it."""
+        """Convert what enters or leaves bodies to the layouts of the variables that carry it."""
         if isinstance(op, control.For):
             self._feed_values(op, "init", op.loop.params[1:])
             self._feed_values(op.loop.terminator, "values", op.loop.params[1:])
@@ -293,7 +294,7 @@ class _Inserter:
         ))
 
     def _group_layout(self, op: Op, value: Value) -> Layout:
-        """The layout that an op wants for an operand: that of its class; a store may have its own."""
+        """The layout that an op needs for an operand: that of its class; a store may have its own."""
         shape = value.type.shape
         same = [v for v in self.classes.groups.get(op, ()) if v.type.shape == shape]
         layout = self.classes.of[same[0]].layout if same else None
@@ -352,7 +353,7 @@ class _Inserter:
 
 
 def _span_of(value: Value) -> Span:
-    """The place of the block of which the value is a parameter."""
+    """The span of the block whose parameter the value is."""
     block = value.owner
     assert isinstance(block, Block)
     return block.ops[0].span

@@ -1,7 +1,7 @@
 """Which values must share a layout: classes of values joined by element-wise ops and by the edges of control flow.
 
-Cheap values (constants, iota, and arithmetic and shape changes of nothing but those) belong to no class: each user gets
-a copy in the layout that it wants.
+Cheap values (constants, iota, and arithmetic and shape changes of these alone) belong to no class: each user gets a
+rematerialised copy in the layout that it needs.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Classes:
 
     @cached_property
     def runs(self) -> Runs:
-        """Where index tiles count up: only gathers and scatters ask."""
+        """Contiguity of index tiles; only gathers and scatters ask."""
         return runs(self.unit.function, self.unit.facts)
 
     def find(self, value: Value) -> Value:
@@ -90,7 +90,7 @@ class Classes:
         return value
 
     def _join(self, values: Iterable[Value | None]) -> None:
-        """Put the tiles among values that are not cheap into one class."""
+        """Put the tiles among the values into one class, cheap ones left out."""
         first: Value | None = None
         for value in values:
             if value is None or not is_tile(value) or value in self.cheap:
@@ -144,7 +144,7 @@ class Classes:
         return False
 
     def _same_shapes(self, op: Op) -> None:
-        """Operands and results of one shape stay together: element-wise ops, gathers, and whatever is unknown."""
+        """One class for operands and results of equal shape: for element-wise ops, gathers and unknown ops."""
         tiles = [v for v in (*op.operands, *op.results) if is_tile(v)]
         self.groups[op] = [v for v in tiles if v not in self.cheap]
         for shape in {v.type.shape for v in tiles}:
@@ -180,7 +180,7 @@ class Classes:
 
 
 def carried(op: Op) -> list[tuple[Value, ...]]:
-    """The groups of values that are one variable: init, body parameter, yielded value and result."""
+    """The values of each carried variable: init, body parameter, yielded value and result."""
     if isinstance(op, control.For):
         return list(zip(op.init, op.loop.params[1:], op.loop.terminator.operands, op.results, strict=True))
     if isinstance(op, control.While):

@@ -1,9 +1,9 @@
-"""Layout conversions through less shared memory than the tile takes.
+"""Layout conversions sub-tile by sub-tile, through less shared memory than the whole tile takes.
 
     before: %y: tile<256x256xf32, #1> = convert_layout(src=%x)                     // 256 KiB
     after:  %0: tile<2x32768xf32, #2> = reshape(src=%x)                            // registers, free
             %1: tile<1x32768xf32, #3> = extract(src=%0, index=(0, 0))              // likewise
-            %2: shared<32768xf32, #4> = shared_alloc(...)                          // 128 KiB, for each piece the same
+            %2: shared<32768xf32, #4> = shared_alloc(...)                          // 128 KiB, reused
             shared_store(buffer=%2, value=%1) ; %3 = shared_load(buffer=%2) ; ...
             %y: tile<256x256xf32, #1> = reshape(src=cat(%3, %5))
 """
@@ -27,7 +27,8 @@ from tilewright.tileir.types import SharedType, TileType
 
 
 def exchange_in_pieces(rewriter: Rewriter, tile: Value, wanted: Layout, count: int, target: Target) -> Value:
-    """The tile in the layout `wanted`, by way of `count` buffers or more, as far as threads hold pieces alone."""
+    """The tile in the layout `wanted`, in at least `count` sub-tiles; in fewer where registers do not cut it so
+    finely."""
     for hop in hops(tile.type.layout, wanted, (count - 1).bit_length()):
         tile = _Exchange(rewriter, tile, hop, target).run()
     return tile
@@ -67,7 +68,7 @@ class _Exchange:
             transform.extract(source.type.layout, shape))
 
     def _through_memory(self, piece: Value, layout: Layout) -> Value:
-        """The piece, flat, as its readers hold it."""
+        """The sub-tile, flat, in the layout of its readers."""
         flat = (piece.type.size,)
         given, wanted = transform.reshape(piece.type.layout, flat), transform.reshape(layout, flat)
         dtype = piece.type.dtype

@@ -1,4 +1,4 @@
-"""Move conversions up to the loads or gathers that they convert, over casts and reshapes, so that a ring replaces them.
+"""Hoist conversions above casts and reshapes, up to the load or gather, so that a ring replaces them.
 
     before: %t: tile<64x32xf16, #0> = load(array=%a, ...)
             %p: tile<32x64xf16, #1> = permute(src=%t, axes=(1, 0))
@@ -7,7 +7,8 @@
             %0: tile<64x32xf16, #3> = convert_layout(src=%t)              // #3: what makes the permute to #2 free
             %d: tile<32x64xf16, #2> = permute(src=%0, axes=(1, 0))
 
-A cast is passed only if its source takes no more bytes, and nothing is passed that has other users: no work is doubled.
+A conversion is hoisted above a cast only if the cast's source takes no more bytes. It is hoisted only above ops without
+other users, so no work is duplicated.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def hoist_conversions(c: Compilation) -> Preserved:
 
 
 def _chain(op: Op, users: dict[Value, list[Op]]) -> Chain | None:
-    """The ops between a load or gather and a conversion, the last first, each with the layout that its source needs."""
+    """The ops between a load or gather and a conversion, last one first, each with the layout that its source needs."""
     if not isinstance(op, ConvertLayout) or _stays(op):
         return None
     out: Chain = []
@@ -59,7 +60,7 @@ def _stays(op: ConvertLayout) -> bool:
 
 
 def _source_layout(op: Op, layout: Layout) -> Layout | None:
-    """The layout in which an op takes its source to give `layout`; None for ops that conversions do not pass."""
+    """The layout of the source with which an op gives `layout`; None if no conversion is hoisted above the op."""
     if op.rearranges:
         rule = rule_of(op)
         assert rule is not None
@@ -70,7 +71,7 @@ def _source_layout(op: Op, layout: Layout) -> Layout | None:
 
 
 def _only_converted(value: Value, users: dict[Value, list[Op]]) -> bool:
-    """Whether all that is done with a value ends in conversions that will not need it."""
+    """Whether every use of a value ends in a conversion that is hoisted above it."""
     for user in users.get(value, []):
         if isinstance(user, ConvertLayout):
             if _stays(user):
@@ -98,7 +99,7 @@ def _rule(rewriter: Rewriter, op: Op, chains: dict[Op, Chain]) -> None:
 
 
 def _drop(function: Function, passed: set[Op]) -> None:
-    """Remove the ops whose copies below the conversions have taken all their users."""
+    """Remove the ops whose copies below the hoisted conversions have taken over all users."""
     used = {value for op in function.walk() if op not in passed for value in op.operands}
     work = list(passed)
     kept: set[Op] = set()

@@ -1,15 +1,15 @@
-"""Turn conversions that cross threads into a trip through shared memory.
+"""Lower layout conversions that cross threads to a store to shared memory and a load from it.
 
     before: %y: tile<64x64xf32, #1> = convert_layout(src=%x)
-    after:  %0: shared<64x64xf32, #2> = shared_alloc(type=shared<64x64xf32, #2>)     // #2: a swizzle without conflicts
+    after:  %0: shared<64x64xf32, #2> = shared_alloc(type=shared<64x64xf32, #2>)     // #2: swizzled, no bank conflicts
             shared_store(buffer=%0, value=%x)
             %y: tile<64x64xf32, #1> = shared_load(buffer=%0, shape=(64, 64))
 
-A `stage`, which puts an operand of wgmma into shared memory, becomes a store too, and a fence that shows it to the
-tensor cores; where a product of the round before may still be reading the buffer, a wait comes first. Conversions
-inside a thread stay. Where a limit of the plan asks for it, large tiles go in pieces (exchange_pieces.py). An `extract`
-whose sub-tiles lie in several threads goes the same way, and reads its part.
-Barriers come later (insert_barriers), when offsets are known.
+A `stage`, which puts an operand of wgmma into shared memory, becomes a store and a proxy fence that makes it visible to
+the tensor cores. A wait comes first if an outstanding MMA of the previous iteration may still read the buffer.
+Conversions within a thread stay. If the plan limits the buffer of a conversion, large tiles are converted sub-tile by
+sub-tile (exchange_pieces.py). An `extract` that crosses threads stores the whole tile and loads its sub-tile. Barriers
+come later (insert_barriers), when offsets are known.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _stage(rewriter: Rewriter, op: Stage, readers: Sequence[Op]) -> None:
 
 
 def is_free_extract(op: Extract) -> bool:
-    """Whether every thread holds its part of the sub-tile already."""
+    """Whether every thread already holds its elements of the sub-tile."""
     wanted: Layout = op.result.type.layout
     return transform.extract(op.src.type.layout, op.shape) == wanted
 

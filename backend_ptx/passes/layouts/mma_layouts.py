@@ -1,4 +1,4 @@
-"""The layouts that matrix products ask for, decided before any other tile gets one."""
+"""The layouts that matrix multiplies need, decided before those of other tiles."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tilewright.tileir.core import Op, Value
 
 
 def layouts_of_products(products: Sequence[Product], warps: int) -> dict[Product, ProductLayouts]:
-    """(acc, a, b) of each product. Where one product's result becomes another's A operand, warps own whole rows of
-    it, so that the fragments are handed on within each thread."""
+    """(acc, a, b) of each MMA. If the result of one MMA becomes A of another, each warp owns whole rows of it: the
+    fragments then stay in the thread."""
     handed_on = _handed_on(products)
     return {op: op.unit.layouts(op, warps, handed_on) for op in products}
 
 
 def _handed_on(products: Sequence[Product]) -> bool:
-    """Whether some product's A operand is computed, element by element, from another product's result."""
+    """Whether A of some MMA is computed, element by element, from the result of another."""
     results = {op.result for op in products}
     return any(_reaches(op.a, results, 0) for op in products)
 

@@ -1,4 +1,4 @@
-"""What each op that changes a tile's shape means for layouts: one rule each, used by `assign_layouts`."""
+"""One layout rule for each op that changes a tile's shape; `assign_layouts` uses them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tilewright.tileir.rules import RuleTable
 
 
 class Rule(NamedTuple):
-    """`forward(op, source)`: the result's layout for which the op is free; `backward(op, result)`: the sources' layout
-    likewise. Either is None where there is none. `exact`: backward gives the only such layout."""
+    """`forward(op, source)`: the result's layout for which the op is free. `backward(op, result)`: likewise the
+    sources' layout. Either gives None if no such layout exists. `exact`: `backward` gives the only one."""
 
     forward: Callable[[Any, Layout], Layout | None]
     backward: Callable[[Any, Layout], Layout | None]
@@ -51,9 +51,9 @@ def rule_of(op: Op) -> Rule | None:
 
 
 def meet(op: Op, rule: Rule, source: Layout, result: Layout) -> tuple[Layout, Layout]:
-    """Given what the surroundings have (source) and want (result): the layouts that the op itself takes and gives.
+    """The layouts that the op itself takes and gives, if its source has `source` and its users need `result`.
 
-    Where they differ from the surroundings', a conversion is due on that side.
+    A conversion is due on each side on which they differ.
     """
     if rule.exact or isinstance(op, Cat):
         wanted = rule.backward(op, result)

@@ -1,1 +1,1 @@
-"""Which instruction computes each matrix multiply, where its operands live, and when its results are waited for."""
+"""Matrix multiplies: the instruction, the place of the operands, and the waits for outstanding MMAs."""

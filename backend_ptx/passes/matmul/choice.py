@@ -1,4 +1,4 @@
-"""Which instruction of the tensor cores computes a matrix multiply, by dtypes, sizes and target."""
+"""The tensor-core instruction for a matrix multiply, by dtypes, sizes and target."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Choice(NamedTuple):
 
 
 def warpgroup_kind(op: Mma, target: Target) -> str | None:
-    """The kind of wgmma that computes a product, None where none does: the name in instructions/warpgroup.py."""
+    """The kind of wgmma that computes an MMA, by its name in instructions/warpgroup.py; None if there is none."""
     m, n, k = sizes_of(op)
     if any(size != 1 for size in op.acc.type.shape[:-2]) or m < ROWS or n < LEAST_COLUMNS:
         return None
@@ -45,7 +45,7 @@ def sizes_of(op: Mma) -> tuple[int, int, int]:
 
 
 def choose(a: DType, b: DType, acc: DType, sizes: tuple[int, int, int], target: Target) -> Choice | None:
-    """The tensor-core instruction for a product of these dtypes, None where plain multiply-adds do it."""
+    """The tensor-core instruction for these dtypes; None if FMA instructions compute the MMA."""
     operands: DType | None = None
     if a in FP8:
         (record,) = _named(a, b, acc)
@@ -58,7 +58,7 @@ def choose(a: DType, b: DType, acc: DType, sizes: tuple[int, int, int], target: 
 
 
 def _named(a: DType, b: DType, acc: DType) -> tuple[str, ...]:
-    """The instructions, that with the longest k first."""
+    """The instructions, longest k first."""
     types = _PTX_TYPE[acc], _PTX_TYPE[a], _PTX_TYPE[b]
     if a is dt.float64:
         return ("mma.m8n8k4.f64.f64",)

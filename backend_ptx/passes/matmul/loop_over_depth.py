@@ -1,4 +1,4 @@
-"""Cut the depth (K) of a product whose operands are too large for shared memory: a loop over parts of both.
+"""Split the depth (K) of an MMA whose operands are too large for shared memory: a loop over sub-tiles of both.
 
     before: %a: tile<64x1024xbf16> = load(array=%x, index=(%i, %0), steps=(64, 1024), ...)     // 128 KiB
             %b: tile<1024x128xbf16> = load(array=%y, index=(%0, %j), ...)                      // 256 KiB
@@ -9,8 +9,8 @@
                 yield(values=(mma(a=%a, b=%b, acc=%acc)))
             }
 
-Operands are loads, which may be cast, and whose axes may be permuted; of arrays that the kernel does not write.
-`select_instructions` asks for it where a limit of the plan (`max_depth`) does.
+Operands must be loads, at most cast and permuted, of arrays that the kernel does not write. `select_instructions` calls
+it if a limit of the plan (`max_depth`) asks for it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tilewright.tileir.types import TileType
 
 
 def loop_over_depth(c: Compilation, most: int) -> None:
-    """Products deeper than `most` become loops over parts of that depth, where their operands allow it."""
+    """MMAs deeper than `most` become loops over sub-tiles of that depth, if their operands allow it."""
     function, users = c.function, c.uses
     written = {_root(array) for op in function.walk() for array in op.effects().writes}
     known = set(function.params)
@@ -79,7 +79,7 @@ def _loop(rewriter: Rewriter, op: Mma, count: int) -> Value:
 
 
 def _part(b: Builder, value: Value, axis: int, count: int, number: Value) -> Value:
-    """Part `number` of `count` along an axis, loaded anew."""
+    """Sub-tile `number` of `count` along an axis, by a load of its own."""
     op = value.op
     if isinstance(op, Cast):
         return b.value(Cast(src=_part(b, op.src, axis, count, number), **op.attributes), value.hint)
@@ -96,5 +96,5 @@ def _part(b: Builder, value: Value, axis: int, count: int, number: Value) -> Val
 
 
 def _wide(b: Builder, index: Value) -> Value:
-    """In 64 bits, as tiles far outside the array must stay there."""
+    """In 64 bits: tiles far outside the array must stay outside."""
     return index if index.type.dtype is int64 else b.value(Cast(src=index, dtype=int64))

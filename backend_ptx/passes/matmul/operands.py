@@ -1,7 +1,7 @@
-"""Where wgmma finds its operands: in shared memory or in registers, and along which axis a buffer is dense.
+"""Where wgmma reads its operands: from shared memory or registers, and along which axis a buffer is dense.
 
-B is always in shared memory. A goes there when it comes straight from memory; what threads compute (a product's result
-after some arithmetic, a tile that is dequantised) stays in their registers, where no trip is needed.
+B is always in shared memory. A goes there if it is loaded and only permuted. If threads compute A (from an MMA's
+result, or by dequantising a tile), it stays in their registers and needs no shared memory.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.ops.shape import Permute, Reshape
 from tilewright.tileir.types import SharedType
 
-MOST_STEPS = 32  # ops between an operand and the load whose memory order decides
+MOST_STEPS = 32  # most ops between an operand and the load whose array decides the dense axis
 
 
 def is_moved_only(value: Value) -> bool:
-    """Whether an operand is what some load or gather brings, its axes at most permuted."""
+    """Whether an operand is a loaded or gathered tile, at most with permuted axes."""
     return isinstance(source_of(value)[0].op, (Load, Gather))
 
 
 def source_of(value: Value) -> tuple[Value, list[Op]]:
-    """The value that permutations and reshapes (of axes of length 1) make an operand of, and these, the last first.
+    """The value from which permutations and reshapes (of axes of length 1) make an operand, and these ops, last one
+    first.
 
-    The cast of float32 to tfloat32 is passed too: TMA rounds on its way.
+    A cast of float32 to tfloat32 counts as one of them: TMA rounds while it copies.
     """
     passed: list[Op] = []
     op = value.op
@@ -50,7 +51,7 @@ def is_tf32_cast(op: Op | None) -> bool:
 
 
 def stages_of(value: Value, users: Mapping[Value, list[Op]]) -> tuple[list[Stage], list[Op]] | None:
-    """The staged operands that ops which move axes make of a value, and these ops; None if it has another use."""
+    """The staged operands that a value becomes by ops that move axes, and these ops; None if it has another use."""
     stages: list[Stage] = []
     moves: list[Op] = []
     for user in users.get(value, []):
@@ -68,7 +69,7 @@ def stages_of(value: Value, users: Mapping[Value, list[Op]]) -> tuple[list[Stage
 
 
 def slot_of(stage: Stage, shape: tuple[int, ...]) -> Layout:
-    """Where the elements of the tile that `source_of` finds, of this shape, lie, so that its view is that operand."""
+    """The shared layout of the tile that `source_of` finds, of this shape, of which the operand is a view."""
     wanted: Layout = stage.result.type.layout
     axes, _ = view_of(stage.src)
     long = [a for a in axes if shape[a] > 1]
@@ -87,8 +88,8 @@ def _keeps_axes(op: Reshape) -> bool:
 
 
 def staged_type(op: Product, value: Value, inner_if_free: int) -> SharedType:
-    """The buffer for an operand of a product. Its dense axis is that of the memory from which it comes, or else that
-    along which threads hold several elements, for dtypes that tensor cores can transpose; else k, which is
+    """The type of the buffer for an MMA's operand. For dtypes that tensor cores can transpose, its dense axis is that
+    of the array it is loaded from, else the axis along which threads hold several elements. Otherwise it is k, given as
     `inner_if_free`."""
     type_ = value.type
     inner = None
@@ -100,7 +101,7 @@ def staged_type(op: Product, value: Value, inner_if_free: int) -> SharedType:
 
 
 def dense_axis(value: Value) -> int | None:
-    """The axis of a tile along which the memory that it comes from is dense."""
+    """The axis of a tile along which the array that it is loaded from is dense."""
     steps = 0
     path: list[Op] = []
     while not isinstance(value.op, Load):
@@ -125,7 +126,7 @@ def dense_axis(value: Value) -> int | None:
 
 
 def _held_axis(value: Value) -> int | None:
-    """The axis along which a thread holds most elements side by side, so that it stores whole vectors."""
+    """The axis along which a thread holds the most neighbours, so that it stores whole vectors."""
     layout = value.type.layout
     if layout is None:
         return None
@@ -149,7 +150,7 @@ def view_of(value: Value) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _moved(op: Op, axis: int) -> int | None:
-    """Where an axis of the source is in the result of an op."""
+    """The axis of an op's result that an axis of its source becomes."""
     if isinstance(op, Permute):
         return op.axes.index(axis)
     if not isinstance(op, Reshape):

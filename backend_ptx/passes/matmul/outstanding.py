@@ -20,7 +20,7 @@ def still_read(unit: Unit) -> set[Op]:
 
 
 def _is_waited_for(product: Op, block: Block) -> bool:
-    """Whether a product of this block, with all others, is complete at its end."""
+    """Whether an MMA of this block is complete at the block's end."""
     if product not in block.ops:
         return False
     after = block.ops[block.ops.index(product):]

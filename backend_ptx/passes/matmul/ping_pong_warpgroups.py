@@ -1,4 +1,4 @@
-"""Warpgroups that wait for their products in every round take turns, so that one computes while the other multiplies.
+"""Ping-pong warpgroups: two warpgroups that wait for their MMAs in every iteration alternate on the tensor cores.
 
     before: for(...) { ... %s = wgmma(...)  %t = wgmma_wait(accs=(%s)) ... %y = wgmma(...)  %z = wgmma_wait(accs=(%y)) }
     after:  take_turn()
@@ -6,17 +6,17 @@
                 ... %s = wgmma(...)
                 pass_turn()
                 %t = wgmma_wait(accs=(%s))
-                ...                                         // meanwhile the other warpgroup's products run
+                ...                                         // meanwhile the other warpgroup's MMAs execute
                 take_turn()
                 %y = wgmma(...)
                 %z = wgmma_wait(accs=(%y))
-            }                                               // the turn is kept for the first products of the next round
+            }                                               // the turn is kept for the first MMAs of the next iteration
             pass_turn()
 
-Left alone, warpgroups that contend for the tensor cores fall into step: all multiply, then all compute (attention of
-128 x 128 tiles, d = 128: 581 TFLOP/s without turns, 661 with them, on an H200). After FlashAttention-3, arXiv
-2407.08608, 3.1. Where a round has only one run of products they find their places by themselves, and turns cost more
-than they bring (a product with dequantised operands: 248 us with turns, 208 without).
+Without turns, warpgroups that contend for the tensor cores fall into lockstep: both multiply, then both compute. Turns
+raised attention (128 x 128 tiles, d = 128) from 581 to 661 TFLOP/s on an H200. The scheme is that of FlashAttention-3
+(arXiv 2407.08608, section 3.1). Iterations with a single run of MMAs get no turns: there the warpgroups alternate by
+themselves, and turns only cost time (a GEMM with dequantised operands: 248 us with turns, 208 without).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from tilewright.tileir.ops.control import For
 
 
 def ping_pong_warpgroups(c: Compilation) -> Preserved:
-    """Needs waits for products, and barriers of the block where they are: a warpgroup must not wait for the other at
-    one while the other waits for its turn."""
+    """Needs the waits for MMAs and the CTA barriers in place: a warpgroup must not wait at a barrier while the other
+    one waits for its turn."""
     function = c.function
     if c.plan.warps != 2 * GROUP:
         return ALL
@@ -47,8 +47,8 @@ def ping_pong_warpgroups(c: Compilation) -> Preserved:
 
 
 def _waits_each_round(loop: For) -> bool:
-    """Whether an innermost loop has several runs of products in each round and waits for them there, and warpgroups do
-    not meet otherwise."""
+    """Whether an innermost loop has several runs of MMAs in each iteration, waits for them there, and has no other
+    point where the warpgroups synchronise."""
     ops = loop.loop.ops
     products = [op.result for op in ops if _starts(op)]
     if len(_runs(ops)) < 2 or any(op.repeats for op in loop.loop.walk()):
@@ -56,7 +56,7 @@ def _waits_each_round(loop: For) -> bool:
     waited = {v for op in ops if left_outstanding(op) == 0 for v in op.operands}
     if any(result not in waited for result in products):
         return False
-    # Any other collective op is a meeting of the whole CTA.
+    # Any other collective op synchronises the whole CTA.
     return not any(op.collective and not _starts(op) and left_outstanding(op) is None for op in loop.loop.walk())
 
 
@@ -80,7 +80,7 @@ def _visit(block: Block, loops: set[Op]) -> None:
 
 
 def _alternate(loop: For) -> None:
-    """Turns inside a round, which starts and ends with having it."""
+    """Insert the turns inside an iteration: it starts and ends with the turn held."""
     old = loop.loop.ops
     runs = _runs(old)
     ops: list[Op] = []
@@ -94,7 +94,7 @@ def _alternate(loop: For) -> None:
 
 
 def _runs(ops: list[Op]) -> list[tuple[int, int]]:
-    """(first, last) product of each run of products without a wait between."""
+    """(first, last) MMA of each run of MMAs without a wait between them."""
     out: list[tuple[int, int]] = []
     open_ = False
     for i, op in enumerate(ops):

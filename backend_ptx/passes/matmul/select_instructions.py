@@ -1,15 +1,16 @@
-"""Choose how each matrix product is computed on the target, and convert operands where the choice asks for it.
+"""Select the instruction of each matrix multiply on the target, and convert operands where it needs that.
 
     before: %y: tile<128x128xf32> = mma(a=%ta, b=%tb, acc=%x)                               // bfloat16 operands
     after:  %y: tile<128x128xf32> = mma_sync(a=%ta, b=%tb, acc=%x, instruction="mma.m16n8k16.f32.bf16")
 
-float32 products (which mean real float32) and tiles smaller than an instruction's become `mma_fma`, with operands
-converted to the accumulator's format; that is exact for every operand format. 8-bit floats without tensor cores for
-them become float16, which holds them exactly. Where the target has wgmma, products of at least 64 rows become `wgmma`:
+MMAs of float32 operands (which mean float32, not tfloat32) and tiles smaller than an instruction's become `mma_fma`,
+with operands converted to the accumulator's format; that is exact for every operand format. 8-bit floats become
+float16, which represents them exactly, if no tensor-core instruction takes them. If the target has wgmma, MMAs of at
+least 64 rows become `wgmma`:
 
     after:  %y: tile<128x128xf32> = wgmma(a=%ta, b=%tb, acc=%x, kind="bf16")
 
-A target lists its matrix units, the preferred one first (`Target.matrix_units`); `SELECTIONS` has a rule for each.
+A target lists its matrix units, preferred ones first (`Target.matrix_units`); `SELECTIONS` has a rule for each.
 """
 
 from __future__ import annotations
@@ -67,10 +68,10 @@ def _whole_warpgroups(wanted: int | None) -> bool:
 
 
 def _by_warpgroups(rewriter: Rewriter, op: Mma, c: Compilation) -> Value | None:
-    """wgmma has no batches; those of length 1 go.
+    """wgmma has no batch axes; those of length 1 are dropped.
 
-    Tensor cores of sm_90 add products of 8-bit floats with 13 bits behind the point (arXiv 2412.19437, section 3.3.2):
-    unless use_fast_acc allows that for all of k, each tile's product is added to the accumulator in float32.
+    Tensor cores of sm_90 accumulate products of 8-bit floats with 13 fractional bits (arXiv 2412.19437, section 3.3.2).
+    Unless use_fast_acc allows that for all of k, threads add the product of each tile to the accumulator in float32.
     """
     whole = _whole_warpgroups(c.hints.num_worker_warps)
     kind = warpgroup_kind(op, c.target) if whole else None
@@ -103,5 +104,5 @@ def _cast(rewriter: Rewriter, value: Value, dtype: DType) -> Value:
     return value if value.type.dtype is dtype else rewriter.value(Cast(src=value, dtype=dtype), value.hint)
 
 
-# A rule for each matrix unit: the result of a multiply that it computes, or None if it cannot.
+# A rule for each matrix unit: it gives the result of an MMA, or None if the unit cannot compute it.
 SELECTIONS: dict[str, Selection] = {"wgmma": _by_warpgroups, "mma.sync": _by_warps, "fma": _by_threads}

@@ -1,4 +1,4 @@
-"""Compute matrix products a few steps of k at a time, so that operands pass through registers in small pieces.
+"""Split matrix multiplies along k, so that only small fragments of the operands are in registers at a time.
 
     before: %a: tile<128x64xbf16, #1> = shared_load(buffer=%ra, slot=%s, shape=(128, 64))
             %b: tile<64x128xbf16, #2> = shared_load(buffer=%rb, slot=%s, shape=(64, 128))
@@ -8,8 +8,8 @@
             %y0: tile<128x128xf32, #0> = mma_sync(a=%a0, b=%b0, acc=%x, ...)
             %a1 = shared_load(... index=(%0, %1)) ...                                   // and so on for 64 / 16 steps
 
-An operand that another product hands on in registers is cut into registers (`extract`), one that is converted after
-loading is loaded and converted piece by piece.
+An operand that another MMA leaves in registers is cut by `extract`. An operand that is converted after its load is
+loaded and converted sub-tile by sub-tile.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tilewright.tileir.types import TileType
 
 
 def split_mmas(c: Compilation) -> Preserved:
-    """Needs `shared_load` in place of conversions; operands that are loaded stay where they are used."""
+    """Needs `shared_load` in place of conversions. Loads of operands sink to their uses."""
     if not c.has(Product):
         return ALL
     rewrite(c.function, {Product: _split})
@@ -41,7 +41,7 @@ def split_mmas(c: Compilation) -> Preserved:
 
 
 def _split(rewriter: Rewriter, op: Product) -> None:
-    if op.unit.reads_shared:  # or registers that are there already
+    if op.unit.reads_shared:  # or registers that hold it already
         rewriter.keep(op)
         return
     k = op.a.type.shape[-1]
@@ -64,7 +64,7 @@ def _is_loaded(value: Value) -> bool:
 
 
 def _piece(rewriter: Rewriter, value: Value, axis: int, number: int, step: int) -> Value:
-    """Elements number * step ... along k of an operand."""
+    """Elements from number * step on, along k of an operand."""
     shape = list(value.type.shape)
     shape[axis] = step
     op = value.op

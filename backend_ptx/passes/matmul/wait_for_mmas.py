@@ -12,11 +12,11 @@
             %0: tile<128x256xf32> = wgmma_wait(accs=(%r))
             %h = cast(src=%0, ...)
 
-MMAs that add to one accumulator follow each other without a wait: a unit keeps their order. But where A is in registers
-that an iteration writes anew, it ends with a wait: an outstanding MMA still reads them.
+MMAs that add to one accumulator follow each other without a wait: the unit keeps their order. But if an iteration
+writes the registers of A, it ends with a wait: an outstanding MMA still reads them.
 
-Where a unit's accumulators live in a space of their own, the pass also moves them: in before the first MMA that adds to
-a tile in registers, out after the wait.
+If a unit's accumulators live in a space of their own, the pass also moves them there before the first MMA that adds to
+a tile in registers, and back after the wait.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from tilewright.tileir.ops.control import For, If, Yield
 from tilewright.tileir.types import SharedType
 
 Users = dict[Value, list[Op]]
-# The carried values of a loop that stay outstanding, by number, and the units that compute them.
+# The carried values of a loop that stay outstanding, by position, and the units that compute them.
 Carried = dict[int, MatrixUnit]
 
 
 def wait_for_mmas(c: Compilation) -> Preserved:
-    """Needs operands of MMAs in place; no wait must stand yet."""
+    """Needs the operands of MMAs in place, and a function without waits."""
     function = c.function
     if not any(is_outstanding(op) for op in function.walk()):
         return ALL
@@ -51,7 +51,7 @@ def wait_for_mmas(c: Compilation) -> Preserved:
 
 
 def in_flight(loop: For, users: Users) -> Carried:
-    """The carried values that MMAs of the loop alone touch, so that no iteration has to wait for them."""
+    """The carried values that only MMAs of the loop use, so that no iteration has to wait for them."""
     out: Carried = {}
     for i, param in enumerate(loop.loop.params[1:]):
         value: Value = param
@@ -76,7 +76,7 @@ def _writes_a(body: Block, product: Product) -> bool:
 
 
 def _next_product(value: Value, users: Users, block: Block) -> Product | None:
-    """The MMA of a block that alone uses a value, as its accumulator."""
+    """The MMA of a block that is the only user of a value, as its accumulator."""
     found = users.get(value, [])
     if len(found) != 1 or found[0] not in block.ops or not is_outstanding(found[0]):
         return None
@@ -91,7 +91,7 @@ class _Waits:
     def __init__(self, users: Users, carried: Mapping[For, Carried]) -> None:
         self.users = users
         self.carried = carried
-        # What leaves an iteration outstanding, and what the next one finds so.
+        # Values outstanding at the end of an iteration, and those outstanding at the start of the next.
         self.quiet = {loop.loop.terminator.operands[i] for loop, found in carried.items() for i in found}
         self.held = {loop.loop.params[1 + i] for loop, found in carried.items() for i in found}
 
@@ -131,7 +131,8 @@ class _Waits:
         block.ops = ops
 
     def _passes(self, op: Op, value: Value) -> bool:
-        """Whether a use needs no wait: the accumulator of a next MMA that alone uses it, or the end of an iteration."""
+        """Whether a use needs no wait: by an MMA that is the only user and accumulates into it, or at the end of an
+        iteration."""
         if isinstance(op, Product) and op.unit.asynchronous:
             return op.acc is value and value not in (op.a, op.b) and len(self.users[value]) == 1
         return op.terminator and value in self.quiet
@@ -152,7 +153,7 @@ def _wait(unit: MatrixUnit, values: Sequence[Value], span: Span) -> tuple[list[O
 
 
 def _enter(unit: MatrixUnit, values: Sequence[Value], span: Span) -> tuple[list[Op], list[Value]]:
-    """Tiles in registers to where the unit's accumulators live."""
+    """Move tiles from registers to the space of the unit's accumulators."""
     if unit.enter is None:
         return [], list(values)
     ops = [unit.enter(src=value) for value in values]
@@ -163,7 +164,7 @@ def _enter(unit: MatrixUnit, values: Sequence[Value], span: Span) -> tuple[list[
 
 
 def _enter_loop(loop: For, carried: Carried) -> list[Op]:
-    """The accumulators that a loop starts with to where their units have them."""
+    """Move the initial accumulators of a loop to the space of their units."""
     init, ops = list(loop.init), []
     for i, unit in carried.items():
         made, [init[i]] = _enter(unit, [init[i]], loop.span)
@@ -173,10 +174,10 @@ def _enter_loop(loop: For, carried: Carried) -> list[Op]:
 
 
 def _where_it_runs(loop: For, carried: Carried) -> list[Op]:
-    """The loop and the waits behind it inside a branch that is taken if there is an iteration.
+    """The loop and the waits after it, inside a branch that is taken if there is an iteration.
 
-    Where accumulators come from memory and may go around the loop, ptxas sees loads between the first MMA and the wait,
-    and lets no MMAs overlap (C7515).
+    If accumulators come from memory and the loop may be skipped, ptxas sees loads between the first MMA and the wait,
+    and serialises all MMAs (C7515).
     """
     start = loop.init
     then, orelse = Block(), Block()

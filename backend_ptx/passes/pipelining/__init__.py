@@ -1,1 +1,1 @@
-"""Software pipelining: loads that start some iterations before their use, into slots of rings in shared memory."""
+"""Software pipelining: loads are prefetched some iterations ahead, into slots of rings in shared memory."""

@@ -1,10 +1,10 @@
-"""Where the tile of a later iteration is, and whether threads can know that early enough to copy it ahead of time.
+"""The address of a later iteration's tile, and whether threads know it early enough to prefetch the tile.
 
-An index qualifies when it comes from the loop variable, from values that the loop does not change and from carried
-values whose next ones are computed in the same way, by operations that cannot fail in an iteration that never takes
-place. A while loop's condition qualifies likewise; where it does not, copies that check bounds start regardless.
-A gather may need tiles of other arrays for its indices: these are loaded one iteration before the copy starts, and wait
-in registers, in the layout in which the gather wants them.
+An index qualifies if speculatable ops compute it from the loop variable, from loop-invariant values, and from carried
+values whose next ones are computed in the same way: such ops cannot fail for an iteration that never executes. A while
+loop's condition qualifies likewise; if it does not, copies that check bounds start regardless. A gather's indices may
+need tiles of other arrays. These are loaded one iteration before the copy starts, and stay in registers, in the layout
+that the gather needs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tilewright.tileir.ops import math as functions
 from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.memory import Gather, Load
 
-# Operations that may be done for an iteration that never comes.
+# Ops that may execute for an iteration that never comes.
 _HARMLESS = (
     arith.Constant, arith.Add, arith.Sub, arith.Mul, arith.Min, arith.Max, arith.And, arith.Or, arith.Xor,
     arith.Shl, arith.Shr, arith.Compare, arith.Select, convert.Cast, functions.Neg, functions.Not,
@@ -43,7 +43,7 @@ def harmless(op: Op, known: Facts) -> bool:
 
 
 def change_of_array(loop: Loop, array: Value, seen: Analyses) -> str | None:
-    """Why an array may not be read ahead of time in a loop, None if it may."""
+    """Why an array may not be prefetched in a loop, None if it may."""
     summary = seen.dependences.summary(loop)
     if summary.ordered or seen.dependences.alias_class(array) in summary.writes:
         return decisions.LOOP_WRITES
@@ -54,9 +54,9 @@ def change_of_array(loop: Loop, array: Value, seen: Analyses) -> str | None:
 
 
 def find_address(loop: Loop, source: Load | Gather, seen: Analyses, taken: Collection[Op] = ()) -> Address | str:
-    """What an iteration computes to find the tile of a load or gather of its body, or why that is known too late.
+    """What an iteration computes for the address of a load or gather of its body, or why the address is known too late.
 
-    Loads in `taken` are carried by another engine: nothing can be fetched by them."""
+    Another engine carries the loads in `taken`: indices cannot be prefetched by them."""
     body = body_of(loop)
     if isinstance(source, Load):
         found = collect(body, source.index, seen)
@@ -82,7 +82,7 @@ def find_address(loop: Loop, source: Load | Gather, seen: Analyses, taken: Colle
 
 
 def _address(loop: Loop, wanted: list[Value], ops: set[Op], seen: Analyses) -> Address | str:
-    """Of ops that compute values from the loop variable and from what the loop carries."""
+    """The address of ops that compute values from the loop variable and from carried values."""
     body = body_of(loop)
     reads = {*wanted, *(v for op in ops for v in op.operands)}
     params = tuple(p for p in body.params if p in reads)
@@ -96,7 +96,7 @@ def _address(loop: Loop, wanted: list[Value], ops: set[Op], seen: Analyses) -> A
 
 
 def find_recurrence(loop: Loop, params: Collection[Value], seen: Analyses) -> Recurrence | str:
-    """How the values of parameters of the body, in a later iteration, follow from those in this one."""
+    """How the parameters of the body in a later iteration are computed from those of this one."""
     body, before = body_of(loop), loop.before if isinstance(loop, While) else Block()
     state: dict[Value, None] = {}
     head, steps = set[Op](), set[Op]()
@@ -105,7 +105,7 @@ def find_recurrence(loop: Loop, params: Collection[Value], seen: Analyses) -> Re
     if condition is not None:
         found = collect(before, [condition], seen)
         if isinstance(found, str):
-            condition = None  # nobody knows early whether the iteration comes
+            condition = None  # whether the iteration executes is known too late
         else:
             head |= found
             work += _params_read(before, found, [condition])
@@ -135,7 +135,7 @@ def _params_read(block: Block, ops: Collection[Op], values: Collection[Value]) -
 def collect(
     block: Block, wanted: Iterable[Value], seen: Analyses, fetched: dict[Value, Fetched] | None = None,
 ) -> set[Op] | str:
-    """The ops of a block that values come from. Loads end the search where `fetched` takes them."""
+    """The ops of a block that compute values. The search stops at loads that `fetched` takes."""
     inside = {r: op for op in block.ops for r in op.results}
     chosen = set[Op]()
     work = list(wanted)
@@ -156,7 +156,7 @@ def collect(
 
 
 def _may_fetch(loop: Loop, load: Load, seen: Analyses) -> bool:
-    """Whether a load may be done for an iteration that never comes."""
+    """Whether a load may execute for an iteration that never comes."""
     weak = load.memory_order is MemoryOrder.WEAK
     return load.check_bounds and weak and change_of_array(loop, load.array, seen) is None
 

@@ -1,4 +1,4 @@
-"""What is known of a function while the pipeliner looks at it: analyses, and who can compute which value."""
+"""The pipeliner's analyses of a function, among them which values the producer can compute."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tilewright.tileir.types import ArrayType
 
 
 class Analyses:
-    """What is known of a unit, and what the pipeliner asks beside it; all before the function changes."""
+    """The unit's analyses and the pipeliner's own, all made before the function changes."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -50,7 +50,7 @@ class Analyses:
         return {self.dependences.alias_class(m) for op in self.function.walk() for m in op.effects().writes}
 
     def around(self, op: Op) -> list[Op]:
-        """The structured ops around an op, the innermost first."""
+        """The structured ops around an op, innermost first."""
         out = []
         block = self.block_of[op]
         while block in self.owner:
@@ -65,7 +65,7 @@ class Analyses:
         return op
 
     def known_to_producer(self, values: Iterable[Value]) -> bool:
-        """Whether a producer, which holds no tiles, can compute the values for itself."""
+        """Whether a producer, which holds no tiles, can compute the values itself."""
         work, seen = list(values), set[Value]()
         while work:
             value = work.pop()
@@ -79,7 +79,7 @@ class Analyses:
         return True
 
     def _needs(self, value: Value) -> Iterable[Value] | None:
-        """What a value is computed from, None where only the consumers know it."""
+        """The values from which a value is computed, None if only the consumers know it."""
         if value in self.params:
             return []
         if not isinstance(value.type, ArrayType) and getattr(value.type, "size", 1) > 1:

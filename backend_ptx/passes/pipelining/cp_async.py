@@ -1,4 +1,4 @@
-"""cp.async's part of a ring: threads start copies some iterations ahead, and wait for their own groups of them.
+"""Rings filled by cp.async: threads prefetch tiles some iterations ahead, and wait for their own groups of copies.
 
     async_load(buffer=%ring, slot=%zero, array=%a, index=(%i, %l), active=%l < %u, tile=tile<..., #0>, ...)
     async_commit()
@@ -12,8 +12,8 @@
     }
     async_wait()
 
-Where wgmma read the slots, copies start behind them, as these may run on into the next iteration: the
-ring has a slot more. A gather gets the tiles that its indices need one iteration earlier, carried in registers.
+If wgmma read the slots, copies start after them. As these may be outstanding in the next iteration, the ring has one
+more slot. The tiles that a gather's indices need are loaded one iteration earlier and carried in registers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tilewright.tileir.ops.memory import Gather, Load
 
 
 class AsyncCopies(Carrier):
-    """The channel of a loop whose tiles all threads copy."""
+    """The channel of a loop whose tiles all threads copy by cp.async."""
 
     def __init__(self, channel: Channel, setting: Setting) -> None:
         super().__init__(channel, setting)
@@ -64,7 +64,7 @@ class AsyncCopies(Carrier):
 
     def behind(self, b: Builder, op: Op, at: Position) -> None:
         if op in self.products[-1:]:
-            # While these run, behind those of the iteration before: it is their slot that is filled.
+            # The copies overlap with these MMAs, and fill the slot of the previous iteration's.
             self._later(b, at)
             self.emit(b, waits_for(self.products, len(self.products)))
 
@@ -75,7 +75,7 @@ class AsyncCopies(Carrier):
         return 0
 
     def _later(self, b: Builder, at: Position) -> None:
-        """The copies of a later iteration, with what was fetched for them an iteration ago; what the next ones need."""
+        """The copies of a later iteration, with the indices fetched one iteration ago; then fetch those of the next."""
         ahead = self.channel.ahead
         active, mapping = self.lead.later(b, ahead)
         self._copy(b, at, ahead, active, {**mapping, **self.fetched})
@@ -86,7 +86,7 @@ class AsyncCopies(Carrier):
         return [f for t in self.channel.transfers if t.copy is not None for f in t.copy.address.fetched]
 
     def _fetch(self, b: Builder, known: dict[Value, Value]) -> dict[Value, Value]:
-        """What the gathers of the iteration with these parameters need of other arrays."""
+        """Load what the gathers of the iteration with these parameters need from other arrays."""
         mapping = dict(known)
         out: dict[Value, Value] = {}
         for transfer in self.channel.transfers:
@@ -121,7 +121,7 @@ class AsyncCopies(Carrier):
                 mask=None if source.mask is None else mapping.get(source.mask, source.mask), padding=source.padding,
                 tile=tile, vector=copy.run.length, dense=copy.run.dense, check_bounds=source.check_bounds)
         assert isinstance(source, Load)
-        # Nothing is padded where nothing lies outside, so that any padding will do.
+        # Nothing is padded if nothing lies outside, so any padding will do.
         padding = source.padding if source.check_bounds else PaddingMode.ZERO
         return AsyncLoad(
             buffer=buffer, slot=slot, ahead=ahead, array=source.array, active=active,
@@ -129,7 +129,7 @@ class AsyncCopies(Carrier):
             padding=padding, check_bounds=source.check_bounds and not (self.lead.exact and self._inside(source)))
 
     def _inside(self, load: Load) -> bool:
-        """Whether every iteration's tile lies in the array by what is known of its index."""
+        """Whether the tile of every iteration lies in the array, by the facts of its index."""
         array = load.array.type
         for axis, index in enumerate(load.index):
             extent, fact = array.extents[load.order[axis]], self.known[index]

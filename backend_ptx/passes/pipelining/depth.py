@@ -1,8 +1,8 @@
-"""How many slots each ring gets: from shared memory, registers, hints, and the number of iterations.
+"""The number of slots of each ring, from shared memory, registers, hints, and the trip count.
 
-Engines have the same rule and numbers of their own: as many slots as hide the latency, or as the hints ask for, if they
-fit beside everything else; fewer than `least` are no ring. TMA's rings and those that threads fill live in one kernel
-and are weighed against each other; those of cp.async live as long as their loop.
+One rule holds for all engines, with numbers of their own: as many slots as hide the latency, or as the hints ask for,
+if they fit beside everything else. Fewer than `least` slots make no ring. Rings that TMA or threads fill are live
+throughout the kernel and share its memory; those of cp.async are live only in their loop.
 """
 
 from __future__ import annotations
@@ -36,22 +36,23 @@ from tilewright.tileir.types import TileType
 
 
 class Appetite(NamedTuple):
-    """Slots of an engine's rings where nothing limits them, the most that hints can ask for, and the fewest."""
+    """Slots of an engine's rings without limits, the most that hints can ask for, and the fewest."""
 
     usual: int
     most: int
     least: int = 2
 
 
-# Where nothing limits them: more slots do not hide more. Three iterations in flight cover the latency of memory behind
-# one of compute.
+# More slots than usual do not hide more latency: copies for three iterations, outstanding during the compute of one,
+# cover it.
 APPETITES = {TMA_LOAD: Appetite(6, 8), CP_ASYNC: Appetite(4, 8), THREADS: Appetite(3, 3)}
-# Slots for operands that threads gather and compute, beside TMA's: the first pair that leaves ENOUGH for these.
+# Slots for operands that threads gather and that they compute, beside TMA's: the first pair that leaves TMA ENOUGH
+# slots.
 FILLED, ENOUGH = ((4, 3), (3, 3), (3, 2)), 3
 # For mbarriers and alignment of each buffer.
 SLACK = 2 * KIB
-# Copies that only hide latency (no thread needs another's elements) must move at least this much an iteration, in whole
-# vectors, and the loop must run this often: otherwise they cost more than they hide.
+# Copies that only hide latency (no thread needs another's elements) must move at least this much per iteration, in
+# whole vectors, and the loop must have this many iterations: otherwise they cost more than they hide.
 ENOUGH_BYTES = 4 * KIB
 ENOUGH_ITERATIONS = 4
 WIDE = 16
@@ -59,15 +60,15 @@ _MADE_IN_PLACE = (arith.Constant, Iota, Broadcast, arith.Compare)
 
 
 def slots_that_fit(appetite: Appetite, room: int, size: int, hints: Sequence[int] = (), most: int | None = None) -> int:
-    """Slots of `size` bytes in `room`, never more than `most`; 1 where that is no ring."""
+    """Slots of `size` bytes in `room`, never more than `most`; 1 if these make no ring."""
     wanted = min(max(hints), appetite.most) if hints else appetite.usual
     slots = min(max(appetite.least, wanted if most is None else min(wanted, most)), room // size)
     return slots if appetite.least <= min(slots, appetite.most) else 1
 
 
 class Depths:
-    """Decides engine by engine; what earlier ones got is not there for later ones. The methods set the slots of rings
-    and give the decision."""
+    """Decides engine by engine; earlier engines take memory from later ones. The methods set the slots of rings and
+    give the decision."""
 
     def __init__(self, c: Compilation) -> None:
         self.c = c
@@ -77,7 +78,7 @@ class Depths:
         self.rings: list[Ring] = []
 
     def _appetite(self, engine: Engine, spare: int = 0) -> Appetite:
-        """Of an engine whose rings need `spare` slots more, within the limits of the plan."""
+        """The appetite of an engine whose rings need `spare` slots more, within the limits of the plan."""
         usual, most, least = APPETITES[engine]
         limit = self.c.limits.max_stages
         if limit is None:
@@ -85,7 +86,7 @@ class Depths:
         return Appetite(min(usual + spare, limit), min(most, limit), least + spare)
 
     def carry(self, channels: Sequence[Channel]) -> None:
-        """These channels have got their slots."""
+        """Record channels that have got their slots."""
         self.rings += dict.fromkeys(c.ring for c in channels)
         for transfer in (t for c in channels for t in c.transfers):
             self.gone.update((transfer.source, *transfer.stages, *transfer.moves, *transfer.conversions))
@@ -93,7 +94,8 @@ class Depths:
     # ---- TMA: rings of the kernel ------------------------------------------------------------------------------------
 
     def of_kernel(self, rings: Sequence[Ring], filled: Collection[Op]) -> Decision:
-        """As many slots as fit for all rings. `filled`: the operands that threads put into slots of what is left."""
+        """As many slots as fit for all rings. `filled`: the operands that threads stage into slots of the remaining
+        memory."""
         replaced = {s for r in rings for c in r.channels for t in c.transfers for s in t.stages}
         total = sum(r.bytes for r in rings)
         other = SLACK + other_bytes(self.function, replaced)
@@ -112,7 +114,8 @@ class Depths:
     # ---- cp.async: rings of a loop -----------------------------------------------------------------------------------
 
     def of_loop(self, channel: Channel, iterations: int | None) -> Decision:
-        """Of the channel of a loop that runs so often at most (None: unknown); transfers that get no slots leave it."""
+        """Slots for the channel of a loop with at most so many iterations (None: unknown); transfers without slots
+        leave it."""
         span = channel.loop.span
         if iterations is not None and iterations < 2:
             return decisions.no_pipeline(decisions.RUNS_ONCE, span)
@@ -129,12 +132,12 @@ class Depths:
                 return decisions.pipeline(names, channel.ring.slots, size, why, span)
             left = min(channel.transfers, key=lambda t: (t.exchanged, -t.bytes))
             channel.transfers.remove(left)
-            other += left.bytes * (len(left.conversions) + len(left.stages))  # through buffers of their own then
+            other += left.bytes * (len(left.conversions) + len(left.stages))  # then through buffers of their own
         return decisions.no_pipeline(decisions.slots_do_not_fit(least, self.target.shared_per_block), span)
 
     def _fit(self, channel: Channel, size: int, iterations: int | None, other: int) -> str:
-        """Slots for the transfers of a channel with as many CTAs on a SM as leave room, and why so many;
-        "" where even the fewest leave none."""
+        """Slots for the transfers of a channel at the highest occupancy that leaves room, and the reason; "" if even
+        the lowest leaves none."""
         hints, least = channel.ring.latencies, channel.least
         appetite = self._appetite(CP_ASYNC, least - 2)
         free, wanted = (slots_that_fit(appetite, appetite.most * size, size, hints, n) for n in (None, iterations))
@@ -144,7 +147,7 @@ class Depths:
         for resident in range(aim, fewest - 1, -1):
             room = shared_of_cta(resident, self.target)
             slots = slots_that_fit(appetite, room - other, size, hints, iterations)
-            # Two CTAs on a SM hide as much as one more slot.
+            # Two CTAs per SM hide as much latency as one more slot.
             if slots >= (least + 1 if resident > 1 and wanted > least else least):
                 channel.ring.slots = slots
                 return decisions.depth(
@@ -153,9 +156,9 @@ class Depths:
         return ""
 
     def _beside(self, channel: Channel) -> int:
-        """Shared memory for buffers in the loop, for conversions in it that reading from slots does not replace, for
-        those before it whose results products in the loop read piece by piece, for operands that threads put there for
-        wgmma, for rings that live as long as the kernel and buffers from which bulk stores may still read."""
+        """Shared memory beside the slots: buffers and conversions in the loop that reads from slots do not replace;
+        conversions above it whose results MMAs in the loop read fragment by fragment; operands staged for wgmma; rings
+        that are live throughout the kernel; buffers that bulk stores may still read."""
         gone = self.gone.union(*((*t.conversions, *t.stages) for t in channel.transfers))
         inside = set(body_of(channel.loop).walk())
         read = {_converted(v) for op in inside if isinstance(op, Product) for v in (op.a, op.b)}
@@ -171,8 +174,8 @@ class Depths:
     def _tile_registers(self, loop: Loop) -> int:
         """32-bit registers that a thread needs for carried tiles and for the largest two tiles of an iteration.
 
-        What is yielded takes the registers of what was carried. Operands of products come in small pieces. Constants,
-        places and what is repeated are made where they are used.
+        Yielded tiles take the registers of carried ones. Operands of MMAs are loaded fragment by fragment. Constants,
+        iotas and broadcasts are rematerialised at their uses.
         """
         without = _only_for_products(loop).union(body_of(loop).terminator.operands)
         inside = sorted((
@@ -184,8 +187,8 @@ class Depths:
     # ---- threads: operands that they compute -------------------------------------------------------------------------
 
     def of_staged(self, channels: Sequence[Channel]) -> list[Decision]:
-        """What is left goes to these channels, the first ones first. Without a producer room is kept for a second CTA
-        on the SM."""
+        """The remaining memory goes to these channels, first ones first. Without a producer, room for a second CTA per
+        SM is kept."""
         room = shared_of_cta(self.c.hints.occupancy, self.target)
         if not self.c.plan.roles:
             room = min(room, shared_of_cta(AIM, self.target))
@@ -201,7 +204,8 @@ class Depths:
 
 
 def other_bytes(function: Function, gone: Collection[Op]) -> int:
-    """Shared memory for buffers, conversions, exchanges and staged operands; not for ops in `gone`."""
+    """Shared memory for buffers, layout conversions, reductions across warps and staged operands; not for ops in
+    `gone`."""
     lasting = lasting_bytes(function)
     exchange, staged = peak_bytes(function) - lasting, 0
     for op in function.walk():
@@ -213,7 +217,7 @@ def other_bytes(function: Function, gone: Collection[Op]) -> int:
 
 
 def _filled_bytes(filled: Collection[Op], replaced: Collection[Op]) -> tuple[int, int]:
-    """Of the staged operands in loops whose MMAs run on: those that are gathered, and those that are computed."""
+    """Bytes of the operands staged in loops that leave MMAs outstanding: of gathered ones, and of computed ones."""
     gathered = computed = 0
     for stage in set(filled).difference(replaced):
         assert isinstance(stage, Stage)
@@ -226,7 +230,7 @@ def _filled_bytes(filled: Collection[Op], replaced: Collection[Op]) -> tuple[int
 
 
 def _pays(transfer: Transfer, iterations: int | None) -> bool:
-    """Whether copies that no other thread reads are worth it."""
+    """Whether copies that no other thread reads pay."""
     if transfer.latency is not None:
         return True
     often = iterations is None or iterations >= ENOUGH_ITERATIONS
@@ -254,7 +258,7 @@ def _registers_of(value: Value) -> int:
 
 
 def _only_for_products(loop: Loop) -> set[Value]:
-    """Tiles that become operands of products, and nothing else, by loads, conversions and casts."""
+    """Tiles whose only use, after loads, conversions and casts, is as operands of MMAs."""
     out: set[Value] = set()
     others: set[Value] = set()
     for op in reversed(list(body_of(loop).walk())):
@@ -269,7 +273,7 @@ def _only_for_products(loop: Loop) -> set[Value]:
 
 
 def _converted(value: Value) -> Value:
-    """What is in shared memory of an operand: casts are done piece by piece too."""
+    """The value of an operand that is in shared memory: casts are split along with the MMAs."""
     while isinstance(value.op, Cast):
         value = value.op.src
     return value

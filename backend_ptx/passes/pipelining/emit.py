@@ -1,7 +1,7 @@
-"""Put transfers into the program: slots and phases, their way through loops and branches, reads of slots.
+"""Emit transfers: slots and phases, carried through loops and branches, and reads of slots.
 
-Slots, barriers and phases appear here and nowhere earlier. What an engine contributes (how a copy starts, what waits
-for it, how a slot is released) is a `Carrier`; everything else is the same for all of them:
+Slots, barriers and phases appear here and nowhere earlier. A `Carrier` is what an engine contributes: how a copy
+starts, what waits for it, how a slot is released. Everything else is the same for all engines:
 
     %r, %n, %q = for(..., init=(%x, %zero, %zero)) .loop(%k: i32, %acc, %slot: i32, %parity: i32) {
         ...                                                     // the carrier starts copies and waits for them
@@ -10,9 +10,8 @@ for it, how a slot is released) is a `Carrier`; everything else is the same for 
         yield(values=(..., %slot + 1 == 4 ? 0 : %slot + 1, %slot + 1 == 4 ? %parity ^ 1 : %parity))
     }
 
-A slot that a producer fills goes through all loops and branches around, with the parity of its phase, so that the
-producer runs on into the next iteration of an outer loop while consumers still work on this one. Other slots start at 0
-where their loop does.
+All enclosing loops and branches carry the slots that a producer fills, with the parity of their phases: the producer
+can then run ahead into the next iteration of an outer loop. Other slots start at 0 with their loop.
 """
 
 from __future__ import annotations
@@ -39,7 +38,8 @@ GUARDED = ["slot", "parity"]
 
 
 class Position(NamedTuple):
-    """Where a channel is: the slot of the iteration and, where mbarriers guard it, the parity of its phase."""
+    """The position of a channel: the slot of the iteration and, if it is mbarrier-synchronised, the parity of its
+    phase."""
 
     slot: Value
     parity: Value | None = None
@@ -67,7 +67,7 @@ class Constants:
 
 
 class Setting(NamedTuple):
-    """What carriers know of the function."""
+    """What carriers need of the function."""
 
     constants: Constants
     known: Facts
@@ -77,7 +77,7 @@ class Setting(NamedTuple):
 class Carrier:
     """What an engine puts into the program for one channel. By default each hook emits nothing."""
 
-    guarded = False  # whether mbarriers hand over its slots, so that these go through all control flow around
+    guarded = False  # whether its slots are mbarrier-synchronised, and carried through all enclosing control flow
 
     def __init__(self, channel: Channel, setting: Setting) -> None:
         self.channel = channel
@@ -89,7 +89,7 @@ class Carrier:
             b.emit(op)
 
     def read_at_once(self, transfer: Transfer) -> Sequence[Op]:
-        """The ops whose results are read from the slot where they stand, not at their first use."""
+        """The ops whose results are read from the slot at the op itself, not at their first use."""
         return ()
 
     def allocate(self, b: Builder) -> None:
@@ -101,10 +101,10 @@ class Carrier:
                 self.ring.buffers.append(b.value(SharedAlloc(type=type_), f"{transfer.name}_ring"))
 
     def before(self, b: Builder) -> None:
-        """In front of the loop."""
+        """Before the loop."""
 
     def begin(self, b: Builder, at: Position) -> None:
-        """Where an iteration starts."""
+        """At the start of an iteration."""
 
     def start(self, b: Builder, transfer: Transfer, at: Position) -> None:
         """In place of the transfer's source."""
@@ -113,13 +113,13 @@ class Carrier:
         """Before the first read of a slot."""
 
     def behind(self, b: Builder, op: Op, at: Position) -> None:
-        """Behind an op of the body."""
+        """After an op of the body."""
 
     def end(self, b: Builder, at: Position) -> None:
         """Before the iteration's yield."""
 
     def after(self, b: Builder, at: Position, following: Sequence[Op]) -> int:
-        """Behind the loop; says how many of the ops that follow stand in front of what was emitted."""
+        """After the loop; gives how many of the following ops stay above what was emitted."""
         return 0
 
 
@@ -172,7 +172,7 @@ class Expander:
         return at
 
     def _loop(self, b: Builder, loop: Loop, rings: list[Ring], at: Positions, following: list[Op]) -> Positions:
-        """Rewrite a loop and append it; the positions behind it."""
+        """Rewrite a loop and append it; the positions after it."""
         params, results = carry(loop, [v for r in rings for v in at[r].values], GUARDED * len(rings))
         starts, out = _positions(rings, params), _positions(rings, results)
         ends = self._block(body_of(loop), {**at, **starts})
@@ -227,7 +227,7 @@ class Expander:
 
 
 class _Body:
-    """What becomes of the ops of a body: sources start, reads of slots take the place of what was loaded."""
+    """Rewrite the ops of a body: sources become starts of copies, and reads of slots replace what was loaded."""
 
     def __init__(self, carrier: Carrier, b: Builder, at: Position) -> None:
         self.carrier = carrier
@@ -256,7 +256,7 @@ class _Body:
         self.carrier.behind(self.b, op, self.at)
 
     def read_for(self, op: Op) -> None:
-        """Read what an op needs of slots, if nothing has read it before."""
+        """Read from slots what an op needs, unless it has been read before."""
         for value in all_reads(op):
             if value in self.held and value not in self.read:
                 self._read(value)

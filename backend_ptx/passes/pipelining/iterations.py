@@ -1,4 +1,4 @@
-"""Which iterations come, and with what carried values, ahead of time.
+"""Which later iterations execute, and with which carried values.
 
 A counted loop's trip count and loop variable are computed without overflow:
 `upper - variable` is exact in the loop's own type when the facts say so; else, for types up to 32 bits, in 64 bits.
@@ -19,11 +19,11 @@ from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.convert import Cast
 
-MOST_AHEAD = 16  # no pipeline looks further
+MOST_AHEAD = 16  # no pipeline prefetches further ahead
 
 
 def most_iterations(loop: Loop, known: Facts) -> int | None:
-    """The largest number of iterations that is possible, None where nothing is known of it."""
+    """An upper bound of the trip count, None if there is none."""
     if not isinstance(loop, For):
         return None
     lower, upper, step = (known[v] for v in (loop.lower, loop.upper, loop.step))
@@ -33,7 +33,7 @@ def most_iterations(loop: Loop, known: Facts) -> int | None:
 
 
 class Lead:
-    """The iteration for which copies start: whether it takes place, and the values of the body's parameters in it."""
+    """The iteration for which copies start: whether it executes, and the values of the body's parameters in it."""
 
     def __init__(self, loop: Loop, recurrence: Recurrence, known: Facts, constants: Constants) -> None:
         self.loop = loop
@@ -42,11 +42,11 @@ class Lead:
         self.counted = Iterations(loop, known, constants) if isinstance(loop, For) else None
         starts = dict(zip(entries(loop), loop.init, strict=True))
         self.state = {param: starts[param] for param in recurrence.state}
-        self.active: list[Value] = []  # of while loops: whether the iteration before takes place, if that is known
+        self.active: list[Value] = []  # of while loops: whether the previous iteration executes, if that is known
 
     @property
     def exact(self) -> bool:
-        """Whether copies start for iterations only that take place."""
+        """Whether copies start only for iterations that execute."""
         return self.counted is not None or self.recurrence.condition is not None
 
     def prepare(self, b: Builder) -> None:
@@ -62,7 +62,7 @@ class Lead:
         return active, {self.counted.loop.loop.params[0]: variable, **self.state}
 
     def later(self, b: Builder, number: int) -> tuple[Value, dict[Value, Value]]:
-        """In the body: the iteration `number` iterations after this one."""
+        """In the body: the iteration that is `number` iterations ahead."""
         if self.counted is None:
             return self._enter(b)
         active, variable = self.counted.later(b, number)
@@ -109,7 +109,7 @@ def clone(b: Builder, ops: Sequence[Op], mapping: dict[Value, Value]) -> None:
 
 
 class Iterations:
-    """Builds the questions of one loop."""
+    """Builds these tests for one loop."""
 
     def __init__(self, loop: For, known: Facts, constants: Constants) -> None:
         self.loop = loop
@@ -134,7 +134,7 @@ class Iterations:
         self.lower, self.upper, self.step = (self._wide(b, v) for v in (loop.lower, loop.upper, loop.step))
 
     def first(self, b: Builder, number: int) -> tuple[Value, Value]:
-        """(whether iteration `number` takes place, its loop variable), before the loop."""
+        """(whether iteration `number` executes, its loop variable), before the loop."""
         if self.left is None:
             self.left = b.value(arith.Sub(lhs=self.upper, rhs=self.lower))
         active = b.value(arith.Gt(lhs=self.left, rhs=self._times(b, self.step, number)))
@@ -150,7 +150,7 @@ class Iterations:
         later = b.value(arith.Add(lhs=variable, rhs=self._times(b, self.loop.step, number)))
         most = self.known[variable].high + self.known[self.loop.step].high * number
         if most > self.own.int_range[1]:
-            # The sum wraps only where the iteration does not come; the bound keeps what is known of the index's sign.
+            # The sum wraps only if the iteration does not execute; the bound keeps the facts about the index's sign.
             later = b.value(arith.Max(lhs=later, rhs=self.loop.lower))
         return active, later
 

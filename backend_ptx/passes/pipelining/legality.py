@@ -1,8 +1,8 @@
-"""Which engines may carry a tile that a loop loads, gathers or stages, and for each other engine the reason.
+"""Legality: which engines may carry a tile that a loop loads, gathers or stages, and why others may not.
 
-TMA: tiles that a tensor map can describe, whose place a producer can compute for itself from parameters, loop
-variables, block numbers and arrays that the kernel does not write. cp.async: what threads can copy at least 4 bytes at
-a time, from a place that is known some iterations early. Threads: what they stage for wgmma.
+TMA: tiles that a tensor map describes, and whose address the producer can compute from parameters, loop variables,
+block indices and arrays that the kernel does not write. cp.async: tiles that threads can copy at least 4 bytes at a
+time, from an address known some iterations early. Threads: what they stage for wgmma.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from tilewright.tileir.plan import Decision
 
 Refusals = list[tuple[Loop, Decision]]
 
-# Smaller tiles are not worth an mbarrier, and tensor cores' swizzles need as much.
+# Smaller tiles do not pay for an mbarrier, and the swizzles of tensor cores need as much.
 LEAST_BYTES = 1024
 
 
@@ -50,7 +50,7 @@ def multiplies(loop: Loop) -> bool:
 
 
 def brought_loads(unit: Unit) -> set[Load]:
-    """The loads that a producer could bring: known before tiles have layouts."""
+    """The loads that a producer could issue by TMA, known before tiles have layouts."""
     seen = Analyses(unit)
     loops = [op for op in unit.function.walk() if isinstance(op, For) and multiplies(op)]
     return {op for loop in loops for op in body_of(loop).ops if isinstance(op, Load) and not tma_reason(op, seen)}
@@ -77,7 +77,7 @@ def _reason_of_load(load: Load) -> str | None:
 
 
 def tma_reason(load: Load, seen: Analyses) -> str | None:
-    """Why TMA may not bring the tile of a load."""
+    """Why TMA may not load a tile."""
     refused = _reason_of_load(load)
     if refused is not None:
         return refused
@@ -102,7 +102,7 @@ def tma_reason(load: Load, seen: Analyses) -> str | None:
 
 
 def tma_transfer(loop: Loop, load: Load, seen: Analyses) -> Transfer | str:
-    """How TMA brings the tile of a load of a loop's body, or why it may not."""
+    """The transfer by TMA of a load in a loop's body, or why there is none."""
     refused = tma_reason(load, seen)
     if refused is not None:
         return refused
@@ -120,7 +120,7 @@ def tma_transfer(loop: Loop, load: Load, seen: Analyses) -> Transfer | str:
 
 
 def _stages_in_slot(loop: Loop, load: Load, seen: Analyses) -> list[Stage]:
-    """The staged operands that the slot itself can be: dense along the same axis, used by products of this loop."""
+    """The staged operands that the slot itself can serve as: dense along the same axis, used by MMAs of this loop."""
     out = []
     for op in body_of(loop).ops:
         if not isinstance(op, Stage) or source_of(op.src)[0] is not load.result:
@@ -133,7 +133,7 @@ def _stages_in_slot(loop: Loop, load: Load, seen: Analyses) -> list[Stage]:
 
 
 def _only_leads_to(value: Value, stages: Collection[Op], users: Mapping[Value, list[Op]]) -> bool:
-    """Whether a value has no use but those staged operands, over ops that move it."""
+    """Whether a value's only uses are those staged operands, by ops that move axes."""
     found = users.get(value, [])
     return bool(found) and all(op in stages or _is_move(op, stages, users) for op in found)
 
@@ -144,13 +144,14 @@ def _is_move(op: Op, stages: Collection[Op], users: Mapping[Value, list[Op]]) ->
 
 
 def _moves_to(value: Value, stages: Collection[Op], users: Mapping[Value, list[Op]]) -> list[Op]:
-    """The ops that only lead from a value to staged operands."""
+    """The ops whose only users, from a value on, are staged operands."""
     moves = [op for op in users.get(value, []) if op not in stages and _is_move(op, stages, users)]
     return [*moves, *(beyond for op in moves for beyond in _moves_to(op.results[0], stages, users))]
 
 
 def release_point(loop: Loop, transfer: Transfer, seen: Analyses) -> Op | None:
-    """The op of the body after which nothing reads the slot; None if products still do when the iteration ends."""
+    """The op of the body after which nothing reads the slot; None if outstanding MMAs still do when the iteration
+    ends."""
     order = {op: i for i, op in enumerate(body_of(loop).ops)}
     last = order[transfer.source]
     for user in seen.users.get(transfer.source.result, []):
@@ -170,8 +171,8 @@ def release_point(loop: Loop, transfer: Transfer, seen: Analyses) -> Op | None:
 def copied_transfer(
     loop: Loop, source: Load | Gather, seen: Analyses, warps: int, taken: Collection[Op],
 ) -> Transfer | str:
-    """How threads copy the tile of a load or gather of a loop's body ahead of time, or why they may not. Loads in
-    `taken` are carried by another engine."""
+    """How threads prefetch the tile of a load or gather of a loop's body, or why they may not. Another engine carries
+    the loads in `taken`."""
     refused = _reason_of_gather(source) if isinstance(source, Gather) else _reason_of_load(source)
     refused = refused or change_of_array(loop, source.array, seen)
     if refused is not None:
@@ -208,8 +209,8 @@ def copied_transfer(
 
 
 class _Readers(NamedTuple):
-    """Who reads a slot: products (`slot` says in which layout, `stages` and `moves` what becomes superfluous), or
-    threads with layouts `readers`."""
+    """The readers of a slot: MMAs (`slot` is its layout, `stages` and `moves` become superfluous), or threads with the
+    layouts `readers`."""
 
     exchanged: bool
     slot: Layout | None = None
@@ -233,7 +234,8 @@ def _is_zero(padding: Value) -> bool:
 
 
 def _gathered_run(gather: Gather, seen: Analyses) -> GatherRun | str:
-    """The most elements that a thread holds side by side in memory, along any axis, and that are masked all or none."""
+    """The longest run of a thread's elements that are contiguous in memory, along any axis, and share one mask
+    value."""
     indices, layout = tuple(seen.runs[i] for i in gather.indices), gather.result.type.layout
     found = [(gather_run(gather.array.type, indices, axis), axis) for axis in range(len(gather.shape))]
     run = max((GatherRun(min(run.length, vector_along(layout, axis)), run.dense) for run, axis in found),
@@ -248,7 +250,7 @@ def _gathered_run(gather: Gather, seen: Analyses) -> GatherRun | str:
 
 
 def _staged_in(loop: Loop, value: Value, seen: Analyses) -> _Readers | None:
-    """The layout of a slot that is an operand of the loop's products itself; None if there is none."""
+    """The layout of a slot that is itself an operand of the loop's MMAs; None if there is none."""
     found = stages_of(value, seen.users)
     if found is None or not found[0] or _bytes(value) < LEAST_BYTES:
         return None
@@ -269,7 +271,7 @@ def hides_products(loop: Loop) -> bool:
 
 
 def _in_registers(value: Value, seen: Analyses) -> _Readers:
-    """Threads read the slot, each what it copied itself or, where the layout is converted, what others did."""
+    """Threads read the slot: each what it copied itself or, if the layout is converted, what others copied."""
     conversions = [u for u in seen.users.get(value, []) if isinstance(u, ConvertLayout)]
     wanted = [u.result.type.layout for u in conversions]
     crossing = [w for w in wanted if plan_conversion(value.type.layout, w).kind in ("warp", "block")]
@@ -280,7 +282,7 @@ def _in_registers(value: Value, seen: Analyses) -> _Readers:
 
 
 def staged_transfer(stage: Stage) -> Transfer:
-    """The slots of what threads stage for products of a loop's body."""
+    """The slots of what threads stage for MMAs of a loop's body."""
     return Transfer(stage, stage.result.type.layout, stage.result.type.dtype, [stage])
 
 
@@ -288,8 +290,8 @@ def staged_transfer(stage: Stage) -> Transfer:
 
 
 def find_tma(seen: Analyses) -> tuple[list[Channel], Refusals]:
-    """Loads of loops with wgmma that TMA may bring. Those whose slots are free at the same place form
-    a channel, and loops that follow each other share rings where their tiles fit."""
+    """Loads that TMA may carry, in loops with wgmma. Those whose slots are released at the same op form a channel, and
+    consecutive loops share rings if their tiles fit."""
     channels: list[Channel] = []
     refused: Refusals = []
     for loop in (op for op in seen.function.walk() if isinstance(op, (For, control.While)) and multiplies(op)):
@@ -324,7 +326,7 @@ def _apart(one: Op, other: Op, seen: Analyses) -> bool:
 
 
 def find_copies(seen: Analyses, warps: int, carried: Collection[Op]) -> tuple[list[Channel], Refusals]:
-    """Other loads and gathers of innermost loops that threads may copy ahead of time."""
+    """Other loads and gathers of innermost loops that threads may prefetch."""
     channels: list[Channel] = []
     refused: Refusals = []
     for loop in (op for op in seen.function.walk() if isinstance(op, (For, control.While)) and _is_innermost(op)):
@@ -359,7 +361,7 @@ def _is_innermost(loop: Loop) -> bool:
 
 
 def _only_fetched(loop: Loop, found: Sequence[Transfer]) -> set[Op]:
-    """The ops of the body that nobody but gathers which start early needs."""
+    """The ops of the body that only prefetched gathers need."""
     inside = {op for t in found if t.copy is not None for op in t.copy.address.inside}
     out: set[Op] = {t.source for t in found}
     for op in reversed(body_of(loop).ops):
@@ -370,7 +372,7 @@ def _only_fetched(loop: Loop, found: Sequence[Transfer]) -> set[Op]:
 
 
 def find_staged(seen: Analyses, running: Collection[Op], carried: Collection[Op]) -> list[Channel]:
-    """Operands that threads compute, of MMAs that run on into the next iteration."""
+    """Operands that threads compute, for MMAs that are outstanding in the next iteration."""
     channels = []
     for loop in (op for op in seen.function.walk() if isinstance(op, For)):
         stages = [op for op in body_of(loop).ops if isinstance(op, Stage) and op in running and op not in carried]

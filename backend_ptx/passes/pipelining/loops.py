@@ -1,4 +1,4 @@
-"""Loops of both kinds: their bodies, what they carry, and how to let them carry more."""
+"""For and while loops: their bodies, the values that they carry, and how to make them carry more."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Loop = For | While
 
 
 def body_of(loop: Loop) -> Block:
-    """The block that runs in each iteration; the condition of a while loop stands in another one."""
+    """The loop body; the condition of a while loop is in another block."""
     return loop.loop if isinstance(loop, For) else loop.after
 
 
@@ -28,7 +28,8 @@ def condition_of(loop: While) -> Condition:
 
 
 def carry(loop: Loop, init: Sequence[Value], hints: Sequence[str]) -> tuple[list[Value], list[Value]]:
-    """Let a loop carry more values: their parameters in the body, and results. The body must yield them: `hand_on`."""
+    """Make a loop carry more values: their parameters in the body, and results. `hand_on` must make the body yield
+    them."""
     named = list(zip(init, hints, strict=True))
     loop.init = (*loop.init, *init)
     if isinstance(loop, While):
@@ -46,7 +47,7 @@ def add_results(op: Op, types: Sequence[Type], hints: Sequence[str]) -> list[Val
 
 
 def hand_on(block: Block, values: Sequence[Value]) -> None:
-    """A block yields these too."""
+    """Make a block yield these too."""
     end = block.terminator
     assert isinstance(end, Yield)
     end.values = (*end.values, *values)

@@ -1,4 +1,4 @@
-"""In loops, load zeros outside the array and put the wanted padding in after: asynchronous copies can fill in no other.
+"""In loops, load zeros outside the array and select the padding afterwards: asynchronous copies can only fill zeros.
 
     before: .loop(%k) { %t: tile<1x4096xf32> = load(array=%x, index=(%i, %k), padding="neg_inf", ...) }
     after:  .loop(%k) {
@@ -7,8 +7,8 @@
                 %t: tile<1x4096xf32> = select(cond=%1, lhs=%0, rhs=-inf)
             }
 
-Only where such a load may be started early (pipeline_loops) and is large enough for that. A narrow float that is only
-widened gets its padding after that, where a selection is one instruction.
+Only loads that pipeline_loops may prefetch change, and only if they are large enough to pay. A narrow float whose only
+use is a cast to float32 is padded after the cast, where a select is one instruction.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _rule(
         rewriter.keep(op)
         return
     number = _NUMBER[op.padding]
-    # A new value, as the users of the old one are to be renamed.
+    # A new value, as the users of the old one will be renamed.
     zeros = rewriter.value(Load(**{**op.attributes, "padding": PaddingMode.ZERO, "array": op.array, "index": op.index}))
     mask = _inside(rewriter, op, known)
     if op.result.type.dtype.bitwidth < 32 and all(_widens(user) for user in users.get(op.result, ())):
@@ -112,8 +112,8 @@ def _inside(b: Builder, op: Load, known: Facts) -> Value:
 
 
 def _inside_along(b: Builder, op: Load, axis: int, known: Facts) -> Value:
-    """Along one axis: from -origin up to below extent - origin. 64 bits hold the origin of a tile far outside; what is
-    cut to the tile's length fits in 32."""
+    """Along one axis: from -origin up to below extent - origin. The origin of a tile far outside needs 64 bits; clamped
+    to the tile's length, it fits in 32."""
     length, index = op.shape[axis], op.index[axis]
 
     def number(n: int) -> Value:

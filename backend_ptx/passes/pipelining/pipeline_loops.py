@@ -1,4 +1,4 @@
-"""Software pipelining: tiles of later iterations are on their way while a loop works on this one.
+"""Software pipelining: a loop prefetches the tiles of later iterations while it computes the current one.
 
     before: %r = for(...) .loop(%k: i32, %acc: tile<128x256xf32>) {
                 %t: tile<128x64xbf16> = load(array=%a, index=(%i, %k), ...)
@@ -15,10 +15,10 @@
                 yield(values=(%y, %slot + 1 == 4 ? 0 : %slot + 1, ...))
             }
 
-Four steps, engine by engine in the order of preference: which tiles an engine may carry (legality.py), how many slots
-they get (depth.py), what of the program the engine supplies (tma.py, cp_async.py, staging.py), and at the end the
-slots, barriers and phases in the program (emit.py). The decisions `rings`, `pipeline` and `staged` say how many slots
-there are, and of every other load why it stays one.
+There are four steps, engine by engine in the order of preference: which tiles an engine may carry (legality.py), how
+many slots they get (depth.py), the code that the engine supplies (tma.py, cp_async.py, staging.py), and at the end
+slots, barriers and phases (emit.py). The decisions `rings`, `pipeline` and `staged` give the number of slots, and for
+every other load the reason why it stays a load.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ CARRIERS: dict[Engine, type[Carrier]] = {TMA_LOAD: Tma, CP_ASYNC: AsyncCopies, T
 
 
 def pipeline_loops(c: Compilation) -> Preserved:
-    """Needs layouts, staged operands and waits for products; conversions must still be `convert_layout`."""
+    """Needs layouts, staged operands and waits for MMAs; conversions must still be `convert_layout`."""
     function = c.function
     if not any(isinstance(op, (For, While)) for op in function.walk()):
         return ALL

@@ -1,13 +1,13 @@
-"""The threads' part of a ring: they store what they have computed for wgmma, and a fence shows it to tensor cores.
+"""Rings filled by threads: they store operands that they computed, and a proxy fence makes these visible to wgmma.
 
-    shared_store(buffer=%ring, slot=%slot, value=%v)                    // while products of the last iteration run
+    shared_store(buffer=%ring, slot=%slot, value=%v)                    // while MMAs of the last iteration execute
     proxy_fence()
-    ...                                                                 // products read the slot
+    ...                                                                 // MMAs read the slot
     wgmma_wait(accs=(), pending=1)
 
-With three slots an iteration has one barrier, between its stores and its products: what a slot held three iterations
-ago was read by products that every thread has waited for before it came to the barrier of the iteration before. With
-two slots another barrier stands before the stores.
+With three slots an iteration has one barrier, between its stores and its MMAs. The MMAs of three iterations ago read
+the same slot; every thread has waited for them before the barrier of the previous iteration. With two slots a second
+barrier stands before the stores.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tilewright.tileir.engines import THREADS
 
 
 class Staging(Carrier):
-    """The channel of a loop whose tiles threads have computed."""
+    """The channel of a loop whose tiles threads compute."""
 
     def read_at_once(self, transfer: Transfer) -> Sequence[Op]:
         return transfer.stages
@@ -49,5 +49,5 @@ class Staging(Carrier):
 
 
 def _is_waited(following: Sequence[Op], pending: int) -> bool:
-    """Whether one of these ops waits until no more than `pending` MMAs run."""
+    """Whether one of these ops waits until at most `pending` MMAs are outstanding."""
     return any((left := left_outstanding(op)) is not None and left <= pending for op in following)

@@ -1,4 +1,4 @@
-"""TMA's part of a ring: a producer announces bytes and issues copies, consumers wait for them and release slots.
+"""Rings filled by TMA: a producer warp announces bytes and issues loads; consumers wait for them and release slots.
 
     mbarrier_wait(barriers=%empty, slot=%slot, parity=%parity ^ 1, role="producer")
     mbarrier_expect(barriers=%full, slot=%slot, bytes=16384)
@@ -7,8 +7,8 @@
     ...                                                                 // reads of the slot
     mbarrier_arrive(barriers=%empty, slot=%slot)
 
-Where products still run when the iteration ends, it releases the slot of the one before, and a release behind the loop
-that of the last one. The text is one program in order; roles.py takes it apart.
+If MMAs are outstanding at the end of an iteration, the iteration releases the slot of the previous one, and a release
+after the loop frees that of the last one. The IR is one program in order; roles.py splits it by role.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Tma(Carrier):
     def end(self, b: Builder, at: Position) -> None:
         if self.channel.release is not None:
             return
-        # Products of this iteration may run on; those of the one before are done.
+        # MMAs of this iteration may stay outstanding; those of the previous one are complete.
         products = [op for op in b.block.ops if is_outstanding(op)]
         self.emit(b, waits_for(products, len(products)))
         loop = self.channel.loop
@@ -80,7 +80,7 @@ class Tma(Carrier):
     def after(self, b: Builder, at: Position, following: Sequence[Op]) -> int:
         if self.channel.release is not None:
             return 0
-        # What the last iteration held is free once the wait behind the loop has passed.
+        # The slot of the last iteration is free after the wait below the loop.
         place = next((i + 1 for i, op in enumerate(following) if left_outstanding(op) is not None), 0)
         if not place:
             self.emit(b, waits_for(body_of(self.channel.loop).ops))

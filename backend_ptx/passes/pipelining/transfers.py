@@ -1,4 +1,4 @@
-"""What moves through slots of shared memory, and what carries it: the data that legality, depth and emission share.
+"""Transfers through slots of shared memory, and their engines: the data that legality, depth and emission share.
 
 A transfer brings one tile of each iteration of a loop into a slot. Three engines can carry one: TMA, issued by a
 producer warp; cp.async, issued by all threads some iterations ahead; and the threads' own stores, of what they have
@@ -27,15 +27,16 @@ Source = Load | Gather | Stage
 
 
 class Fetched(NamedTuple):
-    """A tile that indices need: what a load brings, in the layout of `value`, which is the load's or a conversion's."""
+    """A loaded tile that indices need, in the layout of `value`, the result of the load or of a conversion."""
 
     value: Value
     load: Load
 
 
 class Address(NamedTuple):
-    """What an iteration computes to find its tile: `ops` of the body, from the loop variable, from `params`, which the
-    loop carries, and from `fetched`, which is loaded one iteration earlier, from where `places` say."""
+    """What an iteration computes for the address of its tile: `ops` of the body, from the loop variable, from `params`
+    (carried by the loop), and from `fetched`. `fetched` is loaded one iteration earlier, at the indices that `places`
+    compute."""
 
     ops: tuple[Op, ...] = ()
     places: tuple[Op, ...] = ()
@@ -44,15 +45,15 @@ class Address(NamedTuple):
 
     @property
     def inside(self) -> set[Op]:
-        """The ops of the body that are dead once copies start early, unless others need them."""
+        """The ops of the body that are dead once copies are prefetched, unless others need them."""
         return {*self.ops, *self.places, *(f.load for f in self.fetched),
                 *(f.value.op for f in self.fetched if f.value.op is not None)}
 
 
 class Recurrence(NamedTuple):
-    """How carried values follow from those of the iteration before: `state` are the parameters for them, `steps` the
+    """How carried values are computed from those of the previous iteration: `state` are their parameters, `steps` the
     ops of the body that compute the next ones. In a while loop, `head` are the ops of its first block that compute the
-    body's parameters from the state, and `condition` too, unless that is None: known too late."""
+    body's parameters from the state, and also `condition` (None: known too late)."""
 
     state: tuple[Value, ...] = ()
     head: tuple[Op, ...] = ()
@@ -62,7 +63,7 @@ class Recurrence(NamedTuple):
 
 class Copy(NamedTuple):
     """How threads copy a tile by cp.async, `width` bytes at a time; `layout` says which thread copies which elements.
-    `exchanged`: readers get elements that other threads copy, so that a barrier stands between. `run`: of a gather."""
+    `exchanged`: readers get elements that other threads copy, after a barrier. `run`: of a gather."""
 
     layout: Layout
     width: int
@@ -73,10 +74,9 @@ class Copy(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Transfer:
-    """The tile of `source` in slots of layout `slot`.
-
-    `stages` are operands of wgmma that a slot itself is, `moves` the ops that only lead there, `conversions` those that
-    reading from a slot replaces. `ctas`: the CTAs of a cluster that each bring a part of the tile for all.
+    """The tile of `source` in slots of layout `slot`. `stages`: the operands of wgmma that a slot serves as; `moves`:
+    the ops that only lead to them; `conversions`: those that reads from a slot replace. `ctas`: the CTAs of a cluster
+    that each load a part of the tile and multicast it.
     """
 
     source: Source
@@ -105,7 +105,7 @@ class Transfer:
 
     @property
     def exchanged(self) -> bool:
-        """Whether threads read what others have put there."""
+        """Whether threads read what others have copied."""
         return self.copy is None or self.copy.exchanged
 
     @property
@@ -121,9 +121,8 @@ class Transfer:
 
 @dataclass(slots=True, eq=False)
 class Channel:
-    """Transfers of a loop that advance through their slots together.
-
-    `release`: the op after which an iteration's slots are free, None where products still read them when it ends.
+    """Transfers of a loop that advance through their slots together. `release`: the op after which an iteration's slots
+    are free, None if outstanding MMAs still read them when it ends.
     """
 
     engine: Engine
@@ -135,12 +134,12 @@ class Channel:
 
     @property
     def late(self) -> bool:
-        """Whether MMAs that run on into the next iteration read the slots."""
+        """Whether MMAs that are outstanding in the next iteration read the slots."""
         return self.release is None and any(t.stages for t in self.transfers)
 
     @property
     def least(self) -> int:
-        """The slots without which nothing runs ahead."""
+        """The fewest slots that allow prefetching."""
         return SPARE_SLOTS + 1 if self.engine.counted and self.late else 2
 
     @property
@@ -154,7 +153,7 @@ class Channel:
 
 @dataclass(slots=True, eq=False)
 class Ring:
-    """Slots that channels use one after the other: a buffer for each transfer of a channel, and mbarriers for TMA."""
+    """Slots that channels use one after another: a buffer for each transfer of a channel, and mbarriers for TMA."""
 
     channels: list[Channel] = field(default_factory=list)
     slots: int = 1
@@ -189,7 +188,7 @@ class Ring:
 
 
 def name_of(source: Source) -> str:
-    """What a user would call it."""
+    """The user's name for it."""
     if isinstance(source, Stage):
         return source.src.hint or decisions.AN_OPERAND
     return source.result.hint or source.array.hint or decisions.A_LOAD

@@ -1,1 +1,1 @@
-"""Warps per CTA and what waits in registers: loads sunk, prefetched, or rematerialised from shared memory."""
+"""Warps per CTA and register pressure: loads sunk, prefetched, or spilled to shared memory and rematerialised."""

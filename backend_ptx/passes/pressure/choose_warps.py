@@ -1,4 +1,4 @@
-"""Decide how many warps run a block.
+"""Choose the number of warps per CTA.
 
     before: func @add(...) { ... }
     after:  func @add(...) plan(warps=4) { decision num_warps = 4, "the largest tile has 1024 elements ..."; ... }
@@ -24,15 +24,15 @@ from tilewright.tileir.types import TileType
 
 VECTOR_BYTES = 16
 USUAL = 4
-# More than this many bytes of one tile in a thread's registers, and the tile is spread over more warps.
+# The most bytes of one tile in a thread's registers; larger tiles get more warps.
 BYTES_A_THREAD = 128
 MOST = 16
-# Of 1020 bytes of registers; addresses and what instructions expand to need the rest. Beyond FULL warps each thread
-# has fewer registers, so that nothing is won.
+# Of 1020 bytes of registers; addresses and temporaries need the rest. With more than FULL warps each thread has fewer
+# registers, so that more warps do not help.
 ALIVE_A_THREAD, FULL = 704, 8
 # 32-bit words of accumulators in each thread.
 ACC_WORDS, FMA_WORDS = 128, 64
-LITTLE = 4  # words beside them that more than FULL warps would not be worth: columns of an index, say
+LITTLE = 4  # words beside them (columns of an index, say) for which more than FULL warps do not pay
 FRAGMENT_ELEMENTS = 16 * 8  # of the accumulator of one tensor-core instruction
 
 
@@ -46,10 +46,10 @@ class Warps(NamedTuple):
 def decide_warps(sizes: list[tuple[int, int]], wanted: int | None, target: Target, reduces: bool = False) -> Warps:
     """From (elements, bytes per element) of the tiles of a kernel and the user's `num_worker_warps`.
 
-    A thread should move at least one 16-byte vector of the largest tile, four warps hide latency well, and more warps
-    come in when a tile would fill the registers of four. Where warps meet at barriers to combine their parts of a
-    reduction, as few of them as hold the tile are faster (softmax of bfloat16 rows of 1024: 0.98 of a copy's rate with
-    one warp, 0.89 with four, 0.62 with eight, on an H200).
+    Each thread should move at least one 16-byte vector of the largest tile. Four warps hide latency well; a tile that
+    would fill the registers of four gets more. A reduction across warps costs barriers, so it gets as few warps as hold
+    the tile (softmax of bfloat16 rows of 1024: 0.98 of a copy's rate with one warp, 0.89 with four, 0.62 with eight, on
+    an H200).
     """
     if wanted is not None:
         most = target.threads_per_block // 32
@@ -74,7 +74,7 @@ def decide_warps(sizes: list[tuple[int, int]], wanted: int | None, target: Targe
 
 
 def relieve(warps: Warps, alive: int) -> Warps:
-    """More warps where the tiles alive at one place, `alive` bytes, would spill from the registers of these."""
+    """More warps if the tiles live at one op, `alive` bytes, would spill from the registers of these."""
     count = warps.number
     while count < FULL and alive // (32 * count) > ALIVE_A_THREAD:
         count *= 2
@@ -84,18 +84,18 @@ def relieve(warps: Warps, alive: int) -> Warps:
 
 
 class LiveAccumulators(NamedTuple):
-    """Products of one block, whose accumulators are alive together, and the 32-bit words of tiles kept beside them."""
+    """MMAs of one block, whose accumulators are live together, and the 32-bit words of tiles live beside them."""
 
     products: Sequence[Product]
     held: int = 0
 
 
 def decide_product_warps(groups: Sequence[LiveAccumulators]) -> Warps:
-    """For a kernel with matrix products, in groups whose accumulators are alive together: these and what is held beside
-    them (attention's queries, for all keys) are spread so that each thread keeps ACC_WORDS of them: larger warp tiles
-    read less shared memory for each product (bfloat16 4096^3 with 128x128x64 tiles: 0.54 of cuBLAS with four warps,
-    0.37 with eight, on an H200). Multiply-adds by each thread need registers for operands of all its rows and columns
-    beside FMA_WORDS of them."""
+    """For a kernel with MMAs, grouped by accumulators that are live together. These and the tiles live beside them
+    (attention's queries, during the loop over keys) are divided so that each thread keeps ACC_WORDS of them. Larger
+    warp tiles read less shared memory per MMA (bfloat16 4096^3 with 128x128x64 tiles: 0.54 of cuBLAS with four warps,
+    0.37 with eight, on an H200). FMA instructions need registers for the operands of all rows and columns of a thread,
+    hence only FMA_WORDS."""
     return max((_warps_for(*group) for group in groups), key=lambda warps: warps.number)
 
 
@@ -113,12 +113,12 @@ def _warps_for(products: Sequence[Product], held: int) -> Warps:
 
 
 def _products(block: Block) -> list[LiveAccumulators]:
-    """The products of each block that start an accumulator; one that adds to another's result shares its registers."""
+    """The MMAs of each block that start an accumulator; one that adds to another's result shares its registers."""
     here = [op for op in block.ops if isinstance(op, Product)]
     results = {op.result for op in here}
     inner = [group for op in block.ops for b in op.blocks for group in _products(b)]
     started = [op for op in here if op.acc not in results]
-    # A product that is added to another tile takes registers beside it.
+    # An MMA's result that is added to another tile takes registers beside it.
     added = {v for op in block.ops if isinstance(op, Add) for v in (op.lhs, op.rhs)}
     beside = sum(4 * op.acc.type.size for op in started if op.result in added and op.unit.asynchronous)
     held = held_tile_bytes(block, _in_memory(here)) + beside
@@ -126,7 +126,7 @@ def _products(block: Block) -> list[LiveAccumulators]:
 
 
 def _in_memory(products: Sequence[Product]) -> set[Value]:
-    """Operands that the unit reads from shared memory, so that no register holds them."""
+    """Operands that the unit reads from shared memory: they take no registers."""
     operands = {v for op in products if op.unit.reads_shared for v in (op.a, op.b) if is_moved_only(v)}
     return operands - {op.acc for op in products}
 

@@ -1,7 +1,7 @@
-"""The phases of a body, which cross-warp exchanges separate, and what registers hold across an exchange.
+"""The phases of a body, separated by cross-warp shuffles through shared memory, and the registers live across these.
 
-A body is that of the kernel, of a loop or of a branch: rows in a persistent loop wait for the same exchanges as the
-row of a CTA that computes one only.
+A body is that of the kernel, of a loop or of a branch: a row in a persistent loop crosses the same shuffles as the only
+row of a CTA.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tilewright.tileir.core import Block, Function, Op, Value
 def bodies(function: Function) -> list[Block]:
     """The kernel's body and those of its loops and branches, outer ones first.
 
-    Bodies of loops and branches with matrix multiplies stay out: their loads are operands, which rings hold.
+    Bodies of loops and branches with MMAs are left out: their loads are operands, which rings hold.
     """
     out = [function.body]
     for op in function.walk():
@@ -27,7 +27,8 @@ def bodies(function: Function) -> list[Block]:
 
 
 def phases_of(block: Block) -> dict[Op, int]:
-    """For each op of the block how many exchanges have begun when it runs. Empty where there is none."""
+    """The phase of each op of the block: the number of cross-warp shuffles up to and including it. Empty without
+    any."""
     phase, number = {}, 0
     for op in block.ops:
         number += _exchanges(op)
@@ -36,14 +37,14 @@ def phases_of(block: Block) -> dict[Op, int]:
 
 
 def _exchanges(op: Op) -> bool:
-    """Whether all warps of the block meet at this op."""
+    """Whether all warps of the CTA synchronise at this op."""
     if isinstance(op, ConvertLayout):
         return plan_conversion(op.src.type.layout, op.result.type.layout).kind == "block"
     return isinstance(op, ClusterGather)
 
 
 def waiting_registers(block: Block, phase: dict[Op, int]) -> int:
-    """The most registers of a thread in tiles that wait for a later phase while the warps meet."""
+    """The most registers of a thread in tiles that are live across the start of a phase."""
     last: dict[Value, int] = {}
     for op in block.ops:
         for value in all_reads(op):
@@ -55,7 +56,7 @@ def waiting_registers(block: Block, phase: dict[Op, int]) -> int:
 
 
 def outside_registers(block: Block) -> int:
-    """Registers of a thread in tiles that a body takes from outside or carries: they wait as long as it runs."""
+    """Registers of a thread in tiles that a body takes from outside or carries: they are live throughout."""
     own = {r for op in block.ops for r in op.results}
     taken = {viewed(v) for op in block.ops for v in all_reads(op) if v not in own}
     inner = {v for op in block.ops for b in op.blocks for i in b.walk() for v in i.results}

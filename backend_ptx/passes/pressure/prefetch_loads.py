@@ -1,4 +1,4 @@
-"""Start loads behind an exchange among all warps with the loads before it, as copies to shared memory.
+"""Prefetch loads that stand below a cross-warp shuffle into shared memory, together with the loads above it.
 
     before: %x: tile<1x16384xbf16, #0> = load(array=%rows, index=(%i, %zero), ...)
             ... the sum of %x over all warps ...
@@ -12,9 +12,9 @@
             %w: tile<16384xbf16, #1> = shared_load(buffer=%weight_early)
             ... %x * %scale * %w ...
 
-Where wide rows leave room for one or two blocks on a multiprocessor, nothing else runs while these wait for memory once
-more; and as most registers hold the row then, such loads go a few at a time. The copies take no registers, and every
-thread reads what it copied itself. The decision `prefetched` says which loads these are.
+Wide rows allow only one or two CTAs per SM. No other CTA then hides the latency of a second load, and most registers
+hold the row, so that ptxas issues such loads a few at a time. The copies take no registers, and every thread reads what
+it copied itself. The decision `prefetched` names the loads.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.types import SharedType, TileType
 
-# With more blocks than this on a multiprocessor the others work while one waits.
+# With more CTAs per SM than this, the others work while one waits.
 FEW = 2
-WIDE = 16  # bytes of the copies that pay
+WIDE = 16  # bytes per copy that pay
 
 
 def prefetch_loads(c: Compilation) -> Preserved:
@@ -59,14 +59,14 @@ def prefetch_loads(c: Compilation) -> Preserved:
     place = max((i for i, op in enumerate(block.ops) if _is_tile_load(op) and phase[op] == 0), default=None)
     if place is None:
         return ALL
-    blocks = _blocks(function, phase, target)
-    if not 1 <= blocks <= FEW:
+    ctas = _ctas(function, phase, target)
+    if not 1 <= ctas <= FEW:
         return ALL
-    chosen = _that_fit(function, blocks, target, _Candidates(c, place).find(phase))
+    chosen = _that_fit(function, ctas, target, _Candidates(c, place).find(phase))
     if not chosen:
         return ALL
     _start(block, place, chosen)
-    c.decide(decisions.prefetched(map(_name, chosen), sum(map(_bytes, chosen)), blocks))
+    c.decide(decisions.prefetched(map(_name, chosen), sum(map(_bytes, chosen)), ctas))
     return NONE
 
 
@@ -74,27 +74,27 @@ def _is_tile_load(op: Op) -> bool:
     return isinstance(op, Load) and bool(op.shape)
 
 
-def _blocks(function: Function, phase: dict[Op, int], target: Target) -> int:
-    """Blocks on a multiprocessor without the copies."""
+def _ctas(function: Function, phase: dict[Op, int], target: Target) -> int:
+    """CTAs per SM without the copies."""
     if function.plan.occupancy:
         return function.plan.occupancy
     registers = waiting_registers(function.body, phase) + OTHER
     return resident(registers, 32 * function.plan.warps, peak_bytes(function), target)
 
 
-def _that_fit(function: Function, blocks: int, target: Target, loads: list[Load]) -> list[Load]:
-    """Those that keep no block away, the first ones first."""
+def _that_fit(function: Function, ctas: int, target: Target, loads: list[Load]) -> list[Load]:
+    """The loads whose buffers do not lower occupancy, first ones first."""
     used, out = peak_bytes(function) + EXCHANGES, []
     for load in loads:
         size = buffer_bytes(_buffer(load))
-        if resident(1, 1, used + size, target) >= blocks:
+        if resident(1, 1, used + size, target) >= ctas:
             out.append(load)
             used += size
     return out
 
 
 class _Candidates:
-    """Which loads of a function's body may start right after the op at `place`."""
+    """The loads of a function's body that may start right after the op at `place`."""
 
     def __init__(self, c: Compilation, place: int) -> None:
         ops = c.function.body.ops
@@ -121,13 +121,13 @@ class _Candidates:
         return _copy_bytes(load) == WIDE and all(map(self._is_early, load.index))
 
     def _is_early(self, value: Value) -> bool:
-        """Whether a scalar is known at the place, or can be computed there."""
+        """Whether a scalar is available at `place`, or can be computed there."""
         op = value.op
         return op not in self.late or (harmless(op, self.known) and all(map(self._is_early, op.operands)))
 
 
 def _copy_bytes(load: Load) -> int:
-    """Of one copy by a thread, 0 where that cannot be."""
+    """Bytes of one copy by a thread, 0 if cp.async cannot copy the tile."""
     type_ = load.result.type
     access = tile_access(load.array.type, load.order, load.steps, load.shape)
     if not access.contiguous:
@@ -142,7 +142,7 @@ def _buffer(load: Load) -> SharedType:
 
 
 def _layout(load: Load) -> Layout:
-    """Where the elements lie in shared memory."""
+    """The layout in shared memory."""
     type_ = load.result.type
     return ring_layout(type_.layout, (type_.layout,), type_.dtype.bytes)
 
@@ -186,7 +186,7 @@ def _start(block: Block, place: int, loads: list[Load]) -> None:
 
 
 def _needed(late: set[Op], loads: list[Load]) -> set[Op]:
-    """The ops that compute the places of the tiles: they go before the copies."""
+    """The ops that compute the indices of the tiles; they are hoisted above the copies."""
     out: set[Op] = set()
     work = [v for load in loads for v in load.index]
     while work:

@@ -1,4 +1,4 @@
-"""Park a loaded tile in shared memory, and compute again what would wait in registers from one barrier to the next.
+"""Spill a loaded tile to shared memory, and rematerialise from it what would be live across CTA barriers.
 
     before: %x: tile<1x65536xbf16, #0> = load(...)                            // a thread holds 128 elements
             %t: tile<1x65536xf32, #0> = cast(src=%x)
@@ -7,18 +7,18 @@
             ... the sum of %e over all warps ...
             store(value=cast(%e * %share), ...)
     after:  %x: tile<1x65536xbf16, #0> = load(...)
-            shared_store(buffer=%parked, value=%x)
+            shared_store(buffer=%spilled, value=%x)
             %t = cast(src=%x)
             ... the largest ...
-            %x1 = shared_load(buffer=%parked)
+            %x1 = shared_load(buffer=%spilled)
             %e = exp2(src=cast(src=%x1) - %m)
             ... the sum ...
-            %x2 = shared_load(buffer=%parked)
+            %x2 = shared_load(buffer=%spilled)
             store(value=cast(exp2(src=cast(src=%x2) - %m) * %share), ...)
 
-Between two exchanges among warps a thread then holds few elements at a time, where it held all of them through each
-exchange. Every thread reads what it wrote itself. Done only where registers would spill, or let but one block run on a
-multiprocessor while the parked tiles leave room for more.
+Between two cross-warp shuffles a thread then holds a few elements at a time; before, all of them were live across each
+shuffle. Every thread reads what it wrote itself. The pass changes a block only if registers would spill, or if they
+limit occupancy to 1 CTA per SM and the spilled tiles leave room for more.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from tilewright.tileir.ops.math import FloatUnary
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.types import SharedType
 
-# Of what a thread keeps of a tile: whole strips (those of lower/strips.py), and registers for two of them beside it.
+# A thread keeps whole strips of a tile (those of lower/strips.py), and needs registers for two more beside them.
 STRIP, BETWEEN = 16, 16
 MOST_REGISTERS = 128
 
@@ -58,8 +58,8 @@ def rematerialize_from_shared(c: Compilation) -> Preserved:
         if plan is None:
             continue
         before = resident(plan.registers + OTHER, threads, 0, target)
-        # To avoid spills any saving is right; for more CTAs nothing may spill.
-        needed = plan.parked_registers if before == 0 else max(plan.parked_registers, plan.loaded_registers)
+        # Against spills any saving helps; for higher occupancy nothing may spill.
+        needed = plan.spilled_registers if before == 0 else max(plan.spilled_registers, plan.loaded_registers)
         after = resident(needed + OTHER, threads, used + plan.bytes, target)
         if before > 1 or after <= before:
             continue
@@ -74,15 +74,15 @@ def rematerialize_from_shared(c: Compilation) -> Preserved:
 
 @dataclass(slots=True)
 class _Plan:
-    """What waits for a later phase. `phase` of every op of the block; `late`: for each phase the values that its ops
-    take from an earlier one; `source`: the load from which a value is computed."""
+    """What is live across phases. `phase` of every op of the block; `late`: for each phase the values that its ops take
+    from an earlier one; `source`: the load from which a value is computed."""
 
     phase: dict[Op, int]
     source: dict[Value, Load]
     late: dict[int, set[Value]]
     registers: int = 0
-    parked_registers: int = 0
-    loaded_registers: int = 0  # by the loads of one phase, parked tiles included
+    spilled_registers: int = 0
+    loaded_registers: int = 0  # by the loads of one phase, spilled tiles included
     loads: list[Load] = field(default_factory=list)
 
     @property
@@ -91,7 +91,7 @@ class _Plan:
 
 
 def _plan(block: Block) -> _Plan | None:
-    """What could be parked in a block, None if nothing waits."""
+    """What could be spilled in a block, None if no tile is live across phases."""
     phase = phases_of(block)
     if not phase:
         return None
@@ -108,8 +108,8 @@ def _plan(block: Block) -> _Plan | None:
     plan = _Plan(phase, source, late, loads=sorted(loads, key=block.ops.index))
     others = _others(block, plan) + outside_registers(block)
     plan.registers = max(sum(map(registers_of, _waiting(plan, n))) for n in range(1, number + 1)) + others
-    # The loads are in flight together, and go to shared memory from registers.
-    plan.parked_registers = sum(registers_of(op.result) for op in plan.loads) + others
+    # The loads are outstanding together, and registers hold their tiles on the way to shared memory.
+    plan.spilled_registers = sum(registers_of(op.result) for op in plan.loads) + others
     for n in range(number + 1):
         read = {source[v].result for v in late.get(n, ())} | {
             op.result for op in block.ops if isinstance(op, Load) and op.shape and phase[op] == n}
@@ -118,7 +118,7 @@ def _plan(block: Block) -> _Plan | None:
 
 
 def _others(block: Block, plan: _Plan) -> int:
-    """Registers of the tiles that wait for a later phase and cannot be parked."""
+    """Registers of the tiles that are live across phases and cannot be rematerialised."""
     waiting = {
         v for op in block.ops for v in all_reads(op)
         if v.op in plan.phase and v not in plan.source and not is_uniform(v) and plan.phase[v.op] < plan.phase[op]
@@ -127,7 +127,7 @@ def _others(block: Block, plan: _Plan) -> int:
 
 
 def _waiting(plan: _Plan, phase: int) -> set[Value]:
-    """The values that wait for a phase or a later one while the exchange before it goes on."""
+    """The values that are live across the start of a phase."""
     return {
         v for later, values in plan.late.items() if later >= phase for v in values
         if v.op is not None and plan.phase[v.op] < phase
@@ -135,12 +135,12 @@ def _waiting(plan: _Plan, phase: int) -> set[Value]:
 
 
 def _sources(block: Block) -> dict[Value, Load]:
-    """The load from which each tile is computed element by element, with nothing else but what is in every thread."""
+    """The load from which each tile is computed, element by element, with no other operands than uniform ones."""
     found: dict[Value, Load] = {}
     here = {r for op in block.ops for r in op.results}
     for op in block.ops:
         if isinstance(op, Load):
-            if _can_park(op):
+            if _is_spillable(op):
                 found[op.result] = op
             continue
         if not op.elementwise:
@@ -155,15 +155,15 @@ def _sources(block: Block) -> dict[Value, Load]:
     return found
 
 
-def _can_park(op: Load) -> bool:
+def _is_spillable(op: Load) -> bool:
     if not op.shape or op.memory_order is not MemoryOrder.WEAK or op.result.type.dtype.is_bool:
         return False
     return not is_replicated(op.result.type.layout)
 
 
 def _to_keep(plan: _Plan, registers: int) -> dict[Value, int]:
-    """How many registers of a tile stay from the phase before the last: of one that functions compute, for which a
-    multiprocessor has few units. `registers` is what a thread may use."""
+    """How many registers of a tile stay live from the last phase but one: of a tile that MUFU functions compute, as
+    their throughput is low. `registers` is what a thread may use."""
     last = max(plan.phase.values())
     loads = [op.result for op, phase in plan.phase.items() if isinstance(op, Load) and op.shape and phase == last]
     count = (min(registers, MOST_REGISTERS) - OTHER - BETWEEN - sum(map(registers_of, loads))) // STRIP * STRIP
@@ -186,39 +186,39 @@ def _rewrite(block: Block, plan: _Plan, keep: dict[Value, int]) -> None:
         replace_everywhere(op, new)
         block.ops.append(op)
         if isinstance(op, Load) and op in plan.loads:
-            again.park(op)
+            again.spill(op)
 
 
 class _Again:
-    """Parks tiles, and emits what makes a value once more in a later phase."""
+    """Spills tiles, and emits what rematerialises a value in a later phase."""
 
     def __init__(self, b: Builder, plan: _Plan, keep: dict[Value, int]) -> None:
         self.b, self.plan, self.keep = b, plan, keep
-        self.parked: dict[Value, Value] = {}
+        self.spilled: dict[Value, Value] = {}
         self.made: dict[tuple[int, Value], Value] = {}
-        self.origin: dict[Value, Value] = {}  # of what was made
+        self.origin: dict[Value, Value] = {}  # of rematerialised values
 
-    def park(self, load: Load) -> None:
+    def spill(self, load: Load) -> None:
         type_ = load.result.type
         layout = swizzled_shared(type_.layout, type_.layout, type_.dtype.bytes)
         with self.b.at(load.span):
-            buffer = self.b.value(SharedAlloc(type=SharedType(type_.dtype, type_.shape, layout=layout)), "parked")
+            buffer = self.b.value(SharedAlloc(type=SharedType(type_.dtype, type_.shape, layout=layout)), "spilled")
             self.b.emit(SharedStore(buffer=buffer, slot=None, value=load.result))
-        self.parked[load.result] = buffer
+        self.spilled[load.result] = buffer
 
     def value(self, phase: int, value: Value) -> Value:
-        """`value` in a phase after the one that it belongs to; made once for each phase."""
+        """`value` in a phase later than its own; rematerialised once per phase."""
         key = (phase, value)
         if key not in self.made:
-            made = self._unparked(value) if value in self.parked else self._computed(phase, value)
+            made = self._reloaded(value) if value in self.spilled else self._computed(phase, value)
             self.made[key] = self._kept(value, made) if value in self.keep else made
             self.origin[self.made[key]] = value
         return self.made[key]
 
-    def _unparked(self, value: Value) -> Value:
+    def _reloaded(self, value: Value) -> Value:
         assert value.op is not None
         with self.b.at(value.op.span):
-            load = SharedLoad(buffer=self.parked[value], slot=None, index=(), shape=value.type.shape)
+            load = SharedLoad(buffer=self.spilled[value], slot=None, index=(), shape=value.type.shape)
             out = self.b.value(load, value.hint)
         out.retype(value.type)
         return out
@@ -233,7 +233,7 @@ class _Again:
     def _computed(self, phase: int, value: Value) -> Value:
         op, fresh = value.op, {}
         assert op is not None
-        for operand in op.operands:  # what the op reads now may itself have been made again, for its own phase
+        for operand in op.operands:  # an operand may be one rematerialised for the op's own phase
             first = self.origin.get(operand, operand)
             if first in self.plan.source and first.op is not None and self.plan.phase[first.op] < phase:
                 fresh[operand] = self.value(phase, first)

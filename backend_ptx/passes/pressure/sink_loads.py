@@ -1,4 +1,4 @@
-"""Sink loads of what all CTAs read below the reductions for which their tiles would wait in registers.
+"""Sink loads that all CTAs share below reductions, so that their tiles are not live across these.
 
     before: %w: tile<16384xbf16, #1> = load(array=%weight, index=(%zero), ...)
             %f: tile<16384xf32, #1> = cast(src=%w, dtype=f32)
@@ -9,9 +9,9 @@
             %f: tile<16384xf32, #1> = cast(src=%w, dtype=f32)
             ... %x * %scale * %f ...
 
-Registers that wait let fewer CTAs reside on an SM, and such tiles hit L2. Where few CTAs reside anyway,
-`prefetch_loads` starts the loads early without registers. Per-CTA data usually misses L2: it keeps program order. In
-the body of a loop, tiles that licm hoisted out of it come back where they would spill.
+Live registers lower occupancy, and tiles that all CTAs load hit L2. If occupancy is low anyway, `prefetch_loads` starts
+the loads early without registers. Per-CTA data usually misses L2: it keeps program order. Tiles that licm hoisted out
+of a loop sink back into its body if they would spill.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def sink_loads(c: Compilation) -> Preserved:
 
 
 def _phases(block: Block) -> dict[Op, int]:
-    """For each op how many reductions stand before it. Empty where there is none."""
+    """The number of reductions up to and including each op. Empty without any."""
     phase, number = {}, 0
     for op in block.ops:
         number += op.reduces
@@ -60,8 +60,8 @@ def _phases(block: Block) -> dict[Op, int]:
 
 
 def _movable(unit: Unit, anywhere: bool = False) -> set[Op]:
-    """Loads that all CTAs do (or `anywhere`), of arrays that the kernel does not write, and what is computed of these
-    alone, element by element."""
+    """Loads that all CTAs share (or, if `anywhere`, any), of arrays that the kernel does not write, and what is
+    computed from these alone, element by element."""
     function, dependences = unit.function, unit.dependences
     summaries = [dependences.summary(op) for op in function.body.ops]
     if any(s.ordered for s in summaries):
@@ -84,11 +84,11 @@ def _movable(unit: Unit, anywhere: bool = False) -> set[Op]:
 
 
 def _return(block: Block, c: Compilation) -> set[Op]:
-    """Move back into a loop's body what was hoisted out of it, where these registers would spill; the ops that came.
+    """Sink what was hoisted out of a loop back into its body if its registers would spill; the ops that came back.
 
-    Each iteration then reads it again, from the cache where the first one left it. Registers that merely cost a
-    resident CTA stay: the loop prefetches its rows, and without the weights in registers a layer norm of 16384 columns
-    fell from 1.00 to 0.85 of the non-persistent kernel's rate on an H200.
+    Each iteration then loads it again, from cache. Tiles that only lower occupancy stay in registers: the loop
+    prefetches its rows, and without the weights in registers a layer norm of 16384 columns fell from 1.00 to 0.85 of
+    the non-persistent kernel's rate on an H200.
     """
     movable = _movable(c, anywhere=True)
     inside = {r for op in block.ops for r in op.results}
@@ -131,8 +131,8 @@ def _makers(values: set[Value], movable: set[Op]) -> list[Op]:
 
 
 def _sunk(block: Block, phase: dict[Op, int], movable: set[Op]) -> set[Op]:
-    """The ops all of whose users come in a later phase."""
-    first: dict[Value, int] = {}  # use of a value, when all has moved
+    """The ops whose users are all in a later phase."""
+    first: dict[Value, int] = {}  # use of a value, after sinking
     sunk: set[Op] = set()
     for op in reversed(block.ops):
         where = phase[op]

@@ -1,4 +1,4 @@
-"""How many bytes of tiles are alive at one place of a kernel, before layouts and instructions are chosen."""
+"""Bytes of live tiles in a kernel, before layouts and instructions are chosen."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from tilewright.tileir.types import TileType
 
 
 def peak_tile_bytes(function: Function) -> int:
-    """The largest sum of the bytes of all tiles alive at one op, its operands and results among them."""
+    """The most bytes of tiles live at one op, its operands and results included."""
     return _peak(function.body, set())
 
 
 def held_tile_bytes(block: Block, elsewhere: Collection[Value] = ()) -> int:
-    """The bytes of the tiles that a block takes from outside: they are kept as long as it runs. Those in `elsewhere`
-    are not in registers."""
+    """The bytes of the tiles that a block takes from outside: they are live throughout it. Those in `elsewhere` are not
+    in registers."""
     return _bytes({viewed(v) for v in _free(block) if v not in elsewhere})
 
 
 def _peak(block: Block, after: set[Value]) -> int:
-    """`after`: the values that are needed after the block or during all of it."""
+    """`after`: the values that are live after the block or throughout it."""
     alive, peak = set(after), 0
     for op in reversed(block.ops):
         needed = {viewed(v) for v in op.operands}

@@ -1,1 +1,1 @@
-"""Reductions and scans: what a warp does alone, and what warps exchange."""
+"""Reductions and scans: within a warp, and across warps through shared memory."""

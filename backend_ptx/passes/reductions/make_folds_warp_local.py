@@ -1,4 +1,4 @@
-"""Bring the operands of reductions and scans by a function into layouts in which no warp needs another one.
+"""Convert the operands of reductions and scans by a function to layouts that keep their axis within a warp.
 
     before: %y: tile<1024xf32, #0> = scan_with(srcs=(%x), axis=0) .combine ...     // #0 spreads the axis over warps
     after:  %0: tile<1024xf32, #1> = convert_layout(src=%x)                        // #1: in each warp, a run a lane
@@ -20,7 +20,8 @@ from tilewright.tileir.rewrite import Rewriter, rewrite
 
 
 def make_folds_warp_local(c: Compilation) -> Preserved:
-    """Needs layouts. Afterwards the axis of every fold lies in registers and lanes, one index bit in each of theirs."""
+    """Needs layouts. Afterwards the axis of every fold lies in registers and lanes, with one index bit for each of
+    their bits."""
     if not c.has(Fold):
         return ALL
     rewrite(c.function, {Fold: lambda rewriter, op: _place(rewriter, op, c.plan.warps)})
@@ -40,7 +41,7 @@ def _place(rewriter: Rewriter, op: Fold, warps: int) -> None:
 
 
 def _layout_for(op: Fold, warps: int) -> Layout:
-    """The layout of the first operand, if it will do."""
+    """The layout of the first operand, if it keeps the axis within a warp."""
     own: Layout = op.srcs[0].type.layout
     if is_plain(own) and not any(basis[op.axis] for basis in own.bases(WARP)):
         return own
@@ -48,7 +49,8 @@ def _layout_for(op: Fold, warps: int) -> Layout:
 
 
 def fold_layout(shape: tuple[int, ...], axis: int, warps: int) -> Layout:
-    """A run of neighbours along the axis in each thread, the runs of a warp side by side; warps share other axes."""
+    """A run of neighbours along the axis in each thread, and the runs of a warp side by side; warps divide the other
+    axes."""
     shifts = axis_shifts(shape)
     along = [1 << shifts[axis] + k for k in range(log2(shape[axis]))]
     others = [1 << shifts[a] + k for a in reversed(range(len(shape))) if a != axis for k in range(log2(shape[a]))]

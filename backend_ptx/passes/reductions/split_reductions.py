@@ -1,4 +1,4 @@
-"""Split reductions across warps, so that what is left reduces only what one warp holds.
+"""Split reductions across warps, so that each remaining reduction stays within a warp.
 
     before: %m: tile<1xf32, #1> = reduce_max(src=%x, axes=(1))         // %x: tile<1x1024xf32, #0>, 4 warps
     after:  %0: tile<1x4xf32, #2> = reduce_bits(src=%x, axes=(1), keep=(384), kind="max")     // one value per warp

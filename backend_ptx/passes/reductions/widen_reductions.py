@@ -1,4 +1,4 @@
-"""Let reductions of 8- and 16-bit elements run in 32 bits, where shuffles and vector arithmetic are whole.
+"""Widen reductions of 8- and 16-bit elements to 32 bits, the width of shuffles and of arithmetic.
 
     before: %s: tile<64xbf16> = reduce_sum(src=%x, axes=(1))
     after:  %0: tile<64x128xf32> = cast(src=%x, dtype=f32)

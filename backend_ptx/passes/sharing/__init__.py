@@ -1,1 +1,1 @@
-"""What threads tell each other through shared memory, and where each buffer lies in it."""
+"""Values that threads share through shared memory, and the allocation of its buffers."""

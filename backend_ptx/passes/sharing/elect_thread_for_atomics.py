@@ -1,15 +1,15 @@
-"""Let one thread perform each atomic or ordered access, and tell its result to the threads that hold copies.
+"""Elect one thread for each atomic or ordered access, and broadcast the result to the threads that hold copies.
 
     before: %x: i32 = atomic_cas(array=%lock, ...)                     // all threads hold the scalar %x
-    after:  %0: i32 = atomic_cas(array=%lock, ...)                     // done by thread 0, valid there
+    after:  %0: i32 = atomic_cas(array=%lock, ...)                     // by thread 0, valid there
             %1: tile<1xi32, #0> = reshape(src=%0, shape=(1))
             %2: shared<1xi32> = shared_alloc(type=...)
             shared_store(buffer=%2, value=%1)                          // by the owner of each element
             %3: tile<1xi32, #0> = shared_load(buffer=%2, ...)
             %x: i32 = reshape(src=%3, shape=())
 
-A weak load may be done by every thread that wants the value; one that races with other blocks may not, as the threads
-could see different values and part ways.
+Every thread may perform a weak load itself. A load that races with other CTAs needs one elected thread: threads that
+see different values could diverge.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tilewright.tileir.types import SharedType
 
 
 def elect_thread_for_atomics(c: Compilation) -> Preserved:
-    """Needs layouts. Afterwards only owners' results of atomics and ordered loads are used."""
+    """Needs layouts. Afterwards all threads use the owners' results of atomics and ordered loads."""
     ordered = {op for op in c.function.walk() if _is_ordered(op)}
     if not ordered:
         return ALL
@@ -62,7 +62,7 @@ def _from_owners(rewriter: Rewriter, result: Value, warps: int) -> Value:
 
 
 def _through_shared(rewriter: Rewriter, value: Value) -> Value:
-    """The value as its owners hold it, for all threads."""
+    """The owners' value, for all threads."""
     layout: Layout = linear_shared(value.type.shape)
     buffer = rewriter.value(SharedAlloc(type=SharedType(value.type.dtype, value.type.shape, layout=layout)))
     rewriter.emit(SharedStore(buffer=buffer, slot=None, value=value))

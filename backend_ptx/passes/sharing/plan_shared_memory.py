@@ -1,9 +1,9 @@
-"""Give every shared buffer its place: buffers that are not alive at the same time share bytes.
+"""Allocate shared memory: buffers with disjoint live ranges share bytes.
 
     before: %0: shared<64x64xf32> = shared_alloc(type=...)
     after:  func @k(...) plan(shared_bytes=16384) { ... %0: shared<64x64xf32> = shared_alloc(type=..., offset=0) }
 
-How long each lives is found in resources/shared.py.
+resources/shared.py computes the live ranges.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tilewright.tileir.analysis.unit import ALL, Preserved
 from tilewright.tileir.core import Function
 
 # Buffers up to this size get bytes of their own while all of them take no more than the total: a buffer that reuses
-# bytes costs a barrier, and so few bytes do not keep a block from a multiprocessor.
+# bytes costs a barrier, and so few bytes do not lower occupancy.
 SMALL, SMALL_TOTAL = 1024, 4096
 
 

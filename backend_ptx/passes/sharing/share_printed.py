@@ -1,4 +1,4 @@
-"""Put every tile that is printed into shared memory, where the one thread that prints finds all of it.
+"""Store every printed tile to shared memory, where the one printing thread can read all of it.
 
     before: print(values=(%x), ...)                                    // %x: tile<8x8xf32, #0>
     after:  %0: shared<8x8xf32, #1> = shared_alloc(type=...)           // #1: row-major
@@ -18,7 +18,7 @@ from tilewright.tileir.ops.output import Print
 from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import SharedType
 
-# What one thread writes it writes slowly, and the driver's buffer for a launch holds a megabyte.
+# One thread prints slowly, and the driver's buffer holds 1 MiB per launch.
 MOST_ELEMENTS = 4096
 
 

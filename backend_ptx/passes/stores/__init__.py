@@ -1,1 +1,1 @@
-"""How tiles leave: sub-tiles staged through shared memory, written by coalesced stores or by TMA."""
+"""Stores of tiles: sub-tile by sub-tile through shared memory, by coalesced stores or by TMA."""

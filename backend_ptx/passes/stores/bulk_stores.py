@@ -1,8 +1,8 @@
-"""Stores in pieces that leave by TMA, straight from the shared memory where threads put them: part of `split_stores`.
+"""Stores of sub-tiles by TMA, from the shared memory where threads put them: part of `split_stores`.
 
-A piece goes so when nothing else in the kernel touches its array: bulk copies are in no order with ordinary accesses.
-They are in none among themselves either, so the lane that starts them waits until its earlier ones have written the
-array before it stores tiles of the same array again; a lane always has the same elements of a tile.
+A sub-tile is stored by TMA only if nothing else in the kernel accesses its array: bulk copies are not ordered with
+ordinary accesses. Nor are they ordered among themselves. The issuing lane therefore waits until its earlier copies have
+written the array before it stores tiles of the same array again; a lane always stores the same elements of a tile.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from tilewright.tileir.ops.memory import Store
 from tilewright.tileir.rewrite import Rewriter
 from tilewright.tileir.types import SharedType
 
-# One is filled while TMA reads the other.
+# Threads fill one while TMA reads the other.
 BUFFERS = 2
 _UNORDERED = (MemoryOrder.WEAK, MemoryOrder.RELAXED)
 
 
 def find_bulk_stores(c: Compilation, cut: Mapping[Store, Pieces]) -> dict[Store, Boxes]:
-    """Of the stores in pieces those that go by TMA, and the boxes of their pieces; the decisions say why."""
+    """The split stores that TMA performs, and the TMA boxes of their sub-tiles; decisions give the reasons."""
     function, target = c.function, c.target
     if not target.has_tma or not function.switches.allow_tma_stores:
         return {}
@@ -55,7 +55,7 @@ def find_bulk_stores(c: Compilation, cut: Mapping[Store, Pieces]) -> dict[Store,
 
 
 class _Scope:
-    """What is known of a function while its stores are looked at."""
+    """Facts about a function that all its stores share."""
 
     def __init__(self, c: Compilation, candidates: Mapping[Store, Pieces]) -> None:
         function = c.function
@@ -64,7 +64,7 @@ class _Scope:
         self.params = set(function.params)
         self.dependences = c.dependences
         self.ordered = any(getattr(op, "memory_order", MemoryOrder.WEAK) not in _UNORDERED for op in function.walk())
-        self.others: set[Value] = set()  # alias classes that something else touches
+        self.others: set[Value] = set()  # alias classes that other ops access
         self.tiles: dict[Value, set[object]] = {}
         for op in function.walk():
             if isinstance(op, Store) and op in candidates and self._refused_alone(op) is None:
@@ -76,7 +76,7 @@ class _Scope:
             self.others.update(self.dependences.alias_class(m) for m in (*effects.reads, *effects.writes))
 
     def find(self, store: Store, pieces: Pieces) -> Boxes | str:
-        """The boxes of a store's pieces, or why they do not go by TMA."""
+        """The TMA boxes of a store's sub-tiles, or why TMA cannot store them."""
         alone = self._refused_alone(store)
         if alone is not None:
             return alone
@@ -96,13 +96,13 @@ class _Scope:
         return found if self._fits(buffer_type(store, found)) else decisions.NO_SHARED_MEMORY_LEFT
 
     def _refused_alone(self, store: Store) -> str | None:
-        """Why a store is refused whatever else there is; then others to its array are as well."""
+        """Why a store is refused on its own account; other stores to its array then are too."""
         if store.allow_tma is False:
             return decisions.ALLOW_TMA_FALSE
         return None if store.array in self.params else decisions.NO_PARAMETER
 
     def _fits(self, type_: SharedType) -> bool:
-        """Whether there is room for the buffers, which in loops nothing else may take."""
+        """Whether there is room for the buffers; in loops nothing else may share their bytes."""
         if type_ in self.types:
             return True
         size = BUFFERS * buffer_bytes(type_)
@@ -114,13 +114,13 @@ class _Scope:
 
 
 def buffer_type(store: Store, boxes: Boxes) -> SharedType:
-    """Of a buffer for a piece."""
+    """The type of a buffer for one sub-tile."""
     return SharedType(store.array.type.dtype, boxes.layout.shape, layout=boxes.layout)
 
 
 def boxes_of(store: Store, pieces: Pieces) -> Boxes | None:
-    """Each warp's own where the ordinary store would not leave the warp either, else the whole piece: so the parts of
-    memory that a copy writes are as long as those of the ordinary store."""
+    """A box per warp if the ordinary store stays within a warp too, else one box for the whole sub-tile. A copy then
+    writes segments as long as those of the ordinary store."""
     inner = inner_axis(store.array.type, pieces.shape, pieces.shape, store.order)
     if inner is None:
         return Boxes(pieces.shape, 1, pieces.source)  # refused for its array
@@ -132,8 +132,9 @@ def boxes_of(store: Store, pieces: Pieces) -> Boxes | None:
 
 @dataclass(slots=True)
 class _State:
-    """Of a block of ops: how many groups of copies it has started, the group that last read each buffer, buffers by
-    type, and the arrays stored since a wait for all earlier copies (None: some may be in flight from before)."""
+    """The state of a block: the number of groups of copies it has started, the group that last read each buffer,
+    buffers by type, and the arrays stored since a wait for all earlier copies (None: earlier ones may be
+    outstanding)."""
 
     started: int = 0
     last: dict[Value, int] = field(default_factory=dict)
@@ -142,7 +143,8 @@ class _State:
 
 
 class BulkWriter:
-    """Emits pieces: into a buffer, a fence, a copy to the array, and the waits before either may be written again."""
+    """Emits the store of each sub-tile: a store to a buffer, a fence, a copy to the array, and the waits before either
+    may be written again."""
 
     def __init__(self, c: Compilation, boxes: Mapping[Store, Boxes]) -> None:
         self.boxes = boxes
@@ -157,7 +159,7 @@ class BulkWriter:
             self.states[block].since = None
 
     def begin(self, rewriter: Rewriter, store: Store) -> None:
-        """Before the first piece: what earlier copies write to the same array, they have written."""
+        """Before the first sub-tile: wait until earlier copies to the same array have written it."""
         state, memory = self._state(rewriter.block), self.dependences.alias_class(store.array)
         if state.since is None:
             wait = self._in_loop(store) or any(other.started for other in self.states.values())
@@ -169,7 +171,7 @@ class BulkWriter:
         state.since = (state.since or set()) | {memory}
 
     def piece(self, rewriter: Rewriter, store: Store, part: Value, index: tuple[Value, ...]) -> None:
-        """Store one piece, by way of one of the buffers in turn."""
+        """Store one sub-tile through the next buffer."""
         state, boxes = self._state(rewriter.block), self.boxes[store]
         buffer = self._buffer(rewriter, buffer_type(store, boxes))
         if buffer in state.last:
@@ -185,12 +187,12 @@ class BulkWriter:
         state.last[buffer] = state.started
 
     def end(self, rewriter: Rewriter) -> None:
-        """Before the kernel ends: its shared memory must stay until all copies have read it."""
+        """Before the kernel ends: wait until all copies have read its shared memory."""
         if self.states:
             rewriter.emit(TmaStoreWait(buffer=None, pending=0))
 
     def _buffer(self, rewriter: Rewriter, type_: SharedType) -> Value:
-        """The buffer of that type that was used least recently; a new one while there are fewer than BUFFERS."""
+        """The least recently used buffer of that type; a new one while there are fewer than BUFFERS."""
         state = self._state(rewriter.block)
         known = state.buffers.setdefault(type_, [])
         if len(known) < BUFFERS:

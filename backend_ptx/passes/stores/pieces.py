@@ -1,4 +1,4 @@
-"""In which pieces a tile goes from registers to memory: cut by registers, through shared memory or straight."""
+"""The sub-tiles in which a tile is stored: cut along register bits, and stored directly or through shared memory."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from tilewright.backend_ptx.targets import KIB
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.types import ArrayType
 
-# Of a piece, for each warp: 16 rows (what a fragment of a product has) of a whole line of the caches.
+# Bytes of a sub-tile per warp: 16 rows (those of an MMA fragment) of a whole cache line.
 PIECE_BYTES = 2 * KIB
 LINE_BYTES = 128
-# A barrier of the block, against what one more segment costs where a line is stored in several.
+# The cost of a CTA barrier, relative to one more segment per cache line.
 BARRIER = 1.5
 
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """How a tile is cut: the shape of a piece, its layout in the registers of the whole tile, that of its store."""
+    """How a tile is cut: the shape of a sub-tile, its layout in the registers of the whole tile, and the layout of its
+    store."""
 
     shape: tuple[int, ...]
     source: Layout
@@ -39,8 +40,8 @@ class Pieces:
 def find_pieces(
     source: Layout, array: ArrayType, order: tuple[int, ...], steps: tuple[int, ...], warps: int,
 ) -> Pieces | None:
-    """How to cut a tile that lies in `source` and is stored with these fields; None for tiles that are small, or that
-    registers do not cut."""
+    """How to cut a tile with the layout `source` that is stored with these fields; None if the tile is small or
+    register bits do not cut it."""
     width, limit = array.dtype.bytes, PIECE_BYTES * warps
     if prod(source.shape) * width <= limit or not is_plain(source):
         return None
@@ -59,13 +60,12 @@ def find_pieces(
 
 
 def crosses(pieces: Pieces) -> bool:
-    """Whether elements go to other threads on the way."""
+    """Whether elements cross threads before the store."""
     return plan_conversion(pieces.source, pieces.target).kind in ("warp", "block")
 
 
 def could_be_longer(layout: Layout, array: ArrayType, order: tuple[int, ...], steps: tuple[int, ...]) -> bool:
-    """Whether a warp stores a tile in segments of memory shorter than the lines of the caches, of a tile that has
-    lines."""
+    """Whether a warp stores a tile in segments shorter than a cache line, of a contiguous array."""
     access = tile_access(array, order, steps, layout.shape)
     return access.contiguous and _segment(access, layout) < LINE_BYTES
 
@@ -73,7 +73,7 @@ def could_be_longer(layout: Layout, array: ArrayType, order: tuple[int, ...], st
 def _candidates(
     source: Layout, array: ArrayType, order: tuple[int, ...], warps: int,
 ) -> Iterator[Pieces]:
-    """All ways to cut along upper index bits that lie in registers, with the layouts of stores that suit them."""
+    """All cuts along upper index bits that lie in registers, with layouts for their stores."""
     for shape in product(*(_lengths(source, axis) for axis in range(len(source.shape)))):
         count = prod(source.shape) // prod(shape)
         part = transform.extract(source, shape)
@@ -86,7 +86,7 @@ def _candidates(
 
 
 def _lengths(layout: Layout, axis: int) -> list[int]:
-    """The lengths to which registers can cut an axis."""
+    """The lengths to which register bits can cut an axis."""
     own = {basis[axis] for basis in layout.bases(REGISTER)}
     out = [layout.shape[axis]]
     while out[-1] > 1 and out[-1] // 2 in own:
@@ -95,7 +95,7 @@ def _lengths(layout: Layout, axis: int) -> list[int]:
 
 
 def _segment(access: Access, layout: Layout) -> int:
-    """Bytes side by side in memory, up to a line, that a warp stores at once."""
+    """Contiguous bytes, up to a cache line, that a warp stores at once."""
     if not access.contiguous:
         return access.element_bytes
     fast = access.order[0]

@@ -1,6 +1,7 @@
-"""Conversions before a stored tile is permuted or reshaped move behind that, where they can be cut: of `split_stores`.
+"""Sink conversions below the permutations and reshapes of a stored tile, where they can be split: part of
+`split_stores`.
 
-It saves the shared memory of whole tiles, which rings of products need.
+That saves the shared memory of whole tiles, which the rings of MMAs need.
 
     before: %c: tile<128x256xbf16, #1> = convert_layout(src=%x)
             %p: tile<256x128xbf16, #2> = permute(src=%c, axes=(1, 0))
@@ -45,7 +46,7 @@ def sink_conversions(c: Compilation) -> None:
 
 
 def conversion_across(op: Op | None) -> ConvertLayout | None:
-    """The op, if it is a conversion that brings elements to other threads."""
+    """The op, if it is a conversion that crosses threads."""
     if not isinstance(op, ConvertLayout):
         return None
     stays = plan_conversion(op.src.type.layout, op.result.type.layout).kind in ("none", "registers")
@@ -53,8 +54,8 @@ def conversion_across(op: Op | None) -> ConvertLayout | None:
 
 
 def _chain(value: Value, block: Block, users: dict[Value, list[Op]]) -> Chain | None:
-    """The ops between a conversion and a value, the first first, each with the layout that its result has if the
-    conversion comes behind; None where it cannot."""
+    """The ops between a conversion and a value, first one first, each with the layout of its result after the
+    conversion has sunk below it; None if it cannot sink."""
     steps: list[Op] = []
     while value.op is not None and value.op.rearranges and value.op in block.ops and len(users[value]) == 1:
         steps.append(value.op)
@@ -63,7 +64,7 @@ def _chain(value: Value, block: Block, users: dict[Value, list[Op]]) -> Chain | 
     if not steps or conversion is None or conversion not in block.ops or len(users[value]) != 1:
         return None
     if isinstance(conversion.src.op, Load):
-        return None  # a ring of the load does the conversion, if it gets one
+        return None  # the load's ring does the conversion, if it gets one
     layout: Layout | None = conversion.src.type.layout
     out: Chain = []
     for step in reversed(steps):

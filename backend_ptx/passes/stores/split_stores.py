@@ -1,6 +1,6 @@
-"""Store large tiles in pieces that pass through little shared memory, most often without leaving their warp.
+"""Split stores of large tiles into sub-tiles that go through little shared memory, mostly within a warp.
 
-    before: %c: tile<128x256xbf16, #1> = convert_layout(src=%x)            // 64 KB of shared memory, block barriers
+    before: %c: tile<128x256xbf16, #1> = convert_layout(src=%x)            // 64 KB of shared memory, CTA barriers
             store(array=%y, index=(%i, %j), value=%c, steps=(128, 256), ...)
     after:  %0: shared<128x64xbf16, #2> = shared_alloc(...)                // two buffers of 16 KB
             %1: shared<128x64xbf16, #2> = shared_alloc(...)
@@ -18,11 +18,11 @@
             shared_store(buffer=%0, value=%p2)                             // and so on
             tma_store_wait()                                               // before the kernel ends
 
-The memory that a large conversion would take is what the rings of loads need. A piece goes from one layout to the other
-inside the warps that hold it where that gives stores long segments of memory; then only the threads of a warp wait for
-each other. With two buffers they wait once a piece: the wait for one also covers what was read from the other before.
-Where TMA can store (bulk_stores.py says where), the first lane of each warp, or of the block, starts a copy from the
-buffer, which takes no reads, addresses and masks, and goes on while threads do something else.
+Rings of loads need the shared memory that a conversion of the whole tile would take. A sub-tile is converted within a
+warp if that gives the stores long segments; then only the threads of a warp synchronise. With two buffers they
+synchronise once per sub-tile: the barrier for one buffer also covers the earlier reads of the other. If TMA can store
+(see bulk_stores.py), the first lane of each warp, or of the CTA, starts a copy from the buffer. The copy needs no
+loads, addresses and masks in threads, and overlaps with what they do next.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def split_stores(c: Compilation) -> Preserved:
 
 
 def _find(c: Compilation) -> dict[Store, Pieces]:
-    """The stores that can go in pieces: of tiles that go to other threads first, and of those that would leave in short
-    segments, if TMA takes them."""
+    """The stores that can be split: those of tiles that cross threads first, and those in short segments that TMA can
+    perform."""
     out: dict[Store, Pieces] = {}
     function, owners = c.function, c.parents
     home = {op: block for block in (function.body, *owners) for op in block.ops}
@@ -81,13 +81,13 @@ def _find(c: Compilation) -> dict[Store, Pieces]:
             continue
         conversion = _conversion(op)
         source = op.value if conversion is None else conversion.src
-        # What was just loaded a ring of the load brings to the right threads, if it gets one.
+        # For a tile that was just loaded, the load's ring does the conversion, if it gets one.
         if isinstance(source.op, Load):
             continue
         if conversion is not None and not _runs_once(home[op], home[conversion], owners, home):
             continue
         access = op.array.type, op.order, op.steps
-        # Buffers for these take memory that blocks of one multiprocessor have too little of.
+        # Their buffers would take shared memory that other CTAs of the SM need.
         alone = function.hints.occupancy in (None, 1)
         if conversion is None and not (alone and could_be_longer(source.type.layout, *access)):
             continue
@@ -98,18 +98,18 @@ def _find(c: Compilation) -> dict[Store, Pieces]:
 
 
 def _may_be_cut(op: Store) -> bool:
-    """Whether stores of the parts need no order among each other (hazards sees that of tiles of one grid only)."""
+    """Whether stores of the sub-tiles need no order among each other (hazards sees that only for tiles of one grid)."""
     grid_of_tiles = tuple(op.steps) == op.value.type.shape != ()
     return op.memory_order is MemoryOrder.WEAK and grid_of_tiles and op.array.type.disjoint
 
 
 def _conversion(op: Store) -> ConvertLayout | None:
-    """What brings a store's tile to other threads; None where it is stored by those that have computed it."""
+    """The conversion that moves a store's tile to other threads; None if the threads that computed it store it."""
     return conversion_across(op.value.op)
 
 
 def _runs_once(block: Block, outer: Block, owners: dict[Block, Op], home: dict[Op, Block]) -> bool:
-    """Whether `block`, inside `outer` or the same, runs at most once for each run of that."""
+    """Whether `block`, inside `outer` or the same, executes at most once per execution of `outer`."""
     while block is not outer:
         owner = owners.get(block)
         if not isinstance(owner, If):
@@ -149,7 +149,7 @@ class _Split:
         if bulk:
             self.bulk.begin(rewriter, op)
         else:
-            buffers = 2 if pieces.count > 2 else 1  # two for two pieces would save nothing
+            buffers = 2 if pieces.count > 2 else 1  # two for two sub-tiles would save nothing
             exchange = _Exchange(rewriter, pieces, source.type.dtype, buffers, self.target)
         first = [_scaled(rewriter, i, n // m) for i, n, m in zip(op.index, op.steps, pieces.shape, strict=True)]
         counts = [n // m for n, m in zip(op.steps, pieces.shape, strict=True)]
@@ -165,7 +165,7 @@ class _Split:
 
 
 def _scaled(rewriter: Rewriter, index: Value, count: int) -> Value:
-    """The index of a tile's first piece. In 64 bits, as tiles far outside the array must stay there."""
+    """The index of a tile's first sub-tile, in 64 bits: tiles far outside the array must stay outside."""
     if count == 1:
         return index
     if index.type.dtype is not int64:
@@ -180,7 +180,7 @@ def _moved(rewriter: Rewriter, first: Value, number: int, count: int) -> Value:
 
 
 class _Exchange:
-    """Brings pieces into the layout of their stores, by way of `buffers` buffers in turn where they cross threads."""
+    """Converts sub-tiles to the layout of their stores, through `buffers` alternating buffers if they cross threads."""
 
     def __init__(self, rewriter: Rewriter, pieces: Pieces, dtype: DType, buffers: int, target: Target) -> None:
         self.rewriter = rewriter

@@ -117,9 +117,9 @@ def test_columns_where_rows_are_combined() -> None:
     (kernel(after=BOTH, out="%out"), "reduce_max in line"),
     (kernel(after=READ.format("%j, %i"), out="%out"), None),
     (kernel(after=READ.format("%zero, %zero"), out="%out"), None),
-    (kernel(m=64, n=8), "2 parts of an accumulator would be too small"),
-    (kernel(dtype="f32"), "a product is not computed by wgmma"),
-    (function("transpose"), "there is no product"),
+    (kernel(m=64, n=8), "2 sub-tiles of an accumulator would be too small"),
+    (kernel(dtype="f32"), "a matrix multiply does not use wgmma"),
+    (function("transpose"), "there is no matrix multiply"),
 ])
 def test_why_not(f: Function, reason: str | None) -> None:
     f.hints = Hints(num_ctas=2)

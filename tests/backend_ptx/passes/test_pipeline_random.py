@@ -133,7 +133,7 @@ def reports() -> list[str]:
 def test_the_programs_cover_what_can_happen() -> None:
     found = "\n".join(reports())
     for words in ("each thread its own part", "slots of", "stays a load (padding", "as latency=", "latency=1",
-                  "at most", "lie side by side"):
+                  "at most", "contiguous"):
         assert words in found, words
 
 

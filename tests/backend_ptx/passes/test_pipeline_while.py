@@ -237,9 +237,9 @@ def test_reasons() -> None:
     def reason(kernel: Any, *args: Any) -> str:
         return told(machine(kernel, [*args, *SIZE], "sm_90a"), "pipeline")
 
-    assert "its index is carried from iteration to iteration" in reason(chased, x, rows, out, 3)
+    assert "its index is carried from one iteration to the next" in reason(chased, x, rows, out, 3)
     assert "the loop writes its array" in reason(written, x, 3)
-    assert "whether its iteration comes is not known early enough" in reason(unchecked, x, out, 3.0)
+    assert "whether its iteration executes is not known early enough" in reason(unchecked, x, out, 3.0)
 
 
 def test_the_simulator_sees_a_copy_of_the_wrong_iteration(monkeypatch: pytest.MonkeyPatch) -> None:

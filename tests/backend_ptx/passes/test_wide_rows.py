@@ -1,4 +1,4 @@
-"""Rows that fill the registers: what moves behind reductions, and what stays of a parked row."""
+"""Rows that fill the registers: what sinks below reductions, and what stays of a spilled row."""
 
 from __future__ import annotations
 
@@ -101,13 +101,13 @@ def test_hoisted_tiles_come_back_where_they_would_spill(width: int, expected: li
     assert sorted(behind) == sorted(set(expected) - {"x"})
 
 
-@pytest.mark.parametrize(("width", "parked"), [(4096, 0), (16384, 0), (32768, 1), (65536, 1)])
-def test_rows_of_a_loop_are_parked_as_those_of_a_kernel(width: int, parked: int) -> None:
+@pytest.mark.parametrize(("width", "spilled"), [(4096, 0), (16384, 0), (32768, 1), (65536, 1)])
+def test_rows_of_a_loop_are_spilled_as_those_of_a_kernel(width: int, spilled: int) -> None:
     loop = persistent(row_kernels.persistent_softmax, width, "rematerialize_from_shared", 0)
-    assert sum(isinstance(op, SharedAlloc) for op in loop.loop.walk()) == parked
+    assert sum(isinstance(op, SharedAlloc) for op in loop.loop.walk()) == spilled
 
 
 def test_no_ring_takes_the_memory_of_a_resident_cta() -> None:
-    """Two CTAs with a parked row each leave no room for a ring: 2 * (64 + 2 * 64) KiB do not fit."""
+    """Two CTAs with a spilled row each leave no room for a ring: 2 * (64 + 2 * 64) KiB do not fit."""
     loop = persistent(row_kernels.persistent_softmax, 32768, "pipeline_loops", 0)
     assert loads(loop) == ["x"]
