@@ -217,6 +217,7 @@ TRAITS = {
     "elementwise": "same shape in and out, each element on its own",
     "commutative": "its two operands may change places",
     "collective": "all threads of a CTA execute it together",
+    "speculatable": "it may be done for an iteration that never comes: it does nothing but compute, and ends soon",
     "cheap": "about one instruction a register: it is repeated in each layout that its users want",
     "rematerializable": "made of nothing but immediates and the thread's number: each user makes its own",
     "same_elements": "each element of the result is the one of `src` at the same index",
@@ -251,6 +252,7 @@ class Op:
     elementwise: ClassVar[bool] = False
     commutative: ClassVar[bool] = False
     collective: ClassVar[bool] = False
+    speculatable: ClassVar[bool] = False
     cheap: ClassVar[bool] = False
     rematerializable: ClassVar[bool] = False
     same_elements: ClassVar[bool] = False

@@ -20,7 +20,7 @@ def same_type(opcode: str, *values: Value) -> None:
         require(v.type.erased() == first, f"{opcode}: operand types differ: {first} and {v.type}")
 
 
-class Constant(Op, opcode="constant", rematerializable=True):
+class Constant(Op, opcode="constant", rematerializable=True, speculatable=True):
     """Every element of the result is `value` (bool, int or float as the dtype asks; already in range and rounded)."""
 
     value: bool | int | float = attribute()
@@ -57,15 +57,15 @@ class RoundedBinary(Binary):
     ftz: bool = attribute(default=False)
 
 
-class Add(RoundedBinary, opcode="add", commutative=True, cheap=True):
+class Add(RoundedBinary, opcode="add", commutative=True, cheap=True, speculatable=True):
     """lhs + rhs. Integers wrap modulo 2^n."""
 
 
-class Sub(RoundedBinary, opcode="sub", cheap=True):
+class Sub(RoundedBinary, opcode="sub", cheap=True, speculatable=True):
     """lhs - rhs. Integers wrap modulo 2^n."""
 
 
-class Mul(RoundedBinary, opcode="mul", commutative=True, cheap=True):
+class Mul(RoundedBinary, opcode="mul", commutative=True, cheap=True, speculatable=True):
     """lhs * rhs. Integers wrap modulo 2^n."""
 
 
@@ -114,7 +114,7 @@ class Pow(Op, opcode="pow", elementwise=True):
         return (self.lhs.type.erased(),)
 
 
-class MinMax(Binary, cheap=True):
+class MinMax(Binary, cheap=True, speculatable=True):
     """NaN operands are ignored unless `propagate_nan`; -0.0 is less than 0.0."""
 
     propagate_nan: bool = attribute(default=False)
@@ -133,27 +133,27 @@ class Atan2(Binary, opcode="atan2"):
     """Angle of the point (rhs, lhs), floats."""
 
 
-class And(Binary, opcode="and", commutative=True, cheap=True):
+class And(Binary, opcode="and", commutative=True, cheap=True, speculatable=True):
     """Bitwise and of integers or bools."""
 
 
-class Or(Binary, opcode="or", commutative=True, cheap=True):
+class Or(Binary, opcode="or", commutative=True, cheap=True, speculatable=True):
     """Bitwise or of integers or bools."""
 
 
-class Xor(Binary, opcode="xor", commutative=True, cheap=True):
+class Xor(Binary, opcode="xor", commutative=True, cheap=True, speculatable=True):
     """Bitwise exclusive or of integers or bools."""
 
 
-class Shl(Binary, opcode="shl", cheap=True):
+class Shl(Binary, opcode="shl", cheap=True, speculatable=True):
     """Shift left. A count outside 0..width-1 gives an unspecified value (both executors: count modulo width)."""
 
 
-class Shr(Binary, opcode="shr", cheap=True):
+class Shr(Binary, opcode="shr", cheap=True, speculatable=True):
     """Shift right, arithmetic for signed and logical for unsigned lhs; counts as in `shl`."""
 
 
-class Compare(Op, elementwise=True, cheap=True):
+class Compare(Op, elementwise=True, cheap=True, speculatable=True):
     """Ordered comparison, i1 result: with a NaN everything but `ne` is False."""
 
     lhs: Value = operand()
@@ -188,7 +188,7 @@ class Ge(Compare, opcode="ge"):
     """lhs >= rhs."""
 
 
-class Select(Op, opcode="select", elementwise=True, cheap=True):
+class Select(Op, opcode="select", elementwise=True, cheap=True, speculatable=True):
     """cond ? lhs : rhs, per element."""
 
     cond: Value = operand()

@@ -7,7 +7,7 @@ from tilewright.tileir.dtypes import int32
 from tilewright.tileir.types import ArrayType, ListType, TileType, Type
 
 
-class BlockId(Op, opcode="block_id"):
+class BlockId(Op, opcode="block_id", speculatable=True):
     """This block's coordinate along a grid axis (0, 1 or 2), i32."""
 
     axis: int = attribute()
@@ -17,7 +17,7 @@ class BlockId(Op, opcode="block_id"):
         return (TileType(int32),)
 
 
-class NumBlocks(Op, opcode="num_blocks"):
+class NumBlocks(Op, opcode="num_blocks", speculatable=True):
     """The grid's size along an axis, i32."""
 
     axis: int = attribute()
@@ -34,7 +34,7 @@ def array_of(opcode: str, value: Value) -> ArrayType:
     return type_
 
 
-class Extent(Op, opcode="extent"):
+class Extent(Op, opcode="extent", speculatable=True):
     """Length of an array along an axis, in the array's index dtype."""
 
     array: Value = operand()
@@ -46,7 +46,7 @@ class Extent(Op, opcode="extent"):
         return (TileType(array.index),)
 
 
-class Stride(Op, opcode="stride"):
+class Stride(Op, opcode="stride", speculatable=True):
     """Stride of an array along an axis, in elements, in the array's index dtype."""
 
     array: Value = operand()
@@ -58,7 +58,9 @@ class Stride(Op, opcode="stride"):
         return (TileType(array.index),)
 
 
-class AssumeDivisible(Op, opcode="assume_divisible", elementwise=True, cheap=True, same_elements=True):
+class AssumeDivisible(
+    Op, opcode="assume_divisible", elementwise=True, cheap=True, same_elements=True, speculatable=True
+):
     """src, promised to be a multiple of `divisor`."""
 
     src: Value = operand()

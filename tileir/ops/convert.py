@@ -8,7 +8,7 @@ from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.types import Type
 
 
-class Cast(Op, opcode="cast", elementwise=True, cheap=True):
+class Cast(Op, opcode="cast", elementwise=True, cheap=True, speculatable=True):
     """Convert values. Integers wrap; float to integer truncates and saturates, NaN gives 0; anything to bool is != 0;
     float to float rounds by `rounding`; to float8_e4m3fn, e5m2, e2m1fn saturates to the largest finite value."""
 

@@ -45,7 +45,7 @@ class FloatUnary(Unary):
         return (self.src.type.erased(),)
 
 
-class Neg(Unary, opcode="neg"):
+class Neg(Unary, opcode="neg", speculatable=True):
     """-src; integers wrap, floats flip the sign bit."""
 
 
@@ -53,7 +53,7 @@ class Abs(Unary, opcode="abs"):
     """|src|; the most negative integer stays as it is."""
 
 
-class Not(Unary, opcode="not"):
+class Not(Unary, opcode="not", speculatable=True):
     """Bitwise complement of integers, logical not of bools."""
 
     def infer(self) -> tuple[Type, ...]:

@@ -7,7 +7,7 @@ from tilewright.tileir.dtypes import DType
 from tilewright.tileir.types import TileType, Type
 
 
-class Iota(Op, opcode="iota", rematerializable=True):
+class Iota(Op, opcode="iota", rematerializable=True, speculatable=True):
     """The 1-D tile 0, 1, ..., size-1 in an integer dtype (wrapping)."""
 
     size: int = attribute()
@@ -18,7 +18,7 @@ class Iota(Op, opcode="iota", rematerializable=True):
         return (TileType(self.dtype, (self.size,)),)
 
 
-class Broadcast(Op, opcode="broadcast", cheap=True, view=True):
+class Broadcast(Op, opcode="broadcast", cheap=True, view=True, speculatable=True):
     """Repeat a tile: rank 0 to any shape, else axes of length 1 to the wanted length (rank stays)."""
 
     src: Value = operand()
@@ -31,7 +31,7 @@ class Broadcast(Op, opcode="broadcast", cheap=True, view=True):
         return (TileType(self.src.type.dtype, self.shape),)
 
 
-class Reshape(Op, opcode="reshape", cheap=True, view=True, rearranges=True):
+class Reshape(Op, opcode="reshape", cheap=True, view=True, rearranges=True, speculatable=True):
     """The same elements in row-major order under another shape."""
 
     src: Value = operand()
@@ -43,7 +43,7 @@ class Reshape(Op, opcode="reshape", cheap=True, view=True, rearranges=True):
         return (new,)
 
 
-class Permute(Op, opcode="permute", cheap=True, rearranges=True):
+class Permute(Op, opcode="permute", cheap=True, rearranges=True, speculatable=True):
     """Reorder axes: axis k of the result is axis `axes[k]` of src."""
 
     src: Value = operand()

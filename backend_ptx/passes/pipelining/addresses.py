@@ -20,26 +20,16 @@ from tilewright.backend_ptx.passes.pipelining.transfers import Address, Fetched,
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.enums import MemoryOrder
-from tilewright.tileir.ops import arith, arrays, convert, shape
-from tilewright.tileir.ops import math as functions
+from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.memory import Gather, Load
 
-# Ops that may execute for an iteration that never comes.
-_HARMLESS = (
-    arith.Constant, arith.Add, arith.Sub, arith.Mul, arith.Min, arith.Max, arith.And, arith.Or, arith.Xor,
-    arith.Shl, arith.Shr, arith.Compare, arith.Select, convert.Cast, functions.Neg, functions.Not,
-    arrays.AssumeDivisible, arrays.BlockId, arrays.NumBlocks, arrays.Extent, arrays.Stride,
-    shape.Iota, shape.Broadcast, shape.Reshape, shape.Permute,
-)
-_DIVISIONS = (arith.FloorDiv, arith.CeilDiv, arith.Mod)
-
 
 def harmless(op: Op, known: Facts) -> bool:
-    if isinstance(op, _DIVISIONS) and op.rhs.type.dtype.is_int:
+    if isinstance(op, arith.FloorDiv | arith.CeilDiv | arith.Mod) and op.rhs.type.dtype.is_int:
         divisor = known[op.rhs].constant
         return divisor is not None and divisor > 0
-    return isinstance(op, _HARMLESS)
+    return op.speculatable
 
 
 def change_of_array(loop: Loop, array: Value, seen: Analyses) -> str | None:

@@ -26,11 +26,10 @@ from tilewright.backend_ptx.resources.shared import EXCHANGES, buffer_bytes, las
 from tilewright.backend_ptx.targets import KIB
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.engines import THREADS, Engine
-from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
-from tilewright.tileir.ops.shape import Broadcast, Iota, Permute
+from tilewright.tileir.ops.shape import Permute
 from tilewright.tileir.plan import Decision
 from tilewright.tileir.types import TileType
 
@@ -56,7 +55,6 @@ SLACK = 2 * KIB
 ENOUGH_BYTES = 4 * KIB
 ENOUGH_ITERATIONS = 4
 WIDE = 16
-_MADE_IN_PLACE = (arith.Constant, Iota, Broadcast, arith.Compare)
 
 
 def slots_that_fit(appetite: Appetite, room: int, size: int, hints: Sequence[int] = (), most: int | None = None) -> int:
@@ -179,7 +177,7 @@ class Depths:
         """
         without = _only_for_products(loop).union(body_of(loop).terminator.operands)
         inside = sorted((
-            _registers_of(r) for op in body_of(loop).ops if not isinstance(op, _MADE_IN_PLACE) and op not in self.gone
+            _registers_of(r) for op in body_of(loop).ops if not _in_place(op) and op not in self.gone
             for r in op.results if r not in without
         ), reverse=True)
         return sum(_registers_of(v) for v in loop.init) + sum(inside[:2])
@@ -248,6 +246,15 @@ def _exchanged_bytes(op: Op) -> int:
 def _staged_bytes(op: Op) -> int:
     """What an op puts into shared memory for wgmma."""
     return op.src.type.size * op.src.type.dtype.bytes if isinstance(op, Stage) else 0
+
+
+def _in_place(op: Op) -> bool:
+    """Whether an op's results take no registers of their own: immediates, views, and masks, which are predicates."""
+    return op.rematerializable or op.view or all(_is_predicate(r) for r in op.results)
+
+
+def _is_predicate(value: Value) -> bool:
+    return isinstance(value.type, TileType) and value.type.dtype.is_bool
 
 
 def _registers_of(value: Value) -> int:
