@@ -1,4 +1,4 @@
-"""Take a kernel apart by roles: what each runs.
+"""Split a kernel by role: the ops that each role executes.
 
     one program:  mbarrier_wait(%empty, role="producer"); tma_load(...); mbarrier_wait(%full); %y = wgmma(...); ...
     producer:     the loops with their indices, waits for empty slots, copies        (one thread of a warp of its own)
@@ -61,7 +61,7 @@ def project(function: Function, role: str) -> Function:
 
 
 def initial_ops(function: Function) -> list[Op]:
-    """What every thread of the CTA does before roles part."""
+    """What every thread of the CTA does before the roles diverge."""
     return [op for op in function.body.ops if op.effects().role == EVERY]
 
 

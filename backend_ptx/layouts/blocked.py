@@ -1,4 +1,4 @@
-"""The layouts that loads and stores like: a few consecutive elements a thread, lanes side by side, then warps."""
+"""The layouts that loads and stores prefer: a few consecutive elements per thread, neighbouring lanes, then warps."""
 
 from __future__ import annotations
 

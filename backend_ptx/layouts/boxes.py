@@ -1,4 +1,4 @@
-"""How a tile lies in shared memory from where bulk copies (TMA) store it: box after box, each copied by one thread.
+"""The layout of a buffer from which TMA stores a tile: box after box, each copied by one thread.
 
 A box is a part of the tile with a range of each axis. Inside it elements lie as `bulk.py` has them; boxes of one warp
 follow each other, then come those of the next warp. So each warp can fill and store its own boxes without the others.
@@ -28,7 +28,7 @@ from tilewright.tileir.layout import Basis, Layout
 @dataclass(frozen=True, slots=True)
 class Boxes:
     """`shape`: elements of a box along each axis; `warps`: how many warps store boxes of their own, as many each (one:
-    the block's first); `layout` of the buffer (dimension "offset")."""
+    the CTA's first); `layout` of the buffer (dimension "offset")."""
 
     shape: tuple[int, ...]
     warps: int

@@ -1,7 +1,7 @@
-"""Where a bulk copy (TMA) puts a tile in shared memory, in which pieces it copies it, and which tiles it cannot copy.
+"""Where a bulk copy (TMA) puts a tile in shared memory, by which TMA boxes, and which tiles it cannot copy.
 
 TMA writes rows of one array axis, the inner one, whose elements lie side by side in global memory; an instruction
-brings a box of rows, dense and row-major. Rows of 32, 64 or 128 bytes are swizzled (CUtensorMapSwizzle): the number
+copies a TMA box of rows, dense and row-major. Rows of 32, 64 or 128 bytes are swizzled (CUtensorMapSwizzle): the number
 of a 16-byte chunk, taken from the address, is combined by XOR with the address bits from 128 bytes up.
 """
 
@@ -81,8 +81,7 @@ def bulk_layout(shape: tuple[int, ...], inner: int, element_bytes: int) -> Layou
 
 @lru_cache(maxsize=512)
 def part_of_slot(shape: tuple[int, ...], inner: int, element_bytes: int, parts: int) -> tuple[int, ...] | None:
-    """The shape of a tile that fills one of `parts` equal, consecutive pieces of a slot, as the slot's layout has it;
-    None where there is none."""
+    """The shape of a sub-tile that fills one of `parts` equal, contiguous ranges of a slot; None if there is none."""
     whole = bulk_layout(shape, inner, element_bytes).bases(OFFSET)
     top = whole[-log2(parts):]
     for axis, length in enumerate(shape):

@@ -1,4 +1,4 @@
-"""How a tile gets from one distribution over threads to another: not at all, by registers, or through shared memory.
+"""Layout conversions: nothing to do, by registers, or through shared memory.
 
 With S and D the source and target layouts, register r2 of thread t must receive the tile's element D(r2, t). If every
 thread holds already what it needs, the register that it takes is `register_map[r2] ^ select(t)`, linear in r2 and in
@@ -17,8 +17,8 @@ from tilewright.tileir.layout import Layout
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """A plan. `kind` is "none" (nothing to do), "registers" (each thread alone), "warp" (threads of one warp exchange)
-    or "block" (warps exchange). The other fields belong to the first two kinds:
+    """A plan. `kind` is "none" (nothing to do), "registers" (each thread alone), "warp" (a shuffle through shared
+    memory within each warp) or "block" (one across warps). The other fields belong to the first two kinds:
 
     `register_map[r2]` is the source register for target register r2 in thread 0; a thread whose bit is set in
     `selects` (dim, bit, mask) takes register_map[r2] ^ mask instead, combined over its bits.

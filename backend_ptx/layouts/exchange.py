@@ -1,4 +1,4 @@
-"""Trips through shared memory: the buffer's layout that suits both sides, and layouts of stores that stay in a warp."""
+"""Layout conversions through shared memory: the buffer's layout for both sides, and layouts of stores within a warp."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tilewright.tileir.layout import Layout
 
 
 def exchange_layout(source: Layout, target: Layout, element_bytes: int, gpu: Target) -> Layout:
-    """The layout of a buffer through which a tile gets from `source` to `target` with the fewest instructions and
-    rounds of shared memory."""
+    """The layout of a buffer for a conversion from `source` to `target` with the fewest instructions and wavefronts of
+    shared memory."""
     return _exchange_layout(source, target, element_bytes, gpu.has_stmatrix, gpu.has_ldmatrix)
 
 
@@ -67,7 +67,7 @@ def matrix_rows(vectors: Layout, fragment: Layout, element_bytes: int) -> Layout
 
 
 def side_cost(shared: Layout, layout: Layout, element_bytes: int, matrices: bool) -> int:
-    """Instructions of a warp that moves its part of a tile from or to a buffer, and rounds of the banks."""
+    """Instructions of a warp that moves its part of a tile from or to a buffer, and wavefronts of the banks."""
     plan = matrix_plan(shared, layout, element_bytes) if matrices else None
     if plan is not None:
         count = registers(layout) // (plan.per_word * plan.per_instruction)

@@ -1,4 +1,4 @@
-"""Tiles and global memory: the layout that an access likes best, and what an access costs in a given layout.
+"""Tiles in global memory: the layout that an access prefers, and the cost of an access in a given layout.
 
 Costs are in wavefronts of one warp: a memory instruction fetches sectors of 32 bytes, and few instructions that fetch
 whole sectors are best. The numbers only rank choices.
@@ -47,7 +47,7 @@ class Access:
         return blocked(self.shape, self.order, vector, warps)
 
     def cost(self, layout: Layout) -> int:
-        """Rounds of one warp to move the tile in this layout."""
+        """Wavefronts of one warp to move the tile in this layout."""
         return _cost(self, layout)
 
 
@@ -67,7 +67,7 @@ def _cost(access: Access, layout: Layout) -> int:
 
 
 def conversion_cost(source: Layout, target: Layout, element_bytes: int) -> int:
-    """Rounds of one warp to convert; nothing when each thread holds what it needs."""
+    """Wavefronts of one warp to convert; 0 if each thread holds what it needs."""
     kind = plan_conversion(source, target).kind
     if kind in ("none", "registers"):
         return 0

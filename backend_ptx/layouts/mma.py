@@ -1,4 +1,4 @@
-"""How threads hold the tiles of a matrix product: the fragments of mma.sync, or register blocks for plain FMAs.
+"""The layouts of an MMA's tiles: the fragments of mma.sync, or register blocks for plain FMAs.
 
 Fragments follow the PTX ISA, "Matrix Fragments for mma". With p elements in a 32-bit register, lane l of a warp holds
 
@@ -89,8 +89,8 @@ def fragment_layouts(
 ) -> ProductLayouts:
     """Layouts for acc of shape [batch..., M, N]; every warp owns a contiguous M/wm x N/wn part of it.
 
-    `rows_only`: warps divide the rows alone, so that a warp holds whole rows of acc (what a following product can take
-    as its A operand without moving anything).
+    `rows_only`: warps divide only the rows, so that a warp holds whole rows of acc (which a following MMA can take as
+    its A operand without a conversion).
     """
     *batch, m, n = acc_shape
     wm, wn = warp_grid(m, n, fragment, warps, rows_only)

@@ -1,9 +1,9 @@
-"""How a tile that is too large for shared memory gets from one layout to another: piece by piece, in one hop or two.
+"""Layout conversions of tiles that are too large for shared memory: sub-tile by sub-tile, in one hop or two.
 
-A piece is the part of the tile where some bits of the index have given values. If each thread holds those bits in
-registers, before and after, a piece is a subset of the registers of every thread: it can go alone. Where the threads of
-the two layouts take up too many bits together (a transposed tile, say), there is a layout between them whose threads
-are half those of the one and half those of the other, and each of the two hops has bits to spare.
+A sub-tile here holds the elements with given values of some bits of the index. If each thread holds those bits in
+registers, before and after, a sub-tile is a subset of the registers of every thread: it can be converted alone. Where
+the threads of the two layouts take up too many bits together (a transposed tile, say), there is a layout between them
+whose threads are half those of the one and half those of the other, and each of the two hops has bits to spare.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from tilewright.tileir.layout import Layout
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """Go to `layout` in pieces: `cut` are the bits of the flat index (as numbers) that choose the piece."""
+    """A conversion to `layout` in sub-tiles: `cut` are the bits of the flat index (as numbers) that choose the
+    sub-tile."""
 
     layout: Layout
     cut: tuple[int, ...]
@@ -34,7 +35,7 @@ class Hop:
         return (*lengths, run) if run > 1 else tuple(lengths)
 
     def cut_axes(self, size: int) -> tuple[int, ...]:
-        """Which axes of that shape choose the piece."""
+        """The axes of that shape that choose the sub-tile."""
         shape, axes, shift = self.shape(size), [], log2(size)
         for axis, length in enumerate(shape):
             shift -= log2(length)
@@ -44,7 +45,7 @@ class Hop:
 
 
 def hops(source: Layout, target: Layout, bits: int) -> tuple[Hop, ...]:
-    """The way from `source` to `target` in pieces of 1 / 2**bits of the tile, or as small as it can be; one hop with
+    """The way from `source` to `target` in sub-tiles of 1 / 2**bits of the tile, or as small as possible; one hop with
     nothing cut for layouts that are not plain."""
     if not (is_plain(source) and is_plain(target)):
         return (Hop(target, ()),)

@@ -1,4 +1,5 @@
-"""Layouts of reductions that keep some bits of their axes: what warps reduce alone, and what they exchange then."""
+"""Layouts of reductions that keep some bits of their axes: of the partial results of warps, and of the gathered
+ones."""
 
 from __future__ import annotations
 

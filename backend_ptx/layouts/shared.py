@@ -137,8 +137,8 @@ def copy_vector(shared: Layout, layout: Layout, element_bytes: int) -> int:
 
 
 def bank_conflicts(shared: Layout, layout: Layout, element_bytes: int) -> int:
-    """Extra rounds of one warp access: 0 when each group of lanes is served at once. Worst register, group and warp are
-    alike by linearity, so lane groups at register 0 decide."""
+    """Extra wavefronts of one warp access: 0 if each group of lanes is served at once. Worst register, group and warp
+    are alike by linearity, so lane groups at register 0 decide."""
     vector, _ = access_vector(shared, layout, element_bytes)
     width = element_bytes * vector
     group = min(5, 5 - max(0, log2(width) - 2))

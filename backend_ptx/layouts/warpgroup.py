@@ -1,4 +1,4 @@
-"""How warpgroups hold the tiles of a product: the fragments of wgmma (PTX ISA 9.7.15.5, "Register Fragments").
+"""The layouts of a wgmma's tiles in warpgroups: its fragments (PTX ISA 9.7.15.5, "Register Fragments").
 
 A warpgroup is warps 4 g to 4 g + 3; warp w of it owns rows 16 w to 16 w + 15 of a 64-row instruction, and inside a warp
 accumulators and A look as those of mma.sync m16n8 do, repeated along the columns. Warpgroups divide the rows first (64
@@ -32,7 +32,7 @@ def warpgroup_layouts(acc_shape: tuple[int, ...], k: int, fragment: Fragment, wa
 
 
 def warpgroup_grid(m: int, n: int, warps: int) -> tuple[int, int, int]:
-    """log2 of the warpgroups along M, along N, and of those that repeat what others do."""
+    """log2 of the warpgroups along M, along N, and of those that repeat the work of others."""
     groups = log2(warps // WARPS)
     wm = min(groups, log2(m // ROWS))
     wn = min(groups - wm, log2(n // LEAST_COLUMNS))

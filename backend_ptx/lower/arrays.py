@@ -1,4 +1,4 @@
-"""Questions about the grid and about arrays, and views of arrays."""
+"""Grid and array queries, and views of arrays."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _grid_size(ctx: Context, axis: int) -> Val:
 
 
 def param_name(position: int) -> str:
-    """How the kernel's parameters are called in the LLVM text."""
+    """The names of the kernel's parameters in the LLVM text."""
     return f"p{position}"
 
 

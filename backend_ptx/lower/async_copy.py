@@ -20,8 +20,8 @@ from tilewright.tileir.analysis.places import same_for_all
 from tilewright.tileir.core import Value
 from tilewright.tileir.types import TileType
 
-# By the number of bytes. Only 16-byte copies may leave out the L1 cache, which they would only pass through, unless
-# it is the same tile in all blocks: then the next block of the SM finds it there.
+# By the number of bytes. Only 16-byte copies can bypass the L1 cache. A tile that all CTAs load goes through L1, where
+# the next CTA of the SM hits it.
 _COPY = {4: "cp.async.ca.4", 8: "cp.async.ca.8", 16: "cp.async.cg.16"}
 _COPY_OF_ALL = {**_COPY, 16: "cp.async.ca.16"}
 
@@ -71,10 +71,9 @@ def _copy(ctx: Context, op: ops.AsyncLoad) -> None:
 
 
 def _copy_branching(tile: TileAccess, record: Instruction, copies: list[tuple[Val, Offsets]], count: int) -> None:
-    """Copies outside of loops: without a look at each access where the whole tile is inside.
-
-    The branch has another merit: ptxas puts copies, for whose end nothing in sight waits, behind all other instructions
-    of their basic block, which may wait long for what they load.
+    """Copies outside of loops: without a predicate per access if the whole tile is inside. The branch has another
+    merit: ptxas puts copies, for whose end nothing in sight waits, behind all other instructions of their basic block,
+    which may wait long for what they load.
     """
     b = tile.ctx.b
     tile.prepare([offsets for _, offsets in copies])

@@ -26,7 +26,7 @@ def _copy(ctx: Context, op: ops.AsyncGather) -> None:
     heads = range(0, elements.lanes, op.vector)
     place = SharedAccess(ctx, ref, layout, b.const("i32", 0), slot_offset(ctx, ref.type, op.slot, op.ahead))
     bytes_ = op.vector * place.size
-    # Only 16-byte copies may leave out the L1 cache, which they would only pass through.
+    # Only 16-byte copies can bypass the L1 cache.
     record = instruction(f"cp.async.{'cg' if bytes_ == 16 else 'ca'}.{bytes_}")
     inside = _bytes_inside(elements, op, heads, place.size)
     for i, (head, pointer) in enumerate(zip(heads, elements.pointers(heads), strict=True)):

@@ -1,7 +1,7 @@
 """Atomic operations: one instruction for every element, by the thread that owns it.
 
 LLVM's atomicrmw ignores orders and scopes, so the instructions come from the table. Around an operation that releases
-or acquires, insert_barriers lets the block wait: what its other threads did before is then released with it, and what
+or acquires, insert_barriers synchronises the CTA: what its other threads did before is then released with it, and what
 they do afterwards sees what was acquired (PTX ISA, memory consistency model: causality order runs through barriers).
 """
 

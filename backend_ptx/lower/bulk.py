@@ -1,6 +1,6 @@
 """Bulk copies by TMA and the mbarriers on which they complete (PTX ISA: "cp.async.bulk.tensor", "mbarrier").
 
-One thread, the first of the warps after the consumers, does what the producer does. Shared addresses are 32-bit
+One thread, the first of the warps after the consumers, executes the producer's ops. Shared addresses are 32-bit
 numbers.
 """
 
@@ -29,8 +29,7 @@ def mbarrier_init(ctx: Context, op: ops.MbarrierInit) -> None:
 
 
 def init_mbarriers(ctx: Context, rings: Sequence[ops.MbarrierInit]) -> None:
-    """One thread initialises all; the fences let the copies and, past one barrier of the block, all threads see it.
-
+    """One thread initialises all; the fences make it visible to the copies and, after a CTA barrier, to all threads.
     The same thread has the tensor maps fetched, which the first copies would wait for.
     """
     b = ctx.b
@@ -68,7 +67,7 @@ def mbarrier_arrive(ctx: Context, op: ops.MbarrierArrive) -> None:
     """The other lanes have read what they needed before lane 0 says so."""
     b = ctx.b
     instruction("bar.warp.sync").emit(b)
-    first = b.icmp("ult", ctx.lane(), op.ctas)  # lane r tells block r of the cluster
+    first = b.icmp("ult", ctx.lane(), op.ctas)  # lane r arrives for CTA r of the cluster
     chosen = first if op.active is None else b.and_(first, ctx[op.active])
     place = shared_number(ctx, ctx[op.barriers], op.slot)
     if op.ctas == 1:
@@ -85,7 +84,8 @@ def mbarrier_expect(ctx: Context, op: ops.MbarrierExpect) -> None:
 
 @lower(ops.TmaLoad)
 def tma_load(ctx: Context, op: ops.TmaLoad) -> None:
-    """One instruction for each box; all arrive on the slot's mbarrier, and on those of all blocks that get them."""
+    """One instruction for each TMA box; all arrive on the slot's mbarrier, and on those of all CTAs that receive
+    them."""
     b = ctx.b
     copy, spec = bulk_copy_of(op), tensor_map_spec(op, ctx.function.params)
     ref: SharedRef = ctx[op.buffer]
@@ -102,7 +102,7 @@ def tma_load(ctx: Context, op: ops.TmaLoad) -> None:
 
 
 def _load_part(ctx: Context, op: ops.TmaLoad, copy: BulkCopy, slot: Val, barrier: Val, source: Val) -> None:
-    """This block's part of the slot, into the slots of all blocks of the cluster."""
+    """This CTA's part of the slot, into the slots of all CTAs of the cluster."""
     b, part = ctx.b, part_shape(op)
     rank, everyone = cluster_rank(ctx), b.const("i16", (1 << op.ctas) - 1)
     [axis] = (k for k, (n, m) in enumerate(zip(op.shape, part, strict=True)) if n != m)
@@ -116,13 +116,13 @@ def _load_part(ctx: Context, op: ops.TmaLoad, copy: BulkCopy, slot: Val, barrier
 
 
 def cluster_rank(ctx: Context) -> Val:
-    """The number of this block in its cluster."""
+    """The rank of this CTA in its cluster."""
     return ctx.special_register("cluster.ctarank")
 
 
 def meet_cluster(ctx: Context) -> None:
-    """Before a consumer leaves: other blocks may still arrive on this one's mbarriers. (For what is copied to this
-    block its consumers have waited.)"""
+    """Before a consumer exits: other CTAs may still arrive on this one's mbarriers. (For what is copied to this CTA its
+    consumers have waited.)"""
     if shares_operands(ctx.function):
         instruction("cluster.sync").emit(ctx.b)
 
@@ -157,7 +157,7 @@ def coordinate(ctx: Context, index: Value, step: int, start: int) -> Val:
 
 
 def issuing_thread(ctx: Context) -> Val:
-    """Whether this thread is the one that runs its role: the first of the role's warps."""
+    """Whether this thread executes its role: the first of the role's warps."""
     first = ctx.first_thread
     return ctx.once(("issuing thread", first), lambda b: b.icmp("eq", ctx.tid, first))
 

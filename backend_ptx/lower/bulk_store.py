@@ -18,8 +18,8 @@ from tilewright.backend_ptx.tensor_maps import box_copy_of, stored_map_spec
 
 @lower(ops.TmaStore)
 def tma_store(ctx: Context, op: ops.TmaStore) -> None:
-    """One instruction for each box, or a few, in one group. Only the first lanes of warps start copies; the group of
-    any other lane is empty."""
+    """One instruction for each TMA box, or a few, in one group. Only the first lanes of warps start copies; the group
+    of any other lane is empty."""
     b = ctx.b
     copy, spec = box_copy_of(op), stored_map_spec(op, ctx.function.params)
     ref: SharedRef = ctx[op.buffer]

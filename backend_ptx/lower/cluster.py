@@ -1,8 +1,8 @@
 """Exchanges between CTAs of a cluster: stores to each other's shared memory that complete on mbarriers there.
 
-PTX ISA: "st.async", "mapa", "barrier.cluster". An mbarrier's phase is over when one thread of its block has announced
-the bytes of all blocks and these have landed. No fence is needed: barriers of the cluster with release semantics cost
-each thread a fence of the whole GPU (1.2 us for each exchange of a row's sum between two blocks of 512 threads, H200).
+PTX ISA: "st.async", "mapa", "barrier.cluster". An mbarrier's phase completes when one thread of its CTA has announced
+the bytes of all CTAs and these have landed. No fence is needed: cluster barriers with release semantics cost each
+thread a GPU-wide fence (1.2 us for each exchange of a row's sum between two CTAs of 512 threads, H200).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ refuse(ops.ClusterGather, "share_gathered makes an exchange of it first",
 
 @lower(ops.ClusterOpen)
 def cluster_open(ctx: Context, op: ops.ClusterOpen) -> None:
-    """One thread initialises all mbarriers; who has waited for its arrival may complete bytes on them."""
+    """One thread initialises all mbarriers; threads that observed its arrival may complete transactions on them."""
     b = ctx.b
     init, done = b.label("init"), b.label("initialised")
     b.cbr(b.icmp("eq", ctx.tid, 0), init, done)
@@ -43,8 +43,8 @@ def cluster_ready(ctx: Context, op: ops.ClusterReady) -> None:
 def cluster_exchange(ctx: Context, op: ops.ClusterExchange) -> None:
     """The slots alternate, each with an mbarrier of its own, whose phase changes when it comes again.
 
-    A block sends when all its threads have read what it got the time before, and gets the rows of all others before it
-    may send once more. So nobody sends to a slot that another still reads, or that still waits for its last rows.
+    A CTA sends after all its threads have read what it received the time before, and receives the rows of all others
+    before it may send again. So no CTA sends to a slot that another still reads, or that still waits for its last rows.
     """
     b, size = ctx.b, op.value.type.dtype.bytes
     chosen = owner(ctx, ctx.layout(op.value)) or b.const("i1", 1)
@@ -69,7 +69,7 @@ def cluster_exchange(ctx: Context, op: ops.ClusterExchange) -> None:
 
 
 def _number(ctx: Context, op: ops.ClusterExchange) -> Val:
-    """How often this was executed before, modulo twice the slots: in a variable that LLVM turns into a register."""
+    """The number of earlier executions, modulo twice the slots: in a variable that LLVM promotes to a register."""
     if not op.again:
         return ctx.b.const("i32", 0)
     with ctx.b.prologue():

@@ -24,9 +24,9 @@ from tilewright.tileir.types import TileType
 class Context:
     """`ctx[value]` is the fragment of a value; `ctx.set` defines one.
 
-    `tid` is the thread's number in the block: lane in bits 0-4, warp above. `memo` holds values of the prologue,
-    which all code may use (see `once`). `facts` holds the range and a divisor of every integer. `warps` compute tiles;
-    of a kernel with roles they are the first. `first_thread` of another role is the one that runs it.
+    `tid` is the thread's number in the CTA: lane in bits 0-4, warp above. `memo` holds values of the prologue, which
+    all code may use (see `once`). `facts` holds the range and a divisor of every integer. `warps` compute tiles; of a
+    kernel with roles they are the first. `first_thread` of another role is the one that runs it.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Context:
 
     @cached_property
     def runs(self) -> Runs:
-        """Along which axes index tiles count up: only gathers and scatters ask."""
+        """Contiguity of index tiles; only gathers and scatters ask."""
         return runs(self.function, self.facts)
 
     def part(self, function: Function, role: str) -> Context:
@@ -90,7 +90,7 @@ class Context:
         return self.once("lane", lambda b: b.and_(self.tid, 31))
 
     def warp(self) -> Val:
-        """The warp's number in the block."""
+        """The warp's number in the CTA."""
         return self.once("warp", lambda b: b.lshr(self.tid, 5))
 
     def special_register(self, name: str) -> Val:
@@ -106,10 +106,10 @@ class Context:
         return value
 
     def uniform(self, key: Any, make: Callable[[Builder], Val]) -> Val:
-        """`once` for a number that all lanes of a warp have alike: by a shuffle, after which ptxas knows that."""
+        """`once` for a warp-uniform number: by a shuffle, after which ptxas knows that it is uniform."""
         return self.once(key, lambda b: instruction("shfl.idx").emit1(b, make(b), b.const("i32", 0)))
 
     def locate(self, span: Any) -> None:
-        """What is emitted from here on comes from this place in the user's program."""
+        """What is emitted from here on has this span in the user's program."""
         if self.debug is not None and span is not NO_SPAN:
             self.b.dbg = self.debug.tail(span)

@@ -1,4 +1,4 @@
-"""Structured control flow: blocks and phis. Conditions are scalars, so all threads of a block take one way."""
+"""Structured control flow: blocks and phis. Conditions are scalars, so all threads of a CTA branch alike."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ Observer = Callable[[str, Function], None]
 @dataclass(frozen=True, slots=True)
 class Lowered:
     """A kernel as LLVM text. `threads` is the block size, `shared_bytes` the dynamic shared memory of a launch. The
-    grid of the machine is `cluster` times as long as that of the launch, along its axis 0."""
+    hardware grid is `cluster` times as long as that of the launch, along its axis 0."""
 
     llvm_text: str
     abi: KernelAbi
@@ -86,7 +86,7 @@ def _emit_body(ctx: Context, written: frozenset[int]) -> None:
 
 
 def _emit_roles(ctx: Context, written: frozenset[int]) -> None:
-    """One branch of the kernel for each role. Of all but the first a single thread goes on; the others leave."""
+    """One branch of the kernel for each role. In all but the first a single thread goes on; the others exit."""
     b, (main, *others) = ctx.b, ctx.function.plan.roles
     initial = [op for op in initial_ops(ctx.function) if isinstance(op, MbarrierInit)]
     for op in initial:
@@ -127,10 +127,9 @@ def min_blocks(function: Function, target: Target) -> int:
     """CTAs per SM for which ptxas must leave registers, 0 where it may choose.
 
     As the hint `occupancy` asks. Left alone, ptxas gives kernels with many independent multiply-adds too few registers
-    and spills some (96 for 128 threads, 116 without spills), as it does with some of mma.sync; one block as the least
-    that must fit raises its limit. Products of usual tiles need so much shared memory that no more blocks would fit.
-    Where tiles are spilled to shared memory, registers are capped so that shared memory, not registers, limits
-    occupancy.
+    and spills some (96 for 128 threads, 116 without spills), as it does with some of mma.sync; one CTA as the least
+    that must fit raises its limit. GEMMs of usual tiles need so much shared memory that no more CTAs would fit. Where
+    tiles are spilled to shared memory, registers are capped so that shared memory, not registers, limits occupancy.
     """
     if not function.limits.cap_registers:
         return 1

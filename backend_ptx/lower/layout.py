@@ -1,4 +1,4 @@
-"""Registers from here and there: conversions of layout that stay inside a thread, and tiles kept in part."""
+"""Layout conversions within a thread, and tiles of which some registers are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrix products: tensor-core instructions over the fragments of a warp, or multiply-adds of each thread."""
+"""Matrix multiplies: tensor-core instructions on the fragments of a warp, or multiply-adds of each thread."""
 
 from __future__ import annotations
 

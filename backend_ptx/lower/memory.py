@@ -43,7 +43,7 @@ def load(ctx: Context, op: ops.Load) -> None:
 
 
 def _load_ordered(tile: TileAccess, padding: Val, op: ops.Load) -> Val:
-    """Each element by its owner alone: elect_thread_for_atomics tells the others."""
+    """Each element by its owner alone: elect_thread_for_atomics broadcasts it to the others."""
     b = tile.ctx.b
     mine = owner(tile.ctx, tile.layout)
     parts = []

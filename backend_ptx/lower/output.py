@@ -1,4 +1,4 @@
-"""Printing and assertions: thread 0 of a block calls the driver's `vprintf`; a failed assertion ends in a trap.
+"""Printing and assertions: thread 0 of a CTA calls the driver's `vprintf`; a failed assertion ends in a trap.
 
 `vprintf` takes a format and a buffer of values laid out as C passes them: 32-bit integers, 64-bit integers and doubles,
 each at a multiple of its size. One call takes at most 32 values (CUDA C++ Programming Guide, formatted output) and

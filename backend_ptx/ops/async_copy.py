@@ -20,8 +20,8 @@ from tilewright.tileir.types import SharedType, TileType, Type
 
 
 class AsyncCopy(BufferAccess, engine=CP_ASYNC):
-    """What all copies share: they go to slot (slot + ahead) % copies of a buffer, where `active` holds. `tile` says
-    which thread copies which elements: its layout is that of a tile in registers."""
+    """What all copies share: they go to slot (slot + ahead) % copies of a buffer if `active` holds. `tile` says which
+    thread copies which elements: its layout is that of a tile in registers."""
 
     buffer: Value
     slot: Value | None

@@ -1,8 +1,8 @@
 """Bulk copies of tiles by the tensor memory accelerator (TMA), and the mbarriers on which they complete.
 
 A ring of `copies` slots has two sets of `copies` mbarriers each: "full" completes a phase when the bytes of a slot have
-landed, "empty" when every warp that reads the slot has released it. The block's producer fills slots far ahead of the
-warps that consume them; see backend_ptx/roles.py for who runs which op. In program order each op is simple: the copy
+landed, "empty" when every warp that reads the slot has released it. The CTA's producer warp prefetches slots far ahead
+of the warps that consume them; roles.py says which role executes an op. In program order each op is simple: the copy
 happens at once, waits and arrivals do nothing.
 """
 
@@ -61,8 +61,9 @@ class MbarrierWait(Op, opcode="mbarrier_wait", io=True, waits_for=MBARRIER):
 
 
 class MbarrierArrive(Op, opcode="mbarrier_arrive", io=True, engine=MBARRIER, exclusive="barriers"):
-    """One lane of each consumer warp arrives on a slot's mbarrier when all of the warp got here; not where `active` is
-    false. With `ctas` above 1 on those of all blocks of the cluster, whose producers fill parts of the slot."""
+    """One lane of each consumer warp arrives on a slot's mbarrier when all lanes have got here; not where `active` is
+    false. With `ctas` above 1 it arrives on those of all CTAs of the cluster, whose producers fill parts of the
+    slot."""
 
     barriers: Value = operand()
     slot: Value | None = optional_operand()
@@ -76,7 +77,7 @@ class MbarrierArrive(Op, opcode="mbarrier_arrive", io=True, engine=MBARRIER, exc
 
 
 class MbarrierExpect(Op, opcode="mbarrier_expect", io=True, engine=MBARRIER, exclusive="barriers"):
-    """The producer arrives on a slot's mbarrier and announces `bytes` that copies will bring to it."""
+    """The producer arrives on a slot's mbarrier and announces the `bytes` of the copies into the slot."""
 
     barriers: Value = operand()
     slot: Value | None = optional_operand()
@@ -95,8 +96,8 @@ class TmaLoad(
     slot's mbarrier. Elements outside the array become zero, and count as bytes too. float32 elements are rounded where
     the buffer holds tfloat32.
 
-    The buffer's layout is that of backend_ptx/layouts/bulk.py. With `ctas` above 1 each block of the cluster copies one
-    of so many parts of the slot into the slots of all.
+    The buffer's layout is that of backend_ptx/layouts/bulk.py. With `ctas` above 1 each CTA of the cluster loads one
+    part of the slot and multicasts it to all.
     """
 
     buffer: Value = operand()
@@ -166,15 +167,14 @@ class TmaStore(
 
     @property
     def thread_layout(self) -> Layout | None:
-        """Where several warps store boxes of their own, each warp has the elements that its first lane stores."""
+        """If several warps store boxes of their own, each warp holds the elements that its first lane stores."""
         return boxes_of_warps(self.buffer.type.layout, self.shape, self.warps) if self.warps > 1 else None
 
 
 class TmaStoreWait(Op, opcode="tma_store_wait", io=True, waits_for=TMA_STORE):
     """Each thread waits until all but its newest `pending` groups of bulk stores have read their buffers; with
-    `written`, until they have written the array as well. Threads that meet after it may overwrite the buffers.
-
-    `buffer` says which one shall be free, where it is one: what was started after its last store are `pending` groups.
+    `written`, until they have written the array as well. After a barrier that follows it, threads may overwrite the
+    buffers. `buffer` is the one to be freed, if it is a single one: `pending` groups were started after its last store.
     """
 
     buffer: Value | None = optional_operand()

@@ -1,7 +1,8 @@
 """Values from all CTAs of a cluster, which reach each other's shared memory (PTX ISA, "shared::cluster").
 
-What one block sends lands in the buffers of all, and completes as bytes on the mbarriers of all, for which each waits.
-A buffer has two slots, each with an mbarrier: while some still wait for or read the last rows, others may send already.
+What one CTA sends lands in the buffers of all, and completes as bytes on the mbarriers of all; each CTA waits for its
+own. A buffer has two slots, each with an mbarrier: while some CTAs still wait for or read the last rows, others may
+send the next ones.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from tilewright.tileir.types import SharedType, TileType, Type
 
 
 class ClusterGather(Op, opcode="cluster_gather", collective=True):
-    """The values of `src` in the `ctas` blocks of the cluster, in the order of their ranks along a new first axis: the
-    same tile in all of them. All blocks execute it in the same order."""
+    """The values of `src` in the `ctas` CTAs of the cluster, in the order of their ranks along a new first axis: the
+    same tile in all of them. All CTAs execute it in the same order."""
 
     src: Value = operand()
     ctas: int = attribute()
@@ -26,7 +27,7 @@ class ClusterGather(Op, opcode="cluster_gather", collective=True):
 
 
 class ClusterOpen(Op, opcode="cluster_open", io=True, collective=True, engine=MBARRIER, exclusive="barriers"):
-    """Prepare the mbarriers of exchanges, and tell the other blocks that they are."""
+    """Initialise the mbarriers of exchanges, and arrive for the other CTAs to see them."""
 
     barriers: tuple[Value, ...] = operands()
 
@@ -38,7 +39,7 @@ class ClusterOpen(Op, opcode="cluster_open", io=True, collective=True, engine=MB
 
 
 class ClusterReady(Op, opcode="cluster_ready", io=True, collective=True):
-    """Wait until all blocks of the cluster have executed `cluster_open`."""
+    """Wait until all CTAs of the cluster have executed `cluster_open`."""
 
     def infer(self) -> tuple[Type, ...]:
         return ()
@@ -47,8 +48,8 @@ class ClusterReady(Op, opcode="cluster_ready", io=True, collective=True):
 class ClusterExchange(
     Op, opcode="cluster_exchange", io=True, collective=True, engine=CLUSTER_STORE, exclusive="buffer barriers",
 ):
-    """Send a row of elements to the place of this block's rank in a slot of the buffers of all, and wait for those of
-    the others. The result says which slot. `again`: it may be executed several times."""
+    """Send a row of elements to the row of this CTA's rank in a slot of the buffers of all, and wait for those of the
+    others. The result says which slot. `again`: it may be executed several times."""
 
     buffer: Value = operand()
     barriers: Value = operand()

@@ -39,15 +39,15 @@ CLUSTER_STORE = Engine("cluster store", Issuer.WARP)
 # Not an engine of its own: whatever the async proxy sees, each engine on it sees when it starts.
 _ASYNC_PROXY = Engine("async proxy", proxy=Proxy.ASYNC)
 
-# The role that executes what no op assigns to another, and "every role, before they part".
+# The role that executes what no op assigns to another, and "every role, before they diverge".
 MAIN, EVERY = "consumer", "every role"
 
-# fence.proxy.async: what the thread sees in shared memory, the async proxy will see (PTX ISA, "Async proxy").
+# fence.proxy.async makes what the thread sees in shared memory visible to the async proxy (PTX ISA, "Async proxy").
 PROXY_FENCE = Fence(timelines([THREADS], [SHARED]), timelines([_ASYNC_PROXY], [SHARED]))
 
 
 def barrier(scope: Scope) -> Fence:
-    """All threads of a scope meet: each sees what the others did before, in any space."""
+    """All threads of a scope synchronise: each sees what the others did before, in any space."""
     return _barrier(scope, len(all_spaces()))
 
 

@@ -7,7 +7,7 @@ from tilewright.tileir.types import Type
 
 
 class ConvertLayout(Op, opcode="convert_layout", same_elements=True):
-    """The same tile, distributed over the threads in another way: the result type's layout says how."""
+    """The same tile in another layout, that of the result type."""
 
     src: Value = operand()
 
@@ -16,8 +16,8 @@ class ConvertLayout(Op, opcode="convert_layout", same_elements=True):
 
 
 class KeepRegisters(Op, opcode="keep_registers", elementwise=True):
-    """A tile of which each thread has kept its first `count` registers; it has computed the others again. Both operands
-    are the same tile, and whatever is not taken of one need not exist."""
+    """A tile of which each thread keeps the first `count` registers; the others are rematerialised. Both operands are
+    the same tile, and whatever is not taken of one need not exist."""
 
     kept: Value = operand()
     again: Value = operand()

@@ -32,7 +32,7 @@ class Product(Op):
 
 
 def is_outstanding(op: Op | None) -> bool:
-    """Whether an op starts an MMA that runs on beside the threads, until a wait."""
+    """Whether an op starts an MMA that is outstanding until a wait."""
     return isinstance(op, Product) and op.unit.asynchronous
 
 

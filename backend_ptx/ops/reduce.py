@@ -1,4 +1,4 @@
-"""Reductions of some bits of an axis: what threads can do before (or after) warps exchange their parts."""
+"""Reductions of some bits of an axis: those within a warp, before or after a cross-warp shuffle."""
 
 from __future__ import annotations
 

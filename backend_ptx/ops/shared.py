@@ -1,4 +1,4 @@
-"""Shared memory: buffers, access by all threads of the block, and barriers between them."""
+"""Shared memory: buffers, accesses by all threads of the CTA, and barriers between them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class BufferAccess(Op):
 
     @property
     def thread_layout(self) -> Layout | None:
-        """Which thread touches which element, where the access covers the whole buffer."""
+        """The layout of the access in threads, if it covers the whole buffer."""
         return None
 
 
@@ -105,8 +105,8 @@ class SharedLoad(BufferAccess, opcode="shared_load", reads="buffer"):
 
 
 class Barrier(Op, opcode="barrier", io=True, collective=True):
-    """Wait until all threads of the block (or, for scope "warp", of the warp) arrive; earlier memory accesses of each
-    are then visible to all of them."""
+    """Wait until all threads of the CTA (or, for scope "warp", of the warp) arrive; earlier memory accesses of each are
+    then visible to all of them."""
 
     scope: str = attribute(default="block")
 

@@ -1,4 +1,4 @@
-"""Matrix units: one record for each family of matrix instructions, from which passes decide.
+"""Matrix units: one record for each family of matrix instructions, which passes query.
 
 | unit | A | B | accumulators | who issues | who waits |
 |---|---|---|---|---|---|
@@ -68,7 +68,7 @@ class MatrixUnit:
 
     @property
     def asynchronous(self) -> bool:
-        """Whether its MMAs run on beside the threads, until a wait."""
+        """Whether its MMAs are outstanding until a wait."""
         return self.engine is not THREADS
 
     @property
@@ -82,6 +82,6 @@ class MatrixUnit:
         return SHARED in self.a and REGISTERS in self.a
 
     def wait_for(self, accs: tuple[Value, ...] = (), pending: int = 0) -> Op:
-        """The op that waits until at most the newest `pending` MMAs are outstanding, and hands accumulators on."""
+        """The op that waits until at most the newest `pending` MMAs are outstanding, and gives the accumulators."""
         assert self.wait is not None, f"{self.name}: nothing to wait for"
         return self.wait(accs=accs, pending=pending)

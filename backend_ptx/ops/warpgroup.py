@@ -1,7 +1,7 @@
 """Matrix multiplies of warpgroups (wgmma): operands in shared memory, started and waited for like copies.
 
 PTX ISA 9.7.15. A warpgroup is four warps; its accumulators are registers that nobody may touch until a wait. In program
-order a product happens at once and a wait hands its value on.
+order an MMA completes at once and a wait gives its value.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ class SharedView(Op, opcode="shared_view"):
 
 
 class ProxyFence(Op, opcode="proxy_fence", io=True, fence=PROXY_FENCE):
-    """What this thread stored in shared memory is visible to tensor cores and bulk copies from the next barrier on."""
+    """Makes what this thread stored in shared memory visible to tensor cores and bulk copies, from the next barrier
+    on."""
 
     def infer(self) -> tuple[Type, ...]:
         return ()
@@ -81,7 +82,7 @@ def _layouts(op: Wgmma, warps: int, rows_only: bool) -> ProductLayouts:
 
 
 class WgmmaWait(Op, opcode="wgmma_wait", collective=True, io=True, waits_for=WGMMA):
-    """The values of accumulators when at most the newest `pending` products of the thread are still running."""
+    """The values of accumulators when at most the newest `pending` MMAs of the thread are outstanding."""
 
     accs: tuple[Value, ...] = operands()
     pending: int = attribute(default=0)

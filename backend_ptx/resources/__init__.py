@@ -1,1 +1,1 @@
-"""What a kernel needs of an SM: registers, shared memory, CTAs that fit; and plans that need less."""
+"""A kernel's resources: registers, shared memory, occupancy; and the ladder of plans that need less."""

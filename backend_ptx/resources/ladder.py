@@ -1,4 +1,4 @@
-"""The ladder of plans: what the assembler refuses goes one rung down, until code is accepted.
+"""The ladder of plans: a plan that the assembler refuses goes one rung down, until code is accepted.
 
 A rung is data: a name, the shortages that it helps against, and a function that tightens the limits of a plan or says
 that there is nothing to tighten. The order is that of cost: first what a hint asked for beyond the machine, then what
@@ -76,7 +76,7 @@ class Rung:
 _THREADS = frozenset({Shortage.SPILLS, Shortage.SERIALISED, Shortage.REGISTERS})
 _MEMORY = frozenset({Shortage.SHARED})
 MOST_CTAS = 8
-# Warps beyond which each thread has so few registers that nothing is won, and so many that all of an SM are used.
+# Beyond FULL warps each thread has fewer registers; so many warps use all registers of an SM.
 MOST_WARPS, FULL = 16, 8
 LEAST_EXCHANGE = 4 * KIB
 DEPTH = 64  # K of the parts of a product: a row of 128 bytes of 16-bit operands, as TMA brings them
@@ -87,7 +87,7 @@ HOPE = 2
 
 
 def lower_occupancy(plan: TriedPlan, refused: Rejection) -> Descent | None:
-    """The greatest occupancy that leaves the registers that are needed."""
+    """The highest occupancy that leaves the needed registers."""
     asked = plan.limits.max_occupancy or plan.hints.occupancy or 1
     if asked <= 1:
         return None
@@ -108,7 +108,7 @@ def fewer_stages(plan: TriedPlan, refused: Rejection) -> Descent | None:
 
 
 def more_ctas(plan: TriedPlan, refused: Rejection) -> Descent | None:
-    """A cluster of twice as many CTAs, each of which holds half of the accumulators."""
+    """A cluster of twice as many CTAs, each with half of the accumulators."""
     ctas = 2 * max(plan.facts.cluster, plan.limits.ctas or 1)
     if not (plan.facts.wgmma and plan.limits.allow_cluster) or ctas > MOST_CTAS:
         return None
@@ -130,13 +130,13 @@ def fewer_warps(plan: TriedPlan, refused: Rejection) -> Descent | None:
 
 
 def exchange_in_pieces(plan: TriedPlan, refused: Rejection) -> Descent | None:
-    """Half of what the largest buffer takes, if that is one of an exchange: those keep within the limit."""
+    """Half the size of the largest buffer, if it is one of a layout conversion: these keep within the limit."""
     before = plan.limits.max_exchange
     most = 1 << (plan.facts.largest - 1).bit_length() - 1
     if most < LEAST_EXCHANGE or (before is not None and most >= before):
         return None
     return Descent(replace(plan.limits, max_exchange=most),
-                   f"exchanges in pieces of {most / KIB:g} KiB: {refused.words}")
+                   f"layout conversions in sub-tiles of {most / KIB:g} KiB: {refused.words}")
 
 
 def split_depth(plan: TriedPlan, refused: Rejection) -> Descent | None:
@@ -151,13 +151,13 @@ def no_reallocation(plan: TriedPlan, refused: Rejection) -> Descent | None:
     if not plan.facts.reallocates:
         return None
     return Descent(replace(plan.limits, allow_register_reallocation=False),
-                f"no registers passed between warpgroups (setmaxnreg): {refused.words}")
+                f"no register reallocation between warpgroups (setmaxnreg): {refused.words}")
 
 
 def no_cluster(plan: TriedPlan, refused: Rejection) -> Descent | None:
     if plan.facts.cluster == 1 or plan.limits.ctas is not None:
         return None
-    return Descent(replace(plan.limits, allow_cluster=False), f"one CTA for each block: {refused.words}")
+    return Descent(replace(plan.limits, allow_cluster=False), f"one CTA per block: {refused.words}")
 
 
 def mma_sync(plan: TriedPlan, refused: Rejection) -> Descent | None:
@@ -168,7 +168,7 @@ def mma_sync(plan: TriedPlan, refused: Rejection) -> Descent | None:
 
 
 def uncapped(plan: TriedPlan, refused: Rejection) -> Descent | None:
-    """As many registers as one CTA per SM can have. ptxas takes fewer where it is not told."""
+    """As many registers as one CTA per SM can have. ptxas takes fewer without a limit."""
     if plan.facts.resident == 1 or not plan.limits.cap_registers:
         return None
     return Descent(replace(plan.limits, cap_registers=False), f"registers for one CTA per SM: {refused.words}")
@@ -202,7 +202,7 @@ class Accepted(NamedTuple, Generic[A]):
 def climb(
     attempt: Callable[[Limits], A], judge: Callable[[A], Rejection | None], start: Limits = Limits(),
 ) -> Accepted[A]:
-    """The first plan that `judge` accepts; without one the plan with the least spills.
+    """The first plan that `judge` accepts; without one, that with the least spills.
 
     Where no plan runs, it raises what the user shall read.
     """

@@ -1,4 +1,4 @@
-"""How many CTAs share an SM, from the registers of a thread and the shared memory of a CTA."""
+"""Occupancy: CTAs per SM, from the registers of a thread and the shared memory of a CTA."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def resident(each: int, threads: int, shared: int, target: Target) -> int:
 
 
 def resident_aim(registers: int, threads: int, wanted: int | None, target: Target) -> int:
-    """CTAs of an SM that a plan leaves shared memory for: as many as the hint `occupancy` asks for, else AIM where the
+    """CTAs per SM for which a plan leaves shared memory: as many as the hint `occupancy` asks for, else AIM where the
     registers allow it. `registers` is what tiles take in each thread."""
     if wanted is not None:
         return wanted
@@ -35,7 +35,7 @@ def shared_of_cta(occupancy: int | None, target: Target) -> int:
 
 
 def register_cap(ctas: int, threads: int, target: Target) -> int:
-    """Registers that ptxas gives each thread where `ctas` CTAs shall be resident. It counts threads in whole
-    warpgroups, and registers in steps."""
+    """Registers that ptxas gives each thread at an occupancy of `ctas`. It counts threads in whole warpgroups, and
+    registers in steps."""
     each = target.registers_per_sm // (max(1, ctas) * -(-threads // GROUP) * GROUP)
     return min(each // STEP * STEP, target.registers_per_thread)

@@ -1,9 +1,9 @@
 """Registers of each thread, from live ranges over the machine function.
 
-A value's live range goes from its definition to its last use; the registers of the values alive at one op, plus what
-addresses and temporaries take (OTHER), are what ptxas needs there. Three things are not as in a textbook: views and
+A value's live range goes from its definition to its last use; the registers of the values live at one op, plus what
+addresses and temporaries take (OTHER), are what ptxas needs there. Three things differ from a textbook: views and
 sub-tiles live in the registers of their source; constants, indices and what is computed from them alone are
-rematerialised at each use; operands that an outstanding MMA reads from registers stay alive until a wait covers it.
+rematerialised at each use; operands that an outstanding MMA reads from registers stay live until a wait covers it.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ def registers_of(value: Value) -> int:
 
 
 def live_registers(function: Function) -> int:
-    """The most registers of tiles and scalars alive at one op, in each thread. Needs layouts on every tile."""
+    """The most registers of tiles and scalars live at one op, in each thread. Needs layouts on every tile."""
     return _Ranges().peak(function.body, frozenset())
 
 
 class _Ranges:
-    """Weights of values, found once each."""
+    """Registers of values, computed once each."""
 
     def __init__(self) -> None:
         self._weights: dict[Value, int] = {}
@@ -99,7 +99,7 @@ def _holder(value: Value) -> Value:
 
 
 def _held_by_outstanding(block: Block) -> dict[Op, list[Value]]:
-    """For each wait of the block, and its end, the register operands of MMAs that may still run there."""
+    """For each wait of the block, and its end, the register operands of MMAs that may be outstanding there."""
     out: dict[Op, list[Value]] = {}
     running: list[Value] = []
     for op in block.ops:

@@ -1,8 +1,8 @@
-"""Shared memory that buffers take: how long each one lives, and how much is alive at once.
+"""Shared memory of buffers: the live range of each, and the most bytes live at once.
 
-A buffer that an engine reads lives until a wait covers the reads, and as long as all loops around; where nobody tracks
-the last reads (bulk stores), until the kernel ends. Buffers synchronised by mbarriers, and the mbarriers, keep their
-bytes for the whole kernel: the producer runs ahead of the other warps, and other CTAs write at their own pace.
+A buffer that an engine reads is live until a wait covers the reads, and throughout all enclosing loops; if nothing
+tracks the last reads (bulk stores), until the kernel ends. Buffers synchronised by mbarriers, and the mbarriers, keep
+their bytes for the whole kernel: the producer runs ahead of the other warps, and other CTAs write at their own pace.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tilewright.tileir.types import SharedType
 # A whole row of banks, so that swizzles computed from offset 0 hold everywhere. The hardware's own swizzles, of TMA and
 # wgmma, are functions of the address and need more: SLOT_ALIGN.
 ALIGNMENT = 128
-# What exchanges of reductions across warps take at most, usually less.
+# The most that cross-warp shuffles of reductions take, usually less.
 EXCHANGES = KIB
 
 
@@ -57,7 +57,7 @@ def buffer_bytes(type_: SharedType) -> int:
 
 
 def find_intervals(function: Function) -> list[Interval]:
-    """The lifetime of every buffer. One that exists before a loop and is used in it lives until the loop ends."""
+    """The live range of every buffer. One that is allocated above a loop and used in it is live until the loop ends."""
     intervals: dict[Value, Interval] = {}
     outstanding: dict[Engine, list[Interval]] = {}  # read by an engine, and no wait has covered it
     guarded: list[Interval] = []
@@ -96,7 +96,8 @@ def find_intervals(function: Function) -> list[Interval]:
 def _live_through_loop(
     used: list[Interval], outstanding: dict[Engine, list[Interval]], start: int, stop: int
 ) -> None:
-    """What existed before a loop and is used in it lives until its end; outstanding reads go on in the next iteration.
+    """A buffer allocated above a loop and used in it is live until its end; reads may be outstanding in the next
+    iteration.
     """
     for found in used:
         if found.first < start:
@@ -109,8 +110,8 @@ def _asynchronous(
     effects: Effects, intervals: dict[Value, Interval], outstanding: dict[Engine, list[Interval]],
     guarded: list[Interval],
 ) -> list[Interval]:
-    """Note what an op starts; the buffers whose reads it waits for. What an engine writes somebody reads later, so that
-    only its reads must be known here."""
+    """Note what an op starts; the buffers whose reads it waits for. What an engine writes is read later, so that only
+    its reads must be known here."""
     for start in effects.starts:
         interval = intervals.get(start.memory)
         if interval is None:
@@ -131,14 +132,14 @@ def _asynchronous(
 
 
 def peak_bytes(function: Function, where: Container[Op] | None = None) -> int:
-    """The most bytes of buffers alive at once; of those allocated by the ops in `where`, if that is given."""
+    """The most bytes of buffers live at once; of those allocated by the ops in `where`, if that is given."""
     intervals = [i for i in find_intervals(function) if where is None or i.op in where]
     return max((sum(i.size for i in intervals if i.first <= at.first <= i.last) for at in intervals), default=0)
 
 
 def lasting_bytes(function: Function, but: Container[Op] = ()) -> int:
-    """Bytes of buffers from which an engine of a loop's iteration may still read in the next: nothing else in the loop
-    may take them. Allocations in `but` do not count."""
+    """Bytes of buffers that an engine of one iteration may still read in the next: nothing else in the loop may take
+    them. Allocations in `but` do not count."""
     loops = (op for op in function.walk() if op.repeats)
     starts = (s for loop in loops for block in loop.blocks for op in block.walk() for s in op.effects().starts)
     buffers = {s.memory for s in starts if s.engine.lasting and not s.writes}

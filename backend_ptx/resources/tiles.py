@@ -16,7 +16,7 @@ LISTED = 6
 
 
 class Alive(NamedTuple):
-    """The tiles alive at one op, the largest first, and their bytes."""
+    """The tiles live at one op, largest first, and their bytes."""
 
     bytes: int
     op: Op | None
@@ -42,7 +42,7 @@ def too_large(function: Function, target: Target) -> TileValueError | None:
 
 
 def most_alive(function: Function) -> Alive:
-    """The op, before layouts are chosen, at which most bytes of tiles are alive, before it or behind it."""
+    """The op, before layouts are chosen, before or after which the most bytes of tiles are live."""
     return _most(function.body, frozenset())
 
 
@@ -66,7 +66,7 @@ def _sum(op: Op, values: set[Value]) -> Alive:
 
 
 def _bytes(value: Value) -> int:
-    """What a tile takes; masks, constants and indices are made where they are used."""
+    """What a tile takes; masks, constants and indices are rematerialised at their uses."""
     type_ = value.type
     if not isinstance(type_, TileType) or not type_.shape or type_.dtype.is_bool:
         return 0

@@ -1,4 +1,4 @@
-"""What the assembler says of a plan: accepted, or refused and for want of what."""
+"""What the assembler says of a plan: accepted, or refused for lack of a resource."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Shortage(IntEnum):
     """Of two refusals the one with the smaller kind is the better plan. Code with the first two runs."""
 
     SPILLS = 1
-    SERIALISED = 2  # wgmma run one at a time
+    SERIALISED = 2  # wgmma serialised
     REGISTERS = 3
     SHARED = 4
 
@@ -33,7 +33,7 @@ class Rejection:
 
     @property
     def runs(self) -> bool:
-        """Whether there is code that computes the right thing, only slowly."""
+        """Whether there is correct code that is only slow."""
         return self.kind <= Shortage.SERIALISED
 
     def is_worse_than(self, other: Rejection | None) -> bool:

@@ -186,7 +186,7 @@ REFUSED = {
     "K split": ("whole_product", ("bf16[64,1024]", "bf16[1024,128]", "bf16[64,128]", 64, 128, 1024), Hints(),
                 "K of 1024 in parts of 64: 157 KiB of shared memory too much"),
     "pieces": ("transpose", ("f32[2048,2048]", "f32[2048,2048]", 256, 256), Hints(),
-               "exchanges in pieces of 128 KiB: 29 KiB of shared memory too much"),
+               "layout conversions in sub-tiles of 128 KiB: 29 KiB of shared memory too much"),
 }
 
 
