@@ -17,6 +17,12 @@ import tilewright as ct
 Probe = Callable[[Any], Any]
 RZ = ct.RoundingMode.RZ
 
+
+def reducing(name: str) -> Probe:
+    """Looked up when it is called, so that a missing stub is found by the test that names it."""
+    return lambda t: getattr(ct, name)(t)
+
+
 # name -> what it does with one tile of eight elements.
 TILES: dict[str, Probe] = {
     "add": lambda t: ct.add(t, t), "sub": lambda t: ct.sub(t, t), "mul": lambda t: ct.mul(t, t),
@@ -41,7 +47,7 @@ TILES: dict[str, Probe] = {
     "rsqrt": ct.rsqrt, "sin": ct.sin, "cos": ct.cos, "tan": ct.tan, "sinh": ct.sinh, "cosh": ct.cosh, "tanh": ct.tanh,
     "floor": ct.floor, "ceil": ct.ceil, "trunc": ct.trunc, "negative": ct.negative, "abs": ct.abs,
     "builtin abs": lambda t: abs(t), "isnan": ct.isnan, "bitwise_not": ct.bitwise_not,
-    **{name: getattr(ct, name) for name in REDUCTIONS},
+    **{name: reducing(name) for name in REDUCTIONS},
     "cumsum": ct.cumsum, "cumprod": ct.cumprod, "reduce": lambda t: ct.reduce(t, 0, lambda a, b: a, 0),
     "scan": lambda t: ct.scan(t, 0, lambda a, b: a, 0), "where": lambda t: ct.where(True, t, t),
     "reshape": lambda t: ct.reshape(t, (2, 4)), "Tile.reshape": lambda t: t.reshape((2, 4)),

@@ -140,8 +140,7 @@ class Ops(Operands):
         self.add(self.rng.choice(choices)())
 
     def reductions(self) -> None:
-        cls = self.rng.choice([reduce.ReduceSum, reduce.ReduceProd, reduce.ReduceMax, reduce.ReduceMin,
-                               reduce.ArgMax, reduce.ArgMin])
+        cls = self.rng.choice([*reduce.REDUCTIONS.values(), reduce.ArgMax, reduce.ArgMin])
         source = self.of(self.type((dt.int32, dt.uint8, dt.int64, *FLOATS)))
         if not source.type.shape:
             return
