@@ -1,4 +1,4 @@
-"""Gradients of attention: the weights are computed again from the scores and the saved logarithms of their sums.
+"""Gradients of attention: the weights are rematerialised from the scores and the saved logarithms of their sums.
 
 One kernel goes over key tiles and sums over the queries behind them, one over query tiles and sums over the keys before
 them, so nothing has to be added atomically and the result is the same in every run.

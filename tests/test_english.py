@@ -32,6 +32,12 @@ WORDS = (
     (r"what is called decides", "dispatch on the callee's kind"),
     (r"comes? from far", "misses L2"),
     (r"nobody said", "unspecified"),
+    (r"in pieces|stores? pieces", "fragment by fragment, sub-tile by sub-tile"),
+    (r"blocks? (?:fit|on|to|for) (?:an|one|each) SM", "CTAs per SM"),
+    (r"alive (?:together|at once|at one (?:op|place))", "live"),
+    (r"(?:computed|made|computes|makes) (?:it )?again", "rematerialised"),
+    (r"(?:wgmma|MMAs?|products?) run on", "outstanding"),
+    (r"fetched by (?:a|the) producer|a producer (?:fetches|brings)", "the producer warp issues TMA loads"),
 )
 BANNED = tuple((re.compile(rf"(?<![\w`.-])(?:{pattern})(?![\w`-])", re.IGNORECASE), write) for pattern, write in WORDS)
 

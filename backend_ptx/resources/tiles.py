@@ -36,7 +36,7 @@ def too_large(function: Function, target: Target) -> TileValueError | None:
     notes = [f"{tile.hint or 'a tile'}: {tile.type.erased()}, {_bytes(tile) / KIB:g} KiB"
              for tile in found.tiles[:LISTED]]
     return TileValueError(
-        f"tiles of {found.bytes / KIB:g} KiB are alive at once, and a block on {target} holds "
+        f"tiles of {found.bytes / KIB:g} KiB are live at once; a block on {target} holds at most "
         f"{room(target) / KIB:g} KiB",
         found.op.span, label="at this operation", notes=notes, hints=["use smaller tiles"])
 

@@ -3,7 +3,7 @@
 Kernels are loaded as whole programs, and the driver keeps their machine code in a cache of its own. Linking would give
 us a cubin to keep, but it treats a kernel as one of several compilation units: setmaxnreg is ignored (C7504), any call,
 such as that of a division's slow path, makes wgmma run one at a time (C7509), and ptxas takes more registers (71 for
-61, one block on an SM for two: layer norm of 16384 columns). It serves those who want to look at code.
+61, 1 CTA per SM in place of 2: layer norm of 16384 columns). It serves those who want to look at code.
 """
 
 from __future__ import annotations

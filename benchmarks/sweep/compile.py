@@ -65,7 +65,7 @@ def status_of(error: Exception) -> str:
 
     if isinstance(error, TileUnsupportedFeatureError):
         return UNSUPPORTED
-    return TOO_LARGE if isinstance(error, TileValueError) and "alive at once" in str(error) else FAILED
+    return TOO_LARGE if isinstance(error, TileValueError) and "live at once" in str(error) else FAILED
 
 
 def kernel_of(case: Case) -> Any:
