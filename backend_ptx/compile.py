@@ -6,7 +6,6 @@ with tighter limits.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -30,20 +29,24 @@ __all__ = ["FULL_LEVEL", "Attempt", "Compiled", "FunctionObserver", "Judge", "Te
 
 Judge = Callable[[Attempt], Rejection | None]
 FULL_LEVEL = 3  # the opt_level whose spills say something of the plan
+# Live ranges so many times over what a hint leaves. They overestimate some softmax and norms up to three times.
+HOPELESS = 4
 
 
 def offline_judge(plan: Attempt) -> Rejection | None:
     """Ask ptxas, where there is one, about plans whose live ranges come close to the registers of a thread.
 
-    Where a hint leaves less than half of what live ranges take, the answer is known, and would take ptxas long.
+    Where the hint for occupancy leaves a small part of what live ranges take, a lower one is tried at once: ptxas would
+    spill for minutes. It ignores a hint for more threads than an SM runs.
     """
     from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
 
-    needed, cap = plan.facts.registers, plan.facts.register_cap
+    facts = plan.facts
     asked = plan.limits.max_occupancy or plan.hints.occupancy or 1
-    if needed > 2 * cap and asked > 1:
-        return Rejection(Shortage.SPILLS, f"live ranges take {needed} registers", sys.maxsize)
-    if plan.facts.registers <= plan.facts.register_cap or plan.hints.opt_level < FULL_LEVEL or not has_ptxas():
+    heeded = facts.resident * facts.threads <= plan.target.threads_per_sm
+    if asked > 1 and heeded and facts.registers > HOPELESS * facts.register_cap:
+        return Rejection(Shortage.HOPELESS, f"live ranges take {facts.registers} registers")
+    if facts.registers <= facts.register_cap or plan.hints.opt_level < FULL_LEVEL or not has_ptxas():
         return None
     try:
         return of_log(assemble(plan.compiled.ptx, plan.target, kernel=plan.compiled.name).log)
@@ -68,7 +71,8 @@ def settle(
 
     def verdict(plan: Attempt) -> Rejection | None:
         refused = judge(plan) if plan.overflow is None else of_overflow(plan.overflow)
-        error = too_large(function, target) if refused is not None and not refused.runs else None
+        refuses = refused is not None and not refused.runs and refused.kind is not Shortage.HOPELESS
+        error = too_large(function, target) if refuses else None
         if error is not None:
             raise error
         return refused

@@ -73,7 +73,7 @@ class Rung:
     hopes: bool = False
 
 
-_THREADS = frozenset({Shortage.SPILLS, Shortage.SERIALISED, Shortage.REGISTERS})
+_THREADS = frozenset({Shortage.SPILLS, Shortage.SERIALISED, Shortage.REGISTERS, Shortage.HOPELESS})
 _MEMORY = frozenset({Shortage.SHARED})
 MOST_CTAS = 8
 # Beyond FULL warps each thread has fewer registers; so many warps use all registers of an SM.

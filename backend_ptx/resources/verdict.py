@@ -18,6 +18,7 @@ class Shortage(IntEnum):
     SERIALISED = 2  # wgmma serialised
     REGISTERS = 3
     SHARED = 4
+    HOPELESS = 5  # never assembled: live ranges take many times what the hint for occupancy leaves
 
 
 @dataclass(frozen=True, slots=True)
