@@ -87,7 +87,7 @@ BOTH = """%a: tile<2048xf32> = reduce_max(src=%t, axes=(1))
      2, "argmax in line"),
     (kernel(2048, 2, reduce="%u: tile<2x2048xf32> = permute(src=%t, axes=(1, 0))\n  " + BOTH), 2, None),
     (kernel(1, 4), 8, "tiles are too small for 8 sub-tiles"),
-    (kernel(1, 256, reduce="%r: tile<1xf32> = constant(value=0x0p+0, type=tile<1xf32>)"), 2, "no matrix multiply"),
+    (kernel(1, 256, reduce="%r: tile<1xf32> = constant(value=0x0p+0, type=tile<1xf32>)"), 2, "there is no matrix"),
 ])
 def test_why_not(f: Function, ctas: int, reason: str | None) -> None:
     f.hints = Hints(num_ctas=ctas)
