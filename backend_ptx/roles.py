@@ -62,7 +62,7 @@ def project(function: Function, role: str) -> Function:
 
 def initial_ops(function: Function) -> list[Op]:
     """What every thread of the CTA does before the roles diverge."""
-    return [op for op in function.body.ops if op.effects().role == EVERY]
+    return [op for op in function.body.ops if op.effectful and op.effects().role == EVERY]
 
 
 def _drop(block: Block, role: str) -> None:
@@ -73,7 +73,7 @@ def _drop(block: Block, role: str) -> None:
 
 
 def _stays(op: Op, role: str) -> bool:
-    effects = op.effects()
-    if op.terminator or not (effects.writes or effects.ordered or effects.io):
+    if op.terminator or not op.effectful:
         return True
-    return (effects.role or MAIN) == role
+    effects = op.effects()
+    return not effects.kept or (effects.role or MAIN) == role

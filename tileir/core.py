@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple, dataclass_transform
 
 from tilewright.tileir.diagnostics import NO_SPAN, Span, TileTypeError
@@ -203,6 +204,11 @@ class Effects(NamedTuple):
     def none(self) -> bool:
         return not (self.reads or self.writes or self.ordered or self.io or self.starts)
 
+    @property
+    def kept(self) -> bool:
+        """Whether the op must stay although nobody needs its results."""
+        return bool(self.writes or self.ordered or self.io)
+
 
 def space_of(memory: Value) -> Space:
     """The memory space that a value names or lives in."""
@@ -260,7 +266,11 @@ class Op:
     rearranges: ClassVar[bool] = False
     reduces: ClassVar[bool] = False
     repeats: ClassVar[bool] = False
+    # Whether ops of the class may do anything beside computing results. Most classes do not: a pass that looks for
+    # effects in every op asks this first.
+    effectful: ClassVar[bool] = False
     _operand_fields: ClassVar[tuple[tuple[str, bool], ...]] = ()  # name, and whether it holds a tuple
+    _all_single: ClassVar[attrgetter[tuple[Value, ...]] | None] = None  # every operand, where none is a tuple or absent
     _body_fields: ClassVar[tuple[str, ...]] = ()
     _reads: ClassVar[tuple[str, ...]] = ()
     _writes: ClassVar[tuple[str, ...]] = ()
@@ -284,6 +294,8 @@ class Op:
         cls._operand_fields = tuple(
             (n, f.kind == "operands") for n, f in cls.fields.items() if f.kind not in ("attribute", "body")
         )
+        single = [n for n, f in cls.fields.items() if f.kind == "operand"]
+        cls._all_single = attrgetter(*single) if len(single) == len(cls._operand_fields) > 1 else None
         cls._body_fields = tuple(n for n, f in cls.fields.items() if f.kind == "body")
         if reads:
             cls._reads = tuple(reads.split())
@@ -295,6 +307,8 @@ class Op:
                             ("_role", role)):
             if value is not None:
                 setattr(cls, name, value)
+        cls.effectful = cls.effects is not Op.effects or any(
+            (cls._reads, cls._writes, cls._io, cls._engine, cls._waits_for, cls._fence))
         for name, holds in traits.items():
             if name not in TRAITS:
                 raise TypeError(f"{cls.__name__}: {name} is no trait of ops; there are {', '.join(TRAITS)}")
@@ -321,7 +335,7 @@ class Op:
 
     def effects(self) -> Effects:
         """What the op does beside computing results, its bodies not counted."""
-        if not (self._reads or self._writes or self._io):
+        if not self.effectful:
             return _NO_EFFECTS
         ordered = getattr(self, "memory_order", None)
         return Effects(
@@ -349,6 +363,8 @@ class Op:
     @property
     def operands(self) -> list[Value]:
         """Every value the op itself reads, in field order."""
+        if self._all_single is not None:
+            return list(self._all_single(self))
         out: list[Value] = []
         for name, many in self._operand_fields:
             value = getattr(self, name)

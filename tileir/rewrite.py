@@ -64,7 +64,7 @@ class Rewriter(Builder):
         if self.renamed:
             op.replace_operands(self.renamed)
         outer, self._current, self.span = self._current, op, op.span
-        values = self._apply(self.rules, op)
+        values = self._apply(self.rules, op) if self.rules is not None else None
         if values is not None:
             self._replace(op, values)
         else:
@@ -78,15 +78,17 @@ class Rewriter(Builder):
 
     def _finish(self, op: Op) -> None:
         """Append what an op becomes whose bodies are rewritten."""
-        values = self._apply(self.after, op)
+        values = self._apply(self.after, op) if self.after is not None else None
         if values is None:
             self.keep(op)
         else:
             self._replace(op, values)
 
-    def _apply(self, rules: RuleTable[Rule] | None, op: Op) -> Sequence[Value] | None:
-        rule = rules.of(op) if rules is not None else None
-        values = rule(op, self) if rule is not None else None
+    def _apply(self, rules: RuleTable[Rule], op: Op) -> Sequence[Value] | None:
+        rule = rules.of(op)
+        if rule is None:
+            return None
+        values = rule(op, self)
         if isinstance(values, Value):
             values = (values,)
         # A value with other knowledge in its type (a layout, facts of an array) is no replacement.

@@ -38,6 +38,8 @@ def is_outstanding(op: Op | None) -> bool:
 
 def left_outstanding(op: Op) -> int | None:
     """How many MMAs an op that waits for them leaves outstanding at most; None for any other op."""
+    if not op.effectful:
+        return None
     return next((wait.pending for wait in op.effects().completes if wait.engine.multiplies), None)
 
 

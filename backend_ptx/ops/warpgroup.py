@@ -105,8 +105,8 @@ class Wgmma(Product, opcode="wgmma", collective=True, io=True):
     kind: str = attribute()
 
     def effects(self) -> Effects:
-        shared = tuple(v for v in (self.a, self.b) if isinstance(v.type, SharedType))
-        operands = tuple(Start(WGMMA, v, space_of(v), writes=False) for v in (self.a, self.b))
+        shared = tuple([v for v in (self.a, self.b) if isinstance(v.type, SharedType)])
+        operands = [Start(WGMMA, v, space_of(v), writes=False) for v in (self.a, self.b)]
         return Effects(shared, io=True, starts=(*operands, Start(WGMMA, self.result, REGISTERS, writes=True)))
 
     def infer(self) -> tuple[Type, ...]:

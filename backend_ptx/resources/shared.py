@@ -15,7 +15,7 @@ from tilewright.backend_ptx.layouts.bulk import SLOT_ALIGN
 from tilewright.backend_ptx.ops.shared import SharedAlloc
 from tilewright.backend_ptx.ops.warpgroup import SharedView
 from tilewright.backend_ptx.targets import KIB
-from tilewright.tileir.core import Block, Effects, Function, Op, Value
+from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.engines import Engine
 from tilewright.tileir.types import SharedType
@@ -72,11 +72,13 @@ def find_intervals(function: Function) -> list[Interval]:
             here = [intervals[v] for v in op.operands if v in intervals]
             if isinstance(op, SharedView):
                 intervals[op.result] = here[0]
-            here += _asynchronous(op.effects(), intervals, outstanding, guarded)
+            here += _asynchronous(op, intervals, outstanding, guarded)
             for found in here:
                 found.last = position
                 for used in loops:
                     used.append(found)
+            if not op.blocks:
+                continue
             start = position
             used_here: list[Interval] = []
             inner = (*loops, used_here) if op.repeats else loops
@@ -107,11 +109,14 @@ def _live_through_loop(
 
 
 def _asynchronous(
-    effects: Effects, intervals: dict[Value, Interval], outstanding: dict[Engine, list[Interval]],
+    op: Op, intervals: dict[Value, Interval], outstanding: dict[Engine, list[Interval]],
     guarded: list[Interval],
 ) -> list[Interval]:
     """Note what an op starts; the buffers whose reads it waits for. What an engine writes is read later, so that only
     its reads must be known here."""
+    if not op.effectful:
+        return []
+    effects = op.effects()
     for start in effects.starts:
         interval = intervals.get(start.memory)
         if interval is None:
@@ -141,6 +146,7 @@ def lasting_bytes(function: Function, but: Container[Op] = ()) -> int:
     """Bytes of buffers that an engine of one iteration may still read in the next: nothing else in the loop may take
     them. Allocations in `but` do not count."""
     loops = (op for op in function.walk() if op.repeats)
-    starts = (s for loop in loops for block in loop.blocks for op in block.walk() for s in op.effects().starts)
+    inside = (op for loop in loops for block in loop.blocks for op in block.walk() if op.effectful)
+    starts = (s for op in inside for s in op.effects().starts)
     buffers = {s.memory for s in starts if s.engine.lasting and not s.writes}
     return sum(buffer_bytes(buffer.type) for buffer in buffers if buffer.op not in but)

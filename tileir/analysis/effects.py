@@ -24,7 +24,7 @@ def written_arrays(function: Function) -> frozenset[int]:
     """
     dependences = Dependences(function)
     return frozenset().union(*(
-        dependences.parameters(memory) for op in function.walk() for memory in op.effects().writes
+        dependences.parameters(memory) for op in function.walk() if op.effectful for memory in op.effects().writes
     ))
 
 
@@ -120,7 +120,10 @@ class Dependences:
         return found
 
     def _summarise(self, op: Op) -> Summary:
-        own, blocks = op.effects(), op.blocks
+        blocks = op.blocks
+        if not blocks and not op.effectful:
+            return NOTHING
+        own = op.effects()
         if not blocks and own.none:
             return NOTHING
         parts = [self.summary(inner) for block in blocks for inner in block.ops]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 
 from tilewright.tileir.core import Block, Function, Op, Value
@@ -9,11 +10,11 @@ from tilewright.tileir.core import Block, Function, Op, Value
 
 def uses(function: Function) -> dict[Value, list[Op]]:
     """The ops that read each value, terminators included; a value that none reads has no entry."""
-    out: dict[Value, list[Op]] = {}
+    out: defaultdict[Value, list[Op]] = defaultdict(list)
     for op in function.walk():
         for value in op.operands:
-            out.setdefault(value, []).append(op)
-    return out
+            out[value].append(op)
+    return dict(out)
 
 
 def parents(function: Function) -> dict[Block, Op]:

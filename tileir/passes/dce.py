@@ -41,7 +41,6 @@ class _Liveness:
     """Marks backward from the ops that have effects."""
 
     def __init__(self, unit: Unit) -> None:
-        self.dependences = unit.dependences
         self.ops: set[Op] = set()
         self.values: set[Value] = set()
         self._owner: dict[Block, Op] = {}
@@ -55,8 +54,8 @@ class _Liveness:
             self._owner[block] = parent
         for op in block.ops:
             inside = [self._find_roots(inner, op) for inner in op.blocks] if op._body_fields else ()
-            effects = op.effects()
-            if any(inside) or effects.writes or effects.ordered or effects.io or (op.terminator and parent is None):
+            kept = op.effectful and op.effects().kept
+            if kept or any(inside) or (op.terminator and parent is None):
                 self.need_op(op)
                 found = True
         return found
@@ -84,6 +83,9 @@ class _Liveness:
         if op in self.ops:
             return
         self.ops.add(op)
+        if not op._body_fields:
+            self.need(op.operands)
+            return
         match op:
             case control.If():
                 self.need([op.cond])

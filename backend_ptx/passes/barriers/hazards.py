@@ -49,6 +49,10 @@ class MemoryAccess:
     flying: bool = False  # outstanding: an engine performs it, and the thread that started it has not waited
     earlier: bool = False  # of an earlier iteration of a loop
 
+    def __hash__(self) -> int:
+        # An op accesses a buffer in one way, so that these tell accesses apart; enums would be hashed in Python.
+        return hash((self.op, self.memory, self.flying, self.earlier))
+
     @property
     def timeline(self) -> Timeline:
         """The timeline that a fence must wait for to order it; after the thread's wait, an engine's access is the
@@ -62,6 +66,8 @@ class MemoryAccess:
 
 def accesses_of(op: Op) -> list[MemoryAccess]:
     """The accesses of an op that barriers must order, its bodies not counted."""
+    if not op.effectful:
+        return []
     effects = op.effects()
     started = {start.memory: start for start in effects.starts}
     order = getattr(op, "memory_order", MemoryOrder.WEAK)
@@ -100,17 +106,18 @@ class Summary:
 
 
 def summarise(function: Function, dependences: Dependences) -> Summary:
+    acting = [op for op in function.walk() if op.effectful]
     used = {v for op in function.walk() for v in op.operands}
-    written = frozenset(dependences.alias_class(m) for op in function.walk() for m in op.effects().writes)
+    written = frozenset(dependences.alias_class(m) for op in acting for m in op.effects().writes)
     return Summary(written, frozenset(
-        op for op in function.walk()
+        op for op in acting
         if isinstance(op, AtomicRmw) and op.memory_order is MemoryOrder.RELAXED and op.result not in used
     ), guarded_buffers(function))
 
 
 def guarded_buffers(function: Function) -> frozenset[Value]:
     """The buffers that mbarriers synchronise, and the mbarriers."""
-    starts = (start for op in function.walk() for start in op.effects().starts)
+    starts = (start for op in function.walk() if op.effectful for start in op.effects().starts)
     return frozenset(buffer_of(s.memory) for s in starts if s.exclusive and s.space == SHARED)
 
 

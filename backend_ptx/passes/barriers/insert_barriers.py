@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.engines import barrier
@@ -32,7 +32,7 @@ from tilewright.backend_ptx.passes.barriers.hazards import (
     summarise,
 )
 from tilewright.tileir.analysis.effects import Dependences
-from tilewright.tileir.core import Block, Completion, Op
+from tilewright.tileir.core import Block, Completion, Effects, Op
 from tilewright.tileir.engines import THREADS, Fence, Scope, Timeline
 from tilewright.tileir.ops.control import For, If, While
 
@@ -56,6 +56,9 @@ class _Inserter:
         self.dependences = dependences
         self.whole = whole
         self.before: dict[Op, Scope] = {}
+        # Bodies of loops are walked again and again; what an op does stays the same.
+        self.effects = cache(_effects_of)
+        self.accesses = cache(accesses_of)
 
     def block(self, block: Block, state: State) -> State:
         """Walk a block; the accesses pending at its end."""
@@ -71,7 +74,9 @@ class _Inserter:
             return self._loop([op.loop], self._before_loop(op, state))
         if isinstance(op, While):
             return self._loop([op.before, op.after], self._before_loop(op, state))
-        effects = op.effects()
+        if not op.effectful:
+            return state
+        effects = self.effects(op)
         for completion in effects.completes:
             state = _changed(state, partial(_landed, completion))
         if effects.fence is not None:
@@ -80,7 +85,8 @@ class _Inserter:
 
     def _before_loop(self, op: Op, state: State) -> State:
         """An access of the loop that must wait for an earlier one waits once, above the loop."""
-        inside = [access for block in op.blocks for inner in block.walk() for access in accesses_of(inner)]
+        acting = (inner for block in op.blocks for inner in block.walk() if inner.effectful)
+        inside = [access for inner in acting for access in self.accesses(inner)]
         self._ask(op, inside, {old: passed for old, passed in state.items() if not old.flying})
         return _passed(state, self.before.get(op, NOTHING))
 
@@ -110,7 +116,7 @@ class _Inserter:
             state = after
 
     def _leaf(self, op: Op, state: State) -> State:
-        own = accesses_of(op)
+        own = self.accesses(op)
         if not own:
             return state
         self._ask(op, own, state)
@@ -130,6 +136,10 @@ class _Inserter:
                 ops.append(barrier)
             ops.append(op)
         block.ops = ops
+
+
+def _effects_of(op: Op) -> Effects:
+    return op.effects()
 
 
 def _passed(state: State, scope: Scope) -> State:

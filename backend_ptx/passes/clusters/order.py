@@ -25,13 +25,14 @@ def keeps_order(unit: Unit, chosen: Mapping[Value, int]) -> str | None:
     Each written array must therefore be accessed in one way throughout.
     """
     function = unit.function
-    for op in function.walk():
+    acting = [op for op in function.walk() if op.effectful]
+    for op in acting:
         if op.effects().ordered or isinstance(op, Atomic):
             return decisions.orders_whole_block(op.opcode, op.span)
     dependences, once = unit.dependences, _run_once(function)
     ways: dict[Value, set[Any]] = {}
     written: dict[Value, Op] = {}
-    for op in function.walk():
+    for op in acting:
         effects = op.effects()
         for memory in (*effects.reads, *effects.writes):
             ways.setdefault(dependences.alias_class(memory), set()).add(_way(op, chosen, once))

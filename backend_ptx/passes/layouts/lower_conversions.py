@@ -41,34 +41,37 @@ def lower_conversions(c: Compilation) -> Preserved:
     if not c.has(ConvertLayout, Stage, Extract):
         return ALL
     busy, users = still_read(c), c.uses
-    rewrite(c.function, lambda rewriter, op: _lower(rewriter, op, c, busy, users))
+    rewrite(c.function, {
+        ConvertLayout: lambda rewriter, op: _convert(rewriter, op, c),
+        Stage: lambda rewriter, op: _stage(rewriter, op, users.get(op.result, []), op in busy),
+        Extract: _extract,
+    })
     return NONE
 
 
-def _lower(rewriter: Rewriter, op: Op, c: Compilation, busy: set[Op], users: dict[Value, list[Op]]) -> None:
-    if isinstance(op, ConvertLayout):
-        source, wanted = op.src.type.layout, op.result.type.layout
-        if plan_conversion(source, wanted).kind in ("warp", "block"):
-            size, most = op.src.type.size * op.src.type.dtype.bytes, c.limits.max_exchange
-            if most is not None and size > most:
-                rewriter.replace(op.result, exchange_in_pieces(rewriter, op.src, wanted, -(-size // most), c.target))
-                return
-            layout = exchange_layout(source, wanted, op.src.type.dtype.bytes, c.target)
-            _through_memory(rewriter, op, op.src, layout, ())
-            return
-    elif isinstance(op, Stage):
-        readers = users.get(op.result, [])
-        for wait in waits_for(readers) if op in busy else ():
-            rewriter.emit(wait)
-        _stage(rewriter, op, readers)
+def _convert(rewriter: Rewriter, op: ConvertLayout, c: Compilation) -> None:
+    source, wanted = op.src.type.layout, op.result.type.layout
+    if plan_conversion(source, wanted).kind not in ("warp", "block"):
+        rewriter.keep(op)
         return
-    elif isinstance(op, Extract) and not is_free_extract(op):
+    size, most = op.src.type.size * op.src.type.dtype.bytes, c.limits.max_exchange
+    if most is not None and size > most:
+        rewriter.replace(op.result, exchange_in_pieces(rewriter, op.src, wanted, -(-size // most), c.target))
+        return
+    layout = exchange_layout(source, wanted, op.src.type.dtype.bytes, c.target)
+    _through_memory(rewriter, op, op.src, layout, ())
+
+
+def _extract(rewriter: Rewriter, op: Extract) -> None:
+    if is_free_extract(op):
+        rewriter.keep(op)
+    else:
         _through_memory(rewriter, op, op.src, linear_shared(op.src.type.shape), op.index)
-        return
-    rewriter.keep(op)
 
 
-def _stage(rewriter: Rewriter, op: Stage, readers: Sequence[Op]) -> None:
+def _stage(rewriter: Rewriter, op: Stage, readers: Sequence[Op], busy: bool) -> None:
+    for wait in waits_for(readers) if busy else ():
+        rewriter.emit(wait)
     buffer = rewriter.value(SharedAlloc(type=op.result.type))
     rewriter.emit(SharedStore(buffer=buffer, slot=None, value=op.src))
     for fence in proxy_fences(THREADS, readers):

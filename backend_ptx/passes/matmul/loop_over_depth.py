@@ -36,7 +36,7 @@ from tilewright.tileir.types import TileType
 def loop_over_depth(c: Compilation, most: int) -> None:
     """MMAs deeper than `most` become loops over sub-tiles of that depth, if their operands allow it."""
     function, users = c.function, c.uses
-    written = {_root(array) for op in function.walk() for array in op.effects().writes}
+    written = {_root(array) for op in function.walk() if op.effectful for array in op.effects().writes}
     known = set(function.params)
 
     def can_be_cut(value: Value) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tilewright.backend_ptx.ops.matmul import left_outstanding
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.tileir.analysis.unit import Unit
@@ -12,11 +14,17 @@ def still_read(unit: Unit) -> set[Op]:
     """The stages in loops whose MMA no wait has covered when the next iteration begins."""
     if not unit.has(Stage):
         return set()
-    users, ops = unit.uses, list(unit.function.walk())
-    inside = {op for loop in ops if loop.repeats for block in loop.blocks for op in block.walk()}
-    blocks = {block for op in ops for block in op.blocks}
-    stages = [(op, block) for block in blocks for op in block.ops if isinstance(op, Stage) and op in inside]
+    users, stages = unit.uses, _stages_in_loops(unit.function.body, False)
     return {op for op, block in stages if not all(_is_waited_for(p, block) for p in users.get(op.result, []))}
+
+
+def _stages_in_loops(block: Block, in_loop: bool) -> Iterator[tuple[Stage, Block]]:
+    """Each stage in a loop with the block that it stands in."""
+    for op in block.ops:
+        if in_loop and isinstance(op, Stage):
+            yield op, block
+        for inner in op.blocks:
+            yield from _stages_in_loops(inner, in_loop or op.repeats)
 
 
 def _is_waited_for(product: Op, block: Block) -> bool:

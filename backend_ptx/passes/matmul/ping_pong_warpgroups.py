@@ -21,6 +21,8 @@ themselves, and turns only cost time (a GEMM with dequantised operands: 248 us w
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.warpgroup import WARPS as GROUP
@@ -31,6 +33,9 @@ from tilewright.tileir.core import Block, Op
 from tilewright.tileir.engines import Issuer
 from tilewright.tileir.ops.control import For
 
+Run = tuple[int, int]
+"""The positions of the first and the last MMA of a run in the loop body."""
+
 
 def ping_pong_warpgroups(c: Compilation) -> Preserved:
     """Needs the waits for MMAs and the CTA barriers in place: a warpgroup must not wait at a barrier while the other
@@ -38,7 +43,8 @@ def ping_pong_warpgroups(c: Compilation) -> Preserved:
     function = c.function
     if c.plan.warps != 2 * GROUP:
         return ALL
-    loops: set[Op] = {op for op in function.walk() if isinstance(op, For) and _waits_each_round(op)}
+    fors = (op for op in function.walk() if isinstance(op, For))
+    loops: dict[Op, list[Run]] = {loop: runs for loop in fors if (runs := _waited_runs(loop))}
     if not loops:
         return ALL
     _visit(function.body, loops)
@@ -46,18 +52,26 @@ def ping_pong_warpgroups(c: Compilation) -> Preserved:
     return NONE
 
 
-def _waits_each_round(loop: For) -> bool:
-    """Whether an innermost loop has several runs of MMAs in each iteration, waits for them there, and has no other
-    point where the warpgroups synchronise."""
+def _waited_runs(loop: For) -> list[Run]:
+    """The runs of MMAs of an innermost loop that has several in each iteration, waits for them there, and has no other
+    point where the warpgroups synchronise; none of any other loop."""
+    inside = list(loop.loop.walk())
+    if any(op.repeats for op in inside):
+        return []
+    acting = [op for op in inside if op.effectful]
+    mmas = {op for op in acting if _starts(op)}
+    if not mmas:
+        return []
+    waits = {op: left for op in acting if (left := left_outstanding(op)) is not None}
     ops = loop.loop.ops
-    products = [op.result for op in ops if _starts(op)]
-    if len(_runs(ops)) < 2 or any(op.repeats for op in loop.loop.walk()):
-        return False
-    waited = {v for op in ops if left_outstanding(op) == 0 for v in op.operands}
-    if any(result not in waited for result in products):
-        return False
+    waited = {v for op in ops if waits.get(op) == 0 for v in op.operands}
+    if any(op in mmas and op.result not in waited for op in ops):
+        return []
     # Any other collective op synchronises the whole CTA.
-    return not any(op.collective and not _starts(op) and left_outstanding(op) is None for op in loop.loop.walk())
+    if any(op.collective and op not in mmas and op not in waits for op in inside):
+        return []
+    runs = _runs(ops, mmas, waits)
+    return runs if len(runs) > 1 else []
 
 
 def _starts(op: Op) -> bool:
@@ -65,12 +79,12 @@ def _starts(op: Op) -> bool:
     return any(s.engine.multiplies and s.engine.issuer is Issuer.WARPGROUP for s in op.effects().starts)
 
 
-def _visit(block: Block, loops: set[Op]) -> None:
+def _visit(block: Block, loops: Mapping[Op, list[Run]]) -> None:
     ops: list[Op] = []
     for op in block.ops:
         if op in loops:
             assert isinstance(op, For)
-            _alternate(op)
+            _alternate(op, loops[op])
             ops += [TakeTurn(span=op.span), op, PassTurn(span=op.span)]
             continue
         for inner in op.blocks:
@@ -79,28 +93,27 @@ def _visit(block: Block, loops: set[Op]) -> None:
     block.ops = ops
 
 
-def _alternate(loop: For) -> None:
+def _alternate(loop: For, runs: list[Run]) -> None:
     """Insert the turns inside an iteration: it starts and ends with the turn held."""
-    old = loop.loop.ops
-    runs = _runs(old)
+    takes, passes = {first for first, _ in runs[1:]}, {last for _, last in runs[:-1]}
     ops: list[Op] = []
-    for i, op in enumerate(old):
-        if any(i == first for first, _ in runs[1:]):
+    for i, op in enumerate(loop.loop.ops):
+        if i in takes:
             ops.append(TakeTurn(span=op.span))
         ops.append(op)
-        if any(i == last for _, last in runs[:-1]):
+        if i in passes:
             ops.append(PassTurn(span=op.span))
     loop.loop.ops = ops
 
 
-def _runs(ops: list[Op]) -> list[tuple[int, int]]:
-    """(first, last) MMA of each run of MMAs without a wait between them."""
-    out: list[tuple[int, int]] = []
+def _runs(ops: list[Op], mmas: Collection[Op], waits: Collection[Op]) -> list[Run]:
+    """The runs of MMAs without a wait between them."""
+    out: list[Run] = []
     open_ = False
     for i, op in enumerate(ops):
-        if _starts(op):
+        if op in mmas:
             out = [*out[:-1], (out[-1][0], i)] if open_ else [*out, (i, i)]
             open_ = True
-        elif left_outstanding(op) is not None:
+        elif op in waits:
             open_ = False
     return out

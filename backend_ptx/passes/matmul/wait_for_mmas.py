@@ -27,7 +27,7 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.matmul import Product, is_outstanding
 from tilewright.backend_ptx.ops.units import MatrixUnit
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
-from tilewright.tileir.analysis.uses import all_reads
+from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.ops.arith import Constant, Lt
@@ -100,7 +100,8 @@ class _Waits:
         renamed: dict[Value, Value] = {}
         ops: list[Op] = []
         for op in block.ops:
-            due = [v for v in dict.fromkeys(all_reads(op)) if v in pending and not self._passes(op, v)]
+            reads = dict.fromkeys(all_reads(op)) if pending else ()
+            due = [v for v in reads if v in pending and not self._passes(op, v)]
             for unit in dict.fromkeys(pending[v] for v in due):
                 mine = [v for v in due if pending[v] is unit]
                 made, values = _wait(unit, mine, op.span)
@@ -108,10 +109,9 @@ class _Waits:
                 renamed.update(zip(mine, values, strict=True))
             for value in due:
                 del pending[value]
-            op.replace_operands(renamed)
+            if renamed:
+                replace_everywhere(op, renamed)
             for inner in op.blocks:
-                for nested in inner.walk():
-                    nested.replace_operands(renamed)
                 self.visit(inner)
             if isinstance(op, Product) and op.unit.asynchronous:
                 if op.acc not in pending and op.acc not in self.held:

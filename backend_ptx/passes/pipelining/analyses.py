@@ -47,7 +47,8 @@ class Analyses:
     @cached_property
     def written(self) -> set[Value]:
         """The alias classes that the function writes."""
-        return {self.dependences.alias_class(m) for op in self.function.walk() for m in op.effects().writes}
+        acting = (op for op in self.function.walk() if op.effectful)
+        return {self.dependences.alias_class(m) for op in acting for m in op.effects().writes}
 
     def around(self, op: Op) -> list[Op]:
         """The structured ops around an op, innermost first."""
@@ -93,9 +94,7 @@ class Analyses:
         if owner.blocks:
             return None
         effects = owner.effects()
-        if effects.writes or effects.ordered or effects.io:
-            return None
-        if any(self.dependences.alias_class(m) in self.written for m in effects.reads):
+        if effects.kept or any(self.dependences.alias_class(m) in self.written for m in effects.reads):
             return None
         return owner.operands
 

@@ -187,6 +187,8 @@ class Depths:
     def of_staged(self, channels: Sequence[Channel]) -> list[Decision]:
         """The remaining memory goes to these channels, first ones first. Without a producer, room for a second CTA per
         SM is kept."""
+        if not channels:
+            return []
         room = shared_of_cta(self.c.hints.occupancy, self.target)
         if not self.c.plan.roles:
             room = min(room, shared_of_cta(AIM, self.target))

@@ -72,6 +72,8 @@ class _Scope:
                 tile = op.value.type.shape, tuple(op.order), pieces.source
                 self.tiles.setdefault(self.dependences.alias_class(op.array), set()).add(tile)
                 continue
+            if not op.effectful:
+                continue
             effects = op.effects()
             self.others.update(self.dependences.alias_class(m) for m in (*effects.reads, *effects.writes))
 
