@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tilewright.backend_ptx.ops.matmul import Product
+from tilewright.backend_ptx.ops.units import units_of
 from tilewright.backend_ptx.resources.registers import is_uniform
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Function, Op
@@ -47,7 +48,7 @@ SIXTEEN = 16  # bits of the operands for which the tensor cores' rate stands
 
 def pipes_of(target: Target) -> dict[str, Pipe]:
     """The pipes of an SM, by name."""
-    groups = "wgmma" in target.matrix_units
+    groups = units_of(target)[0].warps > 1  # an MMA that several warps issue together
     found = [Pipe(TENSOR, target.mma_rate, 128 if groups else 33, 1 if groups else 2),
              Pipe(FMA, target.fma_rate, 4, 128 // target.fma_rate), Pipe(MUFU, MUFU_RATE, 18, 2),
              Pipe(LSU, SHARED_BYTES, 29, 1)]
