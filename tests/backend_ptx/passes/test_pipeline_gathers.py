@@ -290,7 +290,7 @@ def test_refusals() -> None:
         tw.store(out, (0, 0), acc)
 
     args = [aligned((64, 256), np.float32), aligned((64,), np.int32), aligned((64, 256), np.float32), 16, 256]
-    assert "stays a gather (its mask may end between" in option(masked, args)
+    assert "stays a gather (its mask may end within" in option(masked, args)
     assert "stays a gather (padding" in option(padded, args)
     assert "stays a gather (the loop writes its array" in option(written, args)
     assert "stays a gather (its index is not known early" in option(chased, args)
