@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from tilewright.backend_ptx.resources.registers import taken
 from tilewright.tileir.analysis.uses import viewed
 from tilewright.tileir.core import Block, Function, Value
 from tilewright.tileir.types import TileType
@@ -17,7 +18,7 @@ def peak_tile_bytes(function: Function) -> int:
 def held_tile_bytes(block: Block, elsewhere: Collection[Value] = ()) -> int:
     """The bytes of the tiles that a block takes from outside: they are live throughout it. Those in `elsewhere` are not
     in registers."""
-    return _bytes({viewed(v) for v in _free(block) if v not in elsewhere})
+    return _bytes({viewed(v) for v in taken(block) if v not in elsewhere})
 
 
 def _peak(block: Block, after: set[Value]) -> int:
@@ -25,24 +26,11 @@ def _peak(block: Block, after: set[Value]) -> int:
     alive, peak = set(after), 0
     for op in reversed(block.ops):
         needed = {viewed(v) for v in op.operands}
-        outer = {viewed(v) for inner in op.blocks for v in _free(inner)}
+        outer = {viewed(v) for inner in op.blocks for v in taken(inner)}
         through = (alive - set(op.results)) | outer
         peak = max(peak, _bytes(alive | set(op.results) | needed | outer), *(_peak(b, through) for b in op.blocks))
         alive = through | needed
     return max(peak, _bytes(alive | set(block.params)))
-
-
-
-def _free(block: Block) -> set[Value]:
-    """The values that a block takes from outside."""
-    used: set[Value] = set()
-    own: set[Value] = set(block.params)
-    for op in block.walk():
-        used.update(op.operands)
-        own.update(op.results)
-        for inner in op.blocks:
-            own.update(inner.params)
-    return used - own
 
 
 def _bytes(values: set[Value]) -> int:
