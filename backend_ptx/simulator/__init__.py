@@ -12,6 +12,7 @@ The rooms, each of which imports only those before it: `numbers` (arithmetic as 
 and what it makes), `memory` (segments, histories of accesses), `machine` (threads, the scheduler, the compiler to
 closures), `ops` (LLVM's instructions and intrinsics), `engines` (copies, mbarriers, clusters, warpgroup MMAs). Then
 `assembly` finds what inline assembly means by the instruction table, `launch` runs a grid, `entry` binds arguments.
+`protocols` stands on its own: from machine IR it explores every interleaving of a kernel's roles.
 """
 
 from tilewright.backend_ptx.simulator.entry import simulate, simulate_function, simulate_lowered, simulate_optimised

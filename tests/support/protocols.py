@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from tilewright.backend_ptx.protocols import Choices, Protocol, explore, loops_of, protocol_of
+from tilewright.backend_ptx.simulator.protocols import Choices, Protocol, explore, loops_of, protocol_of
 from tilewright.tileir.core import Function
 
 BRANCHES = ((True,), (False,), (True, False))

@@ -9,7 +9,18 @@ import pytest
 from catalogue import clusters, hopper
 from support.protocols import Kernel, explored, kernels, machine_ir
 
-from tilewright.backend_ptx.protocols import Act, Action, Process, Protocol, ViolationError, explore
+from tilewright.backend_ptx import ops
+from tilewright.backend_ptx.simulator.protocols import (
+    Act,
+    Action,
+    Process,
+    Protocol,
+    UnfollowedError,
+    ViolationError,
+    explore,
+)
+from tilewright.backend_ptx.simulator.protocols.extract import RULES
+from tilewright.tileir.core import Op
 
 CASES = {case.name.removeprefix("hopper-"): case for case in (*hopper.cases(), *clusters.cases())}
 KERNELS = kernels(CASES.values())
@@ -46,6 +57,20 @@ def test_reductions_leave_the_verdict(name: str) -> None:
         assert explore(kernel.protocol(n), thorough=True).states >= few
         if kernel.function.plan.cluster == 1 and kernel.function.plan.warps == 4:
             assert explore(kernel.protocol(n, split=True)).states >= few
+
+
+@pytest.mark.parametrize(("name", "unknown"), [
+    ("gathered", ops.async_copy.AsyncCopy), ("gathered", ops.async_copy.AsyncWait), ("gathered", ops.shared.Barrier),
+    ("gathered", ops.warpgroup.ProxyFence), ("bfloat16-kn", ops.bulk.TmaLoad), ("bfloat16-kn", ops.bulk.MbarrierWait),
+    ("bfloat16-kn", ops.warpgroup.WgmmaWait), ("stored-float16", ops.bulk.TmaStore),
+])
+def test_an_asynchronous_op_without_a_rule_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, name: str, unknown: type[Op]
+) -> None:
+    kernel = one(name)
+    monkeypatch.delitem(RULES, unknown)
+    with pytest.raises(UnfollowedError, match=r"in line \d+ starts, awaits or orders asynchronous accesses.*no rule"):
+        kernel.protocol(4)
 
 
 # Seeded defects

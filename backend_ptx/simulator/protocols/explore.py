@@ -37,8 +37,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tilewright.backend_ptx.protocols.program import Act, Action, Place, Process, Protocol
-from tilewright.backend_ptx.protocols.tables import NEVER, Tables, is_shared
+from tilewright.backend_ptx.simulator.protocols.program import Act, Action, Place, Process, Protocol
+from tilewright.backend_ptx.simulator.protocols.tables import NEVER, Tables, is_shared
 
 At = tuple[int, Place]  # CTA and place
 State = tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[int, int, int], ...], tuple[int, ...]]

@@ -15,10 +15,11 @@ from typing import Any
 
 from tilewright.backend_ptx import ops
 from tilewright.backend_ptx.ops.engines import MAIN
-from tilewright.backend_ptx.protocols.program import Act, Action, Place, Process, Protocol
 from tilewright.backend_ptx.roles import initial_ops, project
+from tilewright.backend_ptx.simulator.protocols.program import Act, Action, Place, Process, Protocol
 from tilewright.tileir.analysis.evaluate import evaluate
 from tilewright.tileir.core import Block, Function, Op, Value, clone_function
+from tilewright.tileir.engines import THREADS
 from tilewright.tileir.ops import arith, control
 from tilewright.tileir.rewrite import constant_value
 from tilewright.tileir.rules import RuleTable
@@ -28,7 +29,7 @@ WARPGROUP = 4
 
 
 class UnfollowedError(Exception):
-    """The protocol depends on a value that is only known when the kernel runs."""
+    """The protocol depends on a value that is only known when the kernel runs, or on an op that has no rule here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,10 @@ class Follower:
             rule = RULES.of(op)
             if rule is not None:
                 rule(self, op)
+            elif is_asynchronous(op):
+                raise UnfollowedError(
+                    f"{op.opcode} in line {op.span.line} starts, awaits or orders asynchronous accesses, and protocols "
+                    "have no rule for it: register one in RULES")
             elif not op.terminator:
                 self.scalar(op)
 
@@ -190,6 +195,12 @@ class Follower:
             return bool(found)
         number = self.marks.whiles.get(cond.hint)
         return bool(found) if number is None else done < self._trips(number)
+
+
+def is_asynchronous(op: Op) -> bool:
+    """Does an engine other than the threads themselves start, complete or see anything by this op?"""
+    effects = op.effects()
+    return bool(effects.completes or effects.fence or any(start.engine is not THREADS for start in effects.starts))
 
 
 Rule = Callable[[Follower, Any], None]

@@ -9,9 +9,9 @@ the roles can reach. It raises `ViolationError` with the shortest interleaving t
 or filled too early, or in a phase that its waiters mistake for another.
 """
 
-from tilewright.backend_ptx.protocols.explore import Explored, TooManyStatesError, ViolationError, explore
-from tilewright.backend_ptx.protocols.extract import Choices, UnfollowedError, loops_of, protocol_of
-from tilewright.backend_ptx.protocols.program import Act, Action, Process, Protocol
+from tilewright.backend_ptx.simulator.protocols.explore import Explored, TooManyStatesError, ViolationError, explore
+from tilewright.backend_ptx.simulator.protocols.extract import Choices, UnfollowedError, loops_of, protocol_of
+from tilewright.backend_ptx.simulator.protocols.program import Act, Action, Process, Protocol
 
 __all__ = [
     "Action", "Choices", "Explored", "Act", "Process", "Protocol", "TooManyStatesError", "UnfollowedError",

@@ -6,7 +6,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from tilewright.backend_ptx.protocols.program import Act, Action, Place, Process
+from tilewright.backend_ptx.simulator.protocols.program import Act, Action, Place, Process
 
 NEVER = 1 << 30
 _GROUPS = {Act.READ: Act.READ_WAIT, Act.STORE: Act.STORE_WAIT}
