@@ -4,8 +4,7 @@ A `Val` is a scalar (`n == 0`) or a vector `<n x elem>`. All operations work on 
 a Python number it becomes a (splat) constant of the other operand's type. Element types are LLVM's words: "i1"
 "i8" "i16" "i32" "i64" "half" "bfloat" "float" "double" "ptr addrspace(1)" ....
 
-Code that only computes (the math library) should use the methods that `Builder` inherits, so that a NumPy evaluator
-with the same methods can run it:
+Code that only computes (the math library) uses the methods that `Builder` inherits:
     const like  fadd fsub fmul fdiv fneg fma  add sub mul sdiv udiv srem urem  and_ or_ xor shl lshr ashr
     icmp fcmp select cast bitcast  intrinsic call  each  shuffle extract insert
 """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.mathlib.vec import Vec, where
@@ -15,10 +14,6 @@ def rare_lanes(needed: Callable[[Vec], Vec], slow: Callable[[Vec], Vec], x: Vec,
     A thread without such a lane skips the slow code by one branch. The others run it in a loop over their lanes, so
     that it stands once in the program, however long the vector is.
     """
-    evaluate: Any = getattr(x.b, "rare_lanes", None)  # an evaluator on arrays has no control flow: it says how
-    if evaluate is not None:
-        value: Vec = evaluate(needed, slow, x, fast)
-        return value
     b = x.b
     if x.val.n > 1:
         return Vec(b, _loop(needed, slow, x, fast.val))

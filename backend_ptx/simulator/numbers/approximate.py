@@ -15,7 +15,7 @@ from tilewright.backend_ptx.simulator.numbers.floats import flush
 
 Array = np.ndarray[Any, Any]
 
-_FUNCTIONS: dict[str, Callable[[Array], Array]] = {
+FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "ex2": np.exp2, "lg2": np.log2, "rcp": lambda x: 1.0 / x, "rsqrt": lambda x: 1.0 / np.sqrt(x), "sqrt": np.sqrt,
     "sin": np.sin, "cos": np.cos, "tanh": np.tanh,
 }
@@ -24,7 +24,7 @@ _FUNCTIONS: dict[str, Callable[[Array], Array]] = {
 def approximate(function: str, ftz: bool, x: Array) -> Array:
     """`function` of PTX's `function.approx[.ftz]` in the format of x."""
     operand = flush(x) if ftz else x
-    result = _FUNCTIONS[function](operand.astype(np.float64)).astype(x.dtype)
+    result = FUNCTIONS[function](operand.astype(np.float64)).astype(x.dtype)
     return flush(result) if ftz else result
 
 
