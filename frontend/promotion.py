@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from tilewright.frontend import advice
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Val, is_loose, is_tile, named, strict_value
-from tilewright.tileir.analysis.evaluate import convert_constant
+from tilewright.tileir.analysis.convert import cast as cast_constant
+from tilewright.tileir.analysis.convert import convert_constant
 from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import TileError, TileTypeError, TileValueError
 from tilewright.tileir.dtypes import DType, bfloat16, bool_, float16, float32, int32, int64, uint64
+from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.shape import Broadcast, Reshape
@@ -139,13 +141,12 @@ def convert(value: Number, dtype: DType) -> Number:
 
 
 def cast(t: Translator, value: Value, dtype: DType) -> Value:
-    """Explicit conversion by the default rounding; constants stay constants."""
+    """Explicit conversion by the default rounding; constants stay constants where their conversion is certain."""
     if value.type.dtype is dtype:
         return value
     constant = strict_value(value)
-    if constant is not None:
-        return t.constant(convert(constant, dtype), dtype)
-    return t.emit(Cast, src=value, dtype=dtype)
+    known = None if constant is None else cast_constant(constant, value.type.dtype, dtype, RoundingMode.RN)
+    return t.emit(Cast, src=value, dtype=dtype) if known is None else t.constant(known, dtype)
 
 
 def computable(t: Translator, value: Value) -> Value:

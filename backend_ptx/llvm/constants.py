@@ -52,14 +52,18 @@ def float_text(elem: str, value: float) -> str:
     return f"0xR{bfloat_bits(value):04X}"
 
 
+def wrapped(elem: str, value: int) -> int:
+    """`value` modulo 2^width, in the range of the signed type (i1: 0 or 1)."""
+    bits = int(elem[1:])
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if bits > 1 and value >> (bits - 1) else value
+
+
 @lru_cache(maxsize=4096)
 def int_text(elem: str, value: int) -> str:
     """`value`, wrapped to the width, as a signed decimal (i1: true or false)."""
-    if elem == "i1":
-        return "true" if value & 1 else "false"
-    bits = int(elem[1:])
-    value &= (1 << bits) - 1
-    return str(value - (1 << bits) if value >> (bits - 1) else value)
+    number = wrapped(elem, value)
+    return ("true" if number else "false") if elem == "i1" else str(number)
 
 
 def const_text(elem: str, value: float | int | bool) -> str:

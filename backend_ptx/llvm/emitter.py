@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.backend_ptx.llvm.constants import const_text, suffix, type_text
+from tilewright.backend_ptx.llvm.constants import FLOATS, const_text, suffix, type_text, wrapped
 from tilewright.backend_ptx.llvm.values import Number, Operand, Val
 
 # Characters of a struct type from which on it gets a name.
@@ -30,6 +30,9 @@ class Emitter:
 
     def const(self, elem: str, value: Number, n: int = 0) -> Val:
         """The constant `value` (rounded or wrapped to the type), in every lane when n > 0."""
+        if elem not in FLOATS:
+            # What is folded from it must not grow: the squares of a power would double in length 31 times.
+            value = wrapped(elem, int(value))
         text = const_text(elem, value)
         return Val(elem, n, f"splat ({elem} {text})" if n else text, value)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.frontend import advice, folding
+from tilewright.frontend.calls.constants import fold_typed
 from tilewright.frontend.calls.options import check_rounding, flag
 from tilewright.frontend.calls.registry import add_rule, call_rule
 from tilewright.frontend.promotion import (
@@ -97,14 +98,12 @@ def binary(t: Translator, name: str, x: Val, y: Val, what: str = "", **options: 
             _refuse_floats(what, x, y, bools=spec.kind != "shift")
         return folding.run(what, spec.fold, x, y)
     dtype = operand_dtype(what, spec.kind, x, y)
-    left, right = known(x), known(y)
-    if left is not None and right is not None:
-        value = folding.run(what, spec.fold, convert(left, dtype), convert(right, dtype))
-        result = bool_ if spec.kind == "compare" else dtype
-        return t.constant(convert(value, result), result)
     fields = {k: v for k, v in options.items() if v is not None}
     if fields:
         check_rounding(what, name, dtype, options)
+    left, right = known(x), known(y)
+    if left is not None and right is not None:
+        return fold_typed(t, what, spec.op, spec.fold, (left, right), dtype, **fields)
     shape = common_shape(what, x, y)
     lhs, rhs = (broadcast(t, computable(t, typed(t, v, dtype, shape if is_loose(v) else ())), shape) for v in (x, y))
     return t.emit(spec.op, lhs=lhs, rhs=rhs, **fields)
@@ -215,9 +214,7 @@ def power(t: Translator, x: Val, y: Val, what: str = "pow") -> Val:
     if left is not None and right is not None:
         if is_loose(x) and is_loose(y):
             return folding.run(what, folding.power, left, right)
-        dtype = common_dtype(what, x, y)
-        value = folding.run(what, folding.power, convert(left, dtype), convert(right, dtype))
-        return t.constant(convert(value, dtype), dtype)
+        return fold_typed(t, what, ops.Pow, folding.power, (left, right), common_dtype(what, x, y))
     base, exponent = dtype_of(x), dtype_of(y)
     if base is bool_ or exponent is bool_ or not (base.arithmetic and exponent.arithmetic):
         raise TileTypeError(f"{what}: expected numbers, got {base} and {exponent}",

@@ -9,6 +9,7 @@ from typing import Any
 from tilewright.frontend import folding
 from tilewright.frontend.advice import on_number
 from tilewright.frontend.calls.arith import number, zero_test
+from tilewright.frontend.calls.constants import fold_typed
 from tilewright.frontend.calls.options import check_rounding, flag
 from tilewright.frontend.calls.registry import add_rule, call_rule
 from tilewright.frontend.promotion import cast, computable, convert, dtype_of, of_operand, typed
@@ -40,13 +41,13 @@ def unary(t: Translator, name: str, x: Val, **options: Any) -> Val:
             raise of_operand("x", TileTypeError(f"{name}: expected floats, got {named(x)}",
                                                 hints=["cast with ct.astype(x, ct.float32)"]))
         dtype = float32
-    if constant is not None:
-        value = folding.run(name, op.on_number, convert(constant, dtype))
-        dtype = bool_ if name == "isnan" else dtype
-        return t.constant(convert(value, dtype), dtype)
     fields = {k: v for k, v in options.items() if v is not None}
     if fields:
         check_rounding(name, name, dtype, options)
+    if constant is not None and dtype is not float8_e8m0fnu:
+        computed = dtype if dtype.arithmetic else float32
+        result = fold_typed(t, name, op, op.on_number, (constant,), computed, **fields)
+        return stored(t, name, result, dtype)
     return stored(t, name, t.emit(op, src=computable(t, typed(t, x, dtype)), **fields), dtype)
 
 

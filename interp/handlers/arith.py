@@ -192,8 +192,8 @@ def pow_(op: arith.Pow, low: Lowering) -> Fn:
     fmt = format_of(dtype)
     if op.rhs.type.dtype.is_float:
         if dtype is dt.float64:
-            return np.power
-        return lambda a, b: rounding.nearest(np.power(np.asarray(a, np.float64), b), dtype)
+            return _power
+        return lambda a, b: rounding.nearest(_power(np.asarray(a, np.float64), b), dtype)
     if dtype.is_float:
         times = float_fn(dtype, RoundingMode.RN, False, np.multiply, rounding.mul_error)
         divide = float_fn(dtype, RoundingMode.RN, False, np.divide, rounding.div_error)
@@ -210,6 +210,13 @@ def pow_(op: arith.Pow, low: Lowering) -> Fn:
         unit = np.where(a == 1, 1, np.where((a + 1 == 0) & dtype.is_signed, np.where(odd, -1, 1), 0))
         return np.where(np.asarray(n) < 0, unit.astype(fmt.held), power)
     return int_power
+
+
+def _power(a: Array, b: Array) -> Array:
+    """a ** b of doubles. NumPy takes the square root where every exponent is one 0.5, and the roots of -0.0 and of
+    -infinity are not their powers."""
+    root = (np.asarray(b) == 0.5) & ((a == 0) | (a == -np.inf))
+    return np.power(np.where(root, np.abs(a), a), b)
 
 
 def _magnitude(n: Array) -> Array:

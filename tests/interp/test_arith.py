@@ -216,6 +216,22 @@ def test_integer_powers(dtype: Any) -> None:
         assert g == wrap(want, dtype), (x, k)
 
 
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_a_half_as_exponent_is_no_square_root(dtype: Any) -> None:
+    """pow(-0.0, 0.5) is 0.0 and pow(-inf, 0.5) is inf, also where NumPy sees one exponent for all and takes roots."""
+    x = np.zeros(TILE, array_dtype(dtype))
+    x[:6] = -0.0, -np.inf, 0.0, np.inf, 4.0, -1.0
+    want = np.zeros_like(x)
+    want[:6] = 0.0, np.inf, 0.0, np.inf, 2.0, np.nan
+    function = elementwise(lambda a, b: arith.Pow(lhs=a, rhs=b), [dtype, dtype], dtype)
+    at = next(i for i, op in enumerate(function.body.ops) if isinstance(op, arith.Pow))
+    half = function.body.ops[at].rhs = arith.Constant(value=0.5, type=function.body.ops[at].lhs.type).result
+    function.body.ops.insert(at, half.op)
+    out = np.zeros_like(x)
+    compile_function(function).run((1, 1, 1), [x, x, out])
+    assert_same(out, want)
+
+
 # --- minimum, maximum, comparison ------------------------------------------------------------------------------------
 
 

@@ -19,17 +19,15 @@ def wrap(value: int, dtype: DType) -> int:
 
 
 def convert_constant(value: Number, dtype: DType) -> Number:
-    """What a constant of the source becomes in a dtype: integers wrap modulo 2^n, floats truncate to integers, and
-    numbers round to the nearest value of a float format.
+    """What a constant of the source becomes in a dtype, as `astype` converts tiles: integers wrap modulo 2^n, floats
+    truncate to integers and saturate (NaN gives 0), and numbers round to the nearest value of a float format.
 
-    TileValueError: NaN or infinity as an integer; a negative number in an unsigned float format; NaN in e2m1.
+    TileValueError: a negative number in an unsigned float format; NaN in e2m1.
     """
     if dtype.is_bool:
         return bool(value != 0)
     if dtype.is_int:
-        if isinstance(value, float) and not math.isfinite(value):
-            raise TileValueError(f"{value} cannot become an {dtype}")
-        return wrap(int(value), dtype)
+        return _saturate(value, dtype) if isinstance(value, float) else wrap(int(value), dtype)
     _check_has_value(value, dtype)
     if isinstance(value, float):
         return round_to(value, dtype)
