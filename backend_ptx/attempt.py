@@ -14,7 +14,7 @@ from tilewright.backend_ptx.resources.ladder import Facts
 from tilewright.backend_ptx.resources.occupancy import register_cap
 from tilewright.backend_ptx.resources.registers import OTHER, live_registers
 from tilewright.backend_ptx.resources.shared import OutOfSharedMemory
-from tilewright.backend_ptx.roles import CONSUMER, PRODUCER
+from tilewright.backend_ptx.roles import CONSUMER
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Function, clone_function
 from tilewright.tileir.diagnostics import TileError, TileInternalError
@@ -65,7 +65,7 @@ class Attempt:
         self._started = time.perf_counter()
         self.machine = clone_function(function)
         self.machine.limits, self.machine.hints = limits, within(function.hints, limits)
-        self._allowed = target if limits.allow_wgmma else target.without_unit("wgmma")
+        self._allowed = target.up_to_unit(limits.matrix_unit)
         self._depth = max((op.a.type.shape[-1] for op in function.walk() if isinstance(op, Mma)), default=0)
         self.overflow: OutOfSharedMemory | None = None
         try:
@@ -100,19 +100,20 @@ class Attempt:
     def facts(self) -> Facts:
         """What the ladder asks of the plan."""
         from tilewright.backend_ptx.lower.function import min_blocks
-        from tilewright.backend_ptx.ops.matmul import is_outstanding
+        from tilewright.backend_ptx.ops.matmul import Product
 
-        plan = self.machine.plan
-        producer, consumer = plan.role(PRODUCER), plan.role(CONSUMER)
-        threads = 32 * (plan.warps + (producer.warps if producer is not None else 0))
+        plan, units = self.machine.plan, self._allowed.matrix_units
+        threads = 32 * plan.all_warps
         resident = min_blocks(self.machine, self.target)
-        cap = register_cap(resident, threads, self.target)
+        consumer = plan.role(CONSUMER)
         given = consumer.registers if consumer is not None else None
         slots, largest = (self.overflow.slots, self.overflow.largest) if self.overflow is not None else (1, 0)
+        outstanding = {op.unit.name for op in self.machine.walk() if isinstance(op, Product) and op.unit.asynchronous}
+        unit = next((name for name in units if name in outstanding), None)
         return Facts(
-            plan.warps, threads, plan.cluster, slots, largest, self._depth,
-            OTHER + live_registers(self.machine), given or cap,
-            any(is_outstanding(op) for op in self.machine.walk()), given is not None, resident)
+            plan.warps, threads, plan.cluster, slots, largest, self._depth, OTHER + live_registers(self.machine),
+            given or register_cap(resident, threads, self.target), unit,
+            next(iter(units[units.index(unit) + 1:]), None) if unit else None, given is not None, resident)
 
 
 def within(hints: Hints, limits: Limits) -> Hints:

@@ -41,12 +41,15 @@ def offline_judge(plan: Attempt) -> Rejection | None:
     """
     from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
 
-    facts = plan.facts
     asked = plan.limits.max_occupancy or plan.hints.occupancy or 1
+    can_ask = plan.hints.opt_level >= FULL_LEVEL and has_ptxas()
+    if asked == 1 and not can_ask:
+        return None
+    facts = plan.facts
     heeded = facts.resident * facts.threads <= plan.target.threads_per_sm
     if asked > 1 and heeded and facts.registers > HOPELESS * facts.register_cap:
         return Rejection(Shortage.HOPELESS, f"live ranges take {facts.registers} registers")
-    if facts.registers <= facts.register_cap or plan.hints.opt_level < FULL_LEVEL or not has_ptxas():
+    if facts.registers <= facts.register_cap or not can_ask:
         return None
     try:
         return of_log(assemble(plan.compiled.ptx, plan.target, kernel=plan.compiled.name).log)

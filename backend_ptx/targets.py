@@ -56,9 +56,9 @@ class Target:
         """The capability as instruction records name it: 90 for 9.0."""
         return 10 * self.capability[0] + self.capability[1]
 
-    def without_unit(self, name: str) -> Target:
-        """The same target without a matrix unit."""
-        return replace(self, matrix_units=tuple(unit for unit in self.matrix_units if unit != name))
+    def up_to_unit(self, name: str | None) -> Target:
+        """The same target without the matrix units that it prefers to this one."""
+        return self if name is None else replace(self, matrix_units=self.matrix_units[self.matrix_units.index(name):])
 
     def with_ptx(self, version: int) -> Target:
         """The same target with PTX text of this version, which the floor and LLVM's newest one limit."""

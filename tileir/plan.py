@@ -47,14 +47,17 @@ PLAIN = Switches()
 @dataclass(frozen=True, slots=True)
 class Limits:
     """A rung of the ladder of plans: what the passes must stay within, because the assembler refused more. None: no
-    limit. `warps` is the number of warps that a plan must have, `ctas` that of CTAs per cluster. `max_exchange` is in
-    bytes: what one layout conversion may take of shared memory; `max_depth` is the K of one
-    product. `cap_registers`: whether CTAs that shall be resident
-    together may cap the registers of each thread."""
+    limit.
+
+    `warps` is the number of warps that a plan must have, `ctas` that of CTAs per cluster. `matrix_unit` is the unit
+    that multiplies, unless it cannot; those that the target prefers to it are left out. `max_exchange` is in bytes:
+    what one layout conversion may take of shared memory; `max_depth` is the K of one multiply. `cap_registers`: whether
+    the registers of each thread may be capped for the sake of occupancy.
+    """
 
     max_stages: int | None = None
     warps: int | None = None
-    allow_wgmma: bool = True
+    matrix_unit: str | None = None
     allow_cluster: bool = True
     allow_register_reallocation: bool = True
     max_occupancy: int | None = None
@@ -91,6 +94,11 @@ class MachinePlan:
 
     def role(self, name: str) -> Role | None:
         return next((role for role in self.roles if role.name == name), None)
+
+    @property
+    def all_warps(self) -> int:
+        """The warps of a CTA, those of all roles."""
+        return sum(role.warps for role in self.roles) or self.warps
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class Context:
         self.target = target
         self.abi = abi
         self.warps = warps
-        self.all_warps = sum(role.warps for role in function.plan.roles) or warps
+        self.all_warps = function.plan.all_warps
         self.first_thread = 32 * warps
         self.b = Builder()
         self.debug = debug

@@ -1,9 +1,9 @@
 """The ladder of plans: a plan that the assembler refuses goes one rung down, until code is accepted.
 
-A rung is data: a name, the shortages that it helps against, and a function that tightens the limits of a plan or says
-that there is nothing to tighten. The order is that of cost: first what a hint asked for beyond the machine, then what
-makes a kernel a little slower, then what gives up an instruction; spills come last. Where there is no code that runs,
-each rung leads down; spills and serialised wgmma are accepted where no rung has less of them.
+A rung is data: a name, the shortages that it helps against, and a function that gives tighter limits of a plan, if any.
+The order is that of cost: first what a hint asked for beyond the machine, then what makes a kernel a little slower,
+then what gives up an instruction; spills come last. Where there is no code that runs, each rung leads down; spills and
+serialised wgmma are accepted where no rung has less of them.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from tilewright.tileir.plan import Hints, Limits
 
 class Facts(NamedTuple):
     """What a plan has come to. `slots`: of its deepest ring; `largest`: bytes of its largest buffer; `depth`: the K
-    of its deepest product; `registers`: those
-    that live ranges give each thread, of `register_cap` that it can have; `resident`: CTAs for
-    which ptxas must leave registers (0: as it chooses)."""
+    of its deepest multiply; `registers`: those that live ranges give each thread, of `register_cap` that it can have;
+    `unit`: the matrix unit with outstanding MMAs, and `next_unit` the one that the target prefers after it;
+    `resident`: CTAs for which ptxas must leave registers (0: as it chooses)."""
 
     warps: int
     threads: int
@@ -34,7 +34,8 @@ class Facts(NamedTuple):
     depth: int
     registers: int
     register_cap: int
-    wgmma: bool
+    unit: str | None
+    next_unit: str | None
     reallocates: bool
     resident: int
 
@@ -50,21 +51,21 @@ class TriedPlan(Protocol):
     def facts(self) -> Facts: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Descent:
+class Descent(NamedTuple):
     """Tighter limits, and what to say of them."""
 
     limits: Limits
     words: str
 
 
-Tighten = Callable[[TriedPlan, Rejection], Descent | None]
+Tighten = Callable[[TriedPlan, Rejection], Iterator[Descent]]
 
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """`keeps`: whether what was tightened before stays so. `hopes`: whether it is tried against spills only where the
-    registers of an SM come near to what the tiles take (HOPE)."""
+    """`tighten` gives the steps of the rung, in the order in which they are tried. `keeps`: whether what was tightened
+    before stays so. `hopes`: whether it is tried against spills only where the registers of an SM come near to what
+    the tiles take (HOPE)."""
 
     name: str
     helps: frozenset[Shortage]
@@ -79,99 +80,92 @@ MOST_CTAS = 8
 # Beyond FULL warps each thread has fewer registers; so many warps use all registers of an SM.
 MOST_WARPS, FULL = 16, 8
 LEAST_EXCHANGE = 4 * KIB
-DEPTH = 64  # K of the parts of a product: a row of 128 bytes of 16-bit operands, as TMA brings them
+DEPTH = 64  # K of the parts of a multiply: a row of 128 bytes of 16-bit operands, as TMA loads them
 # Spilled bytes up to which wgmma with spills is faster than mma.sync without, which reaches about half of its rate.
 FEW_SPILLS = 512
 # Live tiles beyond so many times the registers of an SM spill under every plan; large ones compile for minutes.
 HOPE = 2
 
 
-def lower_occupancy(plan: TriedPlan, refused: Rejection) -> Descent | None:
+def lower_occupancy(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     """The highest occupancy that leaves the needed registers."""
     asked = plan.limits.max_occupancy or plan.hints.occupancy or 1
-    if asked <= 1:
-        return None
-    threads = plan.facts.threads
-    needed = refused.needed or plan.facts.registers
-    lower = next((n for n in range(asked - 1, 1, -1) if register_cap(n, threads, plan.target) >= needed), 1)
-    left = register_cap(asked, threads, plan.target)
-    why = refused.words + ("" if refused.kind is Shortage.SHARED else f", {asked} CTAs leave {left} registers")
-    said = f"occupancy={plan.hints.occupancy} lowered to {lower}: {why}"
-    return Descent(replace(plan.limits, max_occupancy=lower), said)
+    if asked > 1:
+        threads = plan.facts.threads
+        needed = refused.needed or plan.facts.registers
+        lower = next((n for n in range(asked - 1, 1, -1) if register_cap(n, threads, plan.target) >= needed), 1)
+        left = register_cap(asked, threads, plan.target)
+        why = refused.words + ("" if refused.kind is Shortage.SHARED else f", {asked} CTAs leave {left} registers")
+        said = f"occupancy={plan.hints.occupancy} lowered to {lower}: {why}"
+        yield Descent(replace(plan.limits, max_occupancy=lower), said)
 
 
-def fewer_stages(plan: TriedPlan, refused: Rejection) -> Descent | None:
-    slots = plan.facts.slots
-    if slots <= 1:
-        return None
-    return Descent(replace(plan.limits, max_stages=slots - 1), f"stages lowered to {slots - 1}: {refused.words}")
+def fewer_stages(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
+    fewer = plan.facts.slots - 1
+    if fewer > 0:
+        yield Descent(replace(plan.limits, max_stages=fewer), f"stages lowered to {fewer}: {refused.words}")
 
 
-def more_ctas(plan: TriedPlan, refused: Rejection) -> Descent | None:
-    """A cluster of twice as many CTAs, each with half of the accumulators."""
+def more_ctas(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
+    """Clusters of twice as many CTAs and more, each with a part of the accumulators."""
     ctas = 2 * max(plan.facts.cluster, plan.limits.ctas or 1)
-    if not (plan.facts.wgmma and plan.limits.allow_cluster) or ctas > MOST_CTAS:
-        return None
-    return Descent(replace(plan.limits, ctas=ctas), f"{ctas} CTAs per cluster: {refused.words}")
+    while plan.facts.unit and plan.limits.allow_cluster and ctas <= MOST_CTAS:
+        yield Descent(replace(plan.limits, ctas=ctas), f"{ctas} CTAs per cluster: {refused.words}")
+        ctas *= 2
 
 
-def other_warps(plan: TriedPlan, refused: Rejection) -> Descent | None:
+def other_warps(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     """Twice as many warps; from so many that they share the registers of an SM, back to those that just use them."""
     warps = plan.facts.warps
-    if (plan.limits.warps is not None and plan.limits.warps >= MOST_WARPS) or warps > FULL:
-        return None
-    return Descent(replace(plan.limits, warps=2 * warps), f"{2 * warps} warps in place of {warps}: {refused.words}")
+    if (plan.limits.warps or 0) < MOST_WARPS and warps <= FULL:
+        yield Descent(replace(plan.limits, warps=2 * warps), f"{2 * warps} warps in place of {warps}: {refused.words}")
 
 
-def fewer_warps(plan: TriedPlan, refused: Rejection) -> Descent | None:
-    if plan.facts.warps <= FULL or plan.limits.warps is not None:
-        return None
-    return Descent(replace(plan.limits, warps=FULL), f"{FULL} warps in place of {plan.facts.warps}: {refused.words}")
+def fewer_warps(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
+    if plan.facts.warps > FULL and plan.limits.warps is None:
+        said = f"{FULL} warps in place of {plan.facts.warps}: {refused.words}"
+        yield Descent(replace(plan.limits, warps=FULL), said)
 
 
-def exchange_in_pieces(plan: TriedPlan, refused: Rejection) -> Descent | None:
+def exchange_in_pieces(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     """Half the size of the largest buffer, if it is one of a layout conversion: these keep within the limit."""
     before = plan.limits.max_exchange
     most = 1 << (plan.facts.largest - 1).bit_length() - 1
-    if most < LEAST_EXCHANGE or (before is not None and most >= before):
-        return None
-    return Descent(replace(plan.limits, max_exchange=most),
-                   f"layout conversions in sub-tiles of {most / KIB:g} KiB: {refused.words}")
+    if most >= LEAST_EXCHANGE and (before is None or most < before):
+        said = f"layout conversions in sub-tiles of {most / KIB:g} KiB: {refused.words}"
+        yield Descent(replace(plan.limits, max_exchange=most), said)
 
 
-def split_depth(plan: TriedPlan, refused: Rejection) -> Descent | None:
+def split_depth(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     """A loop over parts of K."""
-    if plan.facts.depth <= DEPTH or plan.limits.max_depth is not None:
-        return None
-    said = f"K of {plan.facts.depth} in parts of {DEPTH}: {refused.words}"
-    return Descent(replace(plan.limits, max_depth=DEPTH), said)
+    if plan.facts.depth > DEPTH and plan.limits.max_depth is None:
+        said = f"K of {plan.facts.depth} in parts of {DEPTH}: {refused.words}"
+        yield Descent(replace(plan.limits, max_depth=DEPTH), said)
 
 
-def no_reallocation(plan: TriedPlan, refused: Rejection) -> Descent | None:
-    if not plan.facts.reallocates:
-        return None
-    return Descent(replace(plan.limits, allow_register_reallocation=False),
-                f"no register reallocation between warpgroups (setmaxnreg): {refused.words}")
+def no_reallocation(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
+    if plan.facts.reallocates:
+        said = f"no register reallocation between warpgroups (setmaxnreg): {refused.words}"
+        yield Descent(replace(plan.limits, allow_register_reallocation=False), said)
 
 
-def no_cluster(plan: TriedPlan, refused: Rejection) -> Descent | None:
-    if plan.facts.cluster == 1 or plan.limits.ctas is not None:
-        return None
-    return Descent(replace(plan.limits, allow_cluster=False), f"one CTA per block: {refused.words}")
+def no_cluster(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
+    if plan.facts.cluster > 1 and plan.limits.ctas is None:
+        yield Descent(replace(plan.limits, allow_cluster=False), f"one CTA per block: {refused.words}")
 
 
-def mma_sync(plan: TriedPlan, refused: Rejection) -> Descent | None:
-    if not plan.facts.wgmma or (refused.kind is Shortage.SPILLS and refused.amount <= FEW_SPILLS):
-        return None
-    limits = Limits(allow_wgmma=False, allow_cluster=plan.limits.allow_cluster)
-    return Descent(limits, f"mma.sync in place of wgmma: {refused.words}")
+def other_unit(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
+    """The next matrix unit in place of one whose MMAs are outstanding, and hold registers meanwhile."""
+    few = refused.kind is Shortage.SPILLS and refused.amount <= FEW_SPILLS
+    if plan.facts.unit and plan.facts.next_unit and not few:
+        limits = Limits(matrix_unit=plan.facts.next_unit, allow_cluster=plan.limits.allow_cluster)
+        yield Descent(limits, f"{plan.facts.next_unit} in place of {plan.facts.unit}: {refused.words}")
 
 
-def uncapped(plan: TriedPlan, refused: Rejection) -> Descent | None:
+def uncapped(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     """As many registers as one CTA per SM can have. ptxas takes fewer without a limit."""
-    if plan.facts.resident == 1 or not plan.limits.cap_registers:
-        return None
-    return Descent(replace(plan.limits, cap_registers=False), f"registers for one CTA per SM: {refused.words}")
+    if plan.facts.resident != 1 and plan.limits.cap_registers:
+        yield Descent(replace(plan.limits, cap_registers=False), f"registers for one CTA per SM: {refused.words}")
 
 
 LADDER: tuple[Rung, ...] = (
@@ -184,7 +178,7 @@ LADDER: tuple[Rung, ...] = (
     Rung("exchanges", _MEMORY, exchange_in_pieces),
     Rung("setmaxnreg", _THREADS, no_reallocation, hopes=True),
     Rung("no cluster", _THREADS | _MEMORY, no_cluster),
-    Rung("mma.sync", _THREADS | _MEMORY, mma_sync, keeps=False, hopes=True),
+    Rung("matrix unit", _THREADS | _MEMORY, other_unit, keeps=False, hopes=True),
     Rung("spills", _THREADS, uncapped),
 )
 
@@ -211,9 +205,10 @@ def climb(
     plan = attempt(start)
     refused = judge(plan)
     while refused is not None:
-        rung, step = next(((r, s) for r, s in _steps(plan, refused) if s.limits not in seen), (None, None))
-        if rung is None or step is None:
+        found_step = next(((r, s) for r, s in _steps(plan, refused) if s.limits not in seen), None)
+        if found_step is None:
             break
+        rung, step = found_step
         seen.add(step.limits)
         other = attempt(step.limits)
         found = judge(other)
@@ -230,6 +225,4 @@ def _steps(plan: TriedPlan, refused: Rejection) -> Iterator[tuple[Rung, Descent]
     lost = refused.kind is Shortage.SPILLS and facts.registers * facts.threads > HOPE * plan.target.registers_per_sm
     for rung in LADDER:
         if refused.kind in rung.helps and not (lost and rung.hopes):
-            step = rung.tighten(plan, refused)
-            if step is not None:
-                yield rung, step
+            yield from ((rung, step) for step in rung.tighten(plan, refused))

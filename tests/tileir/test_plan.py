@@ -48,7 +48,8 @@ def test_a_clone_has_a_plan_of_its_own() -> None:
 
 @pytest.mark.parametrize(("kind", "name", "value", "fits"), [
     (Hints, "occupancy", 2, True), (Hints, "occupancy", None, True), (Hints, "occupancy", True, False),
-    (Hints, "opt_level", None, False), (Limits, "allow_wgmma", False, True), (Limits, "allow_wgmma", 0, False),
+    (Hints, "opt_level", None, False), (Limits, "allow_cluster", False, True), (Limits, "allow_cluster", 0, False),
+    (Limits, "matrix_unit", "mma.sync", True), (Limits, "matrix_unit", 1, False),
     (MachinePlan, "stages", (4, 2), True), (MachinePlan, "stages", 4, False), (MachinePlan, "cluster", 0, False),
     (MachinePlan, "roles", (("one", 4, 40), ("other", 1, None)), True), (MachinePlan, "roles", (("one",),), False),
     (MachinePlan, "warp", 4, False),

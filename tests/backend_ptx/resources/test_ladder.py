@@ -37,10 +37,11 @@ class Made:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
+        unit, next_unit = ("wgmma", "mma.sync") if limits.matrix_unit is None else (None, None)
         self.facts = Facts(
             warps=limits.warps or 4, threads=128, cluster=limits.ctas or 1, slots=limits.max_stages or 3,
-            largest=limits.max_exchange or 65536, depth=64, registers=150, register_cap=128, wgmma=limits.allow_wgmma,
-            reallocates=limits.allow_register_reallocation, resident=limits.max_occupancy or 4)
+            largest=limits.max_exchange or 65536, depth=64, registers=150, register_cap=128, unit=unit,
+            next_unit=next_unit, reallocates=limits.allow_register_reallocation, resident=limits.max_occupancy or 4)
 
 
 def refuse(rejected: Callable[[Limits], Rejection | None]) -> Callable[[Made], Rejection | None]:
@@ -77,9 +78,18 @@ def test_a_plan_with_spills_is_left_only_for_one_with_less() -> None:
     assert found.plan.limits == Limits(warps=8) and len(found.rungs) == 1
 
 
-def test_wgmma_goes_last_and_alone() -> None:
-    found = climb(Made, refuse(lambda limits: REGISTERS if limits.allow_wgmma else None))
-    assert found.plan.limits == Limits(allow_wgmma=False)
+def test_clusters_grow_until_one_is_accepted() -> None:
+    """Neither two nor four CTAs spill less than one, eight spill nothing."""
+    def judge(limits: Limits) -> Rejection | None:
+        return None if limits.ctas == 8 else SPILLS
+
+    found = climb(Made, refuse(judge))
+    assert found.plan.limits == Limits(ctas=8) and found.rungs == ("8 CTAs per cluster: spills",)
+
+
+def test_the_next_matrix_unit_comes_last_and_alone() -> None:
+    found = climb(Made, refuse(lambda limits: None if limits.matrix_unit else REGISTERS))
+    assert found.plan.limits == Limits(matrix_unit="mma.sync")
     assert found.rungs == ("mma.sync in place of wgmma: registers",)
 
 
@@ -140,8 +150,8 @@ RUNGS = {
     "one stage": Limits(max_stages=1), "two stages": Limits(max_stages=2), "8 warps": Limits(warps=8),
     "pieces of 8 KiB": Limits(max_exchange=8192), "pieces of 1 KiB": Limits(max_exchange=1024, max_stages=1),
     "K split": Limits(max_depth=16),
-    "two CTAs": Limits(ctas=2), "mma.sync": Limits(allow_wgmma=False),
-    "mma.sync in pieces": Limits(allow_wgmma=False, max_stages=1, max_exchange=2048),
+    "two CTAs": Limits(ctas=2), "mma.sync": Limits(matrix_unit="mma.sync"),
+    "mma.sync in pieces": Limits(matrix_unit="mma.sync", max_stages=1, max_exchange=2048),
     "no setmaxnreg": Limits(warps=8, allow_register_reallocation=False),
     "registers for one CTA": Limits(cap_registers=False),
 }
