@@ -62,6 +62,7 @@ PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
 # (earlier, later, reason). A pass that is not in the pipeline constrains nothing.
 ORDER: Final[tuple[Order[Compilation], ...]] = (
     (widen_reductions, form_clusters, "CTAs exchange elements of at least 32 bits"),
+    (widen_reductions, split_reductions, "a reduction that another one merges has become that one"),
     (form_clusters, mask_paddings, "its tiles are the sub-tiles of each CTA"),
     (form_clusters, select_instructions, "the sub-tile of each CTA decides the instruction of a multiply"),
     (mask_paddings, assign_layouts, "it makes tiles, which need layouts"),

@@ -42,7 +42,7 @@ def op_omissions() -> Iterator[str]:
         yield f"{opcode} has no handler in the interpreter: write it in interp/handlers/{_family(OPS[opcode])}"
     for opcode in set(LOWERINGS.missing(ours)) & set(REFUSALS.missing(ours)):
         yield f"{opcode} has no lowering: write it, or refuse the op, in backend_ptx/lower/{_family(OPS[opcode])}"
-    for opcode in COMBINERS.missing(REDUCTIONS.values()):
+    for opcode in COMBINERS.missing(kind for kind in REDUCTIONS.values() if kind.merged_by is None):
         yield f"{opcode} has no lowering: COMBINERS in backend_ptx/lower/reduce.py lacks how two fragments become one"
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tilewright.tileir.core import Op, Value, attribute, operand, require
 from tilewright.tileir.dtypes import int32
 from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.types import TileType, Type
+
+if TYPE_CHECKING:
+    from tilewright.tileir.builder import Builder
 
 REDUCTIONS: dict[str, type[Reduction]] = {}
 """Every reduction by its kind: machine ops name the combination by that word (`reduce_bits`)."""
@@ -23,27 +26,38 @@ class Reduction(Op, reduces=True):
     """Combine a tile along `axes` (distinct, ascending); those axes disappear. The dtype is kept.
 
     Class keywords: `kind`, the word for the combination, which every reduction declares; `idempotent`, whether an
-    element combined with itself is that element.
+    element combined with itself is that element; `merged_by`, the reduction that combines its partial results, where
+    that is another one. `prepared` then says what it makes of each element first.
     """
 
     kind: ClassVar[str] = ""
     idempotent: ClassVar[bool] = False
+    merged_by: ClassVar[type[Reduction] | None] = None
 
     src: Value = operand()
     axes: tuple[int, ...] = attribute()
 
-    def __init_subclass__(cls, *, kind: str = "", idempotent: bool = False, **more: Any) -> None:
+    def __init_subclass__(
+        cls, *, kind: str = "", idempotent: bool = False, merged_by: type[Reduction] | None = None, **more: Any,
+    ) -> None:
         if not kind:
             raise TypeError(f'{cls.__name__}: a reduction declares its kind, as in kind="sum"')
         if kind in REDUCTIONS:
             raise TypeError(f"{cls.__name__}: {REDUCTIONS[kind].__name__} has the kind {kind!r} already")
+        if (merged_by is not None) != (cls.prepared is not Reduction.prepared):
+            raise TypeError(f"{cls.__name__}: a reduction declares both merged_by, which combines partial results, and "
+                            "prepared(), which says what an element is before that; or neither")
         super().__init_subclass__(**more)
-        cls.kind, cls.idempotent = kind, idempotent
+        cls.kind, cls.idempotent, cls.merged_by = kind, idempotent, merged_by
         REDUCTIONS[kind] = cls
 
     @property
     def reduced_axes(self) -> tuple[int, ...]:
         return self.axes
+
+    def prepared(self, b: Builder, src: Value) -> Value:
+        """What `merged_by` combines: a tile of the same type, computed from the elements of `src`."""
+        return src
 
     def infer(self) -> tuple[Type, ...]:
         src = self.src.type

@@ -5,6 +5,8 @@
             %1: tile<64xf32> = reduce_sum(src=%0, axes=(1))
             %s: tile<64xbf16> = cast(src=%1, dtype=bf16)
 
+A reduction that another one merges becomes that one, of prepared elements; sum(x * x) for a sum of squares.
+
 Integers wrap to the same result; extremes are exact. A float16 or bfloat16 sum or product is then accumulated in
 float32 and rounded once: within eps(dtype) * |result| of what float32 gives, better than rounding every addition.
 """
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
+from tilewright.tileir.core import Value
 from tilewright.tileir.dtypes import DType, float32, int32, uint32
 from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.ops.convert import Cast
@@ -28,22 +31,34 @@ def wide_dtype(dtype: DType) -> DType:
 
 
 def widen_reductions(c: Compilation) -> Preserved:
-    """Cast the sources of narrow reductions to 32 bits and their results back."""
+    """Afterwards reductions have 32 bits or more, and their partial results combine by the same op."""
     if not c.has(Reduction, ArgReduction):
         return ALL
-    rewrite(c.function, {Reduction: _widen, ArgReduction: _widen})
+    rewrite(c.function, {Reduction: _widen_reduction, ArgReduction: _widen_arg_reduction})
     return NONE
 
 
-def _widen(rewriter: Rewriter, op: Reduction | ArgReduction) -> None:
-    if op.src.type.dtype.bitwidth >= 32:
+def _widen_reduction(rewriter: Rewriter, op: Reduction) -> None:
+    narrow = op.src.type.dtype
+    if narrow.bitwidth >= 32 and op.merged_by is None:
         rewriter.keep(op)
         return
-    narrow = op.src.type.dtype
-    wide = rewriter.value(Cast(src=op.src, dtype=wide_dtype(narrow)))
-    result = rewriter.value(type(op)(**{**op.attributes, "src": wide}))
-    if isinstance(op, Reduction):
+    wide = op.prepared(rewriter, _wide(rewriter, op.src))
+    kind = op.merged_by or type(op)
+    options = {name: value for name, value in op.attributes.items() if name in kind.fields}
+    result = rewriter.value(kind(src=wide, **options))
+    if narrow.bitwidth < 32:
         # A directed mode holds for the last rounding as well: two in one direction are as good as one.
         rounding = getattr(op, "rounding", RoundingMode.RN) if narrow.is_float else RoundingMode.RN
         result = rewriter.value(Cast(src=result, dtype=narrow, rounding=rounding))
     rewriter.replace(op.result, result)
+
+
+def _widen_arg_reduction(rewriter: Rewriter, op: ArgReduction) -> None:
+    op.src = _wide(rewriter, op.src)
+    rewriter.keep(op)
+
+
+def _wide(rewriter: Rewriter, value: Value) -> Value:
+    dtype = value.type.dtype
+    return rewriter.value(Cast(src=value, dtype=wide_dtype(dtype))) if dtype.bitwidth < 32 else value
