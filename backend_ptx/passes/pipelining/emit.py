@@ -78,6 +78,7 @@ class Carrier:
     """What an engine puts into the program for one channel. By default each hook emits nothing."""
 
     guarded = False  # whether its slots are mbarrier-synchronised, and carried through all enclosing control flow
+    read_by_threads = False  # whether threads have read a slot into registers, beside what MMAs read of it
 
     def __init__(self, channel: Channel, setting: Setting) -> None:
         self.channel = channel
@@ -274,6 +275,7 @@ class _Body:
                 axes = tuple(range(len(shape)))
             made = self.b.value(SharedView(buffer=buffer, slot=slot, axes=axes, shape=shape), stage.src.hint)
         else:
+            self.carrier.read_by_threads = True
             made = self.b.value(SharedLoad(buffer=buffer, slot=slot, index=(), shape=value.type.shape), value.hint)
         self.read[value] = made.retype(value.type)
 

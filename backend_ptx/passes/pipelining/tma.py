@@ -16,14 +16,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierExpect, MbarrierInit, MbarrierWait, TmaLoad
+from tilewright.backend_ptx.ops.engines import TMA_LOAD, needs_proxy_fence
 from tilewright.backend_ptx.ops.matmul import is_outstanding, left_outstanding, waits_for
 from tilewright.backend_ptx.ops.shared import SharedAlloc
+from tilewright.backend_ptx.ops.warpgroup import ProxyFence
 from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Position
 from tilewright.backend_ptx.passes.pipelining.loops import body_of
 from tilewright.backend_ptx.passes.pipelining.transfers import Transfer
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import int64
+from tilewright.tileir.engines import THREADS
 from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.memory import Load
@@ -64,7 +67,7 @@ class Tma(Carrier):
 
     def behind(self, b: Builder, op: Op, at: Position) -> None:
         if op is self.channel.release:
-            b.emit(self._free(at.slot))
+            self._free(b, at.slot)
 
     def end(self, b: Builder, at: Position) -> None:
         if self.channel.release is not None:
@@ -75,7 +78,7 @@ class Tma(Carrier):
         loop = self.channel.loop
         assert isinstance(loop, For)
         later = b.value(arith.Gt(lhs=loop.loop.params[0], rhs=loop.lower))
-        b.emit(self._free(self._before(b, at.slot), later))
+        self._free(b, self._before(b, at.slot), later)
 
     def after(self, b: Builder, at: Position, following: Sequence[Op]) -> int:
         if self.channel.release is not None:
@@ -87,12 +90,18 @@ class Tma(Carrier):
         loop = self.channel.loop
         assert isinstance(loop, For)
         ran = b.value(arith.Lt(lhs=loop.lower, rhs=loop.upper))
-        b.emit(self._free(self._before(b, at.slot), ran))
+        self._free(b, self._before(b, at.slot), ran)
         return place
 
-    def _free(self, slot: Value, active: Value | None = None) -> MbarrierArrive:
-        """Tell every producer that fills the slot that this warp has read it."""
-        return MbarrierArrive(barriers=self.ring.empty, slot=slot, active=active, ctas=self.ring.ctas)
+    def _free(self, b: Builder, slot: Value, active: Value | None = None) -> None:
+        """Tell every producer that fills the slot that this warp has read it.
+
+        A read by threads may still be queued behind other warps' stores when the arrival overtakes it, and mbarriers
+        order only accesses of one proxy: without the fence TMA may overwrite what has not been read yet.
+        """
+        if self.read_by_threads and needs_proxy_fence(THREADS, TMA_LOAD):
+            b.emit(ProxyFence())
+        b.emit(MbarrierArrive(barriers=self.ring.empty, slot=slot, active=active, ctas=self.ring.ctas))
 
     def _before(self, b: Builder, slot: Value) -> Value:
         first = b.value(arith.Eq(lhs=slot, rhs=self.constants(0)))

@@ -33,6 +33,8 @@ class History:
         self.reader = np.zeros((cells, warps), np.int32)
         # Number of the last ordinary write, 0 where a bulk copy wrote last.
         self.number = None if per_block else np.zeros(cells, np.int64)
+        # Number of the last ordinary read by each warp.
+        self.read_number = None if per_block else np.zeros((cells, warps), np.int64)
         self.far = per_block
         # Memory that outlives a block also remembers blocks; -1 is none.
         self.wrote = np.full(cells, -1, np.int32) if per_block else None
@@ -46,7 +48,7 @@ class History:
         if grain == self.grain:
             return
         factor = self.grain // grain
-        for name in ("writer", "written", "read", "reader", "number", "wrote", "looked"):
+        for name in ("writer", "written", "read", "reader", "number", "read_number", "wrote", "looked"):
             old = getattr(self, name)
             if old is not None:
                 setattr(self, name, np.repeat(old, factor, axis=0))
@@ -67,7 +69,10 @@ class History:
     def _known(self, clocks: Clocks) -> Array:
         return clocks.far if self.far else clocks.known
 
-    def on_read(self, clocks: Clocks, threads: Array, offsets: Array, size: int, block: int) -> None:
+    def on_read(
+        self, clocks: Clocks, threads: Array, offsets: Array, size: int, block: int, ordinary: bool = True
+    ) -> None:
+        """Not `ordinary`: by a matrix unit or bulk copy that a thread started, now that it has ended."""
         cells = self._cells(offsets, size)
         who = threads[:, None]
         warp = who >> 5
@@ -76,6 +81,9 @@ class History:
         if bad.any():
             self._report("reads what thread {} writes", bad, who, writer)
         self._note_read(clocks, cells, who, warp)
+        if ordinary and self.read_number is not None:
+            clocks.accesses += 1
+            self.read_number[cells, warp] = clocks.accesses
         if self.wrote is not None and self.looked is not None:
             other = (self.wrote[cells] != block) & (self.wrote[cells] >= 0)
             if other.any():
@@ -113,8 +121,8 @@ class History:
         self.writer[cells] = who
         self.written[cells] = clocks.now[warp]
         if self.number is not None:
-            clocks.writes += 1
-            self.number[cells] = clocks.writes
+            clocks.accesses += 1
+            self.number[cells] = clocks.accesses
         if self.wrote is not None and self.looked is not None:
             for seen, text in ((self.wrote, "writes what another block writes too"),
                                (self.looked, "writes what another block reads")):
@@ -131,8 +139,8 @@ class History:
         self.writer[cells] = engine << 5
         self.written[cells] = clocks.now[engine]
         if self.number is not None:
-            clocks.writes += ordinary
-            self.number[cells] = clocks.writes if ordinary else 0
+            clocks.accesses += ordinary
+            self.number[cells] = clocks.accesses if ordinary else 0
 
     def unfenced(self, clocks: Clocks, warps: Array, offsets: Array, size: int) -> Array:
         """Per access by a matrix unit or bulk copy of one of `warps`: no fence after the last ordinary write."""
@@ -140,6 +148,13 @@ class History:
         cells = self._cells(offsets, size)
         late = self.number[cells] > clocks.fenced[warps[:, None], self.writer[cells] >> 5]
         return np.asarray(late.any(axis=1))
+
+    def unfenced_reads(self, clocks: Clocks, warps: Array, offsets: Array, size: int) -> Array:
+        """Per copy started by one of `warps`: no fence after an ordinary read of what it overwrites."""
+        assert self.read_number is not None
+        cells = self._cells(offsets, size)
+        late = self.read_number[cells] > clocks.fenced[warps[:, None], : self.read.shape[1]]
+        return np.asarray(late.any(axis=(1, 2)))
 
     def _report(self, text: str, bad: Array, who: Array, other: Array) -> None:
         row, column = np.argwhere(bad)[0]

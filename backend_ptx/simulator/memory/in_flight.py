@@ -1,7 +1,7 @@
 """Accesses to shared memory by matrix units and bulk copies: they last from an instruction to the wait that covers it.
 
 Bytes are handled in chunks of 16. While a read lasts nobody may write the bytes, while a write lasts nobody may touch
-them; both need all ordinary writes to have passed a proxy fence.
+them; both need all ordinary writes to have passed a proxy fence, and a write needs it of all ordinary reads.
 """
 
 from __future__ import annotations
@@ -56,8 +56,7 @@ def end_copy(memory: Memory, offsets: Array, data: Array, threads: Array) -> Non
 def begin_reads(memory: Memory, addresses: Array, thread: int, name: str) -> tuple[Array, Array]:
     """Start reading 16 bytes at each address on behalf of a thread. Returns offsets and the bytes [n, 16]."""
     threads = np.full(len(addresses), thread)
-    data = memory.load_shared(addresses, READ_GRAIN, threads)
-    offsets = memory.shared_offsets(addresses, READ_GRAIN, threads)
+    offsets, data = memory.read_by_engine(addresses, READ_GRAIN, threads)
     _require_fence(memory, offsets, thread, f"{name} reads")
     shared = memory.shared
     if shared.reading is None:
@@ -73,7 +72,7 @@ def end_reads(memory: Memory, offsets: Array, thread: int) -> None:
     np.subtract.at(shared.reading, offsets // READ_GRAIN, 1)
     if shared.history is not None:
         threads = np.full(len(offsets), thread)
-        shared.history.on_read(memory.clocks, threads, offsets, READ_GRAIN, memory.block)
+        shared.history.on_read(memory.clocks, threads, offsets, READ_GRAIN, memory.block, ordinary=False)
 
 
 def begin_write(memory: Memory, addresses: Array, thread: int, name: str, *, anywhere: bool = False) -> Array:
@@ -81,7 +80,7 @@ def begin_write(memory: Memory, addresses: Array, thread: int, name: str, *, any
     threads = np.full(len(addresses), thread)
     offsets = memory.shared_offsets(addresses, READ_GRAIN, threads, anywhere=anywhere)
     _require_landed(memory.shared, offsets, READ_GRAIN, threads)
-    _require_fence(memory, offsets, thread, f"{name} overwrites")
+    _require_fence(memory, offsets, thread, f"{name} overwrites", overwrites=True)
     begin_copy(memory, offsets, READ_GRAIN, threads)
     memory.shared.data[offsets[:, None] + np.arange(READ_GRAIN)] = _POISON
     return offsets
@@ -108,13 +107,15 @@ def land(memory: Memory, offsets: Array, data: Array, engine: int, ordinary: boo
         shared.history.on_engine_write(memory.clocks, offsets, size, engine, ordinary)
 
 
-def _require_fence(memory: Memory, offsets: Array, thread: int, what: str) -> None:
+def _require_fence(memory: Memory, offsets: Array, thread: int, what: str, *, overwrites: bool = False) -> None:
     history = memory.shared.history
     if history is None:
         return
-    late = history.unfenced(memory.clocks, np.full(len(offsets), thread >> 5), offsets, READ_GRAIN)
-    if late.any():
-        raise Unfenced(
-            f"{what} {memory.shared.at(offsets[late][0])}, which a thread wrote with no fence.proxy.async "
-            "after that", [thread],
-        )
+    warps = np.full(len(offsets), thread >> 5)
+    checks = [("wrote", history.unfenced), ("read", history.unfenced_reads)]
+    for access, unfenced in checks if overwrites else checks[:1]:
+        late = unfenced(memory.clocks, warps, offsets, READ_GRAIN)
+        if late.any():
+            raise Unfenced(
+                f"{what} {memory.shared.at(offsets[late][0])}, which a thread {access} with no fence.proxy.async "
+                "after that", [thread])

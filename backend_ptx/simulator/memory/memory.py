@@ -86,8 +86,11 @@ class Memory:
         self._aligned(addresses, size, threads)
         return self.shared.place(addresses, size, threads, anywhere=anywhere)
 
-    def load_shared(self, addresses: Array, size: int, threads: Array) -> Array:
-        return self.load(SHARED, addresses, size, size, threads)
+    def read_by_engine(self, addresses: Array, size: int, threads: Array) -> tuple[Array, Array]:
+        """(offsets, bytes) of shared memory that an engine which threads started reads."""
+        offsets = self.shared_offsets(addresses, size, threads)
+        self._check_read(self.shared, offsets, size, threads, invariant=False, ordinary=False)
+        return offsets, self.shared.window(size)[offsets].view(np.uint8).reshape(len(offsets), size)
 
     def store_shared(self, addresses: Array, data: Array, threads: Array) -> None:
         self.store(SHARED, addresses, data, data.shape[1], threads)
@@ -177,7 +180,8 @@ class Memory:
         return np.zeros((0, size), np.uint8) if out is None else out
 
     def _check_read(
-        self, segment: Segment, offsets: Array, size: int, threads: Array, invariant: bool, ordered: bool = False
+        self, segment: Segment, offsets: Array, size: int, threads: Array, invariant: bool, ordered: bool = False,
+        ordinary: bool = True,
     ) -> None:
         segment.check_guard(offsets, size, threads)
         if segment.pending is not None:
@@ -191,7 +195,7 @@ class Memory:
             if bad.any():
                 raise UnwrittenRead(f"reads {segment.at(offsets[bad][0])}, which nothing has written", threads[bad])
         if segment.history is not None and not ordered:
-            segment.history.on_read(self.clocks, threads, offsets, size, self.block)
+            segment.history.on_read(self.clocks, threads, offsets, size, self.block, ordinary)
         if invariant:
             segment.mark_constant(offsets, size, threads)
 

@@ -215,6 +215,8 @@ DEFECTS: dict[str, tuple[str, Edit]] = {
         "product", lambda text: drop(drop(text, "fence.mbarrier_init"), "fence.proxy.async")),
     "barriers used before they are initialised": ("product", partial(drop, part="bar.sync 0;")),
     "no proxy fence after a staged operand": ("staged", partial(drop, part="fence.proxy.async", which=-1)),
+    "no proxy fence before a slot that threads read is released": (
+        "staged", partial(drop, part="fence.proxy.async", which=1)),
     "no barrier after a staged operand": ("staged", partial(drop, part="bar.sync $0", which=-1)),
     "a staged operand overwritten too early": ("staged", partial(drop, part=WAIT)),
     "the last slot of a tile is not released": ("persistent", partial(drop, part=ARRIVE, which=-1)),
