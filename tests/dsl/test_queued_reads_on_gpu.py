@@ -1,6 +1,6 @@
-"""Threads of 16 warps turn 8-bit tiles for wgmma: while some still read a slot, stores of others keep shared memory busy.
+"""Threads of 16 warps turn 8-bit tiles for wgmma: some still read a slot while others' stores occupy shared memory.
 
-Without a proxy fence an arrival on the slot's mbarrier overtakes such reads, and TMA overwrites what nobody has got yet.
+Without a proxy fence an arrival on the slot's mbarrier overtakes such reads, and TMA overwrites what is still unread.
 """
 
 from __future__ import annotations
