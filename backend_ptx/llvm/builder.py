@@ -11,14 +11,17 @@ Code that only computes (the math library) uses the methods that `Builder` inher
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
 from tilewright.backend_ptx.llvm.arithmetic import Arithmetic
 from tilewright.backend_ptx.llvm.constants import type_text
 from tilewright.backend_ptx.llvm.values import AfterPhis, Number, Operand, Phi, Val, WidePhi
 
 __all__ = ["Builder", "Number", "Operand", "Phi", "Val"]
+
+T = TypeVar("T")
 
 # Lanes that are registers of their own; narrower ones share.
 _WIDE = frozenset(("float", "double", "i32", "i64"))
@@ -70,6 +73,33 @@ class Builder(Arithmetic):
 
     def ret(self) -> None:
         self.raw("ret void")
+
+    @contextmanager
+    def when(self, condition: Val | None, hint: str = "then") -> Iterator[None]:
+        """What is emitted inside runs only where the condition holds (None: everywhere)."""
+        if condition is None or condition.const:
+            yield
+            return
+        inside, done = self.label(hint), self.label("done")
+        self.cbr(condition, inside, done)
+        self.start(inside)
+        yield
+        self.br(done)
+        self.start(done)
+
+    def branch(
+        self, condition: Val, then: Callable[[], T], other: Callable[[], T], hints: tuple[str, str],
+    ) -> list[tuple[T, str]]:
+        """Two ways that meet again: what each function returned, and the block in which it ended."""
+        labels, done = [self.label(hint) for hint in hints], self.label("done")
+        self.cbr(condition, *labels)
+        arrivals = []
+        for label, emit in zip(labels, (then, other), strict=True):
+            self.start(label)
+            arrivals.append((emit(), self.block))
+            self.br(done)
+        self.start(done)
+        return arrivals
 
     def phi(self, elem: str, n: int = 0) -> Phi:
         self._next += 1

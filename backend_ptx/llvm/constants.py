@@ -9,6 +9,7 @@ from functools import lru_cache
 FLOATS = ("half", "bfloat", "float", "double")
 # Types whose bits may be taken apart and put together.
 BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
+_PACKED = {"half": "<e", "float": "<f", "double": "<d"}
 _SUFFIX = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64", "ptr": "p0"}
 
 
@@ -41,15 +42,18 @@ def bfloat_bits(value: float) -> int:
     return bits + 0x7FFF + (bits >> 16 & 1) >> 16
 
 
+def float_bits(elem: str, value: float) -> int:
+    """The bits of `value` rounded to the format."""
+    return bfloat_bits(value) if elem == "bfloat" else int.from_bytes(_pack(_PACKED[elem], value), "little")
+
+
 def float_text(elem: str, value: float) -> str:
     """`value`, rounded to the format, as LLVM spells it in hexadecimal (a float as the double it equals)."""
     if elem == "float":
-        value = struct.unpack("<f", _pack("<f", value))[0]
+        [value] = struct.unpack("<f", _pack("<f", value))
     if elem in ("float", "double"):
-        return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
-    if elem == "half":
-        return f"0xH{struct.unpack('<H', _pack('<e', value))[0]:04X}"
-    return f"0xR{bfloat_bits(value):04X}"
+        return f"0x{float_bits('double', value):016X}"
+    return f"0x{'H' if elem == 'half' else 'R'}{float_bits(elem, value):04X}"
 
 
 def wrapped(elem: str, value: int) -> int:

@@ -1,17 +1,88 @@
-"""One access of a thread to global memory: a few consecutive elements, with or without a predicate."""
+"""Accesses of a thread to global memory: a few consecutive elements each, with or without a predicate."""
 
 from __future__ import annotations
 
-import struct
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Builder, Val
-from tilewright.backend_ptx.llvm.constants import FLOATS, bfloat_bits
-from tilewright.backend_ptx.lower.floats import INT_OF
+from tilewright.backend_ptx.llvm.constants import BITS, FLOATS, float_bits
+from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.fragments import ArrayRef
 
 MAX_BYTES = 16
 _WORD = {1: "i16", 2: "i16", 4: "i32", 8: "i64"}
-_CODE = {"half": "e", "float": "f", "double": "d"}
+
+Offsets = tuple[int, ...]
+
+
+class Accesses(ABC):
+    """The accesses of a thread to the elements of one tile, of `vector` elements where none is cut."""
+
+    ctx: Context
+    ref: ArrayRef
+    vector: int
+
+    @property
+    @abstractmethod
+    def cuts_vectors(self) -> bool:
+        """Whether a mask or an edge may fall inside an access of `vector` elements."""
+
+    @abstractmethod
+    def whole(self) -> Val:
+        """Whether none of this thread's accesses of `vector` elements is cut."""
+
+    @abstractmethod
+    def groups(self, count: int) -> Sequence[Offsets]:
+        """The place of every access of `count` elements."""
+
+    @abstractmethod
+    def pointer(self, place: Offsets) -> Val:
+        """The address of an access."""
+
+    @abstractmethod
+    def predicates(self, count: int, whole: bool, mine: Val | None = None) -> Iterator[Val | None]:
+        """Whether each of the accesses is made (None: surely) by the threads where `mine` holds. `whole`: `whole()`
+        holds."""
+
+    def read(self, padding: Val) -> Val:
+        """The elements of the tile; those of the vector `padding` where a predicate is false."""
+        b, path = self.ctx.b, "ld.global.nc" if self.ref.read_only else "ld.global"
+
+        def read(count: int, whole: bool) -> Val:
+            predicates = list(self.predicates(count, whole))
+            return b.concat([
+                load(b, path, self.pointer(place), predicates[i], _part(b, padding, i, count))
+                for i, place in enumerate(self.groups(count))])
+
+        if not self.cuts_vectors:
+            return read(self.vector, False)
+        ways = b.branch(self.whole(), lambda: read(self.vector, True), lambda: read(1, False), ("whole", "edge"))
+        merged = b.phi(padding.elem, padding.n)
+        for value, label in ways:
+            merged.add(value, label)
+        return merged.value
+
+    def write(self, value: Val, mine: Val | None) -> None:
+        """The lanes of `value` to the elements of the tile, by the threads where `mine` holds."""
+        b = self.ctx.b
+
+        def write(count: int, whole: bool) -> None:
+            predicates = self.predicates(count, whole, mine)
+            for i, (place, predicate) in enumerate(zip(self.groups(count), predicates, strict=True)):
+                part = _part(b, value, i, count)
+                store(b, "st.global", self.pointer(place), predicate, part)
+
+        if self.cuts_vectors:
+            b.branch(self.whole(), lambda: write(self.vector, True), lambda: write(1, False), ("whole", "edge"))
+        else:
+            write(self.vector, False)
+
+
+def _part(b: Builder, value: Val, number: int, count: int) -> Val:
+    """The lanes of a vector that one access of `count` elements moves."""
+    return b.shuffle(value, range(number * count, (number + 1) * count))
 
 
 def memory_elem(elem: str) -> str:
@@ -21,17 +92,13 @@ def memory_elem(elem: str) -> str:
 
 def elem_bytes(elem: str) -> int:
     """Bytes of an element in memory."""
-    if elem in INT_OF:
-        elem = INT_OF[elem]
-    return max(1, int(elem[1:]) // 8)
+    return BITS[memory_elem(elem)] // 8
 
 
 def _words(size: int, count: int) -> tuple[int, int]:
     """Bytes of a register and number of registers for `count` elements of `size` bytes."""
-    total = size * count
-    if size == 8 or total < 4:
-        return (8, count) if size == 8 else (total, 1)
-    return 4, total // 4
+    width = 8 if size == 8 else min(4, size * count)
+    return width, size * count // width
 
 
 def both(b: Builder, one: Val | None, other: Val | None) -> Val | None:
@@ -41,61 +108,42 @@ def both(b: Builder, one: Val | None, other: Val | None) -> Val | None:
     return b.and_(one, other)
 
 
-def load(b: Builder, elem: str, count: int, pointer: Val, *, read_only: bool) -> Val:
-    """`count` elements at an address that is a multiple of their size together; a vector even for one."""
-    stored = memory_elem(elem)
-    size = elem_bytes(elem)
-    value = b.load(stored, count, pointer, size * count, invariant=read_only)
-    return _from_memory(b, value, elem)
-
-
-def load_if(b: Builder, elem: str, pointer: Val, predicate: Val, padding: Val, *, read_only: bool) -> Val:
-    """`load` of as many elements as `padding` has lanes; where the predicate is false the padding."""
+def load(b: Builder, path: str, pointer: Val, predicate: Val | None, padding: Val) -> Val:
+    """As many consecutive elements as `padding` has lanes; where the predicate is false the padding. Their address is a
+    multiple of their size together. `path`: the instruction without its width."""
+    elem = memory_elem(padding.elem)
     size, count = _words(elem_bytes(elem), padding.n)
-    path = ".nc" if read_only else ""
-    record = instruction(f"ld.global{path}.{_name(size, count)}")
-    words = record.emit(b, pointer, predicate, *_to_words(b, _to_memory(b, padding), size, count))
-    return _from_memory(b, _from_words(b, words, memory_elem(elem), padding.n), elem)
+    if predicate is None and path in ("ld.global", "ld.global.nc"):
+        value = b.load(elem, padding.n, pointer, size * count, invariant=path == "ld.global.nc")
+    else:
+        words = _to_words(b, to_memory(b, padding), size, count)
+        loaded = instruction(f"{path}.{_name(size, count)}").emit(b, pointer, predicate or b.const("i1", 1), *words)
+        value = _from_words(b, loaded, elem, padding.n)
+    return from_memory(b, value, padding.elem)
 
 
-def store(b: Builder, value: Val, pointer: Val, predicate: Val | None) -> None:
+def store(b: Builder, path: str, pointer: Val, predicate: Val | None, value: Val) -> None:
     """The lanes of `value` to consecutive addresses, where the predicate holds."""
-    stored = _to_memory(b, value)
-    size = elem_bytes(stored.elem)
-    if predicate is None:
-        b.store(stored, pointer, size * stored.n)
+    stored = to_memory(b, value)
+    size, count = _words(elem_bytes(stored.elem), stored.n)
+    if predicate is None and path == "st.global":
+        b.store(stored, pointer, size * count)
         return
-    width, count = _words(size, stored.n)
-    instruction(f"st.global.{_name(width, count)}").emit(b, pointer, predicate, *_to_words(b, stored, width, count))
-
-
-def load_ordered(b: Builder, pointer: Val, predicate: Val | None, padding: Val, order: str, scope: str) -> Val:
-    """One element (a vector of length 1) with a memory order; where the predicate is false the padding."""
-    size = elem_bytes(padding.elem)
-    word = _to_words(b, _to_memory(b, padding), size, 1)
-    predicate = predicate or b.const("i1", 1)
-    words = instruction(f"ld.{order}.{scope}.global.b{size * 8}").emit(b, pointer, predicate, *word)
-    return _from_memory(b, _from_words(b, words, memory_elem(padding.elem), 1), padding.elem)
-
-
-def store_ordered(b: Builder, value: Val, pointer: Val, predicate: Val | None, order: str, scope: str) -> None:
-    """One element (a vector of length 1) with a memory order, where the predicate holds."""
-    stored = _to_memory(b, value)
-    size = elem_bytes(stored.elem)
-    predicate = predicate or b.const("i1", 1)
-    instruction(f"st.{order}.{scope}.global.b{size * 8}").emit(
-        b, pointer, predicate, *_to_words(b, stored, size, 1))
+    words = _to_words(b, stored, size, count)
+    instruction(f"{path}.{_name(size, count)}").emit(b, pointer, predicate or b.const("i1", 1), *words)
 
 
 def _name(size: int, count: int) -> str:
     return f"{f'v{count}.' if count > 1 else ''}b{size * 8}"
 
 
-def _to_memory(b: Builder, value: Val) -> Val:
+def to_memory(b: Builder, value: Val) -> Val:
+    """A fragment as it lies in memory."""
     return b.cast("zext", value, "i8") if value.elem == "i1" else value
 
 
-def _from_memory(b: Builder, value: Val, elem: str) -> Val:
+def from_memory(b: Builder, value: Val, elem: str) -> Val:
+    """The inverse of `to_memory`."""
     return b.icmp("ne", value, 0) if elem == "i1" else value
 
 
@@ -104,11 +152,10 @@ def _to_words(b: Builder, value: Val, size: int, count: int) -> list[Val]:
     word = _WORD[size]
     if value.const is not None:
         return [b.const(word, constant_word(value.elem, value.const, size))] * count
-    if elem_bytes(value.elem) == 1 and size == 1:
+    if size == 1:
         return [b.cast("zext", b.extract(value, 0), word)]
     if value.n == count:
-        lanes = [b.extract(value, i) for i in range(count)]
-        return [b.bitcast(v, word) for v in lanes]
+        return [b.bitcast(b.extract(value, i), word) for i in range(count)]
     words = b.bitcast(value, word, count if count > 1 else 0)
     return [b.extract(words, i) for i in range(count)]
 
@@ -117,21 +164,11 @@ def _from_words(b: Builder, words: tuple[Val, ...], elem: str, lanes: int) -> Va
     """The inverse of `_to_words`: a vector of `lanes` elements."""
     if elem == "i8" and lanes == 1:
         return b.vector([b.cast("trunc", words[0], "i8")])
-    if len(words) == 1 and lanes > 1:
-        return b.bitcast(words[0], elem, lanes)
-    return b.bitcast(b.vector(words), elem, lanes)
+    return b.bitcast(words[0] if len(words) == 1 < lanes else b.vector(words), elem, lanes)
 
 
 def constant_word(elem: str, value: float | int, size: int) -> int:
     """The bits of a register of `size` bytes that is full of the constant."""
     own = elem_bytes(elem)
-    if elem == "bfloat":
-        bits = bfloat_bits(value)
-    elif elem in FLOATS:
-        bits = int.from_bytes(struct.pack("<" + _CODE[elem], value), "little")
-    else:
-        bits = int(value) & (1 << 8 * own) - 1
-    out = 0
-    for i in range(max(1, size // own)):
-        out |= bits << 8 * own * i
-    return out
+    bits = float_bits(elem, value) if elem in FLOATS else int(value) & (1 << 8 * own) - 1
+    return int.from_bytes(bits.to_bytes(own, "little") * max(1, size // own), "little")

@@ -5,55 +5,48 @@ Tile origins are 64-bit; inside an array that is `small` byte offsets fit in 32 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from math import gcd
 
 from tilewright.backend_ptx.layouts.flat import is_plain
-from tilewright.backend_ptx.layouts.queries import vector_along
+from tilewright.backend_ptx.layouts.queries import register_offsets, vector_along
 from tilewright.backend_ptx.llvm.builder import Val
-from tilewright.backend_ptx.lower.access import MAX_BYTES
-from tilewright.backend_ptx.lower.arrays import as_index
+from tilewright.backend_ptx.lower.access import MAX_BYTES, Accesses, Offsets, both
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import ArrayRef
+from tilewright.backend_ptx.lower.integers import clamped, resized
 from tilewright.backend_ptx.lower.positions import thread_index
-from tilewright.tileir.core import Value
-from tilewright.tileir.layout import Layout
+from tilewright.backend_ptx.ops.async_copy import AsyncLoad
+from tilewright.tileir.ops.memory import Load, Store
+from tilewright.tileir.types import TileType
 
-Offsets = tuple[int, ...]
 
+class TileAccess(Accesses):
+    """The place of one tile: its elements from index * steps of the array with its axes in `order`.
 
-class TileAccess:
-    """The place of one tile: `shape` elements from index * steps of the array with its axes in `order`.
-
-    Axis k of the tile is axis order[k] of the array. `layout` is None for a scalar (all shapes 1).
+    Axis k of the tile is axis order[k] of the array.
     """
 
-    def __init__(
-        self, ctx: Context, array: Value, index: Sequence[Value], shape: tuple[int, ...], steps: tuple[int, ...],
-        order: tuple[int, ...], layout: Layout | None, check_bounds: bool,
-    ) -> None:
+    def __init__(self, ctx: Context, op: Load | Store | AsyncLoad, tile: TileType) -> None:
         self.ctx = ctx
-        self.ref: ArrayRef = ctx[array]
-        self.shape, self.steps, self.order = shape, steps, order
-        self.layout = layout
-        self.check_bounds = check_bounds
-        self.index = tuple(index)
+        self.ref: ArrayRef = ctx[op.array]
+        self.shape, self.steps, self.order, self.index = tile.shape, op.steps, op.order, op.index
+        self.layout = ctx.layout_of(tile)
+        self.check_bounds = op.check_bounds
         self.small = self.ref.type.small
-        self.plain = layout is None or is_plain(layout)
+        self.plain = is_plain(self.layout)
         self.bytes = self.ref.type.dtype.bytes
         self.vector_axis, self.vector = self._choose_vector()
+        # What several accesses share is emitted once.
         self._bases: dict[Offsets, Val] = {}
         self._predicates: dict[tuple[int, int], Val | None] = {}
         self._limits: dict[int, tuple[Val | None, Val]] = {}
-        self._inside: dict[int, Val] = {}
-        self._start: Val | None = None
 
     # ---- how wide ---------------------------------------------------------------------------------------------
 
     def _choose_vector(self) -> tuple[int, int]:
         """(axis, elements) of one access: consecutive in memory and in registers, aligned; (-1, 1) if none are."""
-        if self.layout is None:
-            return -1, 1
         best = (-1, 1)
         for axis in range(len(self.shape)):
             if self._stride(axis) == 1:
@@ -88,47 +81,29 @@ class TileAccess:
 
     def _origin(self, axis: int, elem: str) -> Val:
         """First element of the tile along an axis."""
-        value = self.index[axis]
-        b = self.ctx.b
-        return b.mul(as_index(b, self.ctx[value], value.type.dtype.is_signed, elem), self.steps[axis])
+        return self.ctx.b.mul(self.ctx.integer(self.index[axis], elem), self.steps[axis])
 
     def _thread(self, axis: int) -> Val:
-        if self.layout is None:
-            return self.ctx.b.const("i32", 0)
         return thread_index(self.ctx, self.layout, axis)
 
     def _byte_stride(self, axis: int, elem: str) -> Val:
         b = self.ctx.b
-        return b.mul(as_index(b, self.ref.strides[self.order[axis]], True, elem), self.bytes)
+        return b.mul(resized(b, self.ref.strides[self.order[axis]], True, elem), self.bytes)
 
-    def _thread_start(self) -> Val:
-        """Address of the thread's register 0 (for plain layouts)."""
-        if self._start is None:
-            if self.small:
-                self._start = self._start_small()
-            else:
-                self._start = self._start_wide()
-        return self._start
-
-    def _start_small(self) -> Val:
-        b = self.ctx.b
-        offset = b.const("i32", 0)
-        for axis in range(len(self.shape)):
-            place = self._origin(axis, "i32")
-            if self.plain:
+    @cached_property
+    def _start(self) -> Val:
+        """Address of the thread's register 0; of the tile's first element where the layout is not plain."""
+        b, axes, elem = self.ctx.b, range(len(self.shape)), "i32" if self.small else "i64"
+        offset = b.const(elem, 0)
+        for axis in axes:
+            place = self._origin(axis, elem)
+            if self.small and self.plain:
                 place = b.add(place, self._thread(axis))
-            offset = b.add(offset, b.mul(place, self._byte_stride(axis, "i32")))
-        return b.gep(self.ref.pointer, b.cast("sext", offset, "i64"))
-
-    def _start_wide(self) -> Val:
-        b = self.ctx.b
-        uniform = b.const("i64", 0)
-        for axis in range(len(self.shape)):
-            uniform = b.add(uniform, b.mul(self._origin(axis, "i64"), self._byte_stride(axis, "i64")))
-        base = b.gep(self.ref.pointer, uniform)
-        if not self.plain:
-            return base
-        return b.gep(base, self._inner([self._thread(axis) for axis in range(len(self.shape))]))
+            offset = b.add(offset, b.mul(place, self._byte_stride(axis, elem)))
+        start = b.gep(self.ref.pointer, resized(b, offset, True, "i64"))
+        if self.small or not self.plain:
+            return start
+        return b.gep(start, self._inner([self._thread(axis) for axis in axes]))
 
     def _inner(self, places: Sequence[Val]) -> Val:
         """Byte offset inside the tile of the i32 indices `places`, in i64."""
@@ -146,28 +121,21 @@ class TileAccess:
         """Address of the register whose tile index is the thread's combined with `offsets`."""
         b = self.ctx.b
         if not self.plain:
-            return b.gep(self._thread_start(), self._inner([self._element(k, o) for k, o in enumerate(offsets)]))
+            return b.gep(self._start, self._inner([self._element(k, o) for k, o in enumerate(offsets)]))
         constant = sum((self._stride(k) or 0) * o for k, o in enumerate(offsets)) * self.bytes
         return b.gep(self._base(offsets), constant)
-
-    def prepare(self, groups: Sequence[Offsets]) -> None:
-        """Emit now what accesses at these offsets share, so that several branches may use it."""
-        for offsets in groups:
-            self._base(offsets)
-            for axis, offset in enumerate(offsets):
-                self._axis_predicate(axis, offset)
 
     def _base(self, offsets: Offsets) -> Val:
         """The thread's address moved by the offsets along axes whose strides are known only at launch."""
         dynamic = tuple(0 if self._stride(k) is not None else o for k, o in enumerate(offsets))
         if not self.plain or not any(dynamic):
-            return self._thread_start()
+            return self._start
         if dynamic not in self._bases:
             b = self.ctx.b
             moved = b.const("i64", 0)
             for axis, o in enumerate(dynamic):
                 moved = b.add(moved, b.mul(self._byte_stride(axis, "i64"), o))
-            self._bases[dynamic] = b.gep(self._thread_start(), moved)
+            self._bases[dynamic] = b.gep(self._start, moved)
         return self._bases[dynamic]
 
     def _element(self, axis: int, offset: int) -> Val:
@@ -209,45 +177,41 @@ class TileAccess:
     def _limit(self, axis: int) -> tuple[Val | None, Val]:
         """(low, high) in i32: tile indices from low (None: 0) up to below high lie in the array."""
         if axis not in self._limits:
-            b, shape = self.ctx.b, self.shape[axis]
+            b = self.ctx.b
             origin = self._origin(axis, "i64")
-            extent = as_index(b, self.ref.extents[self.order[axis]], True, "i64")
+            extent = resized(b, self.ref.extents[self.order[axis]], True, "i64")
             low = None
             if self.ctx.facts[self.index[axis]].low < 0:
-                low = _clamped(self.ctx, b.sub(b.const("i64", 0), origin), shape)
-            self._limits[axis] = low, _clamped(self.ctx, b.sub(extent, origin), shape)
+                low = self._in_tile(axis, b.sub(b.const("i64", 0), origin))
+            self._limits[axis] = low, self._in_tile(axis, b.sub(extent, origin))
         return self._limits[axis]
+
+    def _in_tile(self, axis: int, distance: Val) -> Val:
+        """A distance in i64 cut to 0..shape, as i32."""
+        return self.ctx.b.cast("trunc", clamped(self.ctx.b, distance, 0, self.shape[axis]), "i32")
 
     def _axis_predicate(self, axis: int, offset: int) -> Val | None:
         """Whether the element at the thread's index and `offset` is inside along one axis; None if all are."""
         kind = self.kind(axis)
         if kind == "nothing":
             return None
-        offset = 0 if kind == "tiles" else offset
-        key = (axis, offset)
+        key = (axis, 0 if kind == "tiles" else offset)
         if key not in self._predicates:
-            b = self.ctx.b
-            low, high = self._limit(axis)
+            b, (low, high) = self.ctx.b, self._limit(axis)
             if kind == "tiles":
-                predicate = b.icmp("sgt", high, 0)
-                first = None if low is None else b.icmp("eq", low, 0)
-            elif self.plain:
-                predicate = b.icmp("slt", self._thread(axis), b.sub(high, offset))
-                first = None if low is None else b.icmp("sge", self._thread(axis), b.sub(low, offset))
+                below, above = b.icmp("sgt", high, 0), None if low is None else b.icmp("eq", low, 0)
             else:
-                place = self._element(axis, offset)
-                predicate = b.icmp("slt", place, high)
-                first = None if low is None else b.icmp("sge", place, low)
-            self._predicates[key] = predicate if first is None else b.and_(predicate, first)
+                place, moved = (self._thread(axis), offset) if self.plain else (self._element(axis, offset), 0)
+                below = b.icmp("slt", place, b.sub(high, moved))
+                above = None if low is None else b.icmp("sge", place, b.sub(low, moved))
+            self._predicates[key] = both(b, below, above)
         return self._predicates[key]
 
     def predicate(self, offsets: Offsets) -> Val | None:
         """Whether the element at `offsets` is inside the array; None if it surely is."""
         out: Val | None = None
         for axis, offset in enumerate(offsets):
-            one = self._axis_predicate(axis, offset)
-            if one is not None:
-                out = one if out is None else self.ctx.b.and_(out, one)
+            out = both(self.ctx.b, out, self._axis_predicate(axis, offset))
         return out
 
     def room(self, offsets: Offsets, count: int) -> Val | None:
@@ -263,24 +227,25 @@ class TileAccess:
         left = b.intrinsic("llvm.smin", [b.sub(high, self._element(cut, offsets[cut])), b.const("i32", count)])
         return b.select(whole, left, b.const("i32", 0))
 
-    def whole(self) -> Val:
-        """Whether the whole tile is inside: one answer for all threads."""
+    def groups(self, count: int) -> Sequence[Offsets]:
+        """The offsets of the first register of every access of `count` elements."""
+        return register_offsets(self.layout)[::count]
+
+    def predicates(self, count: int, whole: bool, mine: Val | None = None) -> Iterator[Val | None]:
+        for offsets in self.groups(count):
+            yield both(self.ctx.b, mine, None if whole else self.predicate(offsets))
+
+    def whole(self, count: int = 1) -> Val:
+        """One answer for all threads. What accesses of `count` elements share is emitted now, for both answers."""
         b = self.ctx.b
+        for offsets in self.groups(count):
+            self._base(offsets)
+            self.predicate(offsets)
         out: Val | None = None
         for axis, shape in enumerate(self.shape):
-            if self.kind(axis) == "nothing":
-                continue
-            low, high = self._limit(axis)
-            one = b.icmp("sge", high, shape)
-            if low is not None:
-                one = b.and_(one, b.icmp("eq", low, 0))
-            out = one if out is None else b.and_(out, one)
+            if self.kind(axis) != "nothing":
+                low, high = self._limit(axis)
+                inside = both(b, b.icmp("sge", high, shape), None if low is None else b.icmp("eq", low, 0))
+                out = both(b, out, inside)
         assert out is not None
         return out
-
-
-def _clamped(ctx: Context, distance: Val, shape: int) -> Val:
-    """A distance in i64 cut to 0..shape, as i32."""
-    b = ctx.b
-    above = b.intrinsic("llvm.smax", [distance, b.like(distance, 0)])
-    return b.cast("trunc", b.intrinsic("llvm.smin", [above, b.like(distance, shape)]), "i32")

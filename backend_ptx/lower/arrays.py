@@ -7,6 +7,7 @@ from dataclasses import replace
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import ArrayRef, ListRef, elem_of
+from tilewright.backend_ptx.lower.integers import resized
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.tileir.ops import arrays as ops
 from tilewright.tileir.types import ArrayType
@@ -71,9 +72,9 @@ def slice_array(ctx: Context, op: ops.SliceArray) -> None:
     source: ArrayRef = ctx[op.array]
     type: ArrayType = op.result.type
     index = elem_of(type.index)
-    start, stop = (as_index(b, ctx[v], v.type.dtype.is_signed, index) for v in (op.start, op.stop))
-    stride = as_index(b, source.strides[op.axis], True, "i64")
-    offset = b.mul(b.mul(as_index(b, start, True, "i64"), stride), type.dtype.bytes)
+    start, stop = (ctx.integer(v, index) for v in (op.start, op.stop))
+    stride = resized(b, source.strides[op.axis], True, "i64")
+    offset = b.mul(b.mul(resized(b, start, True, "i64"), stride), type.dtype.bytes)
     extents = list(source.extents)
     known = type.extents[op.axis]
     extents[op.axis] = b.sub(stop, start) if known is None else b.const(index, known)
@@ -90,14 +91,6 @@ def raw_view(ctx: Context, op: ops.RawView) -> None:
     ctx.set(op.result, replace(source, type=type, extents=(extent,), strides=(stride,)))
 
 
-def as_index(b: Builder, v: Val, signed: bool, elem: str) -> Val:
-    """An integer scalar (or vector) of any width in the integer type `elem`."""
-    have, want = int(v.elem[1:]), int(elem[1:])
-    if have == want:
-        return v
-    return b.cast("trunc" if have > want else "sext" if signed else "zext", v, elem)
-
-
 @lower(ops.ListLength)
 def list_length(ctx: Context, op: ops.ListLength) -> None:
     ctx.set(op.result, ctx[op.list].length)
@@ -110,14 +103,13 @@ def list_item(ctx: Context, op: ops.ListItem) -> None:
     source: ListRef = ctx[op.list]
     type: ArrayType = op.result.type
     record = 8 * (1 + 2 * type.rank)
-    at = as_index(b, ctx[op.index], op.index.type.dtype.is_signed, "i64")
-    base = b.gep(source.table, b.mul(at, record))
+    base = b.gep(source.table, b.mul(ctx.integer(op.index, "i64"), record))
     index = elem_of(type.index)
 
     def number(slot: int, known: int | None) -> Val:
         if known is not None:
             return b.const(index, known)
-        return as_index(b, b.load("i64", 0, b.gep(base, 8 * slot), 8, invariant=True), True, index)
+        return resized(b, b.load("i64", 0, b.gep(base, 8 * slot), 8, invariant=True), True, index)
 
     extents = tuple(number(1 + k, type.extents[k]) for k in range(type.rank))
     strides = tuple(number(1 + type.rank + k, type.strides[k]) for k in range(type.rank))

@@ -1,24 +1,20 @@
-"""Asynchronous copies: cp.async of 4, 8 or 16 bytes a time, zero fill at edges, commit and wait (PTX ISA 9.7.9.25)."""
+"""Asynchronous copies: cp.async of 4, 8 or 16 bytes a time, zero fill at edges, commit, wait (PTX ISA 9.7.9.25)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tilewright.backend_ptx.instructions.copies import MAX_PENDING_GROUPS
-from tilewright.backend_ptx.instructions.record import Instruction
 from tilewright.backend_ptx.instructions.table import instruction
-from tilewright.backend_ptx.layouts.queries import register_offsets
+from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.layouts.shared import copy_vector
-from tilewright.backend_ptx.llvm.builder import Val
-from tilewright.backend_ptx.lower.addresses import Offsets, TileAccess
+from tilewright.backend_ptx.lower.access import both
+from tilewright.backend_ptx.lower.addresses import TileAccess
 from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.gather import Elements
 from tilewright.backend_ptx.lower.positions import owner
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.lower.shared import SharedAccess, SharedRef, slot_offset
 from tilewright.backend_ptx.ops import async_copy as ops
 from tilewright.tileir.analysis.places import same_for_all
-from tilewright.tileir.core import Value
-from tilewright.tileir.types import TileType
 
 # By the number of bytes. Only 16-byte copies can bypass the L1 cache. A tile that all CTAs load goes through L1, where
 # the next CTA of the SM hits it.
@@ -29,72 +25,52 @@ _COPY_OF_ALL = {**_COPY, 16: "cp.async.ca.16"}
 @lower(ops.AsyncLoad)
 def async_load(ctx: Context, op: ops.AsyncLoad) -> None:
     """The threads that own elements copy them, all or none of a thread's by one branch."""
-    where_active(ctx, op.active, op.tile, lambda: _copy(ctx, op))
-
-
-def where_active(ctx: Context, active: Value, tile: TileType, copy: Callable[[], None]) -> None:
-    """Emit `copy` for the threads that own elements of a tile, where the condition holds."""
-    b = ctx.b
-    assert tile.layout is not None, "an asynchronous copy has no layout"
-    go, mine = ctx[active], owner(ctx, tile.layout)
-    if mine is not None:
-        go = b.and_(go, mine)
-    if go.const:
-        copy()
-        return
-    start, done = b.label("copy"), b.label("copied")
-    b.cbr(go, start, done)
-    b.start(start)
-    copy()
-    b.br(done)
-    b.start(done)
-
-
-def _copy(ctx: Context, op: ops.AsyncLoad) -> None:
-    b, layout = ctx.b, op.tile.layout
-    assert layout is not None
+    b, layout = ctx.b, ctx.layout_of(op.tile)
     ref: SharedRef = ctx[op.buffer]
     assert ref.type.layout is not None
-    tile = TileAccess(ctx, op.array, op.index, op.tile.shape, op.steps, op.order, layout, op.check_bounds)
-    place = SharedAccess(ctx, ref, layout, b.const("i32", 0), slot_offset(ctx, ref.type, op.slot, op.ahead))
-    count = min(tile.vector, copy_vector(ref.type.layout, layout, place.size))
-    record = instruction((_COPY_OF_ALL if same_for_all(op.index) else _COPY)[count * place.size])
-    copies = [
-        (b.cast("ptrtoint", place.pointer_of(register), "i32"), offsets)
-        for register, offsets in enumerate(register_offsets(layout)) if register % count == 0
-    ]
-    if op.slot is None and tile.is_cut:
-        _copy_branching(tile, record, copies, count)
-        return
-    for to, offsets in copies:
-        record.emit(b, to, tile.pointer(offsets), _bytes_inside(tile, offsets, count))
+    with b.when(both(b, ctx[op.active], owner(ctx, layout)), "copy"):
+        tile, place = TileAccess(ctx, op, op.tile), _place(ctx, op)
+        count = min(tile.vector, copy_vector(ref.type.layout, layout, place.size))
+        record = instruction((_COPY_OF_ALL if same_for_all(op.index) else _COPY)[count * place.size])
+        targets = [place.number_of(register) for register in range(0, registers(layout), count)]
+
+        def copy(whole: bool) -> None:
+            for to, offsets in zip(targets, tile.groups(count), strict=True):
+                pointer, inside = tile.pointer(offsets), None if whole else tile.room(offsets, count)
+                bytes_ = b.const("i32", count * tile.bytes) if inside is None else b.mul(inside, tile.bytes)
+                record.emit(b, to, pointer, bytes_)
+
+        if op.slot is None and tile.is_cut:
+            # Outside of loops: without a predicate per access if the whole tile is inside. The branch has another
+            # merit: ptxas puts copies, for whose end nothing in sight waits, behind all other instructions of their
+            # basic block, which may wait long for what they load.
+            b.branch(tile.whole(count), lambda: copy(True), lambda: copy(False), ("whole", "edge"))
+        else:
+            copy(False)
 
 
-def _copy_branching(tile: TileAccess, record: Instruction, copies: list[tuple[Val, Offsets]], count: int) -> None:
-    """Copies outside of loops: without a predicate per access if the whole tile is inside. The branch has another
-    merit: ptxas puts copies, for whose end nothing in sight waits, behind all other instructions of their basic block,
-    which may wait long for what they load.
-    """
-    b = tile.ctx.b
-    tile.prepare([offsets for _, offsets in copies])
-    whole, edge, done = b.label("copy_whole"), b.label("copy_edge"), b.label("started")
-    b.cbr(tile.whole(), whole, edge)
-    b.start(whole)
-    for to, offsets in copies:
-        record.emit(b, to, tile.pointer(offsets), b.const("i32", count * tile.bytes))
-    b.br(done)
-    b.start(edge)
-    for to, offsets in copies:
-        record.emit(b, to, tile.pointer(offsets), _bytes_inside(tile, offsets, count))
-    b.br(done)
-    b.start(done)
+def _place(ctx: Context, op: ops.AsyncCopy) -> SharedAccess:
+    """Where a copy goes."""
+    ref: SharedRef = ctx[op.buffer]
+    return SharedAccess(ctx, ref, ctx.layout_of(op.tile), slot=slot_offset(ctx, ref.type, op.slot, op.ahead))
 
 
-def _bytes_inside(tile: TileAccess, offsets: tuple[int, ...], count: int) -> Val:
-    """How many bytes of an access lie in the array; the rest of the destination becomes zero."""
-    b = tile.ctx.b
-    inside = tile.room(offsets, count)
-    return b.const("i32", count * tile.bytes) if inside is None else b.mul(inside, tile.bytes)
+@lower(ops.AsyncGather)
+def async_gather(ctx: Context, op: ops.AsyncGather) -> None:
+    """As `async_load`, from where index tiles say. Bytes that are not wanted become zero."""
+    b = ctx.b
+    with b.when(both(b, ctx[op.active], owner(ctx, ctx.layout_of(op.tile))), "copy"):
+        elements, place = Elements(ctx, op), _place(ctx, op)
+        heads = range(0, elements.lanes, op.vector)
+        record = instruction(_COPY[op.vector * place.size])
+        whole, room = elements.predicate(heads), b.const("i32", op.vector, len(heads))
+        if whole is not None:
+            if elements.may_end(op.dense, op.vector):
+                room = b.intrinsic("llvm.smin", [room, elements.left(op.dense, heads)])
+            room = b.select(whole, room, b.like(room, 0))
+        bytes_ = b.mul(room, place.size)
+        for i, (head, pointer) in enumerate(zip(heads, elements.pointers(heads), strict=True)):
+            record.emit(b, place.number_of(head), pointer, b.extract(bytes_, i))
 
 
 @lower(ops.AsyncCommit)

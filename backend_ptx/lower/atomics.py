@@ -8,10 +8,10 @@ they do afterwards sees what was acquired (PTX ISA, memory consistency model: ca
 from __future__ import annotations
 
 from tilewright.backend_ptx.instructions.table import instruction
-from tilewright.backend_ptx.llvm.builder import Val
+from tilewright.backend_ptx.lower.access import both
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.gather import Elements
-from tilewright.backend_ptx.lower.memory import SCOPE
+from tilewright.backend_ptx.lower.memory import order_of
 from tilewright.backend_ptx.lower.positions import owner
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.tileir import dtypes as dt
@@ -49,27 +49,19 @@ def atomic_cas(ctx: Context, op: ops.AtomicCas) -> None:
 
 
 def _each(ctx: Context, op: ops.Atomic, name: str, values: list[Value]) -> None:
-    b, dtype = ctx.b, op.array.type.dtype
-    record = instruction(
-        f"atom.{_WORD.get(name, name)}.{_kind(name, dtype)}.{op.memory_order.value}.{SCOPE[op.memory_scope]}")
+    b = ctx.b
+    record = instruction(f"atom.{_WORD.get(name, name)}.{_kind(name, op.array.type.dtype)}.{order_of(op)}")
     register = record.operands[2]
     elements = Elements(ctx, op)
     lanes = range(elements.lanes)
     inside, pointers = elements.predicate(lanes), elements.pointers(lanes)
-    mine = owner(ctx, op.result.type.layout if op.shape else None)
-    given = [ctx[v] if ctx[v].n else b.vector([ctx[v]]) for v in values]
-    elem = given[0].elem
+    mine = owner(ctx, ctx.layout(op.result))
+    given = [ctx.vector(v) for v in values]
     out = []
     for i in lanes:
         operands = [b.bitcast(b.extract(v, i), register) for v in given]
         # Where nothing happens a compare-and-swap returns what it expected.
         otherwise = operands[0] if name == "cas" else b.const(register, 0)
-        predicate = _both(ctx, mine, None if inside is None else b.extract(inside, i))
-        out.append(b.bitcast(record.emit1(b, pointers[i], predicate, otherwise, *operands), elem))
+        predicate = both(b, mine, None if inside is None else b.extract(inside, i)) or b.const("i1", 1)
+        out.append(b.bitcast(record.emit1(b, pointers[i], predicate, otherwise, *operands), given[0].elem))
     ctx.set(op.result, b.vector(out) if op.shape else out[0])
-
-
-def _both(ctx: Context, one: Val | None, other: Val | None) -> Val:
-    if one is None or other is None:
-        return one or other or ctx.b.const("i1", 1)
-    return ctx.b.and_(one, other)

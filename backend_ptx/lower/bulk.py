@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.layouts.bulk import ROW_BYTES, SLOT_ALIGN, BulkCopy
 from tilewright.backend_ptx.llvm.builder import Val
-from tilewright.backend_ptx.lower.arrays import as_index, param_name
+from tilewright.backend_ptx.lower.arrays import param_name
 from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.integers import clamped
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.lower.shared import SPACE, SYMBOL, SharedRef, slot_bytes, slot_offset
 from tilewright.backend_ptx.ops import bulk as ops
@@ -33,18 +34,14 @@ def init_mbarriers(ctx: Context, rings: Sequence[ops.MbarrierInit]) -> None:
     The same thread has the tensor maps fetched, which the first copies would wait for.
     """
     b = ctx.b
-    init, done = b.label("init"), b.label("initialised")
-    b.cbr(b.icmp("eq", ctx.tid, 0), init, done)
-    b.start(init)
-    for position, param in enumerate(ctx.abi.params):
-        if param.kind == "tensor_map":
-            instruction("prefetch.tensormap").emit(b, Val("ptr", 0, f"%{param_name(position)}"))
-    for op in rings:
-        init_ring(ctx, ctx[op.barriers], op.count)
-    instruction("fence.mbarrier_init").emit(b)
-    instruction("fence.proxy.async").emit(b)
-    b.br(done)
-    b.start(done)
+    with b.when(b.icmp("eq", ctx.tid, 0), "init"):
+        for position, param in enumerate(ctx.abi.params):
+            if param.kind == "tensor_map":
+                instruction("prefetch.tensormap").emit(b, Val("ptr", 0, f"%{param_name(position)}"))
+        for op in rings:
+            init_ring(ctx, ctx[op.barriers], op.count)
+        instruction("fence.mbarrier_init").emit(b)
+        instruction("fence.proxy.async").emit(b)
     instruction("cluster.sync" if shares_operands(ctx.function) else "bar.sync").emit(b)
 
 
@@ -58,7 +55,7 @@ def init_ring(ctx: Context, ref: SharedRef, count: int) -> None:
 
 @lower(ops.MbarrierWait)
 def mbarrier_wait(ctx: Context, op: ops.MbarrierWait) -> None:
-    parity = as_index(ctx.b, ctx[op.parity], op.parity.type.dtype.is_signed, "i32")
+    parity = ctx.integer(op.parity, "i32")
     instruction("mbarrier.wait").emit(ctx.b, shared_number(ctx, ctx[op.barriers], op.slot), parity)
 
 
@@ -142,12 +139,10 @@ def check_alignment(ref: SharedRef, swizzle: int) -> None:
 def coordinate(ctx: Context, index: Value, step: int, start: int) -> Val:
     """index * step + start in i32. What is too large for it lies outside every array, and so does what it becomes."""
     b, known = ctx.b, ctx.facts[index]
-    signed = index.type.dtype.is_signed
     if index.type.dtype.bitwidth > 32 or known.high > _HIGH:
-        wide = b.add(b.mul(as_index(b, ctx[index], signed, "i64"), step), start)
-        above = b.intrinsic("llvm.smax", [wide, b.like(wide, _LOW)])
-        return b.cast("trunc", b.intrinsic("llvm.smin", [above, b.like(wide, _HIGH)]), "i32")
-    number = as_index(b, ctx[index], signed, "i32")
+        wide = b.add(b.mul(ctx.integer(index, "i64"), step), start)
+        return b.cast("trunc", clamped(b, wide, _LOW, _HIGH), "i32")
+    number = ctx.integer(index, "i32")
     place = b.add(b.mul(number, step), start)
     if known.high * step + start > _HIGH:
         place = b.select(b.icmp("sgt", number, (_HIGH - start) // step), b.like(place, _HIGH), place)

@@ -23,14 +23,10 @@ refuse(ops.ClusterGather, "share_gathered makes an exchange of it first",
 def cluster_open(ctx: Context, op: ops.ClusterOpen) -> None:
     """One thread initialises all mbarriers; threads that observed its arrival may complete transactions on them."""
     b = ctx.b
-    init, done = b.label("init"), b.label("initialised")
-    b.cbr(b.icmp("eq", ctx.tid, 0), init, done)
-    b.start(init)
-    for barriers in op.barriers:
-        init_ring(ctx, ctx[barriers], 1)
-    instruction("fence.mbarrier_init").emit(b)
-    b.br(done)
-    b.start(done)
+    with b.when(b.icmp("eq", ctx.tid, 0), "init"):
+        for barriers in op.barriers:
+            init_ring(ctx, ctx[barriers], 1)
+        instruction("fence.mbarrier_init").emit(b)
     instruction("cluster.arrive.relaxed").emit(b)
 
 

@@ -8,9 +8,11 @@ from typing import Any
 
 from tilewright.backend_ptx.abi import KernelAbi
 from tilewright.backend_ptx.instructions.table import instruction
+from tilewright.backend_ptx.layouts.flat import LANE_BITS, distributed, log2
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.llvm.module import DebugLines
 from tilewright.backend_ptx.lower.fragments import Fragment, elem_of, lanes_of
+from tilewright.backend_ptx.lower.integers import resized
 from tilewright.backend_ptx.roles import first_warp
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.facts import Facts, facts
@@ -72,10 +74,24 @@ class Context:
         self._fragments[value] = fragment
 
     def layout(self, value: Value) -> Layout:
-        """The layout of a tile of rank 1 or more."""
-        layout: Layout | None = value.type.layout
-        assert layout is not None, f"{value} has no layout"
-        return layout
+        """The layout of a tile. A scalar lies in one register of every thread."""
+        return self.layout_of(value.type)
+
+    def layout_of(self, type: TileType) -> Layout:
+        """`layout` by the tile's type."""
+        if not type.shape:
+            return distributed((), [], [0] * LANE_BITS, [0] * log2(self.warps))
+        assert type.layout is not None, f"{type} has no layout"
+        return type.layout
+
+    def vector(self, value: Value) -> Val:
+        """A tile's fragment; that of a scalar as a vector of length 1."""
+        fragment: Val = self[value]
+        return fragment if fragment.n else self.b.vector([fragment])
+
+    def integer(self, value: Value, elem: str) -> Val:
+        """An integer (or a tile of them) of any width in the integer type `elem`."""
+        return resized(self.b, self[value], value.type.dtype.is_signed, elem)
 
     def lanes(self, value: Value) -> int:
         """Length of the vector of a tile; 0 for a scalar."""

@@ -4,7 +4,6 @@ from tilewright.backend_ptx.lower import (
     arith,
     arrays,
     async_copy,
-    async_gather,
     atomics,
     bulk,
     bulk_store,
@@ -25,6 +24,6 @@ from tilewright.backend_ptx.lower import (
     warpgroup,
 )
 
-__all__ = ["arith", "arrays", "async_copy", "async_gather", "atomics", "bulk", "bulk_store", "cluster", "compare",
+__all__ = ["arith", "arrays", "async_copy", "atomics", "bulk", "bulk_store", "cluster", "compare",
            "control", "convert", "fold", "gather", "layout", "math", "matmul", "memory", "output", "reduce", "shape",
            "shared", "warpgroup"]

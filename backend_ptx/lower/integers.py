@@ -7,22 +7,27 @@ from collections.abc import Callable
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.tileir.dtypes import DType
 
-# NVPTX packs <N x i8> four to a register and takes it apart again for every operation, so i8 is computed in i32.
-_COMPUTE = {8: "i32", 16: "i32"}
+
+def resized(b: Builder, v: Val, signed: bool, elem: str) -> Val:
+    """An integer of any width in the integer type `elem`."""
+    word = "trunc" if int(v.elem[1:]) > int(elem[1:]) else "sext" if signed else "zext"
+    return b.cast(word, v, elem)
+
+
+def clamped(b: Builder, v: Val, low: int, high: int) -> Val:
+    """The nearest number in low..high, signed."""
+    return b.intrinsic("llvm.smin", [b.intrinsic("llvm.smax", [v, b.like(v, low)]), b.like(v, high)])
 
 
 def widened(b: Builder, v: Val, dtype: DType) -> Val:
-    """The value in the type in which this dtype is computed: exact, by the signedness of the dtype."""
-    elem = _COMPUTE.get(dtype.bitwidth)
-    if elem is None:
-        return v
-    return b.cast("sext" if dtype.is_signed else "zext", v, elem)
+    """The value in the type in which this dtype is computed: exact, by the signedness of the dtype. NVPTX packs
+    <N x i8> four to a register and takes it apart again for every operation, so i8 is computed in i32, as is i16."""
+    return resized(b, v, dtype.is_signed, "i64" if dtype.bitwidth == 64 else "i32")
 
 
 def narrowed(b: Builder, v: Val, dtype: DType) -> Val:
     """Back to the dtype's own width: the low bits."""
-    elem = f"i{dtype.bitwidth}"
-    return v if v.elem == elem else b.cast("trunc", v, elem)
+    return b.cast("trunc", v, f"i{dtype.bitwidth}")
 
 
 def compute(b: Builder, dtype: DType, function: Callable[..., Val], *operands: Val) -> Val:

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Builder, Val
-from tilewright.backend_ptx.lower.access import elem_bytes, memory_elem
+from tilewright.backend_ptx.lower.access import elem_bytes, from_memory, memory_elem
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import elem_of
-from tilewright.backend_ptx.lower.positions import owner
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.lower.shared import SPACE, SYMBOL, SharedRef
 from tilewright.tileir.core import Value
@@ -31,18 +30,14 @@ Piece = tuple[str, list[Val]]
 @lower(ops.Print)
 def print_(ctx: Context, op: ops.Print) -> None:
     b = ctx.b
-    mine, done = b.label("print"), b.label("printed")
-    b.cbr(_first_thread(ctx), mine, done)
-    b.start(mine)
     locked = any(_size(other) > MOST_VALUES for other in ctx.function.walk() if isinstance(other, ops.Print))
-    if locked:
-        _acquire(b)
-    for text, values in _pieces(ctx, op):
-        _call(ctx, text, values)
-    if locked:
-        _release(b)
-    b.br(done)
-    b.start(done)
+    with b.when(_first_thread(ctx), "print"):
+        if locked:
+            _acquire(b)
+        for text, values in _pieces(ctx, op):
+            _call(ctx, text, values)
+        if locked:
+            _release(b)
 
 
 def _size(op: ops.Print) -> int:
@@ -69,9 +64,7 @@ def assert_(ctx: Context, op: ops.Assert) -> None:
 
 
 def _first_thread(ctx: Context) -> Val:
-    first = owner(ctx, None)
-    assert first is not None, "a block has a warp at least"
-    return first
+    return ctx.once("first thread", lambda b: b.icmp("eq", ctx.tid, 0))
 
 
 # ---- text and values ------------------------------------------------------------------------------------------------
@@ -116,8 +109,7 @@ def _elements(ctx: Context, value: Value) -> Callable[[int], Val]:
 
     def load(number: int) -> Val:
         pointer = b.gep(Val(SPACE, 0, SYMBOL), fragment.offset + number * size)
-        loaded = b.load(memory_elem(elem), 0, pointer, size)
-        return b.icmp("ne", loaded, 0) if elem == "i1" else loaded
+        return from_memory(b, b.load(memory_elem(elem), 0, pointer, size), elem)
 
     return load
 

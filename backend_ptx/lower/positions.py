@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS, is_plain
+from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS, WARP, is_plain
 from tilewright.backend_ptx.layouts.queries import copies, register_offsets, thread_bases
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.context import Context
@@ -67,15 +67,9 @@ def index_vector(ctx: Context, layout: Layout, axis: int) -> Val:
     return ctx.once(key, make)
 
 
-def owner(ctx: Context, layout: Layout | None) -> Val | None:
-    """Whether this thread is the one that acts for all that hold the same elements; None if every thread is.
-
-    Without a layout (a scalar) thread 0 is.
-    """
-    if layout is None:
-        mask = (ctx.warps << LANE_BITS) - 1
-    else:
-        mask = copies(layout, "lane") | copies(layout, "warp") << LANE_BITS
+def owner(ctx: Context, layout: Layout) -> Val | None:
+    """Whether this thread is the one that acts for all that hold the same elements; None if every thread is."""
+    mask = copies(layout, LANE) | copies(layout, WARP) << LANE_BITS
     if not mask:
         return None
     return ctx.once(("owner", mask), lambda b: b.icmp("eq", b.and_(ctx.tid, mask), 0))

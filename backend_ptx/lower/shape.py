@@ -5,9 +5,9 @@ from __future__ import annotations
 from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.layouts.flat import REGISTER
 from tilewright.backend_ptx.llvm.builder import Builder, Val
-from tilewright.backend_ptx.lower.arrays import as_index
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import elem_of
+from tilewright.backend_ptx.lower.integers import resized
 from tilewright.backend_ptx.lower.positions import index_vector
 from tilewright.backend_ptx.lower.registers import rearranged, swapped_if
 from tilewright.backend_ptx.lower.registry import lower
@@ -17,7 +17,7 @@ from tilewright.tileir.ops import shape as ops
 @lower(ops.Iota)
 def iota(ctx: Context, op: ops.Iota) -> None:
     index = index_vector(ctx, ctx.layout(op.result), 0)
-    ctx.set(op.result, as_index(ctx.b, index, False, elem_of(op.dtype)))
+    ctx.set(op.result, resized(ctx.b, index, False, elem_of(op.dtype)))
 
 
 @lower(ops.Broadcast)

@@ -12,8 +12,7 @@ from tilewright.backend_ptx.layouts.matrices import ROW_BYTES, MatrixPlan, matri
 from tilewright.backend_ptx.layouts.queries import shifts
 from tilewright.backend_ptx.layouts.shared import Turn, access_vector, inverse, offset_bases, turned_pairs
 from tilewright.backend_ptx.llvm.builder import Builder, Val
-from tilewright.backend_ptx.lower.access import elem_bytes, memory_elem
-from tilewright.backend_ptx.lower.arrays import as_index
+from tilewright.backend_ptx.lower.access import elem_bytes, from_memory, memory_elem, to_memory
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import elem_of
 from tilewright.backend_ptx.lower.positions import owner
@@ -48,33 +47,21 @@ def shared_alloc(ctx: Context, op: ops.SharedAlloc) -> None:
 
 @lower(ops.SharedStore)
 def shared_store(ctx: Context, op: ops.SharedStore) -> None:
-    b, value = ctx.b, ctx[op.value]
-    layout = ctx.layout(op.value)
-    if value.elem == "i1":
-        value = b.cast("zext", value, "i8")
+    b, layout, value = ctx.b, ctx.layout(op.value), to_memory(ctx.b, ctx[op.value])
     ref: SharedRef = ctx[op.buffer]
     plan = matrix_plan(ref.type.layout, layout, elem_bytes(value.elem)) if ctx.target.has_stmatrix else None
     turn = turned_pairs(ref.type.layout, layout, elem_bytes(value.elem)) if plan is None else None
-    stored = layout if turn is None else turn.layout
-    slot = slot_offset(ctx, ref.type, op.slot, op.ahead)
-    access = SharedAccess(ctx, ref, stored if plan is None else plan.rows, _no_index(b), slot)
+    stored = plan.rows if plan is not None else turn.layout if turn is not None else layout
+    access = SharedAccess(ctx, ref, stored, slot=slot_offset(ctx, ref.type, op.slot, op.ahead))
     # Copies differ in the warp alone where matrices are stored, so that all lanes of a warp take the same way.
-    mine = owner(ctx, layout)
-    done = b.label("stored")
-    if mine is not None:
-        mine_only = b.label("owner")
-        b.cbr(mine, mine_only, done)
-        b.start(mine_only)
-    if plan is not None:
-        _store_matrices(access, plan, value)
-    elif turn is not None:
-        _store_turned(access, turn, value)
-    else:
-        for registers, pointer in access.vectors():
-            b.store(b.shuffle(value, registers), pointer, access.bytes)
-    if mine is not None:
-        b.br(done)
-        b.start(done)
+    with b.when(owner(ctx, layout), "owner"):
+        if plan is not None:
+            _store_matrices(access, plan, value)
+        elif turn is not None:
+            _store_turned(access, turn, value)
+        else:
+            for registers, pointer in access.vectors():
+                b.store(b.shuffle(value, registers), pointer, access.bytes)
 
 
 def _store_turned(access: SharedAccess, turn: Turn, value: Val) -> None:
@@ -99,16 +86,16 @@ def _store_matrices(access: SharedAccess, plan: MatrixPlan, value: Val) -> None:
 
 @lower(ops.SharedLoad)
 def shared_load(ctx: Context, op: ops.SharedLoad) -> None:
-    b = ctx.b
     ref: SharedRef = ctx[op.buffer]
-    elem = memory_elem(elem_of(ref.type.dtype))
-    at = _sub_tile(ctx, ref.type, op.index, op.shape) if op.index else _no_index(b)
+    elem = elem_of(ref.type.dtype)
+    at = _sub_tile(ctx, ref.type, op.index, op.shape)
     slot = slot_offset(ctx, ref.type, op.slot, op.ahead)
     layout = _widened(ctx.layout(op.result), ref.type.shape)
     plan = matrix_plan(ref.type.layout, layout, elem_bytes(elem)) if ctx.target.has_ldmatrix else None
     access = SharedAccess(ctx, ref, layout if plan is None else plan.rows, at, slot)
-    value = _load_vectors(access, elem) if plan is None else _load_matrices(access, plan, elem)
-    ctx.set(op.result, b.icmp("ne", value, 0) if ref.type.dtype.is_bool else value)
+    stored = memory_elem(elem)
+    value = _load_vectors(access, stored) if plan is None else _load_matrices(access, plan, stored)
+    ctx.set(op.result, from_memory(ctx.b, value, elem))
 
 
 def _load_vectors(access: SharedAccess, elem: str) -> Val:
@@ -148,10 +135,6 @@ def barrier(ctx: Context, op: ops.Barrier) -> None:
         instruction("bar.sync").emit(ctx.b)
 
 
-def _no_index(b: Builder) -> Val:
-    return b.const("i32", 0)
-
-
 def slot_bytes(type: SharedType) -> int:
     """Distance of the slots of a ring. A power of two, so that swizzles inside a slot hold."""
     return type.size * type.dtype.bytes
@@ -161,8 +144,7 @@ def slot_offset(ctx: Context, type: SharedType, slot: Value | None, ahead: int) 
     """The offset in bytes (i32) of slot (slot + ahead) % copies; None for a buffer that is no ring."""
     if slot is None:
         return None
-    b = ctx.b
-    number = as_index(b, ctx[slot], slot.type.dtype.is_signed, "i32")
+    b, number = ctx.b, ctx.integer(slot, "i32")
     if number.const is not None:
         return b.const("i32", (int(number.const) + ahead) % type.copies * slot_bytes(type))
     if ahead:
@@ -186,7 +168,7 @@ def _sub_tile(ctx: Context, type: SharedType, index: tuple[Value, ...], shape: t
         first = place[axis] + log2(shape[axis])
         count = log2(type.shape[axis] // shape[axis])
         if count:
-            number = as_index(b, ctx[value], value.type.dtype.is_signed, "i32")
+            number = ctx.integer(value, "i32")
             contributions = [(k, table[first + k] * type.dtype.bytes) for k in range(count)]
             if number.const is not None:
                 known = combine([c for _, c in contributions], int(number.const) & ((1 << count) - 1))
@@ -213,7 +195,9 @@ class SharedAccess:
     is added last.
     """
 
-    def __init__(self, ctx: Context, ref: SharedRef, layout: Layout, at: Val, slot: Val | None = None) -> None:
+    def __init__(
+        self, ctx: Context, ref: SharedRef, layout: Layout, at: Val | None = None, slot: Val | None = None,
+    ) -> None:
         self.ctx = ctx
         self.ref = ref
         assert ref.type.layout is not None
@@ -229,10 +213,11 @@ class SharedAccess:
         for _, part in contributions:
             self.moving |= part
         # A known place of a sub-tile is a constant like that of a register.
-        self.fixed = 0 if at.const is None else int(at.const)
-        if at.const is None:
-            self.moving = -1  # any bit may be set
-        self.base = thread if at.const is not None else ctx.b.xor(thread, at)
+        self.fixed, self.base = 0, thread
+        if at is not None and at.const is not None:
+            self.fixed = int(at.const)
+        elif at is not None:
+            self.moving, self.base = -1, ctx.b.xor(thread, at)  # any bit may be set
         self.slot = slot
         self.variants: dict[int, Val] = {}
 
@@ -245,9 +230,9 @@ class SharedAccess:
             if register & chooses == 0:
                 yield [register | k for k in within], self._pointer(combine(bases, register) * self.size)
 
-    def pointer_of(self, register: int) -> Val:
-        """The address of one register's element."""
-        return self._pointer(combine(self.offsets[REGISTER], register) * self.size)
+    def number_of(self, register: int) -> Val:
+        """The address of one register's element as a 32-bit number."""
+        return self.ctx.b.cast("ptrtoint", self._pointer(combine(self.offsets[REGISTER], register) * self.size), "i32")
 
     def _pointer(self, offset: int) -> Val:
         b = self.ctx.b

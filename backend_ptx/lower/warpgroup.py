@@ -72,12 +72,8 @@ def pass_turn(ctx: Context, op: ops.PassTurn) -> None:
 def start_turns(ctx: Context) -> None:
     """The last warpgroup passes the first turn to the first one."""
     b = ctx.b
-    last, done = b.label("last"), b.label("started")
-    b.cbr(b.icmp("eq", _warpgroup(ctx), ctx.warps // WARPS - 1), last, done)
-    b.start(last)
-    _meet(ctx, "bar.arrive.named", b.const("i32", 0))
-    b.br(done)
-    b.start(done)
+    with b.when(b.icmp("eq", _warpgroup(ctx), ctx.warps // WARPS - 1), "last"):
+        _meet(ctx, "bar.arrive.named", b.const("i32", 0))
 
 
 def _meet(ctx: Context, name: str, group: Val) -> None:

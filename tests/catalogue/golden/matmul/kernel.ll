@@ -48,7 +48,7 @@ entry:
   %v453 = and i32 %v1, 7
   %v454 = shl i32 %v453, 3
   %v2 = icmp eq i32 %v1, 0
-  br i1 %v2, label %init1, label %initialised2
+  br i1 %v2, label %init1, label %done2
 init1:
   call void asm sideeffect "prefetch.tensormap [$0];", "l,~{memory}"(ptr %p15)
   call void asm sideeffect "prefetch.tensormap [$0];", "l,~{memory}"(ptr %p16)
@@ -78,8 +78,8 @@ init1:
   call void asm sideeffect "mbarrier.init.shared::cta.b64 [$0], $1;", "r,r,~{memory}"(i32 %v15, i32 4)
   call void asm sideeffect "fence.mbarrier_init.release.cluster;", "~{memory}"()
   call void asm sideeffect "fence.proxy.async.shared::cta;", "~{memory}"()
-  br label %initialised2
-initialised2:
+  br label %done2
+done2:
   call void asm sideeffect "bar.sync 0;", "~{memory}"() #1
   %v16 = icmp ult i32 %v1, 128
   br i1 %v16, label %consume3, label %others4

@@ -63,20 +63,20 @@ loop1:
   %v54 = icmp ult <4 x i32> %v40, %v53
   %v55 = and <4 x i1> %v41, %v54
   %v56 = extractelement <4 x i1> %v55, i32 0
-  %v57 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v45, i1 %v56, i32 0)
-  %v59 = bitcast i32 %v57 to float
-  %v61 = extractelement <4 x i1> %v55, i32 1
-  %v62 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v47, i1 %v61, i32 0)
-  %v64 = bitcast i32 %v62 to float
-  %v66 = extractelement <4 x i1> %v55, i32 2
-  %v67 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v49, i1 %v66, i32 0)
-  %v69 = bitcast i32 %v67 to float
-  %v71 = extractelement <4 x i1> %v55, i32 3
-  %v72 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v51, i1 %v71, i32 0)
+  %v57 = extractelement <4 x i1> %v55, i32 1
+  %v58 = extractelement <4 x i1> %v55, i32 2
+  %v59 = extractelement <4 x i1> %v55, i32 3
+  %v60 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v45, i1 %v56, i32 0)
+  %v62 = bitcast i32 %v60 to float
+  %v64 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v47, i1 %v57, i32 0)
+  %v66 = bitcast i32 %v64 to float
+  %v68 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v49, i1 %v58, i32 0)
+  %v70 = bitcast i32 %v68 to float
+  %v72 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v51, i1 %v59, i32 0)
   %v74 = bitcast i32 %v72 to float
-  %v76.0 = insertelement <4 x float> poison, float %v59, i32 0
-  %v76.1 = insertelement <4 x float> %v76.0, float %v64, i32 1
-  %v76.2 = insertelement <4 x float> %v76.1, float %v69, i32 2
+  %v76.0 = insertelement <4 x float> poison, float %v62, i32 0
+  %v76.1 = insertelement <4 x float> %v76.0, float %v66, i32 1
+  %v76.2 = insertelement <4 x float> %v76.1, float %v70, i32 2
   %v76 = insertelement <4 x float> %v76.2, float %v74, i32 3
   %v77 = fadd <4 x float> %v37, %v76
   %v78 = sub i32 %v26, %v36
@@ -127,12 +127,12 @@ done2:
   %v120 = bitcast i32 %v118 to float
   %v121 = insertelement <1 x float> poison, float %v120, i32 0
   %v122 = fadd <1 x float> %v115, %v121
-  br i1 %v126, label %owner4, label %stored3
-owner4:
+  br i1 %v126, label %owner3, label %done4
+owner3:
   %v127 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v124
   store <1 x float> %v122, ptr addrspace(3) %v127, align 4
-  br label %stored3
-stored3:
+  br label %done4
+done4:
   call void asm sideeffect "bar.sync 0;", "~{memory}"() #1
   %v128 = load <2 x float>, ptr addrspace(3) @shared_memory, align 8
   %v129 = shufflevector <2 x float> %v128, <2 x float> poison, <1 x i32> <i32 0>

@@ -83,12 +83,12 @@ entry:
   %v72 = bitcast i32 %v70 to float
   %v73 = insertelement <1 x float> poison, float %v72, i32 0
   %v74 = call <1 x float> @llvm.maxnum.v1f32(<1 x float> %v67, <1 x float> %v73)
-  br i1 %v78, label %owner2, label %stored1
-owner2:
+  br i1 %v78, label %owner1, label %done2
+owner1:
   %v79 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v76
   store <1 x float> %v74, ptr addrspace(3) %v79, align 4
-  br label %stored1
-stored1:
+  br label %done2
+done2:
   call void asm sideeffect "bar.sync 0;", "~{memory}"() #1
   %v80 = load <4 x float>, ptr addrspace(3) @shared_memory, align 16
   %v81 = shufflevector <4 x float> %v80, <4 x float> poison, <2 x i32> <i32 0, i32 1>
@@ -142,13 +142,13 @@ stored1:
   %v133 = bitcast i32 %v131 to float
   %v134 = insertelement <1 x float> poison, float %v133, i32 0
   %v135 = fadd <1 x float> %v128, %v134
-  br i1 %v78, label %owner4, label %stored3
-owner4:
+  br i1 %v78, label %owner3, label %done4
+owner3:
   %v136 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v76
   %v137 = getelementptr i8, ptr addrspace(3) %v136, i64 128
   store <1 x float> %v135, ptr addrspace(3) %v137, align 4
-  br label %stored3
-stored3:
+  br label %done4
+done4:
   call void asm sideeffect "bar.sync 0;", "~{memory}"() #1
   %v138 = getelementptr i8, ptr addrspace(3) @shared_memory, i64 128
   %v139 = load <4 x float>, ptr addrspace(3) %v138, align 16
@@ -189,10 +189,10 @@ stored3:
   %v174 = add i64 %v171, %v173
   %v175 = getelementptr i8, ptr addrspace(1) %v168, i64 %v174
   %v176 = extractelement <2 x float> %v150, i32 0
-  %v177 = extractelement <2 x float> %v150, i32 1
-  %v178 = bitcast float %v176 to i32
-  %v179 = bitcast float %v177 to i32
-  call void asm sideeffect "@$1 st.global.v2.b32 [$0], {$2, $3};", "l,b,r,r,~{memory}"(ptr addrspace(1) %v175, i1 %v163, i32 %v178, i32 %v179)
+  %v177 = bitcast float %v176 to i32
+  %v178 = extractelement <2 x float> %v150, i32 1
+  %v179 = bitcast float %v178 to i32
+  call void asm sideeffect "@$1 st.global.v2.b32 [$0], {$2, $3};", "l,b,r,r,~{memory}"(ptr addrspace(1) %v175, i1 %v163, i32 %v177, i32 %v179)
   ret void
 }
 attributes #0 = { nounwind "nvvm.maxntid"="128" }

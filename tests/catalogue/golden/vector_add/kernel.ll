@@ -34,7 +34,7 @@ entry:
   br i1 %v25, label %whole1, label %edge2
 whole1:
   %v26 = load <4 x float>, ptr addrspace(1) %v10, align 16, !invariant.load !0
-  br label %loaded3
+  br label %done3
 edge2:
   %v27 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v10, i1 %v18, i32 0)
   %v29 = bitcast i32 %v27 to float
@@ -51,8 +51,8 @@ edge2:
   %v46.1 = insertelement <4 x float> %v46.0, float %v34, i32 1
   %v46.2 = insertelement <4 x float> %v46.1, float %v39, i32 2
   %v46 = insertelement <4 x float> %v46.2, float %v44, i32 3
-  br label %loaded3
-loaded3:
+  br label %done3
+done3:
   %v47 = phi <4 x float> [ %v26, %whole1 ], [ %v46, %edge2 ]
   %v48 = sext i32 %v1 to i64
   %v49 = mul i64 %v48, 256
@@ -79,7 +79,7 @@ loaded3:
   br i1 %v69, label %whole4, label %edge5
 whole4:
   %v70 = load <4 x float>, ptr addrspace(1) %v54, align 16, !invariant.load !0
-  br label %loaded6
+  br label %done6
 edge5:
   %v71 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v54, i1 %v62, i32 0)
   %v73 = bitcast i32 %v71 to float
@@ -96,8 +96,8 @@ edge5:
   %v90.1 = insertelement <4 x float> %v90.0, float %v78, i32 1
   %v90.2 = insertelement <4 x float> %v90.1, float %v83, i32 2
   %v90 = insertelement <4 x float> %v90.2, float %v88, i32 3
-  br label %loaded6
-loaded6:
+  br label %done6
+done6:
   %v91 = phi <4 x float> [ %v70, %whole4 ], [ %v90, %edge5 ]
   %v92 = fadd <4 x float> %v47, %v91
   %v93 = sext i32 %v1 to i64
@@ -125,7 +125,7 @@ loaded6:
   br i1 %v114, label %whole7, label %edge8
 whole7:
   store <4 x float> %v92, ptr addrspace(1) %v99, align 16
-  br label %stored9
+  br label %done9
 edge8:
   %v115 = shufflevector <4 x float> %v92, <4 x float> poison, <1 x i32> <i32 0>
   %v116 = extractelement <1 x float> %v115, i32 0
@@ -146,8 +146,8 @@ edge8:
   %v128 = extractelement <1 x float> %v126, i32 0
   %v129 = bitcast float %v128 to i32
   call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v127, i1 %v113, i32 %v129)
-  br label %stored9
-stored9:
+  br label %done9
+done9:
   ret void
 }
 attributes #0 = { nounwind "nvvm.maxntid"="64" }
