@@ -55,6 +55,8 @@ def main() -> None:
         dx, out = place.put(x, np.empty_like(x))
         dropout[(tw.cdiv(n, 512),)](dx, out, seed, rate, 512)
         check(f"dropout of {n} elements", place, place.get(out), want)
+        dropout[(tw.cdiv(n, 512),)](out := place.put(x.copy()), out, seed, rate, 512)
+        check("the same in place", place, place.get(out), want)
 
 
 if __name__ == "__main__":

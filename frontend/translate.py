@@ -6,7 +6,7 @@ import contextlib
 import sys
 import threading
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tilewright.frontend.branches import run
@@ -20,7 +20,7 @@ from tilewright.frontend.values import ConstArg, Val, named
 from tilewright.tileir.core import Block, Function
 from tilewright.tileir.diagnostics import TileError, TileInternalError, TileRecursionError, TileTypeError
 from tilewright.tileir.ops.control import Return
-from tilewright.tileir.plan import Hints
+from tilewright.tileir.plan import NO_ALIASES, Aliases, Hints
 from tilewright.tileir.types import TupleType
 
 _DEEP = 60_000  # Python frames: a thousand inlined calls, each with the handlers of its statements and expressions
@@ -28,12 +28,13 @@ _DEEP = 60_000  # Python frames: a thousand inlined calls, each with the handler
 
 def translate(
     pyfunc: types.FunctionType, arg_specs: tuple[Any, ...], *, name: str | None = None,
-    hints: Hints | None = None,
+    hints: Hints | None = None, aliases: Aliases = NO_ALIASES,
 ) -> Function:
     """Tile IR of a kernel for arguments of the given kinds.
 
     A spec is a Tile IR type (array, list of arrays, scalar), a ConstArg, or a tuple of specs for a tuple argument.
     ConstArgs have no parameter in the result; the parts of a tuple `x` are the parameters `x.0`, `x.1.0`, ...
+    `aliases` says which parameters share memory: one that is the same as another is read and written as that one.
     The function's source, globals and closure values are read at its first translation and kept.
     Raises TileError for whatever is wrong with the kernel.
     """
@@ -44,10 +45,11 @@ def translate(
         raise TileTypeError(f"{source.name}: {counts}", source.span)
     scope = Scope(source, None, None, 0)
     body = Block()
+    same = {later: earlier for later, earlier in aliases.same}
     t = Translator(scope, body)
     with _errors(t), _deep_recursion:
         for parameter, spec in zip(source.parameters, arg_specs, strict=True):
-            scope.bind(parameter.arg, _argument(t, body, spec, parameter.arg), parameter)
+            scope.bind(parameter.arg, _argument(t, body, spec, parameter.arg, same), parameter)
         run(t, source.body)
         value = returned(t, scope)
         if value is not None:
@@ -58,20 +60,24 @@ def translate(
             )
         t.emit_op(Return)
         function = Function(name or source.name, body, hints or Hints(), source.span)
+        function.aliases = aliases
         contract_fma(function)
         drop_unused(function)
     return function
 
 
-def _argument(t: Translator, body: Block, spec: Any, name: str) -> Val:
-    """The value of a parameter; run-time parts become parameters of the function."""
+def _argument(t: Translator, body: Block, spec: Any, name: str, same: Mapping[int, int]) -> Val:
+    """The value of a parameter; run-time parts become parameters of the function. `same` gives, by position, the
+    earlier parameter that stands for one with the same elements."""
     if isinstance(spec, ConstArg):
         return frontend_value(t, spec.value, name)
     if isinstance(spec, TupleType):
         spec = spec.items
     if isinstance(spec, tuple):
-        return tuple(_argument(t, body, item, f"{name}.{i}") for i, item in enumerate(spec))
-    return body.add_param(spec, name)
+        return tuple(_argument(t, body, item, f"{name}.{i}", same) for i, item in enumerate(spec))
+    value = body.add_param(spec, name)
+    position = len(body.params) - 1
+    return body.params[same[position]] if position in same else value
 
 
 @contextlib.contextmanager

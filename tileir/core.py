@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, dataclass_transform
 from tilewright.tileir.diagnostics import NO_SPAN, Span, TileTypeError
 from tilewright.tileir.engines import GLOBAL, REGISTERS, SHARED, Engine, Fence, Space
 from tilewright.tileir.layout import Layout
-from tilewright.tileir.plan import Decision, Hints, Limits, MachinePlan, Switches
+from tilewright.tileir.plan import NO_ALIASES, Aliases, Decision, Hints, Limits, MachinePlan, Switches
 from tilewright.tileir.types import ArrayType, ListType, SharedType, Type
 
 
@@ -87,10 +87,11 @@ _NO_HINTS = Hints()
 
 
 class Function:
-    """A kernel: its parameters are those of `body`. The records of plan.py say what was asked for (`hints`,
-    `switches`, `limits`) and what a backend's passes have decided (`plan`, and `decisions` for people to read)."""
+    """A kernel: its parameters are those of `body`. The records of plan.py say which of them share memory (`aliases`),
+    what was asked for (`hints`, `switches`, `limits`) and what a backend's passes have decided (`plan`, and `decisions`
+    for people to read)."""
 
-    __slots__ = ("name", "body", "hints", "span", "switches", "limits", "plan", "decisions")
+    __slots__ = ("name", "body", "hints", "span", "aliases", "switches", "limits", "plan", "decisions")
 
     # The text form, for str(): `printer.py` puts it here, as it imports this module.
     text_form: ClassVar[Callable[[Function], str]]
@@ -100,6 +101,7 @@ class Function:
         self.body = body
         self.hints = hints
         self.span = span
+        self.aliases: Aliases = NO_ALIASES
         self.switches = Switches()
         self.limits = Limits()
         self.plan = MachinePlan()
@@ -438,7 +440,7 @@ def clone_block(block: Block, mapping: dict[Value, Value]) -> Block:
 def clone_function(function: Function) -> Function:
     """A deep copy that shares nothing mutable with the original."""
     copy = Function(function.name, clone_block(function.body, {}), function.hints, function.span)
-    copy.switches, copy.limits = function.switches, function.limits
+    copy.aliases, copy.switches, copy.limits = function.aliases, function.switches, function.limits
     copy.plan, copy.decisions = replace(function.plan), list(function.decisions)
     return copy
 

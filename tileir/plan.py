@@ -45,6 +45,22 @@ PLAIN = Switches()
 
 
 @dataclass(frozen=True, slots=True)
+class Aliases:
+    """Which parameters share memory in the launches that a function is made for, by position. All others share none,
+    but for the arrays of one list.
+
+    `same`: pairs; the first has the same elements at the same place as the second, an earlier one, which stands for
+    both in the body. `groups`: the arrays of a group may overlap in any way; they are one alias class.
+    """
+
+    same: tuple[tuple[int, ...], ...] = ()
+    groups: tuple[tuple[int, ...], ...] = ()
+
+
+NO_ALIASES = Aliases()
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """A rung of the ladder of plans: what the passes must stay within, because the assembler refused more. None: no
     limit.
@@ -114,7 +130,8 @@ class Decision:
         return f"{self.name}: {self.value}" + (f" ({self.reason})" if self.reason else "")
 
 
-RECORDS: dict[str, type[Any]] = {"hints": Hints, "switches": Switches, "limits": Limits, "plan": MachinePlan}
+RECORDS: dict[str, type[Any]] = {
+    "aliases": Aliases, "hints": Hints, "switches": Switches, "limits": Limits, "plan": MachinePlan}
 """The records in the text form, by the attribute of a function that holds each."""
 
 

@@ -121,25 +121,47 @@ def _arguments(params: Sequence[tuple[Type, str]], args: Sequence[Any], memory: 
     if len(params) != len(args):
         names = ", ".join(name for _, name in params)
         raise ValueError(f"the kernel has {len(params)} parameters ({names}), {len(args)} are given")
-    known: dict[int, int] = {}
-
-    def address(name: str, array: Array) -> int:
-        if id(array) not in known:
-            known[id(array)] = memory.add_array(name, array)
-        return known[id(array)]
-
+    known = _place_arrays(params, args, memory)
     values = []
     for (t, name), given in zip(params, args, strict=True):
         if isinstance(given, AddressTable):
-            members = [address(f"{name}[{k}]", a) for k, a in enumerate(given.arrays)]
-            given = given.records(members)
+            given = given.records([known[id(a)] for a in given.arrays])
             memory.keep.append(given)
+            [known[id(given)]] = memory.add_arrays(name, [given])
         if isinstance(given, TensorMapArgument):
-            given = _place_map(name, given, address(name, given.array), memory)
+            given = _place_map(name, given, known[id(given.array)], memory)
         if isinstance(t, Ptr) and isinstance(given, np.ndarray):
-            given = address(name, given)
+            given = known[id(given)]
         values.append(_scalar(t, given))
     return values
+
+
+def _place_arrays(params: Sequence[tuple[Type, str]], args: Sequence[Any], memory: Memory) -> dict[int, int]:
+    """The address of each array among the arguments, by its identity. Those that share memory are one segment."""
+    groups: list[tuple[str, list[Array]]] = []
+    found = [f for (_, name), given in zip(params, args, strict=True) for f in _arrays_of(name, given)]
+    for name, array in found:
+        joined = name, [array]
+        for group in [g for g in groups if any(_share(array, other) for other in g[1])]:
+            groups = [g for g in groups if g is not group]
+            joined = group[0], [*group[1], *joined[1]]
+        groups.append(joined)
+    known: dict[int, int] = {}
+    for name, arrays in groups:
+        known |= zip(map(id, arrays), memory.add_arrays(name, arrays), strict=True)
+    return known
+
+
+def _share(one: Array, other: Array) -> bool:
+    return one is other or (np.may_share_memory(one, other) and np.shares_memory(one, other))
+
+
+def _arrays_of(name: str, given: Any) -> list[tuple[str, Array]]:
+    if isinstance(given, AddressTable):
+        return [(f"{name}[{k}]", a) for k, a in enumerate(given.arrays)]
+    if isinstance(given, TensorMapArgument):
+        return [(name, given.array)]
+    return [(name, given)] if isinstance(given, np.ndarray) else []
 
 
 def _place_map(name: str, given: TensorMapArgument, base: int, memory: Memory) -> int:

@@ -95,6 +95,12 @@ def is_torch(cls: type) -> bool:
     return known
 
 
+def is_jax(cls: type) -> bool:
+    """Whether objects of this class are arrays of JAX. They never change, though not every version of JAX says so when
+    it exports one."""
+    return any(c.__module__.split(".")[0] in ("jax", "jaxlib") for c in cls.__mro__)
+
+
 @cache
 def torch_dtype(dtype: Any) -> DType:
     """The DType of a torch dtype, TypeError where there is none."""
@@ -181,7 +187,8 @@ def _from_cuda_interface(value: Any) -> ArrayInfo:
     if (pointer or 0) % dtype.bytes:  # the GPU would stop at its first access
         raise TypeError(f"a device array at address {pointer:#x} cannot be passed: it is not a multiple of the "
                         f"{dtype.bytes}-byte elements; copy it first")
-    return ArrayInfo(dtype, pointer or 0, shape, strides, _device_of(value, pointer), bool(readonly), value,
+    readonly = bool(readonly) or is_jax(type(value))
+    return ArrayInfo(dtype, pointer or 0, shape, strides, _device_of(value, pointer), readonly, value,
                      facts.get("stream"))
 
 
@@ -218,7 +225,8 @@ def _from_dlpack(value: Any) -> ArrayInfo:
         device = HOST
     else:
         raise ValueError(f"an array on DLPack device type {int(kind)} cannot be passed; kernels run on CUDA or host")
-    return ArrayInfo(named_dtype(out.dtype), out.pointer, out.shape, out.strides, device, out.readonly,
+    readonly = out.readonly or is_jax(type(value))
+    return ArrayInfo(named_dtype(out.dtype), out.pointer, out.shape, out.strides, device, readonly,
                      (value, out.capsule))
 
 

@@ -13,10 +13,10 @@ from tilewright.compilation.signature import KernelSignature
 from tilewright.inspecting.dumps import Dump, observed
 from tilewright.kernel import tile_kernel
 from tilewright.launching.timeouts import limited
-from tilewright.tileir.analysis.effects import written_arrays
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 from tilewright.tileir.ops.memory import TileAccess
+from tilewright.tileir.plan import NO_ALIASES, Aliases
 
 if TYPE_CHECKING:
     from tilewright.backend_ptx.module import Module
@@ -37,8 +37,8 @@ def export_kernel(
     as in a launch. Neither a GPU nor a driver is needed for PTX, nor for a cubin with ptxas.
 
     Raises TypeError and ValueError for signatures that do not fit the kernel, TileError for a kernel that does not
-    compile, and TileUnsupportedFeatureError for the format "tileir_bytecode", for an array that the kernel writes and
-    that may overlap another, and where no assembler for the GPU is here.
+    compile, and TileUnsupportedFeatureError for the format "tileir_bytecode", and where no assembler for the GPU is
+    here.
 
     Example:
         import io
@@ -133,8 +133,9 @@ def _target(gpu_code: str | None) -> Target:
 def exported_function(kernel: tile_kernel, signature: KernelSignature, dump: Dump | None = None) -> Function:
     """The Tile IR of one signature under its symbol, such that it needs nothing but the arguments of the convention."""
 
-    function = kernel.specialiser.make_tile_ir(arguments_of(kernel, signature.parameters), facts=True, dump=dump)
-    _check_overlaps(kernel, signature, function)
+    arguments = arguments_of(kernel, signature.parameters)
+    aliases = _aliases(kernel, signature)
+    function = kernel.specialiser.make_tile_ir(arguments, facts=True, aliases=aliases, dump=dump)
     assert signature.symbol is not None
     function.name = signature.symbol
     for op in function.walk():
@@ -143,31 +144,31 @@ def exported_function(kernel: tile_kernel, signature: KernelSignature, dump: Dum
     return function
 
 
-def _check_overlaps(kernel: tile_kernel, signature: KernelSignature, function: Function) -> None:
-    """Refuse arrays that may overlap another where the kernel writes one: it is compiled for arrays that do not."""
-    written = written_arrays(function)
-    for i, (name, groups) in enumerate(_leaf_groups(kernel, signature)):
-        for j, (other, others) in enumerate(_leaf_groups(kernel, signature)):
-            if i in written and i != j and set(groups) & set(others):
-                shared = sorted(set(groups) & set(others))[0]
-                raise TileUnsupportedFeatureError(
-                    f"the kernel writes {name}, which may overlap {other} (alias group {shared!r}); kernels are "
-                    "compiled for outputs that overlap no other argument",
-                    hints=["leave the alias groups of the output empty, or pass a copy of the other array"])
+def _aliases(kernel: tile_kernel, signature: KernelSignature) -> Aliases:
+    """The parameters that may overlap as their constraints say: those that are in a group together."""
+    groups: list[tuple[set[int], set[str]]] = []
+    for position, names in enumerate(_leaf_groups(kernel, signature)):
+        joined = {position}, set(names)
+        for group in [g for g in groups if g[1] & joined[1]]:
+            groups.remove(group)
+            joined = group[0] | joined[0], group[1] | joined[1]
+        groups.append(joined)
+    shared = sorted(tuple(sorted(positions)) for positions, _ in groups if len(positions) > 1)
+    return Aliases(groups=tuple(shared)) if shared else NO_ALIASES
 
 
-def _leaf_groups(kernel: tile_kernel, signature: KernelSignature) -> list[tuple[str, tuple[str, ...]]]:
-    """Per parameter of the Tile IR function its name and the alias groups of the array memory behind it."""
+def _leaf_groups(kernel: tile_kernel, signature: KernelSignature) -> list[tuple[str, ...]]:
+    """Per parameter of the Tile IR function the alias groups of the array memory behind it."""
     from tilewright.arguments.bind import Const, Tuple
 
-    def walk(argument: Any, constraint: Any) -> list[tuple[str, tuple[str, ...]]]:
+    def walk(argument: Any, constraint: Any) -> list[tuple[str, ...]]:
         if isinstance(argument, Const):
             return []
         if isinstance(argument, Tuple):
             assert isinstance(constraint, TupleConstraint)
             return [leaf for a, c in zip(argument.items, constraint.items, strict=True) for leaf in walk(a, c)]
         arrays = [groups for c, groups in with_groups([constraint]) if isinstance(c, ArrayConstraint)]
-        return [(argument.name, arrays[0] if arrays else ())]
+        return [arrays[0] if arrays else ()]
 
     pairs = zip(arguments_of(kernel, signature.parameters), signature.parameters, strict=True)
     return [leaf for argument, constraint in pairs for leaf in walk(argument, constraint)]

@@ -13,7 +13,7 @@ from tilewright.inspecting.dumps import Dump, observed
 from tilewright.launching.specialise import Specialiser, frontend_spec
 from tilewright.launching.timeouts import limited
 from tilewright.tileir.core import Function
-from tilewright.tileir.plan import Hints
+from tilewright.tileir.plan import Aliases, Hints
 
 if TYPE_CHECKING:
     from tilewright.backend_ptx.compile import Compiled
@@ -49,6 +49,11 @@ class Stages:
     def hints(self) -> Hints:
         return self._specialiser.hints.resolve(self.target.name)
 
+    @cached_property
+    def aliases(self) -> Aliases:
+        """Which arguments share memory with an output (`tileir/plan.py`)."""
+        return self._specialiser.aliases(self.arguments, facts=True)
+
     @property
     def specs(self) -> tuple[Any, ...]:
         """What the frontend is told of each argument: a type, a constant, or a tuple of those."""
@@ -57,7 +62,7 @@ class Stages:
     def text(self, *, passes: bool = True) -> str:
         """The Tile IR as text. It does not depend on the target."""
         if not passes:
-            return str(self._specialiser.translate(self.arguments, facts=True))
+            return str(self._specialiser.translate(self.arguments, facts=True, aliases=self.aliases))
         return str(self._made(lambda dump: self._tile_ir(dump)))
 
     def tile_ir(self, *, passes: bool = True) -> Function:
@@ -66,7 +71,7 @@ class Stages:
         if passes:
             function = self._made(self._tile_ir)
         else:
-            function = self._specialiser.translate(self.arguments, facts=True)
+            function = self._specialiser.translate(self.arguments, facts=True, aliases=self.aliases)
         function.hints = self.hints
         return function
 
@@ -126,7 +131,7 @@ class Stages:
         return assemble(made.ptx, made.target, kernel=made.name, level=level).cubin
 
     def _tile_ir(self, dump: Dump | None) -> Function:
-        return self._specialiser.make_tile_ir(self.arguments, facts=True, dump=dump)
+        return self._specialiser.make_tile_ir(self.arguments, facts=True, aliases=self.aliases, dump=dump)
 
     def _made(self, make: Callable[[Dump | None], T]) -> T:
         """`make(dump)`, within the limit on its time and with what the environment asks to see of it."""

@@ -17,8 +17,8 @@ class BoundKernel:
     Arguments: `grid`, an int or a tuple of up to three ints of at most 2^24 - 1 (0: nothing runs); the kernel's
         arguments by position; `stream`, a torch, CuPy or numba stream or an int handle.
     Errors: TypeError for a wrong number or kind of arguments; OverflowError for an int that does not fit int32;
-        ValueError for a grid out of range, for arrays in different places, for an output that overlaps another argument
-        or is read-only; TileError of some kind for a kernel that does not compile.
+        ValueError for a grid out of range, for arrays in different places, for an output that is read-only, for two
+        outputs that overlap without being equal; TileError of some kind for a kernel that does not compile.
 
     Example:
         @ct.tile_kernel

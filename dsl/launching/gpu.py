@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright.arguments.arrays import ArrayInfo
 from tilewright.arguments.bind import Argument, ArrayArgument, ArrayList, Leaf, Scalar, Tuple, leaves
-from tilewright.arguments.checks import check_outputs, output_pairs, overlap, overlap_error, real
+from tilewright.arguments.checks import check_outputs, real
+from tilewright.arguments.sharing import output_pairs
 from tilewright.inspecting.dumps import Dump, observed
 from tilewright.launching.grid import Grid, check_hardware
 from tilewright.launching.specialise import Once, Specialiser
 from tilewright.launching.timeouts import limited
 from tilewright.tileir.analysis.effects import written_arrays
-from tilewright.tileir.plan import Switches
+from tilewright.tileir.plan import NO_ALIASES, Aliases, Switches
 
+OutputRange = tuple[int, int, int, int, int, int]
 MAX_PLANS = 4096  # plans are per exact shape; a kernel with ever new shapes must not grow without bound
 
 
@@ -30,12 +31,13 @@ class GpuRunner:
         """The plan for arguments of exactly these shapes, strides and alignments; compiles on the first use."""
         from tilewright.backend_ptx.runtime.driver import get_device
 
-        exact = ordinal, linear, tuple(_exact_key(argument) for argument in arguments)
+        aliases = self._specialiser.aliases(arguments, facts=True)
+        exact = ordinal, linear, aliases, tuple(_exact_key(argument) for argument in arguments)
         plan = self._plans.get(exact)
         if plan is None:
             device = get_device(ordinal)
-            key = ordinal, linear, tuple(argument.key(True) for argument in arguments)
-            kernel, written = self._kernels.get(key, lambda: self._build_in_time(arguments, linear, device))
+            key = ordinal, linear, aliases, tuple(argument.key(True) for argument in arguments)
+            kernel, written = self._kernels.get(key, lambda: self._build_in_time(arguments, linear, device, aliases))
             plan = DevicePlan(kernel, arguments, written)
             if len(self._plans) >= MAX_PLANS:
                 self._plans.clear()
@@ -43,34 +45,39 @@ class GpuRunner:
         check_outputs(arguments, plan.written)
         return plan
 
-    def _build_in_time(self, arguments: Sequence[Argument], linear: bool, device: Any) -> tuple[Any, frozenset[int]]:
-        built = limited(self._specialiser.name, lambda: self.build(arguments, linear, device))
+    def _build_in_time(
+        self, arguments: Sequence[Argument], linear: bool, device: Any, aliases: Aliases
+    ) -> tuple[Any, frozenset[int]]:
+        built = limited(self._specialiser.name, lambda: self.build(arguments, linear, device, aliases))
         if not device.is_current():  # under a limit another thread has built it
             device.make_current()
         return built
 
-    def build(self, arguments: Sequence[Argument], linear: bool, device: Any) -> tuple[Any, frozenset[int]]:
-        """Compile and load for one device: a DeviceKernel, and the parameters that it writes."""
+    def build(
+        self, arguments: Sequence[Argument], linear: bool, device: Any, aliases: Aliases = NO_ALIASES
+    ) -> tuple[Any, frozenset[int]]:
+        """Compile and load for one device: a DeviceKernel, and the parameters that it writes by their own name."""
         from tilewright.backend_ptx.runtime.kernel import build_kernel
 
         hints, switches = self._specialiser.hints.resolve(device.target.name), Switches(linear_grid=linear)
 
         def make(dump: Dump | None) -> tuple[Any, frozenset[int]]:
             if dump is None:
-                function = self._specialiser.tile_ir(arguments, facts=True)
+                function = self._specialiser.tile_ir(arguments, facts=True, aliases=aliases)
                 return build_kernel(function, device, hints, switches), written_arrays(function)
-            function = self._specialiser.make_tile_ir(arguments, facts=True, dump=dump)
+            function = self._specialiser.make_tile_ir(arguments, facts=True, aliases=aliases, dump=dump)
             kernel = build_kernel(
                 function, device, hints, switches, observer=dump.function, text_observer=dump.text)
             return kernel, written_arrays(function)
 
-        return observed(self._specialiser.name, make)
+        kernel, written = observed(self._specialiser.name, make)
+        return kernel, written if aliases is NO_ALIASES else self._specialiser.outputs(arguments, facts=True)
 
 
 class DevicePlan:
     """What a launch with arguments of known shapes needs: only addresses, scalars and lists are still open."""
 
-    __slots__ = ("kernel", "written", "_plan", "_pairs", "_names", "_has_lists")
+    __slots__ = ("kernel", "written", "pairs", "_plan", "_has_lists")
 
     def __init__(self, kernel: Any, arguments: Sequence[Argument], written: frozenset[int]) -> None:
         from tilewright.backend_ptx.runtime.plan import LaunchPlan
@@ -81,8 +88,7 @@ class DevicePlan:
         template, pointers, scalars = _template(kernel.abi, flat)
         self._plan = LaunchPlan(kernel, template, pointers, scalars, _tensor_maps(kernel, flat, pointers))
         self._has_lists = any(isinstance(leaf, ArrayList) for leaf in flat)
-        self._names = [leaf.name for leaf in flat if isinstance(leaf, ArrayArgument)]
-        self._pairs = _overlap_pairs(flat, written)
+        self.pairs = output_ranges(flat, written)
 
     @property
     def cacheable(self) -> bool:
@@ -90,11 +96,7 @@ class DevicePlan:
         return not self._has_lists
 
     def launch(self, grid: Grid, pointers: Sequence[int], scalars: Sequence[Any], stream: int) -> None:
-        """Check that no output overlaps, set the grid's parameters, queue the kernel."""
-        for pair in self._pairs:
-            i, i_low, i_high, j, j_low, j_high, _ = pair
-            if pointers[i] + i_low < pointers[j] + j_high and pointers[j] + j_low < pointers[i] + i_high:
-                self._check_pair(pair, pointers)
+        """Set the grid's parameters, queue the kernel. The caller has seen which arrays share memory."""
         grid = grid.in_clusters(self.kernel.cluster)
         if grid.linear:
             check_hardware(grid)
@@ -121,7 +123,6 @@ class DevicePlan:
                     pointers.append(tables[-1])
                     scalars.append(len(leaf.items))
             if self._has_lists:
-                # check_outputs has looked at every array of the lists; the pairs know whole arguments only.
                 grid = grid.in_clusters(self.kernel.cluster)
                 more = grid.size if grid.linear else ()
                 self._plan.launch(grid.hardware, pointers, (*scalars, *more), stream)
@@ -130,13 +131,6 @@ class DevicePlan:
         finally:
             for table in tables:
                 free_async(table, stream)
-
-    def _check_pair(self, pair: tuple[Any, ...], pointers: Sequence[int]) -> None:
-        """The ranges overlap: look at the elements."""
-        i, _, _, j, _, _, (a, b, a_written, b_written) = pair
-        here = [ArrayInfo(x.dtype, pointers[k], x.shape, x.strides, x.device) for x, k in ((a, i), (b, j))]
-        if overlap(*here):
-            raise overlap_error(self._names[i], self._names[j], a_written, b_written)
 
 
 def _exact_key(argument: Argument) -> Any:
@@ -187,13 +181,13 @@ def _tensor_maps(kernel: Any, flat: Sequence[Leaf], pointers: Sequence[int]) -> 
     return holes
 
 
-def _overlap_pairs(flat: Sequence[Leaf], written: frozenset[int]) -> list[tuple[Any, ...]]:
+def output_ranges(flat: Sequence[Leaf], written: frozenset[int]) -> tuple[OutputRange, ...]:
     """Per pair of arrays with an output in it: position and byte range relative to the base, of both."""
     position: dict[int, int] = {}
     for index, leaf in enumerate(flat):
         if isinstance(leaf, ArrayArgument):
             position[index] = len(position)
-    out: list[tuple[Any, ...]] = []
+    out: list[OutputRange] = []
     for i, j in output_pairs(len(flat), written):
         if i not in position or j not in position:
             continue
@@ -201,14 +195,8 @@ def _overlap_pairs(flat: Sequence[Leaf], written: frozenset[int]) -> list[tuple[
         if 0 in a.shape or 0 in b.shape:
             continue
         spans = [s - info.pointer for info in (a, b) for s in info.span]
-        out.append((position[i], spans[0], spans[1], position[j], spans[2], spans[3],
-                    (_bare(a), _bare(b), i in written, j in written)))
-    return out
-
-
-def _bare(info: ArrayInfo) -> ArrayInfo:
-    """Without the owner: a plan must not keep a user's arrays alive."""
-    return ArrayInfo(info.dtype, 0, info.shape, info.strides, info.device)
+        out.append((position[i], spans[0], spans[1], position[j], spans[2], spans[3]))
+    return tuple(out)
 
 
 def scalar_value(leaf: Scalar) -> Any:

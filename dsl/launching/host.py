@@ -15,6 +15,7 @@ from tilewright.launching.specialise import Once, Specialiser
 from tilewright.launching.timeouts import limited
 from tilewright.tileir.analysis.effects import written_arrays
 from tilewright.tileir.core import Function
+from tilewright.tileir.plan import NO_ALIASES, Aliases
 
 if TYPE_CHECKING:
     from tilewright.interp.options import ExecutionOptions
@@ -31,9 +32,10 @@ class HostRunner:
         """Check the outputs, then execute every block. Device arrays are copied to the host and back."""
         from tilewright.interp.options import DEFAULT
 
-        key = tuple(argument.key(False) for argument in arguments)
+        aliases = self._specialiser.aliases(arguments, facts=False)
+        key = aliases, tuple(argument.key(False) for argument in arguments)
         program, written = self._programs.get(
-            key, lambda: limited(self._specialiser.name, lambda: self._make(arguments)))
+            key, lambda: limited(self._specialiser.name, lambda: self._make(arguments, aliases)))
         check_outputs(arguments, written)
         if grid.empty:
             return
@@ -45,20 +47,27 @@ class HostRunner:
     def text(self, arguments: Sequence[Argument]) -> tuple[str, frozenset[int]]:
         """The Tile IR that `run` executes for these arguments, as text, and the parameters that it may write."""
         name = self._specialiser.name
-        function = limited(name, lambda: observed(name, lambda dump: self._function(arguments, dump)))
-        return str(function), written_arrays(function)
+        aliases = self._specialiser.aliases(arguments, facts=False)
+        function = limited(name, lambda: observed(name, lambda dump: self._function(arguments, aliases, dump)))
+        return str(function), self._outputs(arguments, aliases, function)
 
-    def _function(self, arguments: Sequence[Argument], dump: Dump | None) -> Function:
+    def _function(self, arguments: Sequence[Argument], aliases: Aliases, dump: Dump | None) -> Function:
         if dump is None:
-            return self._specialiser.tile_ir(arguments, facts=False)
-        return self._specialiser.make_tile_ir(arguments, facts=False, dump=dump)
+            return self._specialiser.tile_ir(arguments, facts=False, aliases=aliases)
+        return self._specialiser.make_tile_ir(arguments, facts=False, aliases=aliases, dump=dump)
 
-    def _make(self, arguments: Sequence[Argument]) -> tuple[Any, frozenset[int]]:
+    def _outputs(self, arguments: Sequence[Argument], aliases: Aliases, function: Function) -> frozenset[int]:
+        """The parameters that are written by their own name."""
+        if aliases is NO_ALIASES:
+            return written_arrays(function)
+        return self._specialiser.outputs(arguments, facts=False)
+
+    def _make(self, arguments: Sequence[Argument], aliases: Aliases) -> tuple[Any, frozenset[int]]:
         from tilewright.interp import compile_function
 
         def make(dump: Dump | None) -> tuple[Any, frozenset[int]]:
-            function = self._function(arguments, dump)
-            return compile_function(function), written_arrays(function)
+            function = self._function(arguments, aliases, dump)
+            return compile_function(function), self._outputs(arguments, aliases, function)
 
         return observed(self._specialiser.name, make)
 

@@ -46,18 +46,25 @@ class Launcher:
         """Run the kernel over the grid; the short way where a plan is known."""
         short = self._read(grid, args) if self._plans and len(args) == len(self._constant) else None
         if short is None:
-            return self._launch_slowly(grid, args, stream, None)
+            return self._launch_slowly(grid, args, stream, None, ())
         key, pointers, scalars, device = short
-        plan = self._plans.get(key)
+        known = self._plans.get(key)
+        if known is None:
+            return self._launch_slowly(grid, args, stream, key, pointers)
+        plan = known.apart
+        for i, i_low, i_high, j, j_low, j_high in known.pairs:
+            if pointers[i] + i_low < pointers[j] + j_high and pointers[j] + j_low < pointers[i] + i_high:
+                plan = known.near.get(known.distances(pointers))
+                break
         if plan is None:
-            return self._launch_slowly(grid, args, stream, key)
+            return self._launch_slowly(grid, args, stream, key, pointers)
         if grid.empty:
             return
         if stream is None:
-            stream = torch_stream(device) if plan.on_torch else 0
+            stream = torch_stream(device) if known.on_torch else 0
         elif type(stream) is not int:
             stream = stream_handle(stream)
-        plan.device_plan.launch(grid, pointers, scalars, stream)
+        plan.launch(grid, pointers, scalars, stream)
 
     def _read(self, grid: Grid, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], list[Any], int] | None:
         """The launch's key, its addresses, its scalars and the device; None for arguments that go the long way."""
@@ -89,7 +96,9 @@ class Launcher:
                 key.append(reader)
         return tuple(key), pointers, scalars, device
 
-    def _launch_slowly(self, grid: Grid, args: tuple[Any, ...], stream: Any, key: Any) -> None:
+    def _launch_slowly(
+        self, grid: Grid, args: tuple[Any, ...], stream: Any, key: Any, pointers: Sequence[int]
+    ) -> None:
         arguments = self._specialiser.bind(args)
         device = common_device(arguments)
         if stream is not None:
@@ -104,9 +113,9 @@ class Launcher:
         plan = self.gpu.prepare(arguments, grid.linear, device)
         if not grid.empty:
             plan.launch_bound(grid, arguments, handle if stream is not None else own_stream(arguments))
-        self._remember(args, key, plan)
+        self._remember(args, key, pointers, plan)
 
-    def _remember(self, args: tuple[Any, ...], key: Any, plan: Any) -> None:
+    def _remember(self, args: tuple[Any, ...], key: Any, pointers: Sequence[int], plan: Any) -> None:
         """Let the next launch of the same key go the short way."""
         if not plan.cacheable:
             return
@@ -122,7 +131,10 @@ class Launcher:
             return
         if len(self._plans) >= _MAX_PLANS:
             self._plans.clear()
-        self._plans[key] = _Known(plan, bool(torch))
+        known = self._plans.get(key)
+        if known is None:
+            known = self._plans[key] = _Known(plan.pairs, bool(torch))
+        known.remember(pointers, plan)
 
     def interpret(
         self, grid: Grid, arguments: Sequence[Argument], options: ExecutionOptions | None = None
@@ -149,13 +161,36 @@ class Launcher:
 
 
 class _Known:
-    """A plan that the short way may run; `on_torch`: the stream is torch's current one."""
+    """The plans that the short way may run for one key; `on_torch`: the stream is torch's current one.
 
-    __slots__ = ("device_plan", "on_torch")
+    Which arrays share memory follows, with the shapes and strides of the key, from how far they lie apart. `pairs` are
+    the ranges of those arrays that matter. `apart` is the plan where no ranges meet, `near` has those of launches in
+    which some do, by `distances`.
+    """
 
-    def __init__(self, device_plan: Any, on_torch: bool) -> None:
-        self.device_plan = device_plan
+    __slots__ = ("pairs", "apart", "near", "on_torch")
+
+    def __init__(self, pairs: Sequence[tuple[int, int, int, int, int, int]], on_torch: bool) -> None:
+        self.pairs = pairs
+        self.apart: Any = None
+        self.near: dict[tuple[int, ...], Any] = {}
         self.on_torch = on_torch
+
+    def distances(self, pointers: Sequence[int]) -> tuple[int, ...]:
+        """Of each pair whose ranges meet, its number and the bytes from one base to the other; () where none meet."""
+        return tuple(
+            number for n, (i, i_low, i_high, j, j_low, j_high) in enumerate(self.pairs)
+            if pointers[i] + i_low < pointers[j] + j_high and pointers[j] + j_low < pointers[i] + i_high
+            for number in (n, pointers[j] - pointers[i]))
+
+    def remember(self, pointers: Sequence[int], plan: Any) -> None:
+        distances = self.distances(pointers)
+        if not distances:
+            self.apart = plan
+            return
+        if len(self.near) >= _MAX_PLANS:
+            self.near.clear()
+        self.near[distances] = plan
 
 
 def own_stream(arguments: Sequence[Argument]) -> int:

@@ -9,10 +9,14 @@ from typing import Any, TypeVar
 
 from tilewright.arguments.annotations import Param
 from tilewright.arguments.bind import Argument, Const, Tuple, bind
+from tilewright.arguments.sharing import find_aliases, near
 from tilewright.inspecting.dumps import Dump
+from tilewright.launching.timeouts import limited
 from tilewright.options import KernelOptions
+from tilewright.tileir.analysis.effects import written_arrays
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileError, TileInternalError
+from tilewright.tileir.plan import NO_ALIASES, Aliases
 
 T = TypeVar("T")
 
@@ -58,19 +62,31 @@ class Specialiser:
         """The arguments matched with the parameters; raises what a launch raises for those that do not fit."""
         return bind(self.params, args, self.name)
 
-    def tile_ir(self, arguments: Sequence[Argument], *, facts: bool) -> Function:
+    def aliases(self, arguments: Sequence[Argument], *, facts: bool) -> Aliases:
+        """Which arguments share memory with an output; ValueError for two outputs that overlap without being equal."""
+        if not near(arguments):
+            return NO_ALIASES
+        return find_aliases(arguments, self.outputs(arguments, facts=facts))
+
+    def outputs(self, arguments: Sequence[Argument], *, facts: bool) -> frozenset[int]:
+        """The positions of the parameters through whose names the kernel writes, of whatever they share memory with."""
+        return limited(self.name, lambda: written_arrays(self.tile_ir(arguments, facts=facts)))
+
+    def tile_ir(self, arguments: Sequence[Argument], *, facts: bool, aliases: Aliases = NO_ALIASES) -> Function:
         """The Tile IR after all passes; the same object for the same specialisation, so do not change it.
 
         `facts`: specialise on alignment, divisibility and unit strides too, as the GPU does.
         """
-        key = facts, tuple(argument.key(facts) for argument in arguments)
-        return self._functions.get(key, lambda: self.make_tile_ir(arguments, facts=facts))
+        key = facts, aliases, tuple(argument.key(facts) for argument in arguments)
+        return self._functions.get(key, lambda: self.make_tile_ir(arguments, facts=facts, aliases=aliases))
 
-    def make_tile_ir(self, arguments: Sequence[Argument], *, facts: bool, dump: Dump | None = None) -> Function:
+    def make_tile_ir(
+        self, arguments: Sequence[Argument], *, facts: bool, aliases: Aliases = NO_ALIASES, dump: Dump | None = None
+    ) -> Function:
         """The same, made anew; `dump` sees each stage."""
         from tilewright.tileir.passes import run_pipeline
 
-        function = self.translate(arguments, facts=facts)
+        function = self.translate(arguments, facts=facts, aliases=aliases)
         if dump is not None:
             dump.function("frontend", function)
         try:
@@ -83,13 +99,13 @@ class Specialiser:
             dump.finished(function)
         return function
 
-    def translate(self, arguments: Sequence[Argument], *, facts: bool) -> Function:
+    def translate(self, arguments: Sequence[Argument], *, facts: bool, aliases: Aliases = NO_ALIASES) -> Function:
         """The Tile IR as the frontend makes it, before any pass."""
         from tilewright.frontend import translate
 
         specs = tuple(frontend_spec(argument, facts=facts) for argument in arguments)
         try:
-            return translate(self.function, specs, name=self.name, hints=self.hints.resolve(""))
+            return translate(self.function, specs, name=self.name, hints=self.hints.resolve(""), aliases=aliases)
         except TileError:
             raise
         except RecursionError:

@@ -10,8 +10,8 @@ import pytest
 
 import tilewright as tw
 from tilewright.arguments.arrays import HOST, describe, host_view
-from tilewright.arguments.checks import overlap
 from tilewright.arguments.facts import array_type, is_disjoint, is_small
+from tilewright.arguments.sharing import overlap
 
 
 class Dlpack:

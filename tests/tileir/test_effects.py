@@ -10,7 +10,9 @@ from tilewright.interp.hazards import find_hazards
 from tilewright.tileir.analysis.effects import Dependences, written_arrays
 from tilewright.tileir.analysis.uses import parents, uses
 from tilewright.tileir.core import Function, Op
+from tilewright.tileir.diagnostics import TileInternalError
 from tilewright.tileir.parser import parse
+from tilewright.tileir.verifier import verify
 
 TEXT = """
 func @k(%a: array<?xf32, strides=1>, %b: array<?xf32, strides=1>, %xs: list<array<?xf32, strides=1>>, %i: i32, %c: i1) {
@@ -83,6 +85,35 @@ def test_no_conflict(function: Function, one: str, other: str) -> None:
     ops, dependences = named(function), Dependences(function)
     assert not dependences.may_conflict(ops[one], ops[other])
     assert not dependences.may_conflict(ops[other], ops[one])
+
+
+def test_arguments_that_share_memory_are_one_class(function: Function) -> None:
+    assert (written_arrays(function), len(Dependences(function).classes(function))) == ({0, 1, 2}, 2)
+    head = TEXT.strip().splitlines()[0]
+    shared = parse(TEXT.replace(head, head[:-1] + "aliases(groups=((0, 1))) {"), "shared.tile")
+    ops, dependences = named(shared), Dependences(shared)
+    assert len(dependences.classes(shared)) == 1
+    for one, other in [*CONFLICTS, ("store_a", "load_b"), ("store_a", "store_b"), ("loop", "store_first")]:
+        assert dependences.may_conflict(ops[one], ops[other])
+    assert not dependences.may_conflict(ops["load_a"], ops["load_b"])
+    assert str(parse(str(shared), "again.tile")) == str(shared)
+    assert written_arrays(parse(head[:-1] + "aliases(groups=((0, 1))) {" + """
+      %v: tile<4xf32> = load(array=%b, index=(%i), shape=(4), steps=(4), order=(0))
+      store(array=%a, index=(%i), value=%v, steps=(4), order=(0))
+      return()
+    }""", "shared.tile")) == {0, 1}, "b changes when a is written"
+
+
+@pytest.mark.parametrize(("record", "message"), [
+    ("groups=((0, 3))", "parameter 3 is no array"), ("groups=((0, 9))", "parameter 9 is no array"),
+    ("groups=((0, 1), (1, 2))", "in two groups"), ("same=((1, 0))", "parameter 1 is used, though 0 stands for it"),
+    ("same=((0, 1))", "no pair of a parameter and an earlier one"), ("same=((2, 0))", "no pair of a parameter"),
+])
+def test_aliases_are_verified(record: str, message: str) -> None:
+    head = TEXT.strip().splitlines()[0]
+    function = parse(TEXT.replace(head, f"{head[:-1]}aliases({record}) {{"), "shared.tile")
+    with pytest.raises(TileInternalError, match=message):
+        verify(function)
 
 
 def test_summaries_look_into_bodies(function: Function) -> None:

@@ -1,8 +1,9 @@
 """Which memory an op may touch, and which ops must keep their order: the one dependence analysis of all passes.
 
 Alias classes: every array parameter is one, and so is every list (its items may alias each other); a slice belongs to
-the class of its source; a shared buffer is a class of its own. Arrays that meet in a branch or are carried by a loop
-merge the classes of all that meet there. Different classes never overlap: the contract of a launch.
+the class of its source; a shared buffer is a class of its own. Parameters that share memory in the launches that the
+function is made for (`Function.aliases`) are one class. Arrays that meet in a branch or are carried by a loop merge the
+classes of all that meet there. Different classes never overlap: the launch has looked.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ MEMORY = (ArrayType, ListType, SharedType)
 def written_arrays(function: Function) -> frozenset[int]:
     """Positions of the parameters (arrays, lists) whose memory the function may write.
 
-    The only answer to this question: launches refuse arguments that overlap a written one, the PTX promises `noalias`
-    for all others, and the interpreter runs blocks side by side only where nothing that is written is read elsewhere.
+    The only answer to this question: launches specialise on the arguments that overlap a written one, the PTX promises
+    `noalias` for all others, and the interpreter runs blocks side by side only where nothing that is written is read
+    elsewhere. A parameter that shares memory with a written one counts as written.
     """
     dependences = Dependences(function)
     return frozenset().union(*(
@@ -56,6 +58,8 @@ class Dependences:
         self._parent: dict[Value, Value] = {}
         self._summaries: dict[Op, Summary] = {}
         self._params = function.params
+        for group in function.aliases.groups:
+            self._merge([function.params[position] for position in group])
         self._join(function.body)
 
     def _join(self, block: Block) -> None:

@@ -1,12 +1,13 @@
 """Global, shared and local memory: segments with bounds, alignment, written and pending bytes, and race histories.
 
 Addresses are numbers as the generated code sees them. Every argument array is a segment of global memory with a gap
-around it. Shared memory is a segment of its own address space, made anew for each block. `local` memory (alloca) is
-one segment in which every thread has its own piece.
+around it; arrays that overlap are one segment. Shared memory is a segment of its own address space, made anew for each
+block. `local` memory (alloca) is one segment in which every thread has its own piece.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from tilewright.backend_ptx.simulator.errors import Misaligned, OutOfRange, PendingCopy, Race, UnwrittenRead
 from tilewright.backend_ptx.simulator.memory.clocks import Clocks
 from tilewright.backend_ptx.simulator.memory.history import History
-from tilewright.backend_ptx.simulator.memory.segment import Segment, bytes_at, segment_of_array
+from tilewright.backend_ptx.simulator.memory.segment import Segment, bytes_at, segment_of_arrays
 from tilewright.backend_ptx.simulator.memory.shared import SHARED_BASE, new_shared
 from tilewright.tileir.clocks import Message, merge_messages
 
@@ -50,13 +51,14 @@ class Memory:
 
     # ---- set-up ----
 
-    def add_array(self, name: str, array: Array) -> int:
-        """Make an argument array addressable; returns the address of its first element."""
-        segment, address = segment_of_array(name, array, (len(self._segments) + 1) * _GLOBAL_STEP)
+    def add_arrays(self, name: str, arrays: Sequence[Array]) -> list[int]:
+        """Make argument arrays that overlap addressable, as one segment; returns the addresses of their first elements.
+        """
+        segment, addresses = segment_of_arrays(name, arrays, (len(self._segments) + 1) * _GLOBAL_STEP)
         if self._races and len(segment.data) <= _HISTORY_LIMIT:
             segment.history = History(len(segment.data), self._warps, per_block=True)
         self._add(segment)
-        return address
+        return addresses
 
     def add_global(self, name: str, data: Array, constant: bool) -> int:
         """Bytes that the module defines."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -123,24 +124,34 @@ def bytes_at(flags: Array, offsets: Array, size: int) -> Array:
     return flags[offsets[:, None] + np.arange(size)]
 
 
-def segment_of_array(name: str, array: Array, base: int) -> tuple[Segment, int]:
-    """A segment over the memory of `array` and the address of its first element.
+def segment_of_arrays(name: str, arrays: Sequence[Array], base: int) -> tuple[Segment, list[int]]:
+    """A segment over the memory of arrays that overlap, and the address of the first element of each.
 
-    A strided array's gaps are not valid. The low four bits of the real address are kept, because the generated code
+    Gaps of strided arrays are not valid. The low four bits of the real address are kept, because the generated code
     relies on the alignment that the launch found.
     """
-    first = array.__array_interface__["data"][0]
-    low = first + sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True) if s < 0)
-    high = first + sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True) if s > 0) + array.itemsize
-    if array.size == 0:
-        return Segment(name, base, np.empty(0, np.uint8)), base
-    data = np.frombuffer((ctypes.c_uint8 * (high - low)).from_address(low), np.uint8)
+    firsts = [a.__array_interface__["data"][0] for a in arrays]
+    ranges = [_byte_range(a) for a in arrays if a.size]
+    if not ranges:
+        return Segment(name, base, np.empty(0, np.uint8)), [base] * len(arrays)
+    low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
+    memory: Any = (ctypes.c_uint8 * (high - low)).from_address(low)
+    data: Array = np.frombuffer(memory, np.uint8)
     valid = None
-    if high - low != array.size * array.itemsize:
+    if all(high - low != a.size * a.itemsize for a in arrays):
         valid = np.zeros(high - low, bool)
-        elements = np.lib.stride_tricks.as_strided(
-            valid[first - low :], (*array.shape, array.itemsize), (*array.strides, 1)
-        )
-        elements[...] = True
+        for array, first in zip(arrays, firsts, strict=True):
+            elements = np.lib.stride_tricks.as_strided(
+                valid[first - low :], (*array.shape, array.itemsize), (*array.strides, 1)
+            )
+            elements[...] = True
     base += low % 16
-    return Segment(name, base, data, writable=array.flags.writeable, valid=valid), base + first - low
+    writable = any(a.flags.writeable for a in arrays)
+    return Segment(name, base, data, writable=writable, valid=valid), [base + first - low for first in firsts]
+
+
+def _byte_range(array: Array) -> tuple[int, int]:
+    """The first byte of an array that has elements, and one past its last."""
+    first = array.__array_interface__["data"][0]
+    reach = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]
+    return first + sum(r for r in reach if r < 0), first + sum(r for r in reach if r > 0) + array.itemsize

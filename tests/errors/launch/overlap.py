@@ -1,4 +1,4 @@
-"""An output that overlaps an input."""
+"""Two outputs that overlap without being equal."""
 
 import numpy as np
 
@@ -7,6 +7,7 @@ import tilewright as ct
 
 @ct.tile_kernel
 def kernel(x, y):
+    ct.store(x, (0,), ct.load(y, (0,), (16,)))
     ct.store(y, (0,), ct.load(x, (0,), (16,)))
 
 
