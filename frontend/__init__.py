@@ -16,6 +16,7 @@ from tilewright.frontend.calls import (
     arith,
     arrays,
     atomics,
+    bits,
     builtins,
     compose,
     convert,
@@ -37,6 +38,6 @@ __all__ = ["ConstArg", "translate"]
 
 _REGISTERED = (
     assign, attributes, contexts, expressions, loops, statements, static, structs, subscripts,
-    arith, arrays, atomics, builtins, compose, convert, factories, math, matmul, memory, output, raw, reduce, scan,
-    shape, views,
+    arith, arrays, atomics, bits, builtins, compose, convert, factories, math, matmul, memory, output, raw, reduce,
+    scan, shape, views,
 )

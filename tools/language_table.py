@@ -23,10 +23,11 @@ CONTRACT = {
               "float8_e4m3fn float8_e5m2 float8_e8m0fnu float8_e5m3fnu float4_e2m1fn DType",
     "types": "Tile Array Scalar TiledView",
     "enums": "RoundingMode PaddingMode MemoryOrder MemoryScope",
-    "operators": "add sub mul truediv floordiv cdiv mod divmod pow minimum maximum atan2 bitwise_and bitwise_or "
+    "operators": "add sub mul truediv floordiv cdiv mod divmod pow minimum maximum clamp atan2 bitwise_and bitwise_or "
                  "bitwise_xor bitwise_lshift bitwise_rshift equal not_equal less less_equal greater greater_equal",
-    "functions of one tile": "exp exp2 log log2 sqrt rsqrt sin cos tan sinh cosh tanh floor ceil trunc negative abs "
-                             "isnan bitwise_not",
+    "functions of one tile": "exp exp2 log log2 sqrt rsqrt sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh "
+                             "log1p expm1 erf erfc sigmoid floor ceil trunc round negative abs isnan isinf isfinite "
+                             "bitwise_not popcount clz ffs",
     "index space": "bid num_blocks num_tiles assume_divisible_by",
     "memory": "load store gather scatter Slice load_advanced_indexing store_advanced_indexing",
     "atomics": "atomic_cas atomic_xchg atomic_add atomic_max atomic_min atomic_and atomic_or atomic_xor",
@@ -34,7 +35,7 @@ CONTRACT = {
     "matrix products": "matmul mma mma_scaled",
     "shapes and conversions": "reshape broadcast_to expand_dims permute transpose cat extract insert astype bitcast "
                               "pack_to_bytes unpack_from_bytes where",
-    "reductions and scans": "sum prod max min argmax argmin reduce cumsum cumprod scan",
+    "reductions and scans": "sum prod max min argmax argmin any all reduce cumsum cumprod scan",
     "compile time": "static_eval static_assert static_iter ensure_constant",
     "output": "print printf assert_",
     "dependent launch": "grid_dependency_control_wait grid_dependency_control_launch_dependents",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tilewright.backend_ptx.lower import floats, integers
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.directed import directed_operation
@@ -41,6 +43,12 @@ def not_(ctx: Context, op: ops.Not) -> None:
         ctx.set(op.result, integers.compute(b, dtype, lambda v: b.xor(v, -1), x))
 
 
+@lower(ops.Round)
+def round_(ctx: Context, op: ops.Round) -> None:
+    b = ctx.b
+    ctx.set(op.result, floats.through_f32(b, lambda v: b.intrinsic("llvm.rint", [v]), ctx[op.src]))
+
+
 @lower(ops.Floor, ops.Ceil, ops.Trunc)
 def integral(ctx: Context, op: ops.FloatUnary) -> None:
     b = ctx.b
@@ -52,6 +60,29 @@ def integral(ctx: Context, op: ops.FloatUnary) -> None:
 def isnan(ctx: Context, op: ops.IsNan) -> None:
     x = floats.extended(ctx.b, ctx[op.src])
     ctx.set(op.result, floats.isnan(ctx.b, x))
+
+
+@lower(ops.IsInf, ops.IsFinite)
+def magnitude_test(ctx: Context, op: ops.FloatTest) -> None:
+    b = ctx.b
+    magnitude = b.intrinsic("llvm.fabs", [floats.extended(b, ctx[op.src])])
+    ctx.set(op.result, b.fcmp("oeq" if isinstance(op, ops.IsInf) else "olt", magnitude, math.inf))
+
+
+@lower(ops.Popcount, ops.Clz)
+def bit_count(ctx: Context, op: ops.BitCount) -> None:
+    """Of 32 or 64 bits. A narrow integer, zero-extended, has leading zeros of the wider one to take away again."""
+    b, dtype, x = ctx.b, op.src.type.dtype, ctx[op.src]
+    if dtype.bitwidth < 32:
+        x = b.cast("zext", x, "i32")
+    if isinstance(op, ops.Popcount):
+        count = b.intrinsic("llvm.ctpop", [x])
+    else:
+        count = b.intrinsic("llvm.ctlz", [x, b.const("i1", 0)])  # i1 false: zero gives the width
+    if dtype.bitwidth > 32:
+        count = b.cast("trunc", count, "i32")
+    spare = max(32 - dtype.bitwidth, 0) if isinstance(op, ops.Clz) else 0
+    ctx.set(op.result, b.sub(count, spare) if spare else count)
 
 
 @lower(ops.Sqrt)
@@ -69,6 +100,9 @@ def with_flushing(ctx: Context, op: ops.Exp2 | ops.Rsqrt) -> None:
     ctx.set(op.result, emit(ctx.b, op.opcode, ctx[op.src], ftz=op.ftz))
 
 
-@lower(ops.Log, ops.Log2, ops.Sin, ops.Cos, ops.Tan, ops.Sinh, ops.Cosh)
+@lower(
+    ops.Log, ops.Log2, ops.Sin, ops.Cos, ops.Tan, ops.Sinh, ops.Cosh, ops.Asin, ops.Acos, ops.Atan, ops.Asinh,
+    ops.Acosh, ops.Atanh, ops.Log1p, ops.Expm1, ops.Erf, ops.Erfc, ops.Sigmoid,
+)
 def function(ctx: Context, op: ops.FloatUnary) -> None:
     ctx.set(op.result, emit(ctx.b, op.opcode, ctx[op.src]))

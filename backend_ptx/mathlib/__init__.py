@@ -9,12 +9,13 @@
 lanes, but for the llvm.nvvm intrinsics, which are called lane by lane. sin, cos and tan may end the current block
 (arguments beyond 1e5 are reduced in a rarely taken loop).
 
-Names: exp exp2 log log2 sqrt rsqrt sin cos tan sinh cosh tanh, atan2(y, x), pow(x, y), truediv(x, y) on half, bfloat,
+Names: exp exp2 log log2 sqrt rsqrt sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh log1p expm1 erf erfc
+sigmoid, atan2(y, x), pow(x, y), truediv(x, y) on half, bfloat,
 float and double. `rounded` serves add sub mul fma div sqrt in the modes RN RZ RM RP, and div and sqrt in FULL and
 APPROX, on float and double.
 
-Accuracy in the default mode: float within 2 ulp (tan sinh cosh pow atan2: 4) of the correctly rounded result for all
-arguments; half and bfloat computed in float and rounded once; double within 2 ulp (tan sinh cosh pow atan2: 4).
+Accuracy in the default mode: float within 2 ulp (tan sinh cosh pow atan2 asinh acosh atanh erfc sigmoid: 4) of the
+correctly rounded result for all arguments; half and bfloat computed in float and rounded once; double the same.
 """
 
 from __future__ import annotations

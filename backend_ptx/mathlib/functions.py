@@ -7,15 +7,21 @@ from typing import Final
 
 from tilewright.backend_ptx.mathlib import (
     atan,
+    erf32,
+    erf64,
     exp32,
     exp64,
     hyperbolic32,
     hyperbolic64,
+    inverse_hyperbolic,
+    inverse_trig,
     log32,
     log64,
+    near_one,
     pow32,
     pow64,
     root64,
+    sigmoid,
     trig32,
     trig64,
 )
@@ -36,6 +42,10 @@ FULL32: Final[dict[str, Formula]] = {
     "sin": trig32.sin, "cos": trig32.cos, "tan": trig32.tan,
     "sinh": hyperbolic32.sinh, "cosh": hyperbolic32.cosh, "tanh": hyperbolic32.tanh,
     "atan2": atan.atan2_32, "pow": pow32.pow,
+    "asin": inverse_trig.asin_32, "acos": inverse_trig.acos_32, "atan": inverse_trig.atan_32,
+    "asinh": inverse_hyperbolic.asinh_32, "acosh": inverse_hyperbolic.acosh_32,
+    "atanh": inverse_hyperbolic.atanh_32, "log1p": near_one.log1p_32, "expm1": near_one.expm1_32,
+    "erf": erf32.erf, "erfc": erf32.erfc, "sigmoid": sigmoid.sigmoid_32,
 }
 # half has no argument that needs the long reduction.
 HALF: Final[dict[str, Formula]] = {
@@ -50,4 +60,8 @@ FULL64: Final[dict[str, Formula]] = {
     "sin": trig64.sin, "cos": trig64.cos, "tan": trig64.tan,
     "sinh": hyperbolic64.sinh, "cosh": hyperbolic64.cosh, "tanh": hyperbolic64.tanh,
     "atan2": atan.atan2_64, "pow": pow64.pow,
+    "asin": inverse_trig.asin_64, "acos": inverse_trig.acos_64, "atan": inverse_trig.atan_64,
+    "asinh": inverse_hyperbolic.asinh_64, "acosh": inverse_hyperbolic.acosh_64,
+    "atanh": inverse_hyperbolic.atanh_64, "log1p": near_one.log1p_64, "expm1": near_one.expm1_64,
+    "erf": erf64.erf, "erfc": erf64.erfc, "sigmoid": sigmoid.sigmoid_64,
 }

@@ -36,7 +36,7 @@ def edges(x: Vec, result: Vec) -> Vec:
     return where(x.eq(0.0), -math.inf, result)
 
 
-def _correction(f: Vec) -> tuple[Vec, Vec]:
+def correction(f: Vec) -> tuple[Vec, Vec]:
     """(h, c): log(1 + f) = f - (h - c), with h = f*f/2 and c of order f**3."""
     s = f / (f + 2.0)
     q = s * s
@@ -47,7 +47,7 @@ def _correction(f: Vec) -> tuple[Vec, Vec]:
 def log(x: Vec) -> Vec:
     """Natural logarithm."""
     e, f = split(x)
-    half_square, c = _correction(f)
+    half_square, c = correction(f)
     small = half_square - fma(e, LN2_REST, c)
     return edges(x, fma(e, LN2_SHORT, f - small))
 
@@ -55,7 +55,7 @@ def log(x: Vec) -> Vec:
 def log2(x: Vec) -> Vec:
     """Logarithm to base 2, exact for powers of two."""
     e, f = split(x)
-    half_square, c = _correction(f)
+    half_square, c = correction(f)
     # log(1 + f) as high + low, so that the product with log2(e) and the sum with e lose nothing.
     high = f - half_square
     low = (f - high) - half_square + c

@@ -17,6 +17,7 @@ from tilewright.language.output import *  # noqa: F403
 from tilewright.language.reduce import *  # noqa: F403
 from tilewright.language.scan import *  # noqa: F403
 from tilewright.language.shape import *  # noqa: F403
+from tilewright.language.special import *  # noqa: F403
 from tilewright.language.static import *  # noqa: F403
 from tilewright.language.tiled import TiledView
 from tilewright.language.views import *  # noqa: F403
@@ -35,5 +36,7 @@ __all__ = [
     "grid_dependency_control_launch_dependents", "sum", "prod", "max", "min", "argmax", "argmin", "cumsum",
     "cumprod", "scan", "reduce", "reshape", "broadcast_to", "expand_dims", "permute", "transpose", "cat",
     "extract", "static_eval", "static_assert", "static_iter", "ensure_constant", "Slice",
-    "load_advanced_indexing", "store_advanced_indexing",
+    "load_advanced_indexing", "store_advanced_indexing", "asin", "acos", "atan", "asinh", "acosh", "atanh",
+    "log1p", "expm1", "erf", "erfc", "sigmoid", "round", "isinf", "isfinite", "popcount", "clz", "ffs", "clamp",
+    "any", "all",
 ]

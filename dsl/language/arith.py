@@ -9,7 +9,7 @@ from tilewright.language.classes import Tile
 from tilewright.tileir.enums import RoundingMode
 
 __all__ = [
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "cdiv", "divmod", "pow", "minimum", "maximum", "atan2",
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "cdiv", "divmod", "pow", "minimum", "maximum", "atan2", "clamp",
 ]
 
 
@@ -177,7 +177,7 @@ def pow(x: Any, y: Any, /) -> Tile:
 
 @builtin("minimum")
 def minimum(x: Any, y: Any, /, *, flush_to_zero: bool = False, propagate_nan: bool = False) -> Tile:
-    """The smaller of x and y, element by element. `min(x, y)` of Python is the same.
+    """The smaller of x and y, element by element. `min(x, y, ...)` of Python is the same.
 
     Operands: tiles or numbers of any dtype but the restricted floats; shapes broadcast, dtypes promote.
     Result: the common shape and the promoted dtype.
@@ -196,7 +196,7 @@ def minimum(x: Any, y: Any, /, *, flush_to_zero: bool = False, propagate_nan: bo
 
 @builtin("maximum")
 def maximum(x: Any, y: Any, /, *, flush_to_zero: bool = False, propagate_nan: bool = False) -> Tile:
-    """The larger of x and y, element by element. `max(x, y)` of Python is the same.
+    """The larger of x and y, element by element. `max(x, y, ...)` of Python is the same.
 
     Operands: tiles or numbers of any dtype but the restricted floats; shapes broadcast, dtypes promote.
     Result: the common shape and the promoted dtype.
@@ -208,7 +208,24 @@ def maximum(x: Any, y: Any, /, *, flush_to_zero: bool = False, propagate_nan: bo
         t = ct.arange(4, dtype=ct.int32)
         print(ct.maximum(t - 2, 0))                         # [0, 0, 0, 1]
         print(max(t, t[:, None]).shape)                     # (4, 4)
-        max(t, 1, 2)                                        # TileTypeError
+        print(max(t, 1, 2))                                 # [2, 2, 2, 3]
+    """
+
+
+@builtin("clamp")
+def clamp(x: Any, low: Any, high: Any, /) -> Tile:
+    """x where it is between `low` and `high`, else the nearer one of them; a NaN stays a NaN.
+
+    Operands: tiles or numbers of any dtype but the restricted floats; shapes broadcast, dtypes promote.
+    Result: the common shape and the promoted dtype: `minimum(maximum(x, low), high)`, so that `high` wins where it is
+        the lesser bound.
+    Errors: TileTypeError and TileValueError as those of `minimum`.
+
+    Example:
+        t = ct.arange(4, dtype=ct.int32)
+        print(ct.clamp(t, 1, 2))                            # [1, 1, 2, 2]
+        print(ct.clamp(t * 0.5, 0.25, ct.full((4,), 1.0, ct.float32)))   # [0.250000, 0.500000, 1.000000, 1.000000]
+        ct.clamp(t, ct.uint32(1), 2)                        # TileTypeError
     """
 
 

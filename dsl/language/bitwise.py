@@ -8,7 +8,7 @@ from tilewright.language.builtin import builtin
 from tilewright.language.classes import Tile
 
 __all__ = [
-    "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_lshift", "bitwise_rshift",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_lshift", "bitwise_rshift", "popcount", "clz", "ffs",
 ]
 
 
@@ -87,4 +87,50 @@ def bitwise_rshift(x: Any, y: Any, /) -> Tile:
         t = ct.full((2,), -8, ct.int32)
         print(ct.bitwise_rshift(t, 1))                      # [-4, -4]
         print(ct.bitcast(t, ct.uint32) >> 28)               # [15, 15]
+    """
+
+
+@builtin("popcount")
+def popcount(x: Any, /) -> Tile:
+    """How many bits of x are 1.
+
+    Operands: an integer tile, or a typed constant; negative numbers in two's complement of the width of their dtype.
+    Result: an int32 tile of the same shape.
+    Errors: TileTypeError for floats and bools.
+
+    Example:
+        t = ct.arange(4, dtype=ct.int32)
+        print(ct.popcount(t), ct.popcount(-t))              # [0, 1, 1, 2] [0, 32, 31, 31]
+        print(ct.popcount(~t.astype(ct.uint8)))             # [8, 7, 7, 6]
+        ct.popcount(t > 1)                                  # TileTypeError
+    """
+
+
+@builtin("clz")
+def clz(x: Any, /) -> Tile:
+    """How many bits stand above the highest 1 of x: count of leading zeros.
+
+    Operands: an integer tile, or a typed constant; negative numbers in two's complement.
+    Result: an int32 tile of the same shape; of 0 the width of the dtype.
+    Errors: TileTypeError for floats and bools.
+
+    Example:
+        t = ct.arange(4, dtype=ct.int32)
+        print(ct.clz(t), 31 - ct.clz(t))                    # [32, 31, 30, 30] [-1, 0, 1, 1]
+        ct.clz(t * 1.0)                                     # TileTypeError
+    """
+
+
+@builtin("ffs")
+def ffs(x: Any, /) -> Tile:
+    """The position of the lowest 1 of x, counted from 1; 0 where there is none.
+
+    Operands: an integer tile, or a typed constant; negative numbers in two's complement.
+    Result: an int32 tile of the same shape.
+    Errors: TileTypeError for floats and bools.
+
+    Example:
+        t = ct.arange(4, dtype=ct.int32)
+        print(ct.ffs(t), ct.ffs(t * 8))                     # [0, 1, 2, 1] [0, 4, 5, 4]
+        ct.ffs(t * 1.0)                                     # TileTypeError
     """

@@ -10,7 +10,7 @@ from tilewright.tileir.enums import RoundingMode
 
 __all__ = [
     "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "floor", "ceil",
-    "trunc", "isnan", "negative", "abs", "bitwise_not",
+    "trunc", "round", "isnan", "isinf", "isfinite", "negative", "abs", "bitwise_not",
 ]
 
 
@@ -236,6 +236,22 @@ def trunc(x: Any, /) -> Tile:
     """
 
 
+@builtin("round")
+def round(x: Any, /) -> Tile:
+    """x rounded to the nearest integral value, of two equally near ones to the even one. Python's `round` is the same.
+
+    Operands: a float tile, or a number.
+    Result: a float tile of the same shape and dtype; of a number an integer, as in Python.
+    Errors: TileTypeError for integer and bool tiles.
+
+    Example:
+        t = ct.arange(4, dtype=ct.float32) * 0.75 - 1.25
+        print(ct.round(t))                        # [-1.000000, -0.000000, 0.000000, 1.000000]
+        print(round(t * 2.0))                     # [-2.000000, -1.000000, 0.000000, 2.000000]
+        print(round(2.5), ct.round(-0.5))         # 2 0
+    """
+
+
 @builtin("isnan")
 def isnan(x: Any, /) -> Tile:
     """Where x is a NaN.
@@ -249,6 +265,35 @@ def isnan(x: Any, /) -> Tile:
         print(ct.isnan(t))                        # [1, 0, 0, 0]
         print(ct.where(ct.isnan(t), 0.0, t))      # [0.000000, inf, inf, inf]
         ct.isnan(ct.arange(4, dtype=ct.int32))    # TileTypeError
+    """
+
+
+@builtin("isinf")
+def isinf(x: Any, /) -> Tile:
+    """Where x is an infinity, of either sign.
+
+    Operands: a float tile, or a number.
+    Result: a bool tile of the same shape.
+    Errors: TileTypeError for integer and bool tiles.
+
+    Example:
+        t = ct.arange(4, dtype=ct.float32) / 0.0
+        print(ct.isinf(t))                        # [0, 1, 1, 1]
+    """
+
+
+@builtin("isfinite")
+def isfinite(x: Any, /) -> Tile:
+    """Where x is neither an infinity nor a NaN.
+
+    Operands: a float tile, or a number.
+    Result: a bool tile of the same shape.
+    Errors: TileTypeError for integer and bool tiles.
+
+    Example:
+        t = 1.0 / ct.arange(4, dtype=ct.float32)
+        print(ct.isfinite(t))                     # [0, 1, 1, 1]
+        print(ct.where(ct.isfinite(t), t, 0.0))   # [0.000000, 1.000000, 0.500000, 0.333333]
     """
 
 

@@ -9,7 +9,7 @@ from tilewright.language.classes import Tile
 from tilewright.tileir.enums import RoundingMode
 
 __all__ = [
-    "sum", "prod", "max", "min", "argmax", "argmin",
+    "sum", "prod", "max", "min", "argmax", "argmin", "any", "all",
 ]
 
 
@@ -132,4 +132,38 @@ def argmin(
         m = ct.arange(8, dtype=ct.int32).reshape((2, 4)) % 3
         print(m)                                                  # [[0, 1, 2, 0], [1, 2, 0, 1]]
         print(ct.argmin(m, axis=1), ct.argmin(m, axis=0))         # [0, 2] [0, 0, 1, 0]
+    """
+
+
+@builtin("any")
+def any(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Tile:
+    """Whether some element along axes is not zero.
+
+    Arguments: `x`, a tile of any dtype (a NaN is not zero); `axis`, a constant int, a tuple of them, or None for all
+        axes. A tuple of numbers and scalars, as for Python's `any`, is one answer.
+    Result: a bool tile; the reduced axes disappear.
+    Options: `keepdims` leaves the reduced axes with length 1.
+    Errors: TileTypeError for an axis that is out of range, named twice or no constant.
+
+    Example:
+        m = ct.arange(8, dtype=ct.int32).reshape((2, 4))
+        print(ct.any(m > 5, axis=1), ct.any(m == 9))              # [0, 1] 0
+        if ct.any(m > 5):
+            print("some")                                         # some
+    """
+
+
+@builtin("all")
+def all(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Tile:
+    """Whether no element along axes is zero.
+
+    Arguments: `x`, a tile of any dtype (a NaN is not zero); `axis`, a constant int, a tuple of them, or None for all
+        axes. A tuple of numbers and scalars, as for Python's `all`, is one answer.
+    Result: a bool tile; the reduced axes disappear.
+    Options: `keepdims` leaves the reduced axes with length 1.
+    Errors: TileTypeError for an axis that is out of range, named twice or no constant.
+
+    Example:
+        m = ct.arange(8, dtype=ct.int32).reshape((2, 4))
+        print(ct.all(m < 6, axis=0), ct.all(m), all((True, 1 < 2)))   # [1, 1, 0, 0] 0 True
     """

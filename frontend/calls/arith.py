@@ -230,6 +230,18 @@ def power(t: Translator, x: Val, y: Val, what: str = "pow") -> Val:
     return t.emit(ops.Pow, lhs=lhs, rhs=rhs)
 
 
+@call_rule("clamp")
+def clamp(t: Translator, x: Val, low: Val, high: Val, /) -> Val:
+    raised = binary(t, "maximum", x, low, "clamp", **_keeping_nan("clamp", x, low))
+    return binary(t, "minimum", raised, high, "clamp", **_keeping_nan("clamp", raised, high))
+
+
+def _keeping_nan(what: str, x: Val, y: Val) -> dict[str, Any]:
+    """The option by which NaNs win, of operands that may hold some."""
+    x, y = numbers(what, x, y)
+    return {"propagate_nan": True} if common_dtype(what, x, y).is_float else {}
+
+
 @call_rule("divmod", divmod)
 def divmod_(t: Translator, x: Val, y: Val, /) -> Val:
     x, y = numbers("divmod", x, y)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import operator
 
 from tilewright.frontend import folding
 from tilewright.frontend.attributes import member
 from tilewright.frontend.calls.arith import binary
+from tilewright.frontend.calls.math import unary
 from tilewright.frontend.calls.options import bad
 from tilewright.frontend.calls.registry import BY_VALUE, call_rule
 from tilewright.frontend.subscripts import item
@@ -84,11 +86,12 @@ def max_(t: Translator, *values: Val) -> Val:
 
 
 def _extreme(t: Translator, what: str, name: str, values: tuple[Val, ...]) -> Val:
-    if len(values) != 2:
-        reduced = len(values) == 1 and is_tile(values[0])
-        hints = [f"reduce a tile with ct.{what}(t, axis)"] if reduced else [f"nest them: {what}({what}(a, b), c)"]
-        raise TileTypeError(f"{what}: takes two numbers, got {len(values)}", hints=hints)
-    return binary(t, name, *values, what)
+    if len(values) == 1 and isinstance(values[0], tuple) and values[0]:
+        values = values[0]
+    elif len(values) < 2:
+        hints = [f"reduce a tile with ct.{what}(t, axis)"] if values and is_tile(values[0]) else []
+        raise TileTypeError(f"{what}: takes two numbers or more, or a tuple of them, got {len(values)}", hints=hints)
+    return functools.reduce(lambda x, y: binary(t, name, x, y, what), values)
 
 
 def _number(what: str, value: Val) -> bool | int | float | str:
@@ -115,6 +118,16 @@ def float_(t: Translator, x: Val = 0.0, /) -> Val:
 @call_rule("bool", bool)
 def bool_(t: Translator, x: Val = False, /) -> Val:
     return bool(_number("bool", x))
+
+
+@call_rule("builtin round", round)
+def round_(t: Translator, x: Val, /, ndigits: Val = None) -> Val:
+    if ndigits is None:
+        return unary(t, "round", x)
+    if known(x) is None or known(ndigits) is None:
+        raise bad("round", "ndigits", "is possible for constants only",
+                  hints=["scale around it: ct.round(x * 100.0) / 100.0"])
+    return folding.run("round", round, known(x), known(ndigits))  # type: ignore[arg-type]
 
 
 @call_rule("tuple", tuple)

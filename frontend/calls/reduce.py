@@ -1,16 +1,18 @@
-"""Reductions: sum, prod, max, min, argmax, argmin."""
+"""Reductions: sum, prod, max, min, argmax, argmin, any, all."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
+from tilewright.frontend.calls.arith import as_bool, binary
 from tilewright.frontend.calls.options import axis_of, bad, check_rounding, each, flag
 from tilewright.frontend.calls.registry import add_rule
 from tilewright.frontend.calls.shape import tile_arg
 from tilewright.frontend.promotion import cast
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Val
+from tilewright.frontend.values import Val, known
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import bool_, int32
 from tilewright.tileir.ops import reduce as ops
@@ -99,9 +101,26 @@ def _position(op: str, kind: type[Op]) -> Callable[..., Val]:
     return rule
 
 
+def _truth(op: str, kind: type[Op], fold: Any, combine: str) -> Callable[..., Val]:
+    """Whether elements are not zero: a maximum or minimum of 0 and 1."""
+
+    def rule(t: Translator, x: Val, /, axis: Val = None, *, keepdims: Val = False) -> Val:
+        if isinstance(x, tuple):
+            truths = [known(v) if known(v) is not None else as_bool(t, tile_arg(t, op, "x", v)) for v in x]
+            if all(isinstance(v, (bool, int, float)) for v in truths):
+                return bool(fold(truths))
+            return functools.reduce(lambda a, b: binary(t, combine, as_bool(t, a), as_bool(t, b)), truths)
+        tile = cast(t, as_bool(t, tile_arg(t, op, "x", x)), int32)
+        return as_bool(t, _reduce(t, op, kind, tile, axis, keepdims, {}))
+
+    return rule
+
+
 for _name, _kind in (("sum", ops.ReduceSum), ("prod", ops.ReduceProd)):
     add_rule(_name, _accumulation(_name, _kind))
 for _name, _kind in (("max", ops.ReduceMax), ("min", ops.ReduceMin)):  # type: ignore[assignment]
     add_rule(_name, _extreme(_name, _kind))
 for _name, _kind in (("argmax", ops.ArgMax), ("argmin", ops.ArgMin)):  # type: ignore[assignment]
     add_rule(_name, _position(_name, _kind))
+add_rule("any", _truth("any", ops.ReduceMax, any, "bitwise_or"), any)
+add_rule("all", _truth("all", ops.ReduceMin, all, "bitwise_and"), all)

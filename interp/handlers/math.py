@@ -3,6 +3,7 @@ correctly rounded result but for the rare value that float64's own error moves o
 
 from __future__ import annotations
 
+import math as numbers
 from collections.abc import Callable
 from typing import Any
 
@@ -42,10 +43,26 @@ def _rsqrt(x: Array) -> Array:
     return 1.0 / np.sqrt(x)
 
 
+def _of_numbers(fn: Callable[[float], float]) -> Fn:
+    """A function of Python's `math`, element by element: NumPy has none."""
+    each = np.frompyfunc(fn, 1, 1)
+    return lambda x: np.asarray(each(x), np.float64)
+
+
+_erf, _erfc = _of_numbers(numbers.erf), _of_numbers(numbers.erfc)
+
+
+def _sigmoid(x: Array) -> Array:
+    power = np.exp(-np.abs(x))
+    return np.where(x < 0, power, 1.0) / (1.0 + power)
+
+
 _FUNCTIONS: tuple[tuple[type[Op], Fn], ...] = (
     (math.Exp, np.exp), (math.Exp2, np.exp2), (math.Log, np.log), (math.Log2, np.log2), (math.Rsqrt, _rsqrt),
     (math.Sin, np.sin), (math.Cos, np.cos), (math.Tan, np.tan), (math.Sinh, np.sinh), (math.Cosh, np.cosh),
-    (math.Tanh, np.tanh),
+    (math.Tanh, np.tanh), (math.Asin, np.arcsin), (math.Acos, np.arccos), (math.Atan, np.arctan),
+    (math.Asinh, np.arcsinh), (math.Acosh, np.arccosh), (math.Atanh, np.arctanh), (math.Log1p, np.log1p),
+    (math.Expm1, np.expm1), (math.Erf, _erf), (math.Erfc, _erfc), (math.Sigmoid, _sigmoid),
 )
 
 
@@ -116,7 +133,50 @@ def trunc(op: math.Trunc, low: Lowering) -> Fn:
     return _integral(op, np.trunc)
 
 
+@impl(math.Round)
+def round_(op: math.Round, low: Lowering) -> Fn:
+    return _integral(op, np.rint)
+
+
+def _test(op: math.FloatTest, fn: Fn) -> Fn:
+    dtype = op.src.type.dtype
+    return (lambda x: fn(as_float(x, dtype))) if dtype in codes.FORMATS else fn
+
+
 @impl(math.IsNan)
 def isnan(op: math.IsNan, low: Lowering) -> Fn:
-    dtype = op.src.type.dtype
-    return (lambda x: np.isnan(as_float(x, dtype))) if dtype in codes.FORMATS else np.isnan
+    return _test(op, np.isnan)
+
+
+@impl(math.IsInf)
+def isinf(op: math.IsInf, low: Lowering) -> Fn:
+    return _test(op, np.isinf)
+
+
+@impl(math.IsFinite)
+def isfinite(op: math.IsFinite, low: Lowering) -> Fn:
+    return _test(op, np.isfinite)
+
+
+def _unsigned(x: Array) -> Array:
+    return x.view(np.dtype(f"u{x.dtype.itemsize}"))
+
+
+@impl(math.Popcount)
+def popcount(op: math.Popcount, low: Lowering) -> Fn:
+    return lambda x: np.bitwise_count(_unsigned(np.asarray(x))).astype(np.int32)
+
+
+@impl(math.Clz)
+def clz(op: math.Clz, low: Lowering) -> Fn:
+    width = op.src.type.dtype.bitwidth
+
+    def run(x: Array) -> Array:
+        filled = _unsigned(np.asarray(x)).copy()
+        step = 1
+        while step < width:  # every bit below the highest 1 becomes 1
+            filled |= filled >> filled.dtype.type(step)
+            step *= 2
+        return (width - np.bitwise_count(filled)).astype(np.int32)
+
+    return run

@@ -18,6 +18,7 @@ from catalogue import (
     pieces,
     reduction,
     rows,
+    special,
     views,
 )
 from catalogue.case import Case
@@ -26,7 +27,7 @@ from catalogue.case import Case
 @functools.cache
 def all_cases() -> tuple[Case, ...]:
     modules = (elementwise, memory, control, loops, reduction, atomics, folds, pieces, views, matmul, hopper, clusters,
-               gallery, rows)
+               gallery, rows, special)
     found = [case for module in modules for case in module.cases()]
     names = [case.name for case in found]
     assert len(set(names)) == len(names), "two catalogue cases have one name"

@@ -104,6 +104,9 @@ def keeping(name: str) -> Callable[[Any, Any], Any]:
 def reductions() -> Iterator[Row]:
     axis = (1, 0)
     keep = False, True  # `flat` weighs by the number of axes
+    for name in ("any", "all"):
+        yield matrix(name, "axis", "result", axis, lambda t, v, name=name: getattr(ct, name)(t > 0.5, v))
+        yield matrix(name, "keepdims", "result", keep, lambda t, v, name=name: getattr(ct, name)(t, 1, keepdims=v))
     for name in REDUCTIONS:
         yield matrix(name, "axis", "result", axis, along(name))
         yield matrix(name, "keepdims", "result", keep, keeping(name))

@@ -22,9 +22,12 @@ FUNCTIONS: dict[Any, Any] = {
     ops.Exp: mpmath.exp, ops.Exp2: lambda x: mpmath.power(2, x), ops.Log: mpmath.log,
     ops.Log2: lambda x: mpmath.log(x, 2),
     ops.Rsqrt: lambda x: 1 / mpmath.sqrt(x), ops.Sin: mpmath.sin, ops.Cos: mpmath.cos, ops.Tan: mpmath.tan,
-    ops.Sinh: mpmath.sinh, ops.Cosh: mpmath.cosh, ops.Tanh: mpmath.tanh,
+    ops.Sinh: mpmath.sinh, ops.Cosh: mpmath.cosh, ops.Tanh: mpmath.tanh, ops.Atan: mpmath.atan,
+    ops.Asinh: mpmath.asinh, ops.Log1p: mpmath.log1p, ops.Erf: mpmath.erf,
+    ops.Erfc: lambda x: mpmath.erfc(max(min(x, 1000), -1000)),
+    ops.Sigmoid: lambda x: 1 / (1 + mpmath.exp(-max(min(x, 2000), -2000))),
 }
-POSITIVE = (ops.Log, ops.Log2, ops.Rsqrt)
+POSITIVE = (ops.Log, ops.Log2, ops.Rsqrt, ops.Log1p)
 
 
 def ulp(value: float, dtype: dt.DType) -> float:
@@ -69,12 +72,19 @@ def test_special_values(dtype: Any) -> None:
         ops.Log2: [-inf, -inf, inf, nan, nan, nan], ops.Rsqrt: [inf, -inf, 0, nan, nan, nan],
         ops.Sqrt: [0, -0.0, inf, nan, nan, nan], ops.Sin: [0, -0.0, nan, nan, nan], ops.Tanh: [0, -0.0, 1, -1, nan],
         ops.Floor: [0, -0.0, inf, -inf, nan, -1], ops.Ceil: [0, -0.0, inf, -inf, nan, -1],
+        ops.Round: [0, -0.0, inf, -inf, nan, -1], ops.Erf: [0, -0.0, 1, -1, nan], ops.Erfc: [1, 1, 0, 2, nan],
+        ops.Log1p: [0, -0.0, inf, nan, nan, -inf], ops.Expm1: [0, -0.0, inf, -1, nan],
+        ops.Asin: [0, -0.0, nan, nan, nan], ops.Atanh: [0, -0.0, nan, nan, nan, -inf],
+        ops.Asinh: [0, -0.0, inf, -inf, nan], ops.Acosh: [nan, nan, inf, nan, nan, nan],
+        ops.Sigmoid: [0.5, 0.5, 1, 0, nan],
         ops.Neg: [-0.0, 0, -inf, inf, nan, 1], ops.Abs: [0, 0, inf, inf, nan, 1],
     }
     for op, want in table.items():
         got = apply(lambda t, op=op: op(src=t), x)[: len(want)]
         assert_same(got, np.array(want, array_dtype(dtype)), x)
     assert apply(lambda t: ops.IsNan(src=t), x, output=dt.bool_).tolist() == [False] * 4 + [True, False]
+    assert apply(lambda t: ops.IsInf(src=t), x, output=dt.bool_).tolist() == [False, False, True, True, False, False]
+    assert apply(lambda t: ops.IsFinite(src=t), x, output=dt.bool_).tolist() == [True, True, False, False, False, True]
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -29,7 +29,7 @@ def one(cls: type[Op], **options: object) -> Make:
 
 
 def integers(dtype: DType) -> Function:
-    unary = [one(c) for c in (math.Neg, math.Abs, math.Not)]
+    unary = [one(c) for c in (math.Neg, math.Abs, math.Not, *math.BitCount.__subclasses__())]
     return elementwise(f"int_{dtype.ir}", [dtype] * 2, [*map(two, INTEGER), *map(two, COMPARISONS), *unary])
 
 
@@ -40,7 +40,8 @@ def bools() -> Function:
 
 def floats(dtype: DType) -> Function:
     nan = [two(c, propagate_nan=True) for c in (arith.Min, arith.Max)]
-    unary = [one(c) for c in (math.Neg, math.Abs, math.IsNan, math.Sqrt, *math.Integral.__subclasses__())]
+    tests = math.FloatTest.__subclasses__()
+    unary = [one(c) for c in (math.Neg, math.Abs, *tests, math.Sqrt, *math.Integral.__subclasses__())]
     fma: Make = lambda x, y: arith.Fma(a=x, b=y, c=x)  # noqa: E731
     return elementwise(f"float_{dtype.ir}", [dtype] * 2, [*map(two, FLOAT), *map(two, COMPARISONS), *nan, *unary, fma])
 

@@ -167,7 +167,9 @@ _RULES: RuleTable[Callable[..., Number | None]] = RuleTable("value of constants"
     functions.Not: lambda op, value: not value if isinstance(value, bool) else wrap(~value, _dtype(op)),
     functions.Sqrt: _sqrt,
     functions.Integral: lambda op, value: _integral(op.on_number, value),
-    functions.IsNan: lambda op, value: value != value,
+    functions.FloatTest: lambda op, value: op.on_number(value),
+    functions.Popcount: lambda op, value: (value % (1 << _dtype(op).bitwidth)).bit_count(),
+    functions.Clz: lambda op, value: _dtype(op).bitwidth - (value % (1 << _dtype(op).bitwidth)).bit_length(),
     arrays.AssumeDivisible: lambda op, value: value,
     convert.Cast: lambda op, value: cast(value, op.src.type.dtype, op.dtype, op.rounding),
     convert.Bitcast: lambda op, value: bitcast(value, op.src.type.dtype, op.dtype),
@@ -175,6 +177,6 @@ _RULES: RuleTable[Callable[..., Number | None]] = RuleTable("value of constants"
 
 # Ops that take the formats without arithmetic, too.
 _ANY_FORMAT = frozenset(
-    {arith.Eq, arith.Ne, arith.Lt, arith.Le, arith.Gt, arith.Ge, arith.Select, functions.IsNan,
-     convert.Cast, convert.Bitcast}
+    {arith.Eq, arith.Ne, arith.Lt, arith.Le, arith.Gt, arith.Ge, arith.Select, convert.Cast, convert.Bitcast,
+     *functions.FloatTest.__subclasses__()}
 )

@@ -7,9 +7,15 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from tilewright.tileir.core import Op, Value, attribute, operand, require
-from tilewright.tileir.dtypes import bool_
+from tilewright.tileir.dtypes import bool_, int32
 from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.types import Type
+
+
+def sigmoid(x: float) -> float:
+    """1 / (1 + e**-x) of a Python number."""
+    power = math.exp(-abs(x))
+    return (power if x < 0 else 1.0) / (1.0 + power)
 
 
 class Unary(Op, elementwise=True):
@@ -120,6 +126,50 @@ class Tanh(FloatUnary, opcode="tanh", on_number=math.tanh):
     rounding: RoundingMode = attribute(default=RoundingMode.FULL, enum=RoundingMode)
 
 
+class Asin(FloatUnary, opcode="asin", on_number=math.asin):
+    """Angle in [-pi/2, pi/2] whose sine is src; NaN beyond 1."""
+
+
+class Acos(FloatUnary, opcode="acos", on_number=math.acos):
+    """Angle in [0, pi] whose cosine is src; NaN beyond 1."""
+
+
+class Atan(FloatUnary, opcode="atan", on_number=math.atan):
+    """Angle in [-pi/2, pi/2] whose tangent is src."""
+
+
+class Asinh(FloatUnary, opcode="asinh", on_number=math.asinh):
+    """Number whose hyperbolic sine is src."""
+
+
+class Acosh(FloatUnary, opcode="acosh", on_number=math.acosh):
+    """Number, not negative, whose hyperbolic cosine is src; NaN below 1."""
+
+
+class Atanh(FloatUnary, opcode="atanh", on_number=math.atanh):
+    """Number whose hyperbolic tangent is src; infinite at 1, NaN beyond."""
+
+
+class Log1p(FloatUnary, opcode="log1p", on_number=math.log1p):
+    """log(1 + src), accurate near 0."""
+
+
+class Expm1(FloatUnary, opcode="expm1", on_number=math.expm1):
+    """e ** src - 1, accurate near 0."""
+
+
+class Erf(FloatUnary, opcode="erf", on_number=math.erf):
+    """Error function: 2 / sqrt(pi) times the integral of e ** -t**2 from 0 to src."""
+
+
+class Erfc(FloatUnary, opcode="erfc", on_number=math.erfc):
+    """1 - erf(src), accurate where erf(src) is near 1."""
+
+
+class Sigmoid(FloatUnary, opcode="sigmoid", on_number=sigmoid):
+    """Logistic function 1 / (1 + e ** -src)."""
+
+
 class Integral(FloatUnary, converts=False):
     """A float to an integral value; zeros, infinities and NaNs keep their sign."""
 
@@ -136,9 +186,41 @@ class Trunc(Integral, opcode="trunc", on_number=math.trunc):
     """src without its fraction: the integral value next to it toward zero."""
 
 
-class IsNan(FloatUnary, opcode="isnan", on_number=math.isnan, converts=False):
-    """True where src is a NaN."""
+class Round(Integral, opcode="round", on_number=round):
+    """Integral value nearest to src, of two equally near ones the even one."""
+
+
+class FloatTest(FloatUnary, converts=False):
+    """A question about floats: the result is a bool tile."""
 
     def infer(self) -> tuple[Type, ...]:
         [type_] = super().infer()
         return (type_.with_dtype(bool_),)  # type: ignore[union-attr]
+
+
+class IsNan(FloatTest, opcode="isnan", on_number=math.isnan):
+    """True where src is a NaN."""
+
+
+class IsInf(FloatTest, opcode="isinf", on_number=math.isinf):
+    """True where src is an infinity, of either sign."""
+
+
+class IsFinite(FloatTest, opcode="isfinite", on_number=math.isfinite):
+    """True where src is neither an infinity nor a NaN."""
+
+
+class BitCount(Unary):
+    """A number of bits of each integer, as int32."""
+
+    def infer(self) -> tuple[Type, ...]:
+        require(self.src.type.dtype.is_int, f"{self.opcode}: expected integers, got {self.src.type}")
+        return (self.src.type.erased().with_dtype(int32),)
+
+
+class Popcount(BitCount, opcode="popcount"):
+    """How many bits of src are 1."""
+
+
+class Clz(BitCount, opcode="clz"):
+    """How many bits stand above the highest 1 of src: the width of its dtype for 0."""

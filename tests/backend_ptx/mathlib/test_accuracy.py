@@ -11,15 +11,27 @@ import pytest
 from support.math_functions import approximations_off, run
 
 Array = Any
+
+
+def of_numbers(function: Callable[[float], float]) -> Callable[[Array], Array]:
+    """A function of Python's `math`, which NumPy lacks, of each element."""
+    return lambda v: np.array([function(x) for x in v.ravel().tolist()]).reshape(v.shape)
+
+
 # The bound in ulp, and by how many ulp ex2, rcp and rsqrt may be off for the function to keep it. The hardware's
 # measured errors are in the table that test_gpu_accuracy.py prints.
 BOUNDS = {
     "exp": (2, 0.5), "exp2": (2, 1), "log": (2, 0), "log2": (2, 0), "sqrt": (0, 0), "rsqrt": (2, 1), "sin": (2, 0),
-    "cos": (2, 0), "tanh": (2, 1), "tan": (4, 1), "sinh": (4, 1), "cosh": (4, 1),
+    "cos": (2, 0), "tanh": (2, 1), "tan": (4, 1), "sinh": (4, 1), "cosh": (4, 1), "asin": (2, 0), "acos": (2, 0),
+    "atan": (2, 0), "asinh": (4, 0), "acosh": (4, 0), "atanh": (4, 0), "log1p": (2, 0), "expm1": (2, 0),
+    "erf": (2, 0.5), "erfc": (4, 0.5), "sigmoid": (4, 0.5),
 }
 PAIRS = {"pow": (4, 1), "atan2": (4, 0), "truediv": (0, 0)}
 REFERENCES: dict[str, Callable[..., Array]] = {
     "rsqrt": lambda v: 1 / np.sqrt(v), "pow": np.power, "atan2": np.arctan2, "truediv": np.divide,
+    **{f"a{name}": getattr(np, f"arc{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    "erf": of_numbers(math.erf), "erfc": of_numbers(math.erfc),
+    "sigmoid": lambda v: np.where(v < 0, np.exp(-np.abs(v)), 1) / (1 + np.exp(-np.abs(v))),
 }
 SPECIAL = (
     0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0, -3.0, 1.5, -1.5, math.inf, -math.inf, math.nan, 2.0**-149,
@@ -95,7 +107,8 @@ def test_pairs(name: str) -> None:
     check(got, reference(name, x, y), bound, (x, y))
 
 
-@pytest.mark.parametrize("name", ["exp", "log2", "sin", "tan", "tanh", "rsqrt"])
+@pytest.mark.parametrize("name", ["exp", "log2", "sin", "tan", "tanh", "rsqrt", "erf", "erfc", "log1p", "expm1", "asin",
+                                  "acos", "atan", "asinh", "acosh", "atanh", "sigmoid"])
 def test_half_is_rounded_once(name: str) -> None:
     x = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     with np.errstate(all="ignore"):

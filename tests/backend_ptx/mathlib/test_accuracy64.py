@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from support.math_functions import approximations_off, run
@@ -12,11 +14,14 @@ from support.math_functions import approximations_off, run
 Array = Any
 BOUNDS = {
     "exp": 2, "exp2": 2, "log": 2, "log2": 2, "sqrt": 0.5, "rsqrt": 2, "sin": 2, "cos": 2, "tanh": 2, "tan": 4,
-    "sinh": 4, "cosh": 4,
+    "sinh": 4, "cosh": 4, "asin": 2, "acos": 2, "atan": 2, "asinh": 4, "acosh": 4, "atanh": 4, "log1p": 2, "expm1": 2,
+    "sigmoid": 4,
 }
 PAIRS = {"pow": 4, "atan2": 4, "truediv": 0.5}
 REFERENCES: dict[str, Callable[..., Array]] = {
     "rsqrt": lambda v: 1 / np.sqrt(v), "pow": np.power, "atan2": np.arctan2, "truediv": np.divide,
+    **{f"a{name}": getattr(np, f"arc{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    "sigmoid": lambda v: np.where(v < 0, np.exp(-np.abs(v)), 1) / (1 + np.exp(-np.abs(v))),
 }
 SPECIAL = (
     0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0, -3.0, 1.5, -1.5, np.inf, -np.inf, np.nan, 2.0**-1074,
@@ -77,3 +82,22 @@ def test_function(name: str) -> None:
 @pytest.mark.parametrize("name", PAIRS)
 def test_pairs(name: str) -> None:
     check(name, PAIRS[name], *pairs(name))
+
+
+@pytest.mark.parametrize("name", ["erf", "erfc"])
+def test_error_function(name: str) -> None:
+    """Against mpmath, as NumPy has none: within 2 ulp and 4."""
+    rng = np.random.default_rng(7)
+    x = np.concatenate([rng.uniform(-1, 1, 300) * np.exp2(-rng.uniform(0, 60, 300)), rng.uniform(-6, 6, 600),
+                        rng.uniform(0, 28, 300), [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 27.3, -27.3, 1e300]])
+    with approximations_off(0.5):
+        results = run(name, x)
+    for v, got in zip(x.tolist(), results.tolist(), strict=True):
+        if not abs(v) <= 30:
+            want = v if v != v else float(getattr(math, name)(v))
+            assert got == want or (got != got and v != v), (v, got)
+            continue
+        with mpmath.workprec(200):
+            exact = getattr(mpmath, name)(mpmath.mpf(v))
+            unit = mpmath.ldexp(1, max(mpmath.frexp(exact)[1], -1021) - 53)
+            assert abs(got - exact) <= (2 if name == "erf" else 4) * unit, (v, got)

@@ -31,12 +31,14 @@ BYTES = {"float": 4, "double": 8}
 # The bound of each function in ulp: its result against the correctly rounded one.
 BOUNDS32 = {
     "exp": 2, "exp2": 2, "log": 2, "log2": 2, "sqrt": 0, "rsqrt": 2, "sin": 2, "cos": 2, "tanh": 2, "tan": 4,
-    "sinh": 4, "cosh": 4,
+    "sinh": 4, "cosh": 4, "asin": 2, "acos": 2, "atan": 2, "asinh": 4, "acosh": 4, "atanh": 4, "log1p": 2, "expm1": 2,
+    "erf": 2, "erfc": 4, "sigmoid": 4,
 }
 PAIRS32 = {"pow": 4, "atan2": 4, "truediv": 0}
 BOUNDS64 = {
     "exp": 2, "exp2": 2, "log": 2, "log2": 2, "sqrt": 0, "rsqrt": 2, "sin": 2, "cos": 2, "tanh": 4, "tan": 4,
-    "sinh": 4, "cosh": 4,
+    "sinh": 4, "cosh": 4, "asin": 4, "acos": 4, "atan": 4, "asinh": 4, "acosh": 4, "atanh": 4, "log1p": 4, "expm1": 4,
+    "sigmoid": 4,
 }
 PAIRS64 = {"pow": 4, "atan2": 4, "truediv": 0}
 
@@ -143,7 +145,8 @@ def all_floats() -> Iterator[Any]:
 def references() -> dict[str, Callable[..., Any]]:
     import torch
 
-    same = ("exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "tanh", "tan", "sinh", "cosh", "atan2", "pow")
+    same = ("exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "tanh", "tan", "sinh", "cosh", "atan2", "pow",
+            "asin", "acos", "atan", "asinh", "acosh", "atanh", "log1p", "expm1", "erf", "erfc", "sigmoid")
     return {name: getattr(torch, name) for name in same} | {"truediv": torch.true_divide}
 
 
@@ -227,6 +230,8 @@ def sweep64(name: str, inputs: int) -> Errors:
     got = launch(*(torch.from_numpy(a).cuda() for a in args)).cpu().numpy()
     reference: Callable[..., Any] = {
         "rsqrt": lambda v: 1 / np.sqrt(v), "pow": np.power, "atan2": np.arctan2, "truediv": np.divide,
+        "sigmoid": lambda v: np.where(v < 0, np.exp(-np.abs(v)), 1) / (1 + np.exp(-np.abs(v))),
+        **{f"a{word}": getattr(np, f"arc{word}") for word in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
     }.get(name) or getattr(np, name)
     with np.errstate(all="ignore"):
         exact = reference(*(a.astype(np.longdouble) for a in args))

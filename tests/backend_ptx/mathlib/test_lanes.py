@@ -9,7 +9,8 @@ import pytest
 from support.math_functions import run
 
 COUNT = 128
-ONE = ("exp", "exp2", "log", "log2", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "rsqrt")
+ONE = ("exp", "exp2", "log", "log2", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "rsqrt", "erf", "erfc",
+       "log1p", "asinh")
 
 
 def arguments(kind: Any, seed: int) -> Any:

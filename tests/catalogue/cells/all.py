@@ -23,6 +23,7 @@ from catalogue.cells import (
     reductions,
     scans,
     shapes,
+    special,
     statements,
     swaps,
     unary,
@@ -30,8 +31,8 @@ from catalogue.cells import (
 )
 from catalogue.cells.model import Batch, Cell
 
-MODULES = (binary, powers, mixed, unary, options, reductions, reduction_options, scans, conversions, bits, shapes,
-           loads, views, gathers, raw, atomics, swaps, products, statements, expressions, objects, members)
+MODULES = (binary, powers, mixed, unary, special, options, reductions, reduction_options, scans, conversions, bits,
+           shapes, loads, views, gathers, raw, atomics, swaps, products, statements, expressions, objects, members)
 
 
 @functools.cache

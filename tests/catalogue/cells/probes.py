@@ -11,11 +11,17 @@ from catalogue.cells.kinds import (
     TF32,
 )
 from catalogue.cells.reductions import REDUCTIONS
+from catalogue.cells.special import COUNTS, FUNCTIONS
 
 import tilewright as ct
 
 Probe = Callable[[Any], Any]
 RZ = ct.RoundingMode.RZ
+
+
+def plainly(name: str) -> Probe:
+    function = getattr(ct, name)
+    return lambda t: function(t)
 
 
 def reducing(name: str) -> Probe:
@@ -47,6 +53,10 @@ TILES: dict[str, Probe] = {
     "rsqrt": ct.rsqrt, "sin": ct.sin, "cos": ct.cos, "tan": ct.tan, "sinh": ct.sinh, "cosh": ct.cosh, "tanh": ct.tanh,
     "floor": ct.floor, "ceil": ct.ceil, "trunc": ct.trunc, "negative": ct.negative, "abs": ct.abs,
     "builtin abs": lambda t: abs(t), "isnan": ct.isnan, "bitwise_not": ct.bitwise_not,
+    **{name: plainly(name) for name in (*FUNCTIONS, *COUNTS, "round", "isinf", "isfinite")},
+    "builtin round": lambda t: round(t), "clamp": lambda t: ct.clamp(t, t, t), "any": lambda t: ct.any(t),
+    "all": lambda t: ct.all(t), "any(keepdims)": lambda t: ct.any(t, keepdims=True),
+    "all(keepdims)": lambda t: ct.all(t, keepdims=True),
     **{name: reducing(name) for name in REDUCTIONS},
     "cumsum": ct.cumsum, "cumprod": ct.cumprod, "reduce": lambda t: ct.reduce(t, 0, lambda a, b: a, 0),
     "scan": lambda t: ct.scan(t, 0, lambda a, b: a, 0), "where": lambda t: ct.where(True, t, t),

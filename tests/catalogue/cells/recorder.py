@@ -41,7 +41,7 @@ BUILTINS = {function: name for name, function in (
     ("builtin min", min), ("builtin max", max), ("builtin abs", abs), ("builtin divmod", divmod),
     ("builtin len", len), ("builtin range", range), ("builtin tuple", tuple), ("builtin int", int),
     ("builtin float", float), ("builtin bool", bool), ("builtin str", str), ("builtin repr", repr),
-    ("builtin print", print))}
+    ("builtin print", print), ("builtin round", round))}
 
 
 def names_of(node: ast.AST) -> Iterator[str]:

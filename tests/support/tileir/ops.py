@@ -25,6 +25,7 @@ _TAKES: dict[type[Op], tuple[DType, ...]] = {
     **{c: NUMBERS for c in (functions.Neg, functions.Abs)},
     **{c: DTYPES for c in (arith.Eq, arith.Ne, arith.Lt, arith.Le, arith.Gt, arith.Ge, arith.Select)},
     **{c: FLOATS for c in OPS.values() if issubclass(c, functions.FloatUnary)},
+    **{c: INTS for c in OPS.values() if issubclass(c, functions.BitCount)},
 }
 ROUNDINGS = {arith.RoundedBinary: ("RN", "RZ", "RM", "RP"), arith.Fma: ("RN", "RZ"), functions.Sqrt: ("RN", "RP")}
 

@@ -1,0 +1,67 @@
+"""Inverse functions, the error function and their kind, all in one kernel; and counts of bits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from catalogue.case import Case, ulps
+from catalogue.cells.special import COUNTS, FUNCTIONS
+from catalogue.elementwise import numbers
+
+import tilewright as tw
+
+TILE, N = 64, 131
+NAMES = tuple(FUNCTIONS)
+CALLS = tuple(getattr(tw, name) for name in NAMES)
+
+
+@tw.tile_kernel
+def functions(x, out, tile: tw.Constant[int]):
+    i = tw.bid(0)
+    for k in tw.static_iter(range(len(NAMES))):
+        tw.store(out, (k, i), CALLS[k](tw.load(x, (k, i), (1, tile))))
+
+
+@tw.tile_kernel
+def counts(x, out, tile: tw.Constant[int]):
+    i = tw.bid(0)
+    t = tw.load(x, i, tile)
+    tw.store(out, (0, i), tw.popcount(t)[None])
+    tw.store(out, (1, i), tw.clz(t)[None])
+    tw.store(out, (2, i), tw.ffs(t)[None])
+
+
+def function_case(dtype: Any) -> Case:
+    def make(rng: np.random.Generator) -> tuple[Any, ...]:
+        rows = []
+        for _, domain, _ in FUNCTIONS.values():
+            with np.errstate(all="ignore"):
+                rows.append(domain(numbers(rng, N, dtype).astype(np.float64)).astype(dtype))
+        return np.stack(rows), np.zeros((len(NAMES), N), dtype), TILE
+
+    def reference(x: np.ndarray, out: np.ndarray, tile: int) -> tuple[np.ndarray, ...]:
+        with np.errstate(all="ignore"):
+            return (np.stack([f(row.astype(np.float64)) for (f, _, _), row in zip(FUNCTIONS.values(), x, strict=True)])
+                    .astype(dtype),)
+
+    return Case(f"special-{np.dtype(dtype).name}", functions, (-(-N // TILE),), make, (1,), reference, ulps(4, dtype))
+
+
+def count_case(dtype: Any) -> Case:
+    def make(rng: np.random.Generator) -> tuple[Any, ...]:
+        return numbers(rng, N, dtype), np.zeros((3, N), np.int32), TILE
+
+    def reference(x: np.ndarray, out: np.ndarray, tile: int) -> tuple[np.ndarray, ...]:
+        bits = 8 * x.dtype.itemsize
+        return (np.array([[f(v, bits) for v in x.tolist()] for f in COUNTS.values()], np.int32),)
+
+    return Case(f"counts-{np.dtype(dtype).name}", counts, (-(-N // TILE),), make, (1,), reference)
+
+
+def cases() -> Iterator[Case]:
+    yield function_case(np.float32)
+    yield function_case(np.float64)
+    yield count_case(np.int8)
+    yield count_case(np.uint64)
