@@ -75,13 +75,10 @@ def no_rings(room: int, each: int) -> Decision:
     return Decision("rings", "no ring", f"two slots of {_kib(each)} do not fit {_kib(room)}")
 
 
-def stays_a_load(ring: str, name: str, why: str, span: Span) -> Decision:
-    """`ring`: "rings" for those that a producer fills by TMA, "pipeline" for those that threads fill by cp.async."""
-    return Decision(ring, f"{name} stays a load", why, span)
-
-
-def stays_a_gather(name: str, why: str, span: Span) -> Decision:
-    return Decision("pipeline", f"{name} stays a gather", why, span)
+def stays(ring: str, name: str, what: str, why: str, span: Span) -> Decision:
+    """`ring`: "rings" for those that a producer fills by TMA, "pipeline" for those that threads fill by cp.async.
+    `what`: "load" or "gather"."""
+    return Decision(ring, f"{name} stays a {what}", why, span)
 
 
 def pipeline(names: Sequence[tuple[str, bool]], stages: int, each: int, why: str, span: Span) -> Decision:

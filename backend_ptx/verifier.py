@@ -12,7 +12,7 @@ from typing import NoReturn
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.flat import WARP, log2
 from tilewright.backend_ptx.ops.shared import SharedAlloc
-from tilewright.backend_ptx.passes.layouts.classes import carried
+from tilewright.backend_ptx.passes.flow import carried
 from tilewright.backend_ptx.resources.shared import Interval, find_intervals
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.diagnostics import TileInternalError

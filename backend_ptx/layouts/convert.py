@@ -28,6 +28,11 @@ class Conversion:
     register_map: tuple[int, ...] = ()
     selects: tuple[tuple[str, int, int], ...] = ()
 
+    @property
+    def crosses(self) -> bool:
+        """Whether elements move to other threads."""
+        return self.kind in ("warp", "block")
+
 
 @lru_cache(maxsize=4096)
 def plan_conversion(source: Layout, target: Layout) -> Conversion:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.tileir.core import Op, Value, attribute, operand, require
 from tilewright.tileir.types import Type
 
@@ -10,6 +11,11 @@ class ConvertLayout(Op, opcode="convert_layout", same_elements=True):
     """The same tile in another layout, that of the result type."""
 
     src: Value = operand()
+
+    @property
+    def crosses(self) -> bool:
+        """Whether elements move to other threads, through shared memory."""
+        return plan_conversion(self.src.type.layout, self.result.type.layout).crosses
 
     def infer(self) -> tuple[Type, ...]:
         return (self.src.type.erased(),)

@@ -7,17 +7,19 @@ their bytes for the whole kernel: the producer runs ahead of the other warps, an
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection, Container
 from dataclasses import dataclass
 from typing import Any
 
 from tilewright.backend_ptx.layouts.bulk import SLOT_ALIGN
+from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedAlloc
-from tilewright.backend_ptx.ops.warpgroup import SharedView
+from tilewright.backend_ptx.ops.warpgroup import SharedView, Stage
 from tilewright.backend_ptx.targets import KIB
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.engines import Engine
+from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 from tilewright.tileir.types import SharedType
 
 # A whole row of banks, so that swizzles computed from offset 0 hold everywhere. The hardware's own swizzles, of TMA and
@@ -25,6 +27,8 @@ from tilewright.tileir.types import SharedType
 ALIGNMENT = 128
 # The most that cross-warp shuffles of reductions take, usually less.
 EXCHANGES = KIB
+# For mbarriers and alignment of each buffer.
+SLACK = 2 * KIB
 
 
 class OutOfSharedMemory(TileValueError):
@@ -150,3 +154,26 @@ def lasting_bytes(function: Function, but: Container[Op] = ()) -> int:
     starts = (s for op in inside for s in op.effects().starts)
     buffers = {s.memory for s in starts if s.engine.lasting and not s.writes}
     return sum(buffer_bytes(buffer.type) for buffer in buffers if buffer.op not in but)
+
+
+def exchanged_bytes(op: Op) -> int:
+    """What an op moves between threads through shared memory."""
+    return op.src.type.size * op.src.type.dtype.bytes if isinstance(op, ConvertLayout) and op.crosses else 0
+
+
+def staged_bytes(op: Op) -> int:
+    """What an op puts into shared memory for wgmma."""
+    return op.src.type.size * op.src.type.dtype.bytes if isinstance(op, Stage) else 0
+
+
+def other_bytes(function: Function, gone: Collection[Op]) -> int:
+    """Shared memory for buffers, layout conversions, reductions across warps and staged operands; not for ops in
+    `gone`."""
+    lasting = lasting_bytes(function)
+    exchange, staged = peak_bytes(function) - lasting, 0
+    for op in function.walk():
+        if op in gone:
+            continue
+        staged += staged_bytes(op)
+        exchange = max(exchange, EXCHANGES if isinstance(op, (Reduction, ArgReduction)) else exchanged_bytes(op))
+    return exchange + staged + lasting

@@ -41,6 +41,9 @@ def test_an_analysis_is_found_once() -> None:
     one = asked.function.body.ops[0].result
     assert len(asked.uses[one]) == 3 and asked.facts[one].constant == 1
     assert [op.opcode for op in asked.parents.values()] == ["for"]
+    [loop] = asked.parents.values()
+    load = loop.blocks[0].ops[0]
+    assert asked.homes[load] is loop.blocks[0] and asked.around(load) == [loop] and asked.around(loop) == []
     assert asked.has(Add, Mul) and not asked.has(Mul) and not asked.has(Compare)
 
 
@@ -58,7 +61,7 @@ def test_a_change_is_seen_after_forgetting() -> None:
     ask(asked)
     one = asked.function.body.ops[0].result
     asked.function.body.ops.insert(1, Mul(lhs=one, rhs=one))
-    assert asked.stale(ALL) == ["uses", "facts", "kinds"] and asked.stale(NONE) == []
+    assert asked.stale(ALL) == ["uses", "homes", "facts", "kinds"] and asked.stale(NONE) == []
     assert not asked.has(Mul)
     asked.forget()
     assert asked.has(Mul) and len(asked.uses[one]) == 5 and asked.stale(ALL) == []
@@ -68,7 +71,7 @@ def test_a_change_is_seen_after_forgetting() -> None:
 
 def test_passes_ask_the_unit() -> None:
     """No pass computes for itself what its unit may know already."""
-    own = re.compile(r"(?<!def )(?<![\w.])(uses|facts|parents|Dependences)\(")
+    own = re.compile(r"(?<!def )(?<![\w.])(uses|facts|parents|homes|runs|Dependences)\(")
     assert own.search("users = uses(function)") and not own.search("users = c.uses")
     sources = [p for folder in ("backend_ptx/passes", "tileir/passes") for p in (ROOT / folder).rglob("*.py")]
     assert len(sources) > 40

@@ -138,6 +138,10 @@ class Dependences:
             own.io or any(p.io for p in parts),
         )
 
+    def written(self, function: Function) -> frozenset[Value]:
+        """The alias classes that a function writes."""
+        return frozenset().union(*(self.summary(op).writes for op in function.body.ops))
+
     def may_conflict(self, first: Op, second: Op) -> bool:
         """Whether the two ops must stay in their order: one may write what the other touches, or one is an ordered
         access and the other touches memory, or both do output. Values that one uses of the other are not asked."""

@@ -8,7 +8,8 @@ from typing import Any, Final, TypeVar
 
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.analysis.facts import Facts, facts
-from tilewright.tileir.analysis.uses import parents, uses
+from tilewright.tileir.analysis.runs import Runs, runs
+from tilewright.tileir.analysis.uses import homes, parents, uses
 from tilewright.tileir.core import Block, Function, Op, Value
 
 T = TypeVar("T")
@@ -19,7 +20,9 @@ class Analysis(enum.Enum):
 
     USES = "uses"
     PARENTS = "parents"
+    HOMES = "homes"
     FACTS = "facts"
+    RUNS = "runs"
     DEPENDENCES = "dependences"
     KINDS = "kinds"
 
@@ -56,9 +59,26 @@ class Unit:
         return self._ask(Analysis.PARENTS, parents)
 
     @property
+    def homes(self) -> dict[Op, Block]:
+        """The block in which each op stands."""
+        return self._ask(Analysis.HOMES, homes)
+
+    def around(self, op: Op) -> list[Op]:
+        """The structured ops around an op, innermost first."""
+        out: list[Op] = []
+        while (block := self.homes[out[-1] if out else op]) in self.parents:
+            out.append(self.parents[block])
+        return out
+
+    @property
     def facts(self) -> Facts:
         """Range and divisor of every integer."""
         return self._ask(Analysis.FACTS, facts)
+
+    @property
+    def runs(self) -> Runs:
+        """Contiguity of index tiles, which gathers and scatters ask for."""
+        return self._ask(Analysis.RUNS, lambda function: runs(function, self.facts))
 
     @property
     def dependences(self) -> Dependences:

@@ -22,6 +22,11 @@ def parents(function: Function) -> dict[Block, Op]:
     return {block: op for op in function.walk() for block in op.blocks}
 
 
+def homes(function: Function) -> dict[Op, Block]:
+    """The block in which each op stands."""
+    return {op: block for block in (function.body, *parents(function)) for op in block.ops}
+
+
 def all_reads(op: Op) -> list[Value]:
     """What an op and its bodies read."""
     return [*op.operands, *(v for block in op.blocks for inner in block.walk() for v in inner.operands)]

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from tilewright.backend_ptx.layouts.memory import Access, gather_access, tile_access
 from tilewright.backend_ptx.ops.matmul import Product
+from tilewright.backend_ptx.passes.flow import carried
 from tilewright.backend_ptx.passes.layouts.rules import rule_of
-from tilewright.tileir.analysis.runs import Runs, runs
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
-from tilewright.tileir.ops import control
 from tilewright.tileir.ops.atomics import Atomic
 from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.memory import Gather, Scatter, TileAccess
@@ -75,11 +73,6 @@ class Classes:
         self.products: list[Product] = []
         self._block(unit.function.body.ops, 1)
         self.of: dict[Value, LayoutClass] = self._collect()
-
-    @cached_property
-    def runs(self) -> Runs:
-        """Contiguity of index tiles; only gathers and scatters ask."""
-        return runs(self.unit.function, self.unit.facts)
 
     def find(self, value: Value) -> Value:
         parent = self.parent.setdefault(value, value)
@@ -156,7 +149,7 @@ class Classes:
                 access = tile_access(op.array.type, op.order, op.steps, op.tile.type.shape)
                 self.anchors.append((op.tile, Anchor(op, access, weight, splits=True)))
         elif isinstance(op, (Gather, Scatter, Atomic)) and op.shape:
-            indices = () if isinstance(op, Atomic) else tuple(self.runs[i] for i in op.indices)
+            indices = () if isinstance(op, Atomic) else tuple(self.unit.runs[i] for i in op.indices)
             access = gather_access(op.array.type, op.shape, indices)
             for tile in self.groups[op][:1]:
                 self.anchors.append((tile, Anchor(op, access, weight, splits=False)))
@@ -177,19 +170,3 @@ class Classes:
                 if value in of:
                     of[value].edges.append(op)
         return of
-
-
-def carried(op: Op) -> list[tuple[Value, ...]]:
-    """The values of each carried variable: init, body parameter, yielded value and result."""
-    if isinstance(op, control.For):
-        return list(zip(op.init, op.loop.params[1:], op.loop.terminator.operands, op.results, strict=True))
-    if isinstance(op, control.While):
-        condition = op.before.terminator
-        assert isinstance(condition, control.Condition)
-        groups = list(zip(op.init, op.before.params, op.after.terminator.operands, strict=True))
-        return [*groups, *zip(condition.values, op.after.params, op.results, strict=True)]
-    if isinstance(op, control.If):
-        return list(zip(op.then.terminator.operands, op.orelse.terminator.operands, op.results, strict=True))
-    return []
-
-

@@ -24,10 +24,10 @@ from tilewright.backend_ptx.ops.async_copy import AsyncCommit, AsyncGather, Asyn
 from tilewright.backend_ptx.ops.engines import CP_ASYNC
 from tilewright.backend_ptx.ops.matmul import is_outstanding, waits_for
 from tilewright.backend_ptx.ops.warpgroup import proxy_fences
+from tilewright.backend_ptx.passes.flow import body_of, carry, hand_on
 from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Position, Setting
 from tilewright.backend_ptx.passes.pipelining.iterations import Lead, clone
-from tilewright.backend_ptx.passes.pipelining.loops import body_of, carry, hand_on
-from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Fetched, Recurrence, Transfer
+from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Recurrence, Transfer
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.enums import PaddingMode
@@ -47,11 +47,11 @@ class AsyncCopies(Carrier):
         ahead, zero = self.channel.ahead, Position(self.constants(0))
         self.lead.prepare(b)
         for number in range(ahead):
-            active, mapping = self.lead.first(b, number)
+            active, mapping = self.lead.at(b, number, inside=False)
             self._copy(b, zero, number, active, {**mapping, **self._fetch(b, mapping)})
         self.lead.carry()
-        if self._wanted():
-            first = self._fetch(b, self.lead.first(b, ahead)[1])
+        if any(t.address.fetched for t in self.channel.transfers):
+            first = self._fetch(b, self.lead.at(b, ahead, inside=False)[1])
             params, _ = carry(self.channel.loop, [*first.values()], [v.hint for v in first])
             self.fetched = dict(zip(first, params, strict=True))
 
@@ -77,32 +77,26 @@ class AsyncCopies(Carrier):
     def _later(self, b: Builder, at: Position) -> None:
         """The copies of a later iteration, with the indices fetched one iteration ago; then fetch those of the next."""
         ahead = self.channel.ahead
-        active, mapping = self.lead.later(b, ahead)
+        active, mapping = self.lead.at(b, ahead, inside=True)
         self._copy(b, at, ahead, active, {**mapping, **self.fetched})
-        following = self._fetch(b, self.lead.later(b, ahead + 1)[1]) if self.fetched else {}
+        following = self._fetch(b, self.lead.at(b, ahead + 1, inside=True)[1]) if self.fetched else {}
         hand_on(body_of(self.channel.loop), [*self.lead.values, *following.values()])
-
-    def _wanted(self) -> list[Fetched]:
-        return [f for t in self.channel.transfers if t.copy is not None for f in t.copy.address.fetched]
 
     def _fetch(self, b: Builder, known: dict[Value, Value]) -> dict[Value, Value]:
         """Load what the gathers of the iteration with these parameters need from other arrays."""
         mapping = dict(known)
         out: dict[Value, Value] = {}
         for transfer in self.channel.transfers:
-            assert transfer.copy is not None
-            clone(b, transfer.copy.address.places, mapping)
-            for value, load in transfer.copy.address.fetched:
-                if value in out:
-                    continue
-                out[value] = b.emit(load.clone(dict(mapping))).results[0].retype(value.type)
+            clone(b, transfer.address.places, mapping)
+            for value, load in transfer.address.fetched:
+                if value not in out:
+                    out[value] = b.value(load.clone(dict(mapping))).retype(value.type)
         return out
 
     def _copy(self, b: Builder, at: Position, ahead: int, active: Value, mapping: dict[Value, Value]) -> None:
         """The copies of one iteration, as a group; the lead goes on to the next one."""
         for transfer in self.channel.transfers:
-            assert transfer.copy is not None
-            clone(b, transfer.copy.address.ops, mapping)
+            clone(b, transfer.address.ops, mapping)
             with b.at(transfer.source.span):
                 b.emit(self._start(transfer, at.slot, ahead, active, mapping))
         b.emit(AsyncCommit())
@@ -111,15 +105,14 @@ class AsyncCopies(Carrier):
     def _start(
         self, transfer: Transfer, slot: Value, ahead: int, active: Value, mapping: dict[Value, Value],
     ) -> AsyncLoad | AsyncGather:
-        source, copy, buffer = transfer.source, transfer.copy, self.channel.buffer(transfer)
-        assert copy is not None
-        tile = source.result.type.with_layout(copy.layout)
+        source, run, buffer = transfer.source, transfer.run, self.channel.buffer(transfer)
+        tile = source.result.type.with_layout(transfer.threads)
         if isinstance(source, Gather):
             return AsyncGather(
                 buffer=buffer, slot=slot, ahead=ahead, array=source.array, active=active,
                 indices=tuple(mapping.get(i, i) for i in source.indices),
                 mask=None if source.mask is None else mapping.get(source.mask, source.mask), padding=source.padding,
-                tile=tile, vector=copy.run.length, dense=copy.run.dense, check_bounds=source.check_bounds)
+                tile=tile, vector=run.length, dense=run.dense, check_bounds=source.check_bounds)
         assert isinstance(source, Load)
         # Nothing is padded if nothing lies outside, so any padding will do.
         padding = source.padding if source.check_bounds else PaddingMode.ZERO

@@ -12,23 +12,28 @@ from typing import NamedTuple
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
-from tilewright.backend_ptx.ops.warpgroup import Stage
+from tilewright.backend_ptx.passes.flow import Loop, body_of
 from tilewright.backend_ptx.passes.matmul.operands import source_of
-from tilewright.backend_ptx.passes.pipelining.loops import Loop, body_of
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Ring, Transfer
 from tilewright.backend_ptx.resources.occupancy import AIM, resident_aim, shared_of_cta
-from tilewright.backend_ptx.resources.shared import EXCHANGES, buffer_bytes, lasting_bytes, peak_bytes
+from tilewright.backend_ptx.resources.shared import (
+    SLACK,
+    buffer_bytes,
+    exchanged_bytes,
+    lasting_bytes,
+    other_bytes,
+    peak_bytes,
+    staged_bytes,
+)
 from tilewright.backend_ptx.targets import KIB
-from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.core import Op, Value
 from tilewright.tileir.engines import THREADS, Engine
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Gather, Load
-from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 from tilewright.tileir.ops.shape import Permute
 from tilewright.tileir.plan import Decision
 from tilewright.tileir.types import TileType
@@ -48,8 +53,6 @@ APPETITES = {TMA_LOAD: Appetite(6, 8), CP_ASYNC: Appetite(4, 8), THREADS: Appeti
 # Slots for operands that threads gather and that they compute, beside TMA's: the first pair that leaves TMA ENOUGH
 # slots.
 FILLED, ENOUGH = ((4, 3), (3, 3), (3, 2)), 3
-# For mbarriers and alignment of each buffer.
-SLACK = 2 * KIB
 # Copies that only hide latency (no thread needs another's elements) must move at least this much per iteration, in
 # whole vectors, and the loop must have this many iterations: otherwise they cost more than they hide.
 ENOUGH_BYTES = 4 * KIB
@@ -86,8 +89,7 @@ class Depths:
     def carry(self, channels: Sequence[Channel]) -> None:
         """Record channels that have got their slots."""
         self.rings += dict.fromkeys(c.ring for c in channels)
-        for transfer in (t for c in channels for t in c.transfers):
-            self.gone.update((transfer.source, *transfer.stages, *transfer.moves, *transfer.conversions))
+        self.gone.update(*(t.replaced for c in channels for t in c.transfers))
 
     # ---- TMA: rings of the kernel ------------------------------------------------------------------------------------
 
@@ -100,7 +102,8 @@ class Depths:
         room = shared_of_cta(self.c.hints.occupancy, self.target) - other
         if room // total < 2:
             room = self.target.shared_per_block - other
-        gathered, computed = _filled_bytes(filled, replaced)
+        sizes = [(isinstance(source_of(s.operands[0])[0].op, Gather), staged_bytes(s)) for s in set(filled) - replaced]
+        gathered, computed = (sum(size for of_gather, size in sizes if of_gather is which) for which in (True, False))
         beside = ((g - 1) * gathered + (c - 1) * computed for g, c in FILLED)
         room = next((room - b for b in beside if (room - b) // total >= ENOUGH), room)
         for ring in rings:
@@ -162,7 +165,7 @@ class Depths:
         read = {_converted(v) for op in inside if isinstance(op, Product) for v in (op.a, op.b)}
         here = (op for op in self.function.walk() if op not in gone)
         moved = sum(
-            _staged_bytes(op) + (_exchanged_bytes(op) if op in inside or read.intersection(op.results) else 0)
+            staged_bytes(op) + (exchanged_bytes(op) if op in inside or read.intersection(op.results) else 0)
             for op in here)
         return moved + peak_bytes(self.function, inside) + lasting_bytes(self.function, inside) + self._ring_bytes()
 
@@ -203,60 +206,18 @@ class Depths:
         return made
 
 
-def other_bytes(function: Function, gone: Collection[Op]) -> int:
-    """Shared memory for buffers, layout conversions, reductions across warps and staged operands; not for ops in
-    `gone`."""
-    lasting = lasting_bytes(function)
-    exchange, staged = peak_bytes(function) - lasting, 0
-    for op in function.walk():
-        if op in gone:
-            continue
-        staged += _staged_bytes(op)
-        exchange = max(exchange, EXCHANGES if isinstance(op, (Reduction, ArgReduction)) else _exchanged_bytes(op))
-    return exchange + staged + lasting
-
-
-def _filled_bytes(filled: Collection[Op], replaced: Collection[Op]) -> tuple[int, int]:
-    """Bytes of the operands staged in loops that leave MMAs outstanding: of gathered ones, and of computed ones."""
-    gathered = computed = 0
-    for stage in set(filled).difference(replaced):
-        assert isinstance(stage, Stage)
-        size = _staged_bytes(stage)
-        if isinstance(source_of(stage.src)[0].op, Gather):
-            gathered += size
-        else:
-            computed += size
-    return gathered, computed
-
-
 def _pays(transfer: Transfer, iterations: int | None) -> bool:
     """Whether copies that no other thread reads pay."""
     if transfer.latency is not None:
         return True
     often = iterations is None or iterations >= ENOUGH_ITERATIONS
-    return transfer.copy is not None and transfer.copy.width == WIDE and transfer.bytes >= ENOUGH_BYTES and often
-
-
-def _exchanged_bytes(op: Op) -> int:
-    """What an op moves between threads through shared memory."""
-    if not isinstance(op, ConvertLayout):
-        return 0
-    crosses = plan_conversion(op.src.type.layout, op.result.type.layout).kind in ("warp", "block")
-    return op.src.type.size * op.src.type.dtype.bytes if crosses else 0
-
-
-def _staged_bytes(op: Op) -> int:
-    """What an op puts into shared memory for wgmma."""
-    return op.src.type.size * op.src.type.dtype.bytes if isinstance(op, Stage) else 0
+    return transfer.width == WIDE and transfer.bytes >= ENOUGH_BYTES and often
 
 
 def _in_place(op: Op) -> bool:
     """Whether an op's results take no registers of their own: immediates, views, and masks, which are predicates."""
-    return op.rematerializable or op.view or all(_is_predicate(r) for r in op.results)
-
-
-def _is_predicate(value: Value) -> bool:
-    return isinstance(value.type, TileType) and value.type.dtype.is_bool
+    return op.rematerializable or op.view or all(
+        isinstance(r.type, TileType) and r.type.dtype.is_bool for r in op.results)
 
 
 def _registers_of(value: Value) -> int:

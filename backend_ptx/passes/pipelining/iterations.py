@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tilewright.backend_ptx.passes.flow import Loop, body_of, carry, condition_of, entries
 from tilewright.backend_ptx.passes.pipelining.emit import Constants
-from tilewright.backend_ptx.passes.pipelining.loops import Loop, body_of, carry, condition_of, entries
 from tilewright.backend_ptx.passes.pipelining.transfers import Recurrence
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.builder import Builder
@@ -54,18 +54,11 @@ class Lead:
         if self.counted is not None:
             self.counted.prepare(b)
 
-    def first(self, b: Builder, number: int) -> tuple[Value, dict[Value, Value]]:
-        """Before the loop: iterations 0, 1, ... in this order."""
+    def at(self, b: Builder, number: int, inside: bool) -> tuple[Value, dict[Value, Value]]:
+        """Before the loop: iterations 0, 1, ... in this order; inside, the one that is `number` iterations ahead."""
         if self.counted is None:
             return self._enter(b)
-        active, variable = self.counted.first(b, number)
-        return active, {self.counted.loop.loop.params[0]: variable, **self.state}
-
-    def later(self, b: Builder, number: int) -> tuple[Value, dict[Value, Value]]:
-        """In the body: the iteration that is `number` iterations ahead."""
-        if self.counted is None:
-            return self._enter(b)
-        active, variable = self.counted.later(b, number)
+        active, variable = (self.counted.later if inside else self.counted.first)(b, number)
         return active, {self.counted.loop.loop.params[0]: variable, **self.state}
 
     def _enter(self, b: Builder) -> tuple[Value, dict[Value, Value]]:

@@ -32,7 +32,6 @@ from tilewright.backend_ptx.ops.units import UNITS
 from tilewright.backend_ptx.passes.clusters.multicast import share_in_cluster
 from tilewright.backend_ptx.passes.matmul.outstanding import still_read
 from tilewright.backend_ptx.passes.pipelining import legality
-from tilewright.backend_ptx.passes.pipelining.analyses import Analyses
 from tilewright.backend_ptx.passes.pipelining.cp_async import AsyncCopies
 from tilewright.backend_ptx.passes.pipelining.depth import Depths
 from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Constants, Expander, Setting
@@ -63,7 +62,7 @@ def pipeline_loops(c: Compilation) -> Preserved:
     if not choice.channels:
         return ALL
     c.plan.stages = tuple(ring.slots for ring in choice.depths.rings)
-    setting = Setting(Constants(function), choice.seen.known, c.plan.warps)
+    setting = Setting(Constants(function), c.facts, c.plan.warps)
     Expander(function, [CARRIERS[ch.engine](ch, setting) for ch in choice.channels], setting.constants).run()
     c.forget()
     dce(c)
@@ -75,38 +74,36 @@ class _Choice:
 
     def __init__(self, c: Compilation) -> None:
         self.c = c
-        self.seen = Analyses(c)
         self.depths = Depths(c)
         self.running = still_read(c)
         self.channels: list[Channel] = []
 
     def tma(self) -> None:
-        channels, refused = legality.find_tma(self.seen)
+        channels, refused = legality.find_tma(self.c)
         if channels:
             rings = list(dict.fromkeys(c.ring for c in channels))
             self.c.decide(self.depths.of_kernel(rings, self.running))
         channels = self._carry(channels)
-        self.c.decide(*(reason for _, reason in refused), *share_in_cluster(self.c.function, channels))
+        self.c.decide(*(reason for _, reason in refused), *share_in_cluster(self.c, channels))
         if channels:
             plan, reallocate = self.c.plan, self.c.limits.allow_register_reallocation
             plan.roles = plan_roles(plan.warps, self.c.hints.occupancy, self.c.target, reallocate)
             self.c.decide(decisions.roles(plan.roles))
 
     def copies(self) -> None:
-        channels, refused = legality.find_copies(self.seen, self.c.plan.warps, self.depths.gone)
+        channels, refused = legality.find_copies(self.c, self.c.plan.warps, self.depths.gone)
         for channel in channels:
             found = list(channel.transfers)
-            self.c.decide(self.depths.of_loop(channel, most_iterations(channel.loop, self.seen.known)))
+            self.c.decide(self.depths.of_loop(channel, most_iterations(channel.loop, self.c.facts)))
             self.c.decide(*(reason for loop, reason in refused if loop is channel.loop))
             if channel.ring.slots > 1:
                 left = [t for t in found if t not in channel.transfers]
-                self.c.decide(*(decisions.stays_a_load("pipeline", t.name, decisions.TOO_LITTLE, t.source.span)
-                                for t in left))
+                self.c.decide(*(legality.stays("pipeline", t.source, decisions.TOO_LITTLE) for t in left))
         self.c.decide(*(reason for _, reason in refused))
         self._carry(channels)
 
     def staged(self) -> None:
-        channels = legality.find_staged(self.seen, self.running, self.depths.gone)
+        channels = legality.find_staged(self.c, self.running, self.depths.gone)
         self.c.decide(*self.depths.of_staged(channels))
         self._carry(channels)
 

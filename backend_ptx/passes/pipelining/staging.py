@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from tilewright.backend_ptx.ops.matmul import is_outstanding, left_outstanding, waits_for
 from tilewright.backend_ptx.ops.shared import SharedStore
 from tilewright.backend_ptx.ops.warpgroup import Stage, proxy_fences
+from tilewright.backend_ptx.passes.flow import body_of
 from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Position
-from tilewright.backend_ptx.passes.pipelining.loops import body_of
 from tilewright.backend_ptx.passes.pipelining.transfers import Transfer
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Op

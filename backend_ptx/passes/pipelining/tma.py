@@ -20,8 +20,8 @@ from tilewright.backend_ptx.ops.engines import TMA_LOAD, needs_proxy_fence
 from tilewright.backend_ptx.ops.matmul import is_outstanding, left_outstanding, waits_for
 from tilewright.backend_ptx.ops.shared import SharedAlloc
 from tilewright.backend_ptx.ops.warpgroup import ProxyFence
+from tilewright.backend_ptx.passes.flow import body_of
 from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Position
-from tilewright.backend_ptx.passes.pipelining.loops import body_of
 from tilewright.backend_ptx.passes.pipelining.transfers import Transfer
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Op, Value
@@ -29,7 +29,6 @@ from tilewright.tileir.dtypes import int64
 from tilewright.tileir.engines import THREADS
 from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.control import For
-from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.types import SharedType
 
 
@@ -45,13 +44,13 @@ class Tma(Carrier):
     def allocate(self, b: Builder) -> None:
         super().allocate(b)
         words = SharedType(int64, (), self.ring.slots)
-        self.ring.barriers += [b.value(SharedAlloc(type=words), name) for name in ("full", "empty")]
+        self.ring.full, self.ring.empty = (b.value(SharedAlloc(type=words), name) for name in ("full", "empty"))
         b.emit(MbarrierInit(barriers=self.ring.full, count=1))
         b.emit(MbarrierInit(barriers=self.ring.empty, count=self.warps * self.ring.ctas))
 
     def start(self, b: Builder, transfer: Transfer, at: Position) -> None:
-        ring, load = self.ring, transfer.source
-        assert at.parity is not None and isinstance(load, Load)
+        ring, load = self.ring, transfer.load
+        assert at.parity is not None
         if not self.announced:
             free = b.value(arith.Xor(lhs=at.parity, rhs=self.constants(1)))
             b.emit(MbarrierWait(barriers=ring.empty, slot=at.slot, parity=free, role="producer"))

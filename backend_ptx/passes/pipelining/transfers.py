@@ -15,7 +15,7 @@ from tilewright.backend_ptx.layouts.memory import GatherRun
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.barriers.hazards import SPARE_SLOTS
-from tilewright.backend_ptx.passes.pipelining.loops import Loop
+from tilewright.backend_ptx.passes.flow import Loop
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.engines import Engine
@@ -24,6 +24,10 @@ from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.types import SharedType
 
 Source = Load | Gather | Stage
+
+
+class RefusalError(Exception):
+    """Why an engine may not carry a tile, in the words of the decision."""
 
 
 class Fetched(NamedTuple):
@@ -43,12 +47,6 @@ class Address(NamedTuple):
     fetched: tuple[Fetched, ...] = ()
     params: tuple[Value, ...] = ()
 
-    @property
-    def inside(self) -> set[Op]:
-        """The ops of the body that are dead once copies are prefetched, unless others need them."""
-        return {*self.ops, *self.places, *(f.load for f in self.fetched),
-                *(f.value.op for f in self.fetched if f.value.op is not None)}
-
 
 class Recurrence(NamedTuple):
     """How carried values are computed from those of the previous iteration: `state` are their parameters, `steps` the
@@ -61,15 +59,7 @@ class Recurrence(NamedTuple):
     condition: Value | None = None
 
 
-class Copy(NamedTuple):
-    """How threads copy a tile by cp.async, `width` bytes at a time; `layout` says which thread copies which elements.
-    `exchanged`: readers get elements that other threads copy, after a barrier. `run`: of a gather."""
-
-    layout: Layout
-    width: int
-    exchanged: bool
-    address: Address
-    run: GatherRun = GatherRun(1, -1)
+NO_RUN, NO_ADDRESS = GatherRun(1, -1), Address()
 
 
 @dataclass(slots=True, eq=False)
@@ -77,6 +67,9 @@ class Transfer:
     """The tile of `source` in slots of layout `slot`. `stages`: the operands of wgmma that a slot serves as; `moves`:
     the ops that only lead to them; `conversions`: those that reads from a slot replace. `ctas`: the CTAs of a cluster
     that each load a part of the tile and multicast it.
+
+    Of copies by cp.async: `threads` says which thread copies which elements, `width` bytes at a time; `run`: of a
+    gather. `exchanged`: whether threads read what others have copied, after a barrier.
     """
 
     source: Source
@@ -85,8 +78,12 @@ class Transfer:
     stages: list[Stage] = field(default_factory=list)
     moves: list[Op] = field(default_factory=list)
     conversions: list[ConvertLayout] = field(default_factory=list)
-    copy: Copy | None = None
     ctas: int = 1
+    exchanged: bool = True
+    threads: Layout | None = None
+    width: int = 0
+    run: GatherRun = NO_RUN
+    address: Address = NO_ADDRESS
 
     @property
     def type(self) -> SharedType:
@@ -104,11 +101,6 @@ class Transfer:
         return None if isinstance(self.source, Stage) else self.source.latency
 
     @property
-    def exchanged(self) -> bool:
-        """Whether threads read what others have copied."""
-        return self.copy is None or self.copy.exchanged
-
-    @property
     def load(self) -> Load:
         """The source, where only loads are carried."""
         assert isinstance(self.source, Load)
@@ -117,6 +109,11 @@ class Transfer:
     @property
     def name(self) -> str:
         return name_of(self.source)
+
+    @property
+    def replaced(self) -> set[Op]:
+        """The ops that are dead once slots hold the tile."""
+        return {self.source, *self.stages, *self.moves, *self.conversions}
 
 
 @dataclass(slots=True, eq=False)
@@ -153,13 +150,15 @@ class Channel:
 
 @dataclass(slots=True, eq=False)
 class Ring:
-    """Slots that channels use one after another: a buffer for each transfer of a channel, and mbarriers for TMA."""
+    """Slots that channels use one after another: a buffer for each transfer of a channel. For TMA two sets of
+    mbarriers: copies complete on `full`, and readers release slots on `empty`."""
 
     channels: list[Channel] = field(default_factory=list)
     slots: int = 1
     ctas: int = 1  # CTAs of a cluster that fill its slots together
     buffers: list[Value] = field(default_factory=list)
-    barriers: list[Value] = field(default_factory=list)
+    full: Value = field(init=False)
+    empty: Value = field(init=False)
 
     @property
     def types(self) -> tuple[SharedType, ...]:
@@ -175,16 +174,6 @@ class Ring:
     def latencies(self) -> list[int]:
         """The hints of its loads."""
         return [t.latency for c in self.channels for t in c.transfers if t.latency is not None]
-
-    @property
-    def full(self) -> Value:
-        """The mbarriers on which copies complete."""
-        return self.barriers[0]
-
-    @property
-    def empty(self) -> Value:
-        """The mbarriers on which readers release slots."""
-        return self.barriers[1]
 
 
 def name_of(source: Source) -> str:

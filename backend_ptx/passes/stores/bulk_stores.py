@@ -18,9 +18,8 @@ from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.bulk import MAX_PENDING, TmaStore, TmaStoreWait
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import proxy_fences
-from tilewright.backend_ptx.passes.pipelining.depth import SLACK, other_bytes
 from tilewright.backend_ptx.passes.stores.pieces import Pieces, crosses
-from tilewright.backend_ptx.resources.shared import buffer_bytes
+from tilewright.backend_ptx.resources.shared import SLACK, buffer_bytes, other_bytes
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.engines import THREADS
 from tilewright.tileir.enums import MemoryOrder
