@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tilewright.backend_ptx.ops.engines import barrier
+from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Effects, Op, Value, attribute, operand, operands, optional_operand, require
 from tilewright.tileir.engines import Scope
 from tilewright.tileir.layout import Layout
@@ -116,3 +119,16 @@ class Barrier(Op, opcode="barrier", io=True, collective=True):
     def infer(self) -> tuple[Type, ...]:
         require(self.scope in ("block", "warp"), f"barrier: {self.scope!r} is neither 'block' nor 'warp'")
         return ()
+
+
+def put(b: Builder, value: Value, layout: Layout) -> Value:
+    """A new buffer that holds a tile, in a layout of shared memory."""
+    buffer = b.value(SharedAlloc(type=SharedType(value.type.dtype, value.type.shape, layout=layout)))
+    b.emit(SharedStore(buffer=buffer, slot=None, value=value))
+    return buffer
+
+
+def through_shared(b: Builder, value: Value, layout: Layout, wanted: TileType, index: Sequence[Value] = ()) -> Value:
+    """A tile, or its sub-tile at `index`, as `wanted` says that threads hold it, through a buffer with this layout."""
+    load = SharedLoad(buffer=put(b, value, layout), slot=None, index=tuple(index), shape=wanted.shape)
+    return b.value(load).retype(wanted)

@@ -14,7 +14,7 @@ A class without an access takes the layout that makes the ops between it and a n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.blocked import row_major
@@ -24,8 +24,7 @@ from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.layouts.classes import Anchor, Classes, LayoutClass, is_tile
-from tilewright.backend_ptx.passes.layouts.mma_layouts import layouts_of_products
-from tilewright.backend_ptx.passes.layouts.rules import meet, rule_of
+from tilewright.backend_ptx.passes.layouts.rules import RULES, meet, rule_of
 from tilewright.backend_ptx.passes.matmul.operands import is_moved_only, staged_type
 from tilewright.backend_ptx.passes.pipelining.legality import brought_loads
 from tilewright.tileir.core import Block, Function, Op, Value
@@ -34,6 +33,7 @@ from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops import control
 from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.memory import Load, Store
+from tilewright.tileir.types import Type
 
 
 def assign_layouts(c: Compilation) -> None:
@@ -41,7 +41,7 @@ def assign_layouts(c: Compilation) -> None:
     function = c.function
     classes = Classes(c)
     warps = c.plan.warps
-    products = layouts_of_products(classes.products, warps)
+    products = _layouts_of(classes.products, warps)
     brought = brought_loads(c) if any(p.unit.reads_shared for p in products) else ()
     _Chooser(classes, warps, products, brought).run()
     _Inserter(classes, warps, products).run(function)
@@ -103,7 +103,6 @@ class _Chooser:
         for op in found.edges:
             rule = rule_of(op)
             source, result = (self.classes.of.get(v) for v in (op.operands[0], op.results[0]))
-            assert rule is not None
             if result is found and source is not None and source.layout is not None:
                 out.append(rule.forward(op, source.layout))
             elif source is found and result is not None and result.layout is not None:
@@ -152,9 +151,7 @@ def _split_cost(anchor: Anchor, layout: Layout, warps: int) -> int:
 
 
 def _edge_cost(op: Op, source: Layout, result: Layout, element_bytes: int) -> int:
-    rule = rule_of(op)
-    assert rule is not None
-    takes, gives = meet(op, rule, source, result)
+    takes, gives = meet(op, source, result)
     return conversion_cost(source, takes, element_bytes) + conversion_cost(gives, result, element_bytes)
 
 
@@ -166,7 +163,8 @@ class _Inserter:
         self.warps = warps
         self.products = products
         self.own: dict[Value, Layout] = {}  # values whose layout is not that of their class
-        self.made: dict[tuple[Value, Layout], Value] = {}
+        self.takes: dict[Op, Layout] = {}  # what shape-changing ops need
+        self.made: dict[tuple[Value, Type], Value] = {}
         self.after: dict[Op | Block, list[Op]] = {}
 
     def run(self, function: Function) -> None:
@@ -209,12 +207,10 @@ class _Inserter:
                 self.own[op.result] = anchor.access.preferred(self.warps)
         if isinstance(op, Product):
             self.own[op.result] = self.products[op].acc
-        rule = rule_of(op)
-        if rule is not None and is_tile(op.results[0]) and is_tile(op.operands[0]) \
-                and op.results[0] not in self.classes.cheap:
-            source = self._source_layout(op.operands[0])
-            _, gives = meet(op, rule, source, self.layout_of(op.results[0]))
-            self.own[op.results[0]] = gives
+        if RULES.of(op) is not None and is_tile(op.operands[0]) and op.results[0] not in self.classes.cheap:
+            self.takes[op] = source = self._source_layout(op.operands[0])
+            if is_tile(op.results[0]):
+                self.takes[op], self.own[op.results[0]] = meet(op, source, self.layout_of(op.results[0]))
 
     def _feed(self, op: Op) -> None:
         """Give an op its operands in the layouts that it needs."""
@@ -231,12 +227,8 @@ class _Inserter:
             op.a, op.b = self._in_layout(op.a, wanted.a), self._in_layout(op.b, wanted.b)
             op.acc = self._in_layout(op.acc, wanted.acc)
             return
-        rule = rule_of(op)
-        if rule is not None:
-            self._feed_shape(op)
-            return
-        new = {v: self._in_layout(v, self._group_layout(op, v)) for v in op.operands if is_tile(v)}
-        op.replace_operands(new)
+        op.replace_operands({
+            v: self._in_layout(v, self.takes.get(op) or self._group_layout(op, v)) for v in op.operands if is_tile(v)})
 
     def _feed_shared(self, op: Product) -> None:
         """The unit reads B from shared memory. It reads A from there too if it cannot take A from registers, or if no
@@ -251,28 +243,8 @@ class _Inserter:
         """The operand, staged in shared memory."""
         type_ = staged_type(op, value, k_axis)
         if value in self.classes.cheap:
-            value = self._copy(value, row_major(value.type.shape, self.warps))
-        assert type_.layout is not None
-        key = (value, type_.layout)
-        if key not in self.made:
-            stage = Stage(src=value)
-            stage.span = op.span
-            stage.result.retype(type_)
-            self._place(value, stage)
-            self.made[key] = stage.result
-        return self.made[key]
-
-    def _feed_shape(self, op: Op) -> None:
-        tiles = [v for v in op.operands if is_tile(v)]
-        if not tiles:
-            return
-        source = self._source_layout(tiles[0])
-        rule = rule_of(op)
-        assert rule is not None
-        takes = source
-        if is_tile(op.results[0]):
-            takes, _ = meet(op, rule, source, self.layout_of(op.results[0]))
-        op.replace_operands({v: self._in_layout(v, takes) for v in tiles})
+            value = self._in_layout(value, row_major(value.type.shape, self.warps))
+        return self._made(value, type_, lambda: Stage(src=value), op.span)
 
     def _feed_carried(self, op: Op) -> None:
         """Convert what enters or leaves bodies to the layouts of the variables that carry it."""
@@ -310,36 +282,31 @@ class _Inserter:
 
     def _in_layout(self, value: Value, layout: Layout) -> Value:
         """The value in a layout: itself, a copy of a cheap op, or a conversion right after its definition."""
+        type_ = value.type.with_layout(layout)
         if value in self.classes.cheap:
-            return self._copy(value, layout)
-        if value.type.layout == layout:
+            return self._made(value, type_, lambda: self._copy(value, layout))
+        if value.type == type_:
             return value
-        key = (value, layout)
-        if key not in self.made:
-            op = ConvertLayout(src=value)
-            op.span = value.op.span if value.op else _span_of(value)
-            op.result.retype(value.type.with_layout(layout))
-            self._place(value, op)
-            self.made[key] = op.result
-        return self.made[key]
+        return self._made(value, type_, lambda: ConvertLayout(src=value))
 
-    def _copy(self, value: Value, layout: Layout) -> Value:
-        key = (value, layout)
-        if key not in self.made:
-            op = value.op
-            assert op is not None
-            rule = rule_of(op)
-            wanted = layout if rule is None else rule.backward(op, layout)
-            assert wanted is not None
-            copy = op.clone({v: self._in_layout(v, wanted) for v in op.operands if is_tile(v)})
-            copy.result.retype(value.type.with_layout(layout))
-            self._place(value, copy)
-            self.made[key] = copy.result
-        return self.made[key]
+    def _copy(self, value: Value, layout: Layout) -> Op:
+        """A cheap op once more, for a result with this layout."""
+        op = value.op
+        assert op is not None
+        wanted = layout if RULES.of(op) is None else rule_of(op).backward(op, layout)
+        assert wanted is not None
+        return op.clone({v: self._in_layout(v, wanted) for v in op.operands if is_tile(v)})
 
-    def _place(self, value: Value, op: Op) -> None:
-        assert value.owner is not None
-        self.after.setdefault(value.owner, []).append(op)
+    def _made(self, value: Value, type_: Type, make: Callable[[], Op], span: Span | None = None) -> Value:
+        """The value as another type, made once, right after its definition."""
+        key = (value, type_)
+        if key not in self.made:
+            op, owner = make(), value.owner
+            assert owner is not None
+            op.span = span or (owner.ops[0].span if isinstance(owner, Block) else owner.span)
+            self.after.setdefault(owner, []).append(op)
+            self.made[key] = op.results[0].retype(type_)
+        return self.made[key]
 
     def _rebuild(self, block: Block) -> None:
         ops = list(self.after.get(block, ()))
@@ -352,8 +319,16 @@ class _Inserter:
         block.ops = ops
 
 
-def _span_of(value: Value) -> Span:
-    """The span of the block whose parameter the value is."""
-    block = value.owner
-    assert isinstance(block, Block)
-    return block.ops[0].span
+def _layouts_of(products: Sequence[Product], warps: int) -> dict[Product, ProductLayouts]:
+    """(acc, a, b) of each MMA. If the result of one MMA becomes A of another, element by element, each warp owns whole
+    rows of it: the fragments then stay in the thread."""
+    results = {op.result for op in products}
+    handed_on = any(_reaches(op.a, results, 0) for op in products)
+    return {op: op.unit.layouts(op, warps, handed_on) for op in products}
+
+
+def _reaches(value: Value, results: set[Value], depth: int) -> bool:
+    op = value.op
+    if value in results or op is None or not op.elementwise or depth > 32:
+        return value in results
+    return any(_reaches(v, results, depth + 1) for v in op.operands)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from tilewright.backend_ptx.layouts.memory import Access, gather_access, tile_access
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.passes.flow import carried
-from tilewright.backend_ptx.passes.layouts.rules import rule_of
+from tilewright.backend_ptx.passes.layouts.rules import RULES
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
@@ -111,7 +111,7 @@ class Classes:
         elif op.blocks:
             for values in carried(op):
                 self._join(values)
-        elif rule_of(op) is not None:
+        elif RULES.of(op) is not None:
             self._join(op.results)
             self._join([op.operands[0]])
             self.edges.append(op)

@@ -15,7 +15,7 @@ import itertools
 from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.layouts.exchange import exchange_layout
 from tilewright.backend_ptx.layouts.pieces import Hop, hops
-from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
+from tilewright.backend_ptx.ops.shared import through_shared
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Value
 from tilewright.tileir.dtypes import int32
@@ -23,7 +23,7 @@ from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.shape import Cat, Extract, Reshape
 from tilewright.tileir.rewrite import Rewriter
-from tilewright.tileir.types import SharedType, TileType
+from tilewright.tileir.types import TileType
 
 
 def exchange_in_pieces(rewriter: Rewriter, tile: Value, wanted: Layout, count: int, target: Target) -> Value:
@@ -69,13 +69,10 @@ class _Exchange:
 
     def _through_memory(self, piece: Value, layout: Layout) -> Value:
         """The sub-tile, flat, in the layout of its readers."""
-        flat = (piece.type.size,)
-        given, wanted = transform.reshape(piece.type.layout, flat), transform.reshape(layout, flat)
-        dtype = piece.type.dtype
-        shared = exchange_layout(given, wanted, dtype.bytes, self.target)
-        buffer = self.b.value(SharedAlloc(type=SharedType(dtype, flat, layout=shared)))
-        self.b.emit(SharedStore(buffer=buffer, slot=None, value=self._reshaped(piece, flat)))
-        return self.b.value(SharedLoad(buffer=buffer, slot=None, index=(), shape=flat)).lay_out(wanted)
+        flat = self._reshaped(piece, (piece.type.size,))
+        wanted = transform.reshape(layout, flat.type.shape)
+        shared = exchange_layout(flat.type.layout, wanted, piece.type.dtype.bytes, self.target)
+        return through_shared(self.b, flat, shared, flat.type.with_layout(wanted))
 
     def _joined(self, low: Value, high: Value, axis: int) -> Value:
         return self.b.value(Cat(lhs=low, rhs=high, axis=axis)).lay_out(transform.cat(low.type.layout, axis))

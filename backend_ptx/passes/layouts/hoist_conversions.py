@@ -13,101 +13,75 @@ other users, so no work is duplicated.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.layout import ConvertLayout
-from tilewright.backend_ptx.passes.layouts.rules import rule_of
+from tilewright.backend_ptx.passes.layouts.rules import replay, rule_of
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
-from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Gather, Load
+from tilewright.tileir.passes.dce import dce
 from tilewright.tileir.rewrite import Rewriter, rewrite
 
-Chain = list[tuple[Op, Layout]]
+
+class Chain(NamedTuple):
+    """The ops between a load or gather and a conversion, first one first, each with the layout of its result once
+    `source` is converted to `layout`."""
+
+    source: Value
+    layout: Layout
+    steps: list[tuple[Op, Layout]]
 
 
 def hoist_conversions(c: Compilation) -> Preserved:
     """Needs layouts on every tile."""
-    function = c.function
-    users = c.uses
-    chains = {op: found for op in function.walk() if (found := _chain(op, users)) is not None}
+    conversions = [op for op in c.function.walk() if isinstance(op, ConvertLayout) and op.crosses]
+    chains = {op: found for op in conversions if (found := _chain(op, c.uses)) is not None}
     if not chains:
         return ALL
-    rewrite(function, lambda rewriter, op: _rule(rewriter, op, chains))
-    _drop(function, {op for chain in chains.values() for op, _ in chain})
+
+    def hoist(rewriter: Rewriter, op: ConvertLayout) -> None:
+        if op not in chains:
+            rewriter.keep(op)
+            return
+        source, layout, steps = chains[op]
+        value = rewriter.value(ConvertLayout(src=source)).retype(source.type.with_layout(layout))
+        rewriter.replace(op.result, replay(rewriter, steps, value))
+
+    rewrite(c.function, {ConvertLayout: hoist})
+    c.forget()
+    dce(c)  # the ops above which conversions were hoisted
     return NONE
 
 
-def _chain(op: Op, users: dict[Value, list[Op]]) -> Chain | None:
-    """The ops between a load or gather and a conversion, last one first, each with the layout that its source needs."""
-    if not isinstance(op, ConvertLayout) or _stays(op):
-        return None
-    out: Chain = []
+def _chain(op: ConvertLayout, users: dict[Value, list[Op]]) -> Chain | None:
+    """The chain above a conversion; None if the conversion stays."""
+    steps: list[tuple[Op, Layout]] = []
     value, layout = op.src, op.result.type.layout
     while not isinstance(value.op, (Load, Gather)):
         here = value.op
         wanted = None if here is None else _source_layout(here, layout)
         if here is None or wanted is None or not _only_converted(value, users):
             return None
-        out.append((here, wanted))
+        steps.append((here, layout))
         value, layout = here.operands[0], wanted
-    return out or None
-
-
-def _stays(op: ConvertLayout) -> bool:
-    return plan_conversion(op.src.type.layout, op.result.type.layout).kind in ("none", "registers")
+    return Chain(value, layout, steps[::-1]) if steps else None
 
 
 def _source_layout(op: Op, layout: Layout) -> Layout | None:
     """The layout of the source with which an op gives `layout`; None if no conversion is hoisted above the op."""
     if op.rearranges:
-        rule = rule_of(op)
-        assert rule is not None
-        return rule.backward(op, layout)
-    if isinstance(op, Cast) and op.src.type.dtype.bytes <= op.dtype.bytes:
-        return layout
-    return None
+        return rule_of(op).backward(op, layout)
+    narrow = isinstance(op, Cast) and op.src.type.dtype.bytes <= op.dtype.bytes
+    return layout if narrow else None
 
 
 def _only_converted(value: Value, users: dict[Value, list[Op]]) -> bool:
     """Whether every use of a value ends in a conversion that is hoisted above it."""
-    for user in users.get(value, []):
-        if isinstance(user, ConvertLayout):
-            if _stays(user):
-                return False
-        elif not (user.rearranges or isinstance(user, Cast)) or not _only_converted(user.results[0], users):
-            return False
-    return True
-
-
-def _rule(rewriter: Rewriter, op: Op, chains: dict[Op, Chain]) -> None:
-    chain = chains.get(op)
-    if chain is None:
-        rewriter.keep(op)
-        return
-    first, layout = chain[-1]
-    source = first.operands[0]
-    value = rewriter.value(ConvertLayout(src=source)).retype(source.type.with_layout(layout))
-    targets = [*(wanted for _, wanted in reversed(chain[:-1])), op.results[0].type.layout]
-    for (step, _), wanted in zip(reversed(chain), targets, strict=True):
-        copy = step.clone({step.operands[0]: value})
-        value = copy.results[0]
-        value.lay_out(wanted)
-        rewriter.keep(copy)
-    rewriter.replace(op.results[0], value)
-
-
-def _drop(function: Function, passed: set[Op]) -> None:
-    """Remove the ops whose copies below the hoisted conversions have taken over all users."""
-    used = {value for op in function.walk() if op not in passed for value in op.operands}
-    work = list(passed)
-    kept: set[Op] = set()
-    while work:
-        op = work.pop()
-        if op not in kept and op.results[0] in used:
-            kept.add(op)
-            used.update(op.operands)
-            work = list(passed - kept)
-    for block in [function.body, *(b for op in function.walk() for b in op.blocks)]:
-        block.ops = [op for op in block.ops if op not in passed or op in kept]
+    return all(
+        user.crosses if isinstance(user, ConvertLayout)
+        else (user.rearranges or isinstance(user, Cast)) and _only_converted(user.results[0], users)
+        for user in users.get(value, ()))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from tilewright.backend_ptx.layouts import transform
-from tilewright.tileir.core import Op
+from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 from tilewright.tileir.ops.shape import Broadcast, Cat, Extract, Permute, Reshape
+from tilewright.tileir.rewrite import Rewriter
 from tilewright.tileir.rules import RuleTable
 
 
@@ -45,19 +46,32 @@ RULES: RuleTable[Rule] = RuleTable("layouts", {
 })
 
 
-def rule_of(op: Op) -> Rule | None:
-    """The rule of a shape-changing op, None for any other."""
-    return RULES.of(op)
+def rule_of(op: Op) -> Rule:
+    """The rule of a shape-changing op."""
+    rule = RULES.of(op)
+    assert rule is not None
+    return rule
 
 
-def meet(op: Op, rule: Rule, source: Layout, result: Layout) -> tuple[Layout, Layout]:
-    """The layouts that the op itself takes and gives, if its source has `source` and its users need `result`.
+def meet(op: Op, source: Layout, result: Layout) -> tuple[Layout, Layout]:
+    """The layouts that a shape-changing op itself takes and gives, if its source has `source` and its users need
+    `result`.
 
     A conversion is due on each side on which they differ.
     """
+    rule = rule_of(op)
     if rule.exact or isinstance(op, Cat):
         wanted = rule.backward(op, result)
         if wanted is not None:
             return wanted, result
     produced = rule.forward(op, source)
     return source, result if produced is None else produced
+
+
+def replay(rewriter: Rewriter, steps: Iterable[tuple[Op, Layout]], value: Value) -> Value:
+    """Copies of shape-changing ops one after another, the first from `value`, each with the layout of its result."""
+    for step, layout in steps:
+        copy = step.clone({step.operands[0]: value})
+        value = copy.results[0].lay_out(layout)
+        rewriter.keep(copy)
+    return value

@@ -18,16 +18,14 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.blocked import row_major
 from tilewright.backend_ptx.layouts.queries import is_replicated
 from tilewright.backend_ptx.layouts.shared import linear_shared
-from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
+from tilewright.backend_ptx.ops.shared import through_shared
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.enums import MemoryOrder
-from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.atomics import Atomic
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.ops.shape import Reshape
 from tilewright.tileir.rewrite import Rewriter, rewrite
-from tilewright.tileir.types import SharedType
 
 
 def elect_thread_for_atomics(c: Compilation) -> Preserved:
@@ -54,16 +52,8 @@ def _is_ordered(op: Op) -> bool:
 
 
 def _from_owners(rewriter: Rewriter, result: Value, warps: int) -> Value:
-    if result.type.shape:
-        return _through_shared(rewriter, result)
-    one = row_major((1,), warps)
-    value = rewriter.value(Reshape(src=result, shape=(1,))).lay_out(one)
-    return rewriter.value(Reshape(src=_through_shared(rewriter, value), shape=()))
-
-
-def _through_shared(rewriter: Rewriter, value: Value) -> Value:
     """The owners' value, for all threads."""
-    layout: Layout = linear_shared(value.type.shape)
-    buffer = rewriter.value(SharedAlloc(type=SharedType(value.type.dtype, value.type.shape, layout=layout)))
-    rewriter.emit(SharedStore(buffer=buffer, slot=None, value=value))
-    return rewriter.value(SharedLoad(buffer=buffer, slot=None, index=(), shape=value.type.shape)).retype(value.type)
+    if result.type.shape:
+        return through_shared(rewriter, result, linear_shared(result.type.shape), result.type)
+    value = rewriter.value(Reshape(src=result, shape=(1,))).lay_out(row_major((1,), warps))
+    return rewriter.value(Reshape(src=_from_owners(rewriter, value, warps), shape=()))

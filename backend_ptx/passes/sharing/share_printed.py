@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.shared import linear_shared
-from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
+from tilewright.backend_ptx.ops.shared import put
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
-from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 from tilewright.tileir.ops.output import Print
 from tilewright.tileir.rewrite import Rewriter, rewrite
-from tilewright.tileir.types import SharedType
 
 # One thread prints slowly, and the driver's buffer holds 1 MiB per launch.
 MOST_ELEMENTS = 4096
@@ -36,12 +34,5 @@ def _share(rewriter: Rewriter, op: Print) -> None:
         raise TileUnsupportedFeatureError(
             f"print: {size} elements at once; a GPU prints up to {MOST_ELEMENTS}", op.span,
             hints=["print a part (ct.extract) or a reduction, or run the kernel in the interpreter"])
-    op.values = tuple(_shared(rewriter, v) if v.type.shape else v for v in op.values)
+    op.values = tuple(put(rewriter, v, linear_shared(v.type.shape)) if v.type.shape else v for v in op.values)
     rewriter.keep(op)
-
-
-def _shared(rewriter: Rewriter, value: Value) -> Value:
-    layout = linear_shared(value.type.shape)
-    buffer = rewriter.value(SharedAlloc(type=SharedType(value.type.dtype, value.type.shape, layout=layout)))
-    rewriter.emit(SharedStore(buffer=buffer, slot=None, value=value))
-    return buffer

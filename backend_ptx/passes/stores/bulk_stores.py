@@ -14,11 +14,10 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.boxes import Boxes, block_boxes, warp_boxes
 from tilewright.backend_ptx.layouts.bulk import inner_axis, tma_refusal
-from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.bulk import MAX_PENDING, TmaStore, TmaStoreWait
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import proxy_fences
-from tilewright.backend_ptx.passes.stores.pieces import Pieces, crosses
+from tilewright.backend_ptx.passes.stores.pieces import Pieces
 from tilewright.backend_ptx.resources.shared import SLACK, buffer_bytes, other_bytes
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.engines import THREADS
@@ -37,7 +36,7 @@ def find_bulk_stores(c: Compilation, cut: Mapping[Store, Pieces]) -> dict[Store,
     function, target = c.function, c.target
     if not target.has_tma or not function.switches.allow_tma_stores:
         return {}
-    candidates = {store: pieces for store, pieces in cut.items() if crosses(pieces)}
+    candidates = {store: pieces for store, pieces in cut.items() if pieces.crosses}
     if not candidates:
         return {}
     scope = _Scope(c, candidates)
@@ -67,14 +66,11 @@ class _Scope:
         self.tiles: dict[Value, set[object]] = {}
         for op in function.walk():
             if isinstance(op, Store) and op in candidates and self._refused_alone(op) is None:
-                pieces = candidates[op]
-                tile = op.value.type.shape, tuple(op.order), pieces.source
+                tile = op.value.type.shape, tuple(op.order), candidates[op].source
                 self.tiles.setdefault(self.dependences.alias_class(op.array), set()).add(tile)
-                continue
-            if not op.effectful:
-                continue
-            effects = op.effects()
-            self.others.update(self.dependences.alias_class(m) for m in (*effects.reads, *effects.writes))
+            elif not op.blocks:
+                effects = self.dependences.summary(op)
+                self.others |= effects.reads | effects.writes
 
     def find(self, store: Store, pieces: Pieces) -> Boxes | str:
         """The TMA boxes of a store's sub-tiles, or why TMA cannot store them."""
@@ -126,7 +122,7 @@ def boxes_of(store: Store, pieces: Pieces) -> Boxes | None:
     if inner is None:
         return Boxes(pieces.shape, 1, pieces.source)  # refused for its array
     size = store.array.type.dtype.bytes
-    if plan_conversion(pieces.source, pieces.target).kind == "warp":
+    if pieces.kind == "warp":
         return warp_boxes(pieces.source, inner, size)
     return block_boxes(pieces.shape, inner, size)
 
@@ -150,8 +146,7 @@ class BulkWriter:
     def __init__(self, c: Compilation, boxes: Mapping[Store, Boxes]) -> None:
         self.boxes = boxes
         self.dependences = c.dependences
-        self.owners = c.parents
-        self.home = {op: block for block in (c.function.body, *self.owners) for op in block.ops}
+        self.repeated = {store for store in boxes if any(op.repeats for op in c.around(store))}
         self.states: dict[Block, _State] = {}
 
     def pass_by(self, op: Op, block: Block) -> None:
@@ -163,7 +158,7 @@ class BulkWriter:
         """Before the first sub-tile: wait until earlier copies to the same array have written it."""
         state, memory = self._state(rewriter.block), self.dependences.alias_class(store.array)
         if state.since is None:
-            wait = self._in_loop(store) or any(other.started for other in self.states.values())
+            wait = store in self.repeated or any(other.started for other in self.states.values())
         else:
             wait = memory in state.since
         if wait:
@@ -203,12 +198,3 @@ class BulkWriter:
 
     def _state(self, block: Block) -> _State:
         return self.states.setdefault(block, _State())
-
-    def _in_loop(self, op: Op) -> bool:
-        block = self.home[op]
-        while block in self.owners:
-            owner = self.owners[block]
-            if isinstance(owner, Op) and owner.repeats:
-                return True
-            block = self.home[owner]
-        return False

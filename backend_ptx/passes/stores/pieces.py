@@ -35,6 +35,16 @@ class Pieces:
     target: Layout
     count: int
 
+    @property
+    def kind(self) -> str:
+        """How far elements move before the store (see Conversion)."""
+        return plan_conversion(self.source, self.target).kind
+
+    @property
+    def crosses(self) -> bool:
+        """Whether elements cross threads before the store."""
+        return plan_conversion(self.source, self.target).crosses
+
 
 @lru_cache(maxsize=256)
 def find_pieces(
@@ -52,16 +62,10 @@ def find_pieces(
 
     def rank(candidate: tuple[int, Pieces]) -> tuple[float, ...]:
         segment, p = candidate
-        crosses = plan_conversion(p.source, p.target).kind == "block"
-        return max(prod(p.shape) * width, limit), LINE_BYTES / segment + BARRIER * crosses, p.count
+        return max(prod(p.shape) * width, limit), LINE_BYTES / segment + BARRIER * (p.kind == "block"), p.count
 
     usable = [c for c in found if 2 * c[0] >= longest]
     return min(usable, key=rank)[1] if usable else None
-
-
-def crosses(pieces: Pieces) -> bool:
-    """Whether elements cross threads before the store."""
-    return plan_conversion(pieces.source, pieces.target).kind in ("warp", "block")
 
 
 def could_be_longer(layout: Layout, array: ArrayType, order: tuple[int, ...], steps: tuple[int, ...]) -> bool:
@@ -70,9 +74,7 @@ def could_be_longer(layout: Layout, array: ArrayType, order: tuple[int, ...], st
     return access.contiguous and _segment(access, layout) < LINE_BYTES
 
 
-def _candidates(
-    source: Layout, array: ArrayType, order: tuple[int, ...], warps: int,
-) -> Iterator[Pieces]:
+def _candidates(source: Layout, array: ArrayType, order: tuple[int, ...], warps: int) -> Iterator[Pieces]:
     """All cuts along upper index bits that lie in registers, with layouts for their stores."""
     for shape in product(*(_lengths(source, axis) for axis in range(len(source.shape)))):
         count = prod(source.shape) // prod(shape)

@@ -35,11 +35,10 @@ from tilewright.backend_ptx.layouts.exchange import exchange_layout
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.passes.stores.bulk_stores import BulkWriter, find_bulk_stores
-from tilewright.backend_ptx.passes.stores.pieces import Pieces, could_be_longer, crosses, find_pieces
-from tilewright.backend_ptx.passes.stores.sink_conversions import conversion_across, sink_conversions
-from tilewright.backend_ptx.targets import Target
+from tilewright.backend_ptx.passes.stores.pieces import Pieces, could_be_longer, find_pieces
+from tilewright.backend_ptx.passes.stores.sink_conversions import sink_conversions
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
-from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import DType, int32, int64
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.ops.arith import Add, Constant, Mul
@@ -53,17 +52,15 @@ from tilewright.tileir.types import SharedType, TileType
 
 def split_stores(c: Compilation) -> Preserved:
     """Needs layouts on every tile; conversions must still be `convert_layout`."""
-    function, target = c.function, c.target
     sink_conversions(c)
     found = _find(c)
     boxes = find_bulk_stores(c, found)
     found = {store: pieces for store, pieces in found.items() if store in boxes or _conversion(store) is not None}
     if not found:
         return ALL
-    users = c.uses
     conversions = {conversion for store in found if (conversion := _conversion(store)) is not None}
-    gone: set[Op] = {op for op in conversions if all(user in found for user in users[op.result])}
-    rewrite(function, _Split(function, found, gone, BulkWriter(c, boxes), target).rule)
+    gone: set[Op] = {op for op in conversions if all(user in found for user in c.uses[op.result])}
+    rewrite(c.function, _Split(c, found, gone, BulkWriter(c, boxes)).rule)
     return NONE
 
 
@@ -74,24 +71,19 @@ def _find(c: Compilation) -> dict[Store, Pieces]:
     """The stores that can be split: those of tiles that cross threads first, and those in short segments that TMA can
     perform."""
     out: dict[Store, Pieces] = {}
-    function, owners = c.function, c.parents
-    home = {op: block for block in (function.body, *owners) for op in block.ops}
-    for op in function.walk():
+    for op in c.function.walk():
         if not isinstance(op, Store) or not _may_be_cut(op):
             continue
-        conversion = _conversion(op)
-        source = op.value if conversion is None else conversion.src
+        conversion, source = _conversion(op), _source(op)
         # For a tile that was just loaded, the load's ring does the conversion, if it gets one.
-        if isinstance(source.op, Load):
-            continue
-        if conversion is not None and not _runs_once(home[op], home[conversion], owners, home):
+        if isinstance(source.op, Load) or (conversion is not None and not _runs_once(op, conversion, c)):
             continue
         access = op.array.type, op.order, op.steps
         # Their buffers would take shared memory that other CTAs of the SM need.
-        alone = function.hints.occupancy in (None, 1)
+        alone = c.hints.occupancy in (None, 1)
         if conversion is None and not (alone and could_be_longer(source.type.layout, *access)):
             continue
-        pieces = find_pieces(source.type.layout, *access, function.plan.warps)
+        pieces = find_pieces(source.type.layout, *access, c.plan.warps)
         if pieces is not None:
             out[op] = pieces
     return out
@@ -105,17 +97,19 @@ def _may_be_cut(op: Store) -> bool:
 
 def _conversion(op: Store) -> ConvertLayout | None:
     """The conversion that moves a store's tile to other threads; None if the threads that computed it store it."""
-    return conversion_across(op.value.op)
+    found = op.value.op
+    return found if isinstance(found, ConvertLayout) and found.crosses else None
 
 
-def _runs_once(block: Block, outer: Block, owners: dict[Block, Op], home: dict[Op, Block]) -> bool:
-    """Whether `block`, inside `outer` or the same, executes at most once per execution of `outer`."""
-    while block is not outer:
-        owner = owners.get(block)
-        if not isinstance(owner, If):
-            return False
-        block = home[owner]
-    return True
+def _source(op: Store) -> Value:
+    """A store's tile before its conversion."""
+    conversion = _conversion(op)
+    return op.value if conversion is None else conversion.src
+
+
+def _runs_once(store: Store, conversion: ConvertLayout, c: Compilation) -> bool:
+    """Whether the store executes at most once per execution of the conversion."""
+    return all(isinstance(op, If) or op in c.around(conversion) for op in c.around(store))
 
 
 # ---- doing it ---------------------------------------------------------------------------------------------------
@@ -124,14 +118,12 @@ def _runs_once(block: Block, outer: Block, owners: dict[Block, Op], home: dict[O
 class _Split:
     """Rewrites the stores of a function."""
 
-    def __init__(
-        self, function: Function, found: dict[Store, Pieces], gone: set[Op], bulk: BulkWriter, target: Target,
-    ) -> None:
+    def __init__(self, c: Compilation, found: dict[Store, Pieces], gone: set[Op], bulk: BulkWriter) -> None:
         self.found = found
         self.gone = gone
-        self.target = target
+        self.target = c.target
         self.bulk = bulk
-        self.last = function.body.terminator
+        self.last = c.function.body.terminator
 
     def rule(self, rewriter: Rewriter, op: Op) -> None:
         if isinstance(op, Store) and op in self.found:
@@ -143,25 +135,34 @@ class _Split:
             rewriter.keep(op)
 
     def _store(self, rewriter: Rewriter, op: Store) -> None:
-        conversion, pieces = _conversion(op), self.found[op]
-        source = op.value if conversion is None else conversion.src
-        bulk = op in self.bulk.boxes
+        pieces, source, bulk = self.found[op], _source(op), op in self.bulk.boxes
         if bulk:
             self.bulk.begin(rewriter, op)
-        else:
-            buffers = 2 if pieces.count > 2 else 1  # two for two sub-tiles would save nothing
-            exchange = _Exchange(rewriter, pieces, source.type.dtype, buffers, self.target)
-        first = [_scaled(rewriter, i, n // m) for i, n, m in zip(op.index, op.steps, pieces.shape, strict=True)]
+        buffers = None if bulk or not pieces.crosses else self._buffers(rewriter, pieces, source.type.dtype)
         counts = [n // m for n, m in zip(op.steps, pieces.shape, strict=True)]
+        first = [_scaled(rewriter, i, count) for i, count in zip(op.index, counts, strict=True)]
         for place in product(*map(range, counts)):
             at = tuple(rewriter.value(Constant(value=p, type=TileType(int32))) for p in place)
             part = rewriter.value(Extract(src=source, index=at, shape=pieces.shape), source.hint).lay_out(pieces.source)
             index = tuple(_moved(rewriter, i, p, n) for i, p, n in zip(first, place, counts, strict=True))
             if bulk:
                 self.bulk.piece(rewriter, op, part, index)
+                continue
+            if buffers is None:
+                value = rewriter.value(ConvertLayout(src=part), part.hint)
             else:
-                attributes = {**op.attributes, "steps": pieces.shape}
-                rewriter.emit(Store(array=op.array, index=index, value=exchange(part), **attributes))
+                buffer = next(buffers)
+                rewriter.emit(SharedStore(buffer=buffer, slot=None, value=part))
+                value = rewriter.value(SharedLoad(buffer=buffer, slot=None, index=(), shape=pieces.shape), part.hint)
+            attributes = {**op.attributes, "steps": pieces.shape}
+            rewriter.emit(Store(array=op.array, index=index, value=value.lay_out(pieces.target), **attributes))
+
+    def _buffers(self, rewriter: Rewriter, pieces: Pieces, dtype: DType) -> Iterator[Value]:
+        """Alternating buffers, in which sub-tiles get the layout of their stores; two for two sub-tiles would save
+        nothing."""
+        type_ = SharedType(dtype, pieces.shape, layout=exchange_layout(
+            pieces.source, pieces.target, dtype.bytes, self.target))
+        return cycle([rewriter.value(SharedAlloc(type=type_)) for _ in range(2 if pieces.count > 2 else 1)])
 
 
 def _scaled(rewriter: Rewriter, index: Value, count: int) -> Value:
@@ -177,27 +178,3 @@ def _moved(rewriter: Rewriter, first: Value, number: int, count: int) -> Value:
     if count == 1 or number == 0:
         return first
     return rewriter.value(Add(lhs=first, rhs=rewriter.value(Constant(value=number, type=TileType(int64)))))
-
-
-class _Exchange:
-    """Converts sub-tiles to the layout of their stores, through `buffers` alternating buffers if they cross threads."""
-
-    def __init__(self, rewriter: Rewriter, pieces: Pieces, dtype: DType, buffers: int, target: Target) -> None:
-        self.rewriter = rewriter
-        self.pieces = pieces
-        self.buffers: Iterator[Value] | None = None
-        if crosses(pieces):
-            layout = exchange_layout(pieces.source, pieces.target, dtype.bytes, target)
-            buffer = SharedType(dtype, pieces.shape, layout=layout)
-            self.buffers = cycle([rewriter.value(SharedAlloc(type=buffer)) for _ in range(buffers)])
-
-    def __call__(self, part: Value) -> Value:
-        b = self.rewriter
-        if self.buffers is not None:
-            buffer = next(self.buffers)
-            b.emit(SharedStore(buffer=buffer, slot=None, value=part))
-            out = b.value(SharedLoad(buffer=buffer, slot=None, index=(), shape=self.pieces.shape), part.hint)
-        else:
-            out = b.value(ConvertLayout(src=part), part.hint)
-        out.lay_out(self.pieces.target)
-        return out

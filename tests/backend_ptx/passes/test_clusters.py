@@ -15,10 +15,12 @@ from tilewright.backend_ptx.layouts.bulk import bulk_layout, part_of_slot
 from tilewright.backend_ptx.layouts.flat import OFFSET
 from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierInit, TmaLoad
 from tilewright.backend_ptx.passes.clusters.form_clusters import form_clusters
+from tilewright.backend_ptx.passes.clusters.multicast import alike
 from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.simulator import simulate_function
 from tilewright.backend_ptx.targets import TARGETS, get_target
 from tilewright.interp import compile_function
+from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Function
 from tilewright.tileir.parser import parse
 from tilewright.tileir.plan import Hints
@@ -150,6 +152,39 @@ def test_protocol() -> None:
     full, empty = (op for op in f.walk() if isinstance(op, MbarrierInit))
     assert (full.count, empty.count) == (1, 2 * 4)
     assert {op.ctas for op in f.walk() if isinstance(op, MbarrierArrive)} == {2}
+
+
+RANKED = """func @k(%n: i32) plan(cluster=2) {
+  %i: i32 = block_id(axis=0)
+  %two: i32 = constant(value=2, type=tile<i32>)
+  %zero: i32 = constant(value=0, type=tile<i32>)
+  %one: i32 = constant(value=1, type=tile<i32>)
+  %cluster: i32 = floordiv(lhs=%i, rhs=%two)
+  %rank: i32 = mod(lhs=%i, rhs=%two)
+  %first: i1 = eq(lhs=%rank, rhs=%zero)
+  %branch: i32 = if(cond=%first) .then { yield(values=(%zero)) } .orelse { yield(values=(%one)) }
+  %count: i32 = for(lower=%zero, upper=%rank, step=%one, init=(%zero)) .loop(%k: i32, %c: i32) {
+    %d: i32 = add(lhs=%c, rhs=%one)
+    yield(values=(%d))
+  }
+  %some: i32 = for(lower=%zero, upper=%n, step=%one, init=(%cluster)) .loop(%l: i32, %e: i32) {
+    %f: i32 = add(lhs=%e, rhs=%l)
+    yield(values=(%f))
+  }
+  return()
+}
+"""
+
+
+@pytest.mark.parametrize(("name", "same"), [
+    ("n", True), ("cluster", True), ("some", True), ("f", True), ("rank", False), ("first", False),
+    ("branch", False), ("count", False), ("d", False),
+])
+def test_what_ctas_of_a_cluster_have_alike(name: str, same: bool) -> None:
+    """A branch or a trip count that the rank decides makes its results differ, though each value in it is alike."""
+    f = parse(RANKED)
+    values = {v.hint: v for v in (*f.params, *(r for op in f.walk() for r in op.results))}
+    assert alike([values[name]], Unit(f)) is same
 
 
 @pytest.mark.parametrize("shape, inner, parts, want", [
