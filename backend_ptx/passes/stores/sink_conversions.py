@@ -13,8 +13,6 @@ That saves the shared memory of whole tiles, which the rings of MMAs need.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
@@ -26,29 +24,21 @@ from tilewright.tileir.passes.dce import dce
 from tilewright.tileir.rewrite import Rewriter, rewrite
 
 
-class Chain(NamedTuple):
-    """Shape-changing ops below a conversion, first one first, each with the layout of its result once the conversion
-    has sunk below them."""
-
-    conversion: ConvertLayout
-    steps: list[tuple[Op, Layout]]
-
-
 def sink_conversions(c: Compilation) -> None:
     """Needs layouts on every tile."""
     if not c.has(Product):
         return  # nothing else wants much shared memory
     found = [_chain(op, c) for op in c.function.walk() if isinstance(op, Store)]
-    chains = {chain.steps[-1][0]: chain for chain in found if chain is not None}
+    chains = {chain[1][-1][0]: chain for chain in found if chain is not None}
     if not chains:
         return
 
     def sink(rewriter: Rewriter, op: Op) -> None:
-        chain = chains.get(op)
-        if chain is None:
+        if op not in chains:
             rewriter.keep(op)
             return
-        value = replay(rewriter, chain.steps, chain.conversion.src)
+        conversion, steps = chains[op]
+        value = replay(rewriter, steps, conversion.src)
         rewriter.replace(op.results[0], rewriter.value(ConvertLayout(src=value)).retype(op.results[0].type))
 
     rewrite(c.function, sink)
@@ -56,8 +46,9 @@ def sink_conversions(c: Compilation) -> None:
     dce(c)  # the ops below which conversions have sunk
 
 
-def _chain(store: Store, c: Compilation) -> Chain | None:
-    """The chain above a store; None if it has none that a conversion can sink below."""
+def _chain(store: Store, c: Compilation) -> tuple[ConvertLayout, list[tuple[Op, Layout]]] | None:
+    """A conversion and the shape-changing ops between it and a store, first one first, each with the layout of its
+    result once the conversion has sunk below them; None if there is none that can."""
     def only_here(value: Value) -> bool:
         return value.op is not None and c.homes[value.op] is c.homes[store] and len(c.uses[value]) == 1
 
@@ -79,4 +70,4 @@ def _chain(store: Store, c: Compilation) -> Chain | None:
         if layout is None:
             return None
         steps.append((move, layout))
-    return Chain(conversion, steps)
+    return conversion, steps
