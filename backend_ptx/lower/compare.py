@@ -38,8 +38,6 @@ def comparison(b: Builder, word: str, dtype: DType, x: Val, y: Val) -> Val:
         if x.elem == "i8":
             x, y = unpacked(b, dtype, x), unpacked(b, dtype, y)
         return b.fcmp(_FLOAT[word], floats.extended(b, x), floats.extended(b, y))
-    if dtype.is_bool:
-        return b.icmp(_UNSIGNED[word], x, y)
     predicate = (_SIGNED if dtype.is_signed else _UNSIGNED)[word]
     return b.icmp(predicate, integers.widened(b, x, dtype), integers.widened(b, y, dtype))
 

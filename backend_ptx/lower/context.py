@@ -109,6 +109,10 @@ class Context:
         """The warp's number in the CTA."""
         return self.once("warp", lambda b: b.lshr(self.tid, 5))
 
+    def thread_bit(self, number: int) -> Val:
+        """Whether a bit of the thread's number is set."""
+        return self.once(("thread bit", number), lambda b: b.icmp("ne", b.and_(self.tid, 1 << number), 0))
+
     def special_register(self, name: str) -> Val:
         """A register such as tid.x or ctaid.y, read once."""
         return self.once(name, lambda b: b.value_call(f"llvm.nvvm.read.ptx.sreg.{name}", "i32", []))

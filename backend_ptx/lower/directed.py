@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.backend_ptx.llvm.builder import Builder, Val
-from tilewright.backend_ptx.lower.floats import INT_OF, NARROW
+from tilewright.backend_ptx.lower.floats import INT_OF, NARROW, arithmetic
 from tilewright.backend_ptx.mathlib import rounded
 from tilewright.tileir.enums import RoundingMode
 
@@ -79,9 +79,9 @@ def directed_operation(b: Builder, word: str, rounding: RoundingMode, ftz: bool,
     """add, sub, mul, div, fma or sqrt with options. Narrow formats go through float32: two roundings in one direction
     are one, and two to nearest are one for all of these but fma, which the hardware has."""
     elem = operands[0].elem
+    if rounding is RM.RN and not ftz and word != "sqrt":
+        return b.fma(*operands) if word == "fma" else arithmetic(b, f"f{word}", *operands)
     if elem not in NARROW:
         return rounded(b, word, rounding, ftz, *operands)
-    if word == "fma" and rounding is RM.RN:
-        return b.fma(*operands)
     wide = rounded(b, word, rounding, False, *(b.cast("fpext", v, "float") for v in operands))
     return narrow(b, wide, elem, rounding)

@@ -6,14 +6,13 @@ Combining along bit k joins neighbouring runs of 2^k elements, so the function n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS, REGISTER, distributed, log2
-from tilewright.backend_ptx.llvm.builder import Builder, Val
-from tilewright.backend_ptx.lower.access import elem_bytes
+from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.registers import from_lane, halves
 from tilewright.backend_ptx.lower.registry import lower, lowering_of
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
@@ -21,35 +20,31 @@ from tilewright.tileir.ops import fold as ops
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.types import TileType
 
-Parts = list[Val]
+Parts = Sequence[Val]
 Place = tuple[str, int]  # "register" or "lane", and the number of the bit
 
 
 @lower(ops.ReduceWith)
 def reduce_with(ctx: Context, op: ops.ReduceWith) -> None:
     b = ctx.b
-    parts = [ctx[v] for v in op.srcs]
+    parts: Parts = [ctx[v] for v in op.srcs]
     left = list(range(log2(parts[0].n)))  # the bits of the register number that are not reduced yet
     for dim, bit in _axis_bits(ctx.layout(op.srcs[0]), op.axis):
         if dim == REGISTER:
-            place = left.index(bit)
+            first, second = halves(b, parts, left.index(bit))
             left.remove(bit)
-            low = [r for r in range(parts[0].n) if not r >> place & 1]
-            high = [r | 1 << place for r in low]
-            parts = _combine(ctx, op, [b.shuffle(p, low) for p in parts], [b.shuffle(p, high) for p in parts])
         else:
-            other = [_shuffled(b, p, "bfly", b.const("i32", 1 << bit)) for p in parts]
-            behind = _lane_bit(ctx, bit)
-            first = [b.select(behind, o, p) for p, o in zip(parts, other, strict=True)]
-            second = [b.select(behind, p, o) for p, o in zip(parts, other, strict=True)]
-            parts = _combine(ctx, op, first, second)
+            other = [from_lane(b, p, "bfly", b.const("i32", 1 << bit)) for p in parts]
+            first = tuple(b.select(ctx.thread_bit(bit), o, p) for p, o in zip(parts, other, strict=True))
+            second = tuple(b.select(ctx.thread_bit(bit), p, o) for p, o in zip(parts, other, strict=True))
+        parts = _combine(ctx, op, first, second)
     for result, value in zip(op.results, parts, strict=True):
         ctx.set(result, value if result.type.shape else b.extract(value, 0))
 
 
 @lower(ops.ScanWith)
 def scan_with(ctx: Context, op: ops.ScanWith) -> None:
-    parts = [ctx[v] for v in op.srcs]
+    parts: Parts = [ctx[v] for v in op.srcs]
     done = _Done(op.reverse)
     for place in _axis_bits(ctx.layout(op.srcs[0]), op.axis):
         parts = _join_runs(ctx, op, parts, place, done)
@@ -97,11 +92,11 @@ def _join_runs(ctx: Context, op: ops.ScanWith, parts: Parts, place: Place, done:
     ends = [b.shuffle(p, needed) for p in parts]
     if dim == LANE or done.masks[LANE]:
         lane = _source_lane(ctx, place, done)
-        ends = [_shuffled(b, p, "idx", lane) for p in ends]
+        ends = [from_lane(b, p, "idx", lane) for p in ends]
     ends = [b.shuffle(p, [needed.index(s) for s in sources]) for p in ends]
     joined = _combine(ctx, op, ends, [b.shuffle(p, behind) for p in parts])
     if dim == LANE:
-        second = _lane_bit(ctx, bit)
+        second = ctx.thread_bit(bit)
         return [b.select(second, p, j) if done.reverse else b.select(second, j, p)
                 for p, j in zip(parts, joined, strict=True)]
     number = {r: k for k, r in enumerate(behind)}
@@ -117,26 +112,6 @@ def _source_lane(ctx: Context, place: Place, done: _Done) -> Val:
     if done.reverse:
         return b.and_(b.or_(ctx.lane(), bit), ~mask & 31)
     return b.and_(b.or_(ctx.lane(), mask), ~bit & 31)
-
-
-def _lane_bit(ctx: Context, bit: int) -> Val:
-    return ctx.once(("lane bit", bit), lambda b: b.icmp("ne", b.and_(ctx.tid, 1 << bit), 0))
-
-
-def _shuffled(b: Builder, value: Val, mode: str, operand: Val) -> Val:
-    """The same registers of another lane: 32 bits at a time, narrower elements one by one."""
-    record = instruction(f"shfl.{mode}")
-    if value.elem == "i1":
-        moved = _shuffled(b, b.cast("zext", value, "i32"), mode, operand)
-        return b.icmp("ne", moved, 0)
-    size = elem_bytes(value.elem)
-    if size < 4:
-        bits = b.cast("zext", b.bitcast(value, f"i{8 * size}"), "i32")
-        moved = b.each(lambda x: record.emit1(b, x, operand), bits)
-        return b.bitcast(b.cast("trunc", moved, f"i{8 * size}"), value.elem)
-    words = b.bitcast(value, "i32", value.n * size // 4)
-    moved = b.vector([record.emit1(b, b.extract(words, i), operand) for i in range(words.n)])
-    return b.bitcast(moved, value.elem, value.n)
 
 
 # ---- the function ---------------------------------------------------------------------------------------------------

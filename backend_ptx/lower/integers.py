@@ -22,7 +22,7 @@ def clamped(b: Builder, v: Val, low: int, high: int) -> Val:
 def widened(b: Builder, v: Val, dtype: DType) -> Val:
     """The value in the type in which this dtype is computed: exact, by the signedness of the dtype. NVPTX packs
     <N x i8> four to a register and takes it apart again for every operation, so i8 is computed in i32, as is i16."""
-    return resized(b, v, dtype.is_signed, "i64" if dtype.bitwidth == 64 else "i32")
+    return v if dtype.is_bool else resized(b, v, dtype.is_signed, "i64" if dtype.bitwidth == 64 else "i32")
 
 
 def narrowed(b: Builder, v: Val, dtype: DType) -> Val:
@@ -35,26 +35,16 @@ def compute(b: Builder, dtype: DType, function: Callable[..., Val], *operands: V
     return narrowed(b, function(*(widened(b, v, dtype) for v in operands)), dtype)
 
 
-def floordiv(b: Builder, dtype: DType, x: Val, y: Val) -> Val:
-    """Quotient toward minus infinity."""
+def quotient(b: Builder, dtype: DType, up: bool, x: Val, y: Val) -> Val:
+    """Quotient toward plus (`up`) or minus infinity."""
     y = _nonzero(b, y)
-    if not dtype.is_signed:
+    if not dtype.is_signed and not up:
         return b.udiv(x, y)
-    quotient, remainder = _divide(b, x, y)
-    wrong = b.and_(b.icmp("ne", remainder, 0), b.icmp("slt", b.xor(remainder, y), 0))
-    return b.add(quotient, b.cast("sext", wrong, x.elem))
-
-
-def ceildiv(b: Builder, dtype: DType, x: Val, y: Val) -> Val:
-    """Quotient toward plus infinity."""
-    y = _nonzero(b, y)
-    if not dtype.is_signed:
-        quotient = b.udiv(x, y)
-        remainder = b.sub(x, b.mul(quotient, y))
-        return b.add(quotient, b.cast("zext", b.icmp("ne", remainder, 0), x.elem))
-    quotient, remainder = _divide(b, x, y)
-    wrong = b.and_(b.icmp("ne", remainder, 0), b.icmp("sge", b.xor(remainder, y), 0))
-    return b.add(quotient, b.cast("zext", wrong, x.elem))
+    nearer, remainder = _divide(b, dtype, x, y)
+    wrong = b.icmp("ne", remainder, 0)
+    if dtype.is_signed:
+        wrong = b.and_(wrong, b.icmp("sge" if up else "slt", b.xor(remainder, y), 0))
+    return b.add(nearer, b.cast("zext" if up else "sext", wrong, x.elem))
 
 
 def mod(b: Builder, dtype: DType, x: Val, y: Val) -> Val:
@@ -62,7 +52,7 @@ def mod(b: Builder, dtype: DType, x: Val, y: Val) -> Val:
     y = _nonzero(b, y)
     if not dtype.is_signed:
         return b.urem(x, y)
-    _, remainder = _divide(b, x, y)
+    _, remainder = _divide(b, dtype, x, y)
     wrong = b.and_(b.icmp("ne", remainder, 0), b.icmp("slt", b.xor(remainder, y), 0))
     return b.add(remainder, b.select(wrong, y, b.like(y, 0)))
 
@@ -75,11 +65,11 @@ def _nonzero(b: Builder, y: Val) -> Val:
     return b.intrinsic("llvm.umax", [y, b.like(y, 1)])
 
 
-def _divide(b: Builder, x: Val, y: Val) -> tuple[Val, Val]:
-    """Signed quotient toward zero and its remainder, from one division."""
-    if y.const is not None:
-        return b.sdiv(x, y), b.srem(x, y)
-    quotient = b.sdiv(x, y)
+def _divide(b: Builder, dtype: DType, x: Val, y: Val) -> tuple[Val, Val]:
+    """Quotient toward zero and its remainder, from one division."""
+    quotient = b.sdiv(x, y) if dtype.is_signed else b.udiv(x, y)
+    if dtype.is_signed and y.const is not None:
+        return quotient, b.srem(x, y)
     return quotient, b.sub(x, b.mul(quotient, y))
 
 

@@ -6,24 +6,22 @@ Elements have 32 or 64 bits here (see widen_reductions), and no axis crosses war
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tilewright.backend_ptx.instructions.table import instruction
-from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS, REGISTER, WARP
+from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS, REGISTER, WARP, log2
 from tilewright.backend_ptx.layouts.reduced import partial_layout
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower import floats
-from tilewright.backend_ptx.lower.arith import extreme, rounded
+from tilewright.backend_ptx.lower.arith import computed, extreme
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.positions import index_vector
-from tilewright.backend_ptx.lower.registers import rearranged
+from tilewright.backend_ptx.lower.registers import from_lane, halves, rearranged
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.ops import reduce as machine
-from tilewright.tileir.core import Op, Value
+from tilewright.tileir.core import Op
 from tilewright.tileir.diagnostics import TileInternalError
 from tilewright.tileir.dtypes import DType
-from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops import reduce as ops
 from tilewright.tileir.rules import RuleTable
@@ -33,46 +31,61 @@ Parts = tuple[Val, ...]
 Combine = Callable[[Parts, Parts], Parts]
 
 
-@dataclass(frozen=True, slots=True)
-class _Bits:
-    """Which bits of the register and lane numbers a reduction combines."""
+class _Walk:
+    """A reduction along `axes`, of which the bits of `keep` stay apart: over registers, then lanes.
 
-    registers: tuple[int, ...]
-    lanes: tuple[int, ...]
+    `registers` and `lanes` are the bits of their numbers that are combined.
+    """
+
+    def __init__(self, ctx: Context, op: Any, axes: Sequence[int], keep: Sequence[int], combine: Combine) -> None:
+        self.ctx, self.op, self.axes, self.keep, self.combine = ctx, op, tuple(axes), tuple(keep), combine
+        self.layout = ctx.layout(op.src)
+        self.registers, self.lanes, warps = (self._combined(dim) for dim in (REGISTER, LANE, WARP))
+        assert not warps, "split_reductions has not run"
+
+    def _combined(self, dim: str) -> list[int]:
+        return [bit for bit, basis in enumerate(self.layout.bases(dim))
+                if any(basis[axis] & ~mask for axis, mask in zip(self.axes, self.keep, strict=True))]
+
+    def over_registers(self, parts: Parts, bits: Sequence[int]) -> Parts:
+        """Halve the vectors once per bit, the highest bit first, so that halves lie together."""
+        for bit in reversed(bits):
+            parts = self.combine(*halves(self.ctx.b, parts, bit))
+        return parts
+
+    def across_lanes(self, parts: Parts) -> Parts:
+        """Butterfly: after the step for a bit, lanes that differ in it hold the same."""
+        b = self.ctx.b
+        for bit in self.lanes:
+            parts = self.combine(parts, tuple(from_lane(b, p, "bfly", b.const("i32", 1 << bit)) for p in parts))
+        return parts
+
+    def define(self, parts: Parts) -> None:
+        """Give the results their types: the registers are in the order of the source's, the reduced ones left out."""
+        for value, result in zip(parts, self.op.results, strict=True):
+            if not result.type.shape:
+                self.ctx.set(result, self.ctx.b.extract(value, 0))
+                continue
+            partial = partial_layout(self.layout, self.axes, self.keep)
+            own = partial if partial.shape == result.type.shape else _dropped(partial, self.axes)
+            self.ctx.set(result, rearranged(self.ctx, value, own, self.ctx.layout(result)))
 
 
-def _reduced_bits(layout: Layout, axes: Sequence[int], keep: Sequence[int]) -> _Bits:
-    def reduced(dim: str) -> tuple[int, ...]:
-        return tuple(
-            bit for bit, basis in enumerate(layout.bases(dim))
-            if any(basis[axis] & ~mask for axis, mask in zip(axes, keep, strict=True))
-        )
+class Reduced(_Walk):
+    """A reduction of values: its kind's combination, and the warp's own instruction where there is one."""
 
-    assert not reduced(WARP), "split_reductions has not run"
-    return _Bits(reduced(REGISTER), reduced(LANE))
+    def __init__(self, ctx: Context, op: Any) -> None:
+        machine_op = isinstance(op, machine.ReduceBits)
+        kind = ops.reduction_of(op.kind) if machine_op else type(op)
+        keep = op.keep if machine_op else (0,) * len(op.axes)
+        super().__init__(ctx, op, op.axes, keep, combiner(kind)(ctx, op.src.type.dtype, op.attributes))
+        self.whole_warp = _warp_instruction(kind, op.src.type.dtype) if len(self.lanes) == LANE_BITS else None
 
-
-@dataclass(frozen=True, slots=True)
-class _Reduction:
-    """What a reduction combines and how; `keep` holds the bits of the axes that stay apart."""
-
-    src: Value
-    result: Value
-    axes: tuple[int, ...]
-    keep: tuple[int, ...]
-    kind: type[ops.Reduction]
-    combine: Combine
-    bits: _Bits
-
-
-def _reduction(ctx: Context, op: ops.Reduction | machine.ReduceBits) -> _Reduction:
-    if isinstance(op, ops.Reduction):
-        kind, keep = type(op), (0,) * len(op.axes)
-    else:
-        kind, keep = ops.reduction_of(op.kind), op.keep
-    combine = combiner(kind)(ctx, op.src.type.dtype, op.attributes)
-    bits = _reduced_bits(ctx.layout(op.src), op.axes, keep)
-    return _Reduction(op.src, op.result, op.axes, keep, kind, combine, bits)
+    def across_lanes(self, parts: Parts) -> Parts:
+        if self.whole_warp is None:
+            return super().across_lanes(parts)
+        record, b = instruction(self.whole_warp), self.ctx.b
+        return tuple(b.each(lambda x: record.emit1(b, x), value) for value in parts)
 
 
 @lower(ops.Reduction, machine.ReduceBits)
@@ -80,20 +93,8 @@ def reduction(ctx: Context, op: ops.Reduction | machine.ReduceBits) -> None:
     if not op.src.type.shape:
         ctx.set(op.result, ctx[op.src])
         return
-    r = _reduction(ctx, op)
-    (value,) = _over_registers(ctx.b, (ctx[op.src],), r.bits.registers, r.combine)
-    _across_lanes(ctx, r, value)
-
-
-def _across_lanes(ctx: Context, r: _Reduction, value: Val) -> None:
-    """The rest of a reduction, when each thread has combined its registers."""
-    bits, dtype = r.bits, r.src.type.dtype
-    whole_warp = _warp_instruction(r.kind, dtype) if len(bits.lanes) == LANE_BITS else None
-    if whole_warp is not None:
-        value = ctx.b.each(lambda x: instruction(whole_warp).emit1(ctx.b, x), value)
-    else:
-        (value,) = _over_lanes(ctx.b, (value,), bits.lanes, r.combine)
-    _finish(ctx, value, ctx.layout(r.src), r.axes, r.keep, r.result)
+    walk = Reduced(ctx, op)
+    walk.define(walk.across_lanes(walk.over_registers((ctx[op.src],), walk.registers)))
 
 
 def can_reduce_strips(op: Op) -> bool:
@@ -105,39 +106,22 @@ class StripReduction:
     """A reduction that takes the registers of its source in strips of `size`, and combines them as they come."""
 
     def __init__(self, ctx: Context, op: Op, size: int) -> None:
-        assert isinstance(op, (ops.Reduction, machine.ReduceBits))
-        self.ctx = ctx
-        self.reduction = _reduction(ctx, op)
-        inside = size.bit_length() - 1
-        registers = self.reduction.bits.registers
-        self._inner = tuple(bit for bit in registers if bit < inside)
-        self._combined = sum(1 << bit - inside for bit in registers if bit >= inside)
-        self._parts: dict[int, Val] = {}
+        self.ctx, self.walk = ctx, Reduced(ctx, op)
+        inside = log2(size)
+        self._inner = [bit for bit in self.walk.registers if bit < inside]
+        self._combined = sum(1 << bit - inside for bit in self.walk.registers if bit >= inside)
+        self._parts: dict[int, Parts] = {}
 
     def take(self, number: int, strip: Val) -> None:
         """The strip with this number. Strips that differ in combined bits alone meet in one part."""
-        (value,) = _over_registers(self.ctx.b, (strip,), self._inner, self.reduction.combine)
+        parts = self.walk.over_registers((strip,), self._inner)
         place = number & ~self._combined
-        if place in self._parts:
-            (value,) = self.reduction.combine((self._parts[place],), (value,))
-        self._parts[place] = value
+        self._parts[place] = self.walk.combine(self._parts[place], parts) if place in self._parts else parts
 
     def finish(self) -> None:
         """Define the op's result."""
-        value = self.ctx.b.concat([self._parts[place] for place in sorted(self._parts)])
-        _across_lanes(self.ctx, self.reduction, value)
-
-
-def _finish(
-    ctx: Context, value: Val, layout: Layout, axes: tuple[int, ...], keep: tuple[int, ...], result: Value,
-) -> None:
-    """Give a result its type: the registers are in the order of the source's, the reduced ones left out."""
-    if not result.type.shape:
-        ctx.set(result, ctx.b.extract(value, 0))
-        return
-    partial = partial_layout(layout, axes, keep)
-    own = partial if partial.shape == result.type.shape else _dropped(partial, axes)
-    ctx.set(result, rearranged(ctx, value, own, ctx.layout(result)))
+        value = self.ctx.b.concat([self._parts[place][0] for place in sorted(self._parts)])
+        self.walk.define(self.walk.across_lanes((value,)))
 
 
 def _dropped(layout: Layout, axes: tuple[int, ...]) -> Layout:
@@ -181,11 +165,7 @@ def _extremes(word: str) -> Callable[[Context, DType, Options], Combine]:
 def _arithmetic(word: str) -> Callable[[Context, DType, Options], Combine]:
     def rule(ctx: Context, dtype: DType, options: Options) -> Combine:
         rounding, ftz = options["rounding"], options["ftz"]
-        if not dtype.is_float:
-            return lambda x, y: (ctx.b.binary(word, x[0], y[0]),)
-        if rounding is RoundingMode.RN and not ftz:
-            return lambda x, y: (floats.arithmetic(ctx.b, f"f{word}", x[0], y[0]),)
-        return lambda x, y: (rounded(ctx, word, rounding, ftz, x[0], y[0]),)
+        return lambda x, y: (computed(ctx.b, word, dtype, rounding, ftz, x[0], y[0]),)
 
     return rule
 
@@ -196,63 +176,19 @@ COMBINERS.add(ops.ReduceMax, _extremes("max"))
 COMBINERS.add(ops.ReduceMin, _extremes("min"))
 
 
-def _over_registers(b: Builder, parts: Parts, bits: tuple[int, ...], combine: Combine) -> Parts:
-    """Halve the vectors once per bit, the highest bit first, so that halves lie together."""
-    for bit in reversed(bits):
-        lanes = [r for r in range(parts[0].n) if not r >> bit & 1]
-        low = tuple(b.shuffle(p, lanes) for p in parts)
-        high = tuple(b.shuffle(p, [r | 1 << bit for r in lanes]) for p in parts)
-        parts = combine(low, high)
-    return parts
-
-
-def _over_lanes(b: Builder, parts: Parts, bits: tuple[int, ...], combine: Combine) -> Parts:
-    """Butterfly: after the step for a bit, lanes that differ in it hold the same."""
-    for bit in bits:
-        parts = combine(parts, tuple(_from_lane(b, p, 1 << bit) for p in parts))
-    return parts
-
-
-def _from_lane(b: Builder, value: Val, mask: int) -> Val:
-    """The vector of the lane whose number differs in `mask`."""
-    shuffle = instruction("shfl.bfly")
-    wide = value.elem in ("double", "i64")
-    words = b.bitcast(value, "i32", value.n * 2 if wide else value.n)
-    distance = b.const("i32", mask)
-    moved = [shuffle.emit1(b, b.extract(words, i), distance) for i in range(words.n)]
-    return b.bitcast(b.vector(moved), value.elem, value.n)
-
-
-@lower(ops.ArgReduction)
-def arg_reduction(ctx: Context, op: ops.ArgReduction) -> None:
-    layout, axes = ctx.layout(op.src), (op.axis,)
-    index = index_vector(ctx, layout, op.axis)
-    _, best = _arg_reduce(ctx, op.src, index, op.axis, 0, op.largest, op.propagate_nan)
-    _finish(ctx, best, layout, axes, (0,), op.result)
-
-
-@lower(machine.ArgReduceBits)
-def arg_reduce_bits(ctx: Context, op: machine.ArgReduceBits) -> None:
-    layout = ctx.layout(op.src)
-    index = index_vector(ctx, layout, op.axis) if op.index is None else ctx[op.index]
-    found = _arg_reduce(ctx, op.src, index, op.axis, op.keep, op.largest, op.propagate_nan)
-    for value, result in zip(found, op.results, strict=True):
-        _finish(ctx, value, layout, (op.axis,), (op.keep,), result)
-
-
-def _arg_reduce(
-    ctx: Context, src: Value, index: Val, axis: int, keep: int, largest: bool, propagate_nan: bool,
-) -> Parts:
+@lower(ops.ArgReduction, machine.ArgReduceBits)
+def arg_reduction(ctx: Context, op: ops.ArgReduction | machine.ArgReduceBits) -> None:
     """The extremes and their indices."""
-    b, dtype = ctx.b, src.type.dtype
-    bits = _reduced_bits(ctx.layout(src), (axis,), (keep,))
+    given, keep = (op.index, op.keep) if isinstance(op, machine.ArgReduceBits) else (None, 0)
+    index = index_vector(ctx, ctx.layout(op.src), op.axis) if given is None else ctx[given]
 
     def combine(x: Parts, y: Parts) -> Parts:
-        take = _second_wins(b, dtype, x, y, largest, propagate_nan)
-        return tuple(b.select(take, q, p) for p, q in zip(x, y, strict=True))
+        take = _second_wins(ctx.b, op.src.type.dtype, x, y, op.largest, op.propagate_nan)
+        return tuple(ctx.b.select(take, q, p) for p, q in zip(x, y, strict=True))
 
-    parts = _over_registers(b, (ctx[src], index), bits.registers, combine)
-    return _over_lanes(b, parts, bits.lanes, combine)
+    walk = _Walk(ctx, op, (op.axis,), (keep,), combine)
+    found = walk.across_lanes(walk.over_registers((ctx[op.src], index), walk.registers))
+    walk.define(found[-len(op.results):])
 
 
 def _second_wins(b: Builder, dtype: DType, x: Parts, y: Parts, largest: bool, propagate_nan: bool) -> Val:

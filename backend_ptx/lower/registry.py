@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.tileir.core import Op
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
@@ -27,6 +28,19 @@ REFUSALS: RuleTable[Refusal] = RuleTable("refusal of the backend")
 def lower(*classes: type[Op]) -> Callable[[Lowering], Lowering]:
     """Decorator: this function emits the LLVM text of these ops."""
     return LOWERINGS.register(*classes)
+
+
+def elementwise(*classes: type[Op]) -> Callable[[Callable[..., Val]], Callable[..., Val]]:
+    """Decorator: this function makes the result's fragment from the builder, the op and its operands' fragments."""
+
+    def register(function: Callable[..., Val]) -> Callable[..., Val]:
+        @LOWERINGS.register(*classes)
+        def lowering(ctx: Context, op: Op) -> None:
+            ctx.set(op.result, function(ctx.b, op, *(ctx[value] for value in op.operands)))
+
+        return function
+
+    return register
 
 
 def refuse(cls: type[Op], reason: str, hint: str = "run it in the interpreter") -> None:

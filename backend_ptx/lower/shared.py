@@ -66,8 +66,7 @@ def shared_store(ctx: Context, op: ops.SharedStore) -> None:
 
 def _store_turned(access: SharedAccess, turn: Turn, value: Val) -> None:
     """Word by word, in some lanes the second of each pair first."""
-    ctx, mask = access.ctx, 1 << turn.lane_bit
-    other = ctx.once(("lane bit", mask), lambda b: b.icmp("ne", b.and_(ctx.tid, mask), 0))
+    ctx, other = access.ctx, access.ctx.thread_bit(turn.lane_bit)
     for [register], pointer in access.vectors():
         one, two = (ctx.b.extract(value, r) for r in (register, register ^ 1 << turn.register_bit))
         ctx.b.store(ctx.b.select(other, two, one), pointer, access.bytes)
