@@ -119,8 +119,10 @@ def test_example_does_what_it_states(
         return
     assert not program.error, f"{program.error} was not raised by\n{program.source}"
     printed = [line.rstrip() for line in capfd.readouterr().out.splitlines()]
+    if "gpu_available" in program.source and not program.expected:
+        return  # what it prints depends on the device, if there is one
     assert printed == list(program.expected), program.source
-    assert printed or "assert " in program.source or "gpu_available" in program.source, "the example shows nothing"
+    assert printed or "assert " in program.source, "the example shows nothing"
 
 
 def test_a_wrong_output_is_seen(tmp_path: Path) -> None:

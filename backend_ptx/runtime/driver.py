@@ -79,7 +79,7 @@ class Device:
     ordinal: int
     name: str
     capability: tuple[int, int]
-    SMs: int
+    sm_count: int
     target: Target
     context: Any  # CUcontext
 

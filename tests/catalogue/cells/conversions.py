@@ -157,7 +157,7 @@ def call_batches() -> Iterator[Batch]:
 
 
 def constant_pieces(kind: Kind) -> Iterator[Piece]:
-    """Constants are converted while compiling: integers wrap, floats lose their fraction or are rounded."""
+    """Constants are converted while compiling, as tiles are: integers wrap; floats lose their fraction and saturate."""
     dtype = kind.dtype
     numbers: Sequence[Any] = (0, 1, 300, -1, 2.9, -2.9, True, False, 70000, 1e6, 0.2)
     for number in numbers:
@@ -170,6 +170,9 @@ def constant_pieces(kind: Kind) -> Iterator[Piece]:
 def constant(number: Any, kind: Kind) -> Array:
     if kind is BOOL:
         return np.array(bool(number))
+    if kind.is_int and isinstance(number, float):
+        limits = np.iinfo(kind.host)
+        return np.array(min(max(int(number), int(limits.min)), int(limits.max)), kind.host)
     if kind.is_int:
         wrapped = int(number) % (1 << kind.bits)
         return np.array(wrapped, np.uint64).astype(kind.host)
