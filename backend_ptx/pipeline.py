@@ -18,9 +18,7 @@ from tilewright.backend_ptx.passes.matmul.wait_for_mmas import wait_for_mmas
 from tilewright.backend_ptx.passes.pipelining.mask_paddings import mask_paddings
 from tilewright.backend_ptx.passes.pipelining.pipeline_loops import pipeline_loops
 from tilewright.backend_ptx.passes.pressure.choose_warps import choose_warps
-from tilewright.backend_ptx.passes.pressure.prefetch_loads import prefetch_loads
-from tilewright.backend_ptx.passes.pressure.rematerialize_from_shared import rematerialize_from_shared
-from tilewright.backend_ptx.passes.pressure.sink_loads import sink_loads
+from tilewright.backend_ptx.passes.pressure.relieve_pressure import relieve_pressure
 from tilewright.backend_ptx.passes.reductions.make_folds_warp_local import make_folds_warp_local
 from tilewright.backend_ptx.passes.reductions.split_reductions import split_reductions
 from tilewright.backend_ptx.passes.reductions.widen_reductions import widen_reductions
@@ -41,9 +39,7 @@ PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
     choose_warps,
     assign_layouts,
     split_reductions,
-    sink_loads,
-    rematerialize_from_shared,
-    prefetch_loads,
+    relieve_pressure,
     make_folds_warp_local,
     elect_thread_for_atomics,
     share_printed,
@@ -76,16 +72,9 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (choose_warps, assign_layouts, "every layout has the kernel's warp bits"),
     (assign_layouts, split_reductions, "layouts say which reductions cross warps"),
     (split_reductions, lower_conversions, "it inserts conversions"),
-    (split_reductions, rematerialize_from_shared, "tiles are live across the conversions that it inserts"),
-    (rematerialize_from_shared, pipeline_loops, "its buffers take shared memory from the rings"),
-    (rematerialize_from_shared, plan_shared_memory, "it allocates buffers"),
-    (split_reductions, sink_loads, "the conversions that it inserts synchronise the warps"),
-    (sink_loads, rematerialize_from_shared, "a tile that is loaded late need not be spilled"),
-    (sink_loads, prefetch_loads, "it prefetches what stands below a cross-warp shuffle"),
-    (split_reductions, prefetch_loads, "the conversions that it inserts synchronise the warps"),
-    (rematerialize_from_shared, prefetch_loads, "its spills and occupancy decide how much shared memory is left"),
-    (prefetch_loads, pipeline_loops, "its buffers take shared memory from the rings"),
-    (prefetch_loads, plan_shared_memory, "it allocates buffers"),
+    (split_reductions, relieve_pressure, "tiles are live across the conversions that it inserts"),
+    (relieve_pressure, pipeline_loops, "its buffers and occupancy decide how much shared memory is left for rings"),
+    (relieve_pressure, plan_shared_memory, "it allocates buffers"),
     (split_reductions, pipeline_loops, "conversions that it inserts need shared memory beside the rings"),
     (hoist_conversions, pipeline_loops, "a ring replaces conversions of loaded values only"),
     (assign_layouts, pipeline_loops, "layouts say which loads other threads read"),

@@ -35,9 +35,7 @@ SHOWN = {
     "choose_warps": Shown("transpose"),
     "assign_layouts": Shown("transpose"),
     "split_reductions": Shown("normalise_rows", warps=4),
-    "sink_loads": Shown("scaled_rows"),
-    "rematerialize_from_shared": Shown("wide_rows"),
-    "prefetch_loads": Shown("scaled_rows"),
+    "relieve_pressure": Shown("scaled_rows"),
     "make_folds_warp_local": Shown("prefix_sum", warps=4),
     "elect_thread_for_atomics": Shown("locked_sum"),
     "share_printed": Shown("printed"),
@@ -53,6 +51,7 @@ SHOWN = {
     "ping_pong_warpgroups": Shown("chained_rows", warps=8),
     # What a pass does elsewhere.
     "form_clusters-rows": Shown("normalise_rows", ctas=2),
+    "relieve_pressure-spill": Shown("wide_rows"),
     "pipeline_loops-tma": Shown("gemm"),
     "pipeline_loops-staged": Shown("scaled_right"),
     "pipeline_loops-cluster": Shown("gemm_bf16", ctas=2),

@@ -52,7 +52,7 @@ NARROW = ("16384", "256")  # one warp: its reduction is no exchange, but what wa
 ], ids=["what all blocks read moves", "in one warp too", "what a block reads for itself stays", "what is written too",
         "and what the reduction needs"])
 def test_loads_that_move(changes: Changes, expected: list[str]) -> None:
-    assert before_the_reduction(after("sink_loads", "scaled_rows", changes)) == expected
+    assert before_the_reduction(after("relieve_pressure", "scaled_rows", changes)) == expected
 
 
 WIDEST = ("32768", "65536")
@@ -65,7 +65,7 @@ ALONE = (", disjoint>) {", ", disjoint>) hints(num_ctas=1) {")  # two blocks wou
     ([WIDEST, ALONE, ("exp2(src=%d)", "add(lhs=%d, rhs=%d)")], []),  # an addition costs less than what it would keep
 ], ids=["two blocks", "one block", "cheap to compute again"])
 def test_registers_that_stay(changes: Changes, expected: list[int]) -> None:
-    function = after("rematerialize_from_shared", "wide_rows", changes)
+    function = after("relieve_pressure", "wide_rows", changes)
     assert [op.count for op in function.walk() if isinstance(op, KeepRegisters)] == expected
     assert ("registers of e stay" in told(function, "rematerialized")) == bool(expected)
 
@@ -94,7 +94,7 @@ def loads(loop: For) -> list[str]:
     (65536, ["x", "weight", "bias"]),  # a cluster's, where each CTA reads its part
 ], ids=["registers hold the weights", "they cost a CTA, no spill", "they would spill", "in a cluster too"])
 def test_hoisted_tiles_come_back_where_they_would_spill(width: int, expected: list[str]) -> None:
-    loop = persistent(row_kernels.persistent_layer_norm, width, "sink_loads", 2)
+    loop = persistent(row_kernels.persistent_layer_norm, width, "relieve_pressure", 2)
     assert sorted(loads(loop), reverse=True) == sorted(expected, reverse=True)
     last = max(i for i, op in enumerate(loop.loop.ops) if isinstance(op, Reduction))
     behind = [op.array.hint for op in loop.loop.ops[last:] if isinstance(op, Load)]
@@ -103,7 +103,7 @@ def test_hoisted_tiles_come_back_where_they_would_spill(width: int, expected: li
 
 @pytest.mark.parametrize(("width", "spilled"), [(4096, 0), (16384, 0), (32768, 1), (65536, 1)])
 def test_rows_of_a_loop_are_spilled_as_those_of_a_kernel(width: int, spilled: int) -> None:
-    loop = persistent(row_kernels.persistent_softmax, width, "rematerialize_from_shared", 0)
+    loop = persistent(row_kernels.persistent_softmax, width, "relieve_pressure", 0)
     assert sum(isinstance(op, SharedAlloc) for op in loop.loop.walk()) == spilled
 
 

@@ -1,0 +1,85 @@
+"""The bodies of a kernel, their phases, and the tiles that are live across these.
+
+A body is that of the kernel, of a loop or of a branch: a row in a persistent loop crosses the same barriers as the only
+row of a CTA. Cross-warp shuffles through shared memory, at which all warps of the CTA synchronise, divide it into
+phases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+
+from tilewright.backend_ptx.layouts.convert import plan_conversion
+from tilewright.backend_ptx.ops.cluster import ClusterGather
+from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.matmul import Product
+from tilewright.backend_ptx.resources.registers import is_uniform, registers_of, taken
+from tilewright.tileir.analysis.uses import all_reads, viewed
+from tilewright.tileir.core import Block, Function, Op, Value
+
+
+class Body:
+    """A body. `phase` of each op: the number of cross-warp shuffles up to and including it, `step`: that of reductions;
+    both are empty where there are none. `repeats`: it is in a loop. `multiplies`: MMAs are in it."""
+
+    def __init__(self, block: Block, repeats: bool, multiplies: bool) -> None:
+        self.block, self.repeats, self.multiplies = block, repeats, multiplies
+        self.phase = _numbered(block, _exchanges)
+        self.step = _numbered(block, lambda op: op.reduces)
+
+    @property
+    def last(self) -> int:
+        """The number of its last phase."""
+        return max(self.phase.values(), default=0)
+
+    def registers(self, without: Collection[Value] = ()) -> int:
+        """The most registers of a thread in tiles that are live across the start of a phase, but for those in
+        `without`. Tiles that the body takes from outside or carries are live throughout; OTHER covers single
+        registers."""
+        last: dict[Value, int] = {}
+        for op in self.block.ops:
+            for value in all_reads(op):
+                if value.op in self.phase and value not in without:
+                    last[viewed(value)] = self.phase[op]
+        outside = {viewed(v) for v in (*taken(self.block), *self.block.params)}.difference(map(viewed, without))
+        held = {v: registers_of(v) for v in (*last, *outside) if not is_uniform(v) and registers_of(v) > 1}
+        crossing = (sum(count for v, count in held.items() if v in outside or self._made(v) < start <= last[v])
+                    for start in range(1, self.last + 1))
+        return max(crossing, default=0)
+
+    def _made(self, value: Value) -> int:
+        """The phase in which a value is computed; after the last for what is not computed here."""
+        return self.last if value.op is None else self.phase.get(value.op, self.last)
+
+
+def bodies(function: Function) -> Iterator[Body]:
+    """Those with reductions or cross-warp shuffles, outer ones first.
+
+    Loops and branches with MMAs are left out: their loads are operands, which rings hold.
+    """
+    def inside(block: Block, repeats: bool) -> Iterator[Body]:
+        multiplies = any(isinstance(op, Product) for op in block.walk())
+        body = Body(block, repeats, multiplies)
+        if (body.phase or body.step) and (not multiplies or block is function.body):
+            yield body
+        for op in block.ops:
+            for inner in op.blocks:
+                yield from inside(inner, repeats or op.repeats)
+
+    return inside(function.body, False)
+
+
+def _numbered(block: Block, counts: Callable[[Op], bool]) -> dict[Op, int]:
+    """For each op of the block, how many up to and including it count. Empty if none does."""
+    out, number = {}, 0
+    for op in block.ops:
+        number += counts(op)
+        out[op] = number
+    return out if number else {}
+
+
+def _exchanges(op: Op) -> bool:
+    """Whether all warps of the CTA synchronise at this op."""
+    if isinstance(op, ConvertLayout):
+        return plan_conversion(op.src.type.layout, op.result.type.layout).kind == "block"
+    return isinstance(op, ClusterGather)

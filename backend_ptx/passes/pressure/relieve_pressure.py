@@ -1,0 +1,154 @@
+"""Choose for each tile that is live across a barrier: keep it in registers, or load, rematerialise or prefetch it.
+
+    before: %w = load(array=%weight, index=(%zero), ...)
+            ... the sum of %x over all warps ...
+            ... %x * %scale * %w ...
+    after:  ... the sum of %x over all warps ...
+            %w = load(array=%weight, index=(%zero), ...)
+            ... %x * %scale * %w ...
+
+Live registers lower occupancy, and beyond those of a thread they spill to memory. The alternatives to keeping a tile,
+in the order of their cost:
+
+* *sink* a load below the reductions that its tile is live across (sinking.py). Only tiles that all CTAs load: these hit
+  L2, per-CTA data usually misses it and keeps program order.
+* *reload* a tile in each iteration that licm hoisted out of the loop, from cache, and sink that load.
+* *spill* a loaded tile to shared memory, and rematerialise from it (spilling.py).
+* *prefetch* a load that stands below a cross-warp shuffle into shared memory (prefetching.py): wide rows allow only one
+  or two CTAs per SM, so that no other CTA hides its latency, and most registers hold the row, so that ptxas issues such
+  loads a few at a time. Loads of later iterations are prefetched by `pipeline_loops`.
+
+The resource model decides, by the occupancy that registers and shared memory allow without an alternative, and
+with it.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+from tilewright.backend_ptx import decisions
+from tilewright.backend_ptx.compilation import Compilation
+from tilewright.backend_ptx.passes.pressure.bodies import Body, bodies
+from tilewright.backend_ptx.passes.pressure.prefetching import Prefetch, buffer_of, name_of
+from tilewright.backend_ptx.passes.pressure.sinking import (
+    hoisted_tiles,
+    movable_loads,
+    reload,
+    sink,
+    used_late,
+    with_what_follows,
+)
+from tilewright.backend_ptx.passes.pressure.spilling import emit_spill, find_spill, to_keep
+from tilewright.backend_ptx.resources.occupancy import resident
+from tilewright.backend_ptx.resources.registers import OTHER
+from tilewright.backend_ptx.resources.shared import EXCHANGES, buffer_bytes, peak_bytes
+from tilewright.tileir.analysis.places import same_for_all
+from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
+from tilewright.tileir.core import Op
+from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.passes.dce import dce
+
+
+class Bar(NamedTuple):
+    """The occupancies (0: registers spill) at which an alternative pays, and whether it must raise them."""
+
+    least: int
+    most: int
+    raises: bool
+
+    def passed(self, before: int, after: int) -> bool:
+        return self.least <= before <= self.most and after >= before + self.raises
+
+
+# Reloads take L2 bandwidth in each iteration: tiles that only lower occupancy stay in registers, where a ring
+# prefetches the rows (layer norm of 16384 columns fell from 1.00 to 0.85 of the non-persistent kernel's rate on an
+# H200). Against spills any saving helps. Rows spilled to shared memory are read once more for each phase: only if no
+# other CTA could run meanwhile. With more than two CTAs per SM, the others work while one waits for a load.
+RELOAD, SPILL, PREFETCH = Bar(0, 0, False), Bar(0, 1, True), Bar(1, 2, False)
+
+
+def relieve_pressure(c: Compilation) -> Preserved:
+    """Needs layouts, and reductions split where they cross warps. Sets the plan's occupancy."""
+    relief = _Relief(c)
+    for choose in (relief.reload, relief.sink, relief.spill, relief.prefetch):
+        for body in list(bodies(c.function)):
+            choose(body)
+    return NONE if relief.changed else ALL
+
+
+class _Relief:
+    """Chooses by the model, body by body."""
+
+    def __init__(self, c: Compilation) -> None:
+        self.c = c
+        self.changed = False
+        self.reloaded = set[Op]()
+
+    @cached_property
+    def movable(self) -> set[Load]:
+        return movable_loads(self.c)
+
+    def _occupancy(self, registers: int, more: int = 0) -> int:
+        """With so many registers in tiles, and `more` bytes of shared memory than the function takes already."""
+        shared = more and peak_bytes(self.c.function) + EXCHANGES + more
+        return resident(registers + OTHER, 32 * self.c.plan.warps, shared, self.c.target)
+
+    def _change(self) -> None:
+        self.changed = True
+        self.c.forget()
+
+    def reload(self, body: Body) -> None:
+        if body.multiplies or not body.phase:
+            return
+        movable = with_what_follows(self.movable, self.c.function)
+        hoisted = hoisted_tiles(body, movable)
+        kept, without = body.registers(), body.registers(without=hoisted)
+        if hoisted and RELOAD.passed(self._occupancy(kept), self._occupancy(without)):
+            self.reloaded |= reload(body, hoisted, movable)
+            self._change()
+            dce(self.c)
+
+    def sink(self, body: Body) -> None:
+        if body.multiplies or not body.step:
+            return
+        shared = [op for op in self.movable if same_for_all(op.index)]
+        late = used_late(body, with_what_follows(shared, self.c.function).keys() | self.reloaded)
+        if late:
+            sink(body, late)
+            self._change()
+
+    def spill(self, body: Body) -> None:
+        spill, kept = find_spill(body), body.registers()
+        if spill is None:
+            return
+        before = self._occupancy(kept)
+        # Against spills any saving helps; for higher occupancy nothing may spill.
+        needed = spill.stored if before == 0 else max(spill.stored, spill.loaded)
+        after = self._occupancy(needed, spill.bytes)
+        if not SPILL.passed(before, after):
+            return
+        plan, target = self.c.plan, self.c.target
+        keep = to_keep(spill, target.registers_per_sm // (after * 32 * plan.warps))
+        emit_spill(spill, keep)
+        plan.occupancy = min(after, plan.occupancy or after)
+        self.c.decide(decisions.rematerialized(
+            spill.bytes, (before, kept), (after, needed), [(n, value.hint) for value, n in keep.items()]))
+        self._change()
+
+    def prefetch(self, body: Body) -> None:
+        if body.multiplies or body.repeats or not body.phase or not self.c.target.has_cp_async:
+            return
+        before = self.c.plan.occupancy or self._occupancy(body.registers())
+        if not PREFETCH.passed(before, before):
+            return
+        found, chosen, size = Prefetch(body, self.movable, self.c.facts), list[Load](), 0
+        for load in found.loads:
+            more = buffer_bytes(buffer_of(load))
+            if PREFETCH.passed(before, self._occupancy(0, size + more)):
+                chosen.append(load)
+                size += more
+        if chosen:
+            found.emit(chosen)
+            self.c.decide(decisions.prefetched(map(name_of, chosen), size, before))
+            self._change()

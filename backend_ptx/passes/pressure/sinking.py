@@ -1,0 +1,104 @@
+"""Loads that run elsewhere: below a reduction, so that their tiles are not live across it, or again in each iteration.
+
+    before: %w: tile<16384xbf16, #1> = load(array=%weight, index=(%zero), ...)
+            %f: tile<16384xf32, #1> = cast(src=%w, dtype=f32)
+            ... the sum of %x over all warps ...
+            ... %x * %scale * %f ...
+    after:  ... the sum of %x over all warps ...
+            %w: tile<16384xbf16, #1> = load(array=%weight, index=(%zero), ...)
+            %f: tile<16384xf32, #1> = cast(src=%w, dtype=f32)
+            ... %x * %scale * %f ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from tilewright.backend_ptx.passes.pressure.bodies import Body
+from tilewright.backend_ptx.resources.registers import is_uniform, taken
+from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
+from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.enums import MemoryOrder
+from tilewright.tileir.ops.memory import Load
+
+
+def movable_loads(unit: Unit) -> set[Load]:
+    """Loads that read the same tile wherever they run: of arrays that the kernel does not write, in a kernel that
+    orders no accesses."""
+    function, dependences = unit.function, unit.dependences
+    summaries = [dependences.summary(op) for op in function.body.ops]
+    if any(s.ordered for s in summaries):
+        return set()
+    written: set[Value] = set().union(*(s.writes for s in summaries))
+    loads = (op for op in function.walk() if isinstance(op, Load) and op.shape)
+    weak = (op for op in loads if op.memory_order is MemoryOrder.WEAK)
+    return {op for op in weak if dependences.alias_class(op.array) not in written}
+
+
+def with_what_follows(loads: Collection[Op], function: Function) -> dict[Op, None]:
+    """Loads, and what is computed from these alone, element by element; in program order."""
+    out: dict[Op, None] = {}
+    for op in function.walk():
+        tiles = [v for v in op.operands if not is_uniform(v)] if op.elementwise or op.view else []
+        if op in loads or (tiles and all(v.op in out for v in tiles)):
+            out[op] = None
+    return out
+
+
+def hoisted_tiles(body: Body, movable: Collection[Op]) -> set[Value]:
+    """The tiles that a body takes from outside and could load itself."""
+    return {v for v in taken(body.block) if v.op in movable}
+
+
+def reload(body: Body, hoisted: Collection[Value], movable: Collection[Op]) -> set[Op]:
+    """Load tiles in the body that were loaded outside it; the ops that do."""
+    needed = set[Op]()
+    work = list(hoisted)
+    while work:
+        op = work.pop().op
+        if op is not None and op in movable and op not in needed:
+            needed.add(op)
+            work += op.operands
+    copies: dict[Value, Value] = {}
+    made = [op.clone(copies) for op in movable if op in needed]
+    for op in body.block.ops:
+        replace_everywhere(op, copies)
+    body.block.ops[:0] = made
+    return set(made)
+
+
+def used_late(body: Body, movable: Collection[Op]) -> set[Op]:
+    """The ops whose users all stand below a later reduction."""
+    first: dict[Value, int] = {}  # use of a value, after sinking
+    late: set[Op] = set()
+    for op in reversed(body.block.ops):
+        where = body.step[op]
+        if op in movable:
+            used = min((first[r] for r in op.results if r in first), default=where)
+            if used > where:
+                late.add(op)
+                where = used
+        for value in all_reads(op):
+            first[value] = min(where, first.get(value, where))
+    return late
+
+
+def sink(body: Body, late: Collection[Op]) -> None:
+    """Put each of these ops before its first user."""
+    block, waiting = body.block, set(late)
+    old, block.ops = block.ops, []
+
+    def place(op: Op | None) -> None:
+        if op in waiting:
+            waiting.discard(op)
+            put(op)
+
+    def put(op: Op) -> None:
+        for value in all_reads(op):
+            place(value.op)
+        block.ops.append(op)
+
+    for op in old:
+        if op not in late:
+            put(op)

@@ -1,0 +1,186 @@
+"""Spill a loaded tile to shared memory, and rematerialise from it what would be live across cross-warp shuffles.
+
+    before: %x: tile<1x65536xbf16, #0> = load(...)                            // a thread holds 128 elements
+            %t: tile<1x65536xf32, #0> = cast(src=%x)
+            ... the largest of %t over all warps ...
+            %e: tile<1x65536xf32, #0> = exp2(src=%t - %m)
+            ... the sum of %e over all warps ...
+            store(value=cast(%e * %share), ...)
+    after:  %x: tile<1x65536xbf16, #0> = load(...)
+            shared_store(buffer=%spilled, value=%x)
+            %t = cast(src=%x)
+            ... the largest ...
+            %x1 = shared_load(buffer=%spilled)
+            %e = exp2(src=cast(src=%x1) - %m)
+            ... the sum ...
+            %x2 = shared_load(buffer=%spilled)
+            store(value=cast(exp2(src=cast(src=%x2) - %m) * %share), ...)
+
+Between two cross-warp shuffles a thread then holds a few elements at a time; before, all of them were live across each
+shuffle. Every thread reads what it wrote itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewright.backend_ptx.layouts.queries import is_replicated
+from tilewright.backend_ptx.layouts.shared import swizzled_shared
+from tilewright.backend_ptx.ops.layout import KeepRegisters
+from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
+from tilewright.backend_ptx.passes.pressure.bodies import Body
+from tilewright.backend_ptx.resources.registers import OTHER, REGISTER_BYTES, is_uniform, registers_of
+from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
+from tilewright.tileir.builder import Builder
+from tilewright.tileir.core import Block, Value
+from tilewright.tileir.enums import MemoryOrder
+from tilewright.tileir.ops.math import FloatUnary
+from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.types import SharedType
+
+# A thread keeps whole strips of a tile (those of lower/strips.py), and needs registers for two more beside them.
+STRIP, BETWEEN = 16, 16
+MOST_REGISTERS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Spill:
+    """What a body could spill. `source`: the load from which a value is computed; `late`: for each phase the values
+    that its ops take from an earlier one. Registers of a thread: `stored` by the spilled tiles on the way to shared
+    memory, as their loads are outstanding together, `loaded` by the loads of one phase, reloaded tiles included."""
+
+    body: Body
+    source: dict[Value, Load]
+    late: dict[int, set[Value]]
+    loads: list[Load]
+    stored: int
+    loaded: int
+
+    @property
+    def bytes(self) -> int:
+        return sum(op.result.type.size * op.result.type.dtype.bytes for op in self.loads)
+
+
+def find_spill(body: Body) -> Spill | None:
+    """What a body could spill, None if no tile of a load is live across its phases."""
+    phase, source = body.phase, _sources(body.block)
+    late: dict[int, set[Value]] = {}
+    for op in body.block.ops if phase else ():
+        for value in all_reads(op):
+            if value in source and value.op is not None and phase[value.op] < phase[op]:
+                late.setdefault(phase[op], set()).add(value)
+    loads = sorted({source[v] for values in late.values() for v in values}, key=body.block.ops.index)
+    if not loads:
+        return None
+    read = [{source[v].result for v in late.get(n, ())} | _loaded_in(body, n) for n in range(body.last + 1)]
+    stored, *loaded = (sum(map(registers_of, tiles)) for tiles in ([op.result for op in loads], *read))
+    others = body.registers(without=source)
+    return Spill(body, source, late, loads, stored + others, max(loaded) + others)
+
+
+def _loaded_in(body: Body, phase: int) -> set[Value]:
+    return {op.result for op, n in body.phase.items() if n == phase and isinstance(op, Load) and op.shape}
+
+
+def _sources(block: Block) -> dict[Value, Load]:
+    """The load from which each tile is computed, element by element, with no other operands than uniform ones."""
+    found: dict[Value, Load] = {}
+    here = {r for op in block.ops for r in op.results}
+    for op in block.ops:
+        if isinstance(op, Load):
+            if _is_spillable(op):
+                found[op.result] = op
+            continue
+        if not op.elementwise:
+            continue
+        loads = {found[v] for v in op.operands if v in found}
+        if len(loads) != 1:
+            continue
+        [load] = loads
+        same = op.result.type.shape == load.shape and op.result.type.layout == load.result.type.layout
+        if same and all(v in found or v not in here or is_uniform(v) for v in op.operands):
+            found[op.result] = load
+    return found
+
+
+def _is_spillable(op: Load) -> bool:
+    if not op.shape or op.memory_order is not MemoryOrder.WEAK or op.result.type.dtype.is_bool:
+        return False
+    return not is_replicated(op.result.type.layout)
+
+
+def to_keep(spill: Spill, registers: int) -> dict[Value, int]:
+    """How many registers of a tile stay live from the last phase but one: of a tile that MUFU functions compute, as
+    their throughput is low. `registers` is what a thread may use."""
+    phase, last = spill.body.phase, spill.body.last
+    loads = sum(map(registers_of, _loaded_in(spill.body, last)))
+    count = (min(registers, MOST_REGISTERS) - OTHER - BETWEEN - loads) // STRIP * STRIP
+    made = [
+        v for v in spill.late.get(last, ()) if v.op is not None and isinstance(v.op, FloatUnary)
+        and phase[v.op] == last - 1 and v.type.dtype.bytes == REGISTER_BYTES
+    ]
+    return {made[0]: min(count, registers_of(made[0]))} if len(made) == 1 and count > 0 else {}
+
+
+# ---- rewriting --------------------------------------------------------------------------------------------------
+
+
+def emit_spill(spill: Spill, keep: dict[Value, int]) -> None:
+    """Spill the tiles; in each later phase, rematerialise what its ops take from an earlier one."""
+    block = spill.body.block
+    old, block.ops = block.ops, []
+    again = _Again(Builder(block), spill, keep)
+    for op in old:
+        phase = spill.body.phase[op]
+        new = {v: again.value(phase, v) for v in all_reads(op) if v in spill.late.get(phase, ())}
+        replace_everywhere(op, new)
+        block.ops.append(op)
+        if isinstance(op, Load) and op in spill.loads:
+            again.spill(op)
+
+
+class _Again:
+    """Spills tiles, and emits what rematerialises a value in a later phase."""
+
+    def __init__(self, b: Builder, plan: Spill, keep: dict[Value, int]) -> None:
+        self.b, self.plan, self.keep = b, plan, keep
+        self.spilled: dict[Value, Value] = {}
+        self.made: dict[tuple[int, Value], Value] = {}
+        self.origin: dict[Value, Value] = {}  # of rematerialised values
+
+    def spill(self, load: Load) -> None:
+        type_ = load.result.type
+        layout = swizzled_shared(type_.layout, type_.layout, type_.dtype.bytes)
+        with self.b.at(load.span):
+            buffer = self.b.value(SharedAlloc(type=SharedType(type_.dtype, type_.shape, layout=layout)), "spilled")
+            self.b.emit(SharedStore(buffer=buffer, slot=None, value=load.result))
+        self.spilled[load.result] = buffer
+
+    def value(self, phase: int, value: Value) -> Value:
+        """`value` in a phase later than its own; rematerialised once per phase."""
+        key = (phase, value)
+        if key not in self.made:
+            assert value.op is not None
+            with self.b.at(value.op.span):
+                made = self._reloaded(value) if value in self.spilled else self._computed(phase, value)
+                if value in self.keep:
+                    kept = KeepRegisters(kept=value, again=made, count=self.keep[value])
+                    made = self.b.value(kept, value.hint).retype(value.type)
+            self.made[key] = made
+            self.origin[made] = value
+        return self.made[key]
+
+    def _reloaded(self, value: Value) -> Value:
+        load = SharedLoad(buffer=self.spilled[value], slot=None, index=(), shape=value.type.shape)
+        return self.b.value(load, value.hint).retype(value.type)
+
+    def _computed(self, phase: int, value: Value) -> Value:
+        op, fresh = value.op, {}
+        assert op is not None
+        for operand in op.operands:  # an operand may be one rematerialised for the op's own phase
+            first = self.origin.get(operand, operand)
+            if first in self.plan.source and first.op is not None and self.plan.body.phase[first.op] < phase:
+                fresh[operand] = self.value(phase, first)
+        copy = op.clone(fresh)
+        self.b.block.ops.append(copy)
+        return copy.results[0].retype(value.type)
