@@ -28,7 +28,7 @@ class tile_kernel:
     """Make a kernel of a Python function: `@tile_kernel`, or `@tile_kernel(occupancy=2)`.
 
     The function is compiled at its first launch, once per kind of arguments; what it reads from around it (globals,
-    closures) is read then. It takes its arguments by position, all of them, and returns nothing.
+    closures) is read then. It takes arguments as Python functions do, and returns nothing.
 
     Options: each a value or a ByTarget, and each a hint: `num_ctas` (None or 1, 2, 4, 8, 16: CTAs per
         block), `occupancy` (None or 1 to 32: resident blocks per SM), `opt_level` (None or 0 to 3),
@@ -94,7 +94,8 @@ class tile_kernel:
                         f"{self.__name__}[grid](...)")
 
     def interpret(
-        self, grid: Any, *args: Any, mode: str = "chunked", order: str | int | None = None, poison: bool = False
+        self, grid: Any, *args: Any, mode: str = "chunked", order: str | int | None = None, poison: bool = False,
+        **named: Any,
     ) -> None:
         """Run in the interpreter, wherever the arrays live (device arrays are copied to the host and back).
 
@@ -120,7 +121,7 @@ class tile_kernel:
 
         made = make_grid(grid if isinstance(grid, tuple) else (grid,))
         options = ExecutionOptions(mode=mode, order=order, poison=poison)
-        self.launcher.interpret(made, self.specialiser.bind(args), options)
+        self.launcher.interpret(made, self.specialiser.bind(self.specialiser.call.complete(args, named)), options)
 
     def replace_hints(self, **options: Any) -> tile_kernel:
         """A new kernel of the same function with other options; the old one stays as it is.
@@ -139,10 +140,10 @@ class tile_kernel:
         """
         return _make(type(self), self.__wrapped__, _options(self.hints, options))
 
-    def ir(self, *args: Any, passes: bool = True) -> str:
+    def ir(self, *args: Any, passes: bool = True, **named: Any) -> str:
         """The Tile IR for these arguments.
 
-        Arguments: arrays, or specs in their place, scalars and constants, as in a launch.
+        Arguments: arrays, or specs in their place, scalars and constants, as in a launch, by position or name.
         Result: text. `tilewright run` executes it again.
         Options: `passes=False` shows it as the frontend makes it.
         Errors: what a launch raises for the same arguments.
@@ -155,9 +156,9 @@ class tile_kernel:
 
             print(double.ir(ct.spec("f32[1024]")).splitlines()[0].startswith("func"))  # True
         """
-        return self.lower(*args).text(passes=passes)
+        return self.lower(*args, **named).text(passes=passes)
 
-    def llvm(self, *args: Any, target: str | None = None) -> str:
+    def llvm(self, *args: Any, target: str | None = None, **named: Any) -> str:
         """The LLVM IR for these arguments; no GPU is needed.
 
         Arguments: as in `ir`; `target`, a name like "sm_90a", by default this machine's GPU's.
@@ -173,9 +174,9 @@ class tile_kernel:
             assert "nvptx64" in double.llvm(ct.spec("f32[1024]"), target="sm_80")
             double.llvm(ct.spec("f32[1024]"), target="sm_10")  # TileValueError
         """
-        return self.compiled(*args, target=target).llvm_text
+        return self.compiled(*args, target=target, **named).llvm_text
 
-    def ptx(self, *args: Any, target: str | None = None) -> str:
+    def ptx(self, *args: Any, target: str | None = None, **named: Any) -> str:
         """The PTX for these arguments; no GPU is needed.
 
         Arguments: as in `llvm`.
@@ -191,9 +192,9 @@ class tile_kernel:
             ptx = double.ptx(ct.spec("f32[1024]"), target="sm_90a")
             assert ".target sm_90a" in ptx
         """
-        return self.compiled(*args, target=target).ptx
+        return self.compiled(*args, target=target, **named).ptx
 
-    def cubin(self, *args: Any, target: str | None = None) -> bytes:
+    def cubin(self, *args: Any, target: str | None = None, **named: Any) -> bytes:
         """The machine code for these arguments.
 
         Arguments: as in `llvm`.
@@ -209,9 +210,9 @@ class tile_kernel:
             if ct.gpu_available():
                 assert double.cubin(ct.spec("f32[1024]")).startswith(b"\\x7fELF")
         """
-        return self.lower(*args, target=target).cubin()
+        return self.lower(*args, target=target, **named).cubin()
 
-    def sass(self, *args: Any, target: str | None = None) -> str:
+    def sass(self, *args: Any, target: str | None = None, **named: Any) -> str:
         """The machine code as text.
 
         Arguments: as in `llvm`.
@@ -229,9 +230,9 @@ class tile_kernel:
         """
         from tilewright.backend_ptx.runtime.disassemble import sass
 
-        return sass(self.cubin(*args, target=target))
+        return sass(self.cubin(*args, target=target, **named))
 
-    def arg_specs(self, *args: Any) -> tuple[Any, ...]:
+    def arg_specs(self, *args: Any, **named: Any) -> tuple[Any, ...]:
         """What the compiler is told of these arguments: a type, a constant, or a tuple of those for each.
 
         Arguments: as in `ir`.
@@ -246,9 +247,9 @@ class tile_kernel:
 
             print(len(double.arg_specs(np.zeros(1024, np.float32))))  # 1
         """
-        return self.lower(*args).specs
+        return self.lower(*args, **named).specs
 
-    def lower(self, *args: Any, target: str | None = None) -> Stages:
+    def lower(self, *args: Any, target: str | None = None, **named: Any) -> Stages:
         """The kernel at every stage of its compilation, as objects: for tools and tests that look at more than text.
 
         Arguments: as in `llvm`.
@@ -275,9 +276,9 @@ class tile_kernel:
         """
         from tilewright.inspecting.stages import Stages
 
-        return Stages(self.specialiser, args, target)
+        return Stages(self.specialiser, self.specialiser.call.complete(args, named), target)
 
-    def compiled(self, *args: Any, target: str | None = None) -> Compiled:
+    def compiled(self, *args: Any, target: str | None = None, **named: Any) -> Compiled:
         """Everything that the compiler says of the kernel.
 
         Arguments: as in `llvm`.
@@ -294,7 +295,7 @@ class tile_kernel:
             made = double.compiled(ct.spec("f32[1024]"), target="sm_80")
             print(made.threads % 32, made.shared_bytes)  # 0 0
         """
-        return self.lower(*args, target=target).compiled
+        return self.lower(*args, target=target, **named).compiled
 
     @property
     def hints(self) -> KernelOptions:
@@ -310,15 +311,28 @@ class tile_kernel:
 
 
 def _make(cls: type[tile_kernel], function: Any, options: KernelOptions) -> tile_kernel:
+    if isinstance(function, staticmethod):
+        function = function.__func__
     if not isinstance(function, types.FunctionType):
         given = f"the class {function.__name__}" if isinstance(function, type) else type(function).__name__
         raise TypeError(f"tile_kernel takes a Python function, not {given}; write def or lambda")
+    _refuse_method(function)
     kernel = object.__new__(cls)
     functools.update_wrapper(kernel, function)
     kernel.specialiser = Specialiser(function, read_params(function), options)
     kernel.launcher = Launcher(kernel.specialiser)
     kernel._bound = {}
     return kernel
+
+
+def _refuse_method(function: types.FunctionType) -> None:
+    """A kernel has no self: nobody would pass it."""
+    outside, dot, _ = function.__qualname__.rpartition(".")
+    first = function.__code__.co_varnames[: function.__code__.co_argcount][:1]
+    if dot and not outside.endswith("<locals>") and first in (("self",), ("cls",)):
+        raise TypeError(f"the kernel {function.__qualname__} is a method: its first parameter is {first[0]}, which a "
+                        "launch does not pass; write @staticmethod above it without that parameter, and pass what the "
+                        f"kernel needs of {first[0]} as arguments")
 
 
 def _options(base: KernelOptions, given: dict[str, Any]) -> KernelOptions:
@@ -401,6 +415,7 @@ def launch(
         raise TypeError(f"launch: the kernel must be made with @tile_kernel, not {type(kernel).__name__}")
     if not isinstance(kernel_args, tuple):
         raise TypeError(f"launch: the kernel's arguments must be a tuple, not {type(kernel_args).__name__}")
+    kernel.specialiser.call.check_count(kernel_args)
     if not isinstance(programmatic_dependent_launch, bool):
         raise TypeError("launch: programmatic_dependent_launch must be True or False, "
                         f"not {programmatic_dependent_launch!r}")

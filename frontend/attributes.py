@@ -107,6 +107,8 @@ def member(t: Translator, value: Val, name: str) -> Val:
         return _from_type(t, value, name)
     elif isinstance(value, Struct):
         return _from_struct(t, value, name)
+    elif isinstance(value, tuple) and name in getattr(value, "_fields", ()):
+        return getattr(value, name)
     elif isinstance(value, Keywords) and name == "get":
         return BoundMethod(Builtin("dict.get"), value)
     raise TileTypeError(f"{named(value)} has no attribute {name} in a kernel", hints=_other_hints(value))
@@ -115,6 +117,8 @@ def member(t: Translator, value: Val, name: str) -> Val:
 def _other_hints(value: Val) -> list[str]:
     if isinstance(value, DType):
         return ["compare it: x.dtype == ct.float32; pass its properties as constants"]
+    if hasattr(value, "_fields"):
+        return [f"its fields are {', '.join(value._fields)}"]
     if isinstance(value, tuple):
         return ["tuples have no fields and do not grow: index with t[0], join with t + (v,)"]
     if isinstance(value, (str, Text)):

@@ -51,8 +51,8 @@ def _equal_tuples(t: Translator, x: tuple[Val, ...], y: tuple[Val, ...]) -> Val:
 
 
 def identical(x: Val, y: Val) -> bool:
-    """`x is y`, where one side is None."""
-    if x is None or y is None:
+    """`x is y`, where one side is None or a member of an enum."""
+    if x is None or y is None or isinstance(x, enum.Enum) or isinstance(y, enum.Enum):
         return x is y
     raise TileTypeError("is: only `x is None` and `x is not None` are possible in a kernel", hints=["write x == y"])
 

@@ -11,7 +11,7 @@ from typing import Any
 from tilewright.frontend.advice import on_object
 from tilewright.frontend.promotion import convert
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import SliceSpec, Struct, Val
+from tilewright.frontend.values import SliceSpec, Struct, Val, like
 from tilewright.tileir.diagnostics import TileTypeError, TileValueError
 from tilewright.tileir.dtypes import BY_NAME, DType
 
@@ -44,7 +44,7 @@ def frontend_value(t: Translator, value: Any, name: str) -> Val:
         strict = BY_NAME[_FOREIGN_NAMES.get(value.dtype.name, value.dtype.name)]
         return t.constant(convert(value.item(), strict), strict)
     if isinstance(value, tuple):
-        return tuple(frontend_value(t, item, name) for item in value)
+        return like(value, (frontend_value(t, item, name) for item in value))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return struct_value(t, value, name)
     if isinstance(value, (*_AS_THEY_ARE, SliceSpec)) or hasattr(value, "__tilewright_builtin__"):

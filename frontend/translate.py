@@ -16,7 +16,7 @@ from tilewright.frontend.inline import check_kernel_parameters, returned
 from tilewright.frontend.scopes import Scope
 from tilewright.frontend.source import kernel_source
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import ConstArg, Val, named
+from tilewright.frontend.values import ConstArg, Val, like, named
 from tilewright.tileir.core import Block, Function
 from tilewright.tileir.diagnostics import TileError, TileInternalError, TileRecursionError, TileTypeError
 from tilewright.tileir.ops.control import Return
@@ -74,7 +74,7 @@ def _argument(t: Translator, body: Block, spec: Any, name: str, same: Mapping[in
     if isinstance(spec, TupleType):
         spec = spec.items
     if isinstance(spec, tuple):
-        return tuple(_argument(t, body, item, f"{name}.{i}", same) for i, item in enumerate(spec))
+        return like(spec, (_argument(t, body, item, f"{name}.{i}", same) for i, item in enumerate(spec)))
     value = body.add_param(spec, name)
     position = len(body.params) - 1
     return body.params[same[position]] if position in same else value

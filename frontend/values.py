@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 import enum
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,6 +132,12 @@ class Builtin:
     @property
     def __tilewright_builtin__(self) -> str:
         return self.name
+
+
+def like(model: tuple[Any, ...], items: Iterable[Val]) -> tuple[Val, ...]:
+    """A tuple of these items, with the names of the model's where it has some."""
+    make: Any = getattr(type(model), "_make", tuple)
+    return make(items)  # type: ignore[no-any-return]
 
 
 def is_tile(value: Val) -> bool:

@@ -14,7 +14,8 @@ from tilewright.backend_ptx.runtime.tensor_map import MapHole, TensorMap
 _CTYPES: dict[str, Any] = {
     "i1": ctypes.c_bool, "i8": ctypes.c_int8, "u8": ctypes.c_uint8, "i16": ctypes.c_int16, "u16": ctypes.c_uint16,
     "i32": ctypes.c_int32, "u32": ctypes.c_uint32, "i64": ctypes.c_int64, "u64": ctypes.c_uint64,
-    "f32": ctypes.c_float, "f64": ctypes.c_double,
+    "f32": ctypes.c_float, "f64": ctypes.c_double, "f16": ctypes.c_uint16, "bf16": ctypes.c_uint16,
+    "e4m3": ctypes.c_uint8, "e5m2": ctypes.c_uint8, "e8m0": ctypes.c_uint8,  # the bits of narrow floats
 }
 _INVALID_CONTEXT = 201
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import types
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from tilewright.tileir.dtypes import DType, int32, int64
 
@@ -151,8 +152,9 @@ PLAIN_ARRAY = ArrayAnnotation()
 class Param:
     """How an argument is to be read: at most one of the annotations, or those of the elements of a tuple.
 
-    `items` are the rules for a tuple's elements; with `repeat` the single one holds for each. `starred`: *args or
-    **kwargs, which a kernel cannot have; the frontend says so, with the place.
+    `items` are the rules for a tuple's elements; with `repeat` the single one holds for each. `choices` are the values
+    of a Literal, which is a constant. `starred`: *args or **kwargs, which a kernel cannot have; the frontend says so,
+    with the place.
     """
 
     name: str
@@ -163,12 +165,13 @@ class Param:
     items: tuple[Param, ...] | None = None
     repeat: bool = False
     starred: bool = False
+    choices: tuple[Any, ...] | None = None
 
     @property
     def kind(self) -> str:
         """The annotation in a user's words, "" if there is none."""
-        found = [("Constant", self.constant), ("ScalarInt64", self.scalar), ("ArrayAnnotation", self.array),
-                 ("ListAnnotation", self.list), ("tuple[...]", self.items is not None)]
+        found = [("Literal", self.choices is not None), ("Constant", self.constant), ("ScalarInt64", self.scalar),
+                 ("ArrayAnnotation", self.array), ("ListAnnotation", self.list), ("tuple[...]", self.items is not None)]
         return next((name for name, there in found if there), "")
 
 
@@ -192,7 +195,8 @@ def _metadata(hint: Any) -> tuple[Any, ...]:
 def _read(name: str, hint: Any, constant: bool = False) -> Param:
     marks = _metadata(hint)
     inner = get_args(hint)[0] if marks else hint
-    constant = constant or any(isinstance(m, ConstantAnnotation) for m in marks)
+    choices = _choices(inner)
+    constant = constant or choices is not None or any(isinstance(m, ConstantAnnotation) for m in marks)
     scalar = _single(name, marks, ScalarAnnotation)
     array = _single(name, marks, ArrayAnnotation)
     items = _single(name, marks, ListAnnotation)
@@ -202,7 +206,18 @@ def _read(name: str, hint: Any, constant: bool = False) -> Param:
         raise TypeError(f"parameter {name!r} is annotated as {' and as '.join(given)}; it can be one of them")
     if get_origin(inner) is tuple and not (scalar or array or items):
         return _read_tuple(name, get_args(inner), constant)
-    return Param(name, constant, scalar, array, items)
+    return Param(name, constant, scalar, array, items, choices=choices)
+
+
+def _choices(hint: Any) -> tuple[Any, ...] | None:
+    """The values of `Literal[...]`, also with `| None`; None for any other annotation."""
+    if get_origin(hint) is Literal:
+        return get_args(hint)
+    if get_origin(hint) in (Union, types.UnionType):
+        parts = [(None,) if part is types.NoneType else _choices(part) for part in get_args(hint)]
+        if any(part not in (None, (None,)) for part in parts) and None not in parts:
+            return tuple(value for part in parts for value in part or ())
+    return None
 
 
 def _read_tuple(name: str, hints: tuple[Any, ...], constant: bool) -> Param:

@@ -5,17 +5,18 @@ All that a user can get wrong about an argument's kind is found here, in the ord
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd
 from typing import Any
 
 from tilewright.arguments.annotations import PLAIN_ARRAY, ArrayAnnotation, Param
-from tilewright.arguments.arrays import ArrayInfo, describe
+from tilewright.arguments.arrays import ArrayInfo, describe, named_dtype
+from tilewright.arguments.constants import choose, constant, constant_key, is_namedtuple, is_typed_number
 from tilewright.arguments.facts import ALIGN, array_type, plain_array_type
 from tilewright.arguments.spec import Spec
-from tilewright.tileir.dtypes import DType, bool_, float32, int32, int64, uint64
+from tilewright.arguments.words import hint, words
+from tilewright.tileir.dtypes import DType, bool_, float32, int32
 from tilewright.tileir.types import ArrayType, ListType, Type, scalar
 
 MAX_TUPLE_DEPTH = 64
@@ -29,8 +30,7 @@ class Const:
     value: Any
 
     def key(self, facts: bool) -> Any:
-        # 1, 1.0 and True are equal in Python, 0.0 and -0.0 too, and NaN is not equal to itself.
-        return type(self.value), self.value.hex() if isinstance(self.value, float) else self.value
+        return constant_key(self.value)
 
 
 @dataclass(slots=True)
@@ -106,29 +106,25 @@ class ArrayList:
 
 @dataclass(slots=True)
 class Tuple:
-    """A tuple of arguments."""
+    """A tuple of arguments; `kind` is the class of a named tuple."""
 
     name: str
     items: list[Argument]
+    kind: type[tuple[Any, ...]] = tuple
 
     def key(self, facts: bool) -> Any:
-        return tuple(item.key(facts) for item in self.items)
+        return self.kind, *(item.key(facts) for item in self.items)
 
 
 Argument = Const | Scalar | ArrayArgument | ArrayList | Tuple
 Leaf = Scalar | ArrayArgument | ArrayList
 
 
-def bind(params: Sequence[Param], args: Sequence[Any], kernel: str) -> list[Argument]:
-    """Match arguments and parameters; TypeError, ValueError or OverflowError with the parameter's name."""
+def bind(params: Sequence[Param], args: Sequence[Any]) -> list[Argument]:
+    """Match arguments and parameters, of which there are as many; TypeError, ValueError or OverflowError with the
+    parameter's name."""
     if any(p.starred for p in params):
         return []  # the frontend refuses such a kernel, whatever its arguments
-    if len(args) != len(params):
-        names = ", ".join(p.name for p in params)
-        count = f"{len(params)} argument{'' if len(params) == 1 else 's'}"
-        given = f"{len(args)} {'was' if len(args) == 1 else 'were'}"
-        raise TypeError(f"kernel {kernel} takes {count} ({names}), but {given} given; a launch gives all of them, also "
-                        "those that have a default")
     return [_bind(param, param.name, value, 0) for param, value in zip(params, args, strict=True)]
 
 
@@ -163,15 +159,21 @@ def _bind(param: Param, name: str, value: Any, depth: int) -> Argument:
     if depth > MAX_TUPLE_DEPTH:
         raise TypeError(f"argument {name.split('[')[0]!r}: tuples are nested more than {MAX_TUPLE_DEPTH} levels deep")
     if param.constant:
-        return _constant(param, name, value, depth)
-    if type(value) is tuple:
+        return _constant(param, name, value)
+    if value is None:
+        return Const(name, None)  # whatever the annotation: an argument that is left out
+    if isinstance(value, tuple):
         return _tuple(param, name, value, depth)
     if param.items is not None:
-        raise TypeError(f"argument {name!r} must be a tuple, as its annotation says, not {_words(value)}")
+        raise TypeError(f"argument {name!r} must be a tuple, as its annotation says, not {words(value)}")
     if isinstance(value, list):
         return _list(param, name, value)
-    if isinstance(value, (bool, int, float)):
+    if isinstance(value, (int, float)) or is_typed_number(value):
         return _scalar(param, name, value)
+    return _array(param, name, value)
+
+
+def _array(param: Param, name: str, value: Any) -> Argument:
     if isinstance(value, Spec) and value.is_scalar:
         _refuse(param.array or param.list, param, name, "a scalar")
         return Scalar(name, value.dtype, None)
@@ -180,21 +182,29 @@ def _bind(param: Param, name: str, value: Any, depth: int) -> Argument:
     except (TypeError, ValueError) as error:
         raise _named(error, name) from None
     if info is None:
-        raise TypeError(f"argument {name!r} is {_words(value)}, which a kernel cannot take; it takes arrays, bool, "
-                        f"int, float, lists of arrays, and tuples of those{_hint(value)}")
+        if _may_be_constant(name, value):
+            raise TypeError(f"argument {name!r} is {words(value)}, which exists only while compiling; annotate the "
+                            f"parameter with Constant")
+        raise TypeError(f"argument {name!r} is {words(value)}, which a kernel cannot take; it takes arrays, bool, "
+                        f"int, float, lists of arrays, tuples of those, and None{hint(value)}")
     _refuse(param.scalar or param.list, param, name, "an array")
     return ArrayArgument(name, info, param.array or PLAIN_ARRAY)
 
 
-def _constant(param: Param, name: str, value: Any, depth: int) -> Argument:
-    if type(value) is tuple:
-        return Tuple(name, [_constant(param, f"{name}[{i}]", v, depth + 1) for i, v in enumerate(value)])
-    if type(value) not in (bool, int, float):
-        raise TypeError(f"argument {name!r} is a Constant and must be a bool, int or float, not {_words(value)}"
-                        f"{_hint(value)}")
-    if isinstance(value, int) and not int64.int_range[0] <= value <= uint64.int_range[1]:
-        raise OverflowError(f"argument {name!r}: the constant {value} fits neither int64 nor uint64")
-    return Const(name, value)
+def _constant(param: Param, name: str, value: Any) -> Argument:
+    made = constant(name, value)
+    choose(param, name, made)
+    if type(made) is tuple:
+        return Tuple(name, [_constant(Param(f"{name}[{i}]"), f"{name}[{i}]", item) for i, item in enumerate(made)])
+    return Const(name, made)
+
+
+def _may_be_constant(name: str, value: Any) -> bool:
+    try:
+        constant(name, value)
+    except (TypeError, OverflowError):
+        return False
+    return True
 
 
 def _tuple(param: Param, name: str, value: tuple[Any, ...], depth: int) -> Tuple:
@@ -210,7 +220,8 @@ def _tuple(param: Param, name: str, value: tuple[Any, ...], depth: int) -> Tuple
         raise TypeError(f"argument {name!r} must be a tuple of {len(rules)}, as its annotation says, "
                         f"not of {len(value)}")
     pairs = zip(rules, value, strict=True)
-    return Tuple(name, [_bind(rule, f"{name}[{i}]", item, depth + 1) for i, (rule, item) in enumerate(pairs)])
+    items = [_bind(rule, f"{name}[{i}]", item, depth + 1) for i, (rule, item) in enumerate(pairs)]
+    return Tuple(name, items, type(value) if is_namedtuple(value) else tuple)
 
 
 def _list(param: Param, name: str, value: list[Any]) -> ArrayList:
@@ -222,60 +233,44 @@ def _list(param: Param, name: str, value: list[Any]) -> ArrayList:
     for i, item in enumerate(value):
         info = item if isinstance(item, Spec) and not item.is_scalar else describe(item)
         if info is None:
-            raise TypeError(f"argument {name!r}: element {i} of the list is {_words(item)}; a list holds arrays")
+            raise TypeError(f"argument {name!r}: element {i} of the list is {words(item)}; a list holds arrays")
         items.append(ArrayArgument(f"{name}[{i}]", info, annotation))
     return ArrayList(name, items)
 
 
-def _scalar(param: Param, name: str, value: bool | int | float) -> Scalar:
+def _scalar(param: Param, name: str, value: Any) -> Scalar:
     _refuse(param.array or param.list, param, name, "a scalar")
-    if type(value) is bool:
+    if is_typed_number(value):
+        return _typed_scalar(param, name, value)
+    if isinstance(value, bool):
         _refuse(param.scalar, param, name, "a bool")
         return Scalar(name, bool_, value)
-    if type(value) is float:
+    if isinstance(value, float):
         _refuse(param.scalar, param, name, "a float")
-        return Scalar(name, float32, value)
-    if type(value) is not int:
-        raise TypeError(f"argument {name!r} is {_words(value)}; pass a plain bool, int or float{_hint(value)}")
+        return Scalar(name, float32, float(value))
     dtype = param.scalar.dtype if param.scalar is not None else int32
     low, high = dtype.int_range
     if not low <= value <= high:
         advice = "; annotate the parameter with ScalarInt64" if dtype is int32 else ""
-        raise OverflowError(f"argument {name!r}: {value} does not fit {dtype}{advice}")
+        raise OverflowError(f"argument {name!r}: {int(value)} does not fit {dtype}{advice}")
+    return Scalar(name, dtype, int(value))
+
+
+def _typed_scalar(param: Param, name: str, value: Any) -> Scalar:
+    """A NumPy scalar keeps its dtype, unless the parameter's annotation asks for another integer."""
+    try:
+        dtype = named_dtype(value.dtype.name)
+    except TypeError:
+        raise TypeError(f"argument {name!r} is {words(value)}, which a kernel cannot take") from None
+    if param.scalar is not None and dtype.is_int:
+        return _scalar(param, name, int(value))
+    _refuse(param.scalar, param, name, f"a {dtype}")
     return Scalar(name, dtype, value)
 
 
 def _refuse(condition: object, param: Param, name: str, given: str) -> None:
     if condition:
         raise TypeError(f"argument {name!r} is annotated with {param.kind}, but {given} was given")
-
-
-def _words(value: Any) -> str:
-    cls = type(value)
-    if value is None:
-        return "None"
-    if isinstance(value, enum.Enum):
-        return f"{cls.__name__}.{value.name}"
-    if isinstance(value, type):
-        return f"the class {value.__name__}"
-    if isinstance(value, DType):
-        return f"the dtype {value}"
-    if cls.__name__ == "tile_kernel":
-        return "a kernel"
-    inside = "" if cls.__module__.startswith(("builtins", "tilewright.")) else f"{cls.__module__}."
-    return f"an object of type {inside}{cls.__qualname__}"
-
-
-def _hint(value: Any) -> str:
-    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
-        return "; convert the NumPy scalar with .item()"
-    if isinstance(value, str):
-        return "; a kernel that reads a string from a global or closure can have one"
-    if isinstance(value, enum.Enum):
-        return "; a kernel that reads it from a global or closure can have it, and .value may be a number"
-    if isinstance(value, dict):
-        return "; pass its values one by one"
-    return ""
 
 
 def _named(error: Exception, name: str) -> Exception:

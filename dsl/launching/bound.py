@@ -15,7 +15,8 @@ class BoundKernel:
     GPU, on their library's current stream or on `stream`, and the call does not wait.
 
     Arguments: `grid`, an int or a tuple of up to three ints of at most 2^24 - 1 (0: nothing runs); the kernel's
-        arguments by position; `stream`, a torch, CuPy or numba stream or an int handle.
+        arguments by position or name, those with a default if you want to; `stream`, a torch, CuPy or numba stream or
+        an int handle.
     Errors: TypeError for a wrong number or kind of arguments; OverflowError for an int that does not fit int32;
         ValueError for a grid out of range, for arrays in different places, for an output that is read-only, for two
         outputs that overlap without being equal; TileError of some kind for a kernel that does not compile.
@@ -34,19 +35,20 @@ class BoundKernel:
         fill[(1, 2)]([out, np.zeros(3, np.float32)])  # TypeError
     """
 
-    __slots__ = ("kernel", "grid", "_launch")
+    __slots__ = ("kernel", "grid", "_launch", "_call", "_keyword_only")
 
     def __init__(self, kernel: Any, grid: Grid, launcher: Launcher) -> None:
         """`kernel` is the tile_kernel; its name is all that is read of it here."""
         self.kernel = kernel
         self.grid = grid
         self._launch = launcher.launch
+        self._call = launcher.call
+        self._keyword_only = launcher.call.keyword_only
 
     def __call__(self, *args: Any, stream: Any = None, **named: Any) -> None:
         """Launch. Device arrays: on `stream`, by default their library's current one, without waiting for the end."""
-        if named:
-            raise TypeError(f"kernel {self.kernel.__name__} takes its arguments by position, so give "
-                            f"{next(iter(named))} without a name; the only named argument of a launch is stream")
+        if named or self._keyword_only:
+            args = self._call.complete(args, named)
         self._launch(self.grid, args, stream)
 
     def __repr__(self) -> str:

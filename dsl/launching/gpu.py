@@ -202,7 +202,11 @@ def output_ranges(flat: Sequence[Leaf], written: frozenset[int]) -> tuple[Output
 def scalar_value(leaf: Scalar) -> Any:
     if leaf.value is None:
         raise TypeError(f"argument {leaf.name!r} is a specification; a launch needs a value")
-    return leaf.value
+    if not hasattr(leaf.value, "dtype"):
+        return leaf.value
+    plain = not leaf.dtype.is_float or leaf.dtype.bitwidth >= 32
+    # ctypes knows no narrow floats: a slot takes their bits.
+    return leaf.value.item() if plain else int.from_bytes(leaf.value.tobytes(), "little")
 
 
 def list_table(leaf: ArrayList) -> bytes:

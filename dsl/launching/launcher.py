@@ -6,16 +6,20 @@ looked up by name twice. It serves torch CUDA tensors, device arrays of ours, an
 
 from __future__ import annotations
 
+import enum
 import os
+import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilewright.arguments.arrays import HOST, is_torch
 from tilewright.arguments.bind import Argument, arrays
 from tilewright.arguments.checks import common_device, real
+from tilewright.arguments.constants import is_typed_number
 from tilewright.launching.grid import Grid, check_hardware
 from tilewright.launching.specialise import Specialiser
 from tilewright.launching.streams import stream_handle, stream_of, torch_stream
+from tilewright.tileir.dtypes import DType
 
 if TYPE_CHECKING:
     from tilewright.interp.options import ExecutionOptions
@@ -31,6 +35,31 @@ TENSOR, DEVICE_ARRAY, INT, FLOAT, BOOL = range(5)
 _reader_of: dict[type, int] = {int: INT, float: FLOAT, bool: BOOL}
 
 
+# Constants that the key may hold as they are: equal ones mean the same.
+_BY_VALUE = (str, enum.Enum, types.NoneType, types.FunctionType, DType)
+
+
+def _read_other(arg: Any, key: list[Any], scalars: list[Any]) -> bool:
+    """Read an argument of a rarer kind: None, a NumPy scalar, a member of an IntEnum; False for one that goes the long
+    way."""
+    if arg is None:
+        key.append(None)
+    elif isinstance(arg, float):
+        scalars.append(float(arg))
+        key.append(FLOAT)
+    elif isinstance(arg, int):
+        if not _INT_LOW <= arg <= _INT_HIGH:
+            return False
+        scalars.append(int(arg))
+        key.append(INT)
+    elif is_typed_number(arg) and (arg.dtype.kind in "biu" or arg.dtype.name in ("float32", "float64")):
+        scalars.append(arg.item())
+        key.append(type(arg))
+    else:
+        return False
+    return True
+
+
 class Launcher:
     """Runs one kernel function wherever its arguments live."""
 
@@ -41,10 +70,14 @@ class Launcher:
         self._plans: dict[Any, Any] = {}
         # Parameters that the short way takes by value; all others it reads by the type of the argument alone.
         self._constant = [p.constant for p in specialiser.params]
+        self._count = len(specialiser.params)
+        self.call = specialiser.call
 
     def launch(self, grid: Grid, args: tuple[Any, ...], stream: Any) -> None:
         """Run the kernel over the grid; the short way where a plan is known."""
-        short = self._read(grid, args) if self._plans and len(args) == len(self._constant) else None
+        if len(args) != self._count:
+            args = self.call.complete(args, {})
+        short = self._read(grid, args) if self._plans else None
         if short is None:
             return self._launch_slowly(grid, args, stream, None, ())
         key, pointers, scalars, device = short
@@ -75,7 +108,7 @@ class Launcher:
         for arg, constant in zip(args, self._constant, strict=True):
             reader = _reader_of.get(type(arg))
             if constant:
-                if reader is None or reader < INT:
+                if (reader is None or reader < INT) and not isinstance(arg, _BY_VALUE):
                     return None
                 key.append(type(arg))
                 key.append(arg.hex() if reader == FLOAT else arg)
@@ -90,7 +123,8 @@ class Launcher:
                 device = arg.device
                 key += (arg.dtype, arg.shape, arg.strides, pointer & 15, device)
             elif reader is None or (reader == INT and not _INT_LOW <= arg <= _INT_HIGH):
-                return None
+                if not _read_other(arg, key, scalars):
+                    return None
             else:
                 scalars.append(arg)
                 key.append(reader)

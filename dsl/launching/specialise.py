@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from tilewright.arguments.annotations import Param
 from tilewright.arguments.bind import Argument, Const, Tuple, bind
+from tilewright.arguments.call import CallSignature
 from tilewright.arguments.sharing import find_aliases, near
 from tilewright.inspecting.dumps import Dump
 from tilewright.launching.timeouts import limited
@@ -55,12 +56,15 @@ class Specialiser:
         self.function = function
         self.name = function.__name__
         self.params = params
+        self.call = CallSignature(function, self.name)
         self.hints = hints
         self._functions = Once()
 
     def bind(self, args: Sequence[Any]) -> list[Argument]:
-        """The arguments matched with the parameters; raises what a launch raises for those that do not fit."""
-        return bind(self.params, args, self.name)
+        """The arguments, one for each parameter, matched with these; raises what a launch raises for those that do not
+        fit."""
+        self.call.check_count(args)
+        return bind(self.params, args)
 
     def aliases(self, arguments: Sequence[Argument], *, facts: bool) -> Aliases:
         """Which arguments share memory with an output; ValueError for two outputs that overlap without being equal."""
@@ -121,7 +125,8 @@ def frontend_spec(argument: Argument, *, facts: bool) -> Any:
     if isinstance(argument, Const):
         return ConstArg(argument.value)
     if isinstance(argument, Tuple):
-        return tuple(frontend_spec(item, facts=facts) for item in argument.items)
+        items = tuple(frontend_spec(item, facts=facts) for item in argument.items)
+        return items if argument.kind is tuple else argument.kind(*items)
     return argument.type(facts)
 
 

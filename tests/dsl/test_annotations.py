@@ -13,7 +13,7 @@ from tilewright.arguments.bind import ArrayArgument, Const, Scalar, Tuple, bind
 
 
 def bound(function: Any, *args: Any) -> list[Any]:
-    return bind(read_params(function), args, function.__name__)
+    return bind(read_params(function), args)
 
 
 def test_constants() -> None:
@@ -30,7 +30,7 @@ def test_constants() -> None:
 def test_constant_refusals() -> None:
     def kernel(n: tw.Constant[int]) -> None: ...
 
-    for bad in ("text", None, np.float32(1), np.zeros(3), [1]):
+    for bad in ({}, np.zeros(3), [1], object()):
         with pytest.raises(TypeError, match="argument 'n' is a Constant"):
             bound(kernel, bad)
     for huge in (1 << 64, -(1 << 63) - 1):
@@ -50,10 +50,10 @@ def test_scalars() -> None:
         bound(kernel, 0, 1 << 63, 0.0, False)
     with pytest.raises(TypeError, match="'b' is annotated with ScalarInt64, but a float"):
         bound(kernel, 0, 1.0, 0.0, False)
-    with pytest.raises(TypeError, match="'a' is an object of type numpy.int32.*item"):
-        bound(kernel, np.int32(3), 0, 0.0, False)
-    with pytest.raises(TypeError, match="'c'"):
-        bound(kernel, 0, 0, np.float64(1), False)
+    with pytest.raises(TypeError, match="'b' is annotated with ScalarInt64, but a float16 was given"):
+        bound(kernel, 0, np.float16(1), 0.0, False)
+    out = bound(kernel, np.int16(3), np.int16(4), np.float64(1), np.bool_(True))
+    assert [x.dtype for x in out] == [tw.int16, tw.int64, tw.float32, tw.bool_]
 
 
 def test_other_annotations_are_ignored() -> None:
@@ -118,7 +118,7 @@ def test_bad_annotations() -> None:
 def test_annotation_of_another_kind() -> None:
     def kernel(a: tw.IndexedWithInt64) -> None: ...
 
-    for value in (3, [np.zeros(3, np.float32)], (1,)):
+    for value in (3, np.int32(3), [np.zeros(3, np.float32)], (1,)):
         with pytest.raises(TypeError, match="'a' is annotated with ArrayAnnotation"):
             bound(kernel, value)
 
@@ -174,14 +174,7 @@ def test_static_dims_of_lists() -> None:
         bound(kernel, [a, a[:, :8]])[0].type(True)
 
 
-def test_count() -> None:
-    def kernel(a: Any, b: Any) -> None: ...
-
-    with pytest.raises(TypeError, match=r"kernel kernel takes 2 arguments \(a, b\), but 1 was given"):
-        bound(kernel, 1)
-
-
-@pytest.mark.parametrize("value", [None, "text", {}, 1j, object(), np.float32(1)])
+@pytest.mark.parametrize("value", [{}, 1j, object(), np.complex64(1)])
 def test_other_objects(value: Any) -> None:
     def kernel(a: Any) -> None: ...
 

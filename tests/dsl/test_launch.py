@@ -107,7 +107,7 @@ def test_refused_before_anything_runs() -> None:
         (TypeError, "takes 3 arguments", (x, y)),
         (ValueError, "'z' is read-only", (x, y, frozen)),
         (TypeError, "'x': arrays of dtype complex64", (x.astype(np.complex64), y, z)),
-        (TypeError, "'x' is None", (None, y, z)),
+        (TypeError, "'x' is an object of type object", (object(), y, z)),
         (tw.TileTypeError, "load", (x[:, None], y, z)),
         (TypeError, "'x' is a specification", (tw.spec("f32[100]"), y, z)),
     ]

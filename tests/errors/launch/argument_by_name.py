@@ -1,4 +1,4 @@
-"""An argument by its name: launches take them by position."""
+"""An argument by a name that no parameter has."""
 
 import numpy as np
 
@@ -11,4 +11,4 @@ def kernel(x, n):
 
 
 def main() -> None:
-    kernel[(1,)](np.zeros(16, np.float32), n=3)
+    kernel[(1,)](np.zeros(16, np.float32), m=3)

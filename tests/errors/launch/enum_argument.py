@@ -1,4 +1,4 @@
-"""A member of an enum is no argument."""
+"""A member of an enum for a parameter that is no Constant."""
 
 import enum
 
@@ -7,7 +7,7 @@ import numpy as np
 import tilewright as ct
 
 
-class Mode(enum.IntEnum):
+class Mode(enum.Enum):
     FAST = 1
 
 

@@ -1,4 +1,4 @@
-"""A NumPy scalar is no argument."""
+"""A NumPy scalar of a dtype that kernels do not have."""
 
 import numpy as np
 
@@ -11,4 +11,4 @@ def kernel(x, n):
 
 
 def main() -> None:
-    kernel[(1,)](np.zeros(16, np.float32), np.int64(3))
+    kernel[(1,)](np.zeros(16, np.float32), np.complex64(3))

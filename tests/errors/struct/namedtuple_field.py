@@ -1,4 +1,4 @@
-"""A field of a named tuple."""
+"""A field that a named tuple does not have."""
 
 import typing
 
@@ -17,7 +17,7 @@ pair = Pair(1, 2)
 
 @ct.tile_kernel
 def kernel(x):
-    ct.store(x, (0,), pair.a)
+    ct.store(x, (0,), pair.c)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""None is no argument."""
+"""An object of some class as an argument."""
 
 
 import tilewright as ct
@@ -10,4 +10,4 @@ def kernel(x):
 
 
 def main() -> None:
-    kernel[(1,)](None)
+    kernel[(1,)](object())
