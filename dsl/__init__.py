@@ -10,7 +10,7 @@
     add[(tw.cdiv(n, 256),)](x, y, z)
 """
 
-from tilewright import compilation, jax, tune
+from tilewright import compilation, jax, random, tune
 from tilewright import language as _language
 from tilewright.arguments.annotations import (
     ArrayAnnotation,
@@ -74,6 +74,8 @@ __all__ = [
     "DeviceArray", "gpu_available", "compiler_timeout",
     # tuning, compilation ahead of time, and a bridge that says that it is missing
     "tune", "compilation", "jax",
+    # functions of kernels in a module of their own
+    "random",
     # element types
     "DType", "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
     "float32", "float64", "tfloat32", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "float8_e5m3fnu",

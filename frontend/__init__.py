@@ -25,6 +25,7 @@ from tilewright.frontend.calls import (
     matmul,
     memory,
     output,
+    random,
     raw,
     reduce,
     scan,
@@ -38,6 +39,6 @@ __all__ = ["ConstArg", "translate"]
 
 _REGISTERED = (
     assign, attributes, contexts, expressions, loops, statements, static, structs, subscripts,
-    arith, arrays, atomics, bits, builtins, compose, convert, factories, math, matmul, memory, output, raw, reduce,
-    scan, shape, views,
+    arith, arrays, atomics, bits, builtins, compose, convert, factories, math, matmul, memory, output, random, raw,
+    reduce, scan, shape, views,
 )

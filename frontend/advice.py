@@ -54,8 +54,9 @@ _FUNCTIONS: dict[str, str] = {
     "syncthreads": "leave it out: a block runs tile by tile", "make_block_ptr": "write a.tiled_view(tile_shape)",
     "arange": "write ct.arange(n, dtype=ct.int32), n a power of two", "range": "write range(n)",
     "fdiv": "write x / y", "cdiv": "write ct.cdiv(x, y)", "print": "write print(...)",
-    **dict.fromkeys(("rand", "random", "randn", "randint", "uniform", "normal"), "compute numbers from a counter: see "
-    "examples/dropout.py"),
+    **dict.fromkeys(("rand", "random", "uniform"), "write ct.random.uniform(seed, index)"),
+    **dict.fromkeys(("randn", "normal"), "write ct.random.normal(seed, index)"),
+    "randint": "write ct.random.randint(seed, index, low=0, high=n)",
     "float": "write ct.float32", "int": "write ct.int32", "bool": "write ct.bool_", "half": "write ct.float16",
     "double": "write ct.float64", "float8e4nv": "write ct.float8_e4m3fn", "float8e5": "write ct.float8_e5m2",
 }

@@ -36,6 +36,7 @@ CONTRACT = {
     "shapes and conversions": "reshape broadcast_to expand_dims permute transpose cat extract insert astype bitcast "
                               "pack_to_bytes unpack_from_bytes where",
     "reductions and scans": "sum prod max min argmax argmin any all reduce cumsum cumprod scan",
+    "random numbers": "random.philox random.bits random.randint random.uniform random.normal",
     "compile time": "static_eval static_assert static_iter ensure_constant",
     "output": "print printf assert_",
     "dependent launch": "grid_dependency_control_wait grid_dependency_control_launch_dependents",
@@ -49,7 +50,7 @@ CONTRACT = {
                "RawArrayMemory.atomic_xor_offset",
     "errors": "TileError TileSyntaxError TileTypeError TileValueError TileRecursionError TileUnsupportedFeatureError "
               "TileStaticEvalError TileStaticAssertionError TileInternalError",
-    "modules": "tune compilation compiler_timeout jax",
+    "modules": "tune compilation compiler_timeout jax random",
 }
 """The public names of the language, by part."""
 

@@ -1,4 +1,4 @@
-"""Inverse functions, the error function and their kind, all in one kernel; and counts of bits."""
+"""Inverse functions, the error function and their kind, all in one kernel; counts of bits; random numbers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from catalogue.case import Case, ulps
+from catalogue.cells import random
 from catalogue.cells.special import COUNTS, FUNCTIONS
 from catalogue.elementwise import numbers
 
@@ -60,7 +61,29 @@ def count_case(dtype: Any) -> Case:
     return Case(f"counts-{np.dtype(dtype).name}", counts, (-(-N // TILE),), make, (1,), reference)
 
 
+@tw.tile_kernel
+def dropped(x, out, seed: tw.ScalarInt64, rate: float, tile: tw.Constant[int]):
+    i = tw.bid(0)
+    element = i * tile + tw.arange(tile, dtype=tw.int32)
+    noise = tw.load(x, i, tile) + tw.random.normal(seed, element)
+    tw.store(out, i, tw.where(tw.random.uniform(seed, element, 4) >= rate, noise, 0.0))
+
+
+def dropout_case() -> Case:
+    """Noise and dropout of one seed."""
+
+    def make(rng: np.random.Generator) -> tuple[Any, ...]:
+        return np.zeros(N, np.float32), np.zeros(N, np.float32), random.SEED, 0.25, TILE
+
+    def reference(x: np.ndarray, out: np.ndarray, seed: int, rate: float, tile: int) -> tuple[np.ndarray, ...]:
+        element = np.arange(N)
+        return (np.where(random.unit(random.words(element, 4)) >= rate, random.normal(element, 0), np.float32(0)),)
+
+    return Case("dropout-by-philox", dropped, (-(-N // TILE),), make, (1,), reference, random.near)
+
+
 def cases() -> Iterator[Case]:
+    yield dropout_case()
     yield function_case(np.float32)
     yield function_case(np.float64)
     yield count_case(np.int8)

@@ -18,6 +18,7 @@ from catalogue.cells import (
     options,
     powers,
     products,
+    random,
     raw,
     reduction_options,
     reductions,
@@ -31,8 +32,9 @@ from catalogue.cells import (
 )
 from catalogue.cells.model import Batch, Cell
 
-MODULES = (binary, powers, mixed, unary, special, options, reductions, reduction_options, scans, conversions, bits,
-           shapes, loads, views, gathers, raw, atomics, swaps, products, statements, expressions, objects, members)
+MODULES = (binary, powers, mixed, unary, special, options, reductions, reduction_options, scans, random, conversions,
+           bits, shapes, loads, views, gathers, raw, atomics, swaps, products, statements, expressions, objects,
+           members)
 
 
 @functools.cache

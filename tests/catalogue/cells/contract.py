@@ -90,6 +90,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "compilation": ("a module of the host",
                     "tests/dsl/test_compilation.py::test_the_signature_of_a_launch_gives_its_code"),
     "compiler_timeout": ("used on the host", "tests/dsl/test_timeouts.py::test_launch_is_given_up_and_nothing_changes"),
+    "random": ("a module, whose functions have cells", "tests/frontend/test_random.py::test_known_answers"),
     "jax": ("refused: the bridge to JAX is not part of Tilewright",
             "tests/dsl/test_jax.py::test_refused_with_advice"),
 }
