@@ -24,7 +24,7 @@ def make_managed(
 ) -> Managed:
     """Calling a context manager function binds its arguments; its code runs when it is entered."""
     generator: types.FunctionType = function.__wrapped__  # type: ignore[attr-defined]
-    source = t.scope.source.kernel.function(generator)
+    source = t.scope.source.kernel.function(generator, t.span())
     scope = activation(t, source, args, kwargs, host_defaults(t, generator), None)
     try:
         return Managed(scope, split(source)[1])

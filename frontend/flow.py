@@ -111,6 +111,9 @@ class Flow:
             return
         inner = [n for n in walk_scope(node) if isinstance(n, (ast.FunctionDef, ast.Lambda))]
         self.captured = frozenset().union(*map(read_names, inner)) & local_names(node)
+        self._names = frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name)) | local_names(node)
+        self._summaries: dict[ast.stmt, tuple[Names, Names]] = {}
+        self._summing = False
         self._list(node.body, EMPTY, EMPTY, EMPTY)
 
     def _list(self, stmts: list[ast.stmt], out: Names, at_break: Names, at_continue: Names) -> Names:
@@ -152,18 +155,28 @@ class Flow:
         return out | read_names(node)
 
     def _loop(self, node: ast.While | ast.For, out: Names) -> Names:
+        """The names live before a loop. One visit of the body records them: what is live at its head follows from the
+        body's summary, so that nested loops cost no more than others."""
         variable = target_names(node.target) if isinstance(node, ast.For) else EMPTY
-        self.assigned[node] = assigned_names(node.body) | variable
+        own, passed = self._summary(node)
         if isinstance(node, ast.For):
-            head = out
-            for _ in range(2):  # the second round sees what the first found live at the head
-                head = out | (self._list(node.body, head, out, head) - target_names(node.target))
+            head = out | (own - variable)
+            before = head | read_names(node.iter)
+        else:
+            forever = isinstance(node.test, ast.Constant) and bool(node.test.value)
+            before = head = read_names(node.test) | (EMPTY if forever else out) | own | (out & passed)
+        if not self._summing:
+            self.assigned[node] = assigned_names(node.body) | variable
             self.head[node] = head
-            return head | read_names(node.iter)
-        forever = isinstance(node.test, ast.Constant) and bool(node.test.value)
-        start = read_names(node.test) | (EMPTY if forever else out)
-        head = start
-        for _ in range(2):
-            head = start | self._list(node.body, head, out, head)
-        self.head[node] = head
-        return head
+            self._list(node.body, head, out, head)
+        return before
+
+    def _summary(self, node: ast.While | ast.For) -> tuple[Names, Names]:
+        """What a loop's body reads before it assigns it; and that, with every name that it lets pass to a break."""
+        known = self._summaries.get(node)
+        if known is None:
+            summing, self._summing = self._summing, True
+            own = self._list(node.body, EMPTY, EMPTY, EMPTY)
+            known = self._summaries[node] = own, self._list(node.body, EMPTY, self._names, EMPTY)
+            self._summing = summing
+        return known

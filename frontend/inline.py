@@ -24,7 +24,7 @@ def inline_function(t: Translator, function: types.FunctionType, args: Sequence[
     if getattr(function, "__tilewright_host_only__", False):
         raise TileTypeError(f"{function.__name__} is marked with function(tile=False): only the host may call it",
                             hints=["take tile=False away, or compute its result outside the kernel"])
-    source = t.scope.source.kernel.function(function)
+    source = t.scope.source.kernel.function(function, t.span())
     return _inline(t, source, args, kwargs, host_defaults(t, function), None)
 
 

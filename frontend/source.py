@@ -9,10 +9,11 @@ import inspect
 import linecache
 import types
 import weakref
+from dataclasses import replace
 from typing import Any
 
 from tilewright.frontend.flow import Flow, local_names
-from tilewright.tileir.diagnostics import Span, TileSyntaxError
+from tilewright.tileir.diagnostics import NO_SPAN, Span, TileSyntaxError
 
 FunctionNode = ast.FunctionDef | ast.Lambda
 
@@ -67,11 +68,16 @@ class KernelSource:
         self._functions: dict[types.FunctionType, FunctionSource] = {}
         self.root = self.function(pyfunc)
 
-    def function(self, pyfunc: types.FunctionType) -> FunctionSource:
-        """The source of a function that the kernel calls."""
+    def function(self, pyfunc: types.FunctionType, call_site: Span | None = None) -> FunctionSource:
+        """The source of a function that the kernel calls, at `call_site`."""
         source = self._functions.get(pyfunc)
         if source is None:
-            node = parse(pyfunc)
+            try:
+                node = parse(pyfunc)
+            except TileSyntaxError as error:
+                if error.span is not NO_SPAN:
+                    error.span = replace(error.span, call_site=call_site)
+                raise
             source = FunctionSource(
                 node, pyfunc.__code__.co_filename, captured_values(pyfunc), self, pyfunc.__globals__)
             self._functions[pyfunc] = source
@@ -133,7 +139,8 @@ def _parse(code: types.CodeType, pyfunc: types.FunctionType) -> FunctionNode:
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
             return node
         if isinstance(node, ast.AsyncFunctionDef) and node.name == code.co_name:
-            raise TileSyntaxError(f"{node.name}: async functions cannot be kernels or helpers", hints=["write def"])
+            raise TileSyntaxError(f"{node.name}: async functions cannot be kernels or helpers",
+                                  span_of(node, code.co_filename, node.name, None), hints=["write def"])
     raise TileSyntaxError(f"the source text of {pyfunc.__name__} was not found in {code.co_filename}")
 
 
@@ -187,8 +194,9 @@ def span_of(node: ast.AST, file: str, function: str, call_site: Span | None) -> 
     """The place of an AST node; of a function, its first line."""
     line, col = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
     end_line, end_col = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", col)
-    if isinstance(node, ast.FunctionDef):
-        end_line, end_col = line, col + len("def ") + len(node.name.encode())
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        keyword = "def " if isinstance(node, ast.FunctionDef) else "async def "
+        end_line, end_col = line, col + len(keyword) + len(node.name.encode())
     elif isinstance(node, (ast.If, ast.While, ast.For, ast.With)):
         head = node.items[-1].context_expr if isinstance(node, ast.With) else getattr(node, "test", None) or node.iter  # type: ignore[union-attr]
         end_line, end_col = head.end_lineno, head.end_col_offset

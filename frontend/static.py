@@ -44,7 +44,7 @@ def run_python(t: Translator, node: ast.expr, what: str) -> Any:
         message = f"{what}: {name} cannot be called here; the expression runs while compiling, without values"
         hint = "leave the inner one out" if name.startswith("static_") else f"call {name} outside of {what}"
         raise TileStaticEvalError(message, hints=[hint]) from error
-    except Exception as error:
+    except (Exception, SystemExit, GeneratorExit) as error:  # exit() shall not end the host
         raise TileStaticEvalError(f"{what}: {type(error).__name__}: {error}") from error
 
 
@@ -108,7 +108,7 @@ def static_items(t: Translator, node: ast.expr) -> list[Val] | None:
     iterable = run_python(t, expression, "static_iter")
     try:
         items = list(itertools.islice(iter(iterable), MAX_ITEMS + 1))
-    except Exception as error:
+    except (Exception, SystemExit, GeneratorExit) as error:
         raise TileStaticEvalError(f"static_iter: {type(error).__name__}: {error}", t.span(node)) from error
     if len(items) > MAX_ITEMS:
         raise TileStaticEvalError(f"static_iter: more than {MAX_ITEMS} items", t.span(node),

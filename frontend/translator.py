@@ -15,9 +15,7 @@ from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.diagnostics import NO_SPAN, Span, TileError, TileInternalError, TileValueError
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.ops.arith import Constant
-from tilewright.tileir.types import TileType
-
-LARGEST_TILE = 1 << 24  # elements; a block's registers hold 2**16 of 32 bits
+from tilewright.tileir.types import LARGEST_TILE, TileType
 
 
 class Translator:

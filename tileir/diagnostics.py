@@ -170,7 +170,7 @@ def at(span: Span) -> Iterator[None]:
 
 
 # Of a longer chain of calls only the ends are shown.
-_MOST_FRAMES, _FIRST_FRAMES, _LAST_FRAMES = 10, 4, 3
+_MOST_FRAMES, _FIRST_FRAMES, _LAST_FRAMES = 10, 2, 1
 
 
 def render(error: TileError) -> str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from tilewright.tileir.dtypes import DType, int32
 from tilewright.tileir.layout import Layout
 
+LARGEST_TILE = 1 << 24  # elements; a block's registers hold 2**16 of 32 bits
+
 
 @dataclass(frozen=True, slots=True)
 class TileType:

@@ -9,7 +9,7 @@ from typing import Any
 from tilewright.tileir.core import Op
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.layout import Layout
-from tilewright.tileir.types import ArrayType, ListType, SharedType, TileType, TupleType, Type
+from tilewright.tileir.types import LARGEST_TILE, ArrayType, ListType, SharedType, TileType, TupleType, Type
 
 # Words that annotations of attributes are made of, and what they admit.
 _WORDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
@@ -63,6 +63,8 @@ def type_complaint(type_: Type) -> str:
         case TileType(shape=shape, layout=layout):
             if any(n < 1 or n & (n - 1) for n in shape):
                 return f"{type_}: the dimensions of a tile are powers of two"
+            if type_.size > LARGEST_TILE:
+                return f"{type_}: a tile has at most {LARGEST_TILE} elements"
             return _layout_complaint(type_, layout)
         case SharedType(shape=shape, layout=layout, copies=copies):
             if copies < 1 or any(n < 1 or n & (n - 1) for n in shape):

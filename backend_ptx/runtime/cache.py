@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
+import stat
 import struct
 import tempfile
 import threading
@@ -26,6 +27,7 @@ DEFAULT_SIZE = 1 << 30
 STALE_SECONDS = 3600.0  # a temporary file this old has lost its writer
 # A look at all entries takes tens of milliseconds where there are thousands: one for so great a part of the limit.
 LOOKS = 64
+PRIVATE = 0o700
 _OFF = ("0", "off", "none", "")
 
 
@@ -62,7 +64,9 @@ class DiskCache:
         """The entry, or None where there is none that is whole and its own."""
         path = self._path(key)
         try:
-            entry = decode(path.read_bytes(), key)
+            if not self._trusted(path.parent):
+                return None
+            entry = decode(_read(path), key)
         except OSError:
             return None
         if entry is not None:
@@ -74,7 +78,7 @@ class DiskCache:
         """Write or replace; a folder that cannot be written costs one warning and nothing else."""
         path = self._path(key)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            self._make(path.parent)
             handle, temporary = tempfile.mkstemp(prefix=".tmp-", dir=path.parent)
             try:
                 with os.fdopen(handle, "wb") as file:
@@ -92,19 +96,42 @@ class DiskCache:
 
     def entries(self) -> Iterator[Stored]:
         """Every file of the cache, without touching its time of last use."""
-        for path in self.folder.glob(f"*/*{SUFFIX}"):
+        for path in self.files():
             with contextlib.suppress(OSError):  # another process may have removed it
-                facts = path.stat()
-                yield Stored(path.stem, facts.st_size, facts.st_mtime, decode(path.read_bytes(), path.stem))
+                facts = path.stat(follow_symlinks=False)
+                try:
+                    entry = decode(_read(path), path.stem)
+                except PermissionError:  # somebody else's, or no file
+                    entry = None
+                yield Stored(path.stem, facts.st_size, facts.st_mtime, entry)
 
     def clear(self) -> int:
         """Remove every entry; how many there were."""
         removed = 0
-        for path in self.folder.glob(f"*/*{SUFFIX}"):
+        for path in self.files():
             with contextlib.suppress(OSError):
                 path.unlink()
                 removed += 1
         return removed
+
+    def files(self) -> Iterator[Path]:
+        """The files of all shards. A shard that is a link leads out of the cache: what is there is not ours."""
+        for shard in _shards(self.folder):
+            yield from Path(shard).glob(f"*{SUFFIX}")
+
+    def _make(self, shard: Path) -> None:
+        """The folder of a shard, for this user alone whatever the umask says."""
+        if not self.folder.exists():
+            self.folder.parent.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(mode=PRIVATE, exist_ok=True)
+        shard.mkdir(mode=PRIVATE, exist_ok=True)
+        if not self._trusted(shard):
+            raise PermissionError(f"{shard} is a link, or others may write to it; chmod go-w makes it usable")
+
+    def _trusted(self, shard: Path) -> bool:
+        """Whether only this user (or root) may have put something into a shard: its content is run on the GPU."""
+        inside = shard.lstat()
+        return stat.S_ISDIR(inside.st_mode) and _safe(inside) and _safe(self.folder.stat())
 
     def _path(self, key: str) -> Path:
         return self.folder / key[:2] / f"{key}{SUFFIX}"
@@ -122,12 +149,10 @@ class DiskCache:
         """Remove the least recently used entries above the limit, and temporary files whose writer died."""
         entries: list[tuple[float, int, str]] = []
         now = time.time()
-        for shard in os.scandir(self.folder):
-            if not shard.is_dir():
-                continue
-            for file in os.scandir(shard.path):
+        for shard in _shards(self.folder):
+            for file in os.scandir(shard):
                 with contextlib.suppress(OSError):  # another process may have removed it
-                    facts = file.stat()
+                    facts = file.stat(follow_symlinks=False)
                     if file.name.startswith(".tmp-") and now - facts.st_mtime > STALE_SECONDS:
                         os.unlink(file.path)
                     elif file.name.endswith(SUFFIX):
@@ -139,6 +164,32 @@ class DiskCache:
             with contextlib.suppress(OSError):
                 os.unlink(path)
             total -= size
+
+
+def _shards(folder: Path) -> list[str]:
+    """The folders of a cache that are no links; none where there is no cache."""
+    try:
+        return [entry.path for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _safe(facts: os.stat_result) -> bool:
+    """Whether a file or folder is this user's or root's and nobody else may change it, as ssh asks of its keys."""
+    if not hasattr(os, "geteuid"):
+        return True
+    return facts.st_uid in (os.geteuid(), 0) and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _read(path: Path) -> bytes:
+    """The bytes of an entry. PermissionError for what is no file of ours: a link, a pipe (which is not waited for), a
+    file that others own or may change."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with open(os.open(path, flags), "rb") as file:
+        facts = os.fstat(file.fileno())
+        if not stat.S_ISREG(facts.st_mode) or not _safe(facts):
+            raise PermissionError(f"{path} is no file of this user alone")
+        return file.read()
 
 
 def encode(entry: Entry, key: str) -> bytes:
@@ -154,15 +205,16 @@ def decode(data: bytes, key: str) -> Entry | None:
     body = data[head:]
     if data[: len(MAGIC)] != MAGIC or data[len(MAGIC) : head] != hashlib.sha256(body).digest():
         return None
-    # From here on the bytes are what a writer of ours meant; a wrong key is a file that was moved.
-    sizes = struct.unpack_from("<II", body)
-    start = 8
-    parts: list[bytes] = []
-    for size in sizes:
-        parts.append(body[start : start + size])
-        start += size
-    meta = json.loads(parts[0])
-    return Entry(meta, parts[1].decode()) if meta.get("key") == key else None
+    # The digest proves that nothing was lost, not who wrote it; a wrong key is a file that was moved.
+    try:
+        size, rest = struct.unpack_from("<II", body)
+        if len(body) != 8 + size + rest:
+            return None
+        meta = json.loads(body[8 : 8 + size])
+        ptx = body[8 + size :].decode()
+    except (struct.error, ValueError, RecursionError):
+        return None
+    return Entry(meta, ptx) if isinstance(meta, dict) and meta.get("key") == key else None
 
 
 def default_folder() -> Path | None:
@@ -202,8 +254,9 @@ def describe() -> str:
     cache = open_cache()
     if cache is None:
         return "switched off"
-    cache.folder.mkdir(parents=True, exist_ok=True)
+    if not cache.folder.exists():
+        cache.folder.mkdir(mode=PRIVATE, parents=True)
     with tempfile.TemporaryFile(dir=cache.folder):
         pass
-    sizes = [path.stat().st_size for path in cache.folder.glob(f"*/*{SUFFIX}")]
+    sizes = [path.lstat().st_size for path in cache.files()]
     return f"{cache.folder}: {len(sizes)} kernels, {sum(sizes) / 2**20:.1f} of {cache.limit / 2**20:.0f} MiB"

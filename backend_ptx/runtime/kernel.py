@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +17,7 @@ from tilewright.backend_ptx.runtime.driver import Device, check, driver, driver_
 from tilewright.backend_ptx.runtime.link import JIT_OPTIONS, load_ptx
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileUnsupportedFeatureError
-from tilewright.tileir.plan import PLAIN, Hints, Limits, Switches, settings
+from tilewright.tileir.plan import PLAIN, Hints, Limits, Switches, complaint, settings
 
 # A kernel may use this much dynamic shared memory without asking.
 PLAIN_SHARED_BYTES = 48 * 1024
@@ -111,10 +110,9 @@ def _accepted(cache: DiskCache | None, key: str) -> Limits:
     """Where the ladder starts: at the plan that was accepted before, where the cache knows it."""
     entry = cache.load(key) if cache is not None else None
     limits = entry.meta.get("limits") if entry is not None else None
-    try:
-        return Limits(**limits) if isinstance(limits, dict) else Limits()
-    except TypeError:
+    if not isinstance(limits, dict) or any(complaint(Limits, str(name), value) for name, value in limits.items()):
         return Limits()
+    return Limits(**limits)
 
 
 def cache_key(function: Function, hints: Hints, switches: Switches, device: Device) -> str:
@@ -155,7 +153,7 @@ def load_entry(entry: Entry, device: Device) -> DeviceKernel | None:
     try:
         abi = KernelAbi.from_json(str(entry.meta["abi"]))
         return _load(entry, abi, device, {})
-    except (KeyError, TypeError, ValueError, json.JSONDecodeError, RuntimeError):
+    except Exception:  # whatever is odd about an entry: the kernel is made anew, and says itself what is wrong with it
         return None
 
 

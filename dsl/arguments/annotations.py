@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import inspect
 import types
-import typing
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
+from tilewright.arguments.hints import annotations_of
 from tilewright.tileir.dtypes import DType, int32, int64
 
 T = TypeVar("T")
@@ -175,13 +174,13 @@ class Param:
         return next((name for name, there in found if there), "")
 
 
-def read_params(function: Callable[..., Any]) -> tuple[Param, ...]:
+def read_params(function: types.FunctionType) -> tuple[Param, ...]:
     """One Param per parameter of a kernel function.
 
-    Raises whatever resolving the annotations raises (NameError for an unknown name), and TypeError for annotations
-    that contradict each other.
+    Raises whatever resolving the annotations raises (NameError for an unknown name), and TypeError for annotations that
+    contradict each other.
     """
-    hints = typing.get_type_hints(function, include_extras=True)
+    hints = annotations_of(function)
     parameters = inspect.signature(function).parameters.values()
     starred = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return tuple(Param(p.name, starred=True) if p.kind in starred else _read(p.name, hints.get(p.name))

@@ -45,7 +45,7 @@ def line_of(stored: Stored) -> Line:
 def _name(entry: Entry) -> str:
     try:
         return str(json.loads(str(entry.meta["abi"]))["name"])
-    except (KeyError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         return "(of another version)"
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tilewright.arguments.arrays import numpy_dtype
 from tilewright.arguments.spec import Spec, spec
-from tilewright.cli.reading import split_args
+from tilewright.cli.reading import literal, split_args
 from tilewright.launching.grid import make_grid
 from tilewright.tileir.analysis.effects import written_arrays
 from tilewright.tileir.core import Value
@@ -47,8 +46,10 @@ def run_dump(
 
 def _argument(name: str, param: Value, text: str, random: Any) -> Any:
     if isinstance(param.type, TileType):
-        value = ast.literal_eval(text)
-        return numpy_dtype(param.type.dtype).type(value)
+        value = literal(text)
+        if value is None or not isinstance(value[0], (bool, int, float)):
+            raise TypeError(f"{name} is a scalar of {param.type.dtype}; {text[:80]!r} is no number")
+        return numpy_dtype(param.type.dtype).type(value[0])
     if isinstance(param.type, ListType):
         if not (text.startswith("[") and text.endswith("]")):
             raise TypeError(f"{name} is a list of arrays; write [.., ..]")
@@ -57,9 +58,8 @@ def _argument(name: str, param: Value, text: str, random: Any) -> Any:
 
 
 def _array(name: str, type: ArrayType, text: str, random: Any) -> Any:
-    import numpy
 
-    array = numpy.load(Path(text)) if text.endswith(".npy") else _generate(text, random)
+    array = _loaded(Path(text)) if text.endswith(".npy") else _generate(text, random)
     wanted = numpy_dtype(type.dtype)
     if array.dtype.kind == "V" and array.dtype.itemsize == wanted.itemsize:
         array = array.view(wanted)  # .npy files keep the bits of bf16 and fp8, not their name
@@ -77,6 +77,17 @@ def _array(name: str, type: ArrayType, text: str, random: Any) -> Any:
                 must = f"be {known}" if known is not None else f"be a multiple of {divisor}"
                 raise ValueError(f"{name}: the {what} of axis {axis} must {must} for this IR; it is {value}")
     return array
+
+
+def _loaded(path: Path) -> Any:
+    import numpy
+
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is no file")
+    try:
+        return numpy.load(path)
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{path} is no array in NumPy's format: {error}") from None
 
 
 def _generate(text: str, random: Any) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,14 +24,37 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
     options = make_parser().parse_args(argv)
     try:
+        if sys.stdout is None:
+            raise UsageError("there is no standard output to write to")
         options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read the output has seen enough. What is left would fail again at the interpreter's end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
     except UsageError as error:
         print(f"tilewright: {error}", file=sys.stderr)
         return 2
-    except (TileError, TypeError, ValueError, OverflowError) as error:
+    except OSError as error:
+        return _unusable(error)
+    except MemoryError as error:
+        print(f"tilewright: out of memory{f': {error}' if str(error) else ''}", file=sys.stderr)
+        return 1
+    except (TileError, TypeError, ValueError, OverflowError, RuntimeError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0
+
+
+def _unusable(error: OSError) -> int:
+    """A file or folder that cannot be read or written, or a full disk, in one line."""
+    where = f"{error.filename}: " if error.filename else ""
+    print(f"tilewright: {where}{error.strerror or error}", file=sys.stderr)
+    with contextlib.suppress(OSError, ValueError):  # the output itself may be what is full
+        sys.stdout.flush()
+        return 1
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -121,10 +146,14 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _read(path: Path) -> str:
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path} is no file")  # to read a pipe would wait for a writer
     try:
         return path.read_text()
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is no text") from None
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib.util
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 
 from tilewright.arguments.spec import spec
 from tilewright.kernel import tile_kernel
+
+MAX_DEPTH = 20  # of brackets: lists of arrays in tuples of tuples; Python's parser fails at some hundred
 
 
 class UsageError(Exception):
@@ -28,7 +31,11 @@ def load_kernel(where: str) -> tile_kernel:
         raise UsageError(f"{file} is no Python file")
     module = importlib.util.module_from_spec(module_spec)
     sys.modules[path.stem] = module
-    module_spec.loader.exec_module(module)
+    try:
+        module_spec.loader.exec_module(module)
+    except (SyntaxError, ImportError, SystemExit) as error:
+        place = f" (line {error.lineno})" if isinstance(error, SyntaxError) else ""
+        raise UsageError(f"{file} cannot be imported{place}: {type(error).__name__}: {error}") from None
     kernels = {key: value for key, value in vars(module).items() if isinstance(value, tile_kernel)}
     if name in kernels:
         return kernels[name]
@@ -41,7 +48,7 @@ def load_kernel(where: str) -> tile_kernel:
 
 def parse_grid(text: str) -> tuple[int, ...]:
     try:
-        return tuple(int(part) for part in text.replace("x", ",").split(",") if part.strip())
+        return tuple(int(part) for part in text.replace("x", ",").split(","))
     except ValueError:
         raise UsageError(f"--grid takes up to three numbers, such as 16 or 4,4; not {text!r}") from None
 
@@ -52,10 +59,9 @@ def parse_args(text: str) -> tuple[Any, ...]:
 
 
 def _value(text: str) -> Any:
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        pass
+    found = literal(text)
+    if found is not None:
+        return found[0]
     if text.startswith("[") and text.endswith("]"):
         return [_value(part) for part in split_args(text[1:-1])]
     if text.startswith("(") and text.endswith(")"):
@@ -63,11 +69,20 @@ def _value(text: str) -> Any:
     return spec(text)
 
 
+def literal(text: str) -> tuple[Any] | None:
+    """The Python literal that a text is, None for any other text."""
+    with contextlib.suppress(ValueError, SyntaxError, MemoryError, RecursionError):  # the last two: Python's own limits
+        return (ast.literal_eval(text),)
+    return None
+
+
 def split_args(text: str) -> list[str]:
     """The parts between the commas that are in no bracket."""
     parts, depth, current = [], 0, ""
     for char in text:
         depth += (char in "[(") - (char in "])")
+        if depth > MAX_DEPTH:
+            raise UsageError(f"--args is nested more than {MAX_DEPTH} deep")
         if char == "," and depth == 0:
             parts.append(current.strip())
             current = ""

@@ -47,11 +47,12 @@ class Array:
         """The part start:stop of an array along an axis, as an array of its own; nothing is copied.
 
         Arguments: `axis`, a constant (negative: from the end); `start` and `stop`, signed integer scalars with 0 <=
-            start <= stop <= extent, which is not checked.
+            start <= stop <= extent.
         Result: an array of the same dtype and rank. Accesses beyond it are outside the array. With constant bounds the
             extent is a constant.
-        Errors: TileTypeError for bounds that are no signed integers, a negative constant, or a constant stop before the
-            start.
+        Errors: TileTypeError for bounds that are no signed integers, a negative constant, a constant beyond the array
+            or a constant stop before the start; TileValueError for other wrong bounds in the interpreter. On a GPU they
+            are not checked.
 
         Example:
             @ct.tile_kernel

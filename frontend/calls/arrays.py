@@ -72,7 +72,7 @@ def slice_array(t: Translator, array: Val, /, axis: Val, start: Val, stop: Val) 
     array = array_arg("slice", array)
     old: ArrayType = array.type
     k = axis_of("slice", "axis", axis, old.rank)
-    first, last = (_bound(t, name, v, old) for name, v in (("start", start), ("stop", stop)))
+    first, last = (_bound(t, name, v, old, k) for name, v in (("start", start), ("stop", stop)))
     low, high = known(start), known(stop)
     length = None
     if isinstance(low, int) and isinstance(high, int):
@@ -92,15 +92,23 @@ def slice_array(t: Translator, array: Val, /, axis: Val, start: Val, stop: Val) 
     return t.emit(ops.SliceArray, array=array, start=first, stop=last, axis=k, type=view)
 
 
-def _bound(t: Translator, name: str, value: Val, array: ArrayType) -> Value:
+def _bound(t: Translator, name: str, value: Val, array: ArrayType, axis: int) -> Value:
     constant = known(value)
-    if isinstance(constant, int) and not isinstance(constant, bool) and constant < 0:
-        raise bad("slice", name, f"is {constant}; positions count from the start of the axis",
-                  hints=[f"write a.shape[axis] - {-constant}"])
+    if isinstance(constant, int) and not isinstance(constant, bool):
+        if constant < 0:
+            raise bad("slice", name, f"is {constant}; positions count from the start of the axis",
+                      hints=[f"write a.shape[axis] - {-constant}"])
+        extent = array.extents[axis]
+        if constant > (array.index.int_range[1] if extent is None else extent):
+            end = "positions of the array are int32" if extent is None else f"axis {axis} has {extent} elements"
+            raise bad("slice", name, f"is {constant}, but {end}", hints=["stop is at most a.shape[axis]"])
     scalar = is_tile(value) and not value.type.shape and value.type.dtype.is_signed
     if (not scalar and not isinstance(value, int)) or isinstance(value, bool):
         raise bad("slice", name, f"must be a signed integer scalar, got {named(value)}", hints=integer_hints(value))
-    return typed(t, value, array.index) if is_loose(value) else cast(t, value, array.index)
+    if is_loose(value):
+        return typed(t, value, array.index)
+    # A wider scalar stays as it is: what it loses in a conversion could not be reported.
+    return value if value.type.dtype.bitwidth > array.index.bitwidth else cast(t, value, array.index)
 
 
 def _view_alignment(array: ArrayType, axis: int, start: bool | int | float | None) -> int:

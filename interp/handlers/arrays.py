@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.interp.arrays import ArrayRef, ArrayRefs, merge_arrays
+from tilewright.interp.arrays import ArrayRef, ArrayRefs, merge_arrays, quoted
 from tilewright.interp.chunk import Regs, take
 from tilewright.interp.formats import format_of
 from tilewright.interp.lowering import Lowering, Step, impl, impl_step
+from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.ops import arrays
 
 
@@ -85,13 +86,25 @@ def slice_array(op: arrays.SliceArray, low: Lowering) -> Callable[[Any, Any, Any
     def closure(ref: Any, start: Any, stop: Any) -> Any:
         start, stop = _wide(start), _wide(stop)
         if isinstance(ref, ArrayRef):
-            return ref.sliced(axis, start, stop)
+            return _sliced(ref, axis, start, stop)
         groups = []
         for one, blocks in ref.groups:
-            bounds = (take(v, blocks) if isinstance(v, np.ndarray) else v for v in (start, stop))
-            groups.append((one.sliced(axis, *bounds), blocks))
+            first, last = (take(v, blocks) if isinstance(v, np.ndarray) else v for v in (start, stop))
+            groups.append((_sliced(one, axis, first, last), blocks))
         return ArrayRefs(groups, ref.count)
     return closure
+
+
+def _sliced(ref: ArrayRef, axis: int, start: Any, stop: Any) -> ArrayRef:
+    """The view; bounds that the language excludes are the user's error (a GPU would read what lies there)."""
+    extent = ref.extents[axis]
+    wrong = (start < 0) | (stop < start) | (stop > extent)
+    if np.any(wrong):
+        first, last, n = (int(np.ravel(np.broadcast_to(v, np.shape(wrong)))[np.argmax(wrong)])
+                          for v in (start, stop, extent))
+        raise TileValueError(f"slice: {first}:{last} is no part of axis {axis} of {quoted(ref.name)}, which has {n} "
+                             "elements", hints=["0 <= start <= stop <= a.shape[axis] must hold in each block"])
+    return ref.sliced(axis, start, stop)
 
 
 @impl(arrays.RawView)

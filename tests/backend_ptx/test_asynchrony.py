@@ -17,6 +17,8 @@ import pytest
 import tilewright.backend_ptx.ops  # noqa: F401
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.tileir.core import Op
+from tilewright.tileir.parser import parse
+from tilewright.tileir.passes.pipeline import run_pipeline
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("backend_ptx", "tileir", "frontend", "interp", "dsl")
@@ -138,3 +140,11 @@ def test_wgmma_is_named_in_few_files() -> None:
     files = [p.relative_to(folder).as_posix() for p in sorted(folder.rglob("*.py")) if "simulator" not in p.parts]
     naming = [name for name in files if re.search(r"\bWgmma\w*", (folder / name).read_text())]
     assert 0 < len(naming) <= WGMMA_FILES, naming
+
+
+@pytest.mark.parametrize("line", ["wgmma_wait(accs=())", "async_wait()", "barrier()"])
+def test_passes_of_tile_ir_keep_machine_ops_without_results(line: str) -> None:
+    """`simplify_ranges` asked an op for its only result, which a wait for nothing does not have."""
+    function = parse(f"func @k() {{\n  {line}\n  return()\n}}\n")
+    run_pipeline(function, verify=True)
+    assert function.body.ops[0].opcode == line.partition("(")[0]

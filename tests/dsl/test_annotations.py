@@ -180,3 +180,41 @@ def test_other_objects(value: Any) -> None:
 
     with pytest.raises(TypeError, match="argument 'a' is .* which a kernel cannot take"):
         bound(kernel, value)
+
+
+MODULE = '''
+from __future__ import annotations
+import typing
+from typing import TYPE_CHECKING, Optional
+import tilewright as tw
+if TYPE_CHECKING:
+    import torch_that_is_not_there as torch
+    from numpy.typing import NDArray
+    from somewhere import Rows as R
+    from tilewright import Constant as C
+
+@tw.tile_kernel
+def kernel(a: torch.Tensor, b: NDArray[torch.float32] | None, c: Optional[R], n: tw.Constant[R.size], m: C[int]):
+    tw.store(a, 0, tw.full((n,), m, tw.float32) + tw.load(b, 0, n) + c)
+'''
+
+
+def module_of(text: str, path: Any) -> dict[str, Any]:
+    path.write_text(text)
+    names: dict[str, Any] = {"__name__": "some_module"}
+    exec(compile(text, str(path), "exec"), names)
+    return names
+
+
+def test_names_that_only_a_type_checker_imports(tmp_path: Any) -> None:
+    """They are no obstacle, and what else the annotation says holds: Constant of a type that is not there."""
+    kernel = module_of(MODULE, tmp_path / "module.py")["kernel"]
+    out = np.zeros(4, np.float32)
+    kernel[(1,)](out, np.ones(4, np.float32), 2.0, 4, 3)
+    assert (out == 6).all()
+
+
+def test_a_name_that_nobody_imports_is_told_with_its_place(tmp_path: Any) -> None:
+    text = MODULE.replace("torch.Tensor", "Tonsor")
+    with pytest.raises(NameError, match=r"module.py:1\d: an annotation of kernel says 'Tonsor', which is not defined"):
+        module_of(text, tmp_path / "module.py")

@@ -12,7 +12,7 @@ from support.tileir.programs import random_function
 
 from tilewright.tileir.core import OPS, Block, Function
 from tilewright.tileir.diagnostics import NO_SPAN, Span, TileError, TileInternalError, TileSyntaxError, TileTypeError
-from tilewright.tileir.dtypes import ALL, float32, int32, int64
+from tilewright.tileir.dtypes import ALL, float32, float64, int32, int64
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.control import Return
@@ -101,7 +101,7 @@ FLOATS = [0.0, -0.0, 1.0, 1 / 3, 5e-324, 1.7976931348623157e308, math.inf, -math
 @pytest.mark.parametrize("value", FLOATS)
 def test_floats_survive(value: float) -> None:
     block = Block()
-    block.ops = [Constant(value=value, type=TileType(float32)), Return()]
+    block.ops = [Constant(value=value, type=TileType(float64)), Return()]
     op = parse(to_text(Function("f", block))).body.ops[0]
     assert isinstance(op, Constant) and isinstance(op.value, float)
     assert op.value.hex() == value.hex()

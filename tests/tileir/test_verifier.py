@@ -16,6 +16,7 @@ from tilewright.tileir.ops.arith import Add, Constant
 from tilewright.tileir.ops.control import For, If, Return, Yield
 from tilewright.tileir.ops.math import Neg
 from tilewright.tileir.ops.shape import Iota
+from tilewright.tileir.parser import parse
 from tilewright.tileir.types import TileType
 from tilewright.tileir.verifier import verify
 
@@ -164,3 +165,38 @@ def test_only_the_layout_of_a_value_may_change() -> None:
     assert value.retype(TileType(float32, (2,))).type.layout is None
     with pytest.raises(TileTypeError, match=r"tile<2xf32> cannot become tile<2xi32>: only the layout"):
         value.retype(TileType(int32, (2,)))
+
+
+# Whatever a type rule admits must run, so that a `.tile` file that was changed by hand fails with words.
+REFUSED = {
+    "shl of floats": ("%y: f32 = shl(lhs=%x, rhs=%x)", "shl: expected integers"),
+    "and of floats": ("%y: f32 = and(lhs=%x, rhs=%x)", "and: expected integers or bools"),
+    "mod of bools": ("%y: i1 = mod(lhs=%b, rhs=%b)", "mod: expected numbers"),
+    "add of bools": ("%y: i1 = add(lhs=%b, rhs=%b)", "add: expected numbers"),
+    "add of e4m3": ("%y: e4m3 = add(lhs=%e, rhs=%e)", "add: expected numbers"),
+    "div of integers": ("%y: i32 = div(lhs=%i, rhs=%i)", "div: expected floats"),
+    "fma of integers": ("%y: i32 = fma(a=%i, b=%i, c=%i)", "fma: expected floats"),
+    "cdiv of floats": ("%y: f32 = cdiv(lhs=%x, rhs=%x)", "cdiv: expected integers"),
+    "neg of bools": ("%y: i1 = neg(src=%b)", "neg: expected numbers"),
+    "not of floats": ("%y: f32 = not(src=%x)", "not: expected integers or bools"),
+    "sqrt of integers": ("%y: i32 = sqrt(src=%i)", "sqrt: expected floats"),
+    "sqrt of e4m3": ("%y: e4m3 = sqrt(src=%e)", "sqrt: expected floats"),
+    "pow of bools": ("%y: i1 = pow(lhs=%b, rhs=%b)", "pow: expected numbers"),
+    "a tile as index": ("%y: tile<2xf32> = extract(src=%t, index=(%u), shape=(2))", "index of type tile<4xi32>"),
+    "a float as index": ("%y: tile<2xf32> = extract(src=%t, index=(%x), shape=(2))", "extract: index of type f32"),
+    "a large f16": ("%y: f16 = constant(value=0x1.0p+100, type=tile<f16>)", "is no value of float16"),
+    "an f16 of many digits": ("%y: f16 = constant(value=0x1.000001p+0, type=tile<f16>)", "is no value of float16"),
+    "infinity in e4m3": ("%y: e4m3 = constant(value=inf, type=tile<e4m3>)", "is no value of float8_e4m3fn"),
+    "a negative e8m0": ("%y: e8m0 = constant(value=-0x1.0p+0, type=tile<e8m0>)", "is no value of float8_e8m0fnu"),
+    "a large tile": ("%y: tile<4096x8192xf32> = broadcast(src=%x, shape=(4096, 8192))", "at most 16777216"),
+    "a divisor of 0": ("%y: i32 = assume_divisible(src=%i, divisor=0)", "the divisor is 0"),
+    "a divisor of floats": ("%y: f32 = assume_divisible(src=%x, divisor=2)", "expected integers"),
+}
+
+
+@pytest.mark.parametrize("line, message", REFUSED.values(), ids=REFUSED)
+def test_type_rules_refuse(line: str, message: str) -> None:
+    params = "%x: f32, %i: i32, %b: i1, %e: e4m3, %t: tile<4xf32>, %u: tile<4xi32>"
+    with pytest.raises((TileTypeError, TileInternalError)) as caught:
+        verify(parse(f"func @k({params}) {{\n  {line}\n  return()\n}}\n"))
+    assert message in caught.value.message

@@ -103,6 +103,13 @@ def round_to(value: float, dtype: DType, mode: RoundingMode = RN) -> float:
     return round_ratio(*value.as_integer_ratio(), dtype, mode)
 
 
+def holds(value: float, dtype: DType) -> bool:
+    """Whether the format has the value."""
+    if value != value:
+        return dtype is not float4_e2m1fn
+    return dtype.has_inf if math.isinf(value) else round_to(value, dtype) == value
+
+
 def encode(value: float, dtype: DType) -> int | None:
     """The bits of a value that the format holds; None for a NaN, whose bits the value does not tell."""
     form = float_format(dtype)

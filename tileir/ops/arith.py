@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import ClassVar, NamedTuple
+
+from tilewright.tileir.analysis.floats import holds
 from tilewright.tileir.core import Op, Value, attribute, operand, require
-from tilewright.tileir.dtypes import bool_
+from tilewright.tileir.dtypes import DType, bool_
 from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.types import TileType, Type
 
@@ -18,6 +22,23 @@ def same_type(opcode: str, *values: Value) -> None:
     first = values[0].type.erased()
     for v in values[1:]:
         require(v.type.erased() == first, f"{opcode}: operand types differ: {first} and {v.type}")
+
+
+class Kind(NamedTuple):
+    """The elements that an op computes with: what they are called, and which dtypes have them."""
+
+    name: str
+    admits: Callable[[DType], bool]
+
+
+NUMBERS = Kind("numbers", lambda dtype: dtype.arithmetic and not dtype.is_bool)
+INTEGERS = Kind("integers", lambda dtype: dtype.is_int)
+FLOATS = Kind("floats", lambda dtype: dtype.is_float and dtype.arithmetic)
+BITS = Kind("integers or bools", lambda dtype: not dtype.is_float)
+
+
+def check_kind(opcode: str, kind: Kind, value: Value) -> None:
+    require(kind.admits(value.type.dtype), f"{opcode}: expected {kind.name}, got {value.type}")
 
 
 class Constant(Op, opcode="constant", rematerializable=True, speculatable=True):
@@ -35,18 +56,22 @@ class Constant(Op, opcode="constant", rematerializable=True, speculatable=True):
             ok = isinstance(self.value, int) and not isinstance(self.value, bool) and low <= self.value <= high
             require(ok, f"constant: {self.value!r} is not a {dtype}")
         else:
-            require(isinstance(self.value, float), f"constant: {self.value!r} is not a float")
+            ok = isinstance(self.value, float) and holds(self.value, dtype)
+            require(ok, f"constant: {self.value!r} is no value of {dtype}")
         return (self.type,)
 
 
 class Binary(Op, elementwise=True):
     """Two tiles of one type in, one tile of that type out."""
 
+    takes: ClassVar[Kind] = NUMBERS
+
     lhs: Value = operand()
     rhs: Value = operand()
 
     def infer(self) -> tuple[Type, ...]:
         same_type(self.opcode, self.lhs, self.rhs)
+        check_kind(self.opcode, self.takes, self.lhs)
         return (self.lhs.type.erased(),)
 
 
@@ -72,6 +97,8 @@ class Mul(RoundedBinary, opcode="mul", commutative=True, cheap=True, speculatabl
 class Div(RoundedBinary, opcode="div"):
     """lhs / rhs on floats. `rounding` may also be FULL or APPROX (float32)."""
 
+    takes = FLOATS
+
 
 class Fma(Op, opcode="fma", elementwise=True):
     """a * b + c on floats with one rounding."""
@@ -84,6 +111,7 @@ class Fma(Op, opcode="fma", elementwise=True):
 
     def infer(self) -> tuple[Type, ...]:
         same_type("fma", self.a, self.b, self.c)
+        check_kind("fma", FLOATS, self.a)
         return (self.a.type.erased(),)
 
 
@@ -93,6 +121,8 @@ class FloorDiv(Binary, opcode="floordiv"):
 
 class CeilDiv(Binary, opcode="cdiv"):
     """Integers: quotient toward plus infinity."""
+
+    takes = INTEGERS
 
 
 class Mod(Binary, opcode="mod"):
@@ -111,6 +141,7 @@ class Pow(Op, opcode="pow", elementwise=True):
         same_shape("pow", self.lhs, self.rhs)
         ok = self.lhs.type.dtype == self.rhs.type.dtype or self.rhs.type.dtype.is_int
         require(ok, f"pow: dtypes do not fit: {self.lhs.type} ** {self.rhs.type}")
+        check_kind("pow", NUMBERS, self.lhs)
         return (self.lhs.type.erased(),)
 
 
@@ -132,25 +163,37 @@ class Max(MinMax, opcode="max", commutative=True):
 class Atan2(Binary, opcode="atan2"):
     """Angle of the point (rhs, lhs), floats."""
 
+    takes = FLOATS
+
 
 class And(Binary, opcode="and", commutative=True, cheap=True, speculatable=True):
     """Bitwise and of integers or bools."""
+
+    takes = BITS
 
 
 class Or(Binary, opcode="or", commutative=True, cheap=True, speculatable=True):
     """Bitwise or of integers or bools."""
 
+    takes = BITS
+
 
 class Xor(Binary, opcode="xor", commutative=True, cheap=True, speculatable=True):
     """Bitwise exclusive or of integers or bools."""
+
+    takes = BITS
 
 
 class Shl(Binary, opcode="shl", cheap=True, speculatable=True):
     """Shift left. A count outside 0..width-1 gives an unspecified value (both executors: count modulo width)."""
 
+    takes = INTEGERS
+
 
 class Shr(Binary, opcode="shr", cheap=True, speculatable=True):
     """Shift right, arithmetic for signed and logical for unsigned lhs; counts as in `shl`."""
+
+    takes = INTEGERS
 
 
 class Compare(Op, elementwise=True, cheap=True, speculatable=True):

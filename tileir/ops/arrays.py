@@ -34,6 +34,13 @@ def array_of(opcode: str, value: Value) -> ArrayType:
     return type_
 
 
+def check_index(opcode: str, *values: Value) -> None:
+    """Indices and bounds are integer scalars."""
+    for value in values:
+        is_index = isinstance(value.type, TileType) and not value.type.shape and value.type.dtype.is_int
+        require(is_index, f"{opcode}: index of type {value.type}")
+
+
 class Extent(Op, opcode="extent", speculatable=True):
     """Length of an array along an axis, in the array's index dtype."""
 
@@ -67,7 +74,10 @@ class AssumeDivisible(
     divisor: int = attribute()
 
     def infer(self) -> tuple[Type, ...]:
-        return (self.src.type.erased(),)
+        type_ = self.src.type
+        require(isinstance(type_, TileType) and type_.dtype.is_int, f"assume_divisible: expected integers, got {type_}")
+        require(self.divisor >= 1, f"assume_divisible: the divisor is {self.divisor}")
+        return (type_.erased(),)
 
 
 class SliceArray(Op, opcode="slice_array"):
@@ -86,6 +96,8 @@ class SliceArray(Op, opcode="slice_array"):
         array = array_of("slice_array", self.array)
         ok = (array.dtype, array.rank, array.index) == (self.type.dtype, self.type.rank, self.type.index)
         require(ok, f"slice_array: a view of {array} cannot be {self.type}")
+        require(0 <= self.axis < array.rank, f"slice_array: axis {self.axis} is out of range for {array}")
+        check_index("slice_array", self.start, self.stop)
         return (self.type,)
 
 
@@ -122,4 +134,5 @@ class ListItem(Op, opcode="list_item"):
 
     def infer(self) -> tuple[Type, ...]:
         require(isinstance(self.list.type, ListType), f"list_item: expected a list, got {self.list.type}")
+        check_index("list_item", self.index)
         return (self.list.type.element,)

@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from tilewright.tileir.core import Op, Value, attribute, operand, require
+from tilewright.tileir.core import Op, Value, attribute, operand
 from tilewright.tileir.dtypes import bool_, int32
 from tilewright.tileir.enums import RoundingMode
+from tilewright.tileir.ops.arith import BITS, FLOATS, INTEGERS, NUMBERS, Kind, check_kind
 from tilewright.tileir.types import Type
 
 
@@ -21,9 +22,12 @@ def sigmoid(x: float) -> float:
 class Unary(Op, elementwise=True):
     """One tile in, a tile of the same type out."""
 
+    takes: ClassVar[Kind] = NUMBERS
+
     src: Value = operand()
 
     def infer(self) -> tuple[Type, ...]:
+        check_kind(self.opcode, self.takes, self.src)
         return (self.src.type.erased(),)
 
 
@@ -34,6 +38,7 @@ class FloatUnary(Unary):
     be given and become float32 first. The frontend derives the function's call rule from these and from the fields.
     """
 
+    takes = FLOATS
     on_number: ClassVar[Callable[[Any], Any]]
     converts: ClassVar[bool] = True
 
@@ -45,10 +50,6 @@ class FloatUnary(Unary):
             cls.on_number = staticmethod(on_number)
         if converts is not None:
             cls.converts = converts
-
-    def infer(self) -> tuple[Type, ...]:
-        require(self.src.type.dtype.is_float, f"{self.opcode}: expected floats, got {self.src.type}")
-        return (self.src.type.erased(),)
 
 
 class Neg(Unary, opcode="neg", speculatable=True):
@@ -62,9 +63,7 @@ class Abs(Unary, opcode="abs"):
 class Not(Unary, opcode="not", speculatable=True):
     """Bitwise complement of integers, logical not of bools."""
 
-    def infer(self) -> tuple[Type, ...]:
-        require(not self.src.type.dtype.is_float, f"not: expected integers or bools, got {self.src.type}")
-        return (self.src.type.erased(),)
+    takes = BITS
 
 
 class Exp(FloatUnary, opcode="exp", on_number=math.exp):
@@ -213,8 +212,10 @@ class IsFinite(FloatTest, opcode="isfinite", on_number=math.isfinite):
 class BitCount(Unary):
     """A number of bits of each integer, as int32."""
 
+    takes = INTEGERS
+
     def infer(self) -> tuple[Type, ...]:
-        require(self.src.type.dtype.is_int, f"{self.opcode}: expected integers, got {self.src.type}")
+        super().infer()
         return (self.src.type.erased().with_dtype(int32),)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from tilewright.tileir.core import Op, Value, attribute, operand, operands, optional_operand, require
 from tilewright.tileir.dtypes import bool_
 from tilewright.tileir.enums import MemoryOrder, MemoryScope, PaddingMode
-from tilewright.tileir.ops.arrays import array_of
+from tilewright.tileir.ops.arrays import array_of, check_index
 from tilewright.tileir.types import TileType, Type
 
 
@@ -18,9 +18,7 @@ def check_tile_access(op: TileAccess, shape: tuple[int, ...]) -> None:
     message = f"{op.opcode}: the array has rank {array.rank}, the index {len(op.index)}, the tile {len(shape)}"
     require(len(ranks) == 1, message)
     require(sorted(op.order) == list(range(array.rank)), f"{op.opcode}: order {op.order} is not a permutation")
-    for i in op.index:
-        is_index = isinstance(i.type, TileType) and not i.type.shape and i.type.dtype.is_int
-        require(is_index, f"{op.opcode}: index of type {i.type}")
+    check_index(op.opcode, *op.index)
 
 
 class TileAccess(Op):

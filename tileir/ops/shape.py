@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilewright.tileir.core import Op, Value, attribute, operand, operands, require
 from tilewright.tileir.dtypes import DType
+from tilewright.tileir.ops.arrays import check_index
 from tilewright.tileir.types import TileType, Type
 
 
@@ -80,7 +81,8 @@ class Extract(Op, opcode="extract"):
 
     def infer(self) -> tuple[Type, ...]:
         src = self.src.type
+        check_index("extract", *self.index)
         require(len(self.index) == src.rank == len(self.shape), f"extract: {src} needs {src.rank} indices and lengths")
-        ok = all(n % m == 0 for n, m in zip(src.shape, self.shape, strict=True))
+        ok = all(m >= 1 and n % m == 0 for n, m in zip(src.shape, self.shape, strict=True))
         require(ok, f"extract: {self.shape} does not divide {src.shape}")
         return (TileType(src.dtype, self.shape),)

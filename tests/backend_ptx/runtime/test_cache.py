@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import multiprocessing
 import os
+import struct
 import time
 import warnings
 from pathlib import Path
@@ -135,6 +136,73 @@ def test_describe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "file"))
     with pytest.raises(OSError):
         module.describe()
+
+
+@pytest.mark.parametrize("body", [b"", b"short", struct.pack("<II", 2**31, 5), struct.pack("<II", 2, 0) + b"[]",
+                                  struct.pack("<II", 4, 0) + b"null", struct.pack("<II", 3, 1) + b"{\xff}\xff",
+                                  struct.pack("<II", 40000, 0) + b"[" * 20000 + b"]" * 20000,
+                                  struct.pack("<II", 12, 9) + b'{"key": "a"}'])
+def test_odd_content_under_a_right_digest_is_no_entry(body: bytes, tmp_path: Path) -> None:
+    data = module.MAGIC + hashlib.sha256(body).digest() + body
+    assert decode(data, KEY) is None
+    cache = DiskCache(tmp_path)
+    cache.store(KEY, ENTRY)
+    next(cache.files()).write_bytes(data)
+    assert cache.load(KEY) is None and [stored.entry for stored in cache.entries()] == [None]
+    cache.store(KEY, ENTRY)
+    assert cache.load(KEY) == Entry({**ENTRY.meta, "key": KEY}, ENTRY.ptx)
+
+
+def test_a_pipe_in_the_cache_is_not_waited_for(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path)
+    cache.store(KEY, ENTRY)
+    path = next(cache.files())
+    path.unlink()
+    os.mkfifo(path)
+    assert cache.load(KEY) is None and [stored.entry for stored in cache.entries()] == [None]
+    assert cache.clear() == 1 and not path.exists()
+
+
+def test_linked_shards_are_left_alone(tmp_path: Path) -> None:
+    """Clearing and eviction followed a link and deleted what it led to."""
+    outside, folder = tmp_path / "outside", tmp_path / "cache"
+    outside.mkdir()
+    cache = DiskCache(folder, limit=1)
+    cache.store(KEY, ENTRY)
+    (folder / KEY[:2]).rename(outside / "shard")
+    (folder / KEY[:2]).symlink_to(outside / "shard", target_is_directory=True)
+    precious = outside / "shard" / f"{KEY}{module.SUFFIX}"
+    precious.write_bytes(encode(ENTRY, KEY))
+    assert cache.load(KEY) is None and cache.clear() == 0
+    cache.store(key_of("another"), ENTRY)  # looks at all entries, as the limit is passed
+    with pytest.warns(RuntimeWarning, match="is a link, or others may write"):
+        cache.store(KEY, ENTRY)
+    assert precious.exists()
+
+
+@pytest.mark.parametrize("which", ["folder", "shard", "file"])
+def test_what_others_may_change_is_not_believed(which: str, tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    before = os.umask(0o002)  # groups may write, as on many systems
+    try:
+        cache = DiskCache(folder)
+        cache.store(KEY, ENTRY)
+    finally:
+        os.umask(before)
+    assert cache.load(KEY) is not None
+    path = {"folder": folder, "shard": folder / KEY[:2], "file": next(cache.files())}[which]
+    path.chmod(path.stat().st_mode | 0o020)
+    assert cache.load(KEY) is None
+    path.chmod(path.stat().st_mode & ~0o022)
+    assert cache.load(KEY) is not None
+
+
+def test_entries_of_other_owners_are_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = DiskCache(tmp_path / "cache")
+    cache.store(KEY, ENTRY)
+    monkeypatch.setattr(os, "geteuid", lambda: os.stat(tmp_path).st_uid + 1)
+    believed = cache.load(KEY) is not None
+    assert believed == (os.stat(tmp_path).st_uid == 0)  # what root has put there is root's
 
 
 def _write_for_ever(folder: str, salt: int) -> None:
