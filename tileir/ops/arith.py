@@ -34,6 +34,7 @@ class Kind(NamedTuple):
 NUMBERS = Kind("numbers", lambda dtype: dtype.arithmetic and not dtype.is_bool)
 INTEGERS = Kind("integers", lambda dtype: dtype.is_int)
 FLOATS = Kind("floats", lambda dtype: dtype.is_float and dtype.arithmetic)
+ORDERED = Kind("numbers or bools", lambda dtype: dtype.arithmetic)
 BITS = Kind("integers or bools", lambda dtype: not dtype.is_float)
 
 
@@ -148,6 +149,7 @@ class Pow(Op, opcode="pow", elementwise=True):
 class MinMax(Binary, cheap=True, speculatable=True):
     """NaN operands are ignored unless `propagate_nan`; -0.0 is less than 0.0."""
 
+    takes = ORDERED
     propagate_nan: bool = attribute(default=False)
     ftz: bool = attribute(default=False)
 
