@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tilewright.backend_ptx.abi import KernelAbi
 from tilewright.backend_ptx.resources.ladder import Facts
 from tilewright.backend_ptx.resources.occupancy import register_cap
-from tilewright.backend_ptx.resources.registers import OTHER, live_registers
+from tilewright.backend_ptx.resources.registers import MARGIN, estimated_registers
 from tilewright.backend_ptx.resources.shared import OutOfSharedMemory
 from tilewright.backend_ptx.roles import CONSUMER
 from tilewright.backend_ptx.targets import Target
@@ -111,7 +111,7 @@ class Attempt:
         outstanding = {op.unit.name for op in self.machine.walk() if isinstance(op, Product) and op.unit.asynchronous}
         unit = next((name for name in units if name in outstanding), None)
         return Facts(
-            plan.warps, threads, plan.cluster, slots, largest, self._depth, OTHER + live_registers(self.machine),
+            plan.warps, threads, plan.cluster, slots, largest, self._depth, estimated_registers(self.machine) + MARGIN,
             given or register_cap(resident, threads, self.target), unit,
             next(iter(units[units.index(unit) + 1:]), None) if unit else None, given is not None, resident)
 

@@ -68,11 +68,11 @@ def multicast(names: Iterable[str], ctas: int) -> Decision:
 
 
 def rings(slots: Sequence[int], room: int, each: int) -> Decision:
-    return Decision("rings", f"{_and(map(str, slots))} slots", f"{_kib(room)} free, {_kib(each)} for one of each")
+    return Decision("rings", f"{_and(map(str, slots))} slots", f"{kib(room)} free, {kib(each)} for one of each")
 
 
 def no_rings(room: int, each: int) -> Decision:
-    return Decision("rings", "no ring", f"two slots of {_kib(each)} do not fit {_kib(room)}")
+    return Decision("rings", "no ring", f"two slots of {kib(each)} do not fit {kib(room)}")
 
 
 def stays(ring: str, name: str, what: str, why: str, span: Span) -> Decision:
@@ -84,7 +84,7 @@ def stays(ring: str, name: str, what: str, why: str, span: Span) -> Decision:
 def pipeline(names: Sequence[tuple[str, bool]], stages: int, each: int, why: str, span: Span) -> Decision:
     """`names`: the loads, and whether threads read what others copied."""
     loads = _and(name if exchanged else f"{name} (each thread its own part)" for name, exchanged in names)
-    return Decision("pipeline", f"{loads} in {stages} slots of {_kib(each)}", why, span)
+    return Decision("pipeline", f"{loads} in {stages} slots of {kib(each)}", why, span)
 
 
 def no_pipeline(why: str, span: Span) -> Decision:
@@ -94,7 +94,7 @@ def no_pipeline(why: str, span: Span) -> Decision:
 def depth(asked: int | None, iterations: int | None, room: int | None, ctas: int) -> str:
     """What decides the number of slots: the hint `latency`, the trip count, or the memory of each CTA."""
     if room is not None:
-        why = f"{_kib(room)} for each CTA"
+        why = f"{kib(room)} for each CTA"
     elif iterations is not None:
         why = f"{iterations} iterations at most"
     else:
@@ -103,7 +103,7 @@ def depth(asked: int | None, iterations: int | None, room: int | None, ctas: int
 
 
 def slots_do_not_fit(count: int, room: int) -> str:
-    return f"{'two' if count == 2 else count} slots do not fit {_kib(room)}"
+    return f"{'two' if count == 2 else count} slots do not fit {kib(room)}"
 
 
 RUNS_ONCE = "the loop runs at most once"
@@ -112,7 +112,7 @@ BOUNDS_OVERFLOW = "the loop's trip count may overflow"
 
 
 def staged(slots: int, each: int, span: Span) -> Decision:
-    return Decision("staged", f"{slots} slots of {_kib(each)}", "", span)
+    return Decision("staged", f"{slots} slots of {kib(each)}", "", span)
 
 
 def roles(found: Sequence[Role]) -> Decision:
@@ -131,13 +131,13 @@ def rematerialized(
     which value stay live."""
     was = f"occupancy {before[0]}" if before[0] else "spills"
     return Decision(
-        "rematerialized", f"{_kib(size)} from shared memory",
+        "rematerialized", f"{kib(size)} from shared memory",
         f"{was} -> {_ctas(after[0])} per SM, {before[1]} -> {after[1]} registers per thread"
         + "".join(f"; {count} registers of {name or 'what is computed'} stay" for count, name in kept))
 
 
 def prefetched(names: Iterable[str], size: int, ctas: int) -> Decision:
-    return Decision("prefetched", f"{_and(names)}, {_kib(size)}", f"no more than {_ctas(ctas)} per SM")
+    return Decision("prefetched", f"{_and(names)}, {kib(size)}", f"no more than {_ctas(ctas)} per SM")
 
 
 # ---- pipes ------------------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ def rung(words: str) -> Decision:
 
 
 def too_much_shared(excess: int) -> str:
-    return f"{_kib(excess)} of shared memory too much"
+    return f"{kib(excess)} of shared memory too much"
 
 
 # ---- stores, ping-pong ------------------------------------------------------------------------------------------
@@ -294,7 +294,7 @@ def few_bytes_side_by_side(size: int) -> str:
 A_LOAD, AN_OPERAND, AN_ARRAY = "a load", "an operand", "an array"
 
 
-def _kib(size: int) -> str:
+def kib(size: int) -> str:
     return f"{size / KIB:g} KiB"
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from tilewright.backend_ptx.decisions import kib
 from tilewright.backend_ptx.resources.occupancy import register_cap
 from tilewright.backend_ptx.resources.verdict import Rejection, Shortage
 from tilewright.backend_ptx.targets import KIB, Target
@@ -132,7 +133,7 @@ def exchange_in_pieces(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]
     before = plan.limits.max_exchange
     most = 1 << (plan.facts.largest - 1).bit_length() - 1
     if most >= LEAST_EXCHANGE and (before is None or most < before):
-        said = f"layout conversions in sub-tiles of {most / KIB:g} KiB: {refused.words}"
+        said = f"layout conversions in sub-tiles of {kib(most)}: {refused.words}"
         yield Descent(replace(plan.limits, max_exchange=most), said)
 
 

@@ -1,22 +1,33 @@
 """Registers of each thread, from live ranges over the machine function.
 
 A value's live range goes from its definition to its last use; the registers of the values live at one op, plus what
-addresses and temporaries take (OTHER), are what ptxas needs there. Three things differ from a textbook: views and
+addresses and the fragments of MMAs take, are what ptxas needs there. Four things differ from a textbook: views and
 sub-tiles live in the registers of their source; constants, indices and what is computed from them alone are
-rematerialised at each use; operands that an outstanding MMA reads from registers stay live until a wait covers it.
+rematerialised at each use, and so are floats that are only widened; of a tile whose first registers are kept
+(`KeepRegisters`) only these are live; operands that an outstanding MMA reads from registers stay live until a wait
+covers it. Registers that setmaxnreg moves between roles change what a thread can have (`Facts.register_cap`), not what
+is live.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+
 from tilewright.backend_ptx.layouts.queries import registers
+from tilewright.backend_ptx.ops.layout import KeepRegisters
+from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.engines import REGISTERS
 from tilewright.tileir.ops.arith import Constant
+from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.shape import Broadcast, Extract, Reshape
 from tilewright.tileir.types import TileType
 
-# Registers of a thread beside tiles: addresses, masks, temporaries.
-OTHER = 28
+# Registers of a thread beside tiles: addresses and masks; with MMAs also those of fragments and descriptors.
+ADDRESSES, FOR_MMAS = 12, 8
+# What plans leave free beyond the estimate: tests/backend_ptx/resources/test_calibration.py states its error.
+MARGIN = 16
+OTHER = ADDRESSES + MARGIN
 REGISTER_BYTES = 4
 
 
@@ -44,39 +55,63 @@ def registers_of(value: Value) -> int:
     return max(1, registers(type_.layout) * type_.dtype.bytes // REGISTER_BYTES)
 
 
+Live = dict[Value, int]
+"""The values live at a point, and what each of them takes."""
+
+
+def live_ranges(block: Block, after: Live, reads: Callable[[Op], Iterable[tuple[Value, int]]],
+                holder: Callable[[Value], tuple[Value, int]]) -> Iterator[tuple[Op, Live]]:
+    """Each op of a block and of the blocks in it, with what is live after it, and again with what is live before it.
+
+    `after`: what is needed after the block, or during all of it. `holder` is the value in which another one lives and
+    what it takes, `reads` what an op needs of such values.
+    """
+    alive = dict(after)
+    for op in reversed(block.ops):
+        results = dict(map(holder, op.results))
+        yield op, {**alive, **results}
+        outer = (holder(v) for inner in op.blocks for v in taken(inner))
+        through = {**{v: size for v, size in alive.items() if v not in results}, **dict(outer)}
+        for inner in op.blocks:
+            yield from live_ranges(inner, through, reads, holder)
+        alive = dict(through)
+        for value, size in reads(op):
+            alive[value] = max(size, alive.get(value, 0))
+        yield op, alive
+    if block.ops and block.params:
+        yield block.ops[0], {**alive, **dict(map(holder, block.params))}
+
+
+def estimated_registers(function: Function) -> int:
+    """The registers that ptxas gives each thread if it can. It loads the fragments of an MMA while another executes."""
+    mmas = [op for op in function.walk() if isinstance(op, Product)]
+    next_ones = max((_weight(op.a) + _weight(op.b) for op in mmas if not op.unit.asynchronous), default=0)
+    return live_registers(function) + ADDRESSES + (FOR_MMAS + next_ones if mmas else 0)
+
+
 def live_registers(function: Function) -> int:
     """The most registers of tiles and scalars live at one op, in each thread. Needs layouts on every tile."""
-    return _Ranges().peak(function.body, frozenset())
+    blocks = [function.body, *(block for op in function.walk() for block in op.blocks)]
+    outstanding = {op: values for block in blocks for op, values in _held_by_outstanding(block).items()}
+    held: dict[Value, tuple[Value, int]] = {}
 
+    def holder(value: Value) -> tuple[Value, int]:
+        if value not in held:
+            found = _holder(value)
+            held[value] = found, _weight(found)
+        return held[value]
 
-class _Ranges:
-    """Registers of values, computed once each."""
+    def reads(op: Op) -> Iterator[tuple[Value, int]]:
+        if not isinstance(op, KeepRegisters):
+            yield from map(holder, (*op.operands, *outstanding.get(op, ())))
+            return
+        count = registers(op.result.type.layout)
+        for operand, taken_of_it in ((op.kept, op.count), (op.again, count - op.count)):
+            value, size = holder(operand)
+            yield value, -(-size * taken_of_it // count)
 
-    def __init__(self) -> None:
-        self._weights: dict[Value, int] = {}
-
-    def peak(self, block: Block, after: frozenset[Value]) -> int:
-        """`after`: the values needed after the block, or during all of it."""
-        extra = _held_by_outstanding(block)
-        alive, most = set(after), 0
-        for op in reversed(block.ops):
-            results = {_holder(v) for v in op.results}
-            reads = {_holder(v) for v in (*op.operands, *extra.get(op, ()))}
-            outer = {_holder(v) for inner in op.blocks for v in taken(inner)}
-            through = (alive - results) | outer
-            most = max(most, self._weight(alive | results), self._weight(through | reads),
-                       *(self.peak(inner, frozenset(through)) for inner in op.blocks))
-            alive = through | reads
-        return max(most, self._weight(alive | set(block.params)))
-
-    def _weight(self, values: set[Value]) -> int:
-        return sum(self._of(v) for v in values)
-
-    def _of(self, value: Value) -> int:
-        found = self._weights.get(value)
-        if found is None:
-            found = self._weights[value] = _weight(value)
-        return found
+    found = live_ranges(function.body, {}, reads, holder)
+    return max((sum(alive.values()) for _, alive in found), default=0)
 
 
 def _weight(value: Value) -> int:
@@ -93,9 +128,15 @@ def _weight(value: Value) -> int:
 
 def _holder(value: Value) -> Value:
     """The value in whose registers a view or a sub-tile lives."""
-    while value.op is not None and (value.op.view or isinstance(value.op, Extract)):
+    while value.op is not None and (value.op.view or isinstance(value.op, Extract) or _widens(value.op)):
         value = value.op.operands[0]
     return value
+
+
+def _widens(op: Op) -> bool:
+    """Whether an op makes wider floats of a tile: ptxas rematerialises them, one instruction for each."""
+    return (isinstance(op, Cast) and op.dtype.is_float and op.src.type.dtype.is_float
+            and op.dtype.bytes > op.src.type.dtype.bytes)
 
 
 def _held_by_outstanding(block: Block) -> dict[Op, list[Value]]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tilewright.backend_ptx.resources.registers import REGISTER_BYTES, taken
-from tilewright.backend_ptx.targets import KIB, Target
-from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.backend_ptx.decisions import kib
+from tilewright.backend_ptx.resources.registers import REGISTER_BYTES, live_ranges
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.shape import Broadcast, Iota, Permute, Reshape
@@ -33,36 +34,20 @@ def too_large(function: Function, target: Target) -> TileValueError | None:
     found = most_alive(function)
     if found.bytes <= room(target) or found.op is None:
         return None
-    notes = [f"{tile.hint or 'a tile'}: {tile.type.erased()}, {_bytes(tile) / KIB:g} KiB"
+    notes = [f"{tile.hint or 'a tile'}: {tile.type.erased()}, {kib(_bytes(tile))}"
              for tile in found.tiles[:LISTED]]
     return TileValueError(
-        f"tiles of {found.bytes / KIB:g} KiB are live at once; a block on {target} holds at most "
-        f"{room(target) / KIB:g} KiB",
+        f"tiles of {kib(found.bytes)} are live at once; a block on {target} holds at most "
+        f"{kib(room(target))}",
         found.op.span, label="at this operation", notes=notes, hints=["use smaller tiles"])
 
 
 def most_alive(function: Function) -> Alive:
     """The op, before layouts are chosen, before or after which the most bytes of tiles are live."""
-    return _most(function.body, frozenset())
-
-
-def _most(block: Block, after: frozenset[Value]) -> Alive:
-    """`after`: the tiles needed after the block, or during all of it."""
-    alive, most = set(after), Alive(0, None, ())
-    for op in reversed(block.ops):
-        results = {_holder(v) for v in op.results}
-        outer = {_holder(v) for inner in op.blocks for v in taken(inner)}
-        through = (alive - results) | outer
-        before = through | {_holder(v) for v in op.operands}
-        found = [_sum(op, alive | results), _sum(op, before), *(_most(b, frozenset(through)) for b in op.blocks)]
-        most = max(most, *found, key=lambda a: a.bytes)
-        alive = before
-    return most
-
-
-def _sum(op: Op, values: set[Value]) -> Alive:
-    tiles = sorted((v for v in values if _bytes(v)), key=lambda v: (-_bytes(v), v.hint))
-    return Alive(sum(map(_bytes, tiles)), op, tuple(tiles))
+    found = live_ranges(function.body, {}, lambda op: map(_held, op.operands), _held)
+    op, alive = max(found, key=lambda at: sum(at[1].values()), default=(None, {}))
+    tiles = sorted((v for v in alive if alive[v]), key=lambda v: (-alive[v], v.hint))
+    return Alive(sum(alive.values()), op, tuple(tiles))
 
 
 def _bytes(value: Value) -> int:
@@ -73,7 +58,8 @@ def _bytes(value: Value) -> int:
     return 0 if isinstance(value.op, (Constant, Iota)) else type_.size * type_.dtype.bytes
 
 
-def _holder(value: Value) -> Value:
+def _held(value: Value) -> tuple[Value, int]:
+    """The tile of which a value is a view, and its bytes."""
     while isinstance(value.op, (Broadcast, Permute, Reshape)):
         value = value.op.src
-    return value
+    return value, _bytes(value)

@@ -1,0 +1,37 @@
+"""Live ranges: where they differ from the textbook's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tilewright.backend_ptx.ops  # noqa: F401  (the parser knows machine ops)
+from tilewright.backend_ptx.resources.registers import live_registers
+from tilewright.tileir.parser import parse
+
+ROW = (Path(__file__).parents[1] / "passes" / "golden" / "rematerialize_from_shared.tile").read_text()
+"""A row of 64 registers in each thread (32 as it is loaded), of which 16 are kept across a reduction."""
+
+
+def live(*changes: tuple[str, str]) -> int:
+    text = ROW
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return live_registers(parse(text))
+
+
+@pytest.mark.parametrize("count", [0, 32, 64])
+def test_of_a_kept_tile_only_the_first_registers_are_live(count: int) -> None:
+    assert live(("count=16", f"count={count}")) == live() + count - 16
+
+
+def test_widened_floats_live_in_their_source() -> None:
+    """ptxas widens them again at each use; other casts take registers of their own."""
+    last = "%r: tile<1x32768xbf16, #0> = cast(src=%q, dtype=bf16)"
+    sum_ = "%w: tile<1x32768xf32, #0> = add(lhs=%q, rhs=%f)\n  " + last.replace("%q", "%w")
+    assert live((last, sum_)) == live() + 32
+    assert live((last, sum_), ("%f: tile<1x32768xf32, #0> = cast(src=%t, dtype=f32)",
+                               "%g: tile<1x32768xf32, #0> = cast(src=%t, dtype=f32)\n  "
+                               "%f: tile<1x32768xf32, #0> = abs(src=%g)")) == live() + 64
