@@ -80,6 +80,8 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (assign_layouts, pipeline_loops, "layouts say which loads other threads read"),
     (assign_layouts, wait_for_mmas, "it stages the operands of wgmma"),
     (wait_for_mmas, pipeline_loops, "a slot is free once a wait has covered the MMAs that read it"),
+    (assign_layouts, hoist_conversions, "it inserts the conversions"),
+    (wait_for_mmas, split_stores, "sub-tiles are cut from what a wait gives, which the MMAs no longer write"),
     (hoist_conversions, split_stores, "the conversions left before stores are those to split"),
     (split_stores, pipeline_loops, "rings use the shared memory that it saves"),
     (split_stores, plan_shared_memory, "it allocates buffers"),

@@ -43,9 +43,10 @@ from tilewright.backend_ptx.passes.layouts.classes import is_tile
 from tilewright.backend_ptx.passes.matmul.choice import warpgroup_kind
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
-from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.ops.reduce import Reduction
+from tilewright.tileir.rewrite import Rewriter, rewrite
 
 # The hardware's limit for clusters that every GPU can place (CUDA programming guide, "Thread Block Clusters").
 MOST = 8
@@ -64,7 +65,7 @@ def form_clusters(c: Compilation) -> Preserved:
     needed = _needed(products, rows, target) if wanted is None else min(wanted, MOST)
     if needed == 1:
         return ALL
-    _unshare(function.body, set())
+    _unshare(function)
     c.forget()
     chosen = _cut(function, products, rows, needed, target)
     if not isinstance(chosen, str):
@@ -165,22 +166,20 @@ def _conflict(nodes: list[Node], chosen: dict[Value, int], axes: Axes) -> str | 
     return None
 
 
-def _unshare(block: Block, used: set[Value]) -> None:
+def _unshare(function: Function) -> None:
     """Give every use of a constant or iota its own copy, right before the user: one may be cut, another not."""
-    ops: list[Op] = []
-    for op in block.ops:
-        for inner in op.blocks:
-            _unshare(inner, used)
+    used: set[Value] = set()
 
+    def rule(b: Rewriter, op: Op) -> None:
         def own(value: Value) -> Value:
             if not is_tile(value) or value.op is None or not value.op.rematerializable:
                 return value
-            if value not in used:
-                used.add(value)
-                return value
-            ops.append(value.op.clone({}))
-            return ops[-1].result
+            if value in used:
+                return b.value(value.op.clone({}))
+            used.add(value)
+            return value
 
         op.map_operands(own)
-        ops.append(op)
-    block.ops = ops
+        b.keep(op)
+
+    rewrite(function, rule)

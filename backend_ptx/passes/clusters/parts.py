@@ -14,9 +14,9 @@ from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.arrays import BlockId, NumBlocks
 from tilewright.tileir.ops.control import If, Yield
 from tilewright.tileir.ops.convert import Cast
-from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store, TileAccess
+from tilewright.tileir.ops.memory import Scatter, TileAccess
 from tilewright.tileir.ops.reduce import Reduction
-from tilewright.tileir.ops.shape import Broadcast, Extract, Iota, Reshape
+from tilewright.tileir.ops.shape import Broadcast, Iota
 from tilewright.tileir.passes.dce import dce
 from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import TileType
@@ -102,22 +102,16 @@ class ClusterSplit:
 
     def _fit(self, b: Rewriter, op: Op) -> None:
         """Change the attributes that repeat a shape, and the indices of accesses."""
-        match op:
-            case arith.Constant() if is_tile(op.result):
-                op.type = op.result.type
-            case Load():
-                op.shape = op.result.type.shape
-                self._access(b, op, op.result)
-            case Store():
-                self._access(b, op, op.value)
-            case Gather():
-                op.shape = op.result.type.shape
-            case Scatter() if is_tile(op.value):
-                op.shape = op.value.type.shape
-            case Broadcast() | Reshape() | Extract():
-                op.shape = op.result.type.shape
+        if isinstance(op, arith.Constant):
+            op.type = op.result.type
+        elif isinstance(op, TileAccess):
+            self._access(b, op, op.tile)
+        if "shape" in op.fields:
+            tile = op.value if isinstance(op, Scatter) else op.results[0]
+            if is_tile(tile):
+                op.shape = tile.type.shape  # type: ignore[attr-defined]
 
-    def _access(self, b: Rewriter, op: Load | Store, tile: Value) -> None:
+    def _access(self, b: Rewriter, op: TileAccess, tile: Value) -> None:
         axis = self.chosen.get(tile)
         if axis is None:
             return

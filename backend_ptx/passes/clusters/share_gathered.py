@@ -24,7 +24,6 @@ from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.dtypes import int64
-from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.shape import Reshape
 from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import SharedType
@@ -71,16 +70,12 @@ def _row(b: Rewriter, value: Value, warps: int) -> Value:
     """The elements in a row, one per thread (that sends it) if there are enough threads."""
     shape = (value.type.size,)
     if not value.type.shape:
-        return _with_layout(b.value(Reshape(src=value, shape=shape)), row_major(shape, warps))
+        return b.value(Reshape(src=value, shape=shape)).lay_out(row_major(shape, warps))
     wanted = row_major(value.type.shape, warps)
     if value.type.layout != wanted:
-        value = _with_layout(b.value(ConvertLayout(src=value)), wanted)
+        value = b.value(ConvertLayout(src=value)).lay_out(wanted)
     if value.type.shape == shape:
         return value
     flat = reshape(wanted, shape)
     assert flat is not None, f"{wanted} has no row-major order"
-    return _with_layout(b.value(Reshape(src=value, shape=shape)), flat)
-
-
-def _with_layout(value: Value, layout: Layout) -> Value:
-    return value.lay_out(layout)
+    return b.value(Reshape(src=value, shape=shape)).lay_out(flat)

@@ -22,6 +22,7 @@ from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.ops.shape import Permute, Reshape
 from tilewright.tileir.types import SharedType
 
+Axes = list[int | None]
 MOST_STEPS = 32  # most ops between an operand and the load whose array decides the dense axis
 
 
@@ -118,11 +119,10 @@ def dense_axis(value: Value) -> int | None:
         value = max(tiles, key=lambda v: isinstance(source_of(v)[0].op, Load))
     load = value.op
     access = tile_access(load.array.type, load.order, load.steps, load.shape)
-    axis = access.order[0] if access.contiguous else None
+    axes: Axes = list(range(len(load.shape)))
     for op in reversed(path):
-        if axis is not None:
-            axis = _moved(op, axis)
-    return axis
+        axes = _moved(op, axes)
+    return axes.index(access.order[0]) if access.contiguous and access.order[0] in axes else None
 
 
 def _held_axis(value: Value) -> int | None:
@@ -138,24 +138,18 @@ def view_of(value: Value) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """(axes, shape) of a `shared_view` that shows what `source_of` finds as `value`."""
     source, passed = source_of(value)
     rank = len(source.type.shape)
-    axes: list[int | None] = list(range(rank))
+    axes: Axes = list(range(rank))
     for op in reversed(passed):
-        if isinstance(op, Permute):
-            axes = [axes[a] for a in op.axes]
-        elif isinstance(op, Reshape):
-            long = iter([a for a, n in zip(axes, op.src.type.shape, strict=True) if n > 1])
-            axes = [next(long) if n > 1 else None for n in op.shape]
+        axes = _moved(op, axes)
     kept = [a for a in axes if a is not None]
     return (*(a for a in range(rank) if a not in kept), *kept), tuple(value.type.shape)
 
 
-def _moved(op: Op, axis: int) -> int | None:
-    """The axis of an op's result that an axis of its source becomes."""
+def _moved(op: Op, axes: Axes) -> Axes:
+    """Of which axes those of an op's result are, if `axes` says that of its source. None: a new one of length 1."""
     if isinstance(op, Permute):
-        return op.axes.index(axis)
+        return [axes[a] for a in op.axes]
     if not isinstance(op, Reshape):
-        return axis
-    long = [i for i, n in enumerate(op.src.type.shape) if n > 1]
-    if axis not in long:
-        return None
-    return [i for i, n in enumerate(op.shape) if n > 1][long.index(axis)]
+        return axes
+    long = iter([a for a, n in zip(axes, op.src.type.shape, strict=True) if n > 1])
+    return [next(long) if n > 1 else None for n in op.shape]

@@ -21,7 +21,7 @@ themselves, and turns only cost time (a GEMM with dequantised operands: 248 us w
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
@@ -29,25 +29,38 @@ from tilewright.backend_ptx.layouts.warpgroup import WARPS as GROUP
 from tilewright.backend_ptx.ops.matmul import left_outstanding
 from tilewright.backend_ptx.ops.warpgroup import PassTurn, TakeTurn
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
-from tilewright.tileir.core import Block, Op
+from tilewright.tileir.core import Op
 from tilewright.tileir.engines import Issuer
 from tilewright.tileir.ops.control import For
+from tilewright.tileir.rewrite import Rewriter, rewrite
 
-Run = tuple[int, int]
-"""The positions of the first and the last MMA of a run in the loop body."""
+Run = tuple[Op, Op]
+"""The first and the last MMA of a run in the loop body."""
 
 
 def ping_pong_warpgroups(c: Compilation) -> Preserved:
     """Needs the waits for MMAs and the CTA barriers in place: a warpgroup must not wait at a barrier while the other
     one waits for its turn."""
-    function = c.function
     if c.plan.warps != 2 * GROUP:
         return ALL
-    fors = (op for op in function.walk() if isinstance(op, For))
-    loops: dict[Op, list[Run]] = {loop: runs for loop in fors if (runs := _waited_runs(loop))}
-    if not loops:
+    takes: set[Op] = set()
+    passes: set[Op] = set()
+    for loop in c.function.walk():
+        runs = _waited_runs(loop) if isinstance(loop, For) else []
+        if runs:  # an iteration starts and ends with the turn held
+            takes |= {loop, *(first for first, _ in runs[1:])}
+            passes |= {loop, *(last for _, last in runs[:-1])}
+    if not takes:
         return ALL
-    _visit(function.body, loops)
+
+    def turns(b: Rewriter, op: Op) -> None:
+        if op in takes:
+            b.emit(TakeTurn())
+        b.keep(op)
+        if op in passes:
+            b.emit(PassTurn())
+
+    rewrite(c.function, turns)
     c.decide(decisions.ping_pong())
     return NONE
 
@@ -79,40 +92,13 @@ def _starts(op: Op) -> bool:
     return any(s.engine.multiplies and s.engine.issuer is Issuer.WARPGROUP for s in op.effects().starts)
 
 
-def _visit(block: Block, loops: Mapping[Op, list[Run]]) -> None:
-    ops: list[Op] = []
-    for op in block.ops:
-        if op in loops:
-            assert isinstance(op, For)
-            _alternate(op, loops[op])
-            ops += [TakeTurn(span=op.span), op, PassTurn(span=op.span)]
-            continue
-        for inner in op.blocks:
-            _visit(inner, loops)
-        ops.append(op)
-    block.ops = ops
-
-
-def _alternate(loop: For, runs: list[Run]) -> None:
-    """Insert the turns inside an iteration: it starts and ends with the turn held."""
-    takes, passes = {first for first, _ in runs[1:]}, {last for _, last in runs[:-1]}
-    ops: list[Op] = []
-    for i, op in enumerate(loop.loop.ops):
-        if i in takes:
-            ops.append(TakeTurn(span=op.span))
-        ops.append(op)
-        if i in passes:
-            ops.append(PassTurn(span=op.span))
-    loop.loop.ops = ops
-
-
 def _runs(ops: list[Op], mmas: Collection[Op], waits: Collection[Op]) -> list[Run]:
     """The runs of MMAs without a wait between them."""
     out: list[Run] = []
     open_ = False
-    for i, op in enumerate(ops):
+    for op in ops:
         if op in mmas:
-            out = [*out[:-1], (out[-1][0], i)] if open_ else [*out, (i, i)]
+            out = [*out[:-1], (out[-1][0], op)] if open_ else [*out, (op, op)]
             open_ = True
         elif op in waits:
             open_ = False

@@ -63,17 +63,13 @@ def _by_warps(rewriter: Rewriter, op: Mma, c: Compilation) -> Value | None:
     return rewriter.value(MmaSync(a=a, b=b, acc=op.acc, instruction=choice.instruction))
 
 
-def _whole_warpgroups(wanted: int | None) -> bool:
-    return wanted is None or wanted % WARPS == 0
-
-
 def _by_warpgroups(rewriter: Rewriter, op: Mma, c: Compilation) -> Value | None:
     """wgmma has no batch axes; those of length 1 are dropped.
 
     Tensor cores of sm_90 accumulate products of 8-bit floats with 13 fractional bits (arXiv 2412.19437, section 3.3.2).
     Unless use_fast_acc allows that for all of k, threads add the product of each tile to the accumulator in float32.
     """
-    whole = _whole_warpgroups(c.hints.num_worker_warps)
+    whole = (c.hints.num_worker_warps or WARPS) % WARPS == 0
     kind = warpgroup_kind(op, c.target) if whole else None
     if kind is None:
         return None

@@ -28,6 +28,7 @@ from tilewright.backend_ptx.ops.matmul import Product, is_outstanding
 from tilewright.backend_ptx.ops.units import MatrixUnit
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
+from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.ops.arith import Constant, Lt
@@ -138,28 +139,28 @@ class _Waits:
         return op.terminator and value in self.quiet
 
 
-def _wait(unit: MatrixUnit, values: Sequence[Value], span: Span) -> tuple[list[Op], list[Value]]:
+def _moved(op: Op, values: Sequence[Value], span: Span) -> Op:
+    """The op, whose results are these values in another place."""
+    op.span = span
+    for value, result in zip(values, op.results, strict=True):
+        result.retype(value.type).hint = value.hint
+    return op
+
+
+def _wait(unit: MatrixUnit, values: Sequence[Value], span: Span) -> tuple[list[Op], Sequence[Value]]:
     """The wait for accumulators, and their values in registers after it."""
-    wait = unit.wait_for(tuple(values))
-    ops = [wait]
-    if unit.fetch is not None:
-        ops += [unit.fetch(src=value) for value in wait.results]
-    results = wait.results if unit.fetch is None else [op.result for op in ops[1:]]
-    for op in ops:
-        op.span = span
-        for value, result in zip(values if op is wait else values[ops.index(op) - 1 :], op.results, strict=False):
-            result.retype(value.type).hint = value.hint
-    return ops, list(results)
+    wait = _moved(unit.wait_for(tuple(values)), values, span)
+    if unit.fetch is None:
+        return [wait], wait.results
+    fetched = [_moved(unit.fetch(src=value), [value], span) for value in wait.results]
+    return [wait, *fetched], [op.result for op in fetched]
 
 
-def _enter(unit: MatrixUnit, values: Sequence[Value], span: Span) -> tuple[list[Op], list[Value]]:
+def _enter(unit: MatrixUnit, values: Sequence[Value], span: Span) -> tuple[list[Op], Sequence[Value]]:
     """Move tiles from registers to the space of the unit's accumulators."""
     if unit.enter is None:
-        return [], list(values)
-    ops = [unit.enter(src=value) for value in values]
-    for op, value in zip(ops, values, strict=True):
-        op.span = span
-        op.result.retype(value.type).hint = value.hint
+        return [], values
+    ops = [_moved(unit.enter(src=value), [value], span) for value in values]
     return ops, [op.result for op in ops]
 
 
@@ -179,22 +180,19 @@ def _where_it_runs(loop: For, carried: Carried) -> list[Op]:
     If accumulators come from memory and the loop may be skipped, ptxas sees loads between the first MMA and the wait,
     and serialises all MMAs (C7515).
     """
-    start = loop.init
-    then, orelse = Block(), Block()
-    then.ops = [*_enter_loop(loop, carried), loop]
-    values = list(loop.results)
-    for unit in dict.fromkeys(carried.values()):
-        mine = [i for i in carried if carried[i] is unit]
-        waits, results = _wait(unit, [loop.results[i] for i in mine], loop.span)
-        then.ops += waits
-        for i, result in zip(mine, results, strict=True):
-            values[i] = result
-    runs = Lt(lhs=loop.lower, rhs=loop.upper)
-    then.ops.append(Yield(values=tuple(values)))
-    orelse.ops = [Yield(values=start)]
-    guarded = If(cond=runs.result, then=then, orelse=orelse)
-    for made in (runs, guarded, then.terminator, orelse.terminator):
-        made.span = loop.span
-    for old, new in zip(loop.results, guarded.results, strict=True):
-        new.retype(old.type).hint = old.hint
-    return [runs, guarded]
+    b = Builder(Block(), loop.span)
+    with b.into() as orelse:
+        b.emit(Yield(values=loop.init))
+    with b.into() as then:
+        b.block.ops += [*_enter_loop(loop, carried), loop]
+        values = list(loop.results)
+        for unit in dict.fromkeys(carried.values()):
+            mine = [i for i in carried if carried[i] is unit]
+            waits, results = _wait(unit, [loop.results[i] for i in mine], loop.span)
+            b.block.ops += waits
+            for i, result in zip(mine, results, strict=True):
+                values[i] = result
+        b.emit(Yield(values=tuple(values)))
+    runs = b.value(Lt(lhs=loop.lower, rhs=loop.upper))
+    b.block.ops.append(_moved(If(cond=runs, then=then, orelse=orelse), loop.results, loop.span))
+    return b.block.ops

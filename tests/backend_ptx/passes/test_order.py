@@ -1,0 +1,134 @@
+"""ORDER holds every constraint: in any order of the passes that it allows, they make the same kernels.
+
+Two passes that no row of ORDER keeps apart, directly or through others, may change places. A few orders reverse all
+such pairs; where a kernel comes out different, the pair is named that ORDER lacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import combinations
+from typing import Any
+
+import pytest
+from support.pass_kernels import function
+from tests.backend_ptx.passes.test_golden import SHOWN, Shown
+
+from tilewright.backend_ptx.compilation import Compilation
+from tilewright.backend_ptx.pipeline import ORDER, PIPELINE
+from tilewright.backend_ptx.targets import get_target
+from tilewright.backend_ptx.verifier import verify_machine
+from tilewright.tileir.diagnostics import TileError
+from tilewright.tileir.passes.manager import PassManager, name_of
+from tilewright.tileir.printer import to_text
+
+Pass = Any
+Rows = Sequence[tuple[Pass, Pass, str]]
+MORE = [Shown("reduce_axes", warps=4, ctas=2), Shown("scaled_rows", warps=4), Shown("chained_products", "sm_80")]
+KERNELS = list(dict.fromkeys([*MORE, *SHOWN.values()]))
+
+
+def before(rows: Rows) -> dict[Pass, set[Pass]]:
+    """The passes that must run before each, because of a row or of several."""
+    found: dict[Pass, set[Pass]] = {}
+    for step in PIPELINE:
+        earlier = {a for a, b, _ in rows if b is step}
+        found[step] = earlier.union(*(found[a] for a in earlier))
+    return found
+
+
+def latest_first(steps: Sequence[Pass], earlier: dict[Pass, set[Pass]]) -> list[Pass]:
+    """The steps, each as early as may be that stands late in the pipeline."""
+    out: list[Pass] = []
+    left = list(steps)
+    while left:
+        out.append(next(step for step in reversed(left) if not earlier[step] & set(left)))
+        left.remove(out[-1])
+    return out
+
+
+def reversed_pair(a: Pass, b: Pass, earlier: dict[Pass, set[Pass]]) -> list[Pass]:
+    """The pipeline with b right before a."""
+    first = [step for step in PIPELINE if step in earlier[a] | earlier[b]]
+    return [*first, b, a, *(step for step in PIPELINE if step not in {a, b, *first})]
+
+
+def recipes(rows: Rows) -> Iterator[tuple[list[Pass], list[tuple[Pass, Pass]]]]:
+    """Orders that the rows allow, each with the pairs that are reversed in it, until each such pair was."""
+    earlier = before(rows)
+    left = [(a, b) for a, b in combinations(PIPELINE, 2) if a not in earlier[b]]
+    while left:
+        b = left[0][1]
+        first = [step for step in PIPELINE if step in earlier[b]]
+        recipe = [*latest_first(first, earlier), b,
+                  *latest_first([step for step in PIPELINE if step is not b and step not in first], earlier)]
+        done = [(a, b) for a, b in left if recipe.index(b) < recipe.index(a)]
+        yield recipe, done
+        left = [pair for pair in left if pair not in done]
+
+
+def made(recipe: Sequence[Pass], shown: Shown) -> str:
+    """The machine function, or why there is none; decisions as a set, as their order says nothing."""
+    f = function(shown.kernel)
+    f.hints = replace(f.hints, num_worker_warps=shown.warps or f.hints.num_worker_warps,
+                      num_ctas=shown.ctas or f.hints.num_ctas)
+    try:
+        PassManager(tuple(recipe), (), verify_machine).run(Compilation(f, get_target(shown.target)), verify=True)
+    except TileError as error:
+        return str(error)
+    f.decisions.sort(key=str)
+    return to_text(f)
+
+
+@cache
+def as_it_is(shown: Shown) -> str:
+    return made(PIPELINE, shown)
+
+
+def complaint(recipe: Sequence[Pass], pairs: Sequence[tuple[Pass, Pass]], rows: Rows) -> str | None:
+    """The pair for which the rows lack a constraint, if the passes make another kernel in this order."""
+    wrong = next((shown for shown in KERNELS if made(recipe, shown) != as_it_is(shown)), None)
+    if wrong is None:
+        return None
+    earlier = before(rows)
+    single = (pair for pair in pairs if made(reversed_pair(*pair, earlier), wrong) != as_it_is(wrong))
+    a, b = next(single, (None, None))
+    if a is None:
+        return f"{wrong.kernel} for {wrong.target} differs in the order {', '.join(map(name_of, recipe))}"
+    return (f"{name_of(a)} must run before {name_of(b)}, or {wrong.kernel} for {wrong.target} becomes another kernel: "
+            f"ORDER in backend_ptx/pipeline.py has no row ({name_of(a)}, {name_of(b)}, why)")
+
+
+def test_no_constraint_is_missing() -> None:
+    assert [said for recipe, pairs in recipes(ORDER) if (said := complaint(recipe, pairs, ORDER))] == []
+
+
+def test_every_pass_has_a_row() -> None:
+    named = {step for row in ORDER for step in row[:2]}
+    lacking = [name_of(step) for step in PIPELINE if step not in named]
+    assert [f"{name} has no row in ORDER in backend_ptx/pipeline.py" for name in lacking] == []
+
+
+# Rows that follow from others need no kernel. No kernel here shows these:
+UNSEEN = {
+    ("form_clusters", "mask_paddings"), ("split_reductions", "sink_loads"), ("prefetch_loads", "pipeline_loops"),
+    ("rematerialize_from_shared", "prefetch_loads"), ("hoist_conversions", "split_stores"),
+    ("assign_layouts", "share_printed"), ("share_printed", "pipeline_loops"),
+}
+
+
+def needed() -> list[tuple[Pass, Pass]]:
+    """The constraints that do not follow from others."""
+    pairs = list(dict.fromkeys((a, b) for a, b, _ in ORDER))
+    return [pair for pair in pairs if pair[0] not in before([row for row in ORDER if row[:2] != pair])[pair[1]]]
+
+
+@pytest.mark.parametrize("pair", [p for p in needed() if (name_of(p[0]), name_of(p[1])) not in UNSEEN],
+                         ids=lambda pair: "-".join(map(name_of, pair)))
+def test_a_missing_constraint_is_named(pair: tuple[Pass, Pass]) -> None:
+    rows = [row for row in ORDER if row[:2] != pair]
+    said = complaint(reversed_pair(*pair, before(rows)), [pair], rows)
+    assert said is not None
+    assert said.startswith(f"{name_of(pair[0])} must run before {name_of(pair[1])}, or ")
