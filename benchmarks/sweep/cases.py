@@ -7,10 +7,12 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-TARGETS = ("sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120a")
+# The targets of the first draw. Numbers name combinations for good, so that every later record of
+# backend_ptx/targets.py gets a draw of its own, behind those that were there.
+FIRST = ("sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120a")
 TILES = (16, 32, 64, 128, 256, 512)
 DEPTHS = (16, 32, 64, 128, 256)
 HINTS = {"occupancy": (None, 1, 2, 3, 4, 8), "num_ctas": (None, 1, 2, 4)}
@@ -40,7 +42,8 @@ Arguments = Callable[..., tuple[str, tuple[Any, ...]]]
 
 @dataclass(frozen=True)
 class Family:
-    """`arguments` makes (kernel, args) of one entry of each axis; `count` of all combinations are drawn."""
+    """`arguments` makes (kernel, args) of one entry of each axis; `count` of all combinations are drawn for the first
+    targets."""
 
     arguments: Arguments
     axes: tuple[Sequence[Any], ...]
@@ -114,18 +117,26 @@ def _named() -> Iterator[tuple[str, tuple[Any, ...], dict[str, int]]]:
 
 @functools.cache
 def cases() -> tuple[Case, ...]:
-    """All combinations: the named ones on every target, then what is drawn of each family."""
+    """All combinations: of the first targets together, then of each other record by itself."""
+    from tilewright.backend_ptx.targets import TARGETS
+
     out: list[Case] = []
+    for targets in (FIRST, *([name] for name in TARGETS if name not in FIRST)):
+        out += (replace(case, number=number) for number, case in enumerate(_drawn(targets), len(out)))
+    return tuple(out)
+
+
+def _drawn(targets: Sequence[str]) -> Iterator[Case]:
+    """The named combinations on every target, then what is drawn of each family."""
     for kernel, args, hints in _named():
-        out += [Case(len(out) + i, "named", kernel, args, target, hints) for i, target in enumerate(TARGETS)]
+        yield from (Case(0, "named", kernel, args, target, hints) for target in targets)
     for name, family in FAMILIES.items():
-        axes = (*family.axes, *HINTS.values(), TARGETS)
-        draw = random.Random(name)
-        for number in sorted(draw.sample(range(math.prod(map(len, axes))), family.count)):
+        axes = (*family.axes, *HINTS.values(), targets)
+        draw = random.Random(name if targets is FIRST else f"{name} {targets}")
+        for number in sorted(draw.sample(range(math.prod(map(len, axes))), family.count * len(targets) // len(FIRST))):
             *shape, occupancy, ctas, target = _entry(number, axes)
             hints = {k: v for k, v in zip(HINTS, (occupancy, ctas), strict=True) if v is not None}
-            out.append(Case(len(out), name, *family.arguments(*shape), target, hints))
-    return tuple(out)
+            yield Case(0, name, *family.arguments(*shape), target, hints)
 
 
 def _entry(number: int, axes: Sequence[Sequence[Any]]) -> list[Any]:

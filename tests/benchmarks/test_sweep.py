@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from benchmarks.sweep import kernels
 from benchmarks.sweep.__main__ import compare, summary
-from benchmarks.sweep.cases import FAMILIES, TARGETS, cases, sample
+from benchmarks.sweep.cases import FAMILIES, FIRST, cases, sample
 from benchmarks.sweep.compile import FAILED, OK, SLOW, TOO_LARGE, Result
 from benchmarks.sweep.references import OUT, can_run, error, grid, inputs
 from benchmarks.sweep.workers import run
 
 from tilewright.backend_ptx.runtime.ptxas import has_ptxas
+from tilewright.backend_ptx.targets import TARGETS
 
 SAMPLE = 16
 
@@ -24,6 +25,17 @@ def test_there_are_enough_combinations() -> None:
     assert {c.family for c in found} == {"named", *FAMILIES} and {c.target for c in found} == set(TARGETS)
     assert [c.number for c in found] == list(range(len(found)))
     assert sample(10, 1) == sample(10, 1) != sample(10, 2)
+
+
+def test_a_new_target_is_swept_and_renumbers_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    was = cases()
+    cases.cache_clear()
+    monkeypatch.setitem(TARGETS, "sm_121a", replace(TARGETS["sm_120a"], name="sm_121a"))
+    now = cases()
+    cases.cache_clear()
+    assert now[:len(was)] == was
+    added = [c for c in now[len(was):]]
+    assert len(added) * len(FIRST) >= 3000 and {c.target for c in added} == {"sm_121a"}
 
 
 @pytest.mark.skipif(not has_ptxas(), reason="ptxas is not installed")
