@@ -113,8 +113,7 @@ def test_every_pass_has_a_row() -> None:
 
 # Rows that follow from others need no kernel. No kernel here shows these:
 UNSEEN = {
-    ("form_clusters", "mask_paddings"), ("split_reductions", "sink_loads"), ("prefetch_loads", "pipeline_loops"),
-    ("rematerialize_from_shared", "prefetch_loads"), ("hoist_conversions", "split_stores"),
+    ("form_clusters", "mask_paddings"), ("relieve_pressure", "pipeline_loops"), ("hoist_conversions", "split_stores"),
     ("assign_layouts", "share_printed"), ("share_printed", "pipeline_loops"),
 }
 
@@ -123,6 +122,10 @@ def needed() -> list[tuple[Pass, Pass]]:
     """The constraints that do not follow from others."""
     pairs = list(dict.fromkeys((a, b) for a, b, _ in ORDER))
     return [pair for pair in pairs if pair[0] not in before([row for row in ORDER if row[:2] != pair])[pair[1]]]
+
+
+def test_the_unseen_rows_are_rows() -> None:
+    assert {(name_of(a), name_of(b)) for a, b in needed()} >= UNSEEN
 
 
 @pytest.mark.parametrize("pair", [p for p in needed() if (name_of(p[0]), name_of(p[1])) not in UNSEEN],

@@ -10,7 +10,7 @@ import tilewright.backend_ptx.ops  # noqa: F401  (the parser knows machine ops)
 from tilewright.backend_ptx.resources.registers import live_registers
 from tilewright.tileir.parser import parse
 
-ROW = (Path(__file__).parents[1] / "passes" / "golden" / "rematerialize_from_shared.tile").read_text()
+ROW = (Path(__file__).parents[1] / "passes" / "golden" / "relieve_pressure-spill.tile").read_text()
 """A row of 64 registers in each thread (32 as it is loaded), of which 16 are kept across a reduction."""
 
 
