@@ -21,6 +21,7 @@ from tilewright.frontend.calls import (
     compose,
     convert,
     factories,
+    join,
     math,
     matmul,
     memory,
@@ -30,6 +31,7 @@ from tilewright.frontend.calls import (
     reduce,
     scan,
     shape,
+    sort,
     views,
 )
 from tilewright.frontend.translate import translate
@@ -39,6 +41,6 @@ __all__ = ["ConstArg", "translate"]
 
 _REGISTERED = (
     assign, attributes, contexts, expressions, loops, statements, static, structs, subscripts,
-    arith, arrays, atomics, bits, builtins, compose, convert, factories, math, matmul, memory, output, random, raw,
-    reduce, scan, shape, views,
+    arith, arrays, atomics, bits, builtins, compose, convert, factories, join, math, matmul, memory, output, random,
+    raw, reduce, scan, shape, sort, views,
 )

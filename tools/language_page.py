@@ -27,8 +27,8 @@ START = "<!-- generated from the docstrings: run the tests with --update-golden 
 ARCHITECTURE = Path(__file__).parent.parent / "docs" / "architecture.md"
 OWNERS = {c.__name__: c for c in (Tile, Array, TiledView, RawArrayMemory, BoundKernel)}
 LANGUAGE = ("operators", "functions of one tile", "index space", "memory", "atomics", "factories", "matrix products",
-            "shapes and conversions", "reductions and scans", "random numbers", "compile time", "output",
-            "dependent launch", "methods")
+            "shapes and conversions", "reductions and scans", "order and places in a tile", "random numbers",
+            "compile time", "output", "dependent launch", "methods")
 HOST = {
     "kernels and launch": "tile_kernel BoundKernel launch function ByTarget tile_kernel.replace_hints compiler_timeout",
     "annotations": "ArrayAnnotation ListAnnotation ScalarAnnotation ConstantAnnotation",

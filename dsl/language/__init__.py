@@ -13,6 +13,7 @@ from tilewright.language.factories import *  # noqa: F403
 from tilewright.language.math import *  # noqa: F403
 from tilewright.language.matmul import *  # noqa: F403
 from tilewright.language.memory import *  # noqa: F403
+from tilewright.language.order import *  # noqa: F403
 from tilewright.language.output import *  # noqa: F403
 from tilewright.language.reduce import *  # noqa: F403
 from tilewright.language.scan import *  # noqa: F403
@@ -38,5 +39,5 @@ __all__ = [
     "extract", "static_eval", "static_assert", "static_iter", "ensure_constant", "Slice",
     "load_advanced_indexing", "store_advanced_indexing", "asin", "acos", "atan", "asinh", "acosh", "atanh",
     "log1p", "expm1", "erf", "erfc", "sigmoid", "round", "isinf", "isfinite", "popcount", "clz", "ffs", "clamp",
-    "any", "all",
+    "any", "all", "sort", "argsort", "topk", "histogram", "join", "split", "interleave",
 ]

@@ -82,7 +82,32 @@ def dropout_case() -> Case:
     return Case("dropout-by-philox", dropped, (-(-N // TILE),), make, (1,), reference, random.near)
 
 
+@tw.tile_kernel
+def routed(x, out, chosen, experts: tw.Constant[int], k: tw.Constant[int]):
+    row = tw.load(x, (tw.bid(0), 0), (1, experts), padding_mode=tw.PaddingMode.NEG_INF)
+    values, places = tw.topk(row, k)
+    weights = tw.exp(values - tw.max(values, 1, keepdims=True))
+    tw.store(out, (tw.bid(0), 0), weights / tw.sum(weights, 1, keepdims=True))
+    tw.store(chosen, (tw.bid(0), 0), places)
+
+
+def routing_case() -> Case:
+    """The best 4 of 100 experts for each of 5 tokens, and the softmax of their scores."""
+
+    def make(rng: np.random.Generator) -> tuple[Any, ...]:
+        return rng.standard_normal((5, 100)).astype(np.float32), np.zeros((5, 4), np.float32), np.zeros(
+            (5, 4), np.int32), 128, 4
+
+    def reference(x: np.ndarray, out: np.ndarray, chosen: np.ndarray, experts: int, k: int) -> tuple[np.ndarray, ...]:
+        best = np.argsort(-x, 1, kind="stable")[:, :k]
+        weights = np.exp(np.take_along_axis(x, best, 1).astype(np.float64))
+        return (weights / weights.sum(1, keepdims=True)).astype(np.float32), best.astype(np.int32)
+
+    return Case("topk-of-experts", routed, (5,), make, (1, 2), reference, ulps(8, np.float32))
+
+
 def cases() -> Iterator[Case]:
+    yield routing_case()
     yield dropout_case()
     yield function_case(np.float32)
     yield function_case(np.float64)

@@ -134,6 +134,16 @@ def reductions() -> Iterator[Row]:
     yield matrix("argmin", "propagate_nan", "result", keep, lambda t, v: ct.argmin(with_nan(t), 1, propagate_nan=v))
 
 
+def orders() -> Iterator[Row]:
+    axis, turn = (1, 0), (False, True)
+    yield matrix("sort", "axis", "result", axis, lambda t, v: ct.sort(t, v))
+    yield matrix("argsort", "axis", "result", axis, lambda t, v: ct.argsort(t, v))
+    yield matrix("topk", "axis", "result", axis, lambda t, v: ct.topk(t, 2, v)[0])
+    yield matrix("sort", "descending", "result", turn, lambda t, v: ct.sort(t, 1, descending=v))
+    yield matrix("argsort", "descending", "result", turn, lambda t, v: ct.argsort(t, 1, descending=v))
+    yield matrix("topk", "largest", "result", turn, lambda t, v: ct.topk(t, 2, 1, largest=v)[0])
+
+
 def with_nan(t: Any) -> Any:
     return ct.where(ct.arange(16, dtype=ct.int32) == 5, float("nan"), t)
 
@@ -300,7 +310,7 @@ def others() -> Iterator[Row]:
                               ct.zeros((16, 16), ct.float32), use_fast_acc=v), 1)))
 
 
-ROWS = [row for part in (arithmetic, reductions, shapes_and_factories, memory, atomics, views, others)
+ROWS = [row for part in (arithmetic, reductions, orders, shapes_and_factories, memory, atomics, views, others)
         for row in part()]
 SPECS = (ct.spec("f32[20]"), ct.spec("f32[8,64]"), ct.spec("i32[20]"), ct.spec("f32[1024]"), ct.spec("i32[40]"))
 

@@ -16,6 +16,7 @@ from catalogue.cells import (
     mixed,
     objects,
     options,
+    order,
     powers,
     products,
     random,
@@ -32,9 +33,9 @@ from catalogue.cells import (
 )
 from catalogue.cells.model import Batch, Cell
 
-MODULES = (binary, powers, mixed, unary, special, options, reductions, reduction_options, scans, random, conversions,
-           bits, shapes, loads, views, gathers, raw, atomics, swaps, products, statements, expressions, objects,
-           members)
+MODULES = (binary, powers, mixed, unary, special, options, reductions, reduction_options, scans, order, random,
+           conversions, bits, shapes, loads, views, gathers, raw, atomics, swaps, products, statements, expressions,
+           objects, members)
 
 
 @functools.cache

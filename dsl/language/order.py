@@ -1,0 +1,122 @@
+"""Order and places inside a tile: sort, argsort, topk, histogram; join, split, interleave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.language.builtin import builtin
+from tilewright.language.classes import Tile
+
+__all__ = ["sort", "argsort", "topk", "histogram", "join", "split", "interleave"]
+
+
+@builtin("sort")
+def sort(x: Any, /, axis: int = -1, *, descending: bool = False) -> Tile:
+    """The elements along an axis in ascending order.
+
+    Arguments: `x`, a tile of any dtype but the restricted floats; `axis`, a constant int.
+    Result: a tile of the same shape and dtype. -0.0 is before 0.0, NaNs are last.
+    Options: `descending` reverses the order; NaNs are first then.
+    Errors: TileTypeError for an axis that is out of range, for a scalar, and for restricted floats.
+
+    Example:
+        t = (ct.arange(8, dtype=ct.int32) * 5) % 8
+        print(t, ct.sort(t))                      # [0, 5, 2, 7, 4, 1, 6, 3] [0, 1, 2, 3, 4, 5, 6, 7]
+        print(ct.sort(t.reshape((2, 4)), 1, descending=True))   # [[7, 5, 2, 0], [6, 4, 3, 1]]
+    """
+
+
+@builtin("argsort")
+def argsort(x: Any, /, axis: int = -1, *, descending: bool = False) -> Tile:
+    """The positions that the elements of `sort` had before; equal elements keep their order.
+
+    Arguments: `x`, a tile of any dtype of at most 32 bits but the restricted floats; `axis`, a constant int.
+    Result: an int32 tile of the same shape.
+    Options: `descending` as in `sort`; equal elements keep their order then, too.
+    Errors: TileTypeError for 64-bit dtypes and restricted floats, and for an axis that is out of range.
+
+    Example:
+        t = (ct.arange(4, dtype=ct.int32) * 3) % 4
+        print(t, ct.argsort(t, descending=True))  # [0, 3, 2, 1] [1, 2, 3, 0]
+        ct.argsort(t.astype(ct.int64))            # TileTypeError
+    """
+
+
+@builtin("topk")
+def topk(x: Any, k: int, /, axis: int = -1, *, largest: bool = True) -> tuple[Tile, Tile]:
+    """The k largest elements along an axis, the largest first, and their positions.
+
+    Arguments: `x` and `axis` as in `argsort`; `k`, a constant power of two, at most the axis's length.
+    Result: two tiles whose axis has the length k: elements, and positions in int32. Of equal elements the first ones
+        are taken. A NaN counts as the largest.
+    Options: `largest=False` gives the smallest elements, the smallest first.
+    Errors: TileTypeError for a k that is no power of two or too large, for 64-bit dtypes and restricted floats.
+
+    Example:
+        t = (ct.arange(8, dtype=ct.int32) * 5) % 8
+        values, places = ct.topk(t, 2)
+        print(values, places)                     # [7, 6] [3, 6]
+        ct.topk(t, 3)                             # TileTypeError
+    """
+
+
+@builtin("histogram")
+def histogram(x: Any, bins: int, /) -> Tile:
+    """How often each of the numbers 0 to bins - 1 is among the elements.
+
+    Arguments: `x`, an integer tile; `bins`, a constant power of two. The number of elements times the number of bins is
+        at most 2**17.
+    Result: an int32 tile of the shape (bins,); other numbers are not counted.
+    Errors: TileTypeError for floats and bools, for a number of bins that is no power of two, and for too many.
+
+    Example:
+        t = ct.arange(8, dtype=ct.int32) * 3 // 5
+        print(t, ct.histogram(t, 4))              # [0, 0, 1, 1, 2, 3, 3, 4] [2, 2, 1, 2]
+        ct.histogram(t, 5)                        # TileTypeError
+    """
+
+
+@builtin("join")
+def join(x: Any, y: Any, /) -> Tile:
+    """x and y side by side in a new last axis of length 2.
+
+    Operands: tiles of one dtype that broadcast.
+    Result: a tile of the common shape with an axis of length 2 behind it.
+    Errors: TileTypeError for different dtypes, and for shapes that do not broadcast.
+
+    Example:
+        t = ct.arange(2, dtype=ct.int32)
+        print(ct.join(t, t + 10))                 # [[0, 10], [1, 11]]
+        ct.join(t, t * 1.0)                       # TileTypeError
+    """
+
+
+@builtin("split")
+def split(x: Any, /) -> tuple[Tile, Tile]:
+    """The two halves along a last axis of length 2: the inverse of `join`.
+
+    Operands: a tile whose last axis has the length 2.
+    Result: two tiles without that axis.
+    Errors: TileTypeError for another last axis.
+
+    Example:
+        even, odd = ct.split(ct.arange(8, dtype=ct.int32).reshape((4, 2)))
+        print(even, odd)                          # [0, 2, 4, 6] [1, 3, 5, 7]
+        ct.split(even)                            # TileTypeError
+    """
+
+
+@builtin("interleave")
+def interleave(x: Any, y: Any, /) -> Tile:
+    """The elements of x and y by turns along the last axis: `join` with its new axis merged into the one before.
+
+    Operands: tiles of one dtype that broadcast.
+    Result: a tile of the common shape with a last axis of twice the length.
+    Errors: TileTypeError for different dtypes, and for shapes that do not broadcast.
+
+    Example:
+        t = ct.arange(4, dtype=ct.int32)
+        print(ct.interleave(t, -t))               # [0, 0, 1, -1, 2, -2, 3, -3]
+        even, odd = ct.split(ct.interleave(t, -t).reshape((4, 2)))
+        print(even, odd)                          # [0, 1, 2, 3] [0, -1, -2, -3]
+    """
