@@ -13,7 +13,7 @@ from tilewright.launching.bound import BoundKernel
 from tilewright.launching.grid import make_grid
 from tilewright.launching.launcher import Launcher
 from tilewright.launching.specialise import Specialiser
-from tilewright.options import ByTarget, KernelOptions
+from tilewright.options import ByTarget, KernelOptions, LaunchRules
 
 if TYPE_CHECKING:
     from tilewright.backend_ptx.compile import Compiled
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _MAX_GRIDS = 4096
+_RULES = tuple(field.name for field in fields(LaunchRules))
 
 
 class tile_kernel:
@@ -32,7 +33,9 @@ class tile_kernel:
 
     Options: each a value or a ByTarget, and each a hint: `num_ctas` (None or 1, 2, 4, 8, 16: CTAs per
         block), `occupancy` (None or 1 to 32: resident blocks per SM), `opt_level` (None or 0 to 3),
-        `num_worker_warps` (None, 4 or 8).
+        `num_worker_warps` (None, 4 or 8). Two are no hints: `grid`, expressions of names of dimensions and parameters
+        (`grid="cdiv(M, TM), cdiv(N, TN)"`), with which the kernel is called without a grid; `deterministic=True`, which
+        refuses results that depend on the order of blocks.
     Errors: TypeError for what is no plain Python function, and for calling the kernel without a grid; ValueError for an
         option's value.
 
@@ -61,19 +64,20 @@ class tile_kernel:
     def __new__(
         cls, function: Callable[..., Any], /, *, num_ctas: int | ByTarget | None = None,
         occupancy: int | ByTarget | None = None, opt_level: int | ByTarget | None = 3,
-        num_worker_warps: int | ByTarget | None = None,
+        num_worker_warps: int | ByTarget | None = None, grid: str | None = None, deterministic: bool = False,
     ) -> tile_kernel: ...
     @overload
     def __new__(  # type: ignore[misc]  # as a decorator with options it returns the decorator proper
         cls, function: None = None, /, *, num_ctas: int | ByTarget | None = None,
         occupancy: int | ByTarget | None = None, opt_level: int | ByTarget | None = 3,
-        num_worker_warps: int | ByTarget | None = None,
+        num_worker_warps: int | ByTarget | None = None, grid: str | None = None, deterministic: bool = False,
     ) -> Callable[[Callable[..., Any]], tile_kernel]: ...
     def __new__(cls, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
-        checked = _options(KernelOptions(), options)
+        rules = LaunchRules(**{name: options.pop(name) for name in _RULES if name in options})
+        checked = _options(KernelOptions(), options, _RULES)
         if function is None:
-            return lambda wrapped: _make(cls, wrapped, checked)
-        return _make(cls, function, checked)
+            return lambda wrapped: _make(cls, wrapped, checked, rules)
+        return _make(cls, function, checked, rules)
 
     def __getitem__(self, grid: Any) -> BoundKernel:
         """The kernel bound to a grid: a tuple of up to three ints, or one int."""
@@ -90,8 +94,15 @@ class tile_kernel:
         return bound
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError(f"kernel {self.__name__} cannot be called directly; launch it over a grid: "
-                        f"{self.__name__}[grid](...)")
+        """Launch over the grid that the decorator gives; TypeError where it gives none."""
+        specialiser = self.specialiser
+        if not specialiser.dimensions.has_grid:
+            raise TypeError(f"kernel {self.__name__} cannot be called directly; launch it over a grid: "
+                            f"{self.__name__}[grid](...)")
+        stream = kwargs.pop("stream", None)
+        args = specialiser.call.complete(args, kwargs)
+        grid = specialiser.dimensions.grid(args, lambda: specialiser.bind(args))
+        self.launcher.launch(self[grid].grid, args, stream)
 
     def interpret(
         self, grid: Any, *args: Any, mode: str = "chunked", order: str | int | None = None, poison: bool = False,
@@ -138,7 +149,7 @@ class tile_kernel:
             assert wide is not kernel
             kernel.replace_hints(color=3)  # TypeError
         """
-        return _make(type(self), self.__wrapped__, _options(self.hints, options))
+        return _make(type(self), self.__wrapped__, _options(self.hints, options), self.specialiser.rules)
 
     def ir(self, *args: Any, passes: bool = True, **named: Any) -> str:
         """The Tile IR for these arguments.
@@ -310,7 +321,7 @@ class tile_kernel:
         return str(self.__qualname__)
 
 
-def _make(cls: type[tile_kernel], function: Any, options: KernelOptions) -> tile_kernel:
+def _make(cls: type[tile_kernel], function: Any, options: KernelOptions, rules: LaunchRules) -> tile_kernel:
     if isinstance(function, staticmethod):
         function = function.__func__
     if not isinstance(function, types.FunctionType):
@@ -319,7 +330,7 @@ def _make(cls: type[tile_kernel], function: Any, options: KernelOptions) -> tile
     _refuse_method(function)
     kernel = object.__new__(cls)
     functools.update_wrapper(kernel, function)
-    kernel.specialiser = Specialiser(function, read_params(function), options)
+    kernel.specialiser = Specialiser(function, read_params(function), options, rules)
     kernel.launcher = Launcher(kernel.specialiser)
     kernel._bound = {}
     return kernel
@@ -335,11 +346,11 @@ def _refuse_method(function: types.FunctionType) -> None:
                         f"kernel needs of {first[0]} as arguments")
 
 
-def _options(base: KernelOptions, given: dict[str, Any]) -> KernelOptions:
+def _options(base: KernelOptions, given: dict[str, Any], more: tuple[str, ...] = ()) -> KernelOptions:
     known = {f.name for f in fields(KernelOptions)}
     for name in given:
         if name not in known:
-            raise TypeError(f"tile_kernel has no option {name!r}; there are {', '.join(sorted(known))}")
+            raise TypeError(f"tile_kernel has no option {name!r}; there are {', '.join(sorted({*known, *more}))}")
     return replace(base, **given)
 
 

@@ -88,6 +88,25 @@ class KernelOptions:
         return Hints(**out)
 
 
+@dataclass(frozen=True, slots=True)
+class LaunchRules:
+    """What the decorator says that is no hint. `grid`: expressions of names of dimensions and parameters, by which the
+    kernel is launched without one. `deterministic`: results that depend on the order of blocks are refused.
+
+    Raises TypeError for values of another type.
+    """
+
+    grid: str | None = None
+    deterministic: bool = False
+
+    def __post_init__(self) -> None:
+        if self.grid is not None and not isinstance(self.grid, str):
+            raise TypeError("tile_kernel: grid must be a string such as \"cdiv(M, TM), cdiv(N, TN)\", "
+                            f"not {self.grid!r}")
+        if not isinstance(self.deterministic, bool):
+            raise TypeError(f"tile_kernel: deterministic must be True or False, not {self.deterministic!r}")
+
+
 _ALLOWED: dict[str, tuple[frozenset[int], str]] = {
     "num_ctas": (frozenset({1, 2, 4, 8, 16}), "a power of two from 1 to 16"),
     "occupancy": (frozenset(range(1, 33)), "an int from 1 to 32"),

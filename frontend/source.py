@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import functools
 import inspect
 import linecache
+import sys
 import types
 import weakref
 from dataclasses import replace
@@ -119,14 +121,44 @@ def parse(pyfunc: types.FunctionType) -> FunctionNode:
     return node
 
 
-def _parse(code: types.CodeType, pyfunc: types.FunctionType) -> FunctionNode:
+def _lines_of(code: types.CodeType, pyfunc: types.FunctionType) -> list[str]:
+    """The text that a function was compiled from: of its file, of a notebook's cell, of a prompt that keeps it
+    (IPython; Python's own from 3.13 on), or of `python -c`."""
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, pyfunc.__globals__)
     if len(lines) < code.co_firstlineno:
+        of_code = getattr(linecache, "_getlines_from_code", None)  # Python 3.13, for code that has no file
+        lines = (of_code(code) if of_code is not None else None) or _command_line(code)
+    if len(lines) < code.co_firstlineno:
         raise TileSyntaxError(
-            f"the source text of {pyfunc.__name__} cannot be read from {code.co_filename}",
-            hints=["define kernels in a file or in a notebook cell, not in exec() or at the plain prompt"],
-        )
+            f"the source text of {pyfunc.__name__} cannot be read from {code.co_filename}", hints=[_how_to_keep(code)])
+    return lines
+
+
+def _command_line(code: types.CodeType) -> list[str]:
+    """The text of `python -c`, if the function was compiled from it: exec() gives its code the same file name."""
+    for text in sys.orig_argv[1:] if code.co_filename == "<string>" else ():
+        with contextlib.suppress(SyntaxError, ValueError):
+            codes = [compile(text, code.co_filename, "exec", dont_inherit=True)]
+            while codes:
+                found = codes.pop()
+                if found == code:
+                    return text.splitlines(keepends=True)
+                codes += [c for c in found.co_consts if isinstance(c, types.CodeType)]
+    return []
+
+
+def _how_to_keep(code: types.CodeType) -> str:
+    if code.co_filename == "<stdin>":
+        return ("Python keeps no text of what it reads from standard input, or before 3.13 at its prompt: write the "
+                "kernel in a file, in a notebook, or at IPython's prompt")
+    return ("before exec(), keep the text where Python looks for it: "
+            "linecache.cache[name] = (len(text), None, text.splitlines(True), name), and exec(compile(text, name, "
+            "'exec')) with a name of your own; or write the kernel in a file")
+
+
+def _parse(code: types.CodeType, pyfunc: types.FunctionType) -> FunctionNode:
+    lines = _lines_of(code, pyfunc)
     if code.co_name == "<lambda>":
         return _find_lambda(code, _lambdas("".join(lines)).get(code.co_firstlineno, []))
     first = code.co_firstlineno - 1

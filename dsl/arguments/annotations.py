@@ -137,6 +137,13 @@ class ListAnnotation:
         object.__setattr__(self, "element", found[0])
 
 
+@dataclass(frozen=True, slots=True)
+class DimensionNames:
+    """The names of an array's axes: what `ct.Array["M", "K"]` stands for."""
+
+    names: tuple[Any, ...]
+
+
 Constant = Annotated[T, ConstantAnnotation()]
 """Constant or Constant[int]: the argument is known while compiling."""
 ScalarInt64 = Annotated[int, ScalarAnnotation(int64)]
@@ -152,8 +159,8 @@ class Param:
     """How an argument is to be read: at most one of the annotations, or those of the elements of a tuple.
 
     `items` are the rules for a tuple's elements; with `repeat` the single one holds for each. `choices` are the values
-    of a Literal, which is a constant. `starred`: *args or **kwargs, which a kernel cannot have; the frontend says so,
-    with the place.
+    of a Literal, which is a constant, `dims` the names of an array's axes (dimensions.py). `starred`: *args or
+    **kwargs, which a kernel cannot have; the frontend says so, with the place.
     """
 
     name: str
@@ -165,6 +172,7 @@ class Param:
     repeat: bool = False
     starred: bool = False
     choices: tuple[Any, ...] | None = None
+    dims: tuple[Any, ...] | None = None
 
     @property
     def kind(self) -> str:
@@ -192,20 +200,22 @@ def _metadata(hint: Any) -> tuple[Any, ...]:
 
 
 def _read(name: str, hint: Any, constant: bool = False) -> Param:
+    choices = _choices(get_args(hint)[0] if _metadata(hint) else hint)
+    hint = _without_none(hint)
     marks = _metadata(hint)
     inner = get_args(hint)[0] if marks else hint
-    choices = _choices(inner)
     constant = constant or choices is not None or any(isinstance(m, ConstantAnnotation) for m in marks)
     scalar = _single(name, marks, ScalarAnnotation)
     array = _single(name, marks, ArrayAnnotation)
     items = _single(name, marks, ListAnnotation)
-    given = [kind for kind, there in (("a Constant", constant), ("a scalar", scalar), ("an array", array),
+    dims = _single(name, marks, DimensionNames)
+    given = [kind for kind, there in (("a Constant", constant), ("a scalar", scalar), ("an array", array or dims),
                                       ("a list", items)) if there]
     if len(given) > 1:
         raise TypeError(f"parameter {name!r} is annotated as {' and as '.join(given)}; it can be one of them")
     if get_origin(inner) is tuple and not (scalar or array or items):
         return _read_tuple(name, get_args(inner), constant)
-    return Param(name, constant, scalar, array, items, choices=choices)
+    return Param(name, constant, scalar, array, items, choices=choices, dims=dims.names if dims is not None else None)
 
 
 def _choices(hint: Any) -> tuple[Any, ...] | None:
@@ -217,6 +227,15 @@ def _choices(hint: Any) -> tuple[Any, ...] | None:
         if any(part not in (None, (None,)) for part in parts) and None not in parts:
             return tuple(value for part in parts for value in part or ())
     return None
+
+
+def _without_none(hint: Any) -> Any:
+    """`X | None` is read as X: None may be given for every parameter."""
+    if get_origin(hint) in (Union, types.UnionType):
+        others = [part for part in get_args(hint) if part is not types.NoneType]
+        if len(others) == 1:
+            return others[0]
+    return hint
 
 
 def _read_tuple(name: str, hints: tuple[Any, ...], constant: bool) -> Param:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from tilewright.language.builtin import builtin
 from tilewright.language.classes import Scalar, Shape, Tile
@@ -20,7 +20,16 @@ class Array:
     """An array argument of a kernel: a view of global memory of any extents and strides.
 
     Tiles of it are loaded and stored with `load` and `store`, elements with `gather` and `scatter`.
+
+    In the annotation of a kernel's parameter, `ct.Array["M", "K"]` names its axes: the same name is the same length
+    wherever it stands, also as that of a `Constant` parameter; ints, expressions (`"2 * K"`, `"cdiv(M, TILE)"`) and
+    `"_"` for any length are possible. Every launch checks them.
     """
+
+    def __class_getitem__(cls, names: Any) -> Any:
+        from tilewright.arguments.annotations import DimensionNames
+
+        return Annotated[cls, DimensionNames(names if isinstance(names, tuple) else (names,))]
 
     @property
     def dtype(self) -> DType:

@@ -10,10 +10,12 @@ from typing import Any, TypeVar
 from tilewright.arguments.annotations import Param
 from tilewright.arguments.bind import Argument, Const, Tuple, bind
 from tilewright.arguments.call import CallSignature
+from tilewright.arguments.dimensions import Dimensions
 from tilewright.arguments.sharing import find_aliases, near
 from tilewright.inspecting.dumps import Dump
 from tilewright.launching.timeouts import limited
-from tilewright.options import KernelOptions
+from tilewright.options import KernelOptions, LaunchRules
+from tilewright.tileir.analysis.determinism import check_deterministic
 from tilewright.tileir.analysis.effects import written_arrays
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileError, TileInternalError
@@ -52,19 +54,26 @@ class Once:
 class Specialiser:
     """One kernel function, its parameters and hints: binds arguments, and makes the Tile IR for them."""
 
-    def __init__(self, function: FunctionType, params: Sequence[Param], hints: KernelOptions) -> None:
+    def __init__(
+        self, function: FunctionType, params: Sequence[Param], hints: KernelOptions, rules: LaunchRules
+    ) -> None:
         self.function = function
         self.name = function.__name__
         self.params = params
         self.call = CallSignature(function, self.name)
         self.hints = hints
+        self.rules = rules
+        self.dimensions = Dimensions(params, rules.grid, self.name)
         self._functions = Once()
 
     def bind(self, args: Sequence[Any]) -> list[Argument]:
         """The arguments, one for each parameter, matched with these; raises what a launch raises for those that do not
         fit."""
         self.call.check_count(args)
-        return bind(self.params, args)
+        arguments = bind(self.params, args)
+        if self.dimensions.any:
+            self.dimensions.check(arguments)
+        return arguments
 
     def aliases(self, arguments: Sequence[Argument], *, facts: bool) -> Aliases:
         """Which arguments share memory with an output; ValueError for two outputs that overlap without being equal."""
@@ -99,6 +108,8 @@ class Specialiser:
             raise
         except Exception as error:
             raise internal_error(f"the passes over kernel {self.name}", error) from error
+        if self.rules.deterministic:
+            check_deterministic(function)
         if dump is not None:
             dump.finished(function)
         return function

@@ -41,7 +41,9 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "members": ("Tile.dtype", "Tile.shape", "Tile.ndim", "Array.dtype", "Array.ndim", "Array.shape", "Array.strides",
                 "TiledView.dtype", "TiledView.tile_shape", "TiledView.traversal_steps", "RawArrayMemory.dtype",
                 "list argument", "list len", "list index"),
-    "arguments": ("int argument", "float argument", "bool argument", "tuple argument"),
+    "arguments": ("int argument", "float argument", "bool argument", "tuple argument", "NumPy scalar argument",
+                  "named tuple argument", "None argument", "constants of every kind", "Literal",
+                  "defaults of arguments", "dimension names", "one array twice", "arrays that overlap"),
     "members of enums": tuple(
         f"RoundingMode.{m}" for m in ("RN", "RZ", "RM", "RP", "RA", "FULL", "APPROX", "RZI")) + tuple(
         f"PaddingMode.{m}" for m in ("UNDETERMINED", "ZERO", "NEG_ZERO", "NAN", "POS_INF", "NEG_INF")) + tuple(
@@ -51,12 +53,14 @@ FEATURES: dict[str, tuple[str, ...]] = {
 """What kernels consist of beside the public names, by part."""
 
 HOST_OPTIONS: dict[str, tuple[str, ...]] = {
-    "kernel": ("num_ctas", "occupancy", "opt_level", "num_worker_warps"), "function": ("host", "tile"),
+    "kernel": ("num_ctas", "occupancy", "opt_level", "num_worker_warps", "grid", "deterministic"),
+    "function": ("host", "tile"),
     "launch": ("programmatic_dependent_launch",),
 }
 """Options of what is called on the host."""
 
 _LAUNCH, _ANNOTATIONS, _OPTIONS = (f"tests/dsl/test_{n}.py::test_" for n in ("launch", "annotations", "options"))
+_CALL, _DIMENSIONS, _SHARING = (f"tests/dsl/test_{n}.py::test_" for n in ("call", "dimensions", "sharing"))
 _OUTPUT = "tests/backend_ptx/simulator/test_output.py::test_"
 
 ELSEWHERE: dict[str, tuple[str, str]] = {
@@ -95,9 +99,18 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
             "tests/dsl/test_jax.py::test_refused_with_advice"),
 }
 ELSEWHERE |= {f"{name}({option})": ("an option on the host", test) for name, option, test in (
-    *(("kernel", option, f"{_OPTIONS}options_change_the_code") for option in HOST_OPTIONS["kernel"]),
+    *(("kernel", option, f"{_OPTIONS}options_change_the_code") for option in HOST_OPTIONS["kernel"][:4]),
+    ("kernel", "grid", f"{_DIMENSIONS}the_grid_follows_from_the_shapes"),
+    ("kernel", "deterministic", f"{_DIMENSIONS}deterministic"),
     *(("function", option, f"{_OPTIONS}function") for option in HOST_OPTIONS["function"]),
     ("launch", "programmatic_dependent_launch", f"{_OPTIONS}programmatic_dependent_launch"))}
+ELSEWHERE |= {name: ("a way to launch, on the host", test) for name, test in (
+    ("NumPy scalar argument", f"{_CALL}scalars_keep_their_dtype"),
+    ("named tuple argument", f"{_CALL}named_tuples_of_arrays"), ("None argument", f"{_CALL}keywords_and_defaults"),
+    ("constants of every kind", f"{_CALL}constants_of_every_kind"), ("Literal", f"{_CALL}literals"),
+    ("defaults of arguments", f"{_CALL}keywords_and_defaults"),
+    ("dimension names", f"{_DIMENSIONS}expressions_and_constants"),
+    ("one array twice", f"{_SHARING}simulator"), ("arrays that overlap", f"{_SHARING}interpreter"))}
 ELSEWHERE |= {name: ("an error class: whole messages are compared", "tests/errors/test_errors.py::test_message")
               for name in ("TileError", "TileSyntaxError", "TileTypeError", "TileValueError", "TileRecursionError",
                            "TileUnsupportedFeatureError", "TileStaticEvalError", "TileStaticAssertionError",
