@@ -24,17 +24,8 @@ PI32 = (3.1415927410125732, -8.742277657347586e-08)
 PI64 = (3.141592653589793, 1.2246467991473532e-16)
 
 
-def atan2_32(y: Vec, x: Vec) -> Vec:
+def atan2(y: Vec, x: Vec, coefficients: Sequence[float], pi: tuple[float, float]) -> Vec:
     """The angle of the point (x, y), in [-pi, pi], with the special cases of IEEE 754."""
-    return _atan2(y, x, ATAN32, PI32)
-
-
-def atan2_64(y: Vec, x: Vec) -> Vec:
-    """The same in float64."""
-    return _atan2(y, x, ATAN64, PI64)
-
-
-def _atan2(y: Vec, x: Vec, coefficients: Sequence[float], pi: tuple[float, float]) -> Vec:
     ax, ay = abs(x), abs(y)
     small, large = ax.min(ay), ax.max(ay)
     same = ax.eq(ay) & ax.ne(0.0)  # also when both are infinite

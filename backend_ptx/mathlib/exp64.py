@@ -37,23 +37,13 @@ def _two_to(n: Vec) -> Vec:
     return ((n + 1023).cast("sext", "i64") << 52).as_float("double")
 
 
-def exp_scaled(x: Vec, shift: int) -> Vec:
-    """e**x * 2**shift."""
+def exp(x: Vec, shift: int = 0) -> Vec:
+    """e**x * 2**shift, which overflows only where this does."""
     bounded = x.max(-1000.0).min(1000.0)
     whole, n = whole_part(bounded * LOG2E)
     r = fma(whole, -LN2_LOW, fma(whole, -LN2, bounded))
     p = fma(polynomial(r, EXP), r * r, r) + 1.0
     return where(x.isnan(), x, scale(p, n + shift))
-
-
-def exp(x: Vec) -> Vec:
-    """e**x."""
-    return exp_scaled(x, 0)
-
-
-def half_exp(x: Vec) -> Vec:
-    """e**x / 2, which overflows only where sinh and cosh do."""
-    return exp_scaled(x, -1)
 
 
 def exp2(x: Vec) -> Vec:

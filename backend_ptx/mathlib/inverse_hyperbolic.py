@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
-from tilewright.backend_ptx.mathlib.near_one import log1p_32, log1p_64
 from tilewright.backend_ptx.mathlib.vec import Vec, choose, fma, where
 
 Function = Callable[[Vec], Vec]
@@ -38,31 +38,7 @@ def _atanh(x: Vec, log1p: Function) -> Vec:
     return (log1p((a + a) / (1.0 - a)) * 0.5).copysign(x)
 
 
-def asinh_32(x: Vec) -> Vec:
-    """The number whose hyperbolic sine is x."""
-    return _asinh(x, log1p_32)
-
-
-def acosh_32(x: Vec) -> Vec:
-    """The number, not negative, whose hyperbolic cosine is x."""
-    return _acosh(x, log1p_32)
-
-
-def atanh_32(x: Vec) -> Vec:
-    """The number whose hyperbolic tangent is x."""
-    return _atanh(x, log1p_32)
-
-
-def asinh_64(x: Vec) -> Vec:
-    """The same in float64."""
-    return _asinh(x, log1p_64)
-
-
-def acosh_64(x: Vec) -> Vec:
-    """The same in float64."""
-    return _acosh(x, log1p_64)
-
-
-def atanh_64(x: Vec) -> Vec:
-    """The same in float64."""
-    return _atanh(x, log1p_64)
+def functions(log1p: Function) -> dict[str, Function]:
+    """The numbers whose hyperbolic sine, cosine (the one that is not negative) and tangent are x."""
+    return {"asinh": partial(_asinh, log1p=log1p), "acosh": partial(_acosh, log1p=log1p),
+            "atanh": partial(_atanh, log1p=log1p)}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
-from tilewright.backend_ptx.mathlib.atan import ATAN32, ATAN64, PI32, PI64
 from tilewright.backend_ptx.mathlib.vec import Vec, fma, polynomial, where
 
 # asin(x) = x + x*s*P(s), s = x*x, on |x| <= 1/2.
@@ -56,31 +56,9 @@ def _atan(x: Vec, coefficients: Sequence[float], pi: tuple[float, float]) -> Vec
     return where(outer, (pi[0] / 2 - value) + pi[1] / 2, value).copysign(x)
 
 
-def asin_32(x: Vec) -> Vec:
-    """The angle in [-pi/2, pi/2] whose sine is x; NaN beyond 1."""
-    return _asin(x, ASIN32, PI32)
-
-
-def acos_32(x: Vec) -> Vec:
-    """The angle in [0, pi] whose cosine is x; NaN beyond 1."""
-    return _acos(x, ASIN32, PI32)
-
-
-def atan_32(x: Vec) -> Vec:
-    """The angle in [-pi/2, pi/2] whose tangent is x."""
-    return _atan(x, ATAN32, PI32)
-
-
-def asin_64(x: Vec) -> Vec:
-    """The same in float64."""
-    return _asin(x, ASIN64, PI64)
-
-
-def acos_64(x: Vec) -> Vec:
-    """The same in float64."""
-    return _acos(x, ASIN64, PI64)
-
-
-def atan_64(x: Vec) -> Vec:
-    """The same in float64."""
-    return _atan(x, ATAN64, PI64)
+def functions(
+    asin: Sequence[float], atan: Sequence[float], pi: tuple[float, float],
+) -> dict[str, Callable[[Vec], Vec]]:
+    """The angles whose sine, cosine and tangent are x, in [-pi/2, pi/2], acos in [0, pi]; NaN where there is none."""
+    return {"asin": partial(_asin, coefficients=asin, pi=pi), "acos": partial(_acos, coefficients=asin, pi=pi),
+            "atan": partial(_atan, coefficients=atan, pi=pi)}

@@ -25,18 +25,14 @@ def rare_lanes(needed: Callable[[Vec], Vec], slow: Callable[[Vec], Vec], x: Vec,
 def _branch(needed: Callable[[Vec], Vec], slow: Callable[[Vec], Vec], x: Vec, fast: Val) -> Val:
     """The scalar case."""
     b = x.b
-    condition = needed(x).val
     before, rare, after = b.block, b.label("rare"), b.label("common")
-    b.cbr(condition, rare, after)
+    b.cbr(needed(x).val, rare, after)
     b.start(rare)
     new = slow(x).val
     end = b.block
     b.br(after)
     b.start(after)
-    result = b.phi(fast.elem)
-    result.add(fast, before)
-    result.add(new, end)
-    return result.value
+    return _join(b, (fast, before), (new, end))
 
 
 def _loop(needed: Callable[[Vec], Vec], slow: Callable[[Vec], Vec], x: Vec, fast: Val) -> Val:
@@ -62,10 +58,15 @@ def _loop(needed: Callable[[Vec], Vec], slow: Callable[[Vec], Vec], x: Vec, fast
         phi.add(first, before)
         phi.add(following, end)
     b.start(after)
-    result = b.phi(fast.elem, n)
-    result.add(fast, before)
-    result.add(next_target, end)
-    return result.value
+    return _join(b, (fast, before), (next_target, end))
+
+
+def _join(b: Builder, *arrivals: tuple[Val, str]) -> Val:
+    """The value that arrives from one of several blocks."""
+    phi = b.phi(arrivals[0][0].elem, arrivals[0][0].n)
+    for value, block in arrivals:
+        phi.add(value, block)
+    return phi.value
 
 
 def any_of(b: Builder, condition: Val) -> Val:

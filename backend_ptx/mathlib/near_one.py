@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.backend_ptx.mathlib import exp32, exp64, log32, log64
+from tilewright.backend_ptx.mathlib import exp32, exp64, log
 from tilewright.backend_ptx.mathlib.vec import Vec, fma, polynomial, where
 
 # expm1(r) = r + r*r*EXPM1(r) on |r| <= ln(2) / 2, in float32.
@@ -16,27 +16,27 @@ LN2_SHORT, LN2_REST = 0.693145751953125, 1.42860677e-06
 def log1p_32(x: Vec) -> Vec:
     """log(1 + x)."""
     u = x + 1.0
-    exponent = (u.bits() - log32.TWO_THIRDS_BITS) & -(1 << 23)
+    exponent = (u.bits() - log.TWO_THIRDS_BITS["float"]) & -(1 << 23)
     # 1 + x = 2**e * (1 + f) with f = x * 2**-e + (2**-e - 1): both parts are exact where it matters.
     scaled = (x.bits() - exponent).as_float("float")
     shift = where(exponent.gt(64 << 23), -1.0, (0x3F800000 - exponent).as_float("float") - 1.0)
     f = where(exponent.eq(0), x, scaled + shift)
     e = exponent.cast("sitofp", "float") * 2.0**-23
-    result = fma(polynomial(f, log32.LOG) * f, f, f)
-    return log32.edges(u, fma(e, log32.LN2, result)).copysign(x)
+    result = fma(polynomial(f, log.LOG_32) * f, f, f)
+    return log.edges(u, fma(e, log.LN2_32, result)).copysign(x)
 
 
 def log1p_64(x: Vec) -> Vec:
     """The same in float64."""
     u = x + 1.0
-    exponent = (u.bits() - log64.TWO_THIRDS_BITS) >> 52
+    exponent = (u.bits() - log.TWO_THIRDS_BITS["double"]) >> 52
     scaled = (x.bits() - (exponent << 52)).as_float("double")
     shift = where(exponent.gt(64), -1.0, ((1023 - exponent) << 52).as_float("double") - 1.0)
     f = where(exponent.eq(0), x, scaled + shift)
     e = exponent.cast("trunc", "i32").cast("sitofp", "double")
-    half_square, c = log64.correction(f)
-    small = half_square - fma(e, log64.LN2_REST, c)
-    return log64.edges(u, fma(e, log64.LN2_SHORT, f - small)).copysign(x)
+    half_square, c = log.correction(f)
+    small = half_square - fma(e, log.LN2_REST, c)
+    return log.edges(u, fma(e, log.LN2_SHORT, f - small)).copysign(x)
 
 
 def expm1_32(x: Vec) -> Vec:

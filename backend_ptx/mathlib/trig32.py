@@ -1,19 +1,16 @@
-"""float32 sin, cos and tan, for every finite argument."""
+"""float32 sin, cos and tan."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from tilewright.backend_ptx.mathlib.exp32 import MAGIC, rcp
-from tilewright.backend_ptx.mathlib.lanes import rare_lanes
+from tilewright.backend_ptx.mathlib.trig import Trigonometry
 from tilewright.backend_ptx.mathlib.vec import Vec, choose, fma, polynomial, where
 from tilewright.backend_ptx.mathlib.window import bit_window
 
-# pi/2 as three floats: with fma the first difference is exact while the quotient has at most 17 bits. All three are
-# positive, so that the remainder of -0 is -0.
 PIO2 = (1.570796251296997, 7.549789415861596e-08, 5.390302953474238e-15)
-LIMIT = 105615.0  # beyond it the quotient needs more bits
+LIMIT = 105615.0  # where the quotient has 17 bits
 # A zero word and the first 224 bits of 2/pi, most significant first.
 TWO_OVER_PI = (0, 0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0, 0xDB629599, 0x3C439041, 0xFE5163AB)
 # With s = r * r on |r| <= pi/4: sin(r) = r + r*s*SIN(s), cos(r) = 1 + s*COS(s), tan(r) = r + r*s*TAN(s).
@@ -25,18 +22,8 @@ TAN = (
 )
 
 
-def reduce(x: Vec) -> tuple[Vec, Vec]:
-    """(q, r): x = q * pi/2 + r with |r| <= pi/4, for |x| <= LIMIT; of q the two low bits mean something."""
-    shifted = fma(x, 2.0 / math.pi, MAGIC)
-    whole = shifted - MAGIC
-    r = x
-    for part in PIO2:
-        r = fma(whole, -part, r)
-    return shifted.bits(), r
-
-
 def reduce_large(x: Vec) -> tuple[Vec, Vec]:
-    """`reduce` of one large argument (a scalar): the fraction of x * 2/pi from the 96 bits of 2/pi that matter."""
+    """q and r of one large argument (a scalar): the fraction of x * 2/pi from the 96 bits of 2/pi that matter."""
     bits = x.bits()
     mantissa = ((bits & 0x7FFFFF) | 0x800000).cast("zext", "i64")
     exponent = (bits.lshr(23) & 0xFF) - 150  # x = mantissa * 2**exponent, -7 <= exponent <= 104
@@ -53,12 +40,6 @@ def reduce_large(x: Vec) -> tuple[Vec, Vec]:
     return where(negative, 0 - q, q), where(negative, -r, r)
 
 
-def _with_large(x: Vec, function: Callable[[Vec, Vec], Vec]) -> Vec:
-    """`function` of the reduced argument."""
-    fast = function(*reduce(x))
-    return rare_lanes(lambda v: abs(v).gt(LIMIT), lambda v: function(*reduce_large(v)), x, fast)
-
-
 def sin_quadrant(q: Vec, r: Vec) -> Vec:
     """sin(q * pi/2 + r)."""
     s = r * r
@@ -71,11 +52,6 @@ def sin_quadrant(q: Vec, r: Vec) -> Vec:
     return (value.bits() ^ ((q & 2) << 30)).as_float("float")
 
 
-def cos_quadrant(q: Vec, r: Vec) -> Vec:
-    """cos(q * pi/2 + r)."""
-    return sin_quadrant(q + 1, r)
-
-
 def tan_quadrant(q: Vec, r: Vec) -> Vec:
     """tan(q * pi/2 + r)."""
     s = r * r
@@ -85,31 +61,4 @@ def tan_quadrant(q: Vec, r: Vec) -> Vec:
     return where((q & 1).ne(0), -inverse, t)
 
 
-def sin_small(x: Vec) -> Vec:
-    """Sine of |x| <= LIMIT."""
-    return sin_quadrant(*reduce(x))
-
-
-def cos_small(x: Vec) -> Vec:
-    """Cosine of |x| <= LIMIT."""
-    return cos_quadrant(*reduce(x))
-
-
-def tan_small(x: Vec) -> Vec:
-    """Tangent of |x| <= LIMIT."""
-    return tan_quadrant(*reduce(x))
-
-
-def sin(x: Vec) -> Vec:
-    """Sine of x radians."""
-    return _with_large(x, sin_quadrant)
-
-
-def cos(x: Vec) -> Vec:
-    """Cosine of x radians."""
-    return _with_large(x, cos_quadrant)
-
-
-def tan(x: Vec) -> Vec:
-    """Tangent of x radians."""
-    return _with_large(x, tan_quadrant)
+TRIG32 = Trigonometry(MAGIC, PIO2, LIMIT, reduce_large, sin_quadrant, tan_quadrant)

@@ -1,18 +1,16 @@
-"""float64 sin, cos and tan, for every finite argument."""
+"""float64 sin, cos and tan."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from tilewright.backend_ptx.mathlib.exp64 import MAGIC
-from tilewright.backend_ptx.mathlib.lanes import rare_lanes
+from tilewright.backend_ptx.mathlib.trig import Trigonometry
 from tilewright.backend_ptx.mathlib.vec import Vec, fma, polynomial, where
 from tilewright.backend_ptx.mathlib.window import bit_window
 
-# pi/2 as three numbers, all positive, so that the remainder of -0 is -0; with fma the first difference is exact.
 PIO2 = (1.5707963267948966, 6.123233995736765e-17, 1.0828566739219139e-32)
-LIMIT = 2.0**30  # beyond it the quotient needs more bits
+LIMIT = 2.0**30
 # A zero word and the first 1216 bits of 2/pi, most significant first.
 TWO_OVER_PI = (
     0, 0xA2F9836E4E441529, 0xFC2757D1F534DDC0, 0xDB6295993C439041, 0xFE5163ABDEBBC561, 0xB7246E3A424DD2E0,
@@ -31,18 +29,8 @@ COS = (
 )
 
 
-def reduce(x: Vec) -> tuple[Vec, Vec]:
-    """(q, r): x = q * pi/2 + r with |r| <= pi/4, for |x| <= LIMIT; of q the two low bits mean something."""
-    shifted = fma(x, 2.0 / math.pi, MAGIC)
-    whole = shifted - MAGIC
-    r = x
-    for part in PIO2:
-        r = fma(whole, -part, r)
-    return shifted.bits().cast("trunc", "i32"), r
-
-
 def reduce_large(x: Vec) -> tuple[Vec, Vec]:
-    """`reduce` of one large argument (a scalar): the fraction of x * 2/pi from the 192 bits of 2/pi that matter."""
+    """q and r of one large argument (a scalar): the fraction of x * 2/pi from the 192 bits of 2/pi that matter."""
     bits = x.bits()
     mantissa = (bits & (1 << 52) - 1) | 1 << 52
     exponent = (bits.lshr(52) & 0x7FF) - 1075  # x = mantissa * 2**exponent, -22 <= exponent <= 971
@@ -72,12 +60,6 @@ def _to_radians(upper: Vec, lower: Vec) -> Vec:
     return product + fma(rest, PIO2[0], fma(top, PIO2[1], fma(top, PIO2[0], -product)))
 
 
-def _with_large(x: Vec, function: Callable[[Vec, Vec], Vec]) -> Vec:
-    """`function` of the reduced argument."""
-    fast = function(*reduce(x))
-    return rare_lanes(lambda v: abs(v).gt(LIMIT), lambda v: function(*reduce_large(v)), x, fast)
-
-
 def _sin_and_cos(r: Vec) -> tuple[Vec, Vec]:
     """Both of them, for |r| <= pi/4."""
     s = r * r
@@ -92,11 +74,6 @@ def sin_quadrant(q: Vec, r: Vec) -> Vec:
     return where((q & 2).ne(0), -value, value)
 
 
-def cos_quadrant(q: Vec, r: Vec) -> Vec:
-    """cos(q * pi/2 + r)."""
-    return sin_quadrant(q + 1, r)
-
-
 def tan_quadrant(q: Vec, r: Vec) -> Vec:
     """tan(q * pi/2 + r)."""
     sine, cosine = _sin_and_cos(r)
@@ -104,16 +81,4 @@ def tan_quadrant(q: Vec, r: Vec) -> Vec:
     return where(odd, -cosine, sine) / where(odd, sine, cosine)
 
 
-def sin(x: Vec) -> Vec:
-    """Sine of x radians."""
-    return _with_large(x, sin_quadrant)
-
-
-def cos(x: Vec) -> Vec:
-    """Cosine of x radians."""
-    return _with_large(x, cos_quadrant)
-
-
-def tan(x: Vec) -> Vec:
-    """Tangent of x radians."""
-    return _with_large(x, tan_quadrant)
+TRIG64 = Trigonometry(MAGIC, PIO2, LIMIT, reduce_large, sin_quadrant, tan_quadrant)

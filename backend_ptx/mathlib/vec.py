@@ -1,4 +1,4 @@
-"""Values with operators: what the formulas of the library are written in, over any builder.
+"""Values with operators: what the formulas of the library are written in.
 
 A `Vec` is a builder and one of its values (a scalar or `<N x elem>`). `*` and `+` are separate roundings; a fused
 multiply-add is always an explicit `fma`. Numbers become constants of the other operand's type.
@@ -7,13 +7,32 @@ multiply-add is always an explicit `fma`. Numbers become constants of the other 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 
 # The integer type with the bits of a float type.
 _BITS = {"float": "i32", "double": "i64", "half": "i16", "bfloat": "i16"}
-_FLOATS = frozenset(_BITS)
+
+
+def _raw(operand: Any) -> Any:
+    return operand.val if isinstance(operand, Vec) else operand
+
+
+def _operator(word: str, of_floats: str = "", swap: bool = False) -> Callable[[Vec, Any], Vec]:
+    """The operator that emits the builder's `word`, or for floats `of_floats`; `swap`: with the operands exchanged."""
+
+    def method(self: Vec, other: Any) -> Vec:
+        emit: Callable[[Any, Any], Val] = getattr(self.b, of_floats if self.val.is_float else word)
+        return Vec(self.b, emit(_raw(other), self.val) if swap else emit(self.val, _raw(other)))
+
+    return method
+
+
+def _comparison(word: str, of_floats: str) -> Callable[[Vec, Any], Vec]:
+    """The comparison with LLVM's predicate `word` of icmp, or for floats `of_floats` of fcmp."""
+    return lambda self, other: self.compare(of_floats if self.val.is_float else word, other)
 
 
 class Vec:
@@ -29,101 +48,32 @@ class Vec:
     def elem(self) -> str:
         return self.val.elem
 
-    @property
-    def is_float(self) -> bool:
-        return self.val.elem in _FLOATS
-
-    def _raw(self, other: Any) -> Any:
-        return other.val if isinstance(other, Vec) else other
-
-    def _binary(self, op: str, other: Any, swap: bool = False) -> Vec:
-        method: Callable[[Any, Any], Val] = getattr(self.b, op)
-        a, c = self.val, self._raw(other)
-        return Vec(self.b, method(c, a) if swap else method(a, c))
-
-    def _arith(self, op: str, other: Any, swap: bool = False) -> Vec:
-        return self._binary("f" + op if self.is_float else op, other, swap)
-
     # ---- arithmetic ---------------------------------------------------------------------------------------
 
-    def __add__(self, other: Any) -> Vec:
-        return self._arith("add", other)
-
-    def __radd__(self, other: Any) -> Vec:
-        return self._arith("add", other, swap=True)
-
-    def __sub__(self, other: Any) -> Vec:
-        return self._arith("sub", other)
-
-    def __rsub__(self, other: Any) -> Vec:
-        return self._arith("sub", other, swap=True)
-
-    def __mul__(self, other: Any) -> Vec:
-        return self._arith("mul", other)
-
-    def __rmul__(self, other: Any) -> Vec:
-        return self._arith("mul", other, swap=True)
-
-    def __truediv__(self, other: Any) -> Vec:
-        return self._binary("fdiv", other)
-
-    def __rtruediv__(self, other: Any) -> Vec:
-        return self._binary("fdiv", other, swap=True)
+    __add__, __radd__ = _operator("add", "fadd"), _operator("add", "fadd", swap=True)
+    __sub__, __rsub__ = _operator("sub", "fsub"), _operator("sub", "fsub", swap=True)
+    __mul__, __rmul__ = _operator("mul", "fmul"), _operator("mul", "fmul", swap=True)
+    __truediv__, __rtruediv__ = _operator("", "fdiv"), _operator("", "fdiv", swap=True)
+    __and__, __or__, __xor__ = _operator("and_"), _operator("or_"), _operator("xor")
+    __lshift__, __rshift__ = _operator("shl"), _operator("ashr")
+    lshr = _operator("lshr")  # logical shift right
 
     def __neg__(self) -> Vec:
-        return Vec(self.b, self.b.fneg(self.val)) if self.is_float else 0 - self
+        return Vec(self.b, self.b.fneg(self.val)) if self.val.is_float else 0 - self
 
     def __abs__(self) -> Vec:
         return self.intrinsic("llvm.fabs")
-
-    def __and__(self, other: Any) -> Vec:
-        return self._binary("and_", other)
-
-    def __or__(self, other: Any) -> Vec:
-        return self._binary("or_", other)
-
-    def __xor__(self, other: Any) -> Vec:
-        return self._binary("xor", other)
-
-    def __lshift__(self, other: Any) -> Vec:
-        return self._binary("shl", other)
-
-    def __rshift__(self, other: Any) -> Vec:
-        return self._binary("ashr", other)
-
-    def lshr(self, other: Any) -> Vec:
-        """Logical shift right."""
-        return self._binary("lshr", other)
-
-    def invert(self) -> Vec:
-        """Logical not of an i1."""
-        return self._binary("xor", True)
 
     # ---- comparison ---------------------------------------------------------------------------------------
 
     def compare(self, predicate: str, other: Any) -> Vec:
         """`predicate` is LLVM's word of fcmp or icmp."""
-        method = self.b.fcmp if self.is_float else self.b.icmp
-        return Vec(self.b, method(predicate, self.val, self._raw(other)))
+        method = self.b.fcmp if self.val.is_float else self.b.icmp
+        return Vec(self.b, method(predicate, self.val, _raw(other)))
 
-    def lt(self, other: Any) -> Vec:
-        return self.compare("olt" if self.is_float else "slt", other)
-
-    def le(self, other: Any) -> Vec:
-        return self.compare("ole" if self.is_float else "sle", other)
-
-    def gt(self, other: Any) -> Vec:
-        return self.compare("ogt" if self.is_float else "sgt", other)
-
-    def ge(self, other: Any) -> Vec:
-        return self.compare("oge" if self.is_float else "sge", other)
-
-    def eq(self, other: Any) -> Vec:
-        return self.compare("oeq" if self.is_float else "eq", other)
-
-    def ne(self, other: Any) -> Vec:
-        """Not equal; a NaN differs from everything."""
-        return self.compare("une" if self.is_float else "ne", other)
+    lt, le = _comparison("slt", "olt"), _comparison("sle", "ole")
+    gt, ge = _comparison("sgt", "ogt"), _comparison("sge", "oge")
+    eq, ne = _comparison("eq", "oeq"), _comparison("ne", "une")  # a NaN differs from everything
 
     def isnan(self) -> Vec:
         return self.compare("uno", self)
@@ -144,16 +94,17 @@ class Vec:
 
     # ---- calls --------------------------------------------------------------------------------------------
 
+    def _with(self, more: Sequence[Any]) -> list[Val]:
+        return [self.val, *(a.val if isinstance(a, Vec) else self.b.like(self.val, a) for a in more)]
+
     def intrinsic(self, name: str, *more: Any) -> Vec:
         """An overloaded intrinsic on whole vectors."""
-        args = [self.val, *(a.val if isinstance(a, Vec) else self.b.like(self.val, a) for a in more)]
-        return Vec(self.b, self.b.intrinsic(name, args))
+        return Vec(self.b, self.b.intrinsic(name, self._with(more)))
 
     def lanewise(self, name: str, *more: Any) -> Vec:
         """An intrinsic of scalars with a result of the same type (llvm.nvvm.*), lane by lane."""
-        args = [self.val, *(a.val if isinstance(a, Vec) else self.b.like(self.val, a) for a in more)]
-        elem = self.elem
-        return Vec(self.b, self.b.each(lambda *lane: self.b.value_call(name, elem, list(lane)), *args))
+        call = partial(self.b.value_call, name, self.elem)
+        return Vec(self.b, self.b.each(lambda *lane: call(lane), *self._with(more)))
 
     def max(self, other: Any) -> Vec:
         """The larger one; a NaN loses."""
@@ -171,19 +122,17 @@ class Vec:
 def fma(a: Any, x: Any, c: Any) -> Vec:
     """a * x + c with one rounding; at least one operand is a Vec."""
     b = next(v.b for v in (a, x, c) if isinstance(v, Vec))
-    return Vec(b, b.fma(*(v.val if isinstance(v, Vec) else v for v in (a, x, c))))
+    return Vec(b, b.fma(_raw(a), _raw(x), _raw(c)))
 
 
 def where(condition: Vec, a: Any, other: Any) -> Vec:
     """Element by element `condition ? a : other`; a Python bool or at most one number may stand for a choice."""
-    b = condition.b
-    return Vec(b, b.select(condition.val, *(v.val if isinstance(v, Vec) else v for v in (a, other))))
+    return Vec(condition.b, condition.b.select(condition.val, _raw(a), _raw(other)))
 
 
 def choose(condition: Vec, pattern: Vec, a: float, other: float) -> Vec:
     """`where` between two numbers of the type of `pattern`."""
-    b = condition.b
-    return Vec(b, b.select(condition.val, b.like(pattern.val, a), b.like(pattern.val, other)))
+    return where(condition, like(pattern, a), like(pattern, other))
 
 
 def like(pattern: Vec, value: float) -> Vec:
