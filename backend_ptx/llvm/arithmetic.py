@@ -15,6 +15,10 @@ _INT_FOLD: dict[str, Callable[[int, int], int]] = {
 _RIGHT_ZERO_IS_LEFT = frozenset(("add", "sub", "or", "xor", "shl", "lshr", "ashr"))
 
 
+def _binary(op: str) -> Callable[[Arithmetic, Operand, Operand], Val]:
+    return lambda self, a, b: self.binary(op, a, b)
+
+
 class Arithmetic(Vectors):
     """What computes: it touches no memory and starts no block.
 
@@ -34,17 +38,11 @@ class Arithmetic(Vectors):
             return b
         return self.emit(a.elem, a.n, f"{op} {a.type} {a.text}, {b.text}")
 
-    def fadd(self, a: Operand, b: Operand) -> Val:
-        return self.binary("fadd", a, b)
-
-    def fsub(self, a: Operand, b: Operand) -> Val:
-        return self.binary("fsub", a, b)
-
-    def fmul(self, a: Operand, b: Operand) -> Val:
-        return self.binary("fmul", a, b)
-
-    def fdiv(self, a: Operand, b: Operand) -> Val:
-        return self.binary("fdiv", a, b)
+    fadd, fsub, fmul, fdiv = _binary("fadd"), _binary("fsub"), _binary("fmul"), _binary("fdiv")
+    add, sub, mul = _binary("add"), _binary("sub"), _binary("mul")
+    sdiv, udiv, srem, urem = _binary("sdiv"), _binary("udiv"), _binary("srem"), _binary("urem")
+    and_, or_, xor = _binary("and"), _binary("or"), _binary("xor")
+    shl, lshr, ashr = _binary("shl"), _binary("lshr"), _binary("ashr")
 
     def fneg(self, a: Val) -> Val:
         return self.emit(a.elem, a.n, f"fneg {a.type} {a.text}")
@@ -54,45 +52,6 @@ class Arithmetic(Vectors):
         pattern = next(v for v in (a, b, c) if isinstance(v, Val))
         values = [v if isinstance(v, Val) else self.like(pattern, v) for v in (a, b, c)]
         return self.intrinsic("llvm.fma", values)
-
-    def add(self, a: Operand, b: Operand) -> Val:
-        return self.binary("add", a, b)
-
-    def sub(self, a: Operand, b: Operand) -> Val:
-        return self.binary("sub", a, b)
-
-    def mul(self, a: Operand, b: Operand) -> Val:
-        return self.binary("mul", a, b)
-
-    def sdiv(self, a: Operand, b: Operand) -> Val:
-        return self.binary("sdiv", a, b)
-
-    def udiv(self, a: Operand, b: Operand) -> Val:
-        return self.binary("udiv", a, b)
-
-    def srem(self, a: Operand, b: Operand) -> Val:
-        return self.binary("srem", a, b)
-
-    def urem(self, a: Operand, b: Operand) -> Val:
-        return self.binary("urem", a, b)
-
-    def and_(self, a: Operand, b: Operand) -> Val:
-        return self.binary("and", a, b)
-
-    def or_(self, a: Operand, b: Operand) -> Val:
-        return self.binary("or", a, b)
-
-    def xor(self, a: Operand, b: Operand) -> Val:
-        return self.binary("xor", a, b)
-
-    def shl(self, a: Operand, b: Operand) -> Val:
-        return self.binary("shl", a, b)
-
-    def lshr(self, a: Operand, b: Operand) -> Val:
-        return self.binary("lshr", a, b)
-
-    def ashr(self, a: Operand, b: Operand) -> Val:
-        return self.binary("ashr", a, b)
 
     def icmp(self, predicate: str, a: Operand, b: Operand) -> Val:
         """`eq ne slt sle sgt sge ult ule ugt uge`; the result is i1."""

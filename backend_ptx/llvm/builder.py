@@ -101,23 +101,19 @@ class Builder(Arithmetic):
         self.start(done)
         return arrivals
 
-    def phi(self, elem: str, n: int = 0) -> Phi:
+    def phi(self, elem: str, n: int = 0, wide: bool = False) -> Phi:
+        """`wide`: other phis of the block follow, and then what takes them apart."""
         self._next += 1
-        phi = Phi(Val(elem, n, f"%v{self._next}"))
+        name = f"%v{self._next}"
+        phi = WidePhi(elem, n, name) if wide else Phi(Val(elem, n, name))
         self.lines.append(phi)
         return phi
 
     def phis(self, like: Sequence[Val]) -> list[Phi]:
         """All phis of a block, with the types of given values; other code must follow, not precede them."""
-        out = [self._wide_phi(v) if v.n and v.elem in _WIDE else self.phi(v.elem, v.n) for v in like]
+        out = [self.phi(v.elem, v.n, wide=v.n > 0 and v.elem in _WIDE) for v in like]
         self.lines += [AfterPhis(phi) for phi in out if isinstance(phi, WidePhi)]
         return out
-
-    def _wide_phi(self, like: Val) -> WidePhi:
-        self._next += 1
-        phi = WidePhi(like.elem, like.n, f"%v{self._next}")
-        self.lines.append(phi)
-        return phi
 
     @contextmanager
     def prologue(self) -> Iterator[None]:
@@ -145,7 +141,3 @@ class Builder(Arithmetic):
             if isinstance(line, Phi):
                 line.settle()
         return "entry:\n" + "\n".join(filter(None, map(str, [*self._prologue, *self.lines]))) + "\n"
-
-    @property
-    def uses_convergent_asm(self) -> bool:
-        return self._has_convergent

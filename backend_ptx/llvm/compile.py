@@ -8,11 +8,9 @@ import time
 from itertools import pairwise
 from typing import Any
 
+from tilewright.backend_ptx.llvm.module import TRIPLE
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileUnsupportedFeatureError
-
-TRIPLE = "nvptx64-nvidia-cuda"
-DATA_LAYOUT = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 
 # Measured on vector add, softmax, transpose, in-place updates and a GEMM: code generation runs its own clean-up and
 # ptxas schedules again, so the O1 to O3 pipelines cost 20 to 70 ms and give the same PTX. Without these two the PTX of
@@ -24,19 +22,17 @@ CODEGEN_LEVEL = 1
 
 # llvmlite's modules share one LLVM context, which two threads may not use at once.
 _lock = threading.Lock()
-_machines: dict[tuple[str, int, int], Any] = {}
+_machines: dict[tuple[str, int], Any] = {}
 
 
-def llvm_to_ptx(
-    text: str, target: Target, *, passes: tuple[str, ...] = PASSES, level: int = CODEGEN_LEVEL
-) -> tuple[str, dict[str, float]]:
+def llvm_to_ptx(text: str, target: Target) -> tuple[str, dict[str, float]]:
     """Compile one module; returns the PTX and the seconds of each stage (parse, verify, passes, codegen).
 
     Raises TileCompilerExecutionError when LLVM refuses the text: that is a defect of the lowering.
     """
     binding = _binding()
     with _lock:
-        machine = _machine(binding, target, level)
+        machine = _machine(binding, target)
         clock = [time.perf_counter()]
         try:
             module = binding.parse_assembly(text)
@@ -46,7 +42,7 @@ def llvm_to_ptx(
             raise _refused(str(error), text, target) from None
         clock.append(time.perf_counter())
         with module:
-            _run_passes(binding, machine, module, passes)
+            _run_passes(binding, machine, module)
             clock.append(time.perf_counter())
             ptx: str = machine.emit_assembly(module)
         clock.append(time.perf_counter())
@@ -68,12 +64,11 @@ def link_texts(texts: list[str], target: Target) -> str:
         for text in texts:
             try:
                 module = binding.parse_assembly(text)
-                if linked is None:
-                    linked = module
-                else:
+                if linked is not None:
                     linked.link_in(module)
             except RuntimeError as error:
                 raise _refused(str(error), text, target) from None
+            linked = module if linked is None else linked
         return str(linked)
 
 
@@ -81,9 +76,9 @@ def optimised(text: str, target: Target) -> str:
     """The text of a module after the passes: what code generation sees."""
     binding = _binding()
     with _lock:
-        machine = _machine(binding, target, CODEGEN_LEVEL)
+        machine = _machine(binding, target)
         with binding.parse_assembly(text) as module:
-            _run_passes(binding, machine, module, PASSES)
+            _run_passes(binding, machine, module)
             return str(module)
 
 
@@ -103,27 +98,25 @@ def llvm_version() -> str:
     return f"llvmlite-{llvmlite.__version__}-llvm-{'.'.join(map(str, _binding().llvm_version_info))}"
 
 
-def _machine(binding: Any, target: Target, level: int) -> Any:
-    key = (target.cpu, target.ptx, level)
+def _machine(binding: Any, target: Target) -> Any:
+    key = target.cpu, target.ptx
     machine = _machines.get(key)
     if machine is None:
         if not _machines:
             binding.initialize_all_targets()
             binding.initialize_all_asmprinters()
         machine = binding.Target.from_triple(TRIPLE).create_target_machine(
-            cpu=target.cpu, features=f"+ptx{target.ptx}", opt=level)
+            cpu=target.cpu, features=f"+ptx{target.ptx}", opt=CODEGEN_LEVEL)
         _machines[key] = machine
     return machine
 
 
-def _run_passes(binding: Any, machine: Any, module: Any, passes: tuple[str, ...]) -> None:
+def _run_passes(binding: Any, machine: Any, module: Any) -> None:
     """The passes must know the machine: without it LLVM does not see that NVPTX branches diverge."""
-    if not passes:
-        return
     tuning = binding.PipelineTuningOptions(speed_level=1)
     builder = binding.create_pass_builder(machine, tuning)
     manager = binding.create_new_module_pass_manager()
-    for name in passes:
+    for name in PASSES:
         getattr(manager, f"add_{name}_pass")()
     manager.run(module, builder)
 

@@ -24,7 +24,7 @@ class Emitter:
         self.dbg = ""  # appended to every instruction: ", !dbg !7" or nothing
         self._next = 0
         self._labels = 0
-        self._has_convergent = False
+        self.convergent = False  # whether some asm is
 
     # ---- values ------------------------------------------------------------------------------------------
 
@@ -69,12 +69,12 @@ class Emitter:
 
     # ---- calls -------------------------------------------------------------------------------------------
 
-    def call(self, name: str, elem: str, args: Sequence[Val], n: int = 0, attributes: str = "") -> Val | None:
+    def call(self, name: str, elem: str, args: Sequence[Val], n: int = 0) -> Val | None:
         """Call the function or (non-overloaded) intrinsic `name`; elem "void" gives None."""
         result = type_text(elem, n)
         if name not in self.declares:
             params = ", ".join(a.type for a in args)
-            self.declares[name] = f"declare {result} @{name}({params}) {attributes}"
+            self.declares[name] = f"declare {result} @{name}({params})"
         text = f"call {result} @{name}({', '.join(map(str, args))})"
         if elem == "void":
             self.raw(text)
@@ -87,16 +87,9 @@ class Emitter:
         assert value is not None
         return value
 
-    def intrinsic(self, name: str, args: Sequence[Val], elem: str = "", n: int | None = None) -> Val:
-        """An overloaded intrinsic, named without its suffix, of the type of args[0].
-
-        With `elem` (and `n`) the result differs and its suffix comes first, as for `llvm.fptosi.sat.i32.f32`.
-        """
+    def intrinsic(self, name: str, args: Sequence[Val]) -> Val:
+        """An overloaded intrinsic, named without its suffix, of the type of args[0]."""
         first = args[0]
-        if elem:
-            lanes = first.n if n is None else n
-            full = f"{name}.{suffix(elem, lanes)}.{suffix(first.elem, first.n)}"
-            return self.value_call(full, elem, args, lanes)
         return self.value_call(f"{name}.{suffix(first.elem, first.n)}", first.elem, args, first.n)
 
     def asm(
@@ -113,7 +106,7 @@ class Emitter:
         text = text.replace("\n", "\\0A").replace('"', "\\22")
         attribute = ""
         if convergent:
-            self._has_convergent = True
+            self.convergent = True
             attribute = " #1"
         result = self._named(result)
         line = f'call {result} asm {effect}"{text}", "{constraints}"({", ".join(map(str, args))}){attribute}'

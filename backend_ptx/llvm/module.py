@@ -16,15 +16,14 @@ TRIPLE = "nvptx64-nvidia-cuda"
 class KernelText:
     """Everything of a module that is not an instruction.
 
-    `params` are (LLVM type with attributes, name). `threads` is the block size. `min_blocks` and
-    `max_registers` bound what ptxas may choose (0: no bound). `cluster` is the number of CTAs of a cluster (1: none).
+    `params` are (LLVM type with attributes, name). `threads` is the block size. `min_blocks` bounds
+    the registers that ptxas may choose (0: no bound). `cluster` is the number of CTAs of a cluster (1: none).
     """
 
     name: str
     params: Sequence[tuple[str, str]]
     threads: int
     min_blocks: int = 0
-    max_registers: int = 0
     cluster: int = 1
 
     def text(self, builder: Builder, debug: DebugLines | None = None) -> str:
@@ -41,17 +40,11 @@ class KernelText:
         return "\n".join(parts) + "\n"
 
     def _attributes(self, builder: Builder) -> list[str]:
-        words = [f'"nvvm.maxntid"="{self.threads}"']
-        if self.min_blocks:
-            words.append(f'"nvvm.minctasm"="{self.min_blocks}"')
-        if self.max_registers:
-            words.append(f'"nvvm.maxnreg"="{self.max_registers}"')
-        if self.cluster > 1:
-            words.append(f'"nvvm.cluster_dim"="{self.cluster},1,1"')
-        lines = [f"attributes #0 = {{ nounwind {' '.join(words)} }}"]
-        if builder.uses_convergent_asm:
-            lines.append("attributes #1 = { convergent nounwind }")
-        return lines
+        cluster = f"{self.cluster},1,1" if self.cluster > 1 else ""
+        known = {"maxntid": self.threads, "minctasm": self.min_blocks, "cluster_dim": cluster}
+        words = " ".join(f'"nvvm.{name}"="{value}"' for name, value in known.items() if value)
+        lines = [f"attributes #0 = {{ nounwind {words} }}"]
+        return [*lines, "attributes #1 = { convergent nounwind }"] if builder.convergent else lines
 
 
 class DebugLines:

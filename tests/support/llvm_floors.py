@@ -35,10 +35,10 @@ def guard() -> None:
     """From here on the compiler of this process asks before it makes LLVM's record of a target."""
     make = llvm._machine
 
-    def checked(binding: Any, target: Target, level: int) -> Any:
+    def checked(binding: Any, target: Target) -> Any:
         why = refusal(target.cpu, target.ptx)
         if why:
             raise TileInternalError(f"target {target.name}: LLVM refuses its PTX version {target.ptx / 10}: {why}")
-        return make(binding, target, level)
+        return make(binding, target)
 
     llvm._machine = checked
