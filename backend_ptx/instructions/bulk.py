@@ -21,22 +21,19 @@ def _coordinates(first: int, rank: int) -> str:
     return "{" + ", ".join(f"${first + i}" for i in range(rank)) + "}"
 
 
-def _load(rank: int) -> Instruction:
-    """Operands: shared address, map, mbarrier on which the bytes arrive, coordinates, predicate."""
-    copy = f"cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes"
-    return _Record(
-        f"tma.load.{rank}d", f"@${3 + rank} {copy} [$0], [$1, {_coordinates(3, rank)}], [$2];",
-        ("i32", "ptr", "i32", *["i32"] * rank, "i1"), (), "tma_load", {"rank": rank},
-    )
+def _load(rank: int, multicast: bool) -> Instruction:
+    """Operands: shared address, map, mbarrier on which the bytes arrive, coordinates, predicate.
 
-
-def _multicast(rank: int) -> Instruction:
-    """To the same place in several blocks of the cluster, with the bytes arriving on the mbarrier at the same place in
-    each. Operands: as of a load, before the predicate the mask of blocks (bit r: the one of rank r)."""
-    copy = f"cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
+    To several blocks of the cluster: before the predicate comes the mask of blocks (bit r: that of rank r). The bytes
+    go to the same place in each of them, and arrive on the mbarrier at the same place.
+    """
+    tail, to, mask = (".multicast::cluster", f", ${3 + rank}", ("i16",)) if multicast else ("", "", ())
+    copy = f"cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes{tail}"
     return _Record(
-        f"tma.load.multicast.{rank}d", f"@${4 + rank} {copy} [$0], [$1, {_coordinates(3, rank)}], [$2], ${3 + rank};",
-        ("i32", "ptr", "i32", *["i32"] * rank, "i16", "i1"), (), "tma_load_multicast", {"rank": rank},
+        f"tma.load{'.multicast' if multicast else ''}.{rank}d",
+        f"@${3 + rank + len(mask)} {copy} [$0], [$1, {_coordinates(3, rank)}], [$2]{to};",
+        ("i32", "ptr", "i32", *["i32"] * rank, *mask, "i1"), (), f"tma_load{'_multicast' if multicast else ''}",
+        {"rank": rank},
     )
 
 
@@ -51,8 +48,8 @@ def _store(rank: int) -> Instruction:
 
 def records() -> Iterator[Instruction]:
     for rank in range(1, MAX_RANK + 1):
-        yield _load(rank)
-        yield _multicast(rank)
+        yield _load(rank, multicast=False)
+        yield _load(rank, multicast=True)
         yield _store(rank)
     # Groups of stores are a thread's own, as those of cp.async.
     yield _Record("tma.store.commit", "cp.async.bulk.commit_group;", (), (), "tma_commit")

@@ -21,7 +21,7 @@ SEMANTICS = ("relaxed", "acquire", "release", "acq_rel")
 SCOPES = ("cta", "gpu", "sys")
 # operation -> PTX types; the type decides the register.
 _ATOMIC_TYPES = {
-    "add": ("u32", "u64", "f32", "f64", "noftz.f16", "noftz.bf16", "noftz.f16x2", "noftz.bf16x2"),
+    "add": ("u32", "u64", "f32", "f64", "noftz.f16", "noftz.bf16"),
     "min": ("s32", "u32", "s64", "u64"), "max": ("s32", "u32", "s64", "u64"),
     "and": ("b32", "b64"), "or": ("b32", "b64"), "xor": ("b32", "b64"),
     "exch": ("b32", "b64"), "cas": ("b16", "b32", "b64"),
@@ -29,7 +29,6 @@ _ATOMIC_TYPES = {
 _ATOMIC_REGISTER = {
     "u32": "i32", "s32": "i32", "b32": "i32", "u64": "i64", "s64": "i64", "b64": "i64", "b16": "i16",
     "f32": "float", "f64": "double", "noftz.f16": "i16", "noftz.bf16": "i16",
-    "noftz.f16x2": "i32", "noftz.bf16x2": "i32",
 }
 
 
@@ -42,46 +41,24 @@ def _width(size: int, count: int) -> str:
     return f"{f'v{count}.' if count > 1 else ''}b{size * 8}"
 
 
-def _load(space: str, size: int, count: int, path: str = "") -> Instruction:
-    """Operands: address, predicate, then the padding of each lane, which the result keeps where it is false."""
+def _load(space: str, size: int, count: int, path: str = "", **order: str) -> Instruction:
+    """Operands: address, predicate, then the padding of each lane, which the result keeps where it is false. `order`:
+    the semantics and scope of a load with a memory order, which nothing may move over."""
     kind = _REGISTER_TYPE[size]
-    width = _width(size, count)
+    name = f"{'.'.join(('ld', *order.values()))}.{space}{path}.{_width(size, count)}"
     return Instruction(
-        f"ld.{space}{path}.{width}", f"@${count + 1} ld.{space}{path}.{width} {_braced(0, count)}, [${count}];",
-        (_ADDRESS[space], "i1", *[kind] * count), (kind,) * count, "load",
-        {"space": space, "size": size, "count": count}, tied={2 + i: i for i in range(count)}, reads=True,
+        name, f"@${count + 1} {name} {_braced(0, count)}, [${count}];", (_ADDRESS[space], "i1", *[kind] * count),
+        (kind,) * count, "load", {"space": space, "size": size, "count": count, **order},
+        tied={2 + i: i for i in range(count)}, reads=True, writes=bool(order),
     )
 
 
-def _store(space: str, size: int, count: int) -> Instruction:
-    """Operands: address, predicate, then the lanes."""
-    kind = _REGISTER_TYPE[size]
-    width = _width(size, count)
+def _store(space: str, size: int, count: int, **order: str) -> Instruction:
+    """Operands: address, predicate, then the lanes. `order`: as of a load."""
+    name = f"{'.'.join(('st', *order.values()))}.{space}.{_width(size, count)}"
     return Instruction(
-        f"st.{space}.{width}", f"@$1 st.{space}.{width} [$0], {_braced(2, count)};",
-        (_ADDRESS[space], "i1", *[kind] * count), (), "store",
-        {"space": space, "size": size, "count": count}, writes=True,
-    )
-
-
-def _ordered_load(size: int, semantics: str, scope: str) -> Instruction:
-    """A load with a memory order. Operands: address, predicate, the padding."""
-    kind, width = _REGISTER_TYPE[size], _width(size, 1)
-    return Instruction(
-        f"ld.{semantics}.{scope}.global.{width}", f"@$2 ld.{semantics}.{scope}.global.{width} $0, [$1];",
-        (_ADDRESS["global"], "i1", kind), (kind,), "load",
-        {"space": "global", "size": size, "count": 1, "semantics": semantics, "scope": scope},
-        tied={2: 0}, reads=True, writes=True,  # `writes`: nothing may move over it
-    )
-
-
-def _ordered_store(size: int, semantics: str, scope: str) -> Instruction:
-    """A store with a memory order. Operands: address, predicate, the value."""
-    kind, width = _REGISTER_TYPE[size], _width(size, 1)
-    return Instruction(
-        f"st.{semantics}.{scope}.global.{width}", f"@$1 st.{semantics}.{scope}.global.{width} [$0], $2;",
-        (_ADDRESS["global"], "i1", kind), (), "store",
-        {"space": "global", "size": size, "count": 1, "semantics": semantics, "scope": scope}, writes=True,
+        name, f"@$1 {name} [$0], {_braced(2, count)};", (_ADDRESS[space], "i1", *[_REGISTER_TYPE[size]] * count), (),
+        "store", {"space": space, "size": size, "count": count, **order}, writes=True,
     )
 
 
@@ -113,9 +90,9 @@ def records() -> Iterator[Instruction]:
         yield _load("global", size, count, ".nc")
     for size, scope in product((1, 2, 4, 8), SCOPES):
         for semantics in ("relaxed", "acquire"):
-            yield _ordered_load(size, semantics, scope)
+            yield _load("global", size, 1, semantics=semantics, scope=scope)
         for semantics in ("relaxed", "release"):
-            yield _ordered_store(size, semantics, scope)
+            yield _store("global", size, 1, semantics=semantics, scope=scope)
     for op, kinds in _ATOMIC_TYPES.items():
         for kind, semantics, scope in product(kinds, SEMANTICS, SCOPES):
             yield _atomic(op, kind, semantics, scope)

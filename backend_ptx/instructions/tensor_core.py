@@ -1,4 +1,4 @@
-"""mma.sync: D = A * B + C on the fragments of a warp (PTX ISA, "Matrix Fragments for mma").
+"""mma.sync: D = A * B + C on the fragments of a warp (PTX ISA, "Matrix Fragments for mma"); conversions to tfloat32.
 
 Operands are the registers of A, then B, then C, which is tied to D. Packed elements travel as i32.
 Name: `mma.<shape>.<accumulator>.<a>` and `.<b>` where the operands may differ: "mma.m16n8k16.f32.bf16",
@@ -8,58 +8,46 @@ Name: `mma.<shape>.<accumulator>.<a>` and `.<b>` where the operands may differ: 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from itertools import product
 
 from tilewright.backend_ptx.instructions.record import Instruction
 
-
-@dataclass(frozen=True)
-class _Shape:
-    m: int
-    n: int
-    k: int
-    a: int  # registers per thread
-    b: int
-    c: int
-
-    @property
-    def name(self) -> str:
-        return f"m{self.m}n{self.n}k{self.k}"
+_BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "s32": 32, "f64": 64, "s8": 8, "u8": 8, "e4m3": 8, "e5m2": 8}
+_REGISTER = {"f32": "float", "f64": "double"}  # of numbers that are not packed; else i32
 
 
-def _mma(
-    shape: _Shape, acc: str, a: str, b: str, kind: str, acc_kind: str, *, short: bool = False, sm: int = 80,
-    ptx: int = 70,
-) -> Instruction:
-    def regs(first: int, count: int) -> str:
-        return "{" + ", ".join(f"${first + i}" for i in range(count)) + "}"
+def _mma(m: int, n: int, k: int, acc: str, a: str, b: str, *, sm: int = 80, ptx: int = 70) -> Instruction:
+    per_lane = 32 * max(32, _BITS[a])  # bits of a register of every lane
+    a_count, b_count = m * k * _BITS[a] // per_lane, n * k * _BITS[b] // per_lane
+    count, first = m * n * _BITS[acc] // per_lane, a_count + b_count
 
-    d, at, bt = regs(0, shape.c), regs(shape.c, shape.a), regs(shape.c + shape.a, shape.b)
-    text = f"mma.sync.aligned.{shape.name}.row.col.{acc}.{a}.{b}.{acc} {d}, {at}, {bt}, {d};"
-    first = shape.a + shape.b
+    def registers(start: int, length: int) -> str:
+        return "{" + ", ".join(f"${start + i}" for i in range(length)) + "}"
+
+    d, shape = registers(0, count), f"m{m}n{n}k{k}"
+    types = (_REGISTER.get(a, "i32"),) * first, (_REGISTER.get(acc, "i32"),) * count
     return Instruction(
-        f"mma.{shape.name}.{acc}.{a}" + ("" if short else f".{b}"), text,
-        (kind,) * first + (acc_kind,) * shape.c, (acc_kind,) * shape.c, "mma",
-        {"shape": (shape.m, shape.n, shape.k), "acc": acc, "a": a, "b": b},
-        tied={first + i: i for i in range(shape.c)}, convergent=True, sm=sm, ptx=ptx,
+        f"mma.{shape}.{acc}.{a}" + (f".{b}" if _BITS[a] == 8 else ""),
+        f"mma.sync.aligned.{shape}.row.col.{acc}.{a}.{b}.{acc} "
+        f"{d}, {registers(count, a_count)}, {registers(count + a_count, b_count)}, {d};",
+        (*types[0], *types[1]), types[1], "mma", {"shape": (m, n, k), "acc": acc, "a": a, "b": b},
+        tied={first + i: i for i in range(count)}, convergent=True, sm=sm, ptx=ptx,
     )
 
 
 def records() -> Iterator[Instruction]:
-    k16, k8 = _Shape(16, 8, 16, 4, 2, 4), _Shape(16, 8, 8, 2, 1, 4)
-    for dtype in ("f16", "bf16"):
-        yield _mma(k16, "f32", dtype, dtype, "i32", "float", short=True)
-        yield _mma(k8, "f32", dtype, dtype, "i32", "float", short=True)
-    yield _mma(_Shape(16, 8, 16, 4, 2, 2), "f16", "f16", "f16", "i32", "i32", short=True)
-    yield _mma(_Shape(16, 8, 8, 2, 1, 2), "f16", "f16", "f16", "i32", "i32", short=True)
-    yield _mma(_Shape(16, 8, 8, 4, 2, 4), "f32", "tf32", "tf32", "i32", "float", short=True)
-    yield _mma(_Shape(16, 8, 4, 2, 1, 4), "f32", "tf32", "tf32", "i32", "float", short=True)
-    for a in ("s8", "u8"):
-        for b in ("s8", "u8"):
-            yield _mma(_Shape(16, 8, 32, 4, 2, 4), "s32", a, b, "i32", "i32")
-            yield _mma(_Shape(16, 8, 16, 2, 1, 4), "s32", a, b, "i32", "i32")
-    for a in ("e4m3", "e5m2"):
-        for b in ("e4m3", "e5m2"):
-            yield _mma(_Shape(16, 8, 32, 4, 2, 4), "f32", a, b, "i32", "float", sm=89, ptx=84)
-            yield _mma(_Shape(16, 8, 32, 4, 2, 2), "f16", a, b, "i32", "i32", sm=89, ptx=87)
-    yield _mma(_Shape(8, 8, 4, 1, 1, 2), "f64", "f64", "f64", "double", "double", short=True)
+    for k in (16, 8):
+        yield _mma(16, 8, k, "f32", "f16", "f16")
+        yield _mma(16, 8, k, "f32", "bf16", "bf16")
+        yield _mma(16, 8, k, "f16", "f16", "f16")
+        yield _mma(16, 8, k // 2, "f32", "tf32", "tf32")
+        for a, b in product(("s8", "u8"), repeat=2):
+            yield _mma(16, 8, 2 * k, "s32", a, b)
+    for a, b in product(("e4m3", "e5m2"), repeat=2):
+        yield _mma(16, 8, 32, "f32", a, b, sm=89, ptx=84)
+        yield _mma(16, 8, 32, "f16", a, b, sm=89, ptx=87)
+    yield _mma(8, 8, 4, "f64", "f64", "f64")
+    # To tfloat32, ties away from zero (the only rounding that every target has) or to even.
+    yield Instruction("cvt.rna.tf32.f32", "cvt.rna.tf32.f32 $0, $1;", ("float",), ("i32",), "to_tf32", {"even": False})
+    yield Instruction("cvt.rn.tf32.f32", "cvt.rn.tf32.f32 $0, $1;", ("float",), ("i32",), "to_tf32", {"even": True},
+                      sm=90, ptx=78)

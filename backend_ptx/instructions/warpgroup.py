@@ -65,27 +65,6 @@ def valid_n(n: int, kind: str) -> bool:
     return n in _INTEGER_N if KINDS[kind].integer else n % 8 == 0 and 8 <= n <= MAX_N
 
 
-def _check(n: int, kind: str, trans: bool, steps: int) -> Kind:
-    found = KINDS[kind]
-    assert valid_n(n, kind), f"no wgmma of {kind} has n = {n}"
-    assert found.transposes or not trans, f"wgmma of {kind} does not transpose"
-    assert steps > 0
-    return found
-
-
-def _flag(on: bool) -> str:
-    return str(int(on))
-
-
-def _steps(kind: Kind, n: int, operands: list[str], transposes: str, scale: int) -> str:
-    """The assembly: one instruction per step. The first obeys scale_d, the others always add."""
-    words = ", ".join(f"${i}" for i in range(kind.registers(n)))
-    head = f"wgmma.mma_async.sync.aligned.m{M}n{n}k{kind.k}.{kind.acc}.{kind.a}.{kind.b} {{{words}}}, "
-    tail = ";" if kind.integer else f", 1, 1{transposes};"
-    lines = [f"{head}{o}, {'p' if i == 0 else '1'}{tail}" for i, o in enumerate(operands)]
-    return f"{{ .reg .pred p; setp.ne.b32 p, ${scale}, 0; " + " ".join(lines) + " }"
-
-
 @cache
 def wgmma_ss(n: int, kind: str, a_trans: bool = False, b_trans: bool = False, steps: int = 1) -> Instruction:
     """Accumulators [64, n] += A B, both in shared memory, `steps` times.
@@ -93,18 +72,7 @@ def wgmma_ss(n: int, kind: str, a_trans: bool = False, b_trans: bool = False, st
     Operands: the accumulators (tied to the results), per step the descriptors of A and of B, then i32 scale_d (0: the
     first step ignores the accumulators). `trans`: rows of the operand in memory run along m (n), not along k.
     """
-    found = _check(n, kind, a_trans or b_trans, steps)
-    count = found.registers(n)
-    scale = count + 2 * steps
-    transposes = f", {_flag(a_trans)}, {_flag(b_trans)}" if found.transposes else ""
-    operands = [f"${count + 2 * i}, ${count + 2 * i + 1}" for i in range(steps)]
-    return _Record(
-        f"wgmma.ss.m{M}n{n}k{found.k}.{kind}.{_flag(a_trans)}{_flag(b_trans)}.x{steps}",
-        _steps(found, n, operands, transposes, scale),
-        (found.register,) * count + ("i64", "i64") * steps + ("i32",), (found.register,) * count, "wgmma",
-        {"n": n, "kind": kind, "a_trans": a_trans, "b_trans": b_trans, "steps": steps, "shared_a": True},
-        tied={i: i for i in range(count)}, ptx=found.ptx,
-    )
+    return _product(n, kind, (a_trans, b_trans), steps, shared_a=True)
 
 
 @cache
@@ -114,23 +82,40 @@ def wgmma_rs(n: int, kind: str, b_trans: bool = False, steps: int = 1) -> Instru
     Operands: the accumulators (tied to the results), per step four i32 of A and the descriptor of B, then i32 scale_d
     as for `wgmma_ss`.
     """
-    found = _check(n, kind, b_trans, steps)
-    count = found.registers(n)
-    each = A_REGISTERS + 1
-    transposes = f", {_flag(b_trans)}" if found.transposes else ""
+    return _product(n, kind, (b_trans,), steps, shared_a=False)
+
+
+def _product(n: int, kind: str, trans: tuple[bool, ...], steps: int, shared_a: bool) -> Instruction:
+    """`trans`: of the operands in shared memory."""
+    found = KINDS[kind]
+    assert valid_n(n, kind), f"no wgmma of {kind} has n = {n}"
+    assert found.transposes or not any(trans), f"wgmma of {kind} does not transpose"
+    assert steps > 0
+    a = ("i64",) if shared_a else ("i32",) * A_REGISTERS
+    flags = [str(int(t)) for t in trans]
+    accumulators = (found.register,) * found.registers(n)
     operands = []
-    for i in range(steps):
-        first = count + each * i
-        words = ", ".join(f"${first + r}" for r in range(A_REGISTERS))
-        operands.append(f"{{{words}}}, ${first + A_REGISTERS}")
+    for first in range(len(accumulators), len(accumulators) + (len(a) + 1) * steps, len(a) + 1):
+        words = ", ".join(f"${first + r}" for r in range(len(a)))
+        operands.append(f"{words if shared_a else '{' + words + '}'}, ${first + len(a)}")
     return _Record(
-        f"wgmma.rs.m{M}n{n}k{found.k}.{kind}.{_flag(b_trans)}.x{steps}",
-        _steps(found, n, operands, transposes, count + each * steps),
-        (found.register,) * count + (*["i32"] * A_REGISTERS, "i64") * steps + ("i32",), (found.register,) * count,
-        "wgmma",
-        {"n": n, "kind": kind, "a_trans": False, "b_trans": b_trans, "steps": steps, "shared_a": False},
-        tied={i: i for i in range(count)}, ptx=found.ptx,
+        f"wgmma.{'ss' if shared_a else 'rs'}.m{M}n{n}k{found.k}.{kind}.{''.join(flags)}.x{steps}",
+        _steps(found, n, operands, flags), accumulators + (*a, "i64") * steps + ("i32",), accumulators, "wgmma",
+        {"n": n, "kind": kind, "a_trans": shared_a and trans[0], "b_trans": trans[-1], "steps": steps,
+         "shared_a": shared_a},
+        tied={i: i for i in range(len(accumulators))}, ptx=found.ptx,
     )
+
+
+def _steps(kind: Kind, n: int, operands: list[str], flags: list[str]) -> str:
+    """The assembly: one instruction per step. The first obeys scale_d, which comes last; the others always add."""
+    words = ", ".join(f"${i}" for i in range(kind.registers(n)))
+    head = f"wgmma.mma_async.sync.aligned.m{M}n{n}k{kind.k}.{kind.acc}.{kind.a}.{kind.b} {{{words}}}, "
+    transposes = ", ".join(["", *flags]) if kind.transposes else ""
+    tail = ";" if kind.integer else f", 1, 1{transposes};"
+    lines = [f"{head}{o}, {'p' if i == 0 else '1'}{tail}" for i, o in enumerate(operands)]
+    scale = int(operands[-1].rpartition("$")[2]) + 1
+    return f"{{ .reg .pred p; setp.ne.b32 p, ${scale}, 0; " + " ".join(lines) + " }"
 
 
 def _tied(name: str, text: str, meaning: str, facts: dict[str, int], floats: int, words: int) -> Instruction:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.backend_ptx.ops.engines import CP_ASYNC
-from tilewright.backend_ptx.ops.shared import BufferAccess, require_slot
+from tilewright.backend_ptx.ops.shared import BufferAccess, Signal, require_slot
 from tilewright.tileir.core import Op, Value, attribute, operand, operands, optional_operand, require
 from tilewright.tileir.dtypes import bool_
 from tilewright.tileir.enums import PaddingMode
@@ -23,16 +23,15 @@ class AsyncCopy(BufferAccess, engine=CP_ASYNC):
     """What all copies share: they go to slot (slot + ahead) % copies of a buffer if `active` holds. `tile` says which
     thread copies which elements: its layout is that of a tile in registers."""
 
-    buffer: Value
-    slot: Value | None
-    array: Value
+    slot: Value | None = optional_operand()
+    array: Value = operand()
     active: Value
     tile: TileType
-    ahead: int
 
     @property
-    def ring_slot(self) -> tuple[Value, int] | None:
-        return None if self.slot is None else (self.slot, self.ahead)
+    def shape(self) -> tuple[int, ...]:
+        """The tile's shape, under the name that `load` and `gather` have for it."""
+        return self.tile.shape
 
     @property
     def thread_layout(self) -> Layout | None:
@@ -58,9 +57,6 @@ class AsyncLoad(AsyncCopy, opcode="async_load", reads="array", writes="buffer"):
     the slot.
     """
 
-    buffer: Value = operand()
-    slot: Value | None = optional_operand()
-    array: Value = operand()
     index: tuple[Value, ...] = operands()
     active: Value = operand()
     tile: TileType = attribute()
@@ -69,11 +65,6 @@ class AsyncLoad(AsyncCopy, opcode="async_load", reads="array", writes="buffer"):
     padding: PaddingMode = attribute(default=PaddingMode.ZERO, enum=PaddingMode)
     check_bounds: bool = attribute(default=True)
     ahead: int = attribute(default=0)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The tile's shape, under the name that `load` has for it."""
-        return self.tile.shape
 
     def infer(self) -> tuple[Type, ...]:
         access: Any = self  # it has the fields of a load
@@ -91,9 +82,6 @@ class AsyncGather(AsyncCopy, opcode="async_gather", reads="array", writes="buffe
     memory, along axis `dense` of the array, aligned, and masked all or none.
     """
 
-    buffer: Value = operand()
-    slot: Value | None = optional_operand()
-    array: Value = operand()
     indices: tuple[Value, ...] = operands()
     mask: Value | None = optional_operand()
     padding: Value = operand()
@@ -104,11 +92,6 @@ class AsyncGather(AsyncCopy, opcode="async_gather", reads="array", writes="buffe
     check_bounds: bool = attribute(default=True)
     ahead: int = attribute(default=0)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The tile's shape, under the name that `gather` has for it."""
-        return self.tile.shape
-
     def infer(self) -> tuple[Type, ...]:
         check_gather(self)
         self.check_copy()
@@ -117,11 +100,8 @@ class AsyncGather(AsyncCopy, opcode="async_gather", reads="array", writes="buffe
         return ()
 
 
-class AsyncCommit(Op, opcode="async_commit", io=True, engine=CP_ASYNC):
+class AsyncCommit(Signal, opcode="async_commit", engine=CP_ASYNC):
     """Close the group of the copies that the thread has started since the last commit (a group may be empty)."""
-
-    def infer(self) -> tuple[Type, ...]:
-        return ()
 
 
 class AsyncWait(Op, opcode="async_wait", io=True, waits_for=CP_ASYNC):

@@ -46,47 +46,40 @@ class MbarrierInit(
         return ()
 
 
-class MbarrierWait(Op, opcode="mbarrier_wait", io=True, waits_for=MBARRIER):
-    """Wait until the phase of parity `parity` (0 or 1) of a slot's mbarrier is complete; a fresh one has completed
-    the phase of parity 1. `role` says who waits: "consumer" (every thread) or "producer" (its one thread)."""
+class MbarrierOp(Op, io=True):
+    """What is done with the mbarrier of a slot."""
 
     barriers: Value = operand()
     slot: Value | None = optional_operand()
-    parity: Value = operand()
-    role: str = attribute(default="consumer")
 
     def infer(self) -> tuple[Type, ...]:
-        require_barriers("mbarrier_wait", self.barriers, self.slot)
+        require_barriers(self.opcode, self.barriers, self.slot)
         return ()
 
 
-class MbarrierArrive(Op, opcode="mbarrier_arrive", io=True, engine=MBARRIER, exclusive="barriers"):
+class MbarrierWait(MbarrierOp, opcode="mbarrier_wait", waits_for=MBARRIER):
+    """Wait until the phase of parity `parity` (0 or 1) of a slot's mbarrier is complete; a fresh one has completed
+    the phase of parity 1. `role` says who waits: "consumer" (every thread) or "producer" (its one thread)."""
+
+    parity: Value = operand()
+    role: str = attribute(default="consumer")
+
+
+class MbarrierArrive(MbarrierOp, opcode="mbarrier_arrive", engine=MBARRIER, exclusive="barriers"):
     """One lane of each consumer warp arrives on a slot's mbarrier when all lanes have got here; not where `active` is
     false. With `ctas` above 1 it arrives on those of all CTAs of the cluster, whose producers fill parts of the
     slot."""
 
-    barriers: Value = operand()
-    slot: Value | None = optional_operand()
     active: Value | None = optional_operand()
     ctas: int = attribute(default=1)
     role: str = attribute(default="consumer")
 
-    def infer(self) -> tuple[Type, ...]:
-        require_barriers("mbarrier_arrive", self.barriers, self.slot)
-        return ()
 
-
-class MbarrierExpect(Op, opcode="mbarrier_expect", io=True, engine=MBARRIER, exclusive="barriers"):
+class MbarrierExpect(MbarrierOp, opcode="mbarrier_expect", engine=MBARRIER, exclusive="barriers"):
     """The producer arrives on a slot's mbarrier and announces the `bytes` of the copies into the slot."""
 
-    barriers: Value = operand()
-    slot: Value | None = optional_operand()
     bytes: int = attribute()
     role: str = attribute(default="producer")
-
-    def infer(self) -> tuple[Type, ...]:
-        require_barriers("mbarrier_expect", self.barriers, self.slot)
-        return ()
 
 
 class TmaLoad(
@@ -141,7 +134,6 @@ class TmaStore(
     of the first `warps` warps copies an equal part of them, as one group of copies of that lane.
     """
 
-    buffer: Value = operand()
     array: Value = operand()
     index: tuple[Value, ...] = operands()
     steps: tuple[int, ...] = attribute()

@@ -8,6 +8,7 @@ send the next ones.
 from __future__ import annotations
 
 from tilewright.backend_ptx.ops.engines import CLUSTER_STORE, MBARRIER
+from tilewright.backend_ptx.ops.shared import Signal
 from tilewright.tileir.core import Op, Value, attribute, operand, operands, require
 from tilewright.tileir.dtypes import int32, int64
 from tilewright.tileir.types import SharedType, TileType, Type
@@ -38,11 +39,8 @@ class ClusterOpen(Op, opcode="cluster_open", io=True, collective=True, engine=MB
         return ()
 
 
-class ClusterReady(Op, opcode="cluster_ready", io=True, collective=True):
+class ClusterReady(Signal, opcode="cluster_ready", collective=True):
     """Wait until all CTAs of the cluster have executed `cluster_open`."""
-
-    def infer(self) -> tuple[Type, ...]:
-        return ()
 
 
 class ClusterExchange(

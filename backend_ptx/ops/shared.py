@@ -22,15 +22,24 @@ def require_slot(opcode: str, buffer: SharedType, slot: Value | None, ahead: int
     require(0 <= ahead < buffer.copies, f"{opcode}: {ahead} slots ahead in {buffer}")
 
 
+class Signal(Op, io=True):
+    """An op without operands and results, for the sake of its effect."""
+
+    def infer(self) -> tuple[Type, ...]:
+        return ()
+
+
 class BufferAccess(Op):
     """An access of a buffer in shared memory, at once or by an engine."""
 
-    buffer: Value
+    buffer: Value = operand()
+    slot: Value | None = None
+    ahead: int = 0
 
     @property
     def ring_slot(self) -> tuple[Value, int] | None:
         """(slot, ahead) where the access goes to slot (slot + ahead) % copies of a ring."""
-        return None
+        return None if self.slot is None else (self.slot, self.ahead)
 
     @property
     def thread_layout(self) -> Layout | None:
@@ -55,7 +64,6 @@ class SharedStore(BufferAccess, opcode="shared_store", writes="buffer"):
     In a ring it goes to slot (slot + ahead) % copies, where 0 <= slot < copies.
     """
 
-    buffer: Value = operand()
     slot: Value | None = optional_operand()
     value: Value = operand()
     ahead: int = attribute(default=0)
@@ -66,10 +74,6 @@ class SharedStore(BufferAccess, opcode="shared_store", writes="buffer"):
         require(ok, f"shared_store: {value} does not fit {buffer}")
         require_slot("shared_store", buffer, self.slot, self.ahead)
         return ()
-
-    @property
-    def ring_slot(self) -> tuple[Value, int] | None:
-        return None if self.slot is None else (self.slot, self.ahead)
 
     @property
     def thread_layout(self) -> Layout | None:
@@ -83,7 +87,6 @@ class SharedLoad(BufferAccess, opcode="shared_load", reads="buffer"):
     In a ring it comes from slot (slot + ahead) % copies, where 0 <= slot < copies.
     """
 
-    buffer: Value = operand()
     slot: Value | None = optional_operand()
     index: tuple[Value, ...] = operands()
     shape: tuple[int, ...] = attribute()
@@ -96,10 +99,6 @@ class SharedLoad(BufferAccess, opcode="shared_load", reads="buffer"):
         ok = len(self.index) == len(buffer.shape) if self.index else self.shape == buffer.shape
         require(ok, f"shared_load: {len(self.index)} indices and shape {self.shape} for {buffer}")
         return (TileType(buffer.dtype, self.shape),)
-
-    @property
-    def ring_slot(self) -> tuple[Value, int] | None:
-        return None if self.slot is None else (self.slot, self.ahead)
 
     @property
     def thread_layout(self) -> Layout | None:

@@ -14,7 +14,7 @@ from tilewright.backend_ptx.layouts.mma import ProductLayouts
 from tilewright.backend_ptx.layouts.warpgroup import LEAST_COLUMNS, ROWS, WARPS, warpgroup_layouts
 from tilewright.backend_ptx.ops.engines import PROXY_FENCE, WGMMA, needs_proxy_fence
 from tilewright.backend_ptx.ops.matmul import Product
-from tilewright.backend_ptx.ops.shared import require_slot
+from tilewright.backend_ptx.ops.shared import Signal, require_slot
 from tilewright.backend_ptx.ops.units import MatrixUnit
 from tilewright.tileir.core import (
     Effects,
@@ -29,7 +29,7 @@ from tilewright.tileir.core import (
     space_of,
 )
 from tilewright.tileir.engines import REGISTERS, SHARED, Engine
-from tilewright.tileir.types import SharedType, TileType, Type
+from tilewright.tileir.types import SharedType, Type
 
 
 class Stage(Op, opcode="stage"):
@@ -62,12 +62,9 @@ class SharedView(Op, opcode="shared_view"):
         return (view,)
 
 
-class ProxyFence(Op, opcode="proxy_fence", io=True, fence=PROXY_FENCE):
+class ProxyFence(Signal, opcode="proxy_fence", fence=PROXY_FENCE):
     """Makes what this thread stored in shared memory visible to tensor cores and bulk copies, from the next barrier
     on."""
-
-    def infer(self) -> tuple[Type, ...]:
-        return ()
 
 
 def proxy_fences(writer: Engine, readers: Iterable[Op]) -> list[Op]:
@@ -109,23 +106,10 @@ class Wgmma(Product, opcode="wgmma", collective=True, io=True):
         operands = [Start(WGMMA, v, space_of(v), writes=False) for v in (self.a, self.b)]
         return Effects(shared, io=True, starts=(*operands, Start(WGMMA, self.result, REGISTERS, writes=True)))
 
-    def infer(self) -> tuple[Type, ...]:
-        a, b, acc = self.a.type, self.b.type, self.acc.type
-        ok = isinstance(b, (SharedType, TileType)) and a.shape[-1] == b.shape[-2]
-        ok = ok and (*a.shape[:-1], b.shape[-1]) == acc.shape
-        require(ok, f"wgmma: shapes do not fit: {a}, {b}, {acc}")
-        return (acc.erased(),)
 
-
-class TakeTurn(Op, opcode="take_turn", collective=True, io=True):
+class TakeTurn(Signal, opcode="take_turn", collective=True):
     """Wait until the warpgroup before this one has yielded the tensor cores; the first warpgroup goes first."""
 
-    def infer(self) -> tuple[Type, ...]:
-        return ()
 
-
-class PassTurn(Op, opcode="pass_turn", collective=True, io=True):
+class PassTurn(Signal, opcode="pass_turn", collective=True):
     """Let the next warpgroup go on; after the last one comes the first."""
-
-    def infer(self) -> tuple[Type, ...]:
-        return ()

@@ -16,7 +16,6 @@ from tilewright.backend_ptx.simulator.machine.compile import FunctionCompiler, O
 from tilewright.backend_ptx.simulator.machine.state import Machine, Registers
 from tilewright.backend_ptx.simulator.memory.memory import GLOBAL, SHARED
 from tilewright.backend_ptx.simulator.numbers import floats
-from tilewright.backend_ptx.simulator.numbers.approximate import approximate, divide_full
 from tilewright.backend_ptx.simulator.ops import matrix, register_pool, warp
 from tilewright.backend_ptx.simulator.ops.arith import pure
 from tilewright.backend_ptx.simulator.ops.memory import UPDATES, atomic
@@ -96,7 +95,7 @@ def atomic_operation(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> O
     address, predicate, *rest = (c.slot(o) for o in i.operands)
     *operands, otherwise = rest
     target = c.result(i)
-    kind = np.dtype(_pair_kind(facts["kind"]))
+    kind = np.dtype(_ATOMIC_KIND[facts["kind"]])
     register = numpy_type(i.type)
     update = _update(facts)
 
@@ -114,10 +113,6 @@ def atomic_operation(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> O
     return run
 
 
-def _pair_kind(kind: str) -> type[np.generic] | np.dtype[Any]:
-    return np.uint32 if kind.endswith("x2") else _ATOMIC_KIND[kind]
-
-
 def _update(facts: Facts) -> Callable[..., Any]:
     name, kind = facts["op"], facts["kind"]
     if name == "cas":
@@ -126,9 +121,6 @@ def _update(facts: Facts) -> Callable[..., Any]:
         return UPDATES["xchg"]
     if name in ("min", "max"):
         return UPDATES[name if kind[0] == "s" else "u" + name]
-    if kind.endswith("x2"):
-        half = np.dtype(np.float16) if "bf16" not in kind else floats.BF16
-        return lambda old, x: (np.array([old]).view(half) + np.array([x]).view(half)).view(np.uint32)[0]
     if kind.startswith("noftz"):
         return lambda old, x: old + np.asarray(x).reshape(1).view(old.dtype)[0]
     return UPDATES[name]
@@ -137,63 +129,15 @@ def _update(facts: Facts) -> Callable[..., Any]:
 # ---- numbers ----
 
 
-def pack(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
-    to = facts["to"]
-
-    def run(low: Array, high: Array) -> Array:
-        if to in ("e4m3", "e5m2"):
-            parts = [floats.to_fp8(v, to).astype(np.uint16) for v in (low, high)]
-            return parts[0] | parts[1] << np.uint16(8)
-        kind = floats.BF16 if to == "bf16" else floats.F16
-        parts = [v.astype(kind).view(np.uint16).astype(np.uint32) for v in (low, high)]
-        return parts[0] | parts[1] << np.uint32(16)
-
-    return pure(c, i, run)
-
-
-def unpack_fp8(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
-    def run(pair: Array) -> Array:
-        parts = [
-            floats.from_fp8((pair >> np.uint16(s)).astype(np.uint8), facts["kind"]).astype(np.float16) for s in (0, 8)
-        ]
-        low, high = (p.view(np.uint16).astype(np.uint32) for p in parts)
-        return np.asarray(low | high << np.uint32(16))
-
-    return pure(c, i, run)
-
-
 def to_tf32(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
     return pure(c, i, lambda a: floats.to_tf32(a, facts["even"]).view(np.uint32))
 
 
-def permute_bytes(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
-    def run(a: Array, b: Array, selector: Array) -> Array:
-        both = a.astype(np.uint64) | b.astype(np.uint64) << np.uint64(32)
-        out = np.zeros(np.broadcast_shapes(a.shape, b.shape, selector.shape), np.uint64)
-        for n in range(4):
-            nibble = (selector >> np.uint32(4 * n)).astype(np.uint64) & np.uint64(15)
-            byte = both >> ((nibble & np.uint64(7)) * np.uint64(8)) & np.uint64(255)
-            sign = np.where(byte >> np.uint64(7) != 0, np.uint64(255), np.uint64(0))
-            out |= np.where(nibble >> np.uint64(3) != 0, sign, byte) << np.uint64(8 * n)
-        return out.astype(np.uint32)
-
-    return pure(c, i, run)
-
-
-def approximation(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
-    return pure(c, i, lambda x: approximate(facts["function"], facts["ftz"], x))
-
-
-def full_division(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
-    return pure(c, i, lambda x, y: divide_full(facts["ftz"], x, y))
-
-
 MEANINGS: dict[str, Callable[[FunctionCompiler, LlvmInstruction, Facts], Operation]] = {
     "load": load, "store": store, "atomic": atomic_operation, "copy_async": copies.copy_async,
-    "copy_commit": copies.copy_commit, "copy_wait": copies.copy_wait, "pack": pack, "unpack_fp8": unpack_fp8,
-    "to_tf32": to_tf32, "permute_bytes": permute_bytes, "approximate": approximation, "divide_full": full_division,
+    "copy_commit": copies.copy_commit, "copy_wait": copies.copy_wait, "to_tf32": to_tf32,
     "barrier": warp.barrier, "barrier_named": warp.barrier_named, "barrier_warp": warp.barrier_warp,
-    "fence": warp.fence, "shuffle": warp.shuffle, "vote": warp.vote, "warp_reduce": warp.warp_reduce,
+    "fence": warp.fence, "shuffle": warp.shuffle, "warp_reduce": warp.warp_reduce,
     "matrix_load": matrix.matrix_load, "matrix_store": matrix.matrix_store, "mma": matrix.mma,
     "mbarrier_init": mbarrier.mbarrier_init, "mbarrier_arrive": mbarrier.mbarrier_arrive,
     "mbarrier_expect": mbarrier.mbarrier_expect, "mbarrier_wait": mbarrier.mbarrier_wait,

@@ -108,10 +108,9 @@ def test_operands_have_a_register_and_ties_match() -> None:
 
 def test_emit_prints_the_call() -> None:
     b = Builder()
-    low, high = Val("float", 0, "%x"), Val("float", 0, "%y")
-    packed = instruction("cvt.bf16x2.f32").emit1(b, low, high)
-    assert packed.type == "i32"
-    assert 'call i32 asm "cvt.rn.bf16x2.f32 $0, $2, $1;", "=r,f,f"(float %x, float %y)' in b.text()
+    rounded = instruction("cvt.rn.tf32.f32").emit1(b, Val("float", 0, "%x"))
+    assert rounded.type == "i32"
+    assert 'call i32 asm "cvt.rn.tf32.f32 $0, $1;", "=r,f"(float %x)' in b.text()
     instruction("bar.sync").emit(b)
     assert 'call void asm sideeffect "bar.sync 0;", "~{memory}"() #1' in b.text()
 

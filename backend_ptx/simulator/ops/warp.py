@@ -187,24 +187,8 @@ def from_warps(m: Machine, value: Array) -> Array:
     return value.reshape(m.warps * WARP, *value.shape[2:])[: m.threads]
 
 
-def vote(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
-    slot, target, mode = c.slot(i.operands[0]), c.result(i), facts["mode"]
-
-    def run(m: Machine, r: Registers) -> None:
-        m.whole_warps(f"vote.{mode}")
-        lanes = by_warp(m, r[slot])
-        if mode == "ballot":
-            found: Array = (lanes.astype(np.uint64) << np.arange(WARP, dtype=np.uint64)).sum(axis=1).astype(np.uint32)
-        else:
-            found = np.asarray(lanes.any(axis=1) if mode == "any" else lanes.all(axis=1))
-        m.put(r, target, np.repeat(found, WARP)[: m.threads])
-
-    return run
-
-
 _REDUCE: dict[str, Callable[..., Array]] = {
-    "add": np.add.reduce, "min": np.minimum.reduce, "max": np.maximum.reduce, "and": np.bitwise_and.reduce,
-    "or": np.bitwise_or.reduce, "xor": np.bitwise_xor.reduce,
+    "add": np.add.reduce, "min": np.minimum.reduce, "max": np.maximum.reduce,
 }
 
 

@@ -11,7 +11,8 @@ import pytest
 from support.simulator.hopper import emit
 from support.simulator.steps import OUT, Kernel
 
-from tilewright.backend_ptx.instructions.table import instruction
+from tilewright.backend_ptx.instructions.record import Instruction
+from tilewright.backend_ptx.instructions.table import declare, instruction
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.simulator import SimError
 
@@ -21,6 +22,19 @@ YES = Val("i1", 0, "true")
 THREADS = 64
 _LOW = 20  # zero bits below a number in a slot of 8 bytes, so that both its words count
 _BARRIERS = 12 << 10  # where mbarriers are
+
+
+def remote_store(size: int) -> Instruction:
+    """Writes to the shared memory of another block of the cluster, which a barrier of it has to order; no pass makes it
+    (st.async is faster). Operands: address in this block, rank of the other, value, predicate."""
+    text = f"""{{
+.reg .b32 there;
+mapa.shared::cluster.u32 there, $0, $1;
+@$3 st.shared::cluster.b{8 * size} [there], $2;
+}}"""
+    return declare(Instruction(
+        f"cluster.store.b{8 * size}", text, ("i32", "i32", f"i{8 * size}", "i1"), (), "cluster_store", {"size": size},
+        reads=True, writes=True, sm=90, ptx=80))
 
 
 @dataclass(frozen=True)
@@ -124,7 +138,7 @@ class _Kernel(Kernel):
             if send:
                 emit(b, f"cluster.send.b{8 * self.form.size}", place, self.barrier(), to, value, YES)
             else:
-                emit(b, f"cluster.store.b{8 * self.form.size}", place, to, value, YES)
+                remote_store(self.form.size).emit(b, place, to, value, YES)
 
     def send_both_rows(self) -> None:
         """The first warps send for the second ones."""
@@ -180,7 +194,7 @@ class _Kernel(Kernel):
     def stores_elsewhere(self) -> None:
         """An ordinary store reaches no other block."""
         there = self.b.or_(self.b.and_(self.base, 0xFFFFFF), self.b.shl(self.b.xor(self.rank, 1), 24))
-        emit(self.b, "cluster.store.b32", there, self.rank, self.tid, YES)
+        remote_store(4).emit(self.b, there, self.rank, self.tid, YES)
 
     def publish(self) -> None:
         """Numbers in global memory, which the sums overwrite."""
