@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 
 from tilewright.backend_ptx.layouts.flat import LANE_BITS, axis_shifts, distributed, log2
@@ -23,11 +22,7 @@ def blocked(shape: tuple[int, ...], order: tuple[int, ...], vector: int, warps: 
     register, rest = bits[:inner], bits[inner:]
     lane, rest = rest[:LANE_BITS], rest[LANE_BITS:]
     warp, rest = rest[: log2(warps)], rest[log2(warps) :]
-    return distributed(shape, register + rest, _pad(lane, LANE_BITS), _pad(warp, log2(warps)))
-
-
-def _pad(bases: Sequence[int], length: int) -> list[int]:
-    return [*bases, *[0] * (length - len(bases))]
+    return distributed(shape, register + rest, lane, warp + [0] * (log2(warps) - len(warp)))
 
 
 def row_major(shape: tuple[int, ...], warps: int, vector: int = 1) -> Layout:

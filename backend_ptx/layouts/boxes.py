@@ -73,5 +73,4 @@ def boxes_of_warps(buffer: Layout, shape: tuple[int, ...], warps: int) -> Layout
     """A layout of registers in which each warp has the elements of the boxes that its first lane stores."""
     bases = flat_bases(buffer, OFFSET)
     own = len(bases) - log2(warps)
-    lanes = [*bases[:own][:LANE_BITS], *[0] * (LANE_BITS - own)]
-    return distributed(shape, bases[:own][LANE_BITS:], lanes, bases[own:])
+    return distributed(shape, bases[:own][LANE_BITS:], bases[:own][:LANE_BITS], bases[own:])

@@ -7,14 +7,16 @@ of a 16-byte chunk, taken from the address, is combined by XOR with the address 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
+from math import prod
 
 from tilewright.backend_ptx import decisions
-from tilewright.backend_ptx.layouts.flat import OFFSET, axis_shifts, from_flat, log2
+from tilewright.backend_ptx.layouts.f2 import combine
+from tilewright.backend_ptx.layouts.flat import OFFSET, axis_shifts, flatten, from_flat, log2
 from tilewright.backend_ptx.layouts.memory import tile_access
+from tilewright.backend_ptx.layouts.shared import inverse
 from tilewright.tileir.dtypes import int32
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.types import ArrayType
@@ -56,11 +58,9 @@ def bulk_copy(shape: tuple[int, ...], inner: int, element_bytes: int) -> BulkCop
         box[axis] = min(shape[axis], MAX_BOX)
         if box[axis] < shape[axis]:
             break  # rows of slower axes do not follow on these: one instruction for each
-    offsets = _linear_offsets(shape, inner, element_bytes)
-    # Boxes start at whole patterns, where the swizzle changes nothing.
+    offsets = inverse(bulk_layout(shape, inner, element_bytes))
     starts = product(*(range(0, n, b) for n, b in zip(shape, box, strict=True)))
-    pieces = [(start, sum(_offset(o, i) for o, i in zip(offsets, start, strict=True)) * element_bytes)
-              for start in starts]
+    pieces = [(start, combine(offsets, flatten(start, shape)) * element_bytes) for start in starts]
     return BulkCopy(dims, tuple(box), swizzle, tuple(sorted(pieces, key=lambda piece: piece[1])))
 
 
@@ -117,8 +117,8 @@ def tma_refusal(
     size = array.dtype.bytes
     if shape[inner] * size < CHUNK_BYTES:
         return decisions.short_rows(shape[inner] * size, CHUNK_BYTES)
-    if _bytes(shape, size) < DESTINATION_ALIGN:
-        return decisions.small_tile(_bytes(shape, size), DESTINATION_ALIGN)
+    if prod(shape) * size < DESTINATION_ALIGN:
+        return decisions.small_tile(prod(shape) * size, DESTINATION_ALIGN)
     if array.align % CHUNK_BYTES:
         return decisions.unaligned_start(CHUNK_BYTES)
     if not array.disjoint:
@@ -134,13 +134,6 @@ def tma_refusal(
 # ---- the order of elements without the swizzle --------------------------------------------------------------------
 
 
-def _bytes(shape: Sequence[int], element_bytes: int) -> int:
-    size = element_bytes
-    for n in shape:
-        size *= n
-    return size
-
-
 def _others(shape: tuple[int, ...], inner: int) -> list[int]:
     """The axes that number the rows, fastest first."""
     return [axis for axis in reversed(range(len(shape))) if axis != inner]
@@ -149,7 +142,7 @@ def _others(shape: tuple[int, ...], inner: int) -> list[int]:
 def _swizzle(shape: tuple[int, ...], inner: int, element_bytes: int) -> int:
     """Bytes of a swizzled row, 0 where there are too few rows for a whole pattern or rows are too short."""
     row = min(shape[inner] * element_bytes, ROW_BYTES)
-    rows = _bytes(shape, 1) // shape[inner]
+    rows = prod(shape) // shape[inner]
     return row if row >= 2 * CHUNK_BYTES and rows >= PATTERN_ROWS else 0
 
 
@@ -167,14 +160,3 @@ def _linear_bases(shape: tuple[int, ...], inner: int, element_bytes: int) -> lis
     for axis in _others(shape, inner):
         bases += [1 << shifts[axis] + bit for bit in range(log2(shape[axis]))]
     return bases + [1 << shifts[inner] + bit for bit in range(row, log2(shape[inner]))]
-
-
-def _linear_offsets(shape: tuple[int, ...], inner: int, element_bytes: int) -> list[list[int]]:
-    """Per axis the offset in elements that each bit of its index contributes, before the swizzle."""
-    place = {flat: 1 << bit for bit, flat in enumerate(_linear_bases(shape, inner, element_bytes))}
-    return [[place[1 << shift + bit] for bit in range(log2(n))]
-            for shift, n in zip(axis_shifts(shape), shape, strict=True)]
-
-
-def _offset(contributions: list[int], index: int) -> int:
-    return sum(c for bit, c in enumerate(contributions) if index >> bit & 1)

@@ -62,7 +62,6 @@ def matrix_rows(vectors: Layout, fragment: Layout, element_bytes: int) -> Layout
     inside = [b for b in matrix if b in vector]
     free = [b for b in register if b not in word]
     lanes = [*(b for b in matrix if b not in vector), *free[:2]]
-    lanes += [0] * (LANE_BITS - len(lanes))
     return distributed(fragment.shape, [*inside, *free[2:]], lanes, warp)
 
 
@@ -93,5 +92,4 @@ def within_warp(source: Layout, order: tuple[int, ...], vector: int) -> Layout |
     while inner < min(log2(vector), len(bits)) and bits[inner] == 1 << shifts[order[0]] + inner:
         inner += 1
     lanes = bits[inner : inner + LANE_BITS]
-    lanes += [0] * (LANE_BITS - len(lanes))
     return distributed(source.shape, [*bits[:inner], *bits[inner + LANE_BITS :]], lanes, warp)

@@ -55,8 +55,9 @@ def from_flat(shape: tuple[int, ...], **dims: tuple[int, ...]) -> Layout:
 def distributed(
     shape: tuple[int, ...], register: Sequence[int], lane: Sequence[int], warp: Sequence[int],
 ) -> Layout:
-    """The layout of a tile in registers from flat bases."""
-    return from_flat(tuple(shape), register=tuple(register), lane=tuple(lane), warp=tuple(warp))
+    """The layout of a tile in registers from flat bases; lanes for which none is left hold copies."""
+    spare = (0,) * (LANE_BITS - len(lane))
+    return from_flat(tuple(shape), register=tuple(register), lane=(*lane, *spare), warp=tuple(warp))
 
 
 def parts(layout: Layout) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS, REGISTER, distributed, log2, parts
-from tilewright.backend_ptx.layouts.shared import offset_bases
+from tilewright.backend_ptx.layouts.flat import LANE, REGISTER, distributed, log2, parts
+from tilewright.backend_ptx.layouts.shared import alignment, offset_bases
 from tilewright.tileir.layout import Layout
 
 ROW_BYTES, WORD_BYTES = 16, 4
@@ -72,16 +72,8 @@ def matrix_plan(shared: Layout, layout: Layout, element_bytes: int) -> MatrixPla
         return None
     free = [i for i in range(len(register)) if i not in word]
     chosen, others = tuple(free[:2]), tuple(free[2:])
-    lanes = [*rows, *(register[i] for i in chosen)]
     addresses = distributed(
-        layout.shape, [*inside, *(register[i] for i in others)], [*lanes, *[0] * (LANE_BITS - len(lanes))], warp)
-    if not _rows_are_whole(shared, addresses, row):
+        layout.shape, [*inside, *(register[i] for i in others)], [*rows, *(register[i] for i in chosen)], warp)
+    if alignment(shared, addresses, range(row)) < 1 << row:
         return None
     return MatrixPlan(addresses, trans, word, chosen, others)
-
-
-def _rows_are_whole(shared: Layout, addresses: Layout, row: int) -> bool:
-    """Whether every address is a multiple of 16 bytes."""
-    rest = [o for dim, bases in offset_bases(shared, addresses).items()
-            for i, o in enumerate(bases) if dim != REGISTER or i >= row]
-    return not any(o & ((1 << row) - 1) for o in rest)

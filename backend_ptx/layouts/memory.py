@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 from typing import NamedTuple
 
 from tilewright.backend_ptx.layouts.blocked import blocked
@@ -36,10 +37,7 @@ class Access:
 
     def preferred(self, warps: int) -> Layout:
         """The layout with the widest accesses and neighbouring lanes at neighbouring addresses."""
-        threads = 32 * warps
-        size = 1
-        for n in self.shape:
-            size *= n
+        threads, size = 32 * warps, prod(self.shape)
         # A vector per thread is no gain when it leaves threads without one.
         vector = self.vector
         while vector > 1 and size // vector < threads and vector * self.element_bytes > 4:
@@ -85,9 +83,11 @@ def tile_access(
     # An axis of length 1 says nothing about neighbours.
     ranked.sort(key=lambda k: shape[k] == 1)
     contiguous = bool(ranked) and strides[ranked[0]] == 1
-    size = array.dtype.bytes
-    vector = _vector_limit(array, order, steps, shape, ranked[0]) if contiguous else 1
-    return Access(shape, tuple(ranked), vector, contiguous, size)
+    vector = 1
+    if contiguous:  # base, tile origins and the other strides must all be multiples of a vector
+        fast = ranked[0]
+        vector = _aligned(array, order[fast], min(VECTOR_BYTES // array.dtype.bytes, shape[fast]), steps[fast])
+    return Access(shape, tuple(ranked), vector, contiguous, array.dtype.bytes)
 
 
 def _stride_rank(stride: int | None) -> int:
@@ -95,21 +95,15 @@ def _stride_rank(stride: int | None) -> int:
     return 1 << 40 if stride is None else abs(stride)
 
 
-def _vector_limit(
-    array: ArrayType, order: tuple[int, ...], steps: tuple[int, ...], shape: tuple[int, ...], fast: int,
-) -> int:
-    """Elements of one aligned access along tile axis `fast`, whose stride is 1: base, tile origins and the other
-    strides must all be multiples of it."""
-    size = array.dtype.bytes
-    vector = min(VECTOR_BYTES // size, shape[fast])
-    divisors = [max(array.align // size, 1), steps[fast]]
-    for k, axis in enumerate(order):
-        if k != fast:
-            stride = array.strides[axis]
-            divisors.append(stride if stride is not None else array.stride_div[axis])
-    while vector > 1 and any(d % vector for d in divisors):
-        vector //= 2
-    return vector
+def _aligned(array: ArrayType, dense: int, count: int, *divisors: int) -> int:
+    """`count` elements along axis `dense`, or so many fewer that the array's start, its strides along the other axes
+    and the `divisors` are multiples."""
+    strides = zip(array.strides, array.stride_div, strict=True)
+    known = [divisor if stride is None else stride for stride, divisor in strides]
+    divisors = (*divisors, max(array.align // array.dtype.bytes, 1), *known[:dense], *known[dense + 1 :])
+    while count > 1 and any(d % count for d in divisors):
+        count //= 2
+    return count
 
 
 @lru_cache(maxsize=1024)
@@ -133,20 +127,10 @@ class GatherRun(NamedTuple):
 def gather_run(array: ArrayType, indices: tuple[Along, ...], axis: int) -> GatherRun:
     """How many elements along an axis of the index tiles lie side by side and aligned in memory, wherever that is: the
     index of the array axis of stride 1 counts up, and the others stay."""
-    size = array.dtype.bytes
     best = GatherRun(1, -1)
-    for dense in range(len(indices)):
-        if array.strides[dense] != 1:
-            continue
-        count = min(VECTOR_BYTES // size, indices[dense][axis].rises)
-        divisors = [max(array.align // size, 1)]
-        for other, run in enumerate(indices):
-            if other != dense:
-                count = min(count, run[axis].stays)
-                known = array.strides[other]
-                divisors.append(known if known is not None else array.stride_div[other])
-        while count > 1 and any(d % count for d in divisors):
-            count //= 2
-        if count > best.length:
-            best = GatherRun(count, dense)
+    for dense, stride in enumerate(array.strides):
+        if stride == 1:
+            others = (run[axis].stays for other, run in enumerate(indices) if other != dense)
+            count = min(VECTOR_BYTES // array.dtype.bytes, indices[dense][axis].rises, *others)
+            best = max(best, GatherRun(_aligned(array, dense, count), dense), key=lambda run: run.length)
     return best

@@ -18,11 +18,18 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from tilewright.backend_ptx.layouts.blocked import row_major
-from tilewright.backend_ptx.layouts.flat import LANE_BITS, axis_shifts, distributed, log2, parts
+from tilewright.backend_ptx.layouts.flat import axis_shifts, distributed, log2, parts
 from tilewright.tileir.layout import Layout
 
 # A bit of an index: the axis ("b" batch, "m", "n" or "k") and its number; None: no element depends on it (copies).
 Bit = tuple[str, int] | None
+
+
+class Held(NamedTuple):
+    """The bits of the index that choose among the registers of a thread and the lanes of a warp."""
+
+    registers: list[Bit]
+    lanes: list[Bit]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,44 +42,16 @@ class Fragment:
     pack: int
 
     @property
-    def _word(self) -> int:
-        return log2(self.pack)
+    def accumulator(self) -> Held:
+        return Held([("n", 0), *axis_bits("m", 3, log2(self.m))], [("n", 1), ("n", 2), *axis_bits("m", 0, 3)])
 
-    @property
-    def acc_registers(self) -> list[Bit]:
-        return [("n", 0), *([("m", 3)] if self.m == 16 else [])]
-
-    @property
-    def acc_lanes(self) -> list[Bit]:
-        return [("n", 1), ("n", 2), ("m", 0), ("m", 1), ("m", 2)]
-
-    @property
-    def a_registers(self) -> list[Bit]:
-        return [*self._packed, *([("m", 3)] if self.m == 16 else []), *self._upper_k]
-
-    @property
-    def a_lanes(self) -> list[Bit]:
-        return [*self._lane_k, ("m", 0), ("m", 1), ("m", 2)]
-
-    @property
-    def b_registers(self) -> list[Bit]:
-        return [*self._packed, *self._upper_k]
-
-    @property
-    def b_lanes(self) -> list[Bit]:
-        return [*self._lane_k, ("n", 0), ("n", 1), ("n", 2)]
-
-    @property
-    def _packed(self) -> list[Bit]:
-        return [("k", i) for i in range(self._word)]
-
-    @property
-    def _lane_k(self) -> list[Bit]:
-        return [("k", self._word), ("k", self._word + 1)]
-
-    @property
-    def _upper_k(self) -> list[Bit]:
-        return [("k", self._word + 2)] if self.k > 4 * self.pack else []
+    def operand(self, axis: str) -> Held:
+        """A ("m", its rows) or B ("n", its columns)."""
+        word = log2(self.pack)
+        upper = axis_bits("k", word + 2, log2(self.k))
+        rows = axis_bits(axis, 3, log2(self.m if axis == "m" else self.n))
+        return Held([*axis_bits("k", 0, word), *rows, *upper],
+                    [*axis_bits("k", word, word + 2), *axis_bits(axis, 0, 3)])
 
 
 class ProductLayouts(NamedTuple):
@@ -104,9 +83,10 @@ def fragment_layouts(
     batches = axis_bits("b", 0, batch_bits - in_warps)
     warp = [*axis_bits("m", m_bits - wm, m_bits), *axis_bits("n", n_bits - wn, n_bits),
             *axis_bits("b", batch_bits - in_warps, batch_bits), *[None] * (spare - in_warps)]
-    acc = layout_of_bits(acc_shape, [*fragment.acc_registers, *n_own, *m_own, *batches], fragment.acc_lanes, warp, "mn")
-    a = layout_of_bits((*batch, m, k), [*fragment.a_registers, *m_own, *k_own, *batches], fragment.a_lanes, warp, "mk")
-    b = layout_of_bits((*batch, k, n), [*fragment.b_registers, *n_own, *k_own, *batches], fragment.b_lanes, warp, "kn")
+    of_acc, of_a, of_b = fragment.accumulator, fragment.operand("m"), fragment.operand("n")
+    acc = layout_of_bits(acc_shape, [*of_acc.registers, *n_own, *m_own, *batches], of_acc.lanes, warp, "mn")
+    a = layout_of_bits((*batch, m, k), [*of_a.registers, *m_own, *k_own, *batches], of_a.lanes, warp, "mk")
+    b = layout_of_bits((*batch, k, n), [*of_b.registers, *n_own, *k_own, *batches], of_b.lanes, warp, "kn")
     return ProductLayouts(acc, a, b)
 
 
@@ -161,6 +141,4 @@ def layout_of_bits(
     def flat(bit: Bit) -> int:
         return 0 if bit is None or bit[0] not in start else 1 << start[bit[0]] + bit[1]
 
-    lanes = [flat(bit) for bit in lane]
-    return distributed(
-        shape, [flat(bit) for bit in register], [*lanes, *[0] * (LANE_BITS - len(lanes))], [flat(bit) for bit in warp])
+    return distributed(shape, *([flat(bit) for bit in bits] for bits in (register, lane, warp)))

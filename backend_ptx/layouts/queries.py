@@ -66,12 +66,6 @@ def vector_along(layout: Layout, axis: int) -> int:
     return vector
 
 
-@lru_cache(maxsize=1024)
-def owned_bits(layout: Layout, dim: str, axes: tuple[int, ...]) -> int:
-    """The bits of `dim` that move along any of `axes`, as a mask over the bits of the input dimension."""
-    return sum(1 << bit for bit, b in enumerate(layout.bases(dim)) if any(b[a] for a in axes))
-
-
 def shifts(contributions: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """A linear map of the bits of a number as few shifts: XOR over (mask, shift) of (number & mask) << shift.
 

@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 
 from tilewright.backend_ptx.layouts import transform
-from tilewright.backend_ptx.layouts.flat import LANE, REGISTER, WARP, distributed, flatten
+from tilewright.backend_ptx.layouts.flat import WARP, axis_shifts, distributed, log2
 from tilewright.tileir.layout import Layout
 
 
@@ -40,11 +40,10 @@ def partial_layout(layout: Layout, axes: tuple[int, ...], keep: tuple[int, ...])
     shape = kept_shape(layout.shape, axes, keep)
     masks = dict(zip(axes, keep, strict=True))
 
-    def project(basis: tuple[int, ...]) -> int:
-        return flatten([_compress(i, masks[k]) if k in masks else i for k, i in enumerate(basis)], shape)
+    def project(index: tuple[int, ...]) -> list[int]:
+        return [_compress(i, masks[k]) if k in masks else i for k, i in enumerate(index)]
 
-    register, lane, warp = ([project(b) for b in layout.bases(d)] for d in (REGISTER, LANE, WARP))
-    return distributed(shape, [b for b in register if b], lane, warp)
+    return transform.remap(shape, layout, project)
 
 
 def gathered_layout(layout: Layout, axes: tuple[int, ...], keep: tuple[int, ...]) -> Layout:
@@ -53,9 +52,7 @@ def gathered_layout(layout: Layout, axes: tuple[int, ...], keep: tuple[int, ...]
     final = transform.reduce(layout, axes)
     ones = tuple(1 if k in axes else n for k, n in enumerate(shape))
     wide = transform.reshape(final, ones)
-    register, lane, warp = ([flatten(b, shape) for b in wide.bases(d)] for d in (REGISTER, LANE, WARP))
-    parts = [
-        flatten([1 << bit if k == axis else 0 for k in range(len(shape))], shape)
-        for axis in reversed(axes) for bit in range(shape[axis].bit_length() - 1)
-    ]
-    return distributed(shape, [*parts, *register], lane, warp)
+    register, lane, warp = transform.bases_in(shape, wide)
+    starts = axis_shifts(shape)
+    results = [1 << starts[axis] + bit for axis in reversed(axes) for bit in range(log2(shape[axis]))]
+    return distributed(shape, [*results, *register], lane, warp)

@@ -9,8 +9,9 @@ lowest offset bit up the bits of a vector, then those that choose the bank, then
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Collection, Iterable
+from functools import lru_cache, reduce
+from operator import or_
 from typing import NamedTuple
 
 from tilewright.backend_ptx.layouts.f2 import combine, echelon, span
@@ -112,28 +113,26 @@ def access_vector(shared: Layout, layout: Layout, element_bytes: int) -> tuple[i
     chosen: list[int] = []
     while (element_bytes << len(chosen)) < VECTOR_BYTES and (1 << len(chosen)) in register:
         chosen.append(register.index(1 << len(chosen)))
-    others = [o for d, bases in offset_bases(shared, layout).items() for i, o in enumerate(bases)
-              if not (d == REGISTER and i in chosen)]
-    while chosen and any(o & ((1 << len(chosen)) - 1) for o in others):
-        chosen.pop()
-    return 1 << len(chosen), tuple(chosen)
+    vector = min(1 << len(chosen), alignment(shared, layout, chosen))
+    return vector, tuple(chosen[: log2(vector)])
 
 
 @lru_cache(maxsize=1024)
 def copy_vector(shared: Layout, layout: Layout, element_bytes: int) -> int:
     """v such that registers [k*v, (k+1)*v), up to 16 bytes, lie side by side in the buffer, the first at a multiple of
     v: what one asynchronous copy may move."""
-    bases = offset_bases(shared, layout)
-    vector = 1
-    for offset in bases[REGISTER]:
-        if offset != vector or element_bytes * vector >= VECTOR_BYTES:
-            break
-        vector *= 2
-    first = log2(vector)
-    others = [o for dim, offsets in bases.items() for i, o in enumerate(offsets) if dim != REGISTER or i >= first]
-    while vector > 1 and any(o & (vector - 1) for o in others):
-        vector //= 2
-    return vector
+    register, bits = offset_bases(shared, layout)[REGISTER], 0
+    while bits < len(register) and register[bits] == 1 << bits and element_bytes << bits < VECTOR_BYTES:
+        bits += 1
+    return min(1 << bits, alignment(shared, layout, range(bits)))
+
+
+def alignment(shared: Layout, layout: Layout, inner: Collection[int]) -> int:
+    """The power of two of which all offsets in the buffer are multiples, at 0 in the register bits `inner`."""
+    bases = offset_bases(shared, layout).items()
+    outer = [o for dim, offsets in bases for i, o in enumerate(offsets) if dim != REGISTER or i not in inner]
+    together = reduce(or_, outer, shared.size(OFFSET))
+    return together & -together
 
 
 def bank_conflicts(shared: Layout, layout: Layout, element_bytes: int) -> int:

@@ -6,27 +6,29 @@ Every pair makes the op a renaming of registers: lowering finds the permutation 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
-from tilewright.backend_ptx.layouts.flat import (
-    LANE,
-    REGISTER,
-    WARP,
-    axis_shifts,
-    distributed,
-    flatten,
-    log2,
-    parts,
-    unflatten,
-)
+from tilewright.backend_ptx.layouts.flat import LANE, REGISTER, WARP, axis_shifts, distributed, flatten, log2, parts
 from tilewright.tileir.layout import Layout
 
+Index = Callable[[tuple[int, ...]], Sequence[int]]
 
-def _map(layout: Layout, shape: tuple[int, ...], function: Callable[[int], int]) -> Layout:
-    """Apply a linear function of flat indices to every basis; a register whose basis becomes zero goes away."""
-    register, lane, warp = ([function(b) for b in bases] for bases in parts(layout))
+def bases_in(shape: tuple[int, ...], layout: Layout, function: Index = tuple) -> Iterator[list[int]]:
+    """Flat bases of (register, lane, warp) in a tile of `shape`, by a linear function of the layout's tile indices."""
+    return ([flatten(function(b), shape) for b in layout.bases(dim)] for dim in (REGISTER, LANE, WARP))
+
+
+def remap(shape: tuple[int, ...], layout: Layout, function: Index) -> Layout:
+    """Apply a linear function of tile indices to every basis; a register whose basis becomes zero goes away."""
+    register, lane, warp = bases_in(shape, layout, function)
     return distributed(shape, [b for b in register if b], lane, warp)
+
+
+def _inside(shape: tuple[int, ...], layout: Layout) -> Layout:
+    """The layout of the tile of `shape` with the low bits of every index."""
+    # A scalar has no axes.
+    return remap(shape, layout, lambda index: [i & (n - 1) for i, n in zip(index, shape, strict=False)])
 
 
 @lru_cache(maxsize=1024)
@@ -55,19 +57,13 @@ def reduce(layout: Layout, axes: tuple[int, ...]) -> Layout:
     """The layout after a reduction along `axes`: lanes and warps that held parts of an axis hold copies."""
     keep = [k for k in range(len(layout.shape)) if k not in axes]
     shape = tuple(layout.shape[k] for k in keep)
-    return _map(layout, shape, lambda b: flatten([unflatten(b, layout.shape)[k] for k in keep], shape))
+    return remap(shape, layout, lambda index: [index[k] for k in keep])
 
 
 @lru_cache(maxsize=1024)
 def broadcast_source(layout: Layout, shape: tuple[int, ...]) -> Layout:
     """The layout before a `broadcast` from `shape` to the layout's shape: every thread already holds what it needs."""
-    if not shape:
-        return distributed((), (), (0,) * len(layout.bases(LANE)), (0,) * len(layout.bases(WARP)))
-
-    def project(flat: int) -> int:
-        return flatten([i & (n - 1) for i, n in zip(unflatten(flat, layout.shape), shape, strict=True)], shape)
-
-    return _map(layout, shape, project)
+    return _inside(shape, layout)
 
 
 @lru_cache(maxsize=1024)
@@ -88,7 +84,7 @@ def _fill(layout: Layout, shape: tuple[int, ...], axes: Sequence[int]) -> Layout
     """Widen `axes` from 1 to their length in `shape`: their bits go to idle lanes, idle warps, registers."""
     shifts = axis_shifts(shape)
     bits = [1 << shifts[k] + j for k in axes for j in range(log2(shape[k]))]
-    register, lane, warp = ([flatten(b, shape) for b in layout.bases(d)] for d in (REGISTER, LANE, WARP))
+    register, lane, warp = bases_in(shape, layout)
     for bases in (lane, warp):
         for i, basis in enumerate(bases):
             if not basis and bits:
@@ -100,25 +96,8 @@ def _fill(layout: Layout, shape: tuple[int, ...], axes: Sequence[int]) -> Layout
 def cat(layout: Layout, axis: int) -> Layout:
     """The layout after joining two tiles of `layout` along `axis`: the new top bit of the axis is a register bit."""
     shape = tuple(2 * n if k == axis else n for k, n in enumerate(layout.shape))
-    register, lane, warp = ([flatten(b, shape) for b in layout.bases(d)] for d in (REGISTER, LANE, WARP))
+    register, lane, warp = bases_in(shape, layout)
     return distributed(shape, [*register, layout.shape[axis] << axis_shifts(shape)[axis]], lane, warp)
-
-
-@lru_cache(maxsize=1024)
-def cat_source(layout: Layout, axis: int) -> Layout | None:
-    """The layout of both parts of a `cat`, None if a thread does not hold both (the axis' top bit not in registers)."""
-    shape = tuple(n // 2 if k == axis else n for k, n in enumerate(layout.shape))
-    top = shape[axis] << axis_shifts(layout.shape)[axis]
-    register, lane, warp = parts(layout)
-    if top not in register or any(b & top for b in (*lane, *warp)):
-        return None
-    below = [unflatten(b, layout.shape) for b in register if b != top]
-    if any(b[axis] >= shape[axis] for b in below):
-        return None
-    return distributed(
-        shape, [flatten(b, shape) for b in below],
-        [flatten(b, shape) for b in layout.bases(LANE)], [flatten(b, shape) for b in layout.bases(WARP)],
-    )
 
 
 @lru_cache(maxsize=1024)
@@ -135,7 +114,4 @@ def extract(layout: Layout, shape: tuple[int, ...]) -> Layout | None:
 
     if not all(inside(b) for b in (*lane, *warp)) or not all(inside(b) or outside(b) for b in register):
         return None
-    return distributed(
-        shape, [flatten(b, shape) for b in register if inside(b)],
-        [flatten(b, shape) for b in lane], [flatten(b, shape) for b in warp],
-    )
+    return _inside(shape, layout)

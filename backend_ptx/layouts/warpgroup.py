@@ -25,9 +25,10 @@ def warpgroup_layouts(acc_shape: tuple[int, ...], k: int, fragment: Fragment, wa
     m_own = axis_bits("m", 6 + wm, log2(m))
     n_own = axis_bits("n", 3, log2(n) - wn)
     warp: list[Bit] = [*axis_bits("m", 4, 6 + wm), *axis_bits("n", log2(n) - wn, log2(n)), *[None] * spare]
-    acc = layout_of_bits(acc_shape, [*fragment.acc_registers, *n_own, *m_own], fragment.acc_lanes, warp, "mn")
+    of_acc, of_a = fragment.accumulator, fragment.operand("m")
+    acc = layout_of_bits(acc_shape, [*of_acc.registers, *n_own, *m_own], of_acc.lanes, warp, "mn")
     k_own = axis_bits("k", log2(fragment.k), log2(k))
-    a = layout_of_bits((m, k), [*fragment.a_registers, *k_own, *m_own], fragment.a_lanes, warp, "mk")
+    a = layout_of_bits((m, k), [*of_a.registers, *k_own, *m_own], of_a.lanes, warp, "mk")
     return ProductLayouts(acc, a, a)
 
 

@@ -39,7 +39,7 @@ RULES: RuleTable[Rule] = RuleTable("layouts", {
     Broadcast: Rule(lambda op, source: transform.broadcast(source, op.shape),
                     lambda op, result: transform.broadcast_source(result, op.src.type.shape), exact=True),
     Cat: Rule(lambda op, source: transform.cat(source, op.axis),
-              lambda op, result: transform.cat_source(result, op.axis), exact=False),
+              lambda op, result: transform.extract(result, op.lhs.type.shape), exact=False),
     Extract: Rule(lambda op, source: transform.extract(source, op.shape), _no_layout, exact=False),
     Reduction: _REDUCE,
     ArgReduction: _REDUCE,
