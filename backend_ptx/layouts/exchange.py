@@ -5,15 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from tilewright.backend_ptx.layouts.flat import LANE_BITS, axis_shifts, distributed, is_plain, log2, parts
-from tilewright.backend_ptx.layouts.matrices import WORD_BYTES, matrix_plan
+from tilewright.backend_ptx.layouts.matrices import matrix_plan, matrix_rows
 from tilewright.backend_ptx.layouts.queries import registers
-from tilewright.backend_ptx.layouts.shared import (
-    ROW_BYTES,
-    VECTOR_BYTES,
-    access_vector,
-    bank_conflicts,
-    swizzled_shared,
-)
+from tilewright.backend_ptx.layouts.shared import ROW_BYTES, access_vector, bank_conflicts, swizzled_shared
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.layout import Layout
 
@@ -39,30 +33,6 @@ def _exchange_layout(source: Layout, target: Layout, element_bytes: int, stmatri
         return side_cost(shared, source, element_bytes, stmatrix) + side_cost(shared, target, element_bytes, ldmatrix)
 
     return min(candidates, key=cost)
-
-
-@lru_cache(maxsize=512)
-def matrix_rows(vectors: Layout, fragment: Layout, element_bytes: int) -> Layout | None:
-    """The layout in which a warp addresses `fragment` as matrices with the 16-byte vectors of `vectors` as rows, its
-    registers in the order in which a row holds them; None where they are no rows of such matrices.
-
-    A matrix is a 4-byte word of every lane: its register bits are those that lie in a vector, else the lowest.
-    """
-    if element_bytes > WORD_BYTES:
-        return None
-    vector = parts(vectors)[0][: log2(VECTOR_BYTES // element_bytes)]
-    register, lane, warp = parts(fragment)
-    size = log2(WORD_BYTES // element_bytes)
-    word = ([b for b in register if b in vector] or list(register))[:size]
-    matrix = [*word, *lane]
-    if len(vector) < log2(VECTOR_BYTES // element_bytes) or len(word) < size or 0 in lane:
-        return None
-    if any(b not in matrix for b in vector):
-        return None
-    inside = [b for b in matrix if b in vector]
-    free = [b for b in register if b not in word]
-    lanes = [*(b for b in matrix if b not in vector), *free[:2]]
-    return distributed(fragment.shape, [*inside, *free[2:]], lanes, warp)
 
 
 def side_cost(shared: Layout, layout: Layout, element_bytes: int, matrices: bool) -> int:

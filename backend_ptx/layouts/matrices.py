@@ -77,3 +77,27 @@ def matrix_plan(shared: Layout, layout: Layout, element_bytes: int) -> MatrixPla
     if alignment(shared, addresses, range(row)) < 1 << row:
         return None
     return MatrixPlan(addresses, trans, word, chosen, others)
+
+
+@lru_cache(maxsize=512)
+def matrix_rows(vectors: Layout, fragment: Layout, element_bytes: int) -> Layout | None:
+    """The layout in which a warp addresses `fragment` as matrices with the 16-byte vectors of `vectors` as rows, its
+    registers in the order in which a row holds them; None where they are no rows of such matrices.
+
+    A matrix is a 4-byte word of every lane: its register bits are those that lie in a vector, else the lowest.
+    """
+    if element_bytes > WORD_BYTES:
+        return None
+    vector = parts(vectors)[0][: log2(ROW_BYTES // element_bytes)]
+    register, lane, warp = parts(fragment)
+    size = log2(WORD_BYTES // element_bytes)
+    word = ([b for b in register if b in vector] or list(register))[:size]
+    matrix = [*word, *lane]
+    if len(vector) < log2(ROW_BYTES // element_bytes) or len(word) < size or 0 in lane:
+        return None
+    if any(b not in matrix for b in vector):
+        return None
+    inside = [b for b in matrix if b in vector]
+    free = [b for b in register if b not in word]
+    lanes = [*(b for b in matrix if b not in vector), *free[:2]]
+    return distributed(fragment.shape, [*inside, *free[2:]], lanes, warp)

@@ -6,8 +6,9 @@ import pytest
 
 from tilewright.backend_ptx.layouts.blocked import blocked
 from tilewright.backend_ptx.layouts.flat import REGISTER
+from tilewright.backend_ptx.layouts.matrices import matrix_rows
 from tilewright.backend_ptx.layouts.mma import Fragment, fragment_layouts
-from tilewright.backend_ptx.layouts.ring import ring_layout, row_reader, widest_copy
+from tilewright.backend_ptx.layouts.ring import ring_layout, widest_copy
 from tilewright.backend_ptx.layouts.shared import access_vector, bank_conflicts, copy_vector, offset_bases
 
 FRAGMENTS = {4: Fragment(16, 8, 8, 1), 2: Fragment(16, 8, 16, 2), 1: Fragment(16, 8, 32, 4)}
@@ -30,7 +31,7 @@ def test_rows_without_conflicts(
 ) -> None:
     reader, warps = layouts(size, width, operand)
     copy = blocked(reader.shape, order, 16 // width, warps)
-    rows = row_reader(copy, reader, width)
+    rows = matrix_rows(copy, reader, width)
     assert rows is not None
     ring = ring_layout(copy, (reader,), width)
     assert widest_copy(ring, copy, 16 // width, width) == 16

@@ -14,9 +14,9 @@ from matmul import matmul
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.blocked import blocked
-from tilewright.backend_ptx.layouts.exchange import exchange_layout, matrix_rows, side_cost
+from tilewright.backend_ptx.layouts.exchange import exchange_layout, side_cost
 from tilewright.backend_ptx.layouts.flat import distributed, log2
-from tilewright.backend_ptx.layouts.matrices import matrix_plan
+from tilewright.backend_ptx.layouts.matrices import matrix_plan, matrix_rows
 from tilewright.backend_ptx.layouts.mma import Fragment, fragment_layouts
 from tilewright.backend_ptx.layouts.shared import access_vector, bank_conflicts
 from tilewright.backend_ptx.layouts.warpgroup import warpgroup_layouts
