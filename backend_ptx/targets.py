@@ -36,8 +36,6 @@ class Target:
     mma_rate: int = 1024  # dense multiply-adds of 16-bit operands
     fma_rate: int = 128  # float32 multiply-adds
 
-    has_cp_async: bool = True  # cp.async global to shared, PTX ISA 9.7.9.25
-    has_ldmatrix: bool = True
     has_bf16_atomic: bool = False  # atom.add.noftz.bf16
     has_fp8_cvt: bool = False  # cvt between e4m3/e5m2 and f16/f32
     has_fp8_mma: bool = False

@@ -15,11 +15,11 @@ from tilewright.tileir.layout import Layout
 def exchange_layout(source: Layout, target: Layout, element_bytes: int, gpu: Target) -> Layout:
     """The layout of a buffer for a conversion from `source` to `target` with the fewest instructions and wavefronts of
     shared memory."""
-    return _exchange_layout(source, target, element_bytes, gpu.has_stmatrix, gpu.has_ldmatrix)
+    return _exchange_layout(source, target, element_bytes, gpu.has_stmatrix)
 
 
 @lru_cache(maxsize=512)
-def _exchange_layout(source: Layout, target: Layout, element_bytes: int, stmatrix: bool, ldmatrix: bool) -> Layout:
+def _exchange_layout(source: Layout, target: Layout, element_bytes: int, stmatrix: bool) -> Layout:
     candidates = [swizzled_shared(source, target, element_bytes)]
     # One side moves rows of 16 bytes; the other counts as one whose lanes hold such rows, which is what an instruction
     # for matrices asks of it. Where it has none, its single words find no bank conflicts either.
@@ -30,7 +30,7 @@ def _exchange_layout(source: Layout, target: Layout, element_bytes: int, stmatri
             candidates.append(swizzled_shared(source, rows, element_bytes))
 
     def cost(shared: Layout) -> int:
-        return side_cost(shared, source, element_bytes, stmatrix) + side_cost(shared, target, element_bytes, ldmatrix)
+        return side_cost(shared, source, element_bytes, stmatrix) + side_cost(shared, target, element_bytes, True)
 
     return min(candidates, key=cost)
 

@@ -90,7 +90,7 @@ def shared_load(ctx: Context, op: ops.SharedLoad) -> None:
     at = _sub_tile(ctx, ref.type, op.index, op.shape)
     slot = slot_offset(ctx, ref.type, op.slot, op.ahead)
     layout = _widened(ctx.layout(op.result), ref.type.shape)
-    plan = matrix_plan(ref.type.layout, layout, elem_bytes(elem)) if ctx.target.has_ldmatrix else None
+    plan = matrix_plan(ref.type.layout, layout, elem_bytes(elem))
     access = SharedAccess(ctx, ref, layout if plan is None else plan.rows, at, slot)
     stored = memory_elem(elem)
     value = _load_vectors(access, stored) if plan is None else _load_matrices(access, plan, stored)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
+from tilewright.backend_ptx.runtime.ptxas import find_tool
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 
 _TOOLS = {"nvdisasm": ("--print-code",), "cuobjdump": ("--dump-sass",)}
@@ -19,13 +18,9 @@ _TOOLS = {"nvdisasm": ("--print-code",), "cuobjdump": ("--dump-sass",)}
 def find_disassembler() -> tuple[str, tuple[str, ...]]:
     """(path, options before the cubin's name). TileUnsupportedFeatureError where there is none."""
     for name, options in _TOOLS.items():
-        for folder in sys.path:
-            for found in sorted(Path(folder or ".").glob(f"nvidia/*/bin/{name}")):
-                if os.access(found, os.X_OK):
-                    return str(found), options
-        on_path = shutil.which(name) or shutil.which(name, path="/usr/local/cuda/bin")
-        if on_path is not None:
-            return on_path, options
+        found = find_tool(name) or shutil.which(name, path="/usr/local/cuda/bin")
+        if found is not None:
+            return found, options
     raise TileUnsupportedFeatureError(
         "SASS needs a disassembler, and neither nvdisasm nor cuobjdump was found",
         hints=["pip install nvidia-cuda-nvdisasm, or put a CUDA toolkit's bin folder on PATH"])

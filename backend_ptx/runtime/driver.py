@@ -87,6 +87,11 @@ class Device:
         """Make the primary context current in this thread."""
         check(driver().cuCtxSetCurrent(self.context), "cuCtxSetCurrent")
 
+    def ensure_current(self) -> None:
+        """As `make_current`, where another context or none is."""
+        if not self.is_current():
+            self.make_current()
+
     def is_current(self) -> bool:
         [code, context] = driver().cuCtxGetCurrent()
         return int(code) == 0 and int(context) == int(self.context)
@@ -108,17 +113,21 @@ def get_device(ordinal: int = 0) -> Device:
 def _open(ordinal: int) -> Device:
     cuda = driver()
     handle = check(cuda.cuDeviceGet(ordinal), f"cuDeviceGet({ordinal})")
-    attribute = cuda.CUdevice_attribute
-
-    def ask(name: str) -> int:
-        return int(check(cuda.cuDeviceGetAttribute(getattr(attribute, f"CU_DEVICE_ATTRIBUTE_{name}"), handle), name))
-
-    capability = ask("COMPUTE_CAPABILITY_MAJOR"), ask("COMPUTE_CAPABILITY_MINOR")
+    capability = (device_attribute(ordinal, "COMPUTE_CAPABILITY_MAJOR"),
+                  device_attribute(ordinal, "COMPUTE_CAPABILITY_MINOR"))
     name = check(cuda.cuDeviceGetName(128, handle), "cuDeviceGetName")
     context = check(cuda.cuDevicePrimaryCtxRetain(handle), "cuDevicePrimaryCtxRetain")
     target = target_of_driver(capability, driver_version())
     text = name.decode(errors="replace").rstrip("\0") if isinstance(name, bytes) else str(name)
-    return Device(ordinal, text, capability, ask("MULTIPROCESSOR_COUNT"), target, context)
+    return Device(ordinal, text, capability, device_attribute(ordinal, "MULTIPROCESSOR_COUNT"), target, context)
+
+
+def device_attribute(ordinal: int, name: str) -> int:
+    """An attribute of a device, named as CUDA does without CU_DEVICE_ATTRIBUTE."""
+    cuda = driver()
+    code = getattr(cuda.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
+    handle = check(cuda.cuDeviceGet(ordinal), f"cuDeviceGet({ordinal})")
+    return int(check(cuda.cuDeviceGetAttribute(code, handle), name))
 
 
 def current_ordinal() -> int:

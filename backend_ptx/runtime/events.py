@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.backend_ptx.runtime.driver import Device, check, driver
+from tilewright.backend_ptx.runtime.driver import Device, check, device_attribute, driver
 from tilewright.backend_ptx.runtime.memory import Buffer, synchronise
 
 # Twice the cache, so that nothing of a run before is left in it; at least so much that filling it takes the GPU longer
@@ -20,11 +20,8 @@ class Stopwatch:
 
     def __init__(self, device: Device) -> None:
         cuda = driver()
-        if not device.is_current():
-            device.make_current()
-        code = cuda.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE
-        handle = check(cuda.cuDeviceGet(device.ordinal), "cuDeviceGet")
-        cache = int(check(cuda.cuDeviceGetAttribute(code, handle), "the size of the L2 cache"))
+        device.ensure_current()
+        cache = device_attribute(device.ordinal, "L2_CACHE_SIZE")
         self._device = device
         self._filler = Buffer(device, max(CACHES_FILLED * cache, LEAST_FILLED))
         synchronise(device)  # the buffer was allocated on the default stream; launches may be on any
@@ -33,8 +30,7 @@ class Stopwatch:
 
     def start(self, stream: int) -> None:
         cuda = driver()
-        if not self._device.is_current():
-            self._device.make_current()
+        self._device.ensure_current()
         check(cuda.cuMemsetD8Async(self._filler.pointer, 0, self._filler.size, stream), "filling the cache")
         check(cuda.cuEventRecord(self._first, stream), "cuEventRecord")
 

@@ -56,8 +56,7 @@ def build_kernel(
 
     With an observer the cache is not read, so that every stage is seen.
     """
-    if not device.is_current():
-        device.make_current()
+    device.ensure_current()
     cache = open_cache()
     key = cache_key(function, hints, switches, device)
     watched = observer is not None or text_observer is not None

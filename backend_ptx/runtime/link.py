@@ -18,7 +18,7 @@ from tilewright.tileir.diagnostics import TileCompilerExecutionError
 
 LOG_BYTES = 64 * 1024
 # What else than the PTX and the option opt_level decides the cubin; part of the cache key.
-JIT_OPTIONS = (("CU_JIT_LOG_VERBOSE", 1),)
+JIT_OPTIONS = (("LOG_VERBOSE", 1),)
 # The driver's optimisation level for each opt_level: its highest, which is its default, is 4.
 JIT_LEVELS = (0, 1, 2, 4)
 
@@ -30,8 +30,7 @@ def link_ptx(ptx: str, kernel: str, opt_level: int = 3) -> tuple[bytes, str]:
     Raises TileCompilerExecutionError with the assembler's message and the PTX lines that it names.
     """
     cuda = driver()
-    info, errors, options = _options(opt_level)
-    keys, values = _keys(options)
+    info, errors, keys, values = _options(opt_level)
     state = check(cuda.cuLinkCreate(len(keys), keys, values), "cuLinkCreate")
     try:
         data = ptx.encode() + b"\0"
@@ -53,26 +52,23 @@ def load_ptx(ptx: str, kernel: str, opt_level: int = 3) -> tuple[Any, str]:
     Raises as `link_ptx` does.
     """
     cuda = driver()
-    info, errors, options = _options(opt_level)
-    keys, values = _keys(options)
+    info, errors, keys, values = _options(opt_level)
     status, *module = cuda.cuModuleLoadDataEx(ptx.encode() + b"\0", len(keys), keys, values)
     if int(status):
         raise assembler_error(kernel, ptx, _text(errors) or str(status))
     return module[0], _text(info)
 
 
-def _options(opt_level: int) -> tuple[bytearray, bytearray, list[tuple[str, Any]]]:
-    """The buffers of both logs, and the options that name them."""
+def _options(opt_level: int) -> tuple[bytearray, bytearray, list[Any], list[Any]]:
+    """The buffers of both logs; the keys and the values of the options that name them."""
     info, errors = bytearray(LOG_BYTES), bytearray(LOG_BYTES)
-    return info, errors, [
-        ("CU_JIT_INFO_LOG_BUFFER", info), ("CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES", LOG_BYTES),
-        ("CU_JIT_ERROR_LOG_BUFFER", errors), ("CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES", LOG_BYTES), *JIT_OPTIONS,
-        ("CU_JIT_OPTIMIZATION_LEVEL", JIT_LEVELS[opt_level]),
-    ]
-
-
-def _keys(options: list[tuple[str, Any]]) -> tuple[list[Any], list[Any]]:
-    return [getattr(driver().CUjit_option, name) for name, _ in options], [value for _, value in options]
+    options = {
+        "INFO_LOG_BUFFER": info, "INFO_LOG_BUFFER_SIZE_BYTES": LOG_BYTES,
+        "ERROR_LOG_BUFFER": errors, "ERROR_LOG_BUFFER_SIZE_BYTES": LOG_BYTES, **dict(JIT_OPTIONS),
+        "OPTIMIZATION_LEVEL": JIT_LEVELS[opt_level],
+    }
+    keys = driver().CUjit_option
+    return info, errors, [getattr(keys, f"CU_JIT_{name}") for name in options], list(options.values())
 
 
 def _text(log: bytearray) -> str:

@@ -21,8 +21,7 @@ class Buffer:
         self.pointer = 0
         self._core: Any = None
         self._free: Any = None
-        if not device.is_current():
-            device.make_current()
+        device.ensure_current()
         if size == 0:
             return
         try:
@@ -58,8 +57,7 @@ def synchronise(device: Device) -> None:
 
 
 def _with_context(device: Device, call: Any, what: str) -> None:
-    if not device.is_current():
-        device.make_current()
+    device.ensure_current()
     check(call(driver()), what)
 
 

@@ -36,14 +36,16 @@ def find_ptxas() -> str:
         if not os.access(chosen, os.X_OK):
             raise FileNotFoundError(f"TILEWRIGHT_PTXAS={chosen} is not an executable file")
         return chosen
-    for folder in sys.path:
-        for found in sorted(Path(folder or ".").glob("nvidia/*/bin/ptxas")):
-            if os.access(found, os.X_OK):
-                return str(found)
-    on_path = shutil.which("ptxas")
-    if on_path is None:
+    found = find_tool("ptxas")
+    if found is None:
         raise FileNotFoundError("ptxas was not found: pip install 'nvidia-cuda-nvcc==13.0.*', or put it on PATH")
-    return on_path
+    return found
+
+
+def find_tool(name: str) -> str | None:
+    """The path of a program of CUDA: in one of NVIDIA's pip packages, else on PATH."""
+    packaged = (found for folder in sys.path for found in sorted(Path(folder or ".").glob(f"nvidia/*/bin/{name}")))
+    return next((str(found) for found in packaged if os.access(found, os.X_OK)), None) or shutil.which(name)
 
 
 def has_ptxas() -> bool:

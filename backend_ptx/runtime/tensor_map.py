@@ -76,7 +76,7 @@ class MapHole:
         if 0 in dims:
             # A map has no extent 0. Of an array of one zero every element, inside or outside, reads as zero too; what
             # is stored to an array without elements goes where nobody reads.
-            pointer, dims = (scratch if spec.stored else zeros)(self._device), tuple(1 for _ in dims)
+            pointer, dims = spare(self._device, zeroed=not spec.stored), tuple(1 for _ in dims)
         status, made = _encode_tiled(spec, pointer, dims, strides)
         if status == _INVALID_CONTEXT:
             self._device.make_current()
@@ -125,24 +125,17 @@ def _encode_function() -> Any:
         number)(int(address))
 
 
-_zeros: dict[int, Buffer] = {}
-_scratch: dict[int, Buffer] = {}
-_zeros_lock = threading.Lock()
+_spare: dict[tuple[int, bool], Buffer] = {}
+_spare_lock = threading.Lock()
 
 
-def zeros(device: Device) -> int:
-    """The address of a few zero bytes on a device, there as long as the process."""
-    with _zeros_lock:
-        if device.ordinal not in _zeros:
+def spare(device: Device, zeroed: bool) -> int:
+    """The address of a few bytes on a device, there as long as the process: zeros, or contents that nobody looks at."""
+    key = device.ordinal, zeroed
+    with _spare_lock:
+        if key not in _spare:
             buffer, content = Buffer(device, ZERO_BYTES), ctypes.create_string_buffer(ZERO_BYTES)
-            upload(device, buffer.pointer, ctypes.addressof(content), ZERO_BYTES)
-            _zeros[device.ordinal] = buffer
-        return _zeros[device.ordinal].pointer
-
-
-def scratch(device: Device) -> int:
-    """The address of a few bytes on a device, whose contents nobody looks at, there as long as the process."""
-    with _zeros_lock:
-        if device.ordinal not in _scratch:
-            _scratch[device.ordinal] = Buffer(device, ZERO_BYTES)
-        return _scratch[device.ordinal].pointer
+            if zeroed:
+                upload(device, buffer.pointer, ctypes.addressof(content), ZERO_BYTES)
+            _spare[key] = buffer
+        return _spare[key].pointer

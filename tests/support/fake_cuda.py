@@ -300,8 +300,7 @@ def install(patch: pytest.MonkeyPatch, **options: Any) -> FakeCuda:
     patch.setitem(sys.modules, "cuda.bindings", bindings)
     patch.setitem(sys.modules, "cuda.core", None)
     patch.setattr(driver, "_devices", {})
-    patch.setattr(tensor_map, "_zeros", {})
-    patch.setattr(tensor_map, "_scratch", {})
+    patch.setattr(tensor_map, "_spare", {})
     _forget()
     return fake
 

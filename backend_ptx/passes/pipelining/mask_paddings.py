@@ -41,10 +41,7 @@ _NUMBER = {
 
 def mask_paddings(c: Compilation) -> Preserved:
     """Makes tiles, so layouts must come later."""
-    function, target = c.function, c.target
-    if not target.has_cp_async:
-        return ALL
-    known = c.facts
+    function, known = c.function, c.facts
     chosen = {
         op for loop in function.walk() if isinstance(loop, For) for op in loop.loop.ops
         if isinstance(op, Load) and _is_wanted(op, known)

@@ -56,8 +56,7 @@ def pipeline_loops(c: Compilation) -> Preserved:
     choice = _Choice(c)
     if c.target.has_tma and any(UNITS[name].reads_shared for name in c.target.matrix_units):
         choice.tma()
-    if c.target.has_cp_async:
-        choice.copies()
+    choice.copies()
     choice.staged()
     if not choice.channels:
         return ALL

@@ -137,7 +137,7 @@ class _Relief:
         self._change()
 
     def prefetch(self, body: Body) -> None:
-        if body.multiplies or body.repeats or not body.phase or not self.c.target.has_cp_async:
+        if body.multiplies or body.repeats or not body.phase:
             return
         before = self.c.plan.occupancy or self._occupancy(body.registers())
         if not PREFETCH.passed(before, before):
