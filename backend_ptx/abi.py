@@ -89,11 +89,8 @@ class KernelAbi:
     def __post_init__(self) -> None:
         self._index.update({(p.kind, p.argument, p.axis): i for i, p in enumerate(self.params)})
 
-    def find(self, kind: str, argument: int, axis: int = -1) -> AbiParam:
-        """The parameter that carries this part of an argument; KeyError if there is none."""
-        return self.params[self._index[kind, argument, axis]]
-
     def position(self, kind: str, argument: int, axis: int = -1) -> int:
+        """The position of the parameter that carries this part of an argument; KeyError if there is none."""
         return self._index[kind, argument, axis]
 
     def map_position(self, spec: TensorMapSpec) -> int:

@@ -51,54 +51,47 @@ class TensorMapSpec:
 
 def bulk_copy_of(op: TmaLoad) -> BulkCopy:
     """The instructions that a bulk copy takes in each block; their pieces are those of the block's part of the slot."""
-    inner = inner_axis(op.array.type, op.shape, op.steps, op.order)
-    assert inner is not None, f"{op.array.type} cannot be copied by TMA"
-    part = part_shape(op)
-    return bulk_copy(part, inner, op.array.type.dtype.bytes)
+    return bulk_copy(part_shape(op), _inner(op), op.array.type.dtype.bytes)
+
+
+def box_copy_of(op: TmaStore) -> BulkCopy:
+    """The instructions that one box of a bulk store takes."""
+    return bulk_copy(op.box, _inner(op), op.array.type.dtype.bytes)
 
 
 def part_shape(op: TmaLoad) -> tuple[int, ...]:
     """The shape of the part that each of `ctas` blocks copies."""
     if op.ctas == 1:
         return op.shape
-    inner = inner_axis(op.array.type, op.shape, op.steps, op.order)
-    assert inner is not None
-    part = part_of_slot(op.shape, inner, op.array.type.dtype.bytes, op.ctas)
+    part = part_of_slot(op.shape, _inner(op), op.array.type.dtype.bytes, op.ctas)
     assert part is not None, f"{op.buffer.type} has no {op.ctas} parts"
     return part
+
+
+def _inner(op: TmaLoad | TmaStore) -> int:
+    inner = inner_axis(op.array.type, op.shape, op.steps, op.order)
+    assert inner is not None, f"{op.array.type} cannot be copied by TMA"
+    return inner
 
 
 @MAPS.register(TmaLoad)
 def tensor_map_spec(op: TmaLoad, params: Sequence[Value]) -> TensorMapSpec:
     """The map that a bulk copy uses; its array is one of the kernel's parameters."""
-    copy = bulk_copy_of(op)
-    axes = tuple(op.order[k] for k in copy.dims)
-    return TensorMapSpec(params.index(op.array), op.buffer.type.dtype, axes, tuple(copy.box[k] for k in copy.dims),
-                         copy.swizzle)
-
-
-def box_copy_of(op: TmaStore) -> BulkCopy:
-    """The instructions that one box of a bulk store takes."""
-    inner = inner_axis(op.array.type, op.shape, op.steps, op.order)
-    assert inner is not None, f"{op.array.type} cannot be stored by TMA"
-    return bulk_copy(op.box, inner, op.array.type.dtype.bytes)
+    return _spec(op, bulk_copy_of(op), params, stored=False)
 
 
 @MAPS.register(TmaStore)
 def stored_map_spec(op: TmaStore, params: Sequence[Value]) -> TensorMapSpec:
     """The map that a bulk store uses; its array is one of the kernel's parameters."""
-    copy = box_copy_of(op)
-    axes = tuple(op.order[k] for k in copy.dims)
-    return TensorMapSpec(params.index(op.array), op.buffer.type.dtype, axes, tuple(copy.box[k] for k in copy.dims),
-                         copy.swizzle, stored=True)
+    return _spec(op, box_copy_of(op), params, stored=True)
+
+
+def _spec(op: TmaLoad | TmaStore, copy: BulkCopy, params: Sequence[Value], stored: bool) -> TensorMapSpec:
+    axes, box = (tuple(values[k] for k in copy.dims) for values in (op.order, copy.box))
+    return TensorMapSpec(params.index(op.array), op.buffer.type.dtype, axes, box, copy.swizzle, stored)
 
 
 def find_tensor_maps(function: Function) -> tuple[TensorMapSpec, ...]:
     """The maps that a function needs, each once, in the order of their first use."""
-    params = list(function.params)
-    found: dict[TensorMapSpec, None] = {}
-    for op in function.walk():
-        rule = MAPS.of(op)
-        if rule is not None:
-            found[rule(op, params)] = None
-    return tuple(found)
+    rules = ((op, MAPS.of(op)) for op in function.walk())
+    return tuple(dict.fromkeys(rule(op, function.params) for op, rule in rules if rule is not None))

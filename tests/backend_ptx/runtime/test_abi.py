@@ -31,10 +31,10 @@ def test_order() -> None:
         ("table", 3, -1, "ptr addrspace(1)"), ("length", 3, -1, "i32"),
         ("scalar", 4, -1, "i64"),
     ]
-    assert abi.find("stride", 2, 0).size == 8
+    assert abi.params[abi.position("stride", 2, 0)].size == 8
     assert abi.position("length", 3) == 10
     with pytest.raises(KeyError):
-        abi.find("extent", 1, 0)
+        abi.position("extent", 1, 0)
 
 
 def test_linear_grid_adds_three() -> None:
