@@ -14,6 +14,7 @@ from tilewright.tileir.layout import Layout
 
 Index = Callable[[tuple[int, ...]], Sequence[int]]
 
+
 def bases_in(shape: tuple[int, ...], layout: Layout, function: Index = tuple) -> Iterator[list[int]]:
     """Flat bases of (register, lane, warp) in a tile of `shape`, by a linear function of the layout's tile indices."""
     return ([flatten(function(b), shape) for b in layout.bases(dim)] for dim in (REGISTER, LANE, WARP))
