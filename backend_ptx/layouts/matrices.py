@@ -80,18 +80,19 @@ def matrix_plan(shared: Layout, layout: Layout, element_bytes: int) -> MatrixPla
 
 
 @lru_cache(maxsize=512)
-def matrix_rows(vectors: Layout, fragment: Layout, element_bytes: int) -> Layout | None:
+def matrix_rows(vectors: Layout, fragment: Layout, element_bytes: int, lowest: bool = False) -> Layout | None:
     """The layout in which a warp addresses `fragment` as matrices with the 16-byte vectors of `vectors` as rows, its
     registers in the order in which a row holds them; None where they are no rows of such matrices.
 
-    A matrix is a 4-byte word of every lane: its register bits are those that lie in a vector, else the lowest.
+    A matrix is a 4-byte word of every lane: its register bits are those that lie in a vector, or where none does or
+    with `lowest` the lowest.
     """
     if element_bytes > WORD_BYTES:
         return None
     vector = parts(vectors)[0][: log2(ROW_BYTES // element_bytes)]
     register, lane, warp = parts(fragment)
     size = log2(WORD_BYTES // element_bytes)
-    word = ([b for b in register if b in vector] or list(register))[:size]
+    word = ([b for b in register if lowest or b in vector] or list(register))[:size]
     matrix = [*word, *lane]
     if len(vector) < log2(ROW_BYTES // element_bytes) or len(word) < size or 0 in lane:
         return None

@@ -128,9 +128,9 @@ def gather_run(array: ArrayType, indices: tuple[Along, ...], axis: int) -> Gathe
     """How many elements along an axis of the index tiles lie side by side and aligned in memory, wherever that is: the
     index of the array axis of stride 1 counts up, and the others stay."""
     best = GatherRun(1, -1)
-    for dense, stride in enumerate(array.strides):
-        if stride == 1:
-            others = (run[axis].stays for other, run in enumerate(indices) if other != dense)
-            count = min(VECTOR_BYTES // array.dtype.bytes, indices[dense][axis].rises, *others)
+    for dense, run in enumerate(indices):
+        if array.strides[dense] == 1:
+            others = (indices[other][axis].stays for other in range(len(indices)) if other != dense)
+            count = min(VECTOR_BYTES // array.dtype.bytes, run[axis].rises, *others)
             best = max(best, GatherRun(_aligned(array, dense, count), dense), key=lambda run: run.length)
     return best

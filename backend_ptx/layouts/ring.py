@@ -17,7 +17,7 @@ from tilewright.tileir.layout import Layout
 def ring_layout(copy: Layout, readers: tuple[Layout, ...], element_bytes: int) -> Layout:
     """The layout of a slot that `copy` writes and the first of `readers` reads."""
     reader = readers[0]
-    return swizzled_shared(copy, matrix_rows(copy, reader, element_bytes) or reader, element_bytes)
+    return swizzled_shared(copy, matrix_rows(copy, reader, element_bytes, lowest=True) or reader, element_bytes)
 
 
 def widest_copy(shared: Layout, copy: Layout, global_vector: int, element_bytes: int) -> int:

@@ -31,7 +31,7 @@ def test_rows_without_conflicts(
 ) -> None:
     reader, warps = layouts(size, width, operand)
     copy = blocked(reader.shape, order, 16 // width, warps)
-    rows = matrix_rows(copy, reader, width)
+    rows = matrix_rows(copy, reader, width, lowest=True)
     assert rows is not None
     ring = ring_layout(copy, (reader,), width)
     assert widest_copy(ring, copy, 16 // width, width) == 16
