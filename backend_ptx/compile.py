@@ -97,15 +97,9 @@ def compile_kernel(
     if several are made. `judge` says what the assembler thinks of an attempt, `limits` is where the ladder starts.
     """
     function = clone_function(function)
-    prepare(function, hints, switches)
+    function.hints, function.switches = function.hints if hints is None else hints, switches
     plan, rungs = settle(function, target, observer=observer, text_observer=text_observer, judge=judge, limits=limits)
     return replace(plan.compiled, rungs=rungs)
-
-
-def prepare(function: Function, hints: Hints | None, switches: Switches) -> None:
-    """Say what is asked of a function that is to be compiled."""
-    function.hints = function.hints if hints is None else hints
-    function.switches = switches
 
 
 def backend_dumps(function: Function, target: str | Target, observer: FunctionObserver) -> Function:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from tilewright.backend_ptx.layouts.convert import plan_conversion
+from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Op, Value, attribute, operand, require
+from tilewright.tileir.layout import Layout
 from tilewright.tileir.types import Type
 
 
@@ -19,6 +21,11 @@ class ConvertLayout(Op, opcode="convert_layout", same_elements=True):
 
     def infer(self) -> tuple[Type, ...]:
         return (self.src.type.erased(),)
+
+
+def converted(b: Builder, value: Value, layout: Layout | None) -> Value:
+    """The tile in a layout, its own or another."""
+    return value if value.type.layout == layout else b.value(ConvertLayout(src=value)).lay_out(layout)
 
 
 class KeepRegisters(Op, opcode="keep_registers", elementwise=True):

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from tilewright.backend_ptx.decisions import kib
 from tilewright.backend_ptx.resources.registers import REGISTER_BYTES, live_ranges
 from tilewright.backend_ptx.targets import Target
-from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.core import Function, Value
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.shape import Broadcast, Iota, Permute, Reshape
 from tilewright.tileir.types import TileType
 
 LISTED = 6
-
-
-class Alive(NamedTuple):
-    """The tiles live at one op, largest first, and their bytes."""
-
-    bytes: int
-    op: Op | None
-    tiles: tuple[Value, ...]
 
 
 def room(target: Target) -> int:
@@ -31,23 +21,16 @@ def room(target: Target) -> int:
 
 def too_large(function: Function, target: Target) -> TileValueError | None:
     """The error for a function whose tiles do not fit, at the user's line; None where they do."""
-    found = most_alive(function)
-    if found.bytes <= room(target) or found.op is None:
-        return None
-    notes = [f"{tile.hint or 'a tile'}: {tile.type.erased()}, {kib(_bytes(tile))}"
-             for tile in found.tiles[:LISTED]]
-    return TileValueError(
-        f"tiles of {kib(found.bytes)} are live at once; a block on {target} holds at most "
-        f"{kib(room(target))}",
-        found.op.span, label="at this operation", notes=notes, hints=["use smaller tiles"])
-
-
-def most_alive(function: Function) -> Alive:
-    """The op, before layouts are chosen, before or after which the most bytes of tiles are live."""
     found = live_ranges(function.body, {}, lambda op: map(_held, op.operands), _held)
     op, alive = max(found, key=lambda at: sum(at[1].values()), default=(None, {}))
-    tiles = sorted((v for v in alive if alive[v]), key=lambda v: (-alive[v], v.hint))
-    return Alive(sum(alive.values()), op, tuple(tiles))
+    total = sum(alive.values())
+    if op is None or total <= room(target):
+        return None
+    largest = sorted(filter(alive.get, alive), key=lambda tile: (-alive[tile], tile.hint))[:LISTED]
+    return TileValueError(
+        f"tiles of {kib(total)} are live at once; a block on {target} holds at most {kib(room(target))}",
+        op.span, label="at this operation", hints=["use smaller tiles"],
+        notes=[f"{tile.hint or 'a tile'}: {tile.type.erased()}, {kib(alive[tile])}" for tile in largest])
 
 
 def _bytes(value: Value) -> int:

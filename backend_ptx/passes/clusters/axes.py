@@ -8,7 +8,7 @@ sub-tile r of the result is computed from sub-tile r of the operand. Nodes that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import accumulate
+from itertools import accumulate, chain
 from operator import mul
 from typing import Any
 
@@ -28,7 +28,6 @@ from tilewright.tileir.rules import RuleTable
 LEAST_BITS = 32
 
 Node = tuple[Value, int]
-Link = tuple[Node, Node]
 
 
 class Axes:
@@ -63,15 +62,17 @@ class Axes:
         return self._whole.get(node)
 
     def _visit(self, op: Op) -> None:
-        links, cut = _relation(op, self.ctas)
-        if self.exchange and isinstance(op, Reduction) and op.src.type.dtype.bitwidth >= LEAST_BITS:
-            cut.update((op.src, axis) for axis in op.axes)
-        for one, other in links:
-            self._parent[self.find(one)] = self.find(other)
-        tiles = [v for v in (*op.operands, *op.results) if is_tile(v)]
         if op.terminator:
             return  # its operands are variables of the enclosing op
-        for value in tiles:
+        rule = _RULES.of(op) or (_same_shape if op.elementwise else None)
+        cut: set[Node] = set()
+        for first, *others in rule(op, self.ctas) if rule is not None else ():
+            cut.update((first, *others))
+            for other in others:
+                self._parent[self.find(first)] = self.find(other)
+        if self.exchange and isinstance(op, Reduction) and op.src.type.dtype.bitwidth >= LEAST_BITS:
+            cut.update((op.src, axis) for axis in op.axes)
+        for value in filter(is_tile, (*op.operands, *op.results)):
             for axis, length in enumerate(value.type.shape):
                 node = value, axis
                 self.find(node)
@@ -79,43 +80,28 @@ class Axes:
                     self._whole.setdefault(node, op)
 
 
-def _relation(op: Op, ctas: int) -> tuple[list[Link], set[Node]]:
-    """The links of an op, and the nodes that it can cut."""
-    rule = _RULES.of(op) or (_same_shape if op.elementwise else _nothing)
-    links: list[Link] = []
-    cut: set[Node] = set()
-    for nodes in rule(op, ctas):
-        links += [(nodes[0], other) for other in nodes[1:]]
-        cut.update(nodes)
-    return links, cut
-
-
 Rule = Callable[[Any, int], Iterable[list[Node]]]
+"""The nodes that are cut together, given the op and the number of sub-tiles."""
 
 
-def _nothing(op: Op, ctas: int) -> Iterator[list[Node]]:
-    return iter(())
-
-
-def _same_shape(op: Op, ctas: int) -> Iterator[list[Node]]:
-    """Element-wise ops, gathers, scatters: all tiles are cut alike."""
-    tiles = [v for v in (*op.operands, *op.results) if is_tile(v)]
+def _alike(*tiles: Value) -> Iterator[list[Node]]:
+    """Tiles of one shape."""
     for axis in range(len(tiles[0].type.shape) if tiles else 0):
         yield [(v, axis) for v in tiles]
 
 
+def _same_shape(op: Op, ctas: int) -> Iterator[list[Node]]:
+    """Element-wise ops, gathers, scatters: all tiles are cut alike."""
+    return _alike(*filter(is_tile, (*op.operands, *op.results)))
+
+
 def _variables(op: Op, ctas: int) -> Iterator[list[Node]]:
-    for values in carried(op):
-        if is_tile(values[0]):
-            for axis in range(len(values[0].type.shape)):
-                yield [(v, axis) for v in values]
+    return chain.from_iterable(_alike(*values) for values in carried(op) if is_tile(values[0]))
 
 
 def _result(op: Op, ctas: int) -> Iterator[list[Node]]:
     """Constants and iotas: every CTA can make its own sub-tile."""
-    for value in op.results:
-        if is_tile(value):
-            yield from ([(value, axis)] for axis in range(len(value.type.shape)))
+    return _alike(*filter(is_tile, op.results))
 
 
 def _access(op: TileAccess, ctas: int) -> Iterator[list[Node]]:

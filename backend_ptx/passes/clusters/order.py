@@ -8,7 +8,7 @@ from typing import Any
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.passes.layouts.classes import is_tile
 from tilewright.tileir.analysis.unit import Unit
-from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.core import Op, Value
 from tilewright.tileir.ops.atomics import Atomic
 from tilewright.tileir.ops.control import If
 from tilewright.tileir.ops.memory import Scatter, TileAccess
@@ -29,7 +29,8 @@ def keeps_order(unit: Unit, chosen: Mapping[Value, int]) -> str | None:
     for op in acting:
         if op.effects().ordered or isinstance(op, Atomic):
             return decisions.orders_whole_block(op.opcode, op.span)
-    dependences, once = unit.dependences, _run_once(function)
+    dependences = unit.dependences
+    once = {op for op in acting if all(isinstance(outer, If) for outer in unit.around(op))}
     ways: dict[Value, set[Any]] = {}
     written: dict[Value, Op] = {}
     for op in acting:
@@ -54,14 +55,3 @@ def _way(op: Op, chosen: Mapping[Value, int], once: set[Op]) -> Any:
     if any(is_tile(v) and v in chosen for v in (*op.operands, *op.results)):
         return op if isinstance(op, Scatter) and op in once else None
     return WHOLE if op.effects().writes else op
-
-
-def _run_once(function: Function) -> set[Op]:
-    """The ops outside of loops."""
-    out: set[Op] = set()
-    work = [function.body]
-    while work:
-        for op in work.pop().ops:
-            out.add(op)
-            work += op.blocks if isinstance(op, If) else ()
-    return out

@@ -79,9 +79,7 @@ class ClusterSplit:
         """This CTA's part of 0, 1, 2, ..."""
         size = op.size // self.ctas
         part = b.value(Iota(size=size, dtype=op.dtype))
-        start = b.value(arith.Mul(lhs=self.rank, rhs=_number(b, size, int32)))
-        if start.type.dtype is not op.dtype:
-            start = b.value(Cast(src=start, dtype=op.dtype))
+        start = _as(b, b.value(arith.Mul(lhs=self.rank, rhs=_number(b, size, int32))), op.dtype)
         made = b.value(arith.Add(lhs=part, rhs=b.value(Broadcast(src=start, shape=(size,)))))
         b.replace(op.result, made)
 
@@ -123,11 +121,7 @@ class ClusterSplit:
 
     def _place(self, b: Rewriter, index: Value, ratio: int, dtype: DType) -> Value:
         """index * ratio + rank."""
-        rank = self.rank
-        if dtype is not int32:
-            rank = b.value(Cast(src=rank, dtype=dtype))
-        if index.type.dtype is not dtype:
-            index = b.value(Cast(src=index, dtype=dtype))
+        rank, index = _as(b, self.rank, dtype), _as(b, index, dtype)
         return b.value(arith.Add(lhs=b.value(arith.Mul(lhs=index, rhs=_number(b, ratio, dtype))), rhs=rank))
 
 
@@ -143,6 +137,10 @@ def _wide(unit: Unit, chosen: Mapping[Value, int], ctas: int) -> set[Op]:
                 if fact.low * ratio < low or (fact.high + 1) * ratio > high:
                     out.add(op)
     return out
+
+
+def _as(b: Builder, value: Value, dtype: DType) -> Value:
+    return value if value.type.dtype is dtype else b.value(Cast(src=value, dtype=dtype))
 
 
 def _number(b: Builder, value: int, dtype: DType) -> Value:

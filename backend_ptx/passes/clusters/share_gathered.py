@@ -18,7 +18,7 @@ from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.layouts.transform import reshape
 from tilewright.backend_ptx.ops.cluster import SLOTS, ClusterExchange, ClusterGather, ClusterOpen, ClusterReady
 from tilewright.backend_ptx.ops.engines import CLUSTER_STORE
-from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.layout import converted
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.builder import Builder
@@ -62,8 +62,8 @@ def share_gathered(c: Compilation) -> Preserved:
 
 def _exchanges(op: Op) -> bool:
     """Whether the op, or one in its bodies, sends to other CTAs."""
-    mine = any(start.engine is CLUSTER_STORE for start in op.effects().starts)
-    return mine or any(_exchanges(inner) for block in op.blocks for inner in block.ops)
+    inside = (op, *(inner for block in op.blocks for inner in block.walk()))
+    return any(start.engine is CLUSTER_STORE for one in inside for start in one.effects().starts)
 
 
 def _row(b: Rewriter, value: Value, warps: int) -> Value:
@@ -72,8 +72,7 @@ def _row(b: Rewriter, value: Value, warps: int) -> Value:
     if not value.type.shape:
         return b.value(Reshape(src=value, shape=shape)).lay_out(row_major(shape, warps))
     wanted = row_major(value.type.shape, warps)
-    if value.type.layout != wanted:
-        value = b.value(ConvertLayout(src=value)).lay_out(wanted)
+    value = converted(b, value, wanted)
     if value.type.shape == shape:
         return value
     flat = reshape(wanted, shape)

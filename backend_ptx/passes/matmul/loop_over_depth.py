@@ -22,7 +22,6 @@ from tilewright.tileir.core import Block, Value
 from tilewright.tileir.dtypes import int32, int64
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.ops.arith import Add, Constant, Mul
-from tilewright.tileir.ops.arrays import SliceArray
 from tilewright.tileir.ops.control import For, Yield
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.matmul import Mma
@@ -36,8 +35,8 @@ from tilewright.tileir.types import TileType
 def loop_over_depth(c: Compilation, most: int) -> None:
     """MMAs deeper than `most` become loops over sub-tiles of that depth, if their operands allow it."""
     function, users = c.function, c.uses
-    written = {_root(array) for op in function.walk() if op.effectful for array in op.effects().writes}
-    known = set(function.params)
+    alias_class = c.dependences.alias_class
+    written = {alias_class(memory) for op in function.walk() if op.effectful for memory in op.effects().writes}
 
     def can_be_cut(value: Value) -> bool:
         op = value.op
@@ -45,9 +44,8 @@ def loop_over_depth(c: Compilation, most: int) -> None:
             return False
         if isinstance(op, (Cast, Permute)):
             return can_be_cut(op.src)
-        root = _root(op.array) if isinstance(op, Load) else None
         return (isinstance(op, Load) and op.memory_order is MemoryOrder.WEAK and op.steps == op.shape
-                and root in known and root not in written and written <= known)
+                and alias_class(op.array) not in written)
 
     def rule(rewriter: Rewriter, op: Mma) -> None:
         if op.a.type.shape[-1] > most and can_be_cut(op.a) and can_be_cut(op.b):
@@ -58,12 +56,6 @@ def loop_over_depth(c: Compilation, most: int) -> None:
     rewrite(function, {Mma: rule})
     c.forget(NONE)
     dce(c)
-
-
-def _root(array: Value) -> Value:
-    while isinstance(array.op, SliceArray):
-        array = array.op.array
-    return array
 
 
 def _loop(rewriter: Rewriter, op: Mma, count: int) -> Value:

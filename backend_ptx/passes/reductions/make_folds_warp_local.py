@@ -11,9 +11,8 @@ from __future__ import annotations
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.layouts.flat import LANE_BITS, WARP, axis_shifts, distributed, is_plain, log2
-from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.layout import converted
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
-from tilewright.tileir.core import Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.fold import Fold, ReduceWith
 from tilewright.tileir.rewrite import Rewriter, rewrite
@@ -30,14 +29,14 @@ def make_folds_warp_local(c: Compilation) -> Preserved:
 
 def _place(rewriter: Rewriter, op: Fold, warps: int) -> None:
     layout = _layout_for(op, warps)
-    op.srcs = tuple(_convert(rewriter, v, layout) for v in op.srcs)
+    op.srcs = tuple(converted(rewriter, v, layout) for v in op.srcs)
     rewriter.keep(op)
     given = transform.reduce(layout, (op.axis,)) if isinstance(op, ReduceWith) else layout
     wanted = [r.type for r in op.results]
     for result, type in zip(op.results, wanted, strict=True):
         if type.shape and type.layout != given:
             result.retype(type.with_layout(given))
-            rewriter.replace(result, _convert(rewriter, result, type.layout))
+            rewriter.replace(result, converted(rewriter, result, type.layout))
 
 
 def _layout_for(op: Fold, warps: int) -> Layout:
@@ -61,9 +60,3 @@ def fold_layout(shape: tuple[int, ...], axis: int, warps: int) -> Layout:
     warp, others = others[: log2(warps)], others[log2(warps) :]
     return distributed(
         shape, [*register, *others], [*lane, *[0] * (LANE_BITS - len(lane))], [*warp, *[0] * (log2(warps) - len(warp))])
-
-
-def _convert(rewriter: Rewriter, value: Value, layout: Layout | None) -> Value:
-    if value.type.layout == layout:
-        return value
-    return rewriter.value(ConvertLayout(src=value)).lay_out(layout)

@@ -14,10 +14,9 @@ from typing import Any
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.reduced import gathered_layout, partial_layout, warp_bits
-from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.layout import converted
 from tilewright.backend_ptx.ops.reduce import ArgReduceBits, ReduceBits
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
-from tilewright.tileir.core import Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 from tilewright.tileir.ops.shape import Reshape
@@ -40,7 +39,7 @@ def _split_reduction(rewriter: Rewriter, op: Reduction) -> None:
         return
     partial = rewriter.value(ReduceBits(src=op.src, keep=keep, kind=op.kind, **op.attributes))
     partial.lay_out(partial_layout(layout, op.axes, keep))
-    everywhere = _convert(rewriter, partial, gathered_layout(layout, op.axes, keep))
+    everywhere = converted(rewriter, partial, gathered_layout(layout, op.axes, keep))
     result = rewriter.value(type(op)(**{**op.attributes, "src": everywhere}))
     if op.result.type.shape:
         result.lay_out(op.result.type.layout)
@@ -58,7 +57,7 @@ def _split_arg_reduction(rewriter: Rewriter, op: ArgReduction) -> None:
     partial = rewriter.emit(ArgReduceBits(src=op.src, axis=op.axis, keep=masks[0], **options))
     for value in partial.results:
         value.lay_out(partial_layout(layout, axes, masks))
-    values, indices = (_convert(rewriter, v, gathered_layout(layout, axes, masks)) for v in partial.results)
+    values, indices = (converted(rewriter, v, gathered_layout(layout, axes, masks)) for v in partial.results)
     final = rewriter.emit(ArgReduceBits(src=values, index=indices, axis=op.axis, keep=0, **options))
     for value in final.results:
         value.lay_out(partial_layout(values.type.layout, axes, (0,)))
@@ -66,7 +65,3 @@ def _split_arg_reduction(rewriter: Rewriter, op: ArgReduction) -> None:
     if op.result.type.shape:
         result.lay_out(op.result.type.layout)
     rewriter.replace(op.result, result)
-
-
-def _convert(rewriter: Rewriter, value: Value, layout: Layout) -> Value:
-    return rewriter.value(ConvertLayout(src=value)).lay_out(layout)
