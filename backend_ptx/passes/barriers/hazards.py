@@ -20,8 +20,8 @@ from tilewright.backend_ptx.layouts.queries import is_replicated
 from tilewright.backend_ptx.ops.shared import BufferAccess, SharedAlloc
 from tilewright.backend_ptx.ops.warpgroup import SharedView
 from tilewright.backend_ptx.resources.shared import buffer_bytes
-from tilewright.tileir.analysis.effects import Dependences
-from tilewright.tileir.core import Function, Op, Start, Value, space_of
+from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.core import Op, Value, space_of
 from tilewright.tileir.engines import GLOBAL, REGISTERS, SHARED, THREADS, Engine, Issuer, Scope, Space, Timeline
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.layout import Layout
@@ -70,23 +70,17 @@ def accesses_of(op: Op) -> list[MemoryAccess]:
         return []
     effects = op.effects()
     started = {start.memory: start for start in effects.starts}
-    order = getattr(op, "memory_order", MemoryOrder.WEAK)
     written = {buffer_of(m) for m in effects.writes}
-    touched = [(m, False) for m in effects.reads if buffer_of(m) not in written]
-    touched += [(m, True) for m in effects.writes]
-    out = [
-        MemoryAccess(op, buffer_of(m), writes, space_of(m), order, *_engine(started.get(m)))
-        for m, writes in touched if m not in started or not started[m].exclusive
-    ]
-    return out + [
-        MemoryAccess(op, s.memory, s.writes, s.space, order, *_engine(s))
-        for s in effects.starts if s.space not in (GLOBAL, SHARED, REGISTERS) and not s.exclusive
-    ]
-
-
-def _engine(start: Start | None) -> tuple[Engine, bool]:
-    """The engine of an access, and whether it outlives its op."""
-    return (THREADS, False) if start is None else (start.engine, start.engine is not THREADS)
+    found = [(m, False, space_of(m)) for m in effects.reads if buffer_of(m) not in written]
+    found += [(m, True, space_of(m)) for m in effects.writes]
+    found += [(s.memory, s.writes, s.space) for s in effects.starts if s.space not in (GLOBAL, SHARED, REGISTERS)]
+    order, out = getattr(op, "memory_order", MemoryOrder.WEAK), []
+    for memory, writes, space in found:
+        start = started.get(memory)
+        if start is None or not start.exclusive:
+            engine = THREADS if start is None else start.engine
+            out.append(MemoryAccess(op, buffer_of(memory), writes, space, order, engine, engine is not THREADS))
+    return out
 
 
 def buffer_of(memory: Value) -> Value:
@@ -96,56 +90,55 @@ def buffer_of(memory: Value) -> Value:
     return memory
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """Of a function: the alias classes that it writes, and its relaxed atomics whose old values have no use."""
+class Hazards:
+    """What decides about barriers in a function: its alias classes, those that it writes, its relaxed atomics whose old
+    values have no use, and the memory that mbarriers synchronise, themselves included."""
 
-    written: frozenset[Value]
-    updates: frozenset[Op]
-    guarded: frozenset[Value] = frozenset()  # buffers that mbarriers synchronise
+    def __init__(self, unit: Unit) -> None:
+        self.alias_class = unit.dependences.alias_class
+        self.written = unit.dependences.written(unit.function)
+        self.updates = {
+            op for op in unit.function.walk()
+            if isinstance(op, AtomicRmw) and op.memory_order is MemoryOrder.RELAXED and op.result not in unit.uses}
+        starts = (start for op in unit.function.walk() if op.effectful for start in op.effects().starts)
+        self.guarded = {buffer_of(s.memory) for s in starts if s.exclusive and s.space == SHARED}
 
+    def between(self, first: MemoryAccess, second: MemoryAccess) -> Scope:
+        """The barrier that must separate two accesses in this order: NOTHING, WARP or CTA."""
+        if first.space != second.space or first.memory in self.guarded or second.memory in self.guarded:
+            return NOTHING
+        if first.space == GLOBAL:
+            return self._between_global(first, second)
+        if not (first.writes or second.writes):
+            return NOTHING
+        return _between_shared(first, second) if first.space == SHARED else _between_private(first, second)
 
-def summarise(function: Function, dependences: Dependences) -> Summary:
-    acting = [op for op in function.walk() if op.effectful]
-    used = {v for op in function.walk() for v in op.operands}
-    written = frozenset(dependences.alias_class(m) for op in acting for m in op.effects().writes)
-    return Summary(written, frozenset(
-        op for op in acting
-        if isinstance(op, AtomicRmw) and op.memory_order is MemoryOrder.RELAXED and op.result not in used
-    ), guarded_buffers(function))
+    def _between_global(self, first: MemoryAccess, second: MemoryAccess) -> Scope:
+        # A release publishes, and an acquire receives, writes of the whole CTA: its threads must synchronise there.
+        # Memory that this launch only reads needs no CTA barrier.
+        one, other = self.alias_class(first.memory), self.alias_class(second.memory)
+        if (second.order in _RELEASES and one in self.written) or (first.order in _ACQUIRES and other in self.written):
+            return CTA
+        if not (first.writes or second.writes) or one is not other:
+            return NOTHING
+        return NOTHING if self._commute(first.op, second.op) or _same_threads(first, second) else CTA
 
-
-def guarded_buffers(function: Function) -> frozenset[Value]:
-    """The buffers that mbarriers synchronise, and the mbarriers."""
-    starts = (start for op in function.walk() if op.effectful for start in op.effects().starts)
-    return frozenset(buffer_of(s.memory) for s in starts if s.exclusive and s.space == SHARED)
-
-
-def needed_between(first: MemoryAccess, second: MemoryAccess, dependences: Dependences, whole: Summary) -> Scope:
-    """The barrier that must separate two accesses in this order: NOTHING, WARP or CTA."""
-    if first.space != second.space:
-        return NOTHING
-    if first.memory in whole.guarded or second.memory in whole.guarded:
-        return NOTHING
-    if first.space == SHARED:
-        return _between_shared(first, second)
-    if first.space == GLOBAL:
-        return _between_global(first, second, dependences, whole)
-    return _between_private(first, second)
+    def _commute(self, first: Op, second: Op) -> bool:
+        """Atomic updates of one kind commute: the values between them are not observed."""
+        if first not in self.updates or second not in self.updates:
+            return False
+        assert isinstance(first, AtomicRmw) and isinstance(second, AtomicRmw)
+        return first.kind == second.kind != "xchg"
 
 
 def _between_private(first: MemoryAccess, second: MemoryAccess) -> Scope:
     """In a unit's own space addresses are unknown: any write conflicts, except between accesses that one engine
     performs in order."""
-    if not (first.writes or second.writes):
-        return NOTHING
     in_order = first.engine is second.engine is not THREADS and first.engine.in_order
     return NOTHING if in_order else CTA
 
 
 def _between_shared(first: MemoryAccess, second: MemoryAccess) -> Scope:
-    if not (first.writes or second.writes):
-        return NOTHING
     if first.memory is not second.memory:
         return CTA if _bytes_overlap(first.memory, second.memory) else NOTHING
     if _different_slots(first, second) or _slot_to_spare(first, second):
@@ -209,30 +202,6 @@ def stays_in_warp(one: Layout, other: Layout) -> bool:
         if echelon(register + lane + warp).rank != echelon(register + lane).rank + len(warp):
             return False
     return all(plan_conversion(a, b).kind != "block" for a, b in ((one, other), (other, one)))
-
-
-def _between_global(first: MemoryAccess, second: MemoryAccess, dependences: Dependences, whole: Summary) -> Scope:
-    # A release publishes, and an acquire receives, writes of the whole CTA: its threads must synchronise there. Memory
-    # that this launch only reads needs no CTA barrier.
-    if second.order in _RELEASES and dependences.alias_class(first.memory) in whole.written:
-        return CTA
-    if first.order in _ACQUIRES and dependences.alias_class(second.memory) in whole.written:
-        return CTA
-    if not (first.writes or second.writes):
-        return NOTHING
-    if dependences.alias_class(first.memory) is not dependences.alias_class(second.memory):
-        return NOTHING
-    if _commute(first.op, second.op, whole):
-        return NOTHING
-    return NOTHING if _same_threads(first, second) else CTA
-
-
-def _commute(first: Op, second: Op, whole: Summary) -> bool:
-    """Atomic updates of one kind commute: the values between them are not observed."""
-    if first not in whole.updates or second not in whole.updates:
-        return False
-    assert isinstance(first, AtomicRmw) and isinstance(second, AtomicRmw)
-    return first.kind == second.kind != "xchg"
 
 
 def _same_threads(first: MemoryAccess, second: MemoryAccess) -> bool:

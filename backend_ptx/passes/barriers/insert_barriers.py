@@ -21,18 +21,8 @@ from functools import cache, partial
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.engines import barrier
 from tilewright.backend_ptx.ops.shared import Barrier
-from tilewright.backend_ptx.passes.barriers.hazards import (
-    CTA,
-    NOTHING,
-    WARP,
-    MemoryAccess,
-    Summary,
-    accesses_of,
-    needed_between,
-    summarise,
-)
-from tilewright.tileir.analysis.effects import Dependences
-from tilewright.tileir.core import Block, Completion, Effects, Op
+from tilewright.backend_ptx.passes.barriers.hazards import CTA, NOTHING, WARP, Hazards, MemoryAccess, accesses_of
+from tilewright.tileir.core import Block, Completion, Op
 from tilewright.tileir.engines import THREADS, Fence, Scope, Timeline
 from tilewright.tileir.ops.control import For, If, While
 
@@ -42,22 +32,19 @@ State = dict[MemoryAccess, Scope]
 
 def insert_barriers(c: Compilation) -> None:
     """Needs the offsets of plan_shared_memory."""
-    function = c.function
-    dependences = c.dependences
-    inserter = _Inserter(dependences, summarise(function, dependences))
-    inserter.block(function.body, {})
-    inserter.write(function.body, WARP if c.plan.warps == 1 else CTA)
+    inserter = _Inserter(Hazards(c))
+    inserter.block(c.function.body, {})
+    inserter.write(c.function.body, WARP if c.plan.warps == 1 else CTA)
 
 
 class _Inserter:
     """`before[op]` is the strongest barrier that some path to `op` asks for."""
 
-    def __init__(self, dependences: Dependences, whole: Summary) -> None:
-        self.dependences = dependences
-        self.whole = whole
+    def __init__(self, hazards: Hazards) -> None:
+        self.hazards = hazards
         self.before: dict[Op, Scope] = {}
         # Bodies of loops are walked again and again; what an op does stays the same.
-        self.effects = cache(_effects_of)
+        self.effects = cache(lambda op: op.effects())
         self.accesses = cache(accesses_of)
 
     def block(self, block: Block, state: State) -> State:
@@ -93,7 +80,7 @@ class _Inserter:
     def _ask(self, op: Op, accesses: list[MemoryAccess], state: State) -> None:
         """Record the barrier before `op` that its accesses need after those of a state."""
         for new in accesses:
-            between = ((needed_between(old, new, self.dependences, self.whole), p) for old, p in state.items())
+            between = ((self.hazards.between(old, new), p) for old, p in state.items())
             needed = max((n for n, passed in between if n > passed), default=NOTHING)
             if needed > self.before.get(op, NOTHING):
                 self.before[op] = needed
@@ -110,7 +97,7 @@ class _Inserter:
             for number, block in enumerate(blocks):
                 end = self.block(block, dict(end))
                 leaving = end if number == 0 else leaving
-            after = _join(state, _changed(end, _next_round))
+            after = _join(state, _changed(end, _next_iteration))
             if after == state:
                 return _join(state, leaving)
             state = after
@@ -138,10 +125,6 @@ class _Inserter:
         block.ops = ops
 
 
-def _effects_of(op: Op) -> Effects:
-    return op.effects()
-
-
 def _passed(state: State, scope: Scope) -> State:
     """The state after a barrier of a scope."""
     return state if scope is NOTHING else _fenced(state, barrier(scope))
@@ -167,7 +150,7 @@ def _landed(completion: Completion, access: MemoryAccess) -> MemoryAccess:
     return access if pending and not engine.counted else replace(access, flying=False)
 
 
-def _next_round(access: MemoryAccess) -> MemoryAccess:
+def _next_iteration(access: MemoryAccess) -> MemoryAccess:
     return replace(access, earlier=True) if access.in_ring else access
 
 

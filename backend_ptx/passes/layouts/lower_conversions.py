@@ -7,31 +7,43 @@
 
 A `stage`, which puts an operand of wgmma into shared memory, becomes a store and a proxy fence that makes it visible to
 the tensor cores. A wait comes first if an outstanding MMA of the previous iteration may still read the buffer.
-Conversions within a thread stay. If the plan limits the buffer of a conversion, large tiles are converted sub-tile by
-sub-tile (exchange_pieces.py). An `extract` that crosses threads stores the whole tile and loads its sub-tile. Barriers
-come later (insert_barriers), when offsets are known.
+Conversions within a thread stay. An `extract` that crosses threads stores the whole tile and loads its sub-tile.
+Barriers come later (insert_barriers), when offsets are known. If the plan limits the buffer of a conversion, large
+tiles are converted sub-tile by sub-tile, through less shared memory than the whole tile takes:
+
+    before: %y: tile<256x256xf32, #1> = convert_layout(src=%x)                     // 256 KiB
+    after:  %0: tile<2x32768xf32, #2> = reshape(src=%x)                            // registers, free
+            %1: tile<1x32768xf32, #3> = extract(src=%0, index=(0, 0))              // likewise
+            %2: shared<32768xf32, #4> = shared_alloc(...)                          // 128 KiB, reused
+            shared_store(buffer=%2, value=%1) ; %3 = shared_load(buffer=%2) ; ...
+            %y: tile<256x256xf32, #1> = reshape(src=cat(%3, %5))
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.layouts.exchange import exchange_layout
+from tilewright.backend_ptx.layouts.pieces import Hop, hops
 from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import waits_for
 from tilewright.backend_ptx.ops.shared import put, through_shared
 from tilewright.backend_ptx.ops.warpgroup import Stage, proxy_fences
-from tilewright.backend_ptx.passes.layouts.exchange_pieces import exchange_in_pieces
 from tilewright.backend_ptx.passes.matmul.outstanding import still_read
+from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
-from tilewright.tileir.core import Op
+from tilewright.tileir.core import Op, Value
+from tilewright.tileir.dtypes import int32
 from tilewright.tileir.engines import THREADS
 from tilewright.tileir.layout import Layout
-from tilewright.tileir.ops.shape import Extract
+from tilewright.tileir.ops.arith import Constant
+from tilewright.tileir.ops.shape import Cat, Extract, Reshape
 from tilewright.tileir.rewrite import Rewriter, rewrite
+from tilewright.tileir.types import TileType
 
 
 def lower_conversions(c: Compilation) -> Preserved:
@@ -54,7 +66,9 @@ def _convert(rewriter: Rewriter, op: ConvertLayout, c: Compilation) -> None:
     wanted, width = op.result.type.layout, op.src.type.dtype.bytes
     size, most = op.src.type.size * width, c.limits.max_exchange
     if most is not None and size > most:
-        value = exchange_in_pieces(rewriter, op.src, wanted, -(-size // most), c.target)
+        value = op.src  # in fewer sub-tiles where registers do not cut it so finely
+        for hop in hops(value.type.layout, wanted, (-(-size // most) - 1).bit_length()):
+            value = _Exchange(rewriter, value, hop, c.target).run()
     else:
         layout = exchange_layout(op.src.type.layout, wanted, width, c.target)
         value = through_shared(rewriter, op.src, layout, op.result.type)
@@ -81,3 +95,47 @@ def is_free_extract(op: Extract) -> bool:
     """Whether every thread already holds its elements of the sub-tile."""
     wanted: Layout = op.result.type.layout
     return transform.extract(op.src.type.layout, op.shape) == wanted
+
+
+class _Exchange:
+    """One hop of a tile to another layout, sub-tile by sub-tile."""
+
+    def __init__(self, rewriter: Rewriter, tile: Value, hop: Hop, target: Target) -> None:
+        self.b, self.tile, self.hop, self.target = rewriter, tile, hop, target
+        self.shape = hop.shape(tile.type.size)
+        self.axes = hop.cut_axes(tile.type.size)
+
+    def run(self) -> Value:
+        source = self._reshaped(self.tile, self.shape)
+        one = tuple(1 if axis in self.axes else n for axis, n in enumerate(self.shape))
+        layout = transform.extract(transform.reshape(self.hop.layout, self.shape), one)
+        assert layout is not None
+        pieces = []
+        for place in itertools.product((0, 1), repeat=len(self.axes)):
+            piece = self._reshaped(self._through_memory(self._piece(source, one, place), layout), one)
+            pieces.append(piece.lay_out(layout))
+        for axis in reversed(self.axes):
+            pieces = [self._joined(*pair, axis) for pair in zip(pieces[::2], pieces[1::2], strict=True)]
+        [whole] = pieces
+        out = self.b.value(Reshape(src=whole, shape=self.tile.type.shape), self.tile.hint)
+        return out.lay_out(self.hop.layout)
+
+    def _reshaped(self, tile: Value, shape: tuple[int, ...]) -> Value:
+        return self.b.value(Reshape(src=tile, shape=shape)).lay_out(transform.reshape(tile.type.layout, shape))
+
+    def _piece(self, source: Value, shape: tuple[int, ...], place: tuple[int, ...]) -> Value:
+        numbers = dict(zip(self.axes, place, strict=True))
+        index = tuple(self.b.value(Constant(value=numbers.get(axis, 0), type=TileType(int32)))
+                      for axis in range(len(shape)))
+        return self.b.value(Extract(src=source, index=index, shape=shape)).lay_out(
+            transform.extract(source.type.layout, shape))
+
+    def _through_memory(self, piece: Value, layout: Layout) -> Value:
+        """The sub-tile, flat, in the layout of its readers."""
+        flat = self._reshaped(piece, (piece.type.size,))
+        wanted = transform.reshape(layout, flat.type.shape)
+        shared = exchange_layout(flat.type.layout, wanted, piece.type.dtype.bytes, self.target)
+        return through_shared(self.b, flat, shared, flat.type.with_layout(wanted))
+
+    def _joined(self, low: Value, high: Value, axis: int) -> Value:
+        return self.b.value(Cat(lhs=low, rhs=high, axis=axis)).lay_out(transform.cat(low.type.layout, axis))

@@ -28,6 +28,7 @@ from tilewright.backend_ptx.passes.pipelining.transfers import (
     NO_RUN,
     Channel,
     RefusalError,
+    Ring,
     Source,
     Transfer,
     name_of,
@@ -41,8 +42,6 @@ from tilewright.tileir.ops.control import For, If, While
 from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.plan import Decision
 from tilewright.tileir.types import ArrayType
-
-Refusals = list[tuple[Loop, Decision]]
 
 # Smaller tiles do not pay for an mbarrier, and the swizzles of tensor cores need as much.
 LEAST_BYTES = 1024
@@ -266,47 +265,42 @@ def stays(ring: str, source: Source, why: str) -> Decision:
     return decisions.stays(ring, name_of(source), "gather" if isinstance(source, Gather) else "load", why, source.span)
 
 
-def find_tma(unit: Unit) -> tuple[list[Channel], Refusals]:
+def find_tma(unit: Unit) -> tuple[list[Channel], list[Decision]]:
     """Loads that TMA may carry, in loops with wgmma. Those whose slots are released at the same op form a channel, and
     consecutive loops share rings if their tiles fit."""
     channels: list[Channel] = []
-    refused: Refusals = []
+    refused: list[Decision] = []
     for loop in (op for op in unit.function.walk() if isinstance(op, (For, While)) and multiplies(op)):
-        found: dict[Op | None, Channel] = {}
+        found: dict[Op | None, list[Transfer]] = {}
         for op in body_of(loop).ops:
             if not isinstance(op, Load) or not op.shape:
                 continue
             try:
                 transfer = tma_transfer(loop, op, unit)
             except RefusalError as why:
-                refused.append((loop, stays("rings", op, str(why))))
-                continue
-            release = release_point(loop, transfer, unit)
-            found.setdefault(release, Channel(TMA_LOAD, loop, [], release)).transfers.append(transfer)
-        channels += found.values()
-    for channel in channels:
-        _share_ring(channel, channels, unit)
+                refused.append(stays("rings", op, str(why)))
+            else:
+                found.setdefault(release_point(loop, transfer, unit), []).append(transfer)
+        for release, transfers in found.items():
+            ring = _free_ring(loop, transfers, [c.ring for c in channels], unit)
+            channels.append(Channel(TMA_LOAD, loop, transfers, release, ring))
     return channels, refused
 
 
-def _share_ring(channel: Channel, channels: Sequence[Channel], unit: Unit) -> None:
-    """Give a channel the ring of an earlier loop with the same tiles, or its own."""
-    types = tuple(t.type for t in channel.transfers)
-    earlier = dict.fromkeys(c.ring for c in channels[:channels.index(channel)])
-    free = (r for r in earlier if r.types == types and all(_apart(channel.loop, c.loop, unit) for c in r.channels))
-    channel.ring = next(free, channel.ring)
-    channel.ring.channels.append(channel)
+def _free_ring(loop: Loop, transfers: Sequence[Transfer], rings: Sequence[Ring], unit: Unit) -> Ring:
+    """The ring of earlier loops with the same tiles that neither are nor contain this one, or are in it; else a new
+    one."""
+    def apart(other: Loop) -> bool:
+        return loop is not other and loop not in unit.around(other) and other not in unit.around(loop)
+
+    types = tuple(t.type for t in transfers)
+    return next((r for r in rings if r.types == types and all(apart(c.loop) for c in r.channels)), Ring())
 
 
-def _apart(one: Op, other: Op, unit: Unit) -> bool:
-    """Whether neither loop is, or contains, the other."""
-    return one is not other and one not in unit.around(other) and other not in unit.around(one)
-
-
-def find_copies(unit: Unit, warps: int, carried: Collection[Op]) -> tuple[list[Channel], Refusals]:
+def find_copies(unit: Unit, warps: int, carried: Collection[Op]) -> tuple[list[Channel], list[Decision]]:
     """Other loads and gathers of innermost loops that threads may prefetch."""
     channels: list[Channel] = []
-    refused: Refusals = []
+    refused: list[Decision] = []
     for loop in (op for op in unit.function.walk() if isinstance(op, (For, While)) and _is_innermost(op)):
         found: list[Transfer] = []
         for kind in (Gather, Load):
@@ -317,14 +311,12 @@ def find_copies(unit: Unit, warps: int, carried: Collection[Op]) -> tuple[list[C
                 try:
                     found.append(copied_transfer(loop, op, unit, warps, carried))
                 except RefusalError as why:
-                    refused.append((loop, stays("pipeline", op, str(why))))
+                    refused.append(stays("pipeline", op, str(why)))
         if found and not Iterations.countable(loop, unit.facts):
-            refused.append((loop, decisions.no_pipeline(decisions.BOUNDS_OVERFLOW, loop.span)))
+            refused.append(decisions.no_pipeline(decisions.BOUNDS_OVERFLOW, loop.span))
         elif found:
             needed = dict.fromkeys(p for t in found for p in t.address.params)
-            channel = Channel(CP_ASYNC, loop, found, recurrence=find_recurrence(loop, needed, unit))
-            channel.ring.channels.append(channel)
-            channels.append(channel)
+            channels.append(Channel(CP_ASYNC, loop, found, recurrence=find_recurrence(loop, needed, unit)))
     return channels, refused
 
 
@@ -349,7 +341,5 @@ def find_staged(unit: Unit, running: Collection[Op], carried: Collection[Op]) ->
         stages = [op for op in body_of(loop).ops if isinstance(op, Stage) and op in running and op not in carried]
         if stages:
             transfers = [Transfer(s, s.result.type.layout, s.result.type.dtype, [s]) for s in stages]
-            channel = Channel(THREADS, loop, transfers)
-            channel.ring.channels.append(channel)
-            channels.append(channel)
+            channels.append(Channel(THREADS, loop, transfers))
     return channels

@@ -83,7 +83,7 @@ class _Choice:
             rings = list(dict.fromkeys(c.ring for c in channels))
             self.c.decide(self.depths.of_kernel(rings, self.running))
         channels = self._carry(channels)
-        self.c.decide(*(reason for _, reason in refused), *share_in_cluster(self.c, channels))
+        self.c.decide(*refused, *share_in_cluster(self.c, channels))
         if channels:
             plan, reallocate = self.c.plan, self.c.limits.allow_register_reallocation
             plan.roles = plan_roles(plan.warps, self.c.hints.occupancy, self.c.target, reallocate)
@@ -94,11 +94,10 @@ class _Choice:
         for channel in channels:
             found = list(channel.transfers)
             self.c.decide(self.depths.of_loop(channel, most_iterations(channel.loop, self.c.facts)))
-            self.c.decide(*(reason for loop, reason in refused if loop is channel.loop))
             if channel.ring.slots > 1:
                 left = [t for t in found if t not in channel.transfers]
                 self.c.decide(*(legality.stays("pipeline", t.source, decisions.TOO_LITTLE) for t in left))
-        self.c.decide(*(reason for _, reason in refused))
+        self.c.decide(*refused)
         self._carry(channels)
 
     def staged(self) -> None:

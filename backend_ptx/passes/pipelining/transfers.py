@@ -129,6 +129,9 @@ class Channel:
     ring: Ring = field(default_factory=lambda: Ring())
     recurrence: Recurrence | None = None  # of what the addresses of its copies need
 
+    def __post_init__(self) -> None:
+        self.ring.channels.append(self)
+
     @property
     def late(self) -> bool:
         """Whether MMAs that are outstanding in the next iteration read the slots."""
