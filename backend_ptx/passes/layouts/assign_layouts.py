@@ -201,7 +201,7 @@ class _Inserter:
     def _decide_results(self, op: Op) -> None:
         """Record the results whose layout differs from that of their class."""
         if isinstance(op, Load) and is_tile(op.result):
-            anchor = next(a for a in self.classes.of[op.result].anchors if a.op is op)
+            anchor = self.classes.anchors[op]
             wanted = self.layout_of(op.result)
             if anchor.access.cost(wanted) > _split_cost(anchor, wanted, self.warps):
                 self.own[op.result] = anchor.access.preferred(self.warps)
@@ -216,28 +216,20 @@ class _Inserter:
         """Give an op its operands in the layouts that it needs."""
         if op.blocks and not isinstance(op, Fold):
             self._feed_carried(op)
-            return
-        if op.terminator:
-            return  # fed by the op whose body it ends
-        if isinstance(op, Product) and op.unit.reads_shared:
-            self._feed_shared(op)
-            return
-        if isinstance(op, Product):
-            wanted = self.products[op]
-            op.a, op.b = self._in_layout(op.a, wanted.a), self._in_layout(op.b, wanted.b)
-            op.acc = self._in_layout(op.acc, wanted.acc)
-            return
-        op.replace_operands({
-            v: self._in_layout(v, self.takes.get(op) or self._group_layout(op, v)) for v in op.operands if is_tile(v)})
+        elif isinstance(op, Product):
+            self._feed_product(op)
+        elif not op.terminator:  # these are fed by the op whose body they end
+            op.replace_operands({v: self._in_layout(v, self.takes.get(op) or self._group_layout(op, v))
+                                 for v in op.operands if is_tile(v)})
 
-    def _feed_shared(self, op: Product) -> None:
-        """The unit reads B from shared memory. It reads A from there too if it cannot take A from registers, or if no
+    def _feed_product(self, op: Product) -> None:
+        """A unit that reads B from shared memory reads A from there too if it cannot take A from registers, or if no
         thread computes A."""
-        wanted = self.products[op]
+        wanted, shared = self.products[op], op.unit.reads_shared
         op.acc = self._in_layout(op.acc, wanted.acc)
-        in_registers = op.unit.a_anywhere and not is_moved_only(op.a)
+        in_registers = not shared or (op.unit.a_anywhere and not is_moved_only(op.a))
         op.a = self._in_layout(op.a, wanted.a) if in_registers else self._staged(op, op.a, 1)
-        op.b = self._staged(op, op.b, 0)
+        op.b = self._staged(op, op.b, 0) if shared else self._in_layout(op.b, wanted.b)
 
     def _staged(self, op: Product, value: Value, k_axis: int) -> Value:
         """The operand, staged in shared memory."""
@@ -271,14 +263,10 @@ class _Inserter:
         same = [v for v in self.classes.groups.get(op, ()) if v.type.shape == shape]
         layout = self.classes.of[same[0]].layout if same else None
         if isinstance(op, Store):
-            return self._store_layout(op, layout)
+            anchor = self.classes.anchors[op]
+            if layout is None or anchor.access.cost(layout) > _split_cost(anchor, layout, self.warps):
+                return anchor.access.preferred(self.warps)
         return layout or row_major(shape, self.warps)
-
-    def _store_layout(self, op: Store, layout: Layout | None) -> Layout:
-        anchor = next(a for _, a in self.classes.anchors if a.op is op)
-        if layout is None or anchor.access.cost(layout) > _split_cost(anchor, layout, self.warps):
-            return anchor.access.preferred(self.warps)
-        return layout
 
     def _in_layout(self, value: Value, layout: Layout) -> Value:
         """The value in a layout: itself, a copy of a cheap op, or a conversion right after its definition."""

@@ -33,9 +33,10 @@ def is_tile(value: Value | None) -> bool:
 
 @dataclass(slots=True, eq=False)
 class Anchor:
-    """A memory access that prefers some layouts for the values of a class. `value` is the tile that it moves."""
+    """A memory access that prefers some layouts for the values of a class. `tile` is what it moves."""
 
     op: Op
+    tile: Value
     access: Access
     weight: int
     splits: bool  # may work in a layout of its own, at the price of a conversion
@@ -67,7 +68,7 @@ class Classes:
         self.unit = unit
         self.parent: dict[Value, Value] = {}
         self.cheap: set[Value] = set()
-        self.anchors: list[tuple[Value, Anchor]] = []
+        self.anchors: dict[Op, Anchor] = {}
         self.edges: list[Op] = []
         self.groups: dict[Op, list[Value]] = {}
         self.products: list[Product] = []
@@ -128,13 +129,9 @@ class Classes:
     def _is_cheap(self, op: Op) -> bool:
         if len(op.results) != 1 or not is_tile(op.results[0]):
             return False
-        if op.rematerializable:
-            return True
-        if isinstance(op, Broadcast) and op.src.type.size == 1 and not op.src.type.shape:
-            return True
-        if op.cheap:
-            return all(o in self.cheap for o in op.operands if is_tile(o)) and any(is_tile(o) for o in op.operands)
-        return False
+        splat = isinstance(op, Broadcast) and not op.src.type.shape
+        tiles = [v for v in op.operands if is_tile(v)]
+        return op.rematerializable or splat or (op.cheap and bool(tiles) and all(v in self.cheap for v in tiles))
 
     def _same_shapes(self, op: Op) -> None:
         """One class for operands and results of equal shape: for element-wise ops, gathers and unknown ops."""
@@ -147,12 +144,12 @@ class Classes:
         if isinstance(op, TileAccess):
             if is_tile(op.tile):
                 access = tile_access(op.array.type, op.order, op.steps, op.tile.type.shape)
-                self.anchors.append((op.tile, Anchor(op, access, weight, splits=True)))
+                self.anchors[op] = Anchor(op, op.tile, access, weight, splits=True)
         elif isinstance(op, (Gather, Scatter, Atomic)) and op.shape:
             indices = () if isinstance(op, Atomic) else tuple(self.unit.runs[i] for i in op.indices)
             access = gather_access(op.array.type, op.shape, indices)
-            for tile in self.groups[op][:1]:
-                self.anchors.append((tile, Anchor(op, access, weight, splits=False)))
+            if self.groups[op]:
+                self.anchors[op] = Anchor(op, self.groups[op][0], access, weight, splits=False)
 
     def _collect(self) -> dict[Value, LayoutClass]:
         by_root: dict[Value, LayoutClass] = {}
@@ -162,9 +159,9 @@ class Classes:
             found = by_root.setdefault(root, LayoutClass(root.type.shape))
             found.element_bytes = max(found.element_bytes, value.type.dtype.bytes)
             of[value] = found
-        for tile, anchor in self.anchors:
-            if tile in of:
-                of[tile].anchors.append(anchor)
+        for anchor in self.anchors.values():
+            if anchor.tile in of:
+                of[anchor.tile].anchors.append(anchor)
         for op in self.edges:
             for value in (op.operands[0], op.results[0]):
                 if value in of:

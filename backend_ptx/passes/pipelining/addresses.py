@@ -31,6 +31,12 @@ def harmless(op: Op, known: Facts) -> bool:
     return op.speculatable
 
 
+def may_be_cut(load: Load, axis: int, known: Facts) -> bool:
+    """Whether some tile of a load may reach beyond the array along an axis."""
+    extent, fact = load.array.type.extents[load.order[axis]], known[load.index[axis]]
+    return extent is None or fact.low < 0 or fact.high * load.steps[axis] + load.shape[axis] > extent
+
+
 def change_of_array(loop: Loop, array: Value, unit: Unit) -> str | None:
     """Why an array may not be prefetched in a loop, None if it may."""
     summary = unit.dependences.summary(loop)

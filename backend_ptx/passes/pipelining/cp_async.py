@@ -25,9 +25,11 @@ from tilewright.backend_ptx.ops.engines import CP_ASYNC
 from tilewright.backend_ptx.ops.matmul import is_outstanding, waits_for
 from tilewright.backend_ptx.ops.warpgroup import proxy_fences
 from tilewright.backend_ptx.passes.flow import body_of, carry, hand_on
-from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Position, Setting
+from tilewright.backend_ptx.passes.pipelining.addresses import may_be_cut
+from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Constants, Position
 from tilewright.backend_ptx.passes.pipelining.iterations import Lead, clone
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Recurrence, Transfer
+from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.enums import PaddingMode
@@ -37,15 +39,14 @@ from tilewright.tileir.ops.memory import Gather, Load
 class AsyncCopies(Carrier):
     """The channel of a loop whose tiles all threads copy by cp.async."""
 
-    def __init__(self, channel: Channel, setting: Setting) -> None:
-        super().__init__(channel, setting)
-        self.lead = Lead(channel.loop, channel.recurrence or Recurrence(), self.known, self.constants)
+    def __init__(self, channel: Channel, constants: Constants, known: Facts, warps: int) -> None:
+        super().__init__(channel, constants, known, warps)
+        self.lead = Lead(channel.loop, channel.recurrence or Recurrence(), known, constants)
         self.fetched: dict[Value, Value] = {}
         self.products = [op for op in body_of(channel.loop).ops if is_outstanding(op)] if channel.late else []
 
     def before(self, b: Builder) -> None:
         ahead, zero = self.channel.ahead, Position(self.constants(0))
-        self.lead.prepare(b)
         for number in range(ahead):
             active, mapping = self.lead.at(b, number, inside=False)
             self._copy(b, zero, number, active, {**mapping, **self._fetch(b, mapping)})
@@ -119,13 +120,5 @@ class AsyncCopies(Carrier):
         return AsyncLoad(
             buffer=buffer, slot=slot, ahead=ahead, array=source.array, active=active,
             index=tuple(mapping.get(i, i) for i in source.index), steps=source.steps, order=source.order, tile=tile,
-            padding=padding, check_bounds=source.check_bounds and not (self.lead.exact and self._inside(source)))
-
-    def _inside(self, load: Load) -> bool:
-        """Whether the tile of every iteration lies in the array, by the facts of its index."""
-        array = load.array.type
-        for axis, index in enumerate(load.index):
-            extent, fact = array.extents[load.order[axis]], self.known[index]
-            if extent is None or fact.low < 0 or fact.high * load.steps[axis] + load.shape[axis] > extent:
-                return False
-        return True
+            padding=padding, check_bounds=source.check_bounds and (not self.lead.exact or any(
+                may_be_cut(source, axis, self.known) for axis in range(len(source.index)))))

@@ -66,24 +66,16 @@ class Constants:
         return self.made[key]
 
 
-class Setting(NamedTuple):
-    """What carriers need of the function."""
-
-    constants: Constants
-    known: Facts
-    warps: int
-
-
 class Carrier:
     """What an engine puts into the program for one channel. By default each hook emits nothing."""
 
     guarded = False  # whether its slots are mbarrier-synchronised, and carried through all enclosing control flow
     read_by_threads = False  # whether threads have read a slot into registers, beside what MMAs read of it
 
-    def __init__(self, channel: Channel, setting: Setting) -> None:
+    def __init__(self, channel: Channel, constants: Constants, known: Facts, warps: int) -> None:
         self.channel = channel
         self.ring = channel.ring
-        self.constants, self.known, self.warps = setting
+        self.constants, self.known, self.warps = constants, known, warps
 
     def emit(self, b: Builder, ops: Sequence[Op]) -> None:
         for op in ops:

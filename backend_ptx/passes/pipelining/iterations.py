@@ -49,11 +49,6 @@ class Lead:
         """Whether copies start only for iterations that execute."""
         return self.counted is not None or self.recurrence.condition is not None
 
-    def prepare(self, b: Builder) -> None:
-        """Before anything else."""
-        if self.counted is not None:
-            self.counted.prepare(b)
-
     def at(self, b: Builder, number: int, inside: bool) -> tuple[Value, dict[Value, Value]]:
         """Before the loop: iterations 0, 1, ... in this order; inside, the one that is `number` iterations ahead."""
         if self.counted is None:
@@ -111,7 +106,7 @@ class Iterations:
         self.known = known
         self.own: DType = loop.lower.type.dtype
         self.dtype = self.own if _exact_in(loop, known, self.own) else int64
-        self.lower, self.upper, self.step = loop.lower, loop.upper, loop.step
+        self.upper, self.step = loop.upper, loop.step
 
     @staticmethod
     def countable(loop: Loop, known: Facts) -> bool:
@@ -121,15 +116,12 @@ class Iterations:
         own = loop.lower.type.dtype
         return own.bitwidth <= 32 or _exact_in(loop, known, own)
 
-    def prepare(self, b: Builder) -> None:
-        """Bounds in the type of the comparison."""
-        loop = self.loop
-        self.lower, self.upper, self.step = (self._wide(b, v) for v in (loop.lower, loop.upper, loop.step))
-
     def first(self, b: Builder, number: int) -> tuple[Value, Value]:
-        """(whether iteration `number` executes, its loop variable), before the loop."""
+        """(whether iteration `number` executes, its loop variable), before the loop. The first call makes the bounds in
+        the type of the comparison."""
         if self.left is None:
-            self.left = b.value(arith.Sub(lhs=self.upper, rhs=self.lower))
+            lower, self.upper, self.step = (self._wide(b, v) for v in (self.loop.lower, self.upper, self.step))
+            self.left = b.value(arith.Sub(lhs=self.upper, rhs=lower))
         active = b.value(arith.Gt(lhs=self.left, rhs=self._times(b, self.step, number)))
         if not number:
             return active, self.loop.lower

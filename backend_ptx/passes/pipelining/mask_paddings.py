@@ -17,11 +17,12 @@ import math
 from functools import reduce
 
 from tilewright.backend_ptx.compilation import Compilation
+from tilewright.backend_ptx.passes.pipelining.addresses import may_be_cut
 from tilewright.backend_ptx.passes.pipelining.depth import ENOUGH_BYTES
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.builder import Builder
-from tilewright.tileir.core import Op, Value
+from tilewright.tileir.core import Value
 from tilewright.tileir.dtypes import float32, int32, int64
 from tilewright.tileir.enums import MemoryOrder, PaddingMode
 from tilewright.tileir.ops import arith
@@ -41,16 +42,34 @@ _NUMBER = {
 
 def mask_paddings(c: Compilation) -> Preserved:
     """Makes tiles, so layouts must come later."""
-    function, known = c.function, c.facts
-    chosen = {
-        op for loop in function.walk() if isinstance(loop, For) for op in loop.loop.ops
-        if isinstance(op, Load) and _is_wanted(op, known)
-    }
+    known, users = c.facts, c.uses  # before the function changes
+    loops = (op for op in c.function.walk() if isinstance(op, For))
+    chosen = {op for loop in loops for op in loop.loop.ops if isinstance(op, Load) and _is_wanted(op, known)}
     if not chosen:
         return ALL
     masks: dict[Value, tuple[Value, float]] = {}
-    users = c.uses  # before the function changes
-    rewrite(function, lambda rewriter, op: _rule(rewriter, op, chosen, users, masks, known))
+
+    def pad_load(rewriter: Rewriter, op: Load) -> None:
+        if op not in chosen:
+            rewriter.keep(op)
+            return
+        # A new value, as the users of the old one will be renamed.
+        zero = {**op.attributes, "padding": PaddingMode.ZERO, "array": op.array, "index": op.index}
+        value = rewriter.value(Load(**zero))
+        masked = _inside(rewriter, op, known), _NUMBER[op.padding]
+        widened = (isinstance(user, Cast) and user.dtype is float32 for user in users.get(op.result, ()))
+        if op.result.type.dtype.bitwidth < 32 and all(widened):
+            masks[value] = masked
+        else:
+            value = _padded(rewriter, value, *masked)
+        rewriter.replace(op.result, value)
+
+    def pad_cast(rewriter: Rewriter, op: Cast) -> None:
+        rewriter.keep(op)
+        if op.src in masks:
+            rewriter.replace(op.result, _padded(rewriter, op.result, *masks[op.src]))
+
+    rewrite(c.function, {Load: pad_load, Cast: pad_cast})
     return NONE
 
 
@@ -59,51 +78,18 @@ def _is_wanted(op: Load, known: Facts) -> bool:
     return (
         op.padding in _NUMBER and op.check_bounds and op.memory_order is MemoryOrder.WEAK and op.latency != 1
         and dtype.is_float and dtype.bitwidth >= 16 and op.result.type.size * dtype.bytes >= ENOUGH_BYTES
-        and any(_may_be_cut(op, axis, known) for axis in range(len(op.shape)))
+        and any(may_be_cut(op, axis, known) for axis in range(len(op.shape)))
     )
 
 
-def _may_be_cut(op: Load, axis: int, known: Facts) -> bool:
-    """Whether some tile may reach beyond the array along an axis."""
-    extent, fact = op.array.type.extents[op.order[axis]], known[op.index[axis]]
-    return extent is None or fact.low < 0 or fact.high * op.steps[axis] + op.shape[axis] > extent
-
-
-def _rule(
-    rewriter: Rewriter, op: Op, chosen: set[Load], users: dict[Value, list[Op]],
-    masks: dict[Value, tuple[Value, float]], known: Facts,
-) -> None:
-    if isinstance(op, Cast) and op.src in masks:
-        rewriter.keep(op)
-        mask, number = masks[op.src]
-        rewriter.replace(op.result, _padded(rewriter, mask, op.result, number))
-        return
-    if not isinstance(op, Load) or op not in chosen:
-        rewriter.keep(op)
-        return
-    number = _NUMBER[op.padding]
-    # A new value, as the users of the old one will be renamed.
-    zeros = rewriter.value(Load(**{**op.attributes, "padding": PaddingMode.ZERO, "array": op.array, "index": op.index}))
-    mask = _inside(rewriter, op, known)
-    if op.result.type.dtype.bitwidth < 32 and all(_widens(user) for user in users.get(op.result, ())):
-        masks[zeros] = mask, number
-        rewriter.replace(op.result, zeros)
-        return
-    rewriter.replace(op.result, _padded(rewriter, mask, zeros, number))
-
-
-def _widens(op: Op) -> bool:
-    return isinstance(op, Cast) and op.dtype is float32
-
-
-def _padded(b: Builder, mask: Value, value: Value, number: float) -> Value:
+def _padded(b: Builder, value: Value, mask: Value, number: float) -> Value:
     padding = b.value(arith.Constant(value=number, type=value.type))
     return b.value(arith.Select(cond=mask, lhs=value, rhs=padding))
 
 
 def _inside(b: Builder, op: Load, known: Facts) -> Value:
     """True for the elements that lie in the array."""
-    axes = [axis for axis in range(len(op.shape)) if _may_be_cut(op, axis, known)]
+    axes = [axis for axis in range(len(op.shape)) if may_be_cut(op, axis, known)]
     parts = [_inside_along(b, op, axis, known) for axis in axes]
     return reduce(lambda x, y: b.value(arith.And(lhs=x, rhs=y)), parts)
 

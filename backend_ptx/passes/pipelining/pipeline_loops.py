@@ -34,7 +34,7 @@ from tilewright.backend_ptx.passes.matmul.outstanding import still_read
 from tilewright.backend_ptx.passes.pipelining import legality
 from tilewright.backend_ptx.passes.pipelining.cp_async import AsyncCopies
 from tilewright.backend_ptx.passes.pipelining.depth import Depths
-from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Constants, Expander, Setting
+from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Constants, Expander
 from tilewright.backend_ptx.passes.pipelining.iterations import most_iterations
 from tilewright.backend_ptx.passes.pipelining.staging import Staging
 from tilewright.backend_ptx.passes.pipelining.tma import Tma
@@ -61,8 +61,9 @@ def pipeline_loops(c: Compilation) -> Preserved:
     if not choice.channels:
         return ALL
     c.plan.stages = tuple(ring.slots for ring in choice.depths.rings)
-    setting = Setting(Constants(function), c.facts, c.plan.warps)
-    Expander(function, [CARRIERS[ch.engine](ch, setting) for ch in choice.channels], setting.constants).run()
+    constants = Constants(function)
+    carriers = [CARRIERS[ch.engine](ch, constants, c.facts, c.plan.warps) for ch in choice.channels]
+    Expander(function, carriers, constants).run()
     c.forget()
     dce(c)
     return NONE

@@ -69,27 +69,22 @@ class Tma(Carrier):
             self._free(b, at.slot)
 
     def end(self, b: Builder, at: Position) -> None:
-        if self.channel.release is not None:
-            return
-        # MMAs of this iteration may stay outstanding; those of the previous one are complete.
-        products = [op for op in b.block.ops if is_outstanding(op)]
-        self.emit(b, waits_for(products, len(products)))
         loop = self.channel.loop
-        assert isinstance(loop, For)
-        later = b.value(arith.Gt(lhs=loop.loop.params[0], rhs=loop.lower))
-        self._free(b, self._before(b, at.slot), later)
+        if self.channel.release is None and isinstance(loop, For):
+            # MMAs of this iteration may stay outstanding; those of the previous one are complete.
+            products = [op for op in b.block.ops if is_outstanding(op)]
+            self.emit(b, waits_for(products, len(products)))
+            self._free_previous(b, at.slot, arith.Gt(lhs=loop.loop.params[0], rhs=loop.lower))
 
     def after(self, b: Builder, at: Position, following: Sequence[Op]) -> int:
-        if self.channel.release is not None:
+        loop = self.channel.loop
+        if self.channel.release is not None or not isinstance(loop, For):
             return 0
         # The slot of the last iteration is free after the wait below the loop.
         place = next((i + 1 for i, op in enumerate(following) if left_outstanding(op) is not None), 0)
         if not place:
-            self.emit(b, waits_for(body_of(self.channel.loop).ops))
-        loop = self.channel.loop
-        assert isinstance(loop, For)
-        ran = b.value(arith.Lt(lhs=loop.lower, rhs=loop.upper))
-        self._free(b, self._before(b, at.slot), ran)
+            self.emit(b, waits_for(body_of(loop).ops))
+        self._free_previous(b, at.slot, arith.Lt(lhs=loop.lower, rhs=loop.upper))
         return place
 
     def _free(self, b: Builder, slot: Value, active: Value | None = None) -> None:
@@ -102,7 +97,9 @@ class Tma(Carrier):
             b.emit(ProxyFence())
         b.emit(MbarrierArrive(barriers=self.ring.empty, slot=slot, active=active, ctas=self.ring.ctas))
 
-    def _before(self, b: Builder, slot: Value) -> Value:
+    def _free_previous(self, b: Builder, slot: Value, ran: Op) -> None:
+        """Release the slot before this one, if there was an iteration."""
+        active = b.value(ran)
         first = b.value(arith.Eq(lhs=slot, rhs=self.constants(0)))
         less = b.value(arith.Sub(lhs=slot, rhs=self.constants(1)))
-        return b.value(arith.Select(cond=first, lhs=self.constants(self.ring.slots - 1), rhs=less))
+        self._free(b, b.value(arith.Select(cond=first, lhs=self.constants(self.ring.slots - 1), rhs=less)), active)
