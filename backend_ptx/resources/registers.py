@@ -89,8 +89,9 @@ def estimated_registers(function: Function) -> int:
     return live_registers(function) + ADDRESSES + (FOR_MMAS + next_ones if mmas else 0)
 
 
-def live_registers(function: Function) -> int:
-    """The most registers of tiles and scalars live at one op, in each thread. Needs layouts on every tile."""
+def live_registers(function: Function, body: Block | None = None) -> int:
+    """The most registers of tiles and scalars live at one op, in each thread. Needs layouts on every tile. `body`: of
+    that one alone, with what it takes from outside."""
     blocks = [function.body, *(block for op in function.walk() for block in op.blocks)]
     outstanding = {op: values for block in blocks for op, values in _held_by_outstanding(block).items()}
     held: dict[Value, tuple[Value, int]] = {}
@@ -110,7 +111,8 @@ def live_registers(function: Function) -> int:
             value, size = holder(operand)
             yield value, -(-size * taken_of_it // count)
 
-    found = live_ranges(function.body, {}, reads, holder)
+    around = {} if body is None else dict(map(holder, taken(body)))
+    found = live_ranges(body or function.body, around, reads, holder)
     return max((sum(alive.values()) for _, alive in found), default=0)
 
 

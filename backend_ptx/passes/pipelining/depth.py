@@ -12,14 +12,13 @@ from typing import NamedTuple
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD
-from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
-from tilewright.backend_ptx.passes.flow import Loop, body_of
+from tilewright.backend_ptx.passes.flow import body_of
 from tilewright.backend_ptx.passes.matmul.operands import source_of
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Ring, Transfer
 from tilewright.backend_ptx.resources.occupancy import AIM, resident_aim, shared_of_cta
+from tilewright.backend_ptx.resources.registers import live_registers
 from tilewright.backend_ptx.resources.shared import (
     SLACK,
     buffer_bytes,
@@ -33,10 +32,8 @@ from tilewright.backend_ptx.targets import KIB
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.engines import THREADS, Engine
 from tilewright.tileir.ops.convert import Cast
-from tilewright.tileir.ops.memory import Gather, Load
-from tilewright.tileir.ops.shape import Permute
+from tilewright.tileir.ops.memory import Gather
 from tilewright.tileir.plan import Decision
-from tilewright.tileir.types import TileType
 
 
 class Appetite(NamedTuple):
@@ -143,7 +140,7 @@ class Depths:
         appetite = self._appetite(CP_ASYNC, least - 2)
         free, wanted = (slots_that_fit(appetite, appetite.most * size, size, hints, n) for n in (None, iterations))
         fewest = max(self.c.plan.occupancy, 1)
-        registers, threads = self._tile_registers(channel.loop), 32 * self.c.plan.warps
+        registers, threads = live_registers(self.function, body_of(channel.loop)), 32 * self.c.plan.warps
         aim = max(fewest, resident_aim(registers, threads, self.c.hints.occupancy, self.target))
         for resident in range(aim, fewest - 1, -1):
             room = shared_of_cta(resident, self.target)
@@ -172,19 +169,6 @@ class Depths:
     def _ring_bytes(self) -> int:
         return sum(r.slots * buffer_bytes(t) for r in self.rings for t in r.types)
 
-    def _tile_registers(self, loop: Loop) -> int:
-        """32-bit registers that a thread needs for carried tiles and for the largest two tiles of an iteration.
-
-        Yielded tiles take the registers of carried ones. Operands of MMAs are loaded fragment by fragment. Constants,
-        iotas and broadcasts are rematerialised at their uses.
-        """
-        without = _only_for_products(loop).union(body_of(loop).terminator.operands)
-        inside = sorted((
-            _registers_of(r) for op in body_of(loop).ops if not _in_place(op) and op not in self.gone
-            for r in op.results if r not in without
-        ), reverse=True)
-        return sum(_registers_of(v) for v in loop.init) + sum(inside[:2])
-
     # ---- threads: operands that they compute -------------------------------------------------------------------------
 
     def of_staged(self, channels: Sequence[Channel]) -> list[Decision]:
@@ -212,34 +196,6 @@ def _pays(transfer: Transfer, iterations: int | None) -> bool:
         return True
     often = iterations is None or iterations >= ENOUGH_ITERATIONS
     return transfer.width == WIDE and transfer.bytes >= ENOUGH_BYTES and often
-
-
-def _in_place(op: Op) -> bool:
-    """Whether an op's results take no registers of their own: immediates, views, and masks, which are predicates."""
-    return op.rematerializable or op.view or all(
-        isinstance(r.type, TileType) and r.type.dtype.is_bool for r in op.results)
-
-
-def _registers_of(value: Value) -> int:
-    type_ = value.type
-    if not isinstance(type_, TileType) or type_.layout is None:
-        return 0
-    return -(-registers(type_.layout) * type_.dtype.bytes // 4)
-
-
-def _only_for_products(loop: Loop) -> set[Value]:
-    """Tiles whose only use, after loads, conversions and casts, is as operands of MMAs."""
-    out: set[Value] = set()
-    others: set[Value] = set()
-    for op in reversed(list(body_of(loop).walk())):
-        if isinstance(op, Product):
-            out.update((op.a, op.b))
-            others.add(op.acc)
-        elif isinstance(op, (ConvertLayout, Cast, Permute)) and op.results[0] in out - others:
-            out.update(op.operands)
-        else:
-            others.update(op.operands)
-    return {v for v in out - others if isinstance(v.op, (Load, ConvertLayout, Cast, Permute))}
 
 
 def _converted(value: Value) -> Value:
