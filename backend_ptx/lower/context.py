@@ -52,7 +52,7 @@ class Context:
 
     @cached_property
     def runs(self) -> Runs:
-        """Contiguity of index tiles; only gathers and scatters ask."""
+        """Along which axes integers count up or stay: gathers, scatters and comparisons ask."""
         return runs(self.function, self.facts)
 
     def part(self, function: Function, role: str) -> Context:
