@@ -35,12 +35,7 @@ def _linear_block_id(ctx: Context, b: Builder, axis: int) -> Val:
 
 
 def _grid_size(ctx: Context, axis: int) -> Val:
-    return Val("i32", 0, f"%{param_name(ctx.abi.position('grid', -1, axis))}")
-
-
-def param_name(position: int) -> str:
-    """The names of the kernel's parameters in the LLVM text."""
-    return f"p{position}"
+    return ctx.param(ctx.abi.position("grid", -1, axis))
 
 
 @lower(ops.NumBlocks)

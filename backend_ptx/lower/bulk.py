@@ -10,9 +10,8 @@ import math
 from collections.abc import Sequence
 
 from tilewright.backend_ptx.instructions.table import instruction
-from tilewright.backend_ptx.layouts.bulk import ROW_BYTES, SLOT_ALIGN, BulkCopy
+from tilewright.backend_ptx.layouts.bulk import ROW_BYTES, SLOT_ALIGN
 from tilewright.backend_ptx.llvm.builder import Val
-from tilewright.backend_ptx.lower.arrays import param_name
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.integers import clamped
 from tilewright.backend_ptx.lower.registry import lower
@@ -37,7 +36,7 @@ def init_mbarriers(ctx: Context, rings: Sequence[ops.MbarrierInit]) -> None:
     with b.when(b.icmp("eq", ctx.tid, 0), "init"):
         for position, param in enumerate(ctx.abi.params):
             if param.kind == "tensor_map":
-                instruction("prefetch.tensormap").emit(b, Val("ptr", 0, f"%{param_name(position)}"))
+                instruction("prefetch.tensormap").emit(b, ctx.param(position))
         for op in rings:
             init_ring(ctx, ctx[op.barriers], op.count)
         instruction("fence.mbarrier_init").emit(b)
@@ -81,35 +80,24 @@ def mbarrier_expect(ctx: Context, op: ops.MbarrierExpect) -> None:
 
 @lower(ops.TmaLoad)
 def tma_load(ctx: Context, op: ops.TmaLoad) -> None:
-    """One instruction for each TMA box; all arrive on the slot's mbarrier, and on those of all CTAs that receive
-    them."""
-    b = ctx.b
-    copy, spec = bulk_copy_of(op), tensor_map_spec(op, ctx.function.params)
-    ref: SharedRef = ctx[op.buffer]
+    """One instruction for each TMA box; all arrive on the slot's mbarrier, and on those of all CTAs that receive them.
+    In a cluster each CTA copies its part of the slot, into the slots of all."""
+    b, ref, chosen = ctx.b, ctx[op.buffer], issuing_thread(ctx)
+    copy, part = bulk_copy_of(op), part_shape(op)
     check_alignment(ref, copy.swizzle)
     slot, barrier = shared_number(ctx, ref, op.slot), shared_number(ctx, ctx[op.barriers], op.slot)
-    source = Val("ptr", 0, f"%{param_name(ctx.abi.map_position(spec))}")
+    source = ctx.param(ctx.abi.map_position(tensor_map_spec(op, ctx.function.params)))
+    record, receivers, axes = instruction(f"tma.load.{len(copy.dims)}d"), list[Val](), copy.dims
     if op.ctas > 1:
-        _load_part(ctx, op, copy, slot, barrier, source)
-        return
-    record, chosen = instruction(f"tma.load.{len(copy.dims)}d"), issuing_thread(ctx)
+        record, axes = instruction(f"tma.load.multicast.{len(copy.dims)}d"), tuple(range(len(part)))
+        receivers.append(b.const("i16", (1 << op.ctas) - 1))
+        slot = b.add(slot, b.mul(cluster_rank(ctx), math.prod(part) * op.buffer.type.dtype.bytes))
     for start, offset in copy.pieces:
-        place = [coordinate(ctx, op.index[k], op.steps[k], start[k]) for k in copy.dims]
-        record.emit(b, b.add(slot, offset), source, barrier, *place, chosen)
-
-
-def _load_part(ctx: Context, op: ops.TmaLoad, copy: BulkCopy, slot: Val, barrier: Val, source: Val) -> None:
-    """This CTA's part of the slot, into the slots of all CTAs of the cluster."""
-    b, part = ctx.b, part_shape(op)
-    rank, everyone = cluster_rank(ctx), b.const("i16", (1 << op.ctas) - 1)
-    [axis] = (k for k, (n, m) in enumerate(zip(op.shape, part, strict=True)) if n != m)
-    slot = b.add(slot, b.mul(rank, math.prod(part) * op.buffer.type.dtype.bytes))
-    for start, offset in copy.pieces:
-        first = [coordinate(ctx, op.index[k], op.steps[k], start[k]) for k in range(len(part))]
-        first[axis] = b.add(first[axis], b.mul(rank, part[axis]))
-        place = [first[k] for k in copy.dims]
-        record = instruction(f"tma.load.multicast.{len(copy.dims)}d")
-        record.emit(b, b.add(slot, offset), source, barrier, *place, everyone, issuing_thread(ctx))
+        first = {k: coordinate(ctx, op.index[k], op.steps[k], start[k]) for k in axes}
+        for k, n in enumerate(part):
+            if n != op.shape[k]:
+                first[k] = b.add(first[k], b.mul(cluster_rank(ctx), n))
+        record.emit(b, b.add(slot, offset), source, barrier, *(first[k] for k in copy.dims), *receivers, chosen)
 
 
 def cluster_rank(ctx: Context) -> Val:

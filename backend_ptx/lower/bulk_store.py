@@ -7,7 +7,6 @@ from tilewright.backend_ptx.layouts.boxes import box_starts
 from tilewright.backend_ptx.layouts.bulk import ROW_BYTES
 from tilewright.backend_ptx.layouts.flat import LANE_BITS, log2
 from tilewright.backend_ptx.llvm.builder import Builder, Val
-from tilewright.backend_ptx.lower.arrays import param_name
 from tilewright.backend_ptx.lower.bulk import check_alignment, coordinate, shared_number
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.registry import lower
@@ -32,8 +31,7 @@ def tma_store(ctx: Context, op: ops.TmaStore) -> None:
     chosen = _starting_threads(ctx, op.warps)
     source = b.add(shared_number(ctx, ref), _by_warp(ctx, [box_bytes * each << k for k in range(log2(op.warps))]))
     first = {k: _by_warp(ctx, [starts[each << bit][k] for bit in range(log2(op.warps))]) for k in copy.dims}
-    map_ = Val("ptr", 0, f"%{param_name(ctx.abi.map_position(spec))}")
-    record = instruction(f"tma.store.{len(copy.dims)}d")
+    map_, record = ctx.param(ctx.abi.map_position(spec)), instruction(f"tma.store.{len(copy.dims)}d")
     for number, box in enumerate(starts[:each]):
         for start, offset in copy.pieces:
             place = [b.add(coordinate(ctx, op.index[k], op.steps[k], box[k] + start[k]), first[k]) for k in copy.dims]

@@ -11,10 +11,6 @@ from tilewright.backend_ptx.lower.registry import lower
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.ops import arith as ops
 
-_SIGNED = {"eq": "eq", "ne": "ne", "lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge"}
-_UNSIGNED = {"eq": "eq", "ne": "ne", "lt": "ult", "le": "ule", "gt": "ugt", "ge": "uge"}
-_FLOAT = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
-
 
 @lower(ops.Eq, ops.Ne, ops.Lt, ops.Le, ops.Gt, ops.Ge)
 def compare(ctx: Context, op: ops.Compare) -> None:
@@ -33,9 +29,9 @@ def comparison(b: Builder, word: str, dtype: DType, x: Val, y: Val) -> Val:
     if dtype.is_float:
         if x.elem == "i8":
             x, y = unpacked(b, dtype, x), unpacked(b, dtype, y)
-        return b.fcmp(_FLOAT[word], floats.extended(b, x), floats.extended(b, y))
-    predicate = (_SIGNED if dtype.is_signed else _UNSIGNED)[word]
-    return b.icmp(predicate, integers.widened(b, x, dtype), integers.widened(b, y, dtype))
+        return b.fcmp("une" if word == "ne" else f"o{word}", floats.extended(b, x), floats.extended(b, y))
+    sign = "" if word in ("eq", "ne") else "s" if dtype.is_signed else "u"
+    return b.icmp(sign + word, integers.widened(b, x, dtype), integers.widened(b, y, dtype))
 
 
 def group_of(ctx: Context, op: ops.Compare) -> int:

@@ -17,10 +17,16 @@ from tilewright.backend_ptx.roles import first_warp
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.facts import Facts, facts
 from tilewright.tileir.analysis.runs import Runs, runs
-from tilewright.tileir.core import Function, Value
+from tilewright.tileir.analysis.uses import uses
+from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.diagnostics import NO_SPAN
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.types import TileType
+
+
+def param_name(position: int) -> str:
+    """The names of the kernel's parameters in the LLVM text."""
+    return f"p{position}"
 
 
 class Context:
@@ -55,6 +61,10 @@ class Context:
         """Along which axes integers count up or stay: gathers, scatters and comparisons ask."""
         return runs(self.function, self.facts)
 
+    @cached_property
+    def uses(self) -> dict[Value, list[Op]]:
+        return uses(self.function)
+
     def part(self, function: Function, role: str) -> Context:
         """A context that goes on in the same text with the function of a role."""
         out = Context(function, self.target, self.abi, self.warps, self.debug)
@@ -72,6 +82,10 @@ class Context:
             wanted = (elem_of(value.type.dtype), lanes_of(value.type))
             assert (fragment.elem, fragment.n) == wanted, f"{value}: expected {wanted}, got {fragment}"
         self._fragments[value] = fragment
+
+    def param(self, position: int) -> Val:
+        """A parameter of the kernel, as it was passed."""
+        return Val(self.abi.params[position].llvm_type, 0, f"%{param_name(position)}")
 
     def layout(self, value: Value) -> Layout:
         """The layout of a tile. A scalar lies in one register of every thread."""

@@ -10,7 +10,7 @@ from tilewright.backend_ptx.lower.blocks import lower_block
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import Fragment, flatten, rebuild
 from tilewright.backend_ptx.lower.registry import lower
-from tilewright.tileir.core import Value
+from tilewright.tileir.core import Block, Value
 from tilewright.tileir.ops import control as ops
 
 
@@ -46,19 +46,16 @@ def for_(ctx: Context, op: ops.For) -> None:
     before = b.block
     b.cbr(b.icmp("slt" if signed else "ult", lower_, upper), body, done)
     b.start(body)
-    counter = b.phi(lower_.elem)
-    carried = Carried(ctx, init, op.loop.params[1:])
-    ctx.set(op.loop.params[0], counter.value)
+    carried = Carried(ctx, [lower_, *init], op.loop.params)
+    counter = ctx[op.loop.params[0]]
     lower_block(ctx, op.loop)
     following = _fragments(ctx, op.loop.terminator.operands)
-    more = b.icmp("ugt", b.sub(upper, counter.value), step)
-    after = b.add(counter.value, step)
+    more = b.icmp("ugt", b.sub(upper, counter), step)
+    after = b.add(counter, step)
     last = b.block
     b.cbr(more, body, done)
-    counter.add(lower_, before)
-    counter.add(after, last)
-    carried.arrive(init, before)
-    carried.arrive(following, last)
+    carried.arrive([lower_, *init], before)
+    carried.arrive([after, *following], last)
     b.start(done)
     results = Carried(ctx, init, op.results)
     results.arrive(init, before)
@@ -93,16 +90,11 @@ def while_(ctx: Context, op: ops.While) -> None:
 
 @lower(ops.If)
 def if_(ctx: Context, op: ops.If) -> None:
-    b = ctx.b
-    then, orelse, done = b.label("then"), b.label("else"), b.label("endif")
-    b.cbr(ctx[op.cond], then, orelse)
-    arrivals: list[tuple[list[Any], str]] = []
-    for label, block in ((then, op.then), (orelse, op.orelse)):
-        b.start(label)
+    def way(block: Block) -> list[Any]:
         lower_block(ctx, block)
-        arrivals.append((_fragments(ctx, block.terminator.operands), b.block))
-        b.br(done)
-    b.start(done)
-    merged = Carried(ctx, arrivals[0][0], op.results)
-    for fragments, label in arrivals:
+        return _fragments(ctx, block.terminator.operands)
+
+    ways = ctx.b.branch(ctx[op.cond], lambda: way(op.then), lambda: way(op.orelse), ("then", "else"))
+    merged = Carried(ctx, ways[0][0], op.results)
+    for fragments, label in ways:
         merged.arrive(fragments, label)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Builder, Val
-from tilewright.backend_ptx.lower import directed, narrow
+from tilewright.backend_ptx.lower import directed, integers, narrow
 from tilewright.backend_ptx.lower.context import Context
-from tilewright.backend_ptx.lower.floats import isnan
+from tilewright.backend_ptx.lower.floats import extended, isnan
 from tilewright.backend_ptx.lower.fragments import elem_of
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.targets import Target
@@ -31,9 +31,7 @@ def converted(b: Builder, target: Target, v: Val, source: DType, dest: DType, ro
     """A fragment of dtype `source` as `dest`."""
     if source is dest:
         return v
-    for dtype in (source, dest):
-        if elem_of(dtype) == "i8" and dtype.is_float:
-            narrow.check_supported(dtype, target, dtype is dest)
+    narrow.check_supported(dest, target)
     if dest is tfloat32 and source in (float32, float16, bfloat16):
         record = _TF32.get(rounding)
         if record is not None and instruction(record).sm <= target.sm:
@@ -54,48 +52,28 @@ def _to_tf32(b: Builder, v: Val, record: str) -> Val:
 def _from_int(b: Builder, v: Val, source: DType, dest: DType, rounding: RoundingMode) -> Val:
     if dest.is_bool:
         return b.icmp("ne", v, 0)
+    signed, elem = source.is_signed, elem_of(dest)
     if dest.is_int:
-        return _int_to_int(b, v, source, dest)
-    signed = source.is_signed
-    elem = elem_of(dest)
-    if dest is bfloat16 and source.bitwidth >= 32:
-        return b.cast("fptrunc", directed.int_to_odd(b, v, signed), elem)
-    if dest is tfloat32 and source.bitwidth >= 32:
-        return narrow.to_tf32(b, directed.int_to_odd(b, v, signed), rounding)
-    word = "sitofp" if signed else "uitofp"
-    if elem in ("half", "float", "double"):
+        return integers.resized(b, v, signed, elem)
+    if source.bitwidth >= 32 and dest in (bfloat16, tfloat32):
+        v = directed.int_to_odd(b, v, signed)
+    else:
         if elem == "half" and source.bitwidth == 64:
             # 2**17 is beyond float16; the clamped value is exact in 32 bits and rounds to the same.
-            v = _clamped(b, v, signed, 1 << 17)
-        value = b.cast(word, v, elem)
-        return narrow.to_tf32(b, value, rounding) if dest is tfloat32 else value
-    # Integers that float32 cannot hold are far above the largest float8; bfloat16 gets at most 16 bits here.
-    value = b.cast(word, v, "float")
-    return b.cast("fptrunc", value, elem) if elem == "bfloat" else narrow.from_f32(b, dest, value)
-
-
-def _clamped(b: Builder, v: Val, signed: bool, bound: int) -> Val:
-    if signed:
-        v = b.intrinsic("llvm.smax", [v, b.like(v, -bound)])
-        return b.cast("trunc", b.intrinsic("llvm.smin", [v, b.like(v, bound)]), "i32")
-    return b.cast("trunc", b.intrinsic("llvm.umin", [v, b.like(v, bound)]), "i32")
-
-
-def _int_to_int(b: Builder, v: Val, source: DType, dest: DType) -> Val:
-    elem = elem_of(dest)
-    if source.bitwidth == dest.bitwidth:
-        return v
-    if source.bitwidth > dest.bitwidth:
-        return b.cast("trunc", v, elem)
-    return b.cast("sext" if source.is_signed else "zext", v, elem)
+            v = b.cast("trunc", integers.clamped(b, v, -1 << 17, 1 << 17, signed), "i32")
+        # Integers that float32 cannot hold are far above the largest float8; bfloat16 gets at most 16 bits here.
+        exact = elem if elem in ("half", "double") else "float"
+        v = b.cast("sitofp" if signed else "uitofp", v, exact)
+    if dest is tfloat32:
+        return narrow.to_tf32(b, v, rounding)
+    return narrow.from_f32(b, dest, v) if elem == "i8" else b.cast("fptrunc", v, elem)
 
 
 def _from_float(b: Builder, target: Target, v: Val, source: DType, dest: DType, rounding: RoundingMode) -> Val:
     if v.elem == "i8":
         v = narrow.to_float(b, source, v, target)
     if dest.is_bool:
-        wide = b.cast("fpext", v, "float") if _SIZE[v.elem] == 16 else v
-        return b.fcmp("une", wide, 0.0)
+        return b.fcmp("une", extended(b, v), 0.0)
     if dest.is_int:
         return float_to_int(b, v, dest)
     return _float_to_float(b, v, source, dest, rounding)
@@ -146,35 +124,15 @@ def float_to_int(b: Builder, v: Val, dest: DType) -> Val:
     only for a float32 source and a 32-bit destination (PTX ISA, cvt). LLVM's fptosi is the same instruction, but
     poison for all that is NaN or out of range, so that LLVM drops choices which give such values.
     """
+    elem, (low, high) = elem_of(dest), dest.int_range
     if v.const is not None:
-        return b.const(elem_of(dest), _saturated(float(v.const), dest), v.n)
-    if v.elem in ("half", "bfloat"):
-        v = b.cast("fpext", v, "float")
-    elem = "i64" if dest.bitwidth == 64 else "i32"
-    name = f"llvm.nvvm.{_TO_INT[v.elem, elem, dest.is_signed]}.rz"
-    value = b.each(lambda x: b.value_call(name, elem, [x]), v)
-    if v.elem == "double" or elem == "i64":
+        return b.const(elem, 0 if v.const != v.const else int(min(max(v.const, low), high)), v.n)
+    v = extended(b, v)
+    wide = "i64" if dest.bitwidth == 64 else "i32"
+    name = f"llvm.nvvm.{v.elem[0]}2{directed.int_word(wide, dest.is_signed)}.rz"
+    value = b.each(lambda x: b.value_call(name, wide, [x]), v)
+    if v.elem == "double" or wide == "i64":
         value = b.select(isnan(b, v), b.like(value, 0), value)
-    if dest.bitwidth >= 32:
-        return value
-    low, high = dest.int_range
-    if dest.is_signed:
-        value = b.intrinsic("llvm.smax", [value, b.like(value, low)])
-        value = b.intrinsic("llvm.smin", [value, b.like(value, high)])
-    else:
-        value = b.intrinsic("llvm.umin", [value, b.like(value, high)])
-    return b.cast("trunc", value, elem_of(dest))
-
-
-_TO_INT = {
-    ("float", "i32", True): "f2i", ("float", "i32", False): "f2ui", ("float", "i64", True): "f2ll",
-    ("float", "i64", False): "f2ull", ("double", "i32", True): "d2i", ("double", "i32", False): "d2ui",
-    ("double", "i64", True): "d2ll", ("double", "i64", False): "d2ull",
-}
-
-
-def _saturated(value: float, dest: DType) -> int:
-    if value != value:
-        return 0
-    low, high = dest.int_range
-    return low if value <= low else high if value >= high else int(value)
+    if dest.bitwidth < 32:
+        value = integers.clamped(b, value, low, high, dest.is_signed)
+    return b.cast("trunc", value, elem)

@@ -20,14 +20,11 @@ def narrow(b: Builder, v: Val, elem: str, rounding: RoundingMode) -> Val:
     if rounding is RM.RZ:
         outside = b.fcmp("ogt", b.intrinsic("llvm.fabs", [back]), b.intrinsic("llvm.fabs", [v]))
         stepped = b.sub(bits, 1)
-    elif rounding is RM.RM:
-        outside = b.fcmp("ogt", back, v)
-        stepped = _step(b, bits, down=True)
-    elif rounding is RM.RP:
-        outside = b.fcmp("olt", back, v)
-        stepped = _step(b, bits, down=False)
-    else:
+    elif rounding is RM.RA:
         return _nearest_away(b, v, nearest, back, bits)
+    else:
+        outside = b.fcmp("ogt" if rounding is RM.RM else "olt", back, v)
+        stepped = _step(b, bits, down=rounding is RM.RM)
     return b.bitcast(b.select(outside, stepped, bits), elem)
 
 
@@ -59,20 +56,26 @@ def round_to_nearest(b: Builder, v: Val, elem: str) -> Val:
 def round_to_odd(b: Builder, v: Val) -> Val:
     """float64 to float32: toward zero, then the last bit set if anything was lost."""
     chopped = b.each(lambda x: b.value_call("llvm.nvvm.d2f.rz", "float", [x]), v)
-    exact = b.fcmp("ueq", b.cast("fpext", chopped, "double"), v)
-    bits = b.bitcast(chopped, "i32")
-    return b.bitcast(b.select(exact, bits, b.or_(bits, 1)), "float")
+    return _odd(b, chopped, b.fcmp("ueq", b.cast("fpext", chopped, "double"), v))
 
 
 def int_to_odd(b: Builder, v: Val, signed: bool) -> Val:
     """i32 or i64 to float32, rounded to odd."""
-    short = {("i32", True): "i2f", ("i32", False): "ui2f", ("i64", True): "ll2f", ("i64", False): "ull2f"}
-    name = f"llvm.nvvm.{short[v.elem, signed]}.rz"
+    name = f"llvm.nvvm.{int_word(v.elem, signed)}2f.rz"
     chopped = b.each(lambda x: b.value_call(name, "float", [x]), v)
     # Rounding toward zero never leaves the range, so the way back is exact.
-    exact = b.icmp("eq", b.cast("fptosi" if signed else "fptoui", chopped, v.elem), v)
+    return _odd(b, chopped, b.icmp("eq", b.cast("fptosi" if signed else "fptoui", chopped, v.elem), v))
+
+
+def _odd(b: Builder, chopped: Val, exact: Val) -> Val:
+    """A float32 rounded toward zero, with its last bit set where that was not exact."""
     bits = b.bitcast(chopped, "i32")
     return b.bitcast(b.select(exact, bits, b.or_(bits, 1)), "float")
+
+
+def int_word(elem: str, signed: bool) -> str:
+    """How llvm.nvvm's conversions call i32 and i64."""
+    return ("" if signed else "u") + ("ll" if elem == "i64" else "i")
 
 
 def directed_operation(b: Builder, word: str, rounding: RoundingMode, ftz: bool, *operands: Val) -> Val:

@@ -1,6 +1,6 @@
 """Lowerings of all ops, one module a family. Importing this module registers them all."""
 
-from tilewright.backend_ptx.lower import (
+from tilewright.backend_ptx.lower import (  # noqa: F401
     arith,
     arrays,
     async_copy,
@@ -23,7 +23,3 @@ from tilewright.backend_ptx.lower import (
     shared,
     warpgroup,
 )
-
-__all__ = ["arith", "arrays", "async_copy", "atomics", "bulk", "bulk_store", "cluster", "compare",
-           "control", "convert", "fold", "gather", "layout", "math", "matmul", "memory", "output", "reduce", "shape",
-           "shared", "warpgroup"]

@@ -10,10 +10,10 @@ from tilewright.backend_ptx.abi import AbiParam, KernelAbi, kernel_abi
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.llvm.module import DebugLines, KernelText
-from tilewright.backend_ptx.lower.arrays import GLOBAL, param_name
+from tilewright.backend_ptx.lower.arrays import GLOBAL
 from tilewright.backend_ptx.lower.blocks import lower_block
 from tilewright.backend_ptx.lower.bulk import init_mbarriers, issuing_thread, meet_cluster
-from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.context import Context, param_name
 from tilewright.backend_ptx.lower.fragments import ArrayRef, Fragment, ListRef, elem_of
 from tilewright.backend_ptx.lower.registry import lowering_of
 from tilewright.backend_ptx.lower.warpgroup import start_turns
@@ -77,7 +77,7 @@ def emit_function(function: Function, target: Target) -> Lowered:
 
 def _emit_body(ctx: Context, written: frozenset[int]) -> None:
     for number, value in enumerate(ctx.function.params):
-        ctx.set(value, _argument(ctx, ctx.abi, number, value, number not in written))
+        ctx.set(value, _argument(ctx, number, value, number not in written))
     if any(isinstance(op, TakeTurn) for op in ctx.function.walk()):
         start_turns(ctx)
     lower_block(ctx, ctx.function.body)
@@ -149,10 +149,9 @@ def _debug_lines(function: Function, abi: KernelAbi) -> DebugLines | None:
 # ---- parameters -------------------------------------------------------------------------------------------------
 
 
-def _argument(ctx: Context, abi: KernelAbi, number: int, value: Value, read_only: bool) -> Fragment:
+def _argument(ctx: Context, number: int, value: Value, read_only: bool) -> Fragment:
     def param(kind: str, axis: int = -1) -> Val:
-        position = abi.position(kind, number, axis)
-        return Val(abi.params[position].llvm_type, 0, f"%{param_name(position)}")
+        return ctx.param(ctx.abi.position(kind, number, axis))
 
     type = value.type
     if isinstance(type, ListType):

@@ -14,8 +14,10 @@ def resized(b: Builder, v: Val, signed: bool, elem: str) -> Val:
     return b.cast(word, v, elem)
 
 
-def clamped(b: Builder, v: Val, low: int, high: int) -> Val:
-    """The nearest number in low..high, signed."""
+def clamped(b: Builder, v: Val, low: int, high: int, signed: bool = True) -> Val:
+    """The nearest number in low..high; of an unsigned one `low` is 0."""
+    if not signed:
+        return b.intrinsic("llvm.umin", [v, b.like(v, high)])
     return b.intrinsic("llvm.smin", [b.intrinsic("llvm.smax", [v, b.like(v, low)]), b.like(v, high)])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tilewright.backend_ptx.llvm.builder import Val
@@ -9,12 +10,17 @@ from tilewright.backend_ptx.lower import access
 from tilewright.backend_ptx.lower.addresses import TileAccess
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import elem_of
-from tilewright.backend_ptx.lower.padding import padding_number
+from tilewright.backend_ptx.lower.narrow import constant_bits
 from tilewright.backend_ptx.lower.positions import owner
 from tilewright.backend_ptx.lower.registry import lower
-from tilewright.tileir.enums import MemoryOrder, MemoryScope
+from tilewright.tileir.dtypes import DType
+from tilewright.tileir.enums import MemoryOrder, MemoryScope, PaddingMode
 from tilewright.tileir.ops import memory as ops
 
+_PADDING = {
+    PaddingMode.UNDETERMINED: 0.0, PaddingMode.ZERO: 0.0, PaddingMode.NEG_ZERO: -0.0, PaddingMode.NAN: math.nan,
+    PaddingMode.POS_INF: math.inf, PaddingMode.NEG_INF: -math.inf,
+}
 _SCOPE = {MemoryScope.BLOCK: "cta", MemoryScope.DEVICE: "gpu", MemoryScope.SYS: "sys"}
 
 
@@ -22,7 +28,7 @@ _SCOPE = {MemoryScope.BLOCK: "cta", MemoryScope.DEVICE: "gpu", MemoryScope.SYS: 
 def load(ctx: Context, op: ops.Load) -> None:
     b, dtype = ctx.b, op.result.type.dtype
     tile = TileAccess(ctx, op, op.result.type)
-    padding = b.const(elem_of(dtype), padding_number(op.padding, dtype), max(1, ctx.lanes(op.result)))
+    padding = b.const(elem_of(dtype), _padding_number(op.padding, dtype), max(1, ctx.lanes(op.result)))
     value = tile.read(padding) if op.memory_order is MemoryOrder.WEAK else _load_ordered(tile, padding, order_of(op))
     ctx.set(op.result, value if op.shape else b.extract(value, 0))
 
@@ -51,3 +57,13 @@ def store(ctx: Context, op: ops.Store) -> None:
 def order_of(op: Any) -> str:
     """Order and scope as PTX names them."""
     return f"{op.memory_order.value}.{_SCOPE[op.memory_scope]}"
+
+
+def _padding_number(mode: PaddingMode, dtype: DType) -> float | int:
+    """What a load yields outside the array; integers, which have neither infinities nor NaN, get 0."""
+    value = _PADDING[mode]
+    if not dtype.is_float:
+        return 0
+    if value < 0 and not dtype.has_sign:
+        value = math.nan  # nothing stands for a negative number
+    return constant_bits(dtype, value) if elem_of(dtype) == "i8" else value

@@ -7,6 +7,7 @@ import math
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower import small_floats
 from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis import floats
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 from tilewright.tileir.dtypes import DType, float8_e4m3fn, float8_e5m2
 from tilewright.tileir.enums import RoundingMode
@@ -14,16 +15,13 @@ from tilewright.tileir.enums import RoundingMode
 _WORD = {float8_e4m3fn: "e4m3", float8_e5m2: "e5m2"}
 
 
-def check_supported(dtype: DType, target: Target, makes: bool) -> None:
-    """TileUnsupportedFeatureError if the target cannot make (or, for `makes` False, read) this 8- or 4-bit float.
-
-    Formats that few targets know are converted by integer arithmetic.
-    """
-    if dtype not in _WORD or not makes or target.has_fp8_cvt:
-        return
-    raise TileUnsupportedFeatureError(
-        f"{dtype} cannot be converted on {target.name}",
-        hints=["this needs a GPU of compute capability 8.9 or later; the interpreter does it"])
+def check_supported(dtype: DType, target: Target) -> None:
+    """TileUnsupportedFeatureError if the target cannot make this format. Those that few targets know are converted by
+    integer arithmetic."""
+    if dtype in _WORD and not target.has_fp8_cvt:
+        raise TileUnsupportedFeatureError(
+            f"{dtype} cannot be converted on {target.name}",
+            hints=["this needs a GPU of compute capability 8.9 or later; the interpreter does it"])
 
 
 def from_f32(b: Builder, dtype: DType, v: Val, rounding: RoundingMode = RoundingMode.RN) -> Val:
@@ -36,9 +34,7 @@ def from_f32(b: Builder, dtype: DType, v: Val, rounding: RoundingMode = Rounding
     def pair(low: Val, high: Val) -> Val:
         return b.value_call(name, "i16", [high, low])
 
-    if not v.n:
-        return b.cast("trunc", pair(v, v), "i8")
-    if v.n == 1:
+    if v.n < 2:
         return b.cast("trunc", b.each(lambda x: pair(x, x), v), "i8")
     pairs = [pair(b.extract(v, i), b.extract(v, i + 1)) for i in range(0, v.n, 2)]
     return b.bitcast(b.vector(pairs), "i8", v.n)
@@ -55,10 +51,8 @@ def to_float(b: Builder, dtype: DType, v: Val, target: Target) -> Val:
     def pair(bits: Val) -> Val:
         return b.value_call(name, "half", [bits], 2)
 
-    if not v.n:
-        return b.extract(pair(b.cast("zext", v, "i16")), 0)
-    if v.n == 1:
-        return b.shuffle(pair(b.extract(b.cast("zext", v, "i16"), 0)), [0])
+    if v.n < 2:
+        return b.each(lambda bits: b.extract(pair(bits), 0), b.cast("zext", v, "i16"))
     words = b.bitcast(v, "i16", v.n // 2)
     return b.concat([pair(b.extract(words, i)) for i in range(v.n // 2)])
 
@@ -91,26 +85,6 @@ def constant_bits(dtype: DType, value: float) -> int:
     """The code of a value that the format represents, or of the largest finite one for an infinity that it has not."""
     if value != value:
         return (1 << dtype.exponent + dtype.mantissa) - 1  # all bits but the sign: a NaN where there is one
-    sign = 1 << dtype.bitwidth - 1 if dtype.has_sign and math.copysign(1.0, value) < 0 else 0
-    return sign | _magnitude(dtype, abs(value))
-
-
-def _largest(dtype: DType) -> int:
-    """The code of the largest finite value."""
-    every = (1 << dtype.exponent + dtype.mantissa) - 1
-    if dtype.has_inf:
-        return every - (1 << dtype.mantissa)  # the top exponent is for infinity and NaN
-    return every if dtype.bitwidth == 4 else every - 1  # one NaN; four-bit floats have none
-
-
-def _magnitude(dtype: DType, value: float) -> int:
-    if value == 0.0:
-        return 0
-    if math.isinf(value):
-        return _largest(dtype) + dtype.has_inf
-    width, bias = dtype.mantissa, (1 << dtype.exponent - 1) - 1
-    fraction, exponent = math.frexp(value)  # value = fraction * 2**exponent, fraction in [0.5, 1)
-    biased = exponent - 1 + bias
-    if width and biased <= 0:
-        return round(math.ldexp(value, bias - 1 + width))
-    return round((fraction * 2 - 1) * (1 << width)) + (biased << width)
+    code = floats.encode(value if dtype.has_inf else floats.round_to(value, dtype), dtype)
+    assert code is not None, f"{value} as {dtype}"
+    return code

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from tilewright.backend_ptx.llvm.builder import Builder, Val
+from tilewright.backend_ptx.lower.integers import clamped
 from tilewright.backend_ptx.mathlib.lanes import any_of
 
 STEP = 26
@@ -72,7 +73,7 @@ def _one_step(b: Builder, size: Val, divisor: Val) -> Val:
     """Subtract a multiple of divisor * 2**s that leaves less than it: all products and differences are exact."""
     shift = b.sub(_exponent(b, size), b.add(_exponent(b, divisor), STEP))
     # Two factors of at most 2**1023 reach 2**2046; beyond it the quotient has up to 51 bits, which is as exact.
-    shift = b.intrinsic("llvm.smin", [b.intrinsic("llvm.smax", [shift, b.like(shift, 0)]), b.like(shift, 2046)])
+    shift = clamped(b, shift, 0, 2046)
     first = b.lshr(shift, 1)
     scaled = b.fmul(b.fmul(divisor, _two_to(b, first)), _two_to(b, b.sub(shift, first)))
     quotient = b.intrinsic("llvm.trunc", [b.fdiv(size, scaled)])

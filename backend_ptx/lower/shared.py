@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tilewright.backend_ptx.instructions.table import instruction
@@ -103,24 +103,26 @@ def _load_vectors(access: SharedAccess, elem: str) -> Val:
     for registers, pointer in access.vectors():
         parts.append(b.load(elem, len(registers), pointer, access.bytes))
         order += registers
-    place = {register: lane for lane, register in enumerate(order)}
-    return b.shuffle(b.concat(parts), [place[r] for r in range(len(order))])
+    return _by_register(b, parts, order)
 
 
 def _load_matrices(access: SharedAccess, plan: MatrixPlan, elem: str) -> Val:
     """The tile by ldmatrix; each instruction fills a word of every lane for each of its matrices."""
     b = access.ctx.b
     load = instruction(f"ldmatrix.x{plan.per_instruction}{'.trans' if plan.trans else ''}")
-    parts: list[Val] = []
-    place: dict[int, int] = {}
+    parts, order = [], []
     for group, (registers, pointer) in enumerate(access.vectors()):
         assert len(registers) * access.size == ROW_BYTES
-        words = load.emit(b, b.cast("ptrtoint", pointer, "i32"))
-        for matrix, word in enumerate(words):
-            for element, register in enumerate(plan.registers(matrix, group)):
-                place[register] = len(parts) * plan.per_word + element
+        for matrix, word in enumerate(load.emit(b, b.cast("ptrtoint", pointer, "i32"))):
             parts.append(b.bitcast(word, elem, plan.per_word))
-    return b.shuffle(b.concat(parts), [place[r] for r in range(len(place))])
+            order += plan.registers(matrix, group)
+    return _by_register(b, parts, order)
+
+
+def _by_register(b: Builder, parts: Sequence[Val], order: Sequence[int]) -> Val:
+    """The lanes of all parts, of which `order` names the registers."""
+    place = {register: lane for lane, register in enumerate(order)}
+    return b.shuffle(b.concat(parts), [place[r] for r in range(len(order))])
 
 
 @lower(ops.Barrier)

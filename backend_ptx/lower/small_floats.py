@@ -10,29 +10,16 @@ from __future__ import annotations
 import math
 
 from tilewright.backend_ptx.llvm.builder import Builder, Val
+from tilewright.tileir.analysis.floats import float_format
 from tilewright.tileir.dtypes import DType, float8_e8m0fnu
 from tilewright.tileir.enums import RoundingMode
 
 _F32_MANTISSA, _F32_BIAS = 23, 127
 
 
-def _bias(dtype: DType) -> int:
-    return (1 << dtype.exponent - 1) - 1
-
-
 def _every(dtype: DType) -> int:
-    """All bits of a code but the sign."""
+    """All bits of a code but the sign: a NaN, but for four-bit floats, which have none, the largest value."""
     return (1 << dtype.exponent + dtype.mantissa) - 1
-
-
-def _nan(dtype: DType) -> int | None:
-    """The code of a NaN; four-bit floats have none."""
-    return None if dtype.bitwidth == 4 else _every(dtype)
-
-
-def _largest(dtype: DType) -> int:
-    """The code of the largest finite value."""
-    return _every(dtype) - (dtype.bitwidth != 4)
 
 
 def decode(b: Builder, dtype: DType, code: Val) -> Val:
@@ -45,10 +32,9 @@ def decode(b: Builder, dtype: DType, code: Val) -> Val:
         number = b.bitcast(value, "float")
     else:
         moved = b.bitcast(b.shl(magnitude, _F32_MANTISSA - dtype.mantissa), "float")
-        number = b.fmul(moved, math.ldexp(1.0, _F32_BIAS - _bias(dtype)))
-    nan = _nan(dtype)
-    if nan is not None:
-        number = b.select(b.icmp("eq", magnitude, nan), b.like(number, math.nan), number)
+        number = b.fmul(moved, math.ldexp(1.0, _F32_BIAS - float_format(dtype).bias))
+    if dtype.bitwidth != 4:
+        number = b.select(b.icmp("eq", magnitude, _every(dtype)), b.like(number, math.nan), number)
     if not dtype.has_sign:
         return number
     width = dtype.exponent + dtype.mantissa
@@ -62,25 +48,24 @@ def encode(b: Builder, dtype: DType, value: Val, rounding: RoundingMode) -> Val:
     bits = b.bitcast(value, "i32")
     magnitude = b.and_(bits, 0x7FFFFFFF)
     code = _powers(b, magnitude, rounding) if dtype is float8_e8m0fnu else _nearest(b, dtype, magnitude)
-    code = b.intrinsic("llvm.umin", [code, b.like(code, _largest(dtype))])
+    largest = _every(dtype) - (dtype.bitwidth != 4)
+    code = b.intrinsic("llvm.umin", [code, b.like(code, largest)])
     invalid = b.icmp("ugt", magnitude, 0x7F800000)
     width = dtype.exponent + dtype.mantissa
     if dtype.has_sign:
         code = b.or_(code, b.and_(b.lshr(bits, 31 - width), 1 << width))
     else:  # no code stands for a negative number
         invalid = b.or_(invalid, b.fcmp("olt", value, 0.0))
-    nan = _nan(dtype)
-    code = b.select(invalid, b.like(code, _largest(dtype) if nan is None else nan), code)
-    return b.cast("trunc", code, "i8")
+    return b.cast("trunc", b.select(invalid, b.like(code, _every(dtype)), code), "i8")
 
 
 def _nearest(b: Builder, dtype: DType, magnitude: Val) -> Val:
     """Codes to nearest even, without a sign."""
-    drop = _F32_MANTISSA - dtype.mantissa
+    drop, bias = _F32_MANTISSA - dtype.mantissa, float_format(dtype).bias
     even = b.and_(b.lshr(magnitude, drop), 1)
     rounded = b.lshr(b.add(b.add(magnitude, (1 << drop - 1) - 1), even), drop)
-    normal = b.sub(rounded, _F32_BIAS - _bias(dtype) << dtype.mantissa)
-    smallest = 1 - _bias(dtype)  # exponent of the smallest normal number
+    normal = b.sub(rounded, _F32_BIAS - bias << dtype.mantissa)
+    smallest = 1 - bias  # exponent of the smallest normal number
     step = math.ldexp(1.0, smallest - dtype.mantissa + _F32_MANTISSA)
     step_bits = (smallest - dtype.mantissa + _F32_MANTISSA + _F32_BIAS) << _F32_MANTISSA
     sum_ = b.fadd(b.bitcast(magnitude, "float"), step)

@@ -70,14 +70,7 @@ def lower_run(ctx: Context, run: Sequence[Op]) -> None:
 
 def _used_after(ctx: Context, value: Value, run: Sequence[Op]) -> bool:
     """Whether an op that is not in the run reads a value."""
-    users = ctx.memo.get("users")
-    if users is None or ctx.function is not ctx.memo.get("users of"):
-        users = {}
-        for op in ctx.function.walk():
-            for operand in op.operands:
-                users.setdefault(operand, []).append(op)
-        ctx.memo["users"], ctx.memo["users of"] = users, ctx.function
-    return any(user not in run for user in users.get(value, ()))
+    return any(user not in run for user in ctx.uses.get(value, ()))
 
 
 class _Strip:
