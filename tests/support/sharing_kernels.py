@@ -319,3 +319,12 @@ case("chosen, down", chosen, 1, lambda: ((x := ramp(33))[1:], np.ones(32, np.flo
      lambda x, *_: np.append(np.append(x[1:] + 1, x[-1]) + 1, x[-1]))
 case("columns share nothing", scale, 4, lambda: ((x := ramp(200))[::2], x[1::2], 32),
      lambda x, *_: np.stack([x, x * 2], 1).reshape(-1))
+
+DTYPES = (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.int64, np.float16, np.float32, np.float64)
+for dtype in DTYPES:
+    case(f"{dtype.__name__} in place", add, 2, lambda dtype=dtype: (x := ramp(50, dtype), x, x, 32),
+         lambda x, *_: x + x)
+    case(f"{dtype.__name__} a tile up", move, 1, lambda dtype=dtype: ((w := ramp(48, dtype))[:-16], w[16:], 2, 16),
+         lambda x, *_: np.tile(x[:16], 3))
+    case(f"{dtype.__name__} half a tile down", move, 1, lambda dtype=dtype: ((w := ramp(40, dtype))[8:], w[:-8], 2, 16),
+         lambda x, *_: np.append(x, x[-8:]))
