@@ -52,8 +52,8 @@ def _reduce(t: Translator, op: str, kind: type[Op], x: Val, axis: Val, keepdims:
         check_rounding(op, op, tile.type.dtype, options)
     axes = _axes(op, axis, tile.type.rank)
     keep = flag(op, "keepdims", keepdims)
-    if not axes:
-        return tile
+    if not axes and getattr(kind, "merged_by", None) is None:
+        return tile  # one element is its own result, unless a reduction prepares it
     return _keep(t, t.emit(kind, src=tile, axes=axes, **fields), tile.type.shape, axes, keep)
 
 

@@ -29,7 +29,7 @@ def _fold(op: Any, low: Lowering, ufunc: Any) -> Fn:
     fmt = format_of(op.src.type.dtype)
     rnd, ftz = fmt.round, getattr(op, "ftz", False)
     if not axes:
-        return flush if ftz else lambda x: x
+        return flush if ftz else rnd  # of what the handler has made of the elements
 
     def fold(x: Array) -> Array:
         out = rnd(ufunc.reduce(flush(x) if ftz else x, axis=axes, dtype=fmt.held))

@@ -25,6 +25,7 @@ from tilewright.interp.lowering import HANDLERS, impl
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import OPS, Function, Op, Value
 from tilewright.tileir.ops.arith import Mul
+from tilewright.tileir.ops.math import Neg
 from tilewright.tileir.ops.reduce import REDUCTIONS, ReduceMax, ReduceSum, Reduction
 from tilewright.tileir.plan import Hints, Limits
 from tilewright.tileir.rewrite import Rewriter, rewrite
@@ -53,12 +54,18 @@ def row_sums(x, y, width: tw.Constant[int]):
     tw.store(y, (i, 0), tw.sum(tw.load(x, (i, 0), (1, width)), axis=1, keepdims=True))
 
 
-def of_squares(function: Function, kind: type[Reduction]) -> Function:
-    def rule(rewriter: Rewriter, op: Op) -> None:
-        assert isinstance(op, ReduceSum)
-        rewriter.replace(op.result, rewriter.value(kind(src=op.src, axes=op.axes)))
+@tw.tile_kernel
+def negated(x, y):
+    tw.store(y, (0,), -tw.load(x, (0,), (64,)))
 
-    rewrite(function, {ReduceSum: rule})
+
+def of_squares(function: Function, kind: type[Reduction]) -> Function:
+    """With squares in place of sums and, along no axis, of negations."""
+    def rule(rewriter: Rewriter, op: Op) -> None:
+        axes = op.axes if isinstance(op, ReduceSum) else ()
+        rewriter.replace(op.result, rewriter.value(kind(src=op.operands[0], axes=axes)))
+
+    rewrite(function, {ReduceSum: rule, Neg: rule})
     return function
 
 
@@ -83,6 +90,20 @@ def test_sums_of_squares(squares: type[Reduction], target: str, width: int, ctas
         arrays[1][:] = 0
         compile_function(made).run((2, 1, 1), arrays)
         np.testing.assert_array_equal(arrays[1], want)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16, np.int8])
+def test_along_no_axis_elements_are_prepared(squares: type[Reduction], dtype: Any) -> None:
+    x = np.arange(-11, 53).astype(dtype)
+    arrays = x, np.zeros(64, dtype)
+    stages = negated.lower(*arrays, target="sm_90a")
+    function = of_squares(stages.tile_ir(), squares)
+    plan = Attempt(function, stages.target, Limits())
+    simulate_lowered(plan.lowered, (1, 1, 1), stages.values)
+    np.testing.assert_array_equal(arrays[1], (x.astype(np.int32) ** 2).astype(dtype))
+    arrays[1][:] = 0
+    compile_function(function).run((1, 1, 1), arrays)
+    np.testing.assert_array_equal(arrays[1], (x.astype(np.int32) ** 2).astype(dtype))
 
 
 def test_what_merges_needs_prepared_elements() -> None:
