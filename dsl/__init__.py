@@ -29,6 +29,7 @@ from tilewright.launching.timeouts import compiler_timeout
 from tilewright.options import ByTarget
 from tilewright.tileir.diagnostics import (
     TileAssertionError,
+    TileCompilerTimeoutError,
     TileError,
     TileInternalError,
     TileRecursionError,
@@ -38,6 +39,7 @@ from tilewright.tileir.diagnostics import (
     TileTypeError,
     TileUnsupportedFeatureError,
     TileValueError,
+    UnsupportedCallError,
 )
 from tilewright.tileir.dtypes import (
     DType,
@@ -85,6 +87,11 @@ __all__ = [
     # errors
     "TileError", "TileSyntaxError", "TileTypeError", "TileValueError", "TileRecursionError",
     "TileUnsupportedFeatureError", "TileStaticEvalError", "TileStaticAssertionError", "TileAssertionError",
-    "TileInternalError",
+    "TileInternalError", "TileCompilerTimeoutError", "UnsupportedCallError",
 ]
 __all__ += _language.__all__
+
+
+def __dir__() -> list[str]:
+    """The public API, without the modules that it is made of."""
+    return [*__all__, "__doc__", "__version__"]

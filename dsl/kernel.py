@@ -14,6 +14,7 @@ from tilewright.launching.grid import make_grid
 from tilewright.launching.launcher import Launcher
 from tilewright.launching.specialise import Specialiser
 from tilewright.options import ByTarget, KernelOptions, LaunchRules
+from tilewright.tracebacks import public
 
 if TYPE_CHECKING:
     from tilewright.backend_ptx.compile import Compiled
@@ -87,12 +88,17 @@ class tile_kernel:
             bound = None
         # 7.0 and True are found under 7 and 1.
         if bound is None or (type(grid) is not int and (type(grid) is not tuple or float in map(type, grid))):
-            bound = BoundKernel(self, make_grid(grid if isinstance(grid, (tuple, list)) else (grid,)), self.launcher)
+            bound = self._bind(grid)
             if len(self._bound) >= _MAX_GRIDS:
                 self._bound.clear()
             self._bound[grid] = bound
         return bound
 
+    @public
+    def _bind(self, grid: Any) -> BoundKernel:
+        return BoundKernel(self, make_grid(grid if isinstance(grid, (tuple, list)) else (grid,)), self.launcher)
+
+    @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Launch over the grid that the decorator gives; TypeError where it gives none."""
         specialiser = self.specialiser
@@ -104,6 +110,7 @@ class tile_kernel:
         grid = specialiser.dimensions.grid(args, lambda: specialiser.bind(args))
         self.launcher.launch(self[grid].grid, args, stream)
 
+    @public
     def interpret(
         self, grid: Any, *args: Any, mode: str = "chunked", order: str | int | None = None, poison: bool = False,
         **named: Any,
@@ -134,6 +141,7 @@ class tile_kernel:
         options = ExecutionOptions(mode=mode, order=order, poison=poison)
         self.launcher.interpret(made, self.specialiser.bind(self.specialiser.call.complete(args, named)), options)
 
+    @public
     def replace_hints(self, **options: Any) -> tile_kernel:
         """A new kernel of the same function with other options; the old one stays as it is.
 
@@ -151,6 +159,7 @@ class tile_kernel:
         """
         return _make(type(self), self.__wrapped__, _options(self.hints, options), self.specialiser.rules)
 
+    @public
     def ir(self, *args: Any, passes: bool = True, **named: Any) -> str:
         """The Tile IR for these arguments.
 
@@ -169,6 +178,7 @@ class tile_kernel:
         """
         return self.lower(*args, **named).text(passes=passes)
 
+    @public
     def llvm(self, *args: Any, target: str | None = None, **named: Any) -> str:
         """The LLVM IR for these arguments; no GPU is needed.
 
@@ -187,6 +197,7 @@ class tile_kernel:
         """
         return self.compiled(*args, target=target, **named).llvm_text
 
+    @public
     def ptx(self, *args: Any, target: str | None = None, **named: Any) -> str:
         """The PTX for these arguments; no GPU is needed.
 
@@ -205,6 +216,7 @@ class tile_kernel:
         """
         return self.compiled(*args, target=target, **named).ptx
 
+    @public
     def cubin(self, *args: Any, target: str | None = None, **named: Any) -> bytes:
         """The machine code for these arguments.
 
@@ -223,6 +235,7 @@ class tile_kernel:
         """
         return self.lower(*args, target=target, **named).cubin()
 
+    @public
     def sass(self, *args: Any, target: str | None = None, **named: Any) -> str:
         """The machine code as text.
 
@@ -243,6 +256,7 @@ class tile_kernel:
 
         return sass(self.cubin(*args, target=target, **named))
 
+    @public
     def arg_specs(self, *args: Any, **named: Any) -> tuple[Any, ...]:
         """What the compiler is told of these arguments: a type, a constant, or a tuple of those for each.
 
@@ -260,6 +274,7 @@ class tile_kernel:
         """
         return self.lower(*args, **named).specs
 
+    @public
     def lower(self, *args: Any, target: str | None = None, **named: Any) -> Stages:
         """The kernel at every stage of its compilation, as objects: for tools and tests that look at more than text.
 
@@ -289,6 +304,7 @@ class tile_kernel:
 
         return Stages(self.specialiser, self.specialiser.call.complete(args, named), target)
 
+    @public
     def compiled(self, *args: Any, target: str | None = None, **named: Any) -> Compiled:
         """Everything that the compiler says of the kernel.
 
@@ -396,6 +412,7 @@ def function(func: Callable[..., Any] | None = None, /, *, host: bool = False, t
     return refuse
 
 
+@public
 def launch(
     stream: Any, grid: Any, kernel: Any, kernel_args: Any, /, *, programmatic_dependent_launch: bool = False,
     **unknown: Never,

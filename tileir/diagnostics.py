@@ -142,8 +142,8 @@ class TileCompilerExecutionError(TileInternalError):
     """LLVM or the driver's assembler refused what we generated."""
 
 
-class TileCompilerTimeoutError(TileInternalError):
-    """A compilation did not finish in time."""
+class TileCompilerTimeoutError(TileError):
+    """A compilation did not finish within the limit of `compiler_timeout`."""
 
 
 class UnsupportedCallError(TileError):

@@ -195,7 +195,7 @@ def enum_tables() -> str:
 
 
 def error_table() -> str:
-    classes = [getattr(ct, n) for n in ct.__all__ if n.startswith("Tile") and n.endswith("Error")]
+    classes = [getattr(ct, n) for n in ct.__all__ if n.endswith("Error")]
     lines = ["### Errors", "", prose(inspect.getdoc(diagnostics.TileError) or ""), "",
              "| class | a kind of | raised for |", "|---|---|---|"]
     for c in classes:

@@ -6,6 +6,7 @@ from typing import Any
 
 from tilewright.launching.grid import Grid
 from tilewright.launching.launcher import Launcher
+from tilewright.tracebacks import is_refusal
 
 
 class BoundKernel:
@@ -47,9 +48,15 @@ class BoundKernel:
 
     def __call__(self, *args: Any, stream: Any = None, **named: Any) -> None:
         """Launch. Device arrays: on `stream`, by default their library's current one, without waiting for the end."""
-        if named or self._keyword_only:
-            args = self._call.complete(args, named)
-        self._launch(self.grid, args, stream)
+        try:
+            if named or self._keyword_only:
+                args = self._call.complete(args, named)
+            self._launch(self.grid, args, stream)
+        except Exception as error:
+            __tracebackhide__ = True  # as `public` does, without a call more on each launch
+            if not is_refusal(error):
+                raise
+            raise error.with_traceback(None) from error.__cause__
 
     def __repr__(self) -> str:
         return f"<tile_kernel {self.kernel.__name__}[{', '.join(map(str, self.grid.size))}]>"

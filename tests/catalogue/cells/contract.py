@@ -114,7 +114,9 @@ ELSEWHERE |= {name: ("a way to launch, on the host", test) for name, test in (
 ELSEWHERE |= {name: ("an error class: whole messages are compared", "tests/errors/test_errors.py::test_message")
               for name in ("TileError", "TileSyntaxError", "TileTypeError", "TileValueError", "TileRecursionError",
                            "TileUnsupportedFeatureError", "TileStaticEvalError", "TileStaticAssertionError",
-                           "TileInternalError")}
+                           "TileInternalError", "UnsupportedCallError")}
+ELSEWHERE["TileCompilerTimeoutError"] = (
+    "raised by the host when a compilation takes too long", "tests/dsl/test_timeouts.py::test_launch_is_given_up_and_nothing_changes")
 """Names that no cell can run: why, and a test."""
 
 SYNTAX_ERRORS: dict[str, str] = {
