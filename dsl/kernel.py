@@ -88,15 +88,16 @@ class tile_kernel:
             bound = None
         # 7.0 and True are found under 7 and 1.
         if bound is None or (type(grid) is not int and (type(grid) is not tuple or float in map(type, grid))):
-            bound = self._bind(grid)
+            try:
+                made = make_grid(grid if isinstance(grid, (tuple, list)) else (grid,))
+            except (TypeError, ValueError) as error:
+                __tracebackhide__ = True
+                raise error.with_traceback(None) from None
+            bound = BoundKernel(self, made, self.launcher)
             if len(self._bound) >= _MAX_GRIDS:
                 self._bound.clear()
             self._bound[grid] = bound
         return bound
-
-    @public
-    def _bind(self, grid: Any) -> BoundKernel:
-        return BoundKernel(self, make_grid(grid if isinstance(grid, (tuple, list)) else (grid,)), self.launcher)
 
     @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

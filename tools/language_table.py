@@ -50,7 +50,8 @@ CONTRACT = {
                "RawArrayMemory.atomic_min_offset RawArrayMemory.atomic_and_offset RawArrayMemory.atomic_or_offset "
                "RawArrayMemory.atomic_xor_offset",
     "errors": "TileError TileSyntaxError TileTypeError TileValueError TileRecursionError TileUnsupportedFeatureError "
-              "TileStaticEvalError TileStaticAssertionError TileInternalError TileCompilerTimeoutError UnsupportedCallError",
+              "TileStaticEvalError TileStaticAssertionError TileInternalError TileCompilerTimeoutError "
+              "UnsupportedCallError",
     "modules": "tune compilation compiler_timeout jax random",
 }
 """The public names of the language, by part."""
