@@ -22,7 +22,7 @@ _REFUSALS = (TypeError, ValueError, RuntimeError, OverflowError)
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Whether an error says what is wrong with a kernel or a call: one of our family, or one that we raise on purpose."""
+    """Whether an error says what is wrong with a kernel or a call: one of our family, or raised by us on purpose."""
     if os.environ.get("TILEWRIGHT_TRACEBACK") == "full" or isinstance(error, TileInternalError):
         return False
     return isinstance(error, TileError) or (isinstance(error, _REFUSALS) and _raised_on_purpose(error.__traceback__))

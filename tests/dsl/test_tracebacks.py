@@ -71,7 +71,7 @@ def test_defects_of_ours_keep_their_frames(monkeypatch: pytest.MonkeyPatch) -> N
     from tilewright.tracebacks import is_refusal
 
     def broken(*args: object) -> None:
-        {}["missing"]  # noqa: B018
+        {}["missing"]
 
     def odd(*args: object) -> int:
         return len(3)  # type: ignore[arg-type]

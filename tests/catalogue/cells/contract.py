@@ -116,7 +116,8 @@ ELSEWHERE |= {name: ("an error class: whole messages are compared", "tests/error
                            "TileUnsupportedFeatureError", "TileStaticEvalError", "TileStaticAssertionError",
                            "TileInternalError", "UnsupportedCallError")}
 ELSEWHERE["TileCompilerTimeoutError"] = (
-    "raised by the host when a compilation takes too long", "tests/dsl/test_timeouts.py::test_launch_is_given_up_and_nothing_changes")
+    "raised by the host when a compilation takes too long",
+    "tests/dsl/test_timeouts.py::test_launch_is_given_up_and_nothing_changes")
 """Names that no cell can run: why, and a test."""
 
 SYNTAX_ERRORS: dict[str, str] = {
