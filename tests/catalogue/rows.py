@@ -77,14 +77,14 @@ def wide() -> Iterator[Case]:
 
 
 def persistent() -> Iterator[Case]:
-    """Rows in a loop, more and fewer than blocks: rings of narrow rows, wide ones parked, weights that come back into
-    the loop, and rows of a cluster."""
+    """Rows in a loop, more and fewer than blocks: rings of narrow rows, of one warp too, wide ones spilled, weights
+    that come back into the loop, and rows of a cluster."""
     for n, width, m, blocks in ((32000, 32768, 3, 1), (32768, 32768, 3, 2), (4000, 4096, 7, 2), (65536, 65536, 2, 1)):
         yield Case(
             f"persistent softmax of {m} rows of {n} columns", row_kernels.persistent_softmax, (blocks,),
             lambda rng, m=m, n=n, width=width: (bfloats(rng, m, n), np.zeros((m, n), BF16), 1, width), (1,),
             lambda x, *_: (shares(x.astype(np.float64)),), near(2.0**-7, 1e-9))
-    for n, width, m, blocks in ((32000, 32768, 3, 2), (4000, 4096, 7, 2), (65000, 65536, 2, 1)):
+    for n, width, m, blocks in ((32000, 32768, 3, 2), (4000, 4096, 7, 2), (65000, 65536, 2, 1), (1000, 1024, 11, 2)):
         yield Case(
             f"persistent rms norm of {m} rows of {n} columns", row_kernels.persistent_rms_norm, (blocks,),
             lambda rng, m=m, n=n, width=width: (

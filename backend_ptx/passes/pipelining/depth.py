@@ -17,8 +17,8 @@ from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.passes.flow import body_of
 from tilewright.backend_ptx.passes.matmul.operands import source_of
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Ring, Transfer
-from tilewright.backend_ptx.resources.occupancy import AIM, resident_aim, shared_of_cta
-from tilewright.backend_ptx.resources.registers import live_registers
+from tilewright.backend_ptx.resources.occupancy import AIM, IN_FLIGHT, resident, resident_aim, shared_of_cta
+from tilewright.backend_ptx.resources.registers import OTHER, live_registers
 from tilewright.backend_ptx.resources.shared import (
     SLACK,
     buffer_bytes,
@@ -51,8 +51,9 @@ APPETITES = {TMA_LOAD: Appetite(6, 8), CP_ASYNC: Appetite(4, 8), THREADS: Appeti
 # slots.
 FILLED, ENOUGH = ((4, 3), (3, 3), (3, 2)), 3
 # Copies that only hide latency (no thread needs another's elements) must move at least this much per iteration, in
-# whole vectors, and the loop must have this many iterations: otherwise they cost more than they hide.
-ENOUGH_BYTES = 4 * KIB
+# whole vectors, and the loop must have this many iterations: otherwise they cost more than they hide. Less is enough,
+# this much in each thread, where occupancy does not hide the latency.
+ENOUGH_BYTES, ENOUGH_EACH = 4 * KIB, 64
 ENOUGH_ITERATIONS = 4
 WIDE = 16
 
@@ -118,7 +119,7 @@ class Depths:
         if iterations is not None and iterations < 2:
             return decisions.no_pipeline(decisions.RUNS_ONCE, span)
         other = self._beside(channel)
-        channel.transfers = [t for t in channel.transfers if t.exchanged or _pays(t, iterations)]
+        channel.transfers = [t for t in channel.transfers if t.exchanged or self._pays(t, iterations, other)]
         if not channel.transfers:
             return decisions.no_pipeline(decisions.TOO_LITTLE, span)
         least = channel.least
@@ -133,6 +134,18 @@ class Depths:
             other += left.bytes * (len(left.conversions) + len(left.stages))  # then through buffers of their own
         return decisions.no_pipeline(decisions.slots_do_not_fit(least, self.target.shared_per_block), span)
 
+    def _pays(self, transfer: Transfer, iterations: int | None, other: int) -> bool:
+        """Whether copies that no other thread reads pay. `other`: shared memory of each CTA beside them."""
+        if transfer.latency is not None:
+            return True
+        if transfer.width != WIDE or (iterations is not None and iterations < ENOUGH_ITERATIONS):
+            return False
+        threads = 32 * self.c.plan.warps
+        if transfer.bytes >= ENOUGH_BYTES or transfer.bytes < ENOUGH_EACH * threads:
+            return transfer.bytes >= ENOUGH_BYTES
+        ctas = resident(live_registers(self.function) + OTHER, threads, other, self.target)
+        return ctas * transfer.bytes < IN_FLIGHT
+
     def _fit(self, channel: Channel, size: int, iterations: int | None, other: int) -> str:
         """Slots for the transfers of a channel at the highest occupancy that leaves room, and the reason; "" if even
         the lowest leaves none."""
@@ -142,15 +155,15 @@ class Depths:
         fewest = max(self.c.plan.occupancy, 1)
         registers, threads = live_registers(self.function, body_of(channel.loop)), 32 * self.c.plan.warps
         aim = max(fewest, resident_aim(registers, threads, self.c.hints.occupancy, self.target))
-        for resident in range(aim, fewest - 1, -1):
-            room = shared_of_cta(resident, self.target)
+        for ctas in range(aim, fewest - 1, -1):
+            room = shared_of_cta(ctas, self.target)
             slots = slots_that_fit(appetite, room - other, size, hints, iterations)
             # Two CTAs per SM hide as much latency as one more slot.
-            if slots >= (least + 1 if resident > 1 and wanted > least else least):
+            if slots >= (least + 1 if ctas > 1 and wanted > least else least):
                 channel.ring.slots = slots
                 return decisions.depth(
                     max(hints, default=None), iterations if wanted < free else None, room if slots < wanted else None,
-                    resident)
+                    ctas)
         return ""
 
     def _beside(self, channel: Channel) -> int:
@@ -188,14 +201,6 @@ class Depths:
                 room -= (channel.ring.slots - 1) * each
                 made.append(decisions.staged(channel.ring.slots, each, channel.loop.span))
         return made
-
-
-def _pays(transfer: Transfer, iterations: int | None) -> bool:
-    """Whether copies that no other thread reads pay."""
-    if transfer.latency is not None:
-        return True
-    often = iterations is None or iterations >= ENOUGH_ITERATIONS
-    return transfer.width == WIDE and transfer.bytes >= ENOUGH_BYTES and often
 
 
 def _converted(value: Value) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -73,11 +74,12 @@ def test_registers_that_stay(changes: Changes, expected: list[int]) -> None:
 # ---- rows in a loop -----------------------------------------------------------------------------------------------
 
 
-def persistent(kernel: Any, width: int, step: str, weights: int) -> For:
+def persistent(kernel: Any, width: int, step: str, weights: int, ctas: int | None = None) -> For:
     """The loop over rows of `width` columns after a pass of the backend."""
     x, w = tw.spec(f"bf16[4096,{width}]"), tw.spec(f"bf16[{width}]")
     eps = (1e-5,) if weights else ()
     function = parse(str(kernel.ir(x, *[w] * weights, x, *eps, 1, width)))
+    function.hints = replace(function.hints, num_ctas=ctas)
     run_passes(function, get_target("sm_90a"), until=step)
     [loop] = [op for op in function.walk() if isinstance(op, For)]
     return loop
@@ -101,6 +103,13 @@ def test_hoisted_tiles_come_back_where_they_would_spill(width: int, expected: li
     assert sorted(behind) == sorted(set(expected) - {"x"})
 
 
+def test_hoisted_tiles_come_back_though_others_spill_still() -> None:
+    """Of so wide a row, registers would not hold the row alone; ptxas spilled 1372 bytes with the weights, now none."""
+    loop = persistent(row_kernels.persistent_layer_norm, 65536, "relieve_pressure", 2, ctas=1)
+    assert loads(loop)[0] == "x" and sorted(loads(loop)[1:]) == ["bias", "weight"]
+    assert any(isinstance(op, SharedAlloc) for op in loop.loop.walk())
+
+
 @pytest.mark.parametrize(("width", "spilled"), [(4096, 0), (16384, 0), (32768, 1), (65536, 1)])
 def test_rows_of_a_loop_are_spilled_as_those_of_a_kernel(width: int, spilled: int) -> None:
     loop = persistent(row_kernels.persistent_softmax, width, "relieve_pressure", 0)
@@ -111,3 +120,17 @@ def test_no_ring_takes_the_memory_of_a_resident_cta() -> None:
     """Two CTAs with a spilled row each leave no room for a ring: 2 * (64 + 2 * 64) KiB do not fit."""
     loop = persistent(row_kernels.persistent_softmax, 32768, "pipeline_loops", 0)
     assert loads(loop) == ["x"]
+
+
+@pytest.mark.parametrize(("kernel", "weights", "width", "prefetched"), [
+    (row_kernels.persistent_layer_norm, 2, 1024, True),
+    (row_kernels.persistent_rms_norm, 1, 1024, False),
+    (row_kernels.persistent_softmax, 0, 1024, False),
+    (row_kernels.persistent_layer_norm, 2, 512, False),
+    (row_kernels.persistent_rms_norm, 1, 2048, True),
+], ids=["registers allow few CTAs", "more CTAs", "as many as an SM takes", "too little in each thread", "a wider row"])
+def test_narrow_rows_are_prefetched_where_occupancy_hides_no_latency(
+    kernel: Any, weights: int, width: int, prefetched: bool,
+) -> None:
+    loop = persistent(kernel, width, "pipeline_loops", weights)
+    assert loads(loop) == ([] if prefetched else ["x"])
