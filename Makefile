@@ -8,7 +8,7 @@ SMOKE := tests/test_layout.py tests/test_docs.py tests/dsl/test_import.py tests/
 	tests/tileir/passes tests/interp/test_tiles.py tests/backend_ptx/passes/test_golden.py \
 	tests/backend_ptx/lower/test_coverage.py tests/backend_ptx/simulator/test_threads.py tests/catalogue/test_golden.py
 
-.PHONY: help demo check test smoke test-all lint gpu-test gpu-sanitize examples language-table sweep protocols bench-compile bench-interp clean
+.PHONY: help demo check test smoke test-all lint gpu-test gpu-sanitize examples language-table sweep protocols fuzz bench-compile bench-interp clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -60,6 +60,15 @@ sweep: $(STAMP)  ## compile and assemble thousands of kernels with all sorts of 
 
 protocols: $(STAMP)  ## explore every interleaving of the protocols of all catalogue kernels with rings
 	$(BIN)/python tools/protocols.py
+
+N ?= 1000
+SEED ?= 0
+SECONDS ?= 180
+fuzz: $(STAMP)  ## N random programs and N mutants of each kind from SEED on, SECONDS for each; python -m fuzz --help
+	$(BIN)/python tools/link_tree.py
+	for what in programs ir tile kernels cli cache; do \
+		PYTHONPATH=$(CURDIR)/tools $(BIN)/python -m fuzz $$what -n $(N) --seed $(SEED) --seconds $(SECONDS) -j 2 || exit 1; \
+	done
 
 bench-compile: $(STAMP)  ## time from a Python function to PTX, stage by stage
 	$(BIN)/python -m benchmarks.compile

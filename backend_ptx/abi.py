@@ -68,6 +68,8 @@ class AbiParam:
     @staticmethod
     def from_data(data: dict[str, Any]) -> AbiParam:
         """The inverse of `to_data`. Raises KeyError or TypeError on anything else."""
+        if not isinstance(data, dict):
+            raise TypeError(f"{data!r} is no parameter")
         spec = data.get("tensor_map")
         found = None if spec is None else TensorMapSpec.from_data(spec)
         return AbiParam(data["kind"], data["argument"], BY_IR[data["dtype"]], data["name"], data["axis"], found)

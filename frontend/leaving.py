@@ -57,7 +57,9 @@ def leaving_loop(t: Translator, node: ast.While | ast.For, carried: Carried, bod
         if not ways & (BREAK | RETURN):
             raise endless(t, node)
         again = ways & (FALL | CONTINUE)
-        values = carried.at_end(t, again) if again else list(head.params)
+        # Where no way leads to another iteration, the values are those that the breaks leave behind.
+        kept = again or ways & BREAK
+        values = carried.at_end(t, kept) if kept else list(head.params)
         extra = _new_names(t, node, carried, ways)
         values += [leaf for v in extra.values() for leaf in leaves(v.value)]
         if code is not None:

@@ -181,9 +181,32 @@ def defined_before_break(n):
     return y
 
 
+def left_at_once(n):
+    a, b = 1, 2
+    while n > a:
+        a = n + 5
+        b = b * 3
+        break
+    return a * 100 + b
+
+
+def left_on_every_path(n):
+    a, b = 1, 2
+    while n > b:
+        a = n + b
+        if a > 5:
+            b = 7
+            break
+        if n < 4:
+            return a
+        b += 10
+        break
+    return a * 100 + b
+
+
 FUNCTIONS = [
-    first_divisor, forever, forever_return, sum_odd, find, nested, mixed, early, both_branches, swap, logic,
-    reassigned_variable, early_in_nested_while, defined_before_break,
+    left_at_once, left_on_every_path, first_divisor, forever, forever_return, sum_odd, find, nested, mixed, early,
+    both_branches, swap, logic, reassigned_variable, early_in_nested_while, defined_before_break,
 ]
 
 

@@ -1,0 +1,138 @@
+"""Numbers of the language's dtypes, one element at a time, in exact arithmetic; written from docs/language.md alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+Number = Any  # bool, int or float, as the dtype says
+
+
+@dataclass(frozen=True)
+class DType:
+    """`digits`: of a float's significand; `least`: the exponent of its smallest normal number."""
+
+    name: str
+    kind: str  # "bool", "int", "uint", "float"
+    bits: int
+    digits: int = 0
+    least: int = 0
+    largest: float = math.inf
+    saturates: bool = False
+
+    def __call__(self, value: Number) -> Any:
+        """A constant of this dtype."""
+        from oracle.tiles import scalar
+
+        return scalar(self, value)
+
+    @property
+    def low(self) -> int:
+        return -(1 << self.bits - 1) if self.kind == "int" else 0
+
+    @property
+    def high(self) -> int:
+        return (1 << self.bits - (self.kind == "int")) - 1
+
+
+BOOL = DType("bool_", "bool", 8)
+INTS = [DType(f"{kind}{bits}", kind, bits) for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
+F16 = DType("float16", "float", 16, 11, -14, 65504.0)
+BF16 = DType("bfloat16", "float", 16, 8, -126, float.fromhex("0x1.fep127"))
+F32 = DType("float32", "float", 32, 24, -126, float.fromhex("0x1.fffffep127"))
+F64 = DType("float64", "float", 64, 53, -1022, float.fromhex("0x1.fffffffffffffp1023"))
+E4M3 = DType("float8_e4m3fn", "float", 8, 4, -6, 448.0, True)
+E5M2 = DType("float8_e5m2", "float", 8, 3, -14, 57344.0, True)
+DTYPES = {d.name: d for d in (BOOL, *INTS, F16, BF16, F32, F64, E4M3, E5M2)}
+
+
+def nearest(x: Fraction, dtype: DType) -> float:
+    """A number other than 0 rounded to a float format, ties to even."""
+    size = abs(x)
+    exponent = size.numerator.bit_length() - size.denominator.bit_length()
+    if Fraction(2) ** exponent > size:
+        exponent -= 1
+    step = Fraction(2) ** (max(exponent, dtype.least) - dtype.digits + 1)
+    rounded = round(size / step) * step  # Python rounds a half to even
+    value = (dtype.largest if dtype.saturates else math.inf) if rounded > Fraction(dtype.largest) else float(rounded)
+    return value if x > 0 else -value
+
+
+def convert(value: Number, dtype: DType) -> Number:
+    """As `astype` converts: integers wrap, floats truncate and saturate (NaN gives 0), to floats it rounds."""
+    if dtype.kind == "bool":
+        return value != 0
+    if dtype.kind != "float":
+        if not isinstance(value, float):
+            return wrap(int(value), dtype)
+        if math.isnan(value):
+            return 0
+        if math.isinf(value):
+            return dtype.high if value > 0 else dtype.low
+        return min(max(math.trunc(value), dtype.low), dtype.high)
+    if isinstance(value, float) and (not math.isfinite(value) or value == 0):
+        return math.copysign(dtype.largest, value) if dtype.saturates and math.isinf(value) else value
+    return nearest(Fraction(value), dtype) if value != 0 else 0.0
+
+
+def wrap(value: int, dtype: DType) -> int:
+    return (value - dtype.low) % (1 << dtype.bits) + dtype.low
+
+
+def _rounded(exact: Fraction, zero: float, dtype: DType) -> float:
+    return nearest(exact, dtype) if exact else zero
+
+
+def add(a: Number, b: Number, dtype: DType) -> Number:
+    if dtype.kind != "float":
+        return wrap(a + b, dtype)
+    if not (math.isfinite(a) and math.isfinite(b)):
+        return a + b
+    return _rounded(Fraction(a) + Fraction(b), a + b, dtype)
+
+
+def mul(a: Number, b: Number, dtype: DType) -> Number:
+    if dtype.kind != "float":
+        return wrap(a * b, dtype)
+    if not (math.isfinite(a) and math.isfinite(b)):
+        return a * b
+    return _rounded(Fraction(a) * Fraction(b), math.copysign(1, a) * math.copysign(1, b) * 0.0, dtype)
+
+
+def fma(a: float, b: float, c: float, dtype: DType) -> float:
+    """a * b + c with one rounding."""
+    if not (math.isfinite(a) and math.isfinite(b)):
+        return a * b + c
+    if not math.isfinite(c):
+        return c
+    product = Fraction(a) * Fraction(b)
+    sign = math.copysign(1, a) * math.copysign(1, b) * 0.0
+    return _rounded(product + Fraction(c), 0.0 if product else sign + c, dtype)
+
+
+def div(a: float, b: float, dtype: DType) -> float:
+    if math.isnan(a) or math.isnan(b):
+        return math.nan
+    if b == 0:
+        return math.nan if a == 0 else math.copysign(math.inf, a) * math.copysign(1, b)
+    if not (math.isfinite(a) and math.isfinite(b)):
+        return a / b
+    return _rounded(Fraction(a) / Fraction(b), math.copysign(1, a) * math.copysign(1, b) * 0.0, dtype)
+
+
+def sqrt(a: float, dtype: DType) -> float:
+    if math.isnan(a) or a < 0:
+        return math.nan
+    if a == 0 or math.isinf(a):
+        return a
+    return math.sqrt(a) if dtype is F64 else nearest(Fraction(math.sqrt(a)), dtype)
+
+
+def extreme(a: Number, b: Number, largest: bool) -> Number:
+    """The larger or smaller one; a NaN gives way, and -0.0 is below 0.0."""
+    if a != a or b != b:
+        return b if a != a else a
+    first = (a, math.copysign(1, a)) < (b, math.copysign(1, b))
+    return b if first == largest else a

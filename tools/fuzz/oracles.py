@@ -1,0 +1,208 @@
+"""What must hold for a random program: each oracle runs it another way and compares every output bit by bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import tilewright.backend_ptx.ops  # dumps hold its ops
+from fuzz.program import Program
+from tilewright.backend_ptx import backend_dumps
+from tilewright.interp import ExecutionOptions, compile_function
+from tilewright.tileir.core import Function
+from tilewright.tileir.diagnostics import TileInternalError, TileUnsupportedFeatureError
+from tilewright.tileir.parser import parse
+from tilewright.tileir.passes import run_pipeline
+from tilewright.tileir.printer import to_text
+from tilewright.tileir.verifier import verify
+
+TARGETS = ("sm_80", "sm_90a")
+EVERY_PASS = 20  # one program in so many is run after each pass
+
+
+class Mismatch(Exception):
+    """Two executions differ; `kind` says which, for the reducer."""
+
+    def __init__(self, kind: str, what: str) -> None:
+        super().__init__(f"{kind}: {what}")
+        self.kind = kind
+
+
+class Refused(Exception):
+    """The program is no valid one: the reducer cut too much, or the generator drew what the language refuses."""
+
+
+def compare(kind: str, program: Program, got: Sequence[Any], want: Sequence[Any]) -> None:
+    """Equal outputs: NaNs are alike, zeros keep their sign."""
+    for parameter, a, b in zip(program.parameters, got, want, strict=True):
+        if not parameter.output:
+            continue
+        wrong = ~((a == b) | ((a != a) & (b != b)))
+        if a.dtype.kind not in "iub":
+            with np.errstate(invalid="ignore"):
+                wrong |= (a == 0) & (b == 0) & (np.signbit(a.astype(np.float64)) != np.signbit(b.astype(np.float64)))
+        if wrong.any():
+            at = tuple(int(i) for i in np.argwhere(wrong)[0])
+            raise Mismatch(kind, f"{parameter.name}{list(at)} is {a[at]}, expected {b[at]} "
+                                 f"({int(wrong.sum())} of {wrong.size} elements)")
+
+
+class Run:
+    """One program, its result in the interpreter, and its Tile IR."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.kernel = program.kernel()
+        self.want = program.arguments()
+        try:
+            self.kernel[program.grid](*self.want)
+        except TileInternalError as error:
+            raise Mismatch("internal", error.message) from error
+        except tilewright.TileError as error:
+            raise Refused(str(error)) from error
+
+    def function(self, target: str = "sm_90a") -> Function:
+        """The Tile IR as the frontend makes it for a launch."""
+        lowered = self.kernel.lower(*self.program.arguments(), target=target)
+        function: Function = lowered.tile_ir(passes=False)
+        return function
+
+    def ir(self, kind: str, function: Function, mode: Any = "chunked") -> None:
+        """The function in the interpreter against the result."""
+        got = self.program.arguments()
+        compile_function(function).run((self.program.grid[0], 1, 1), got, ExecutionOptions(mode=mode))
+        compare(kind, self.program, got, self.want)
+
+
+def element_by_element(run: Run) -> None:
+    """The evaluator of tests/oracle, which knows the language's page and none of our code."""
+    from oracle.language import launch
+
+    got = run.program.arguments()
+    launch(run.program.source(), "kernel", run.program.grid, got, run.program.dtypes())
+    compare("oracle", run.program, run.want, got)
+
+
+def one_by_one(run: Run) -> None:
+    """Chunks of blocks against single blocks."""
+    run.ir("single", run.function(), "single")
+
+
+def round_trip(run: Run) -> None:
+    """Text parses back, prints the same and means the same."""
+    text = to_text(run.function())
+    function = parse(text, "fuzz.tile")
+    verify(function)
+    if to_text(function) != text:
+        raise Mismatch("text", "prints differently after parsing")
+    run.ir("text", function)
+
+
+def passes(run: Run) -> None:
+    """Equal at the ends of both halves; after every pass for some programs, and where the ends differ."""
+    every = run.program.seed % EVERY_PASS == 0
+    for target in TARGETS:
+        try:
+            _pipeline(run, target, every)
+        except Mismatch:
+            if not every:
+                _pipeline(run, target, True)  # names the pass
+            raise
+
+
+def _pipeline(run: Run, target: str, every: bool) -> None:
+    texts: list[tuple[str, str]] = []
+
+    def observe(name: str, now: Function) -> None:
+        if every:
+            text = to_text(now)
+            if not texts or texts[-1][1] != text:
+                texts.append((name, text))
+                run.ir(f"pass {name}", parse(text, f"{name}.tile"))
+
+    function = run.function(target)
+    run_pipeline(function, verify=True, observer=observe)
+    run.ir("passes", function)
+    last = ""
+
+    def observe_backend(name: str, now: Function) -> None:
+        nonlocal last
+        observe(name, now)
+        last = to_text(now)
+
+    try:
+        backend_dumps(function, target, observe_backend)
+    except TileUnsupportedFeatureError:
+        return
+    if last:
+        run.ir(f"backend {target}", parse(last, "backend.tile"))
+
+
+def simulated(run: Run) -> None:
+    """The generated code in the simulator."""
+    from tilewright.backend_ptx.simulator import SimError, Unsupported, simulate
+
+    for target in TARGETS:
+        got = run.program.arguments()
+        try:
+            simulate(run.kernel, run.program.grid, tuple(got), target)
+        except (TileUnsupportedFeatureError, Unsupported):
+            continue
+        except SimError as error:
+            raise Mismatch(f"simulator {target}", f"{type(error).__name__}: {error}") from error
+        compare(f"simulator {target}", run.program, got, run.want)
+
+
+def assembled(run: Run) -> None:
+    """ptxas accepts the PTX of every target."""
+    from tilewright.backend_ptx.runtime.ptxas import assemble
+    from tilewright.backend_ptx.targets import TARGETS as EVERY
+
+    for target in EVERY:
+        try:
+            ptx = run.kernel.ptx(*run.program.arguments(), target=target)
+        except TileUnsupportedFeatureError:
+            continue
+        try:
+            assemble(ptx, target)
+        except tilewright.TileError as error:
+            raise Mismatch(f"ptxas {target}", str(error)) from error
+
+
+def on_gpu(run: Run) -> None:
+    """The machine against the interpreter."""
+    held = [_to_device(a) for a in run.program.arguments()]
+    run.kernel[run.program.grid](*held)
+    compare("gpu", run.program, [_to_host(a) for a in held], run.want)
+
+
+def _to_device(value: Any) -> Any:
+    if isinstance(value, list):
+        return [tilewright.to_device(item) for item in value]
+    return tilewright.to_device(value) if isinstance(value, np.ndarray) else value
+
+
+def _to_host(value: Any) -> Any:
+    if isinstance(value, list):
+        return [item.to_host() for item in value]
+    return value.to_host() if hasattr(value, "to_host") else value
+
+
+ORACLES: dict[str, Callable[[Run], None]] = {
+    "oracle": element_by_element, "single": one_by_one, "text": round_trip, "passes": passes, "simulator": simulated,
+    "ptxas": assembled, "gpu": on_gpu,
+}
+
+
+def check(program: Program, oracles: Sequence[str]) -> None:
+    """Raise Mismatch where an oracle differs or anything but a user's error happens, Refused for no valid program."""
+    run = Run(program)
+    for name in oracles:
+        try:
+            ORACLES[name](run)
+        except Mismatch:
+            raise
+        except TileInternalError as error:
+            raise Mismatch(f"{name} internal", error.message) from error

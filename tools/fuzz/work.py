@@ -1,0 +1,52 @@
+"""One seed's work, in a process of its own or in a pool's: generate, check, reduce, describe."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+
+from fuzz import mutate
+from fuzz.generate import generate
+from fuzz.oracles import Mismatch, Refused, check
+from fuzz.program import Program
+from fuzz.reduce import reduce
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to do with a seed; the outcome is a word to count by, and the text of a find."""
+
+    what: str
+    oracles: tuple[str, ...]
+    reduces: bool
+
+    def __call__(self, seed: int) -> tuple[int, str, str]:
+        if self.what == "programs":
+            return seed, *self._program(generate(seed))
+        if self.what == "ir":
+            from fuzz.functions import check_function
+
+            return seed, *check_function(seed)
+        return seed, *mutate.KINDS[self.what](seed)
+
+    def _program(self, program: Program) -> tuple[str, str]:
+        kind, text = self._failure(program)
+        if kind in ("equal", "refused"):
+            return kind, text
+        if self.reduces:
+            program = reduce(program, lambda smaller: self._failure(smaller)[0] == kind)
+            text = self._failure(program)[1]
+        return "mismatch", f"{text}\n{program}"
+
+    def _failure(self, program: Program) -> tuple[str, str]:
+        """The kind of failure ("equal" for none) and what it says."""
+        try:
+            check(program, self.oracles)
+        except Refused as error:
+            # What the generator draws is valid: a refusal is a find, too, but one to look at in the generator first.
+            return "refused", f"{error}\n{program}"
+        except Mismatch as error:
+            return error.kind, str(error)
+        except Exception as error:
+            return f"{type(error).__name__}", traceback.format_exc(limit=-8)
+        return "equal", ""
