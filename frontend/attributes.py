@@ -67,6 +67,9 @@ _METHODS: dict[str, tuple[str, ...]] = {
 }
 
 
+_PYTHON_METHODS: dict[type, str] = {tuple: "tuple", Keywords: "dict"}
+
+
 def extent(t: Translator, array: Value, axis: int) -> Val:
     """Length of an array along an axis: a constant where the user declared it static."""
     if axis in array.type.declared[0]:
@@ -109,8 +112,8 @@ def member(t: Translator, value: Val, name: str) -> Val:
         return _from_struct(t, value, name)
     elif isinstance(value, tuple) and name in getattr(value, "_fields", ()):
         return getattr(value, name)
-    elif isinstance(value, Keywords) and name == "get":
-        return BoundMethod(Builtin("dict.get"), value)
+    elif (method := f"{_PYTHON_METHODS.get(type(value), '')}.{name}") in RULES:
+        return BoundMethod(Builtin(method), value)
     raise TileTypeError(f"{named(value)} has no attribute {name} in a kernel", hints=_other_hints(value))
 
 

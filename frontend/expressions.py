@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from tilewright.frontend import overloads
 from tilewright.frontend.branches import select_value, short_circuit
 from tilewright.frontend.calls import arith, math
 from tilewright.frontend.calls.call import call_rule_by_name, elements
@@ -56,7 +57,10 @@ def binary_operator(t: Translator, node: ast.BinOp) -> Val:
 
 
 def apply_binary(t: Translator, op: type[ast.operator], x: Val, y: Val) -> Val:
-    """`x op y` for every operator, tuples and strings included."""
+    """`x op y` for every operator, tuples, strings and objects with methods included."""
+    found = overloads.binary(t, op, x, y)
+    if found:
+        return found[0]
     if op is ast.Pow:
         return arith.power(t, x, y, "**")
     if op is ast.MatMult:
@@ -80,6 +84,9 @@ def concatenate(x: str | Text, y: str | Text) -> str | Text:
 @expression(ast.UnaryOp)
 def unary_operator(t: Translator, node: ast.UnaryOp) -> Val:
     value = t.expr(node.operand)
+    found = overloads.unary(t, type(node.op), value)
+    if found:
+        return found[0]
     with t.pointing(x=node.operand):
         match node.op:
             case ast.USub():
@@ -112,6 +119,9 @@ def _chain(t: Translator, node: ast.Compare, i: int, left: Val) -> Val:
 
 def compare(t: Translator, op: ast.cmpop, x: Val, y: Val) -> Val:
     """One comparison."""
+    found = overloads.comparison(t, type(op), x, y)
+    if found:
+        return found[0]
     match op:
         case ast.Is() | ast.IsNot():
             return identical(x, y) is isinstance(op, ast.Is)

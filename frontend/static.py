@@ -13,7 +13,7 @@ from tilewright.frontend.flow import read_names
 from tilewright.frontend.proxies import Proxy, from_host, to_host
 from tilewright.frontend.scopes import Conflict, MaybeUnbound, Scope
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Val, named
+from tilewright.frontend.values import Range, Val, known, named
 from tilewright.tileir.diagnostics import (
     KernelFunctionError,
     TileError,
@@ -130,9 +130,23 @@ def _function(t: Translator, node: ast.expr) -> Val:
     return value
 
 
+def _constant_items(value: Val) -> Sequence[Val] | None:
+    """The items of a tuple, or of a range whose bounds are known; None for anything else."""
+    if isinstance(value, tuple):
+        return value
+    if not isinstance(value, Range):
+        return None
+    bounds = [known(v) for v in (value.start, value.stop, value.step)]
+    if not all(isinstance(b, int) for b in bounds):
+        return None
+    numbers = range(*bounds)  # type: ignore[arg-type]
+    return numbers if len(numbers) <= MAX_ITEMS else None
+
+
+
 @syntax_form("tuple")
 def comprehension(t: Translator, node: ast.Call) -> Val:
-    """`tuple(e for x in ct.static_iter(...) if c)`."""
+    """`tuple(e for x in ... if c)` over a tuple, a constant range or ct.static_iter(...)."""
     from tilewright.frontend.assign import assign
     from tilewright.frontend.truth import condition
 
@@ -146,9 +160,12 @@ def comprehension(t: Translator, node: ast.Call) -> Val:
         if not clauses:
             out.append(t.expr(generator.elt))
             return
-        items = static_items(t, clauses[0].iter)
+        items: Sequence[Val] | None = static_items(t, clauses[0].iter)
         if items is None:
-            raise TileSyntaxError("a comprehension must go over ct.static_iter(...)", t.span(clauses[0].iter),
+            items = _constant_items(t.expr(clauses[0].iter))
+        if items is None:
+            raise TileSyntaxError("a comprehension must go over a tuple, a constant range or ct.static_iter(...)",
+                                  t.span(clauses[0].iter),
                                   hints=["write tuple(... for x in ct.static_iter(...))"])
         for item in items:
             assign(t, clauses[0].target, item)

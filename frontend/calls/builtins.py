@@ -27,7 +27,7 @@ from tilewright.frontend.values import (
     known,
     named,
 )
-from tilewright.tileir.diagnostics import Subject, TileStaticAssertionError, TileTypeError
+from tilewright.tileir.diagnostics import Subject, TileStaticAssertionError, TileTypeError, TileValueError
 from tilewright.tileir.ops.arrays import ListLength
 
 
@@ -136,6 +136,29 @@ def tuple_(t: Translator, x: Val = (), /) -> Val:
         return x
     raise bad("tuple", "x", f"must be a tuple, got {named(x)}",
               hints=["write tuple(... for x in ct.static_iter(...))"])
+
+
+def _same_item(x: Val, y: Val) -> bool:
+    """Whether two constants are equal, as Python compares the items of a tuple."""
+    for value in (x, y):
+        if is_tile(value) and known(value) is None:
+            raise TileTypeError(f"the items of a tuple are compared while compiling, but one is {named(value)}",
+                                hints=["compare run-time values one by one"])
+    left, right = (v if known(v) is None else known(v) for v in (x, y))
+    return bool(left == right)
+
+
+@call_rule("tuple.index")
+def tuple_index(t: Translator, x: Val, value: Val, /) -> Val:
+    for number, item_ in enumerate(x):
+        if _same_item(item_, value):
+            return number
+    raise bad("index", "value", f"is {named(value)}, which is not in the tuple", TileValueError)
+
+
+@call_rule("tuple.count")
+def tuple_count(t: Translator, x: Val, value: Val, /) -> Val:
+    return sum(_same_item(item_, value) for item_ in x)
 
 
 @call_rule("str", str)

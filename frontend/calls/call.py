@@ -6,10 +6,12 @@ import ast
 import contextlib
 import dataclasses
 import enum
+import functools
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tilewright.frontend import folding
 from tilewright.frontend.advice import on_builtin, on_function
 from tilewright.frontend.calls.registry import BY_VALUE, RULES, CallRule
 from tilewright.frontend.dispatch import expression
@@ -158,7 +160,20 @@ def call_value(
         return _call_method(t, function, "__call__", args, kwargs)
     if isinstance(function, type):
         return _call_type(t, function, args, kwargs)
-    raise _not_callable(function)
+    return _call_native(function, args, kwargs)
+
+
+def _call_native(function: Val, args: Sequence[Val], kwargs: Mapping[str, Val]) -> Val:
+    """Functions of Python's `math` work on constants."""
+    native = isinstance(function, types.BuiltinFunctionType) and function.__module__ == "math"
+    if not native or not _constants([*args, *kwargs.values()]):
+        raise _not_callable(function)
+    return folding.run(f"math.{function.__name__}", functools.partial(function, **kwargs), *args)
+
+
+def _constants(values: Sequence[Val]) -> bool:
+    """Whether Python itself can compute with the arguments."""
+    return all(_constants(v) if isinstance(v, tuple) else is_loose(v) for v in values)
 
 
 def _shifted(nodes: ArgumentNodes | None) -> ArgumentNodes | None:

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from tilewright.frontend import folding
+from tilewright.frontend import folding, overloads
 from tilewright.frontend.advice import on_number
 from tilewright.frontend.calls.arith import number, zero_test
 from tilewright.frontend.calls.constants import fold_typed
@@ -134,6 +134,9 @@ def positive(t: Translator, x: Val, /) -> Val:
 
 @call_rule("abs", abs, operator.abs)
 def absolute(t: Translator, x: Val, /) -> Val:
+    found = overloads.called(t, "__abs__", x)
+    if found:
+        return found[0]
     x = number("abs", x)
     if known(x) is not None:
         return _folded(t, x, dtype_of(x), "abs", lambda v: v if isinstance(v, bool) else abs(v))

@@ -94,6 +94,8 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "compilation": ("a module of the host",
                     "tests/dsl/test_compilation.py::test_the_signature_of_a_launch_gives_its_code"),
     "compiler_timeout": ("used on the host", "tests/dsl/test_timeouts.py::test_launch_is_given_up_and_nothing_changes"),
+    **{f"tuple.{name}": ("decided while compiling", "tests/frontend/test_overloads.py::test_constants")
+       for name in ("index", "count")},
     "random": ("a module, whose functions have cells", "tests/frontend/test_random.py::test_known_answers"),
     "jax": ("refused: the bridge to JAX is not part of Tilewright",
             "tests/dsl/test_jax.py::test_refused_with_advice"),

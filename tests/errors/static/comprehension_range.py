@@ -7,7 +7,7 @@ import tilewright as ct
 
 @ct.tile_kernel
 def kernel(x):
-    t = tuple(i for i in range(4))
+    t = tuple(i for i in range(ct.bid(0)))
     ct.store(x, (0,), t[0])
 
 

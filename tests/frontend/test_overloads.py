@@ -1,0 +1,122 @@
+"""Operators of frozen dataclasses, Python's math and tuple methods on constants, comprehensions over constants."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as ct
+
+
+@dataclass(frozen=True)
+class Complex:
+    """A complex number: tiles of real and imaginary parts."""
+
+    re: Any
+    im: Any
+
+    def __add__(self, other):
+        return Complex(self.re + other.re, self.im + other.im)
+
+    def __mul__(self, other):
+        return Complex(self.re * other.re - self.im * other.im, self.re * other.im + self.im * other.re)
+
+    def __rmul__(self, factor):
+        return Complex(factor * self.re, factor * self.im)
+
+    def __matmul__(self, other):
+        return self.re * other.re + self.im * other.im
+
+    def __neg__(self):
+        return Complex(-self.re, -self.im)
+
+    def __invert__(self):
+        return Complex(self.re, -self.im)
+
+    def __abs__(self):
+        return ct.sqrt(self.re * self.re + self.im * self.im)
+
+    def __eq__(self, other):
+        return (self.re == other.re) & (self.im == other.im)
+
+    def __lt__(self, bound):
+        return abs(self) < bound
+
+
+def result(function: Callable[[Any], Any]) -> Any:
+    """What a function of the numbers z and w gives, as real and imaginary part."""
+
+    @ct.tile_kernel
+    def kernel(x, out):
+        z = Complex(ct.load(x, (0, 0), (1, 4)), ct.load(x, (1, 0), (1, 4)))
+        w = Complex(ct.load(x, (2, 0), (1, 4)), ct.load(x, (3, 0), (1, 4)))
+        value = function(z, w)
+        ct.store(out, (0, 0), value.re)
+        ct.store(out, (1, 0), value.im)
+
+    out = np.zeros((2, 4), np.float64)
+    kernel[(1,)](X, out)
+    return out[0] + 1j * out[1]
+
+
+def increased(z, w):
+    z += w
+    return z
+
+
+X = np.array([[1.0, 2, -3, 0], [4, -1, 0, 2], [3, 2, 1, 0], [1, -1, 1, -1]])
+Z, W = X[0] + 1j * X[1], X[2] + 1j * X[3]
+
+
+@pytest.mark.parametrize("function, want", [
+    (lambda z, w: z + w, Z + W), (lambda z, w: z * w, Z * W), (lambda z, w: 2.0 * z, 2 * Z), (lambda z, w: -z, -Z),
+    (lambda z, w: ~z, Z.conj()), (lambda z, w: Complex(z @ w, z.im), (Z * W.conj()).real + 1j * Z.imag),
+    (lambda z, w: Complex(abs(z), w.re), abs(Z) + 1j * W.real), (increased, Z + W),
+    (lambda z, w: Complex(ct.where(z == w, 1.0, 2.0), ct.where(z < 3.0, 1.0, 2.0)),
+     np.where(Z == W, 1, 2) + 1j * np.where(abs(Z) < 3, 1, 2)),
+], ids=["add", "mul", "rmul", "neg", "invert", "matmul", "abs", "iadd", "compare"])
+def test_operators(function: Any, want: Any) -> None:
+    np.testing.assert_allclose(result(function), want)
+
+
+def test_an_operator_that_is_not_there() -> None:
+    with pytest.raises(ct.TileTypeError, match="-: expected a tile or a number, got a Complex object"):
+        result(lambda z, w: z - w)
+
+
+def test_constants(capfd: pytest.CaptureFixture[str]) -> None:
+    @ct.tile_kernel
+    def kernel():
+        n = ct.zeros((16,), ct.float32).shape[0]
+        print(math.sqrt(n), math.ceil(n / 3), math.log2(n), math.gcd(n, 6), math.prod((2, n)), math.isclose(n, 16.0))
+        print((3, n, 3).index(n), (3, n, 3).count(3))
+        print(tuple(i * n for i in range(3)), tuple(a for a in (n, 1, 2) if a < n))
+
+    kernel[(1,)]()
+    assert capfd.readouterr().out.splitlines() == [
+        "4.0 6 4.0 2 32 True", "1 2", "(0, 16, 32) (1, 2)"]
+
+
+def test_refusals() -> None:
+    @ct.tile_kernel
+    def root():
+        math.sqrt(ct.bid(0))
+
+    @ct.tile_kernel
+    def domain():
+        math.sqrt(-1.0)
+
+    @ct.tile_kernel
+    def absent():
+        (1, 2).index(3)
+
+    for kernel, error, words in ((root, ct.TileError, "math.sqrt cannot be called"),
+                                 (absent, ct.TileValueError, "which is not in the tuple"),
+                                 (domain, ct.TileValueError, "math.sqrt: ")):
+        with pytest.raises(error, match=words):
+            kernel[(1,)]()
