@@ -167,7 +167,7 @@ def best_reference(x: np.ndarray, value: np.ndarray, place: np.ndarray, n: int) 
 
 def truth_reference(x: np.ndarray, some: Any, every: Any, parity: Any) -> tuple[np.ndarray, ...]:
     m = x > 0
-    return m.any(1), m.all(1), np.bitwise_xor.accumulate(m, 1)
+    return np.asarray(m.any(1)), np.asarray(m.all(1)), np.bitwise_xor.accumulate(m, 1)
 
 
 def cases() -> Iterator[Case]:

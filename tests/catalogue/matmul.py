@@ -212,9 +212,9 @@ def cases() -> Iterator[Case]:
     for a, b, acc in PAIRS:
         yield product_case(title("product", a, b, acc, (32, 32, 32)), product, a, b, acc, (40, 56, 72), (32, 32, 32))
     for tile in TILES:
-        shape = tuple(2 * t - 3 if t > 4 else t + 1 for t in tile)
+        m, n, k = (2 * t - 3 if t > 4 else t + 1 for t in tile)
         for dtype in (BF16, np.float32) if tile != (128, 128, 64) else (BF16,):
-            yield product_case(title("tile", dtype, tile), product, dtype, dtype, np.float32, shape, tile)
+            yield product_case(title("tile", dtype, tile), product, dtype, dtype, np.float32, (m, n, k), tile)
     # The instructions with half the depth.
     yield product_case("shallow-int8", product, np.int8, np.int8, np.int32, (40, 24, 48), (32, 16, 16))
     yield product_case("shallow-float16", product, np.float16, np.float16, np.float16, (40, 24, 24), (32, 16, 8))

@@ -83,7 +83,7 @@ def rows(x, at, out, start):
 
 @tw.tile_kernel
 def quotients(x, y, q, r, tile: tw.Constant[int]):
-    a, b = divmod(tw.load(x, (tw.bid(0),), (tile,)), tw.load(y, (tw.bid(0),), (tile,)))
+    a, b = divmod(tw.load(x, (tw.bid(0),), (tile,)), tw.load(y, (tw.bid(0),), (tile,)))  # type: ignore[operator]  # known in kernels only
     tw.store(q, (tw.bid(0),), a)
     tw.store(r, (tw.bid(0),), b)
 

@@ -137,7 +137,7 @@ def products() -> Iterator[Case]:
         lambda rng: (bfloats(rng, 18, 300), bfloats(rng, 300), np.zeros(18, np.float32), 4, 128), (2,),
         lambda w, x, *_: (w.astype(np.float64) @ x.astype(np.float64),), near(0, 1e-4))
 
-    def split(rng: np.random.Generator, m: int, k: int, n: int, splits: int) -> tuple:
+    def split(rng: np.random.Generator, m: int, k: int, n: int, splits: int) -> tuple[Any, ...]:
         parts = np.full((splits, m, n), np.nan, np.float32)
         return parts, np.zeros(n, np.int32), np.zeros((m, n), np.float32)
 

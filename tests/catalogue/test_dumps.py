@@ -52,7 +52,8 @@ def run(case: Case, text: str, stage: str) -> list[np.ndarray]:
     verify(function)
     assert to_text(function) == text, f"{case.name}: {stage} prints differently after parsing"
     args = case.args()
-    compile_function(function).run((*case.grid, 1, 1)[:3], runtime_arguments(case, args))
+    x, y, z = (*case.grid, 1, 1)[:3]
+    compile_function(function).run((x, y, z), runtime_arguments(case, args))
     return [np.asarray(a) for a in case.results(args)]
 
 

@@ -8,6 +8,7 @@ from catalogue.case import Case
 
 import tilewright as tw
 from tilewright.backend_ptx.simulator import simulate, simulate_optimised
+from tilewright.backend_ptx.simulator.launch import Options
 
 TARGETS = ("sm_80", "sm_90a")
 CASES = all_cases()
@@ -26,7 +27,7 @@ def test_generated_code_equals_reference(index: int) -> None:
     target = target_of(index, case)
     args = case.args()
     # Every third case runs its warps one at a time, in a random order.
-    how = {"schedule": "random", "seed": index} if index % 3 == 0 else {}
+    how: Options = {"schedule": "random", "seed": index} if index % 3 == 0 else {}
     try:
         simulate(case.kernel, case.grid, args, target, **how)
     except tw.TileUnsupportedFeatureError as error:

@@ -47,7 +47,7 @@ class TensorMap:
     """What the fake driver writes into the 128 bytes of a tensor map: dimensions innermost first, strides in bytes."""
 
     pointer: int
-    bytes: int
+    element_bytes: int
     dims: tuple[int, ...]
     strides: tuple[int, ...]
     box: tuple[int, ...]
@@ -59,8 +59,9 @@ class TensorMap:
         def filled(values: tuple[int, ...], count: int) -> tuple[int, ...]:
             return (*values, *[0] * (count - len(values)))
 
-        return struct.pack(self.FORMAT, self.pointer, self.bytes, self.swizzle, len(self.dims), *filled(self.dims, 5),
-                           *filled(self.strides, 4), *filled(self.box, 5)).ljust(128, b"\0")
+        return struct.pack(
+            self.FORMAT, self.pointer, self.element_bytes, self.swizzle, len(self.dims), *filled(self.dims, 5),
+            *filled(self.strides, 4), *filled(self.box, 5)).ljust(128, b"\0")
 
     @staticmethod
     def unpack(data: bytes) -> TensorMap:
@@ -74,8 +75,8 @@ class TensorMap:
             "address": self.pointer and self.pointer % 16 == 0,
             "extents": all(0 < n <= 1 << 32 for n in self.dims),
             "strides": all(s % 16 == 0 and 0 < s < 1 << 40 for s in self.strides),
-            "box": all(0 < n <= 256 for n in self.box) and self.box[0] * self.bytes % 16 == 0,
-            "swizzle": self.swizzle == 0 or self.box[0] * self.bytes <= self.swizzle,
+            "box": all(0 < n <= 256 for n in self.box) and self.box[0] * self.element_bytes % 16 == 0,
+            "swizzle": self.swizzle == 0 or self.box[0] * self.element_bytes <= self.swizzle,
         }
         return next((what for what, ok in checks.items() if not ok), None)
 

@@ -48,8 +48,9 @@ def dtype_name(function: Callable[..., Any], *args: Any) -> str:
         value = function(*args)
         ct.static_eval(note(value.dtype))
 
-    def note(dtype: Any) -> None:
+    def note(dtype: Any) -> bool:
         seen.append(str(dtype))
+        return True
 
     ir(kernel, args)
     return seen[0]

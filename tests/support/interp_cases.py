@@ -38,10 +38,10 @@ def elementwise(make: Callable[..., Op], inputs: Sequence[dt.DType], output: dt.
     body = Block([*params, out])
     build = Builder(body)
     block = build.value(arrays.BlockId(axis=0))
-    shape = {"steps": (TILE,), "order": (0,)}
-    tiles = [build.value(memory.Load(array=p, index=(block,), shape=(TILE,), **shape)) for p in params]
+    loads = [memory.Load(array=p, index=(block,), shape=(TILE,), steps=(TILE,), order=(0,)) for p in params]
+    tiles = [build.value(load) for load in loads]
     result = build.value(make(*tiles))
-    build.emit(memory.Store(array=out, index=(block,), value=result, **shape))
+    build.emit(memory.Store(array=out, index=(block,), value=result, steps=(TILE,), order=(0,)))
     build.emit(control.Return())
     return Function("kernel", body)
 
@@ -83,6 +83,7 @@ def samples(dtype: dt.DType, n: int, seed: int) -> np.ndarray:
     memory_dtype = array_dtype(dtype)
     if dtype.is_bool:
         return rng.integers(0, 2, n).astype(np.bool_)
+    edges: list[int] | list[float]
     if dtype.is_int:
         low, high = dtype.int_range
         edges = [low, low + 1, 0, 1, 2, high - 1, high] + ([-1, -2] if low else [])

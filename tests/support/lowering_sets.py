@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from support.lowering_kernels import Make, elementwise
 
 from tilewright.tileir import dtypes as dt
@@ -20,16 +22,17 @@ INTEGER = (arith.Add, arith.Sub, arith.Mul, arith.FloorDiv, arith.CeilDiv, arith
 FLOAT = (arith.Add, arith.Sub, arith.Mul, arith.Div, arith.FloorDiv, arith.Mod, arith.Min, arith.Max)
 
 
-def two(cls: type[Op], **options: object) -> Make:
+def two(cls: type[Op], **options: Any) -> Make:
     return lambda x, y: cls(lhs=x, rhs=y, **options)
 
 
-def one(cls: type[Op], **options: object) -> Make:
+def one(cls: type[Op], **options: Any) -> Make:
     return lambda x, *rest: cls(src=x, **options)
 
 
 def integers(dtype: DType) -> Function:
-    unary = [one(c) for c in (math.Neg, math.Abs, math.Not, *math.BitCount.__subclasses__())]
+    classes: list[type[Op]] = [math.Neg, math.Abs, math.Not, *math.BitCount.__subclasses__()]
+    unary = [one(c) for c in classes]
     return elementwise(f"int_{dtype.ir}", [dtype] * 2, [*map(two, INTEGER), *map(two, COMPARISONS), *unary])
 
 
@@ -41,7 +44,8 @@ def bools() -> Function:
 def floats(dtype: DType) -> Function:
     nan = [two(c, propagate_nan=True) for c in (arith.Min, arith.Max)]
     tests = math.FloatTest.__subclasses__()
-    unary = [one(c) for c in (math.Neg, math.Abs, *tests, math.Sqrt, *math.Integral.__subclasses__())]
+    classes: list[type[Op]] = [math.Neg, math.Abs, *tests, math.Sqrt, *math.Integral.__subclasses__()]
+    unary = [one(c) for c in classes]
     fma: Make = lambda x, y: arith.Fma(a=x, b=y, c=x)  # noqa: E731
     return elementwise(f"float_{dtype.ir}", [dtype] * 2, [*map(two, FLOAT), *map(two, COMPARISONS), *nan, *unary, fma])
 

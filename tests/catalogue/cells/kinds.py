@@ -138,10 +138,10 @@ def specials(kind: Kind) -> Array:
         return np.array(numbers, dtype=kind.host)
     limits = LIMITS[kind.name]
     unit = Fraction(1, 2**limits.mantissa)
-    numbers = [Fraction(1), 1 + unit if limits.mantissa else Fraction(2), Fraction(1, 2), Fraction(2), limits.largest,
-               limits.largest / 2, limits.smallest, limits.normal, limits.normal * 2]
-    numbers += [limits.normal - limits.smallest] if limits.has_zero else [Fraction(4)]
-    out = [float(n) for n in numbers]
+    exact = [Fraction(1), 1 + unit if limits.mantissa else Fraction(2), Fraction(1, 2), Fraction(2), limits.largest,
+             limits.largest / 2, limits.smallest, limits.normal, limits.normal * 2]
+    exact += [limits.normal - limits.smallest] if limits.has_zero else [Fraction(4)]
+    out = [float(n) for n in exact]
     out += [0.0, -0.0 if limits.has_sign else 0.0] if limits.has_zero else [8.0, 16.0]
     out += [float("inf"), float("-inf")] if limits.has_inf else [3.0 if limits.mantissa else 32.0, float(limits.normal)]
     out += [float("nan") if limits.has_nan else 4.0, -out[1] if limits.has_sign else 4.0]

@@ -17,7 +17,8 @@ feature = registering(FEATURES)
 
 @feature("Tile.dtype", "Tile.shape", "Tile.ndim", like=lambda b, t: t + 4 + 1 + 1)
 def tile_members(b, t):
-    return t + t.shape[0] + t.ndim + (1 if t.dtype == ct.int32 and (3).dtype == ct.int32 else 0)
+    typed = (3).dtype == ct.int32  # type: ignore[attr-defined]  # numbers of a kernel have one
+    return t + t.shape[0] + t.ndim + (1 if t.dtype == ct.int32 and typed else 0)
 
 
 @feature("bid", "num_blocks", like=lambda b, t: t + b + 2 * 10 + 1 + 1)

@@ -121,7 +121,7 @@ class Ops(Operands):
         value = self.of(TileType(dt.float32, (size,)))
         self.build.emit(memory.Scatter(array=self.arrays[0], indices=(index,), value=value, mask=mask, shape=(size,)))
 
-    def shapes(self) -> None:
+    def reshaped(self) -> None:
         source = self.of(self.type(DTYPES))
         old = source.type.shape
         flat = (source.type.size,)
@@ -141,12 +141,12 @@ class Ops(Operands):
         self.add(self.rng.choice(choices)())
 
     def reductions(self) -> None:
-        cls = self.rng.choice([*reduce.REDUCTIONS.values(), reduce.ArgMax, reduce.ArgMin])
+        cls: type[Op] = self.rng.choice([*reduce.REDUCTIONS.values(), reduce.ArgMax, reduce.ArgMin])
         source = self.of(self.type((dt.int32, dt.uint8, dt.int64, *FLOATS)))
         if not source.type.shape:
             return
         axis = self.rng.randrange(source.type.rank)
-        self.add(cls(src=source, axis=axis) if issubclass(cls, reduce.ArgReduction) else cls(src=source, axes=(axis,)))
+        self.add(cls(src=source, **({"axis": axis} if issubclass(cls, reduce.ArgReduction) else {"axes": (axis,)})))
 
     # --- what rewrites look for --------------------------------------------------------------------------------------
 
@@ -169,8 +169,8 @@ class Ops(Operands):
         """The same kind of change two times."""
         value = self.of(self.type(NUMBERS))
         if self.rng.random() < 0.3:  # something to move about, in a shape where orders differ
-            place = {"index": (self.index(),), "shape": (8,), "steps": (8,), "order": (0,)}
-            loaded = self.add(memory.Load(array=self.arrays[0], **place))
+            index = (self.index(),)
+            loaded = self.add(memory.Load(array=self.arrays[0], index=index, shape=(8,), steps=(8,), order=(0,)))
             value = self.add(shape.Reshape(src=loaded, shape=(2, 1, 4)))
         kind = self.rng.randrange(5)
         for _ in range(2):

@@ -34,8 +34,10 @@ def _argument(type_: Type, rng: np.random.Generator) -> Any:
     if isinstance(type_, ListType):
         return [_argument(type_.element, rng) for _ in range(3)]
     if isinstance(type_, ArrayType):
-        extents = tuple(rng.integers(3, 21, type_.rank)) if type_.extents.count(None) else type_.extents
-        return _numbers(type_.dtype, tuple(map(int, extents)), rng)
+        known = [n for n in type_.extents if n is not None]
+        extents = known if len(known) == type_.rank else rng.integers(3, 21, type_.rank).tolist()
+        return _numbers(type_.dtype, tuple(extents), rng)
+    assert isinstance(type_, TileType)
     return _numbers(type_.dtype, (1,), rng)[0]
 
 
@@ -172,7 +174,7 @@ class _Body:
 
 
 _MAKERS: list[Callable[[_Programs], None]] = [
-    *[_Programs.elementwise] * 8, *[_Programs.shapes] * 2, _Programs.cast, _Programs.cast, _Programs.bitcast,
+    *[_Programs.elementwise] * 8, *[_Programs.reshaped] * 2, _Programs.cast, _Programs.cast, _Programs.bitcast,
     _Programs.constants, _Programs.constants, _Programs.questions, _Programs.views, _Programs.load, _Programs.load,
     _Programs.store, _Programs.gather, _Programs.scatter, _Programs.reductions, _Programs.branch, _Programs.counted,
     _Programs.repeated, *[_Programs.neutral] * 4, *[_Programs.twice] * 2, _Programs.reload, _Programs.bounded,
