@@ -96,13 +96,14 @@ def _read(device: int, address: int, size: int) -> bytes:
 
 
 def _without_owners(arguments: Sequence[Argument]) -> list[Argument]:
-    """Copies of the arguments that can be pickled: their numbers without the objects that they came from."""
+    """Copies of the arguments that exist at run time, which can be pickled: their numbers without the objects that they
+    came from. Constants, which may be anything, are in the code."""
     infos = [real(array) for array in arrays(arguments)]
     kept = [(info.owner, info.array) for info in infos]
     for info in infos:
         info.owner = info.array = None
     try:
-        return copy.deepcopy(list(arguments))
+        return copy.deepcopy(list(leaves(arguments)))
     finally:
         for info, (owner, array) in zip(infos, kept, strict=True):
             info.owner, info.array = owner, array

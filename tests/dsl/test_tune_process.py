@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import pickle
 import sys
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,24 @@ def test_search_in_another_process() -> None:
     result = exhaustive_search([16, 3, 64], None, grid, scale, args, quiet=True, single_run_timeout_sec=60)
     assert [m.config for m in result.successes] == [16, 64] and not y.any() and calls == [16, 3, 64]
     assert [f[:2] for f in result.failures] == [(3, "TileTypeError")]
+
+
+@ct.tile_kernel
+def applied(x, out, f: ct.Constant, tile: ct.Constant[int]):
+    i = ct.bid(0)
+    ct.store(out, i, f(ct.load(x, i, tile)))
+
+
+def test_in_place_with_a_function_as_a_constant() -> None:
+    """What is no data stays here; an array under two names is one array there."""
+    x = np.arange(64, dtype=np.float32)
+    job = pickle.loads(pickle.dumps(make_job(applied, applied[4].grid, (x, x, lambda t: t * 2, 16), None)))
+    run = prepared(job)
+    for _ in range(2):
+        run()
+        view = np.ctypeslib.as_array((ctypes.c_float * 64).from_address(job.arguments[1].info.pointer))
+        assert np.array_equal(view, 2 * x)
+    assert (x == np.arange(64)).all()
 
 
 def test_a_kernel_that_never_ends() -> None:
