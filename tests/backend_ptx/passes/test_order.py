@@ -125,7 +125,7 @@ def needed() -> list[tuple[Pass, Pass]]:
 
 
 def test_the_unseen_rows_are_rows() -> None:
-    assert {(name_of(a), name_of(b)) for a, b in needed()} >= UNSEEN
+    assert {(name_of(a), name_of(b)) for a, b, _ in ORDER} >= UNSEEN
 
 
 @pytest.mark.parametrize("pair", [p for p in needed() if (name_of(p[0]), name_of(p[1])) not in UNSEEN],
@@ -133,5 +133,5 @@ def test_the_unseen_rows_are_rows() -> None:
 def test_a_missing_constraint_is_named(pair: tuple[Pass, Pass]) -> None:
     rows = [row for row in ORDER if row[:2] != pair]
     said = complaint(reversed_pair(*pair, before(rows)), [pair], rows)
-    assert said is not None
+    assert said is not None, "no kernel comes out different without this row: add one to MORE, or the row to UNSEEN"
     assert said.startswith(f"{name_of(pair[0])} must run before {name_of(pair[1])}, or ")
