@@ -15,6 +15,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from tilewright.backend_ptx.decisions import kib
 from tilewright.backend_ptx.resources.occupancy import register_cap
+from tilewright.backend_ptx.resources.registers import MARGIN
 from tilewright.backend_ptx.resources.verdict import Rejection, Shortage
 from tilewright.backend_ptx.targets import KIB, Target
 from tilewright.tileir.diagnostics import TileError
@@ -89,16 +90,17 @@ HOPE = 2
 
 
 def lower_occupancy(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
-    """The highest occupancy that leaves the needed registers."""
+    """The highest occupancy that leaves the needed registers, as far as they are known, and lower ones."""
     asked = plan.limits.max_occupancy or plan.hints.occupancy or 1
     if asked > 1:
         threads = plan.facts.threads
-        needed = refused.needed or plan.facts.registers
-        lower = next((n for n in range(asked - 1, 1, -1) if register_cap(n, threads, plan.target) >= needed), 1)
+        needed = min(refused.needed or plan.facts.registers - MARGIN, plan.target.registers_per_thread)
+        highest = next((n for n in range(asked - 1, 1, -1) if register_cap(n, threads, plan.target) >= needed), 1)
         left = register_cap(asked, threads, plan.target)
         why = refused.words + ("" if refused.kind is Shortage.SHARED else f", {asked} CTAs leave {left} registers")
-        said = f"occupancy={plan.hints.occupancy} lowered to {lower}: {why}"
-        yield Descent(replace(plan.limits, max_occupancy=lower), said)
+        for lower in range(highest, 0, -1):
+            said = f"occupancy={plan.hints.occupancy} lowered to {lower}: {why}"
+            yield Descent(replace(plan.limits, max_occupancy=lower), said)
 
 
 def fewer_stages(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
