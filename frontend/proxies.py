@@ -41,9 +41,13 @@ _COMPARISONS = {
     "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
 }
 
-
+_TILE_METHODS = ("reshape", "astype", "permute", "transpose", "extract", "insert", "item")
 # Functions that stand-ins can be given to: they need types alone, and read and change nothing.
-_COMPUTES = {*BINARY, *FLOAT_FUNCTIONS, "pow", "negative", "abs", "bitwise_not", "matmul", "where"}
+_COMPUTES = {
+    *BINARY, *FLOAT_FUNCTIONS, "pow", "negative", "abs", "bitwise_not", "matmul", "where", "clamp", "reshape",
+    "permute", "transpose", "broadcast_to", "expand_dims", "cat", "extract", "astype",
+    *(f"Tile.{name}" for name in _TILE_METHODS),
+}
 
 
 class Proxy:
@@ -88,7 +92,12 @@ class Proxy:
 
 
 class TileProxy(Proxy):
-    """A tile or scalar: dtype, shape, ndim, operators."""
+    """A tile or scalar: dtype, shape, ndim, operators, methods."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _TILE_METHODS:
+            return super().__getattr__(name)
+        return lambda *args, **kwargs: self.__tilewright_call__(f"Tile.{name}", (self, *args), kwargs)
 
     @property
     def dtype(self) -> Any:

@@ -120,3 +120,14 @@ def test_refusals() -> None:
                                  (domain, ct.TileValueError, "math.sqrt: ")):
         with pytest.raises(error, match=words):
             kernel[(1,)]()
+
+
+def test_methods_of_tiles_in_static_eval(capfd: pytest.CaptureFixture[str]) -> None:
+    @ct.tile_kernel
+    def kernel():
+        t = ct.arange(8, dtype=ct.int32)
+        print(ct.static_eval(t.reshape((2, 4)).transpose().shape), ct.static_eval(t.astype(ct.float16).dtype))
+        print(ct.static_eval(t.reshape((4, 2))))
+
+    kernel[(1,)]()
+    assert capfd.readouterr().out.splitlines() == ["(4, 2) float16", "[[0, 1], [2, 3], [4, 5], [6, 7]]"]
