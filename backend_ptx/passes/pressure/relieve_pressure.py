@@ -142,7 +142,7 @@ class _Relief:
         before = self.c.plan.occupancy or self._occupancy(body.registers())
         if not PREFETCH.passed(before, before):
             return
-        found, chosen, size = Prefetch(body, self.movable, self.c.facts), list[Load](), 0
+        found, chosen, size = Prefetch(body, self.movable, self.c), list[Load](), 0
         for load in found.loads:
             more = buffer_bytes(buffer_of(load))
             if PREFETCH.passed(before, self._occupancy(0, size + more)):
