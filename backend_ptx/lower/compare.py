@@ -39,6 +39,9 @@ def group_of(ctx: Context, op: ops.Compare) -> int:
     is a multiple of the group's length, as columns past the end of a row whose length is a multiple of 16 are. Where
     neither operand rises LLVM sees by itself that they are equal.
     """
-    along = zip(*(ctx.runs[value] for value in (op.lhs, op.rhs, op.result)), strict=True)
-    return max((min(vector_along(ctx.layout(op.result), axis), both.stays) for axis, (x, y, both) in enumerate(along)
-                if x.rises > 1 or y.rises > 1), default=1)
+    layout = ctx.layout(op.result)
+    widths = [vector_along(layout, axis) for axis in range(len(layout.shape))]
+    if max(widths, default=1) == 1:
+        return 1
+    along = zip(widths, *(ctx.runs[value] for value in (op.lhs, op.rhs, op.result)), strict=True)
+    return max(min(width, both.stays) if x.rises > 1 or y.rises > 1 else 1 for width, x, y, both in along)

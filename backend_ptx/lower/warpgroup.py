@@ -202,11 +202,7 @@ def _descriptor(ctx: Context, value: Value, matrix: Matrix, first: Val, part: in
     if ctx.function.plan.cluster > 1:
         start = b.and_(start, _ADDRESS)
     low = b.cast("zext", b.lshr(start, log2(UNIT)), "i64")
-    return b.or_(low, _signed(matrix.fields))
-
-
-def _signed(bits: int) -> int:
-    return bits - (1 << 64) if bits >> 63 else bits
+    return b.or_(low, matrix.fields)
 
 
 def _fragments(ctx: Context, op: ops.Wgmma) -> list[list[list[Val]]]:
