@@ -120,8 +120,8 @@ def gather_access(array: ArrayType, shape: tuple[int, ...], indices: tuple[Along
 class GatherRun(NamedTuple):
     """`length` elements side by side in memory, along array axis `dense` (-1: one element)."""
 
-    length: int
-    dense: int
+    length: int = 1
+    dense: int = -1
 
 
 def gather_run(array: ArrayType, indices: tuple[Along, ...], axis: int) -> GatherRun:

@@ -13,12 +13,14 @@ from typing import Any
 
 from tilewright.backend_ptx.layouts.bulk import SLOT_ALIGN
 from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.shared import SharedAlloc
 from tilewright.backend_ptx.ops.warpgroup import SharedView, Stage
 from tilewright.backend_ptx.targets import KIB
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.engines import Engine
+from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 from tilewright.tileir.types import SharedType
 
@@ -166,9 +168,28 @@ def staged_bytes(op: Op) -> int:
     return op.src.type.size * op.src.type.dtype.bytes if isinstance(op, Stage) else 0
 
 
+def loop_bytes(function: Function, body: Block, gone: Collection[Op]) -> int:
+    """Shared memory that is taken while a loop runs, `gone` apart: its buffers and conversions; conversions above it
+    whose results its MMAs read fragment by fragment; operands staged for wgmma; buffers that bulk stores may still
+    read."""
+    inside = set(body.walk())
+    read = {_converted(v) for op in inside if isinstance(op, Product) for v in (op.a, op.b)}
+    here = (op for op in function.walk() if op not in gone)
+    moved = sum(
+        staged_bytes(op) + (exchanged_bytes(op) if op in inside or read.intersection(op.results) else 0) for op in here)
+    return moved + peak_bytes(function, inside) + lasting_bytes(function, inside)
+
+
+def _converted(value: Value) -> Value:
+    """The value of an operand that is in shared memory: casts are split along with the MMAs."""
+    while isinstance(value.op, Cast):
+        value = value.op.src
+    return value
+
+
 def other_bytes(function: Function, gone: Collection[Op]) -> int:
-    """Shared memory for buffers, layout conversions, reductions across warps and staged operands; not for ops in
-    `gone`."""
+    """Shared memory for buffers, conversions, reductions across warps and staged operands, and SLACK; not for ops
+    in `gone`."""
     lasting = lasting_bytes(function)
     exchange, staged = peak_bytes(function) - lasting, 0
     for op in function.walk():
@@ -176,4 +197,4 @@ def other_bytes(function: Function, gone: Collection[Op]) -> int:
             continue
         staged += staged_bytes(op)
         exchange = max(exchange, EXCHANGES if isinstance(op, (Reduction, ArgReduction)) else exchanged_bytes(op))
-    return exchange + staged + lasting
+    return exchange + staged + lasting + SLACK

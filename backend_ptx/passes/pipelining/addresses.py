@@ -125,9 +125,7 @@ def _params_read(block: Block, ops: Collection[Op], values: Collection[Value]) -
     return [p for p in block.params if p in reads]
 
 
-def collect(
-    block: Block, wanted: Iterable[Value], unit: Unit, fetched: dict[Value, Fetched] | None = None,
-) -> set[Op]:
+def collect(block: Block, wanted: Iterable[Value], unit: Unit, fetched: dict[Value, Fetched] | None = None) -> set[Op]:
     """The ops of a block that compute values; RefusalError if some may not execute early. The search stops at loads
     that `fetched` takes."""
     inside = {r: op for op in block.ops for r in op.results}

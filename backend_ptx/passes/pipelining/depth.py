@@ -13,25 +13,15 @@ from typing import NamedTuple
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD
-from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.passes.flow import body_of
 from tilewright.backend_ptx.passes.matmul.operands import source_of
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Ring, Transfer
 from tilewright.backend_ptx.resources.occupancy import AIM, IN_FLIGHT, resident, resident_aim, shared_of_cta
 from tilewright.backend_ptx.resources.registers import OTHER, live_registers
-from tilewright.backend_ptx.resources.shared import (
-    SLACK,
-    buffer_bytes,
-    exchanged_bytes,
-    lasting_bytes,
-    other_bytes,
-    peak_bytes,
-    staged_bytes,
-)
+from tilewright.backend_ptx.resources.shared import buffer_bytes, loop_bytes, other_bytes, staged_bytes
 from tilewright.backend_ptx.targets import KIB
-from tilewright.tileir.core import Op, Value
+from tilewright.tileir.core import Op
 from tilewright.tileir.engines import THREADS, Engine
-from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Gather
 from tilewright.tileir.plan import Decision
 
@@ -96,7 +86,7 @@ class Depths:
         memory."""
         replaced = {s for r in rings for c in r.channels for t in c.transfers for s in t.stages}
         total = sum(r.bytes for r in rings)
-        other = SLACK + other_bytes(self.function, replaced)
+        other = other_bytes(self.function, replaced)
         room = shared_of_cta(self.c.hints.occupancy, self.target) - other
         if room // total < 2:
             room = self.target.shared_per_block - other
@@ -118,7 +108,8 @@ class Depths:
         span = channel.loop.span
         if iterations is not None and iterations < 2:
             return decisions.no_pipeline(decisions.RUNS_ONCE, span)
-        other = self._beside(channel)
+        gone = self.gone.union(*((*t.conversions, *t.stages) for t in channel.transfers))
+        other = loop_bytes(self.function, body_of(channel.loop), gone) + self._ring_bytes()
         channel.transfers = [t for t in channel.transfers if t.exchanged or self._pays(t, iterations, other)]
         if not channel.transfers:
             return decisions.no_pipeline(decisions.TOO_LITTLE, span)
@@ -166,19 +157,6 @@ class Depths:
                     ctas)
         return ""
 
-    def _beside(self, channel: Channel) -> int:
-        """Shared memory beside the slots: buffers and conversions in the loop that reads from slots do not replace;
-        conversions above it whose results MMAs in the loop read fragment by fragment; operands staged for wgmma; rings
-        that are live throughout the kernel; buffers that bulk stores may still read."""
-        gone = self.gone.union(*((*t.conversions, *t.stages) for t in channel.transfers))
-        inside = set(body_of(channel.loop).walk())
-        read = {_converted(v) for op in inside if isinstance(op, Product) for v in (op.a, op.b)}
-        here = (op for op in self.function.walk() if op not in gone)
-        moved = sum(
-            staged_bytes(op) + (exchanged_bytes(op) if op in inside or read.intersection(op.results) else 0)
-            for op in here)
-        return moved + peak_bytes(self.function, inside) + lasting_bytes(self.function, inside) + self._ring_bytes()
-
     def _ring_bytes(self) -> int:
         return sum(r.slots * buffer_bytes(t) for r in self.rings for t in r.types)
 
@@ -192,7 +170,7 @@ class Depths:
         room = shared_of_cta(self.c.hints.occupancy, self.target)
         if not self.c.plan.roles:
             room = min(room, shared_of_cta(AIM, self.target))
-        room -= SLACK + other_bytes(self.function, self.gone) + self._ring_bytes()
+        room -= other_bytes(self.function, self.gone) + self._ring_bytes()
         made = []
         for channel in channels:
             each = sum(buffer_bytes(t.type) for t in channel.transfers)
@@ -201,10 +179,3 @@ class Depths:
                 room -= (channel.ring.slots - 1) * each
                 made.append(decisions.staged(channel.ring.slots, each, channel.loop.span))
         return made
-
-
-def _converted(value: Value) -> Value:
-    """The value of an operand that is in shared memory: casts are split along with the MMAs."""
-    while isinstance(value.op, Cast):
-        value = value.op.src
-    return value

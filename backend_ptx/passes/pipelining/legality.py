@@ -24,15 +24,7 @@ from tilewright.backend_ptx.passes.flow import Loop, body_of, maker_of, origins
 from tilewright.backend_ptx.passes.matmul.operands import dense_axis, slot_of, source_of
 from tilewright.backend_ptx.passes.pipelining.addresses import change_of_array, find_address, find_recurrence
 from tilewright.backend_ptx.passes.pipelining.iterations import Iterations
-from tilewright.backend_ptx.passes.pipelining.transfers import (
-    NO_RUN,
-    Channel,
-    RefusalError,
-    Ring,
-    Source,
-    Transfer,
-    name_of,
-)
+from tilewright.backend_ptx.passes.pipelining.transfers import Channel, RefusalError, Ring, Source, Transfer, name_of
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.engines import THREADS
@@ -185,15 +177,13 @@ def release_point(loop: Loop, transfer: Transfer, unit: Unit) -> Op | None:
 # ---- cp.async ----------------------------------------------------------------------------------------------------
 
 
-def copied_transfer(
-    loop: Loop, source: Load | Gather, unit: Unit, warps: int, taken: Collection[Op],
-) -> Transfer:
+def copied_transfer(loop: Loop, source: Load | Gather, unit: Unit, warps: int, taken: Collection[Op]) -> Transfer:
     """How threads prefetch the tile of a load or gather of a loop's body; RefusalError says why they may not. Another
     engine carries the loads in `taken`."""
     if refused := _reason(source) or change_of_array(loop, source.array, unit):
         raise RefusalError(refused)
     value, layout = source.result, source.result.type.layout
-    run = _gathered_run(source, unit) if isinstance(source, Gather) else NO_RUN
+    run = _gathered_run(source, unit) if isinstance(source, Gather) else GatherRun()
     address = find_address(loop, source, unit, taken)
     checked = source.check_bounds or isinstance(loop, For)
     if not checked and find_recurrence(loop, address.params, unit).condition is None:
@@ -227,8 +217,8 @@ def _gathered_run(gather: Gather, unit: Unit) -> GatherRun:
     value."""
     indices, layout = tuple(unit.runs[i] for i in gather.indices), gather.result.type.layout
     found = [(gather_run(gather.array.type, indices, axis), axis) for axis in range(len(gather.shape))]
-    run = max((GatherRun(min(run.length, vector_along(layout, axis)), run.dense) for run, axis in found),
-              default=NO_RUN)
+    runs = (GatherRun(min(run.length, vector_along(layout, axis)), run.dense) for run, axis in found)
+    run = max(runs, default=GatherRun())
     if run.length == 1:
         raise RefusalError(decisions.NOT_KNOWN_SIDE_BY_SIDE)
     if gather.mask is None:

@@ -59,7 +59,7 @@ class Recurrence(NamedTuple):
     condition: Value | None = None
 
 
-NO_RUN, NO_ADDRESS = GatherRun(1, -1), Address()
+NO_RUN, NO_ADDRESS = GatherRun(), Address()
 
 
 @dataclass(slots=True, eq=False)

@@ -18,7 +18,7 @@ from tilewright.backend_ptx.ops.bulk import MAX_PENDING, TmaStore, TmaStoreWait
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import proxy_fences
 from tilewright.backend_ptx.passes.stores.pieces import Pieces
-from tilewright.backend_ptx.resources.shared import SLACK, buffer_bytes, other_bytes
+from tilewright.backend_ptx.resources.shared import buffer_bytes, other_bytes
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.engines import THREADS
 from tilewright.tileir.enums import MemoryOrder
@@ -57,7 +57,7 @@ class _Scope:
 
     def __init__(self, c: Compilation, candidates: Mapping[Store, Pieces]) -> None:
         function = c.function
-        self.room = c.target.shared_per_block - SLACK - other_bytes(function, ())
+        self.room = c.target.shared_per_block - other_bytes(function, ())
         self.types: set[SharedType] = set()
         self.params = set(function.params)
         self.dependences = c.dependences
@@ -74,8 +74,7 @@ class _Scope:
 
     def find(self, store: Store, pieces: Pieces) -> Boxes | str:
         """The TMA boxes of a store's sub-tiles, or why TMA cannot store them."""
-        alone = self._refused_alone(store)
-        if alone is not None:
+        if alone := self._refused_alone(store):
             return alone
         if self.ordered:
             return decisions.ORDERED_ACCESSES
@@ -87,8 +86,7 @@ class _Scope:
         found = boxes_of(store, pieces)
         if found is None:
             return decisions.HELD_BY_SEVERAL_WARPS
-        refused = tma_refusal(store.array.type, found.shape, pieces.shape, store.order)
-        if refused is not None:
+        if refused := tma_refusal(store.array.type, found.shape, pieces.shape, store.order):
             return refused
         return found if self._fits(buffer_type(store, found)) else decisions.NO_SHARED_MEMORY_LEFT
 

@@ -18,6 +18,15 @@
             shared_store(buffer=%0, value=%p2)                             // and so on
             tma_store_wait()                                               // before the kernel ends
 
+First conversions sink below the permutations and reshapes of stored tiles:
+
+    before: %c: tile<128x256xbf16, #1> = convert_layout(src=%x)
+            %p: tile<256x128xbf16, #2> = permute(src=%c, axes=(1, 0))
+            store(array=%y, index=(%i, %j), value=%p, ...)
+    after:  %0: tile<256x128xbf16, #3> = permute(src=%x, axes=(1, 0))     // free: #3 says so
+            %p: tile<256x128xbf16, #2> = convert_layout(src=%0)
+            store(array=%y, index=(%i, %j), value=%p, ...)
+
 Rings of loads need the shared memory that a conversion of the whole tile would take. A sub-tile is converted within a
 warp if that gives the stores long segments; then only the threads of a warp synchronise. With two buffers they
 synchronise once per sub-tile: the barrier for one buffer also covers the earlier reads of the other. If TMA can store
@@ -33,26 +42,29 @@ from itertools import cycle, product
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.exchange import exchange_layout
 from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
+from tilewright.backend_ptx.passes.layouts.rules import replay, rule_of
 from tilewright.backend_ptx.passes.stores.bulk_stores import BulkWriter, find_bulk_stores
 from tilewright.backend_ptx.passes.stores.pieces import Pieces, could_be_longer, find_pieces
-from tilewright.backend_ptx.passes.stores.sink_conversions import sink_conversions
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import DType, int32, int64
 from tilewright.tileir.enums import MemoryOrder
+from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.arith import Add, Constant, Mul
 from tilewright.tileir.ops.control import If
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Load, Store
 from tilewright.tileir.ops.shape import Extract
+from tilewright.tileir.passes.dce import dce
 from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import SharedType, TileType
 
 
 def split_stores(c: Compilation) -> Preserved:
     """Needs layouts on every tile; conversions must still be `convert_layout`."""
-    sink_conversions(c)
+    _sink_conversions(c)
     found = _find(c)
     boxes = find_bulk_stores(c, found)
     found = {store: pieces for store, pieces in found.items() if store in boxes or _conversion(store) is not None}
@@ -62,6 +74,59 @@ def split_stores(c: Compilation) -> Preserved:
     gone: set[Op] = {op for op in conversions if all(user in found for user in c.uses[op.result])}
     rewrite(c.function, _Split(c, found, gone, BulkWriter(c, boxes)).rule)
     return NONE
+
+
+# ---- conversions sink first -----------------------------------------------------------------------------------------
+
+
+def _sink_conversions(c: Compilation) -> None:
+    """Sink conversions below the permutations and reshapes of a stored tile, where they can be split. That saves the
+    shared memory of whole tiles, which the rings of MMAs need."""
+    if not c.has(Product):
+        return  # nothing else wants much shared memory
+    found = [_below_conversion(op, c) for op in c.function.walk() if isinstance(op, Store)]
+    sunk = {pair[1][-1][0]: pair for pair in found if pair is not None}
+    if not sunk:
+        return
+
+    def sink(rewriter: Rewriter, op: Op) -> None:
+        if op not in sunk:
+            rewriter.keep(op)
+            return
+        conversion, steps = sunk[op]
+        value = replay(rewriter, steps, conversion.src)
+        rewriter.replace(op.results[0], rewriter.value(ConvertLayout(src=value)).retype(op.results[0].type))
+
+    rewrite(c.function, sink)
+    c.forget()
+    dce(c)  # the ops below which conversions have sunk
+
+
+def _below_conversion(store: Store, c: Compilation) -> tuple[ConvertLayout, list[tuple[Op, Layout]]] | None:
+    """A conversion and the shape-changing ops between it and a store, first one first, each with the layout of its
+    result once the conversion has sunk below them; None if there is none that can."""
+    def only_here(value: Value) -> bool:
+        return value.op is not None and c.homes[value.op] is c.homes[store] and len(c.uses[value]) == 1
+
+    moves: list[Op] = []
+    value = store.value
+    while value.op is not None and value.op.rearranges and only_here(value):
+        moves.append(value.op)
+        value = value.op.operands[0]
+    conversion = value.op
+    if not moves or not isinstance(conversion, ConvertLayout) or not conversion.crosses or not only_here(value):
+        return None
+    if isinstance(conversion.src.op, Load):
+        return None  # the load's ring does the conversion, if it gets one
+    layout: Layout | None = conversion.src.type.layout
+    steps: list[tuple[Op, Layout]] = []
+    for move in reversed(moves):
+        assert layout is not None
+        layout = rule_of(move).forward(move, layout)
+        if layout is None:
+            return None
+        steps.append((move, layout))
+    return conversion, steps
 
 
 # ---- which ------------------------------------------------------------------------------------------------------
