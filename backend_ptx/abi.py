@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from tilewright.backend_ptx.tensor_maps import MAP_BYTES, TensorMapSpec, find_tensor_maps
@@ -59,20 +59,14 @@ class AbiParam:
             return MAP_BYTES
         return 8 if self.kind in ("pointer", "table") else self.dtype.bytes
 
-    def to_data(self) -> dict[str, Any]:
-        """As plain data for JSON."""
-        data = {"kind": self.kind, "argument": self.argument, "dtype": self.dtype.ir, "name": self.name,
-                "axis": self.axis}
-        return data if self.tensor_map is None else {**data, "tensor_map": self.tensor_map.to_data()}
-
     @staticmethod
     def from_data(data: dict[str, Any]) -> AbiParam:
-        """The inverse of `to_data`. Raises KeyError or TypeError on anything else."""
+        """From the fields as JSON has them. Raises KeyError or TypeError on anything else."""
         if not isinstance(data, dict):
             raise TypeError(f"{data!r} is no parameter")
-        spec = data.get("tensor_map")
+        spec = data["tensor_map"]
         found = None if spec is None else TensorMapSpec.from_data(spec)
-        return AbiParam(data["kind"], data["argument"], BY_IR[data["dtype"]], data["name"], data["axis"], found)
+        return AbiParam(**{**data, "dtype": BY_IR[data["dtype"]], "tensor_map": found})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +94,8 @@ class KernelAbi:
         return next(i for i, p in enumerate(self.params) if p.tensor_map == spec)
 
     def to_json(self) -> str:
-        params = [p.to_data() for p in self.params]
-        return json.dumps({"name": self.name, "linear_grid": self.linear_grid, "params": params})
+        data = {"name": self.name, "linear_grid": self.linear_grid, "params": self.params}
+        return json.dumps(data, default=_plain)
 
     @staticmethod
     def from_json(text: str) -> KernelAbi:
@@ -125,6 +119,11 @@ def kernel_abi(function: Function) -> KernelAbi:
     if linear:
         params += [AbiParam("grid", -1, int32, _unique(f"grid.{a}", used), i) for i, a in enumerate("xyz")]
     return KernelAbi(symbol_name(function.name), tuple(params), linear)
+
+
+def _plain(value: Any) -> str | dict[str, Any]:
+    """What JSON has no form for: a dtype as its name, a record as its fields."""
+    return value.ir if isinstance(value, DType) else {f.name: getattr(value, f.name) for f in fields(value)}
 
 
 def _params_of(type: Any, index: int, name: str) -> list[AbiParam]:

@@ -28,12 +28,8 @@ def warps_by_vectors(elements: int, width: int, vector: int) -> str:
     return f"{_largest(elements, width)}: a vector of {vector} bytes for each thread"
 
 
-def warps_by_bytes(elements: int, width: int, each: int) -> str:
-    return f"{_largest(elements, width)}: {each} bytes in each thread"
-
-
-def warps_by_reduction(elements: int, width: int, each: int) -> str:
-    return f"{_largest(elements, width)}, and a reduction: {each} bytes in each thread"
+def warps_by_bytes(elements: int, width: int, each: int, reduces: bool) -> str:
+    return f"{_largest(elements, width)}{', and a reduction' if reduces else ''}: {each} bytes in each thread"
 
 
 def warps_by_live_tiles(alive: int, each: int) -> str:

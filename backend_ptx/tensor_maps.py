@@ -6,7 +6,7 @@ into 128 bytes, which are a parameter of the kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +14,8 @@ from tilewright.backend_ptx.layouts.bulk import BulkCopy, bulk_copy, inner_axis,
 from tilewright.backend_ptx.ops.bulk import TmaLoad, TmaStore
 from tilewright.tileir.core import Function, Value
 from tilewright.tileir.dtypes import BY_IR, DType
-from tilewright.tileir.rules import RuleTable
 
 MAP_BYTES, MAP_ALIGN = 128, 64
-MAPS: RuleTable[Callable[[Any, Sequence[Value]], TensorMapSpec]] = RuleTable("tensor map")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,26 +35,18 @@ class TensorMapSpec:
     swizzle: int
     stored: bool = False
 
-    def to_data(self) -> dict[str, Any]:
-        """As plain data for JSON."""
-        return {"argument": self.argument, "dtype": self.dtype.ir, "axes": self.axes, "box": self.box,
-                "swizzle": self.swizzle, "stored": self.stored}
-
     @staticmethod
     def from_data(data: dict[str, Any]) -> TensorMapSpec:
-        """The inverse of `to_data`. Raises KeyError or TypeError on anything else."""
-        return TensorMapSpec(data["argument"], BY_IR[data["dtype"]], tuple(data["axes"]), tuple(data["box"]),
-                             data["swizzle"], data["stored"])
+        """From the fields as JSON has them. Raises KeyError or TypeError on anything else."""
+        decoded = {"dtype": BY_IR[data["dtype"]], "axes": tuple(data["axes"]), "box": tuple(data["box"])}
+        return TensorMapSpec(**{**data, **decoded})
 
 
-def bulk_copy_of(op: TmaLoad) -> BulkCopy:
-    """The instructions that a bulk copy takes in each block; their pieces are those of the block's part of the slot."""
-    return bulk_copy(part_shape(op), _inner(op), op.array.type.dtype.bytes)
-
-
-def box_copy_of(op: TmaStore) -> BulkCopy:
-    """The instructions that one box of a bulk store takes."""
-    return bulk_copy(op.box, _inner(op), op.array.type.dtype.bytes)
+def copy_of(op: TmaLoad | TmaStore) -> BulkCopy:
+    """The instructions that a load takes in each CTA (their pieces are those of its part of the slot), or one TMA box
+    of a store."""
+    shape = part_shape(op) if isinstance(op, TmaLoad) else op.box
+    return bulk_copy(shape, _inner(op), op.array.type.dtype.bytes)
 
 
 def part_shape(op: TmaLoad) -> tuple[int, ...]:
@@ -74,24 +64,14 @@ def _inner(op: TmaLoad | TmaStore) -> int:
     return inner
 
 
-@MAPS.register(TmaLoad)
-def tensor_map_spec(op: TmaLoad, params: Sequence[Value]) -> TensorMapSpec:
+def tensor_map_spec(op: TmaLoad | TmaStore, params: Sequence[Value]) -> TensorMapSpec:
     """The map that a bulk copy uses; its array is one of the kernel's parameters."""
-    return _spec(op, bulk_copy_of(op), params, stored=False)
-
-
-@MAPS.register(TmaStore)
-def stored_map_spec(op: TmaStore, params: Sequence[Value]) -> TensorMapSpec:
-    """The map that a bulk store uses; its array is one of the kernel's parameters."""
-    return _spec(op, box_copy_of(op), params, stored=True)
-
-
-def _spec(op: TmaLoad | TmaStore, copy: BulkCopy, params: Sequence[Value], stored: bool) -> TensorMapSpec:
+    copy, stored = copy_of(op), isinstance(op, TmaStore)
     axes, box = (tuple(values[k] for k in copy.dims) for values in (op.order, copy.box))
     return TensorMapSpec(params.index(op.array), op.buffer.type.dtype, axes, box, copy.swizzle, stored)
 
 
 def find_tensor_maps(function: Function) -> tuple[TensorMapSpec, ...]:
     """The maps that a function needs, each once, in the order of their first use."""
-    rules = ((op, MAPS.of(op)) for op in function.walk())
-    return tuple(dict.fromkeys(rule(op, function.params) for op, rule in rules if rule is not None))
+    copies = (op for op in function.walk() if isinstance(op, (TmaLoad, TmaStore)))
+    return tuple(dict.fromkeys(tensor_map_spec(op, function.params) for op in copies))

@@ -150,8 +150,7 @@ def records() -> Iterator[Instruction]:
     yield _Record("wgmma.fence", _FENCE, (), (), "wgmma_fence", ptx=80)
     yield _Record("wgmma.commit", "wgmma.commit_group.sync.aligned;", (), (), "wgmma_commit", ptx=80)
     for pending in range(MAX_PENDING + 1):
-        yield _Record(f"wgmma.wait.{pending}", _wait_text(pending), (), (), "wgmma_wait", {"pending": pending},
-                      ptx=80)
+        yield _Record(f"wgmma.wait.{pending}", _wait_text(pending), (), (), "wgmma_wait", {"pending": pending}, ptx=80)
 
 
 # Columns, element types, whether A is in registers, the flags of transposed operands.

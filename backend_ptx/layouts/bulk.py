@@ -100,9 +100,7 @@ def inner_axis(array: ArrayType, shape: tuple[int, ...], steps: tuple[int, ...],
     return access.order[0] if access.contiguous else None
 
 
-def tma_refusal(
-    array: ArrayType, shape: tuple[int, ...], steps: tuple[int, ...], order: tuple[int, ...],
-) -> str | None:
+def tma_refusal(array: ArrayType, shape: tuple[int, ...], steps: tuple[int, ...], order: tuple[int, ...]) -> str | None:
     """Why TMA cannot copy the tile that `load` with these fields reads; None if it can.
 
     Whether the array is a parameter that the kernel does not write is another question: passes/pipelining/legality.py.

@@ -52,9 +52,7 @@ def from_flat(shape: tuple[int, ...], **dims: tuple[int, ...]) -> Layout:
     return Layout([(name, [unflatten(b, shape) for b in bases]) for name, bases in dims.items()], shape)
 
 
-def distributed(
-    shape: tuple[int, ...], register: Sequence[int], lane: Sequence[int], warp: Sequence[int],
-) -> Layout:
+def distributed(shape: tuple[int, ...], register: Sequence[int], lane: Sequence[int], warp: Sequence[int]) -> Layout:
     """The layout of a tile in registers from flat bases; lanes for which none is left hold copies."""
     spare = (0,) * (LANE_BITS - len(lane))
     return from_flat(tuple(shape), register=tuple(register), lane=(*lane, *spare), warp=tuple(warp))

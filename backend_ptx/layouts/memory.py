@@ -74,9 +74,7 @@ def conversion_cost(source: Layout, target: Layout, element_bytes: int) -> int:
 
 
 @lru_cache(maxsize=1024)
-def tile_access(
-    array: ArrayType, order: tuple[int, ...], steps: tuple[int, ...], shape: tuple[int, ...],
-) -> Access:
+def tile_access(array: ArrayType, order: tuple[int, ...], steps: tuple[int, ...], shape: tuple[int, ...]) -> Access:
     """The access of a `load` or `store` with these fields: tile axis k is array axis order[k]."""
     strides = [array.strides[a] for a in order]
     ranked = sorted(reversed(range(len(shape))), key=lambda k: _stride_rank(strides[k]))

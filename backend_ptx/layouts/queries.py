@@ -34,9 +34,7 @@ def register_offsets(layout: Layout) -> tuple[tuple[int, ...], ...]:
 
 def thread_bases(layout: Layout) -> tuple[tuple[str, int, tuple[int, ...]], ...]:
     """What each bit of the lane and warp numbers contributes: ("lane" or "warp", bit, tile index), copies left out."""
-    return tuple(
-        (dim, bit, basis) for dim in (LANE, WARP) for bit, basis in enumerate(layout.bases(dim)) if any(basis)
-    )
+    return tuple((dim, bit, basis) for dim in (LANE, WARP) for bit, basis in enumerate(layout.bases(dim)) if any(basis))
 
 
 def copies(layout: Layout, dim: str) -> int:

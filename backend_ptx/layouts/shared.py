@@ -100,9 +100,7 @@ def inverse(shared: Layout) -> tuple[int, ...]:
 def offset_bases(shared: Layout, layout: Layout) -> dict[str, tuple[int, ...]]:
     """Per input dimension of a tile's layout the element offsets that its bits contribute (combine by XOR)."""
     table = inverse(shared)
-    return {
-        dim: tuple(combine(table, b) for b in flat_bases(layout, dim)) for dim in (REGISTER, LANE, WARP)
-    }
+    return {dim: tuple(combine(table, b) for b in flat_bases(layout, dim)) for dim in (REGISTER, LANE, WARP)}
 
 
 @lru_cache(maxsize=1024)

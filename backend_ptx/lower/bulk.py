@@ -17,7 +17,7 @@ from tilewright.backend_ptx.lower.integers import clamped
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.lower.shared import SPACE, SYMBOL, SharedRef, slot_bytes, slot_offset
 from tilewright.backend_ptx.ops import bulk as ops
-from tilewright.backend_ptx.tensor_maps import bulk_copy_of, part_shape, tensor_map_spec
+from tilewright.backend_ptx.tensor_maps import copy_of, part_shape, tensor_map_spec
 from tilewright.tileir.core import Function, Value
 
 _LOW, _HIGH = -(1 << 31), (1 << 31) - 1
@@ -83,7 +83,7 @@ def tma_load(ctx: Context, op: ops.TmaLoad) -> None:
     """One instruction for each TMA box; all arrive on the slot's mbarrier, and on those of all CTAs that receive them.
     In a cluster each CTA copies its part of the slot, into the slots of all."""
     b, ref, chosen = ctx.b, ctx[op.buffer], issuing_thread(ctx)
-    copy, part = bulk_copy_of(op), part_shape(op)
+    copy, part = copy_of(op), part_shape(op)
     check_alignment(ref, copy.swizzle)
     slot, barrier = shared_number(ctx, ref, op.slot), shared_number(ctx, ctx[op.barriers], op.slot)
     source = ctx.param(ctx.abi.map_position(tensor_map_spec(op, ctx.function.params)))

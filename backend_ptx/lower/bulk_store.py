@@ -12,7 +12,7 @@ from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.lower.shared import SharedRef, linear, slot_bytes
 from tilewright.backend_ptx.ops import bulk as ops
-from tilewright.backend_ptx.tensor_maps import box_copy_of, stored_map_spec
+from tilewright.backend_ptx.tensor_maps import copy_of, tensor_map_spec
 
 
 @lower(ops.TmaStore)
@@ -20,7 +20,7 @@ def tma_store(ctx: Context, op: ops.TmaStore) -> None:
     """One instruction for each TMA box, or a few, in one group. Only the first lanes of warps start copies; the group
     of any other lane is empty."""
     b = ctx.b
-    copy, spec = box_copy_of(op), stored_map_spec(op, ctx.function.params)
+    copy, spec = copy_of(op), tensor_map_spec(op, ctx.function.params)
     ref: SharedRef = ctx[op.buffer]
     starts = box_starts(ref.type.layout, op.box)
     box_bytes = slot_bytes(ref.type) // len(starts)

@@ -101,8 +101,7 @@ def _join_runs(ctx: Context, op: ops.ScanWith, parts: Parts, place: Place, done:
                 for p, j in zip(parts, joined, strict=True)]
     number = {r: k for k, r in enumerate(behind)}
     wide = [b.shuffle(j, [number.get(r, 0) for r in range(n)]) for j in joined]
-    return [b.shuffle(p, [n + r if r in number else r for r in range(n)], w)
-            for p, w in zip(parts, wide, strict=True)]
+    return [b.shuffle(p, [n + r if r in number else r for r in range(n)], w) for p, w in zip(parts, wide, strict=True)]
 
 
 def _source_lane(ctx: Context, place: Place, done: _Done) -> Val:

@@ -45,9 +45,7 @@ def emit(b: Builder, name: str, *args: Val, mode: RoundingMode | None = None, ft
     return _function(b, name, elem, mode, ftz, args)
 
 
-def _function(
-    b: Builder, name: str, elem: str, mode: RoundingMode | None, ftz: bool, args: tuple[Val, ...]
-) -> Val:
+def _function(b: Builder, name: str, elem: str, mode: RoundingMode | None, ftz: bool, args: tuple[Val, ...]) -> Val:
     """`name` of float or double arguments; `elem` is the type that the result is meant for."""
     if name in _WORDS:
         if mode is None or (name == "sqrt" and mode is RoundingMode.FULL):

@@ -6,20 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from tilewright.backend_ptx.mathlib import (
-    erf32,
-    erf64,
-    exp32,
-    exp64,
-    hyperbolic,
-    inverse_hyperbolic,
-    inverse_trig,
-    log,
-    near_one,
-    root64,
-    sigmoid,
-)
-from tilewright.backend_ptx.mathlib.atan import ATAN32, ATAN64, PI32, PI64, atan2
+from tilewright.backend_ptx.mathlib import erf, exp32, exp64, hyperbolic, inverse_trig, log, near_one, root64
+from tilewright.backend_ptx.mathlib.inverse_trig import ATAN32, ATAN64, PI32, PI64, atan2
 from tilewright.backend_ptx.mathlib.pow import POW32, POW64
 from tilewright.backend_ptx.mathlib.trig32 import TRIG32
 from tilewright.backend_ptx.mathlib.trig64 import TRIG64
@@ -39,9 +27,9 @@ FULL32: Final[dict[str, Formula]] = {
     "rsqrt": _hardware("llvm.nvvm.rsqrt.approx.f"),  # within 2 ulp, subnormals included
     **TRIG32.functions(), "pow": POW32.pow, "atan2": partial(atan2, coefficients=ATAN32, pi=PI32),
     "sinh": hyperbolic.sinh32, "cosh": hyperbolic.cosh32, "tanh": hyperbolic.tanh32,
-    **inverse_trig.functions(inverse_trig.ASIN32, ATAN32, PI32), **inverse_hyperbolic.functions(near_one.log1p_32),
-    "log1p": near_one.log1p_32, "expm1": near_one.expm1_32, "sigmoid": sigmoid.sigmoid_32,
-    "erf": erf32.erf, "erfc": erf32.erfc,
+    **inverse_trig.functions(inverse_trig.ASIN32, ATAN32, PI32), **hyperbolic.inverses(near_one.log1p_32),
+    "log1p": near_one.log1p_32, "expm1": near_one.expm1_32, "sigmoid": hyperbolic.sigmoid_32,
+    "erf": erf.erf_32, "erfc": erf.erfc_32,
 }
 # half has no argument that needs the long reduction.
 HALF: Final[dict[str, Formula]] = {**TRIG32.functions(small=True)}
@@ -53,7 +41,7 @@ FULL64: Final[dict[str, Formula]] = {
     "exp": exp64.exp, "exp2": exp64.exp2, "log": log.log_64, "log2": log.log2_64, "rsqrt": root64.rsqrt,
     **TRIG64.functions(), "pow": POW64.pow, "atan2": partial(atan2, coefficients=ATAN64, pi=PI64),
     "sinh": hyperbolic.sinh64, "cosh": hyperbolic.cosh64, "tanh": hyperbolic.tanh64,
-    **inverse_trig.functions(inverse_trig.ASIN64, ATAN64, PI64), **inverse_hyperbolic.functions(near_one.log1p_64),
-    "log1p": near_one.log1p_64, "expm1": near_one.expm1_64, "sigmoid": sigmoid.sigmoid_64,
-    "erf": erf64.erf, "erfc": erf64.erfc,
+    **inverse_trig.functions(inverse_trig.ASIN64, ATAN64, PI64), **hyperbolic.inverses(near_one.log1p_64),
+    "log1p": near_one.log1p_64, "expm1": near_one.expm1_64, "sigmoid": hyperbolic.sigmoid_64,
+    "erf": erf.erf_64, "erfc": erf.erfc_64,
 }

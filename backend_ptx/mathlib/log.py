@@ -44,7 +44,11 @@ def split32(x: Vec) -> tuple[Vec, Vec]:
 
 def log_32(x: Vec) -> Vec:
     """Natural logarithm."""
-    e, f = split32(x)
+    return assemble32(x, *split32(x))
+
+
+def assemble32(x: Vec, e: Vec, f: Vec) -> Vec:
+    """log(2**e * (1 + f)), with the edges of log(x)."""
     result = fma(polynomial(f, LOG_32) * f, f, f)
     return edges(x, fma(e, LN2_32, result))
 
@@ -87,7 +91,11 @@ def correction(f: Vec) -> tuple[Vec, Vec]:
 
 def log_64(x: Vec) -> Vec:
     """Natural logarithm."""
-    e, f = split64(x)
+    return assemble64(x, *split64(x))
+
+
+def assemble64(x: Vec, e: Vec, f: Vec) -> Vec:
+    """log(2**e * (1 + f)), with the edges of log(x)."""
     half_square, c = correction(f)
     small = half_square - fma(e, LN2_REST, c)
     return edges(x, fma(e, LN2_SHORT, f - small))

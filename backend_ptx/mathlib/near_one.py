@@ -22,8 +22,7 @@ def log1p_32(x: Vec) -> Vec:
     shift = where(exponent.gt(64 << 23), -1.0, (0x3F800000 - exponent).as_float("float") - 1.0)
     f = where(exponent.eq(0), x, scaled + shift)
     e = exponent.cast("sitofp", "float") * 2.0**-23
-    result = fma(polynomial(f, log.LOG_32) * f, f, f)
-    return log.edges(u, fma(e, log.LN2_32, result)).copysign(x)
+    return log.assemble32(u, e, f).copysign(x)
 
 
 def log1p_64(x: Vec) -> Vec:
@@ -34,9 +33,13 @@ def log1p_64(x: Vec) -> Vec:
     shift = where(exponent.gt(64), -1.0, ((1023 - exponent) << 52).as_float("double") - 1.0)
     f = where(exponent.eq(0), x, scaled + shift)
     e = exponent.cast("trunc", "i32").cast("sitofp", "double")
-    half_square, c = log.correction(f)
-    small = half_square - fma(e, log.LN2_REST, c)
-    return log.edges(u, fma(e, log.LN2_SHORT, f - small)).copysign(x)
+    return log.assemble64(u, e, f).copysign(x)
+
+
+def _scaled(x: Vec, p: Vec, n: Vec, scale: Vec) -> Vec:
+    """(1 + p) * 2**n - 1 for x. `scale` is 2**(n-1), which the largest n has too: the last doubling alone overflows."""
+    half = fma(p, scale, scale - 0.5)
+    return where(x.isnan(), x, where(n.eq(0.0), p, half + half).copysign(x))
 
 
 def expm1_32(x: Vec) -> Vec:
@@ -46,10 +49,8 @@ def expm1_32(x: Vec) -> Vec:
     whole = shifted - exp32.MAGIC
     r = fma(whole, -LN2_REST, fma(whole, -LN2_SHORT, bounded))
     p = fma(polynomial(r, EXPM1) * r, r, r)
-    # 2**(n-1), so that n = 128 has a scale: the last doubling alone overflows.
     scale = ((shifted.bits() << 23) + (126 << 23)).as_float("float")
-    half = fma(p, scale, scale - 0.5)
-    return where(x.isnan(), x, where(whole.eq(0.0), p, half + half).copysign(x))
+    return _scaled(x, p, whole, scale)
 
 
 def expm1_64(x: Vec) -> Vec:
@@ -59,5 +60,4 @@ def expm1_64(x: Vec) -> Vec:
     r = fma(whole, -exp64.LN2_LOW, fma(whole, -exp64.LN2, bounded))
     p = fma(polynomial(r, exp64.EXP), r * r, r)
     scale = ((n + 1022).cast("sext", "i64") << 52).as_float("double")
-    half = fma(p, scale, scale - 0.5)
-    return where(x.isnan(), x, where(whole.eq(0.0), p, half + half).copysign(x))
+    return _scaled(x, p, whole, scale)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 from tilewright.backend_ptx.mathlib.exp32 import MAGIC, rcp
-from tilewright.backend_ptx.mathlib.trig import Trigonometry
+from tilewright.backend_ptx.mathlib.trig import Trigonometry, bit_window
 from tilewright.backend_ptx.mathlib.vec import Vec, choose, fma, polynomial, where
-from tilewright.backend_ptx.mathlib.window import bit_window
 
 PIO2 = (1.570796251296997, 7.549789415861596e-08, 5.390302953474238e-15)
 LIMIT = 105615.0  # where the quotient has 17 bits

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 from tilewright.backend_ptx.mathlib.exp64 import MAGIC
-from tilewright.backend_ptx.mathlib.trig import Trigonometry
-from tilewright.backend_ptx.mathlib.vec import Vec, fma, polynomial, where
-from tilewright.backend_ptx.mathlib.window import bit_window
+from tilewright.backend_ptx.mathlib.trig import Trigonometry, bit_window
+from tilewright.backend_ptx.mathlib.vec import Vec, fma, odd_series, polynomial, where
 
 PIO2 = (1.5707963267948966, 6.123233995736765e-17, 1.0828566739219139e-32)
 LIMIT = 2.0**30
@@ -63,8 +62,7 @@ def _to_radians(upper: Vec, lower: Vec) -> Vec:
 def _sin_and_cos(r: Vec) -> tuple[Vec, Vec]:
     """Both of them, for |r| <= pi/4."""
     s = r * r
-    # + 0.0 makes the product of r = -0 and a negative coefficient +0, so that sin(-0) is -0.
-    return fma(fma(polynomial(s, SIN), s, 0.0), r, r), fma(polynomial(s, COS), s, 1.0)
+    return odd_series(r, s, SIN), fma(polynomial(s, COS), s, 1.0)
 
 
 def sin_quadrant(q: Vec, r: Vec) -> Vec:

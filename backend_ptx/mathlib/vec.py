@@ -147,3 +147,8 @@ def polynomial(x: Vec, coefficients: Sequence[Any], start: Any = None) -> Vec:
     for c in reversed(rest):
         acc = fma(acc, x, c)
     return acc if isinstance(acc, Vec) else like(x, acc)
+
+
+def odd_series(x: Vec, s: Vec, coefficients: Sequence[float]) -> Vec:
+    """x + x*s*P(s); + 0.0 makes the product of x = -0 and a negative coefficient +0, so that the sum is -0."""
+    return fma(fma(polynomial(s, coefficients), s, 0.0), x, x)

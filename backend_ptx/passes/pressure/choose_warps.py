@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tilewright.backend_ptx import decisions
@@ -14,10 +14,11 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.flat import log2
 from tilewright.backend_ptx.ops.matmul import MmaFma, Product
 from tilewright.backend_ptx.passes.matmul.operands import is_moved_only
-from tilewright.backend_ptx.passes.pressure.tile_bytes import held_tile_bytes, peak_tile_bytes
+from tilewright.backend_ptx.resources.registers import Live, live_ranges, taken
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.unit import ALL, Preserved
-from tilewright.tileir.core import Block, Value
+from tilewright.tileir.analysis.uses import viewed
+from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.ops.arith import Add
 from tilewright.tileir.types import TileType
@@ -59,70 +60,80 @@ def decide_warps(sizes: list[tuple[int, int]], wanted: int | None, target: Targe
     if not sizes:
         return Warps(1, decisions.NO_TILES)
     elements, width = max(sizes, key=lambda s: s[0] * s[1])
-    vectors = -(-elements * width // VECTOR_BYTES)
+    size = elements * width
+    vectors = -(-size // VECTOR_BYTES)
     if reduces:
-        count = min(MOST, 1 << log2(max(1, elements * width // (32 * BYTES_A_THREAD))))
-        each = max(1, elements * width // (32 * count))
-        return Warps(count, decisions.warps_by_reduction(elements, width, each))
-    if vectors < 32 * USUAL:
-        count = 1 << log2(max(1, vectors // 32))
-        return Warps(count, decisions.warps_by_vectors(elements, width, VECTOR_BYTES))
-    count = USUAL
-    while count < MOST and elements * width // (32 * count) > BYTES_A_THREAD:
+        count = min(MOST, 1 << log2(max(1, size // (32 * BYTES_A_THREAD))))
+    elif vectors < 32 * USUAL:
+        return Warps(1 << log2(max(1, vectors // 32)), decisions.warps_by_vectors(elements, width, VECTOR_BYTES))
+    else:
+        count = _divide(size, BYTES_A_THREAD, USUAL, MOST)
+    return Warps(count, decisions.warps_by_bytes(elements, width, max(1, size // (32 * count)), reduces))
+
+
+def _divide(amount: int, each: int, least: int, most: int) -> int:
+    """The fewest warps, from `least` to `most`, with which a thread has no more than `each` of an amount."""
+    count = least
+    while count < most and amount // (32 * count) > each:
         count *= 2
-    return Warps(count, decisions.warps_by_bytes(elements, width, elements * width // (32 * count)))
+    return count
 
 
 def relieve(warps: Warps, alive: int) -> Warps:
     """More warps if the tiles live at one op, `alive` bytes, would spill from the registers of these."""
-    count = warps.number
-    while count < FULL and alive // (32 * count) > ALIVE_A_THREAD:
-        count *= 2
-    if count == warps.number:
-        return warps
-    return Warps(count, decisions.warps_by_live_tiles(alive, alive // (32 * count)))
+    count = _divide(alive, ALIVE_A_THREAD, warps.number, FULL)
+    return warps if count == warps.number else Warps(count, decisions.warps_by_live_tiles(alive, alive // (32 * count)))
 
 
-class LiveAccumulators(NamedTuple):
-    """MMAs of one block, whose accumulators are live together, and the 32-bit words of tiles live beside them."""
+def peak_tile_bytes(function: Function) -> int:
+    """The most bytes of tiles live at one op, its operands and results included."""
+    at: dict[Op, Live] = {}
+    for op, alive in live_ranges(function.body, {}, lambda op: map(_held, op.operands), _held):
+        at.setdefault(op, {}).update(alive)
+    return max((sum(alive.values()) for alive in at.values()), default=0)
 
-    products: Sequence[Product]
-    held: int = 0
+
+def _held(value: Value) -> tuple[Value, int]:
+    """The tile whose registers a value takes, and its bytes."""
+    tile = viewed(value)
+    stored = isinstance(tile.type, TileType) and tile.type.shape and not (tile.op and tile.op.rematerializable)
+    return tile, tile.type.size * tile.type.dtype.bytes if stored else 0
 
 
-def decide_product_warps(groups: Sequence[LiveAccumulators]) -> Warps:
-    """For a kernel with MMAs, grouped by accumulators that are live together. These and the tiles live beside them
-    (attention's queries, during the loop over keys) are divided so that each thread keeps ACC_WORDS of them. Larger
-    warp tiles read less shared memory per MMA (bfloat16 4096^3 with 128x128x64 tiles: 0.54 of cuBLAS with four warps,
-    0.37 with eight, on an H200). FMA instructions need registers for the operands of all rows and columns of a thread,
-    hence only FMA_WORDS."""
-    return max((_warps_for(*group) for group in groups), key=lambda warps: warps.number)
+# ---- matrix multiplies ------------------------------------------------------------------------------------------
+
+
+def _by_accumulators(block: Block) -> Iterator[Warps]:
+    """The warps that the MMAs of each block need, whose accumulators are live together; an MMA that adds to another's
+    result shares its registers. Accumulators and the tiles live beside them (attention's queries, during the loop over
+    keys) are divided so that each thread keeps ACC_WORDS of them. Larger warp tiles read less shared memory per MMA
+    (bfloat16 4096^3 with 128x128x64 tiles: 0.54 of cuBLAS with four warps, 0.37 with eight, on an H200). FMA
+    instructions need registers for the operands of all rows and columns of a thread, hence only FMA_WORDS."""
+    here = [op for op in block.ops if isinstance(op, Product)]
+    results = {op.result for op in here}
+    started = [op for op in here if op.acc not in results]
+    if started:
+        # An MMA's result that is added to another tile takes registers beside it.
+        added = {v for op in block.ops if isinstance(op, Add) for v in (op.lhs, op.rhs)}
+        beside = sum(4 * op.acc.type.size for op in started if op.result in added and op.unit.asynchronous)
+        outside = dict(map(_held, taken(block) - _in_memory(here)))
+        yield _warps_for(started, (sum(outside.values()) + beside) // 4)
+    for op in block.ops:
+        for inner in op.blocks:
+            yield from _by_accumulators(inner)
 
 
 def _warps_for(products: Sequence[Product], held: int) -> Warps:
+    """For accumulators that are live together, and the 32-bit words of tiles live beside them."""
     words = held + sum(op.acc.type.size * max(4, op.acc.type.dtype.bytes) // 4 for op in products)
     most = FMA_WORDS if any(isinstance(op, MmaFma) for op in products) else ACC_WORDS
-    count = 1
-    while count < MOST and words // (32 * count) > most + (LITTLE if count >= FULL else 0):
-        count *= 2
-    count = max(count, *(op.unit.warps for op in products))
+    count = _divide(words, most, 1, FULL)
+    if count == FULL:
+        count = _divide(words, most + LITTLE, FULL, MOST)
     largest = max(op.acc.type.size for op in products)
-    count = max(count, min(USUAL, 1 << log2(max(1, largest // FRAGMENT_ELEMENTS))))
+    count = max(count, min(USUAL, 1 << log2(max(1, largest // FRAGMENT_ELEMENTS))), *(op.unit.warps for op in products))
     each = max(1, words // (32 * count))
     return Warps(count, decisions.warps_by_accumulators(len(products), words, held > 0, each))
-
-
-def _products(block: Block) -> list[LiveAccumulators]:
-    """The MMAs of each block that start an accumulator; one that adds to another's result shares its registers."""
-    here = [op for op in block.ops if isinstance(op, Product)]
-    results = {op.result for op in here}
-    inner = [group for op in block.ops for b in op.blocks for group in _products(b)]
-    started = [op for op in here if op.acc not in results]
-    # An MMA's result that is added to another tile takes registers beside it.
-    added = {v for op in block.ops if isinstance(op, Add) for v in (op.lhs, op.rhs)}
-    beside = sum(4 * op.acc.type.size for op in started if op.result in added and op.unit.asynchronous)
-    held = held_tile_bytes(block, _in_memory(here)) + beside
-    return [LiveAccumulators(started, held // 4), *inner] if started else inner
 
 
 def _in_memory(products: Sequence[Product]) -> set[Value]:
@@ -140,11 +151,11 @@ def choose_warps(c: Compilation) -> Preserved:
         if isinstance(value.type, TileType) and value.type.shape
     }
     wanted = c.hints.num_worker_warps
-    products = _products(function.body)
+    by_products = list(_by_accumulators(function.body))
     if c.limits.warps is not None:
         warps = Warps(c.limits.warps, decisions.WARPS_OF_LADDER)
-    elif products and wanted is None:
-        warps = decide_product_warps(products)
+    elif by_products and wanted is None:
+        warps = max(by_products, key=lambda warps: warps.number)
     else:
         reduces = any(op.reduces for op in function.walk())
         warps = decide_warps(sorted(sizes), wanted, target, reduces)

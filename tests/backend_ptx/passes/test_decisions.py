@@ -11,8 +11,13 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedAlloc
 from tilewright.backend_ptx.passes.layouts.assign_layouts import assign_layouts
-from tilewright.backend_ptx.passes.pressure.choose_warps import Warps, choose_warps, decide_warps, relieve
-from tilewright.backend_ptx.passes.pressure.tile_bytes import peak_tile_bytes
+from tilewright.backend_ptx.passes.pressure.choose_warps import (
+    Warps,
+    choose_warps,
+    decide_warps,
+    peak_tile_bytes,
+    relieve,
+)
 from tilewright.backend_ptx.passes.sharing.plan_shared_memory import plan_shared_memory
 from tilewright.backend_ptx.pipeline import PIPELINE, run_passes
 from tilewright.backend_ptx.resources.shared import buffer_bytes, find_intervals
