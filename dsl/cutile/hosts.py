@@ -1,0 +1,74 @@
+"""torch and CuPy of a program that runs on the CPU: found when the program imports them, never imported by us."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from tilewright.cutile.finder import Existing
+from tilewright.cutile.log import substituted
+
+
+def install_hosts() -> None:
+    if not any(isinstance(finder, HostFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, HostFinder())
+    if "torch" in sys.modules:
+        _patch_torch(sys.modules["torch"])
+
+
+def _patch_torch(torch: ModuleType) -> None:
+    from tilewright.cutile.torch_cpu import patch
+
+    patch(torch)
+
+
+class HostFinder(MetaPathFinder):
+    """torch as it is installed, patched once it is loaded; CuPy's stand-in."""
+
+    def __init__(self) -> None:
+        self.looking = False
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name == "torch" and not self.looking:
+            return self._torch()
+        if name == "cupy" or name.startswith("cupy."):
+            from tilewright.cutile.cupy_cpu import MODULES
+
+            if name in MODULES:
+                if name == "cupy":
+                    substituted("import cupy", "NumPy")
+                return importlib.util.spec_from_loader(name, Existing(MODULES[name]), is_package=True)
+            raise ModuleNotFoundError(f"No module named {name!r}; Tilewright's stand-in for CuPy has none", name=name)
+        return None
+
+    def _torch(self) -> ModuleSpec | None:
+        self.looking = True  # the other finders are asked through this one
+        try:
+            spec = importlib.util.find_spec("torch")
+        finally:
+            self.looking = False
+        if spec is not None and spec.loader is not None:
+            spec.loader = PatchingLoader(spec.loader)
+        return spec
+
+
+class PatchingLoader(Loader):
+    """Loads torch by its own loader, then patches it."""
+
+    def __init__(self, inner: Loader) -> None:
+        self.inner = inner
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self.inner.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self.inner.exec_module(module)
+        _patch_torch(module)
+
+    def __getattr__(self, name: str) -> Any:  # get_source, get_resource_reader and the like
+        return getattr(self.inner, name)
