@@ -6,14 +6,14 @@ place in shared memory, all do. So a dump can be checked like the function that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NoReturn
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.flat import WARP, log2
 from tilewright.backend_ptx.ops.shared import SharedAlloc
 from tilewright.backend_ptx.passes.flow import carried
-from tilewright.backend_ptx.resources.shared import Interval, find_intervals
+from tilewright.backend_ptx.resources.shared import find_intervals
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.diagnostics import TileInternalError
 from tilewright.tileir.printer import op_text
@@ -24,15 +24,11 @@ from tilewright.tileir.verifier import verify
 def verify_machine(c: Compilation) -> None:
     """TileInternalError for a function that is malformed at its stage of the pipeline."""
     verify(c.function)
-    if any(_has_layout(op) for op in c.function.walk()):
+    results = (value for op in c.function.walk() for value in op.results)
+    if any(_needs_layout(value) and value.type.layout is not None for value in results):
         _verify_layouts(c.function)
-    placed = [op for op in c.function.walk() if isinstance(op, SharedAlloc) and op.offset >= 0]
-    if placed:
+    if any(isinstance(op, SharedAlloc) and op.offset >= 0 for op in c.function.walk()):
         _verify_places(c)
-
-
-def _has_layout(op: Op) -> bool:
-    return any(_needs_layout(v) and v.type.layout is not None for v in op.results)
 
 
 def _needs_layout(value: Value) -> bool:
@@ -42,7 +38,8 @@ def _needs_layout(value: Value) -> bool:
 def _verify_layouts(function: Function) -> None:
     """Every tile has a layout with the plan's warps, the same one where no op moves elements between threads."""
     for op in function.walk():
-        for value in _defined(op):
+        defined = (*op.results, *(value for block in op.blocks for value in block.params))
+        for value in filter(_needs_layout, defined):
             layout = value.type.layout
             if layout is None:
                 _fail(op, f"{value!r} has no layout")
@@ -56,13 +53,6 @@ def _verify_layouts(function: Function) -> None:
                 _fail(op, "its tiles have different layouts")
 
 
-def _defined(op: Op) -> Iterator[Value]:
-    """Tiles that an op or its bodies define."""
-    yield from filter(_needs_layout, op.results)
-    for block in op.blocks:
-        yield from filter(_needs_layout, block.params)
-
-
 def _verify_places(c: Compilation) -> None:
     """Every buffer has a layout and a place within the plan's bytes, and none that another needs at the same time."""
     lives = find_intervals(c.function)
@@ -74,16 +64,9 @@ def _verify_places(c: Compilation) -> None:
             _fail(one.op, f"{one.size} bytes have no place in {c.plan.shared_bytes} bytes of shared memory")
     for i, one in enumerate(lives):
         for other in lives[:i]:
-            if _together(one, other) and _overlap(one, other):
+            together = one.first <= other.last and other.first <= one.last
+            if together and one.op.offset < other.op.offset + other.size and other.op.offset < one.op.offset + one.size:
                 _fail(one.op, "another buffer has the same bytes at the same time", op_text(other.op))
-
-
-def _together(one: Interval, other: Interval) -> bool:
-    return one.first <= other.last and other.first <= one.last
-
-
-def _overlap(one: Interval, other: Interval) -> bool:
-    return one.op.offset < other.op.offset + other.size and other.op.offset < one.op.offset + one.size
 
 
 def _fail(op: Op, what: str, *more: str) -> NoReturn:

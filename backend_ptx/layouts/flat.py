@@ -75,20 +75,3 @@ def is_plain(layout: Layout) -> bool:
                 return False
             seen |= basis
     return True
-
-
-def check_distributed(layout: Layout) -> None:
-    """Raise ValueError unless registers, lanes and warps together hold every element of the tile.
-
-    Register bases are never zero: a thread does not hold an element twice.
-    """
-    from tilewright.backend_ptx.layouts.f2 import echelon
-
-    register, lane, warp = parts(layout)
-    if len(lane) != LANE_BITS:
-        raise ValueError(f"{layout} has {len(lane)} lane bits, a warp has {LANE_BITS}")
-    if echelon(register).rank != len(register):
-        raise ValueError(f"{layout} holds an element twice in one thread")
-    bits = sum(log2(n) for n in layout.shape)
-    if echelon(register + lane + warp).rank != bits:
-        raise ValueError(f"{layout} does not hold every element of the tile")

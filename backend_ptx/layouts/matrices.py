@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from tilewright.backend_ptx.layouts.flat import LANE, REGISTER, distributed, log2, parts
+from tilewright.backend_ptx.layouts.flat import distributed, log2, parts
 from tilewright.backend_ptx.layouts.shared import alignment, offset_bases
 from tilewright.tileir.layout import Layout
 
@@ -54,13 +54,12 @@ def matrix_plan(shared: Layout, layout: Layout, element_bytes: int) -> MatrixPla
     """The plan for moving `layout` from or to `shared`, None where the tile is not made of such matrices."""
     if element_bytes > WORD_BYTES:
         return None
-    offsets = offset_bases(shared, layout)
+    at_register, at_lane, _ = offset_bases(shared, layout)
     register, lane, warp = parts(layout)
     size = log2(WORD_BYTES // element_bytes)
     row = log2(ROW_BYTES // element_bytes)
     if len(register) < size or 0 in lane:
         return None
-    at_register, at_lane = offsets[REGISTER], offsets[LANE]
     wanted = [1 << i for i in range(row)]
     word = tuple(at_register.index(w) for w in wanted[:size] if w in at_register)
     if len(word) == size and [at_lane[0], at_lane[1]] == wanted[size:]:

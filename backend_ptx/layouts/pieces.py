@@ -22,26 +22,25 @@ class Hop:
     layout: Layout
     cut: tuple[int, ...]
 
-    def shape(self, size: int) -> tuple[int, ...]:
-        """The tile of `size` elements with an axis of 2 for each bit that is cut, and one for each run of others."""
-        lengths: list[int] = []
-        run = 1
+    def _axes(self, size: int) -> list[tuple[int, bool]]:
+        """(length, whether it chooses the sub-tile): an axis of 2 for each cut bit, one axis for each run of others."""
+        axes: list[tuple[int, bool]] = []
         for bit in reversed(range(log2(size))):
             if 1 << bit in self.cut:
-                lengths += [run, 2] if run > 1 else [2]
-                run = 1
+                axes.append((2, True))
+            elif axes and not axes[-1][1]:
+                axes[-1] = 2 * axes[-1][0], False
             else:
-                run *= 2
-        return (*lengths, run) if run > 1 else tuple(lengths)
+                axes.append((2, False))
+        return axes
+
+    def shape(self, size: int) -> tuple[int, ...]:
+        """The tile of `size` elements with these axes."""
+        return tuple(length for length, _ in self._axes(size))
 
     def cut_axes(self, size: int) -> tuple[int, ...]:
         """The axes of that shape that choose the sub-tile."""
-        shape, axes, shift = self.shape(size), [], log2(size)
-        for axis, length in enumerate(shape):
-            shift -= log2(length)
-            if length == 2 and 1 << shift in self.cut:
-                axes.append(axis)
-        return tuple(axes)
+        return tuple(axis for axis, (_, cut) in enumerate(self._axes(size)) if cut)
 
 
 def hops(source: Layout, target: Layout, bits: int) -> tuple[Hop, ...]:

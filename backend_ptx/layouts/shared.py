@@ -15,18 +15,7 @@ from operator import or_
 from typing import NamedTuple
 
 from tilewright.backend_ptx.layouts.f2 import combine, echelon, span
-from tilewright.backend_ptx.layouts.flat import (
-    LANE,
-    OFFSET,
-    REGISTER,
-    WARP,
-    distributed,
-    flat_bases,
-    from_flat,
-    is_plain,
-    log2,
-    parts,
-)
+from tilewright.backend_ptx.layouts.flat import OFFSET, distributed, flat_bases, from_flat, is_plain, log2, parts
 from tilewright.tileir.layout import Layout
 
 ROW_BYTES = 128
@@ -96,18 +85,26 @@ def inverse(shared: Layout) -> tuple[int, ...]:
     return tuple(out)
 
 
+class Offsets(NamedTuple):
+    """Element offsets that the bits of register, lane and warp contribute (combine by XOR)."""
+
+    register: tuple[int, ...]
+    lane: tuple[int, ...]
+    warp: tuple[int, ...]
+
+
 @lru_cache(maxsize=1024)
-def offset_bases(shared: Layout, layout: Layout) -> dict[str, tuple[int, ...]]:
-    """Per input dimension of a tile's layout the element offsets that its bits contribute (combine by XOR)."""
+def offset_bases(shared: Layout, layout: Layout) -> Offsets:
+    """Where a buffer has what the bits of a tile's layout contribute."""
     table = inverse(shared)
-    return {dim: tuple(combine(table, b) for b in flat_bases(layout, dim)) for dim in (REGISTER, LANE, WARP)}
+    return Offsets(*(tuple(combine(table, b) for b in bases) for bases in parts(layout)))
 
 
 @lru_cache(maxsize=1024)
 def access_vector(shared: Layout, layout: Layout, element_bytes: int) -> tuple[int, tuple[int, ...]]:
     """(v, register bits): v elements, up to 16 bytes, lie side by side in the buffer; which register bits choose among
     them, lowest offset first."""
-    register = offset_bases(shared, layout)[REGISTER]
+    register = offset_bases(shared, layout).register
     chosen: list[int] = []
     while (element_bytes << len(chosen)) < VECTOR_BYTES and (1 << len(chosen)) in register:
         chosen.append(register.index(1 << len(chosen)))
@@ -119,7 +116,7 @@ def access_vector(shared: Layout, layout: Layout, element_bytes: int) -> tuple[i
 def copy_vector(shared: Layout, layout: Layout, element_bytes: int) -> int:
     """v such that registers [k*v, (k+1)*v), up to 16 bytes, lie side by side in the buffer, the first at a multiple of
     v: what one asynchronous copy may move."""
-    register, bits = offset_bases(shared, layout)[REGISTER], 0
+    register, bits = offset_bases(shared, layout).register, 0
     while bits < len(register) and register[bits] == 1 << bits and element_bytes << bits < VECTOR_BYTES:
         bits += 1
     return min(1 << bits, alignment(shared, layout, range(bits)))
@@ -127,9 +124,9 @@ def copy_vector(shared: Layout, layout: Layout, element_bytes: int) -> int:
 
 def alignment(shared: Layout, layout: Layout, inner: Collection[int]) -> int:
     """The power of two of which all offsets in the buffer are multiples, at 0 in the register bits `inner`."""
-    bases = offset_bases(shared, layout).items()
-    outer = [o for dim, offsets in bases for i, o in enumerate(offsets) if dim != REGISTER or i not in inner]
-    together = reduce(or_, outer, shared.size(OFFSET))
+    register, lane, warp = offset_bases(shared, layout)
+    outer = (o for i, o in enumerate(register) if i not in inner)
+    together = reduce(or_, (*outer, *lane, *warp), shared.size(OFFSET))
     return together & -together
 
 
@@ -140,7 +137,7 @@ def bank_conflicts(shared: Layout, layout: Layout, element_bytes: int) -> int:
     width = element_bytes * vector
     group = min(5, 5 - max(0, log2(width) - 2))
     words: dict[int, set[int]] = {}
-    for offset in span(offset_bases(shared, layout)[LANE][:group]):
+    for offset in span(offset_bases(shared, layout).lane[:group]):
         for byte in range(0, max(width, 4), 4):
             word = (offset * element_bytes + byte) // 4
             words.setdefault(word % 32, set()).add(word)

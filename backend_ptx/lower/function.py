@@ -62,7 +62,9 @@ def emit_function(function: Function, target: Target) -> Lowered:
     """Emit a function on which the passes have run."""
     abi = kernel_abi(function)
     warps = function.plan.warps
-    debug = _debug_lines(function, abi)
+    # Line numbers for profilers and for ptxas messages.
+    wanted = function.switches.line_info and function.span is not NO_SPAN
+    debug = DebugLines(abi.name, function.span) if wanted else None
     ctx = Context(function, target, abi, warps, debug)
     written = written_arrays(function)
     threads = 32 * ctx.all_warps
@@ -137,13 +139,6 @@ def min_blocks(function: Function, target: Target) -> int:
     if wanted is not None:
         return min(wanted, target.threads_per_sm // (32 * function.plan.warps))
     return max(function.plan.occupancy, 1 if any(isinstance(op, (MmaFma, MmaSync)) for op in function.walk()) else 0)
-
-
-def _debug_lines(function: Function, abi: KernelAbi) -> DebugLines | None:
-    """Line numbers for profilers and for ptxas messages, where the switch line_info asks for them."""
-    if function.span is NO_SPAN or not function.switches.line_info:
-        return None
-    return DebugLines(abi.name, function.span)
 
 
 # ---- parameters -------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from tilewright.backend_ptx.instructions.table import instruction
@@ -61,31 +61,24 @@ def _steps(acc: Layout, a: Layout, b: Layout, fragment: Fragment) -> tuple[Step,
     return tuple(out)
 
 
-class Words:
-    """The packed 32-bit registers of an operand, each made once."""
+def packed_words(b: Builder, value: Val) -> Callable[[tuple[int, ...]], Val]:
+    """The packed 32-bit registers of an operand by its elements' registers, each made once."""
 
-    def __init__(self, b: Builder, value: Val) -> None:
-        self.b = b
-        self.value = value
-        self.made: dict[tuple[int, ...], Val] = {}
-
-    def __call__(self, registers: tuple[int, ...]) -> Val:
-        if registers not in self.made:
-            self.made[registers] = self._make(registers)
-        return self.made[registers]
-
-    def _make(self, registers: tuple[int, ...]) -> Val:
+    @cache
+    def word(registers: tuple[int, ...]) -> Val:
         if len(registers) > 1:
-            return self.b.bitcast(self.b.shuffle(self.value, registers), "i32", 0)
-        element = self.b.extract(self.value, registers[0])
-        return element if element.elem == "double" else self.b.bitcast(element, "i32", 0)
+            return b.bitcast(b.shuffle(value, registers), "i32", 0)
+        element = b.extract(value, registers[0])
+        return element if element.elem == "double" else b.bitcast(element, "i32", 0)
+
+    return word
 
 
 @lower(ops.MmaSync)
 def mma_sync(ctx: Context, op: ops.MmaSync) -> None:
     b, record = ctx.b, instruction(op.instruction)
     steps = _steps(ctx.layout(op.acc), ctx.layout(op.a), ctx.layout(op.b), fragment_of(op.instruction))
-    left, right = Words(b, ctx[op.a]), Words(b, ctx[op.b])
+    left, right = packed_words(b, ctx[op.a]), packed_words(b, ctx[op.b])
     start: Val = ctx[op.acc]
     packed = record.results[0] == "i32" and start.elem == "half"
     if packed:  # registers 2 i and 2 i + 1 share a 32-bit register, as _steps asserts

@@ -30,7 +30,8 @@ Piece = tuple[str, list[Val]]
 @lower(ops.Print)
 def print_(ctx: Context, op: ops.Print) -> None:
     b = ctx.b
-    locked = any(_size(other) > MOST_VALUES for other in ctx.function.walk() if isinstance(other, ops.Print))
+    prints = (other for other in ctx.function.walk() if isinstance(other, ops.Print))
+    locked = any(sum(v.type.size for v in other.values) > MOST_VALUES for other in prints)
     with b.when(_first_thread(ctx), "print"):
         if locked:
             _acquire(b)
@@ -38,10 +39,6 @@ def print_(ctx: Context, op: ops.Print) -> None:
             _call(ctx, text, values)
         if locked:
             _release(b)
-
-
-def _size(op: ops.Print) -> int:
-    return sum(v.type.size for v in op.values)
 
 
 @lower(ops.Assert)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.layouts.f2 import combine
-from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS, REGISTER, WARP, axis_shifts, log2
+from tilewright.backend_ptx.layouts.flat import LANE_BITS, axis_shifts, log2
 from tilewright.backend_ptx.layouts.matrices import ROW_BYTES, MatrixPlan, matrix_plan
 from tilewright.backend_ptx.layouts.queries import shifts
 from tilewright.backend_ptx.layouts.shared import Turn, access_vector, inverse, offset_bases, turned_pairs
@@ -206,7 +206,7 @@ class SharedAccess:
         self.offsets = offset_bases(ref.type.layout, layout)
         self.vector, self.vector_bits = access_vector(ref.type.layout, layout, self.size)
         self.bytes = self.size * self.vector
-        threads = [*self.offsets[LANE], *[0] * (LANE_BITS - len(self.offsets[LANE])), *self.offsets[WARP]]
+        threads = [*self.offsets.lane, *[0] * (LANE_BITS - len(self.offsets.lane)), *self.offsets.warp]
         contributions = [(bit, o * self.size) for bit, o in enumerate(threads)]
         key = ("shared thread offset", tuple(contributions))
         thread = ctx.once(key, lambda b: linear(b, ctx.tid, contributions))
@@ -224,7 +224,7 @@ class SharedAccess:
 
     def vectors(self) -> Iterator[tuple[list[int], Val]]:
         """(registers, address) of each access; the registers in the order of the addresses."""
-        bases = self.offsets[REGISTER]
+        bases = self.offsets.register
         within = [sum(1 << bit for i, bit in enumerate(self.vector_bits) if k >> i & 1) for k in range(self.vector)]
         chooses = within[-1]
         for register in range(1 << len(bases)):
@@ -233,7 +233,7 @@ class SharedAccess:
 
     def number_of(self, register: int) -> Val:
         """The address of one register's element as a 32-bit number."""
-        return self.ctx.b.cast("ptrtoint", self._pointer(combine(self.offsets[REGISTER], register) * self.size), "i32")
+        return self.ctx.b.cast("ptrtoint", self._pointer(combine(self.offsets.register, register) * self.size), "i32")
 
     def _pointer(self, offset: int) -> Val:
         b = self.ctx.b

@@ -10,16 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from tilewright.backend_ptx.instructions import warpgroup as records
 from tilewright.backend_ptx.instructions.record import Instruction
 from tilewright.backend_ptx.instructions.table import instruction
-from tilewright.backend_ptx.instructions.warpgroup import (
-    KINDS,
-    MAX_PENDING,
-    wgmma_fence_tied,
-    wgmma_rs,
-    wgmma_ss,
-    wgmma_wait_tied,
-)
 from tilewright.backend_ptx.layouts.bulk import bulk_layout
 from tilewright.backend_ptx.layouts.flat import OFFSET, log2
 from tilewright.backend_ptx.layouts.fragments import warpgroup_fragment
@@ -27,7 +20,7 @@ from tilewright.backend_ptx.layouts.warpgroup import MOST_COLUMNS, ROWS, WARPS, 
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.bulk import shared_number
 from tilewright.backend_ptx.lower.context import Context
-from tilewright.backend_ptx.lower.matmul import Words, register_places
+from tilewright.backend_ptx.lower.matmul import packed_words, register_places
 from tilewright.backend_ptx.lower.registry import lower, refuse
 from tilewright.backend_ptx.lower.shared import CONSUMERS_BARRIER, SharedRef, slot_offset
 from tilewright.backend_ptx.ops import warpgroup as ops
@@ -127,7 +120,7 @@ def matrix_of(type_: SharedType, k_axis: int) -> Matrix:
 @lower(ops.Wgmma)
 def wgmma(ctx: Context, op: ops.Wgmma) -> None:
     """Start the products of every 64 rows (and at most 256 columns) of this thread's warpgroup, as one group."""
-    b, kind = ctx.b, KINDS[op.kind]
+    b, kind = ctx.b, records.KINDS[op.kind]
     m, n = op.acc.type.shape
     wm, wn, _ = warpgroup_grid(m, n, ctx.warps)
     rows, columns = m >> wm, n >> wn
@@ -142,19 +135,19 @@ def wgmma(ctx: Context, op: ops.Wgmma) -> None:
     if shared_a:
         left = matrix_of(op.a.type, 1)
         a_start = _descriptor(ctx, op.a, left, first_row, ROWS if wm else 0)
-        record = wgmma_ss(width, op.kind, left.transposed, right.transposed, len(steps))
+        record = records.wgmma_ss(width, op.kind, left.transposed, right.transposed, len(steps))
     else:
         words = _fragments(ctx, op)
-        record = wgmma_rs(width, op.kind, right.transposed, len(steps))
+        record = records.wgmma_rs(width, op.kind, right.transposed, len(steps))
     sums, pack = _registers(ctx, op.acc, kind.per_register)
-    fresh = _is_zero(op.acc)
+    fresh = isinstance(op.acc.op, Constant) and op.acc.op.value == 0
     if fresh:  # the first step does not read them
         sums = [b.poison(r.elem) for r in sums]
         instruction("wgmma.fence").emit(b)
     elif _in_registers(op.acc):
         instruction("wgmma.fence").emit(b)
     else:
-        sums = _tied(ctx, wgmma_fence_tied, sums)
+        sums = _tied(ctx, records.wgmma_fence_tied, sums)
     count = width // 2 // kind.per_register
     number = 0
     for block in range(rows // ROWS):
@@ -172,11 +165,6 @@ def wgmma(ctx: Context, op: ops.Wgmma) -> None:
             number += 1
     instruction("wgmma.commit").emit(b)
     ctx.set(op.result, _vector(ctx, sums, pack))
-
-
-def _is_zero(acc: Value) -> bool:
-    """Whether an accumulator starts from zeros."""
-    return isinstance(acc.op, Constant) and acc.op.value == 0
 
 
 def _in_registers(acc: Value) -> bool:
@@ -210,7 +198,7 @@ def _fragments(ctx: Context, op: ops.Wgmma) -> list[list[list[Val]]]:
     fragment = warpgroup_fragment(op.kind)
     layout = ctx.layout(op.a)
     places = register_places(layout)
-    words = Words(ctx.b, ctx[op.a])
+    words = packed_words(ctx.b, ctx[op.a])
     rows = sorted({place[1] & -ROWS for place in places})
     return [[[
         words(tuple(places[0, row + 8 * half, k + 4 * fragment.pack * upper + e] for e in range(fragment.pack)))
@@ -229,9 +217,7 @@ def _registers(ctx: Context, acc: Value, per_register: int) -> tuple[list[Val], 
 
 def _vector(ctx: Context, registers: list[Val], elem: str) -> Val:
     value = ctx.b.vector(registers)
-    if value.elem == elem:
-        return value
-    return ctx.b.bitcast(value, elem, value.n * (2 if elem == "half" else 1))
+    return value if value.elem == elem else ctx.b.bitcast(value, elem, value.n * (2 if elem == "half" else 1))
 
 
 def _tied(ctx: Context, record: Callable[[int, int], Instruction], registers: list[Val]) -> list[Val]:
@@ -247,7 +233,7 @@ def _tied(ctx: Context, record: Callable[[int, int], Instruction], registers: li
 def wgmma_wait(ctx: Context, op: ops.WgmmaWait) -> None:
     """Accumulators pass through the wait, so that LLVM moves none of their readers above it."""
     if not op.accs:
-        instruction(f"wgmma.wait.{min(op.pending, MAX_PENDING)}").emit(ctx.b)
+        instruction(f"wgmma.wait.{min(op.pending, records.MAX_PENDING)}").emit(ctx.b)
         return
     registers: list[Val] = []
     parts: list[tuple[int, str]] = []
@@ -255,7 +241,7 @@ def wgmma_wait(ctx: Context, op: ops.WgmmaWait) -> None:
         found, elem = _registers(ctx, acc, 2 if ctx[acc].elem == "half" else 1)
         registers += found
         parts.append((len(found), elem))
-    after = _tied(ctx, partial(wgmma_wait_tied, op.pending), registers)
+    after = _tied(ctx, partial(records.wgmma_wait_tied, op.pending), registers)
     start = 0
     for result, (count, elem) in zip(op.results, parts, strict=True):
         ctx.set(result, _vector(ctx, after[start:start + count], elem))

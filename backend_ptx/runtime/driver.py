@@ -79,7 +79,6 @@ class Device:
     ordinal: int
     name: str
     capability: tuple[int, int]
-    sm_count: int
     target: Target
     context: Any  # CUcontext
 
@@ -119,7 +118,7 @@ def _open(ordinal: int) -> Device:
     context = check(cuda.cuDevicePrimaryCtxRetain(handle), "cuDevicePrimaryCtxRetain")
     target = target_of_driver(capability, driver_version())
     text = name.decode(errors="replace").rstrip("\0") if isinstance(name, bytes) else str(name)
-    return Device(ordinal, text, capability, device_attribute(ordinal, "MULTIPROCESSOR_COUNT"), target, context)
+    return Device(ordinal, text, capability, target, context)
 
 
 def device_attribute(ordinal: int, name: str) -> int:

@@ -175,7 +175,7 @@ def test_kernel_facts_and_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert 8 <= made.registers <= 255 and made.local_bytes == 0
     assert len(linked) == 1, "the second one comes from the disk"
     device = driver.get_device(0)
-    assert device.sm_count > 0 and device.target.ptx >= 80
+    assert device.target.ptx >= 80
     assert kernel.cubin(x, x, out, 1024)[:4] == b"\x7fELF"
 
 

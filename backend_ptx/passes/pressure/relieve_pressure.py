@@ -29,19 +29,12 @@ from typing import NamedTuple
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
+from tilewright.backend_ptx.passes.pressure import sinking
 from tilewright.backend_ptx.passes.pressure.bodies import Body, bodies
 from tilewright.backend_ptx.passes.pressure.prefetching import Prefetch, buffer_of, name_of
-from tilewright.backend_ptx.passes.pressure.sinking import (
-    hoisted_tiles,
-    movable_loads,
-    reload,
-    sink,
-    used_late,
-    with_what_follows,
-)
 from tilewright.backend_ptx.passes.pressure.spilling import emit_spill, find_spill, to_keep
 from tilewright.backend_ptx.resources.occupancy import resident
-from tilewright.backend_ptx.resources.registers import OTHER
+from tilewright.backend_ptx.resources.registers import OTHER, taken
 from tilewright.backend_ptx.resources.shared import EXCHANGES, buffer_bytes, peak_bytes
 from tilewright.tileir.analysis.places import same_for_all
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
@@ -87,7 +80,7 @@ class _Relief:
 
     @cached_property
     def movable(self) -> set[Load]:
-        return movable_loads(self.c)
+        return sinking.movable_loads(self.c)
 
     def _occupancy(self, registers: int, more: int = 0) -> int:
         """With so many registers in tiles, and `more` bytes of shared memory than the function takes already."""
@@ -101,11 +94,11 @@ class _Relief:
     def reload(self, body: Body) -> None:
         if body.multiplies or not body.phase:
             return
-        movable = with_what_follows(self.movable, self.c.function)
-        hoisted = hoisted_tiles(body, movable)
+        movable = sinking.with_what_follows(self.movable, self.c.function)
+        hoisted = {v for v in taken(body.block) if v.op in movable}  # which the body could load itself
         kept, without = body.registers(), body.registers(without=hoisted)
         if hoisted and RELOAD.passed(self._occupancy(kept), self._occupancy(without)):
-            self.reloaded |= reload(body, hoisted, movable)
+            self.reloaded |= sinking.reload(body, hoisted, movable)
             self._change()
             dce(self.c)
 
@@ -113,9 +106,9 @@ class _Relief:
         if body.multiplies or not body.step:
             return
         shared = [op for op in self.movable if same_for_all(op.index)]
-        late = used_late(body, with_what_follows(shared, self.c.function).keys() | self.reloaded)
+        late = sinking.used_late(body, sinking.with_what_follows(shared, self.c.function).keys() | self.reloaded)
         if late:
-            sink(body, late)
+            sinking.sink(body, late)
             self._change()
 
     def spill(self, body: Body) -> None:

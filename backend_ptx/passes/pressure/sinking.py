@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tilewright.backend_ptx.passes.pressure.bodies import Body
-from tilewright.backend_ptx.resources.registers import is_uniform, taken
+from tilewright.backend_ptx.resources.registers import is_uniform
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
 from tilewright.tileir.core import Function, Op, Value
@@ -44,11 +44,6 @@ def with_what_follows(loads: Collection[Op], function: Function) -> dict[Op, Non
         if op in loads or (tiles and all(v.op in out for v in tiles)):
             out[op] = None
     return out
-
-
-def hoisted_tiles(body: Body, movable: Collection[Op]) -> set[Value]:
-    """The tiles that a body takes from outside and could load itself."""
-    return {v for v in taken(body.block) if v.op in movable}
 
 
 def reload(body: Body, hoisted: Collection[Value], movable: Collection[Op]) -> set[Op]:

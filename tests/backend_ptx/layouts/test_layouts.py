@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.layouts import check_distributed
 
 from tilewright.backend_ptx.layouts import convert, queries, shared, transform
 from tilewright.backend_ptx.layouts.blocked import blocked
 from tilewright.backend_ptx.layouts.f2 import Basis, combine, span
 from tilewright.backend_ptx.layouts.flat import (
     LANE,
-    REGISTER,
-    check_distributed,
     distributed,
     flatten,
     is_plain,
@@ -168,7 +167,7 @@ def test_shared_layouts_are_one_to_one(shape: tuple[int, ...], size: int, data: 
     assert sorted(combine(table, f) for f in range(1 << len(table))) == list(range(1 << len(table)))
     for layout in (source, target):
         vector, bits = shared.access_vector(buffer, layout, size)
-        offsets = shared.offset_bases(buffer, layout)[REGISTER]
+        offsets = shared.offset_bases(buffer, layout).register
         assert [combine(offsets, sum(1 << b for i, b in enumerate(bits) if k >> i & 1)) for k in range(vector)] \
             == list(range(vector))
 

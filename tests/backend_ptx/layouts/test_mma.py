@@ -8,9 +8,10 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.layouts import check_distributed
 
 from tilewright.backend_ptx.layouts.convert import plan_conversion
-from tilewright.backend_ptx.layouts.flat import WARP, check_distributed, is_plain
+from tilewright.backend_ptx.layouts.flat import WARP, is_plain
 from tilewright.backend_ptx.layouts.mma import (
     Fragment,
     ProductLayouts,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tilewright.backend_ptx.layouts.blocked import blocked
-from tilewright.backend_ptx.layouts.flat import REGISTER
 from tilewright.backend_ptx.layouts.matrices import matrix_rows
 from tilewright.backend_ptx.layouts.mma import Fragment, fragment_layouts
 from tilewright.backend_ptx.layouts.ring import ring_layout, widest_copy
@@ -61,7 +60,7 @@ def test_copies_move_what_lies_side_by_side(vector: int) -> None:
     reader = blocked((32, 64), (0, 1), vector, 4)
     ring = ring_layout(copy, (reader, copy), 4)
     v = copy_vector(ring, copy, 4)
-    bases = offset_bases(ring, copy)[REGISTER]
+    bases = offset_bases(ring, copy).register
     for register in range(1 << len(bases)):
         place = 0
         for bit, offset in enumerate(bases):
