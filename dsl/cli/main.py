@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import tilewright
 from tilewright.backend_ptx.targets import TARGETS
 from tilewright.cli.reading import UsageError, load_kernel, parse_args, parse_grid, split_args
 from tilewright.tileir.diagnostics import TileError
@@ -59,6 +60,7 @@ def _unusable(error: OSError) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tilewright", description="Look inside tile kernels, and run IR dumps.")
+    parser.add_argument("--version", action="version", version=f"tilewright {tilewright.__version__}")
     verbs = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, what in (("ir", "Tile IR"), ("llvm", "LLVM IR"), ("ptx", "PTX"), ("sass", "machine code"),
                        ("decisions", "warps, instructions, rings and what else was decided for a target, and why")):

@@ -32,7 +32,8 @@ def load_kernel(where: str) -> tile_kernel:
     module = importlib.util.module_from_spec(module_spec)
     sys.modules[path.stem] = module
     try:
-        module_spec.loader.exec_module(module)
+        with contextlib.redirect_stdout(sys.stderr):  # ours is what was asked for, alone
+            module_spec.loader.exec_module(module)
     except (SyntaxError, ImportError, SystemExit) as error:
         place = f" (line {error.lineno})" if isinstance(error, SyntaxError) else ""
         raise UsageError(f"{file} cannot be imported{place}: {type(error).__name__}: {error}") from None

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import tilewright
 from tilewright.cli.main import main
 
 KERNEL = str(Path(__file__).parents[2] / "examples/vector_add.py:vector_add")
@@ -62,6 +63,20 @@ def test_odd_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert "is no file" in fails(capsys, "run", "pipe.tile", "--grid=1")[1]
     assert "is no file" in fails(capsys, "run", ".", "--grid=1")[1]
     assert "is no text" in fails(capsys, "run", "bytes.tile", "--grid=1")[1]
+
+
+def test_prints_of_the_file_are_no_part_of_the_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "loud.py"
+    file.write_text("import tilewright as tw\nprint('hello')\n@tw.kernel\ndef k(x):\n    tw.store(x, 0, 1.0)\n")
+    assert main(["ir", str(file), "--args=f32[8]"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == "hello\n" and "func @k" in printed.out and "hello" not in printed.out
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert not end.value.code and capsys.readouterr().out == f"tilewright {tilewright.__version__}\n"
 
 
 def test_unusable_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
