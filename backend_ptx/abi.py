@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from tilewright.backend_ptx.tensor_maps import MAP_BYTES, TensorMapSpec, find_tensor_maps
@@ -12,10 +12,10 @@ from tilewright.tileir.dtypes import BY_IR, DType, int32
 from tilewright.tileir.types import ArrayType, ListType, TileType
 
 # How a scalar of each dtype is passed. bool travels as one byte (C `bool`), narrow floats as their bits' own type.
-_LLVM_SCALAR = {
+LLVM_SCALAR = {
     "i1": "i8", "i8": "i8", "u8": "i8", "i16": "i16", "u16": "i16", "i32": "i32", "u32": "i32", "i64": "i64",
     "u64": "i64", "f16": "half", "bf16": "bfloat", "f32": "float", "f64": "double", "tf32": "float",
-    "e4m3": "i8", "e5m2": "i8", "e8m0": "i8", "e5m3": "i8",
+    "e4m3": "i8", "e5m2": "i8", "e8m0": "i8", "e5m3": "i8", "e2m1": "i8",
 }
 
 
@@ -50,7 +50,7 @@ class AbiParam:
             return "ptr"
         if self.kind in ("pointer", "table"):
             return "ptr addrspace(1)"
-        return _LLVM_SCALAR[self.dtype.ir]
+        return LLVM_SCALAR[self.dtype.ir]
 
     @property
     def size(self) -> int:
@@ -80,14 +80,10 @@ class KernelAbi:
     name: str
     params: tuple[AbiParam, ...]
     linear_grid: bool = False
-    _index: dict[tuple[str, int, int], int] = field(default_factory=dict, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        self._index.update({(p.kind, p.argument, p.axis): i for i, p in enumerate(self.params)})
 
     def position(self, kind: str, argument: int, axis: int = -1) -> int:
-        """The position of the parameter that carries this part of an argument; KeyError if there is none."""
-        return self._index[kind, argument, axis]
+        """The position of the parameter that carries this part of an argument; ValueError if there is none."""
+        return [(p.kind, p.argument, p.axis) for p in self.params].index((kind, argument, axis))
 
     def map_position(self, spec: TensorMapSpec) -> int:
         """The position of the parameter that holds this tensor map."""

@@ -10,18 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
+from tilewright.backend_ptx.layouts import flat
 from tilewright.backend_ptx.layouts.bulk import bulk_layout
-from tilewright.backend_ptx.layouts.flat import (
-    LANE_BITS,
-    OFFSET,
-    axis_shifts,
-    distributed,
-    flat_bases,
-    is_plain,
-    log2,
-    parts,
-    unflatten,
-)
 from tilewright.tileir.layout import Basis, Layout
 
 
@@ -44,15 +34,16 @@ def block_boxes(shape: tuple[int, ...], inner: int, element_bytes: int) -> Boxes
 @lru_cache(maxsize=256)
 def warp_boxes(source: Layout, inner: int, element_bytes: int) -> Boxes | None:
     """The boxes that hold what each warp has of a tile in registers; None where two warps hold the same."""
-    register, lane, warp = parts(source)
-    if not is_plain(source) or 0 in warp:
+    register, lane, warp = flat.parts(source)
+    if not flat.is_plain(source) or 0 in warp:
         return None
     own = {bit for bit in (*register, *lane) if bit}
-    shape = tuple(_low_bits(own, shift, n) for shift, n in zip(axis_shifts(source.shape), source.shape, strict=True))
-    inside = {1 << shift + k for shift, n in zip(axis_shifts(source.shape), shape, strict=True) for k in range(log2(n))}
-    bases: list[Basis] = list(bulk_layout(shape, inner, element_bytes).bases(OFFSET))
-    bases += [unflatten(bit, source.shape) for bit in (*sorted(own - inside), *warp)]
-    return Boxes(shape, 1 << len(warp), Layout([(OFFSET, bases)], source.shape))
+    shifts = flat.axis_shifts(source.shape)
+    shape = tuple(_low_bits(own, shift, n) for shift, n in zip(shifts, source.shape, strict=True))
+    inside = {1 << shift + k for shift, n in zip(shifts, shape, strict=True) for k in range(flat.log2(n))}
+    bases: list[Basis] = list(bulk_layout(shape, inner, element_bytes).bases(flat.OFFSET))
+    bases += [flat.unflatten(bit, source.shape) for bit in (*sorted(own - inside), *warp)]
+    return Boxes(shape, 1 << len(warp), Layout([(flat.OFFSET, bases)], source.shape))
 
 
 def _low_bits(own: set[int], shift: int, length: int) -> int:
@@ -66,11 +57,11 @@ def _low_bits(own: set[int], shift: int, length: int) -> int:
 @lru_cache(maxsize=256)
 def box_starts(layout: Layout, box: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     """The tile index of the first element of each box of a buffer, in the order in which they lie there."""
-    return tuple(layout.apply(**{OFFSET: number}) for number in range(0, layout.size(OFFSET), prod(box)))
+    return tuple(layout.apply(**{flat.OFFSET: number}) for number in range(0, layout.size(flat.OFFSET), prod(box)))
 
 
 def boxes_of_warps(buffer: Layout, shape: tuple[int, ...], warps: int) -> Layout:
     """A layout of registers in which each warp has the elements of the boxes that its first lane stores."""
-    bases = flat_bases(buffer, OFFSET)
-    own = len(bases) - log2(warps)
-    return distributed(shape, bases[:own][LANE_BITS:], bases[:own][:LANE_BITS], bases[own:])
+    bases = flat.flat_bases(buffer, flat.OFFSET)
+    own = len(bases) - flat.log2(warps)
+    return flat.distributed(shape, bases[:own][flat.LANE_BITS:], bases[:own][:flat.LANE_BITS], bases[own:])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import xor
 
 
 class Basis:
@@ -52,11 +53,7 @@ def echelon(vectors: tuple[int, ...]) -> Basis:
 
 def combine(vectors: Sequence[int], mask: int) -> int:
     """XOR of the vectors whose bit is set in `mask`."""
-    out = 0
-    for position, vector in enumerate(vectors):
-        if mask >> position & 1:
-            out ^= vector
-    return out
+    return reduce(xor, (vector for position, vector in enumerate(vectors) if mask >> position & 1), 0)
 
 
 def span(vectors: Sequence[int]) -> list[int]:

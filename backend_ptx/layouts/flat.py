@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import prod
 
 from tilewright.tileir.layout import Layout
 
@@ -19,12 +20,7 @@ def log2(n: int) -> int:
 @lru_cache(maxsize=1024)
 def axis_shifts(shape: tuple[int, ...]) -> tuple[int, ...]:
     """For each axis the position of its bit 0 in a flat index."""
-    shifts = []
-    shift = 0
-    for n in reversed(shape):
-        shifts.append(shift)
-        shift += log2(n)
-    return tuple(reversed(shifts))
+    return tuple(log2(prod(shape[axis + 1 :])) for axis in range(len(shape)))
 
 
 def flatten(index: Sequence[int], shape: tuple[int, ...]) -> int:

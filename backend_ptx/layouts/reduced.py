@@ -26,13 +26,8 @@ def warp_bits(layout: Layout, axes: tuple[int, ...]) -> tuple[int, ...]:
 
 def _compress(index: int, mask: int) -> int:
     """The bits of `index` at the set positions of `mask`, side by side."""
-    out = place = 0
-    while mask:
-        low = mask & -mask
-        out |= (1 << place) if index & low else 0
-        mask ^= low
-        place += 1
-    return out
+    positions = [k for k in range(mask.bit_length()) if mask >> k & 1]
+    return sum((index >> k & 1) << place for place, k in enumerate(positions))
 
 
 def partial_layout(layout: Layout, axes: tuple[int, ...], keep: tuple[int, ...]) -> Layout:

@@ -47,10 +47,7 @@ def permute(layout: Layout, axes: tuple[int, ...]) -> Layout:
 
 def permute_source(layout: Layout, axes: tuple[int, ...]) -> Layout:
     """The layout before `permute(axes)`."""
-    inverse = [0] * len(axes)
-    for k, axis in enumerate(axes):
-        inverse[axis] = k
-    return permute(layout, tuple(inverse))
+    return permute(layout, tuple(axes.index(k) for k in range(len(axes))))
 
 
 @lru_cache(maxsize=1024)

@@ -6,22 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tilewright.backend_ptx.abi import LLVM_SCALAR
 from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.types import ArrayType, TileType
 
-_ELEM = {
-    "i1": "i1", "f16": "half", "bf16": "bfloat", "f32": "float", "f64": "double", "tf32": "float",
-    "e4m3": "i8", "e5m2": "i8", "e8m0": "i8", "e5m3": "i8", "e2m1": "i8",
-}
-
 
 def elem_of(dtype: DType) -> str:
     """The LLVM type of one element in a register. Masks are i1; fp8 and fp4 are their bits."""
-    if dtype.is_int:
-        return f"i{dtype.bitwidth}"
-    return _ELEM[dtype.ir]
+    return "i1" if dtype.is_bool else LLVM_SCALAR[dtype.ir]
 
 
 def lanes_of(type: TileType) -> int:

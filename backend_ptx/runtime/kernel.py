@@ -28,7 +28,7 @@ class DeviceKernel:
     """A launchable kernel.
 
     `registers` are per thread, `local_bytes` per thread (spills and stack), `shared_bytes` the dynamic shared memory
-    of a launch, `static_shared_bytes` what the code declares on top. `handle` is a CUfunction of `device`. Clusters of
+    of a launch. `handle` is a CUfunction of `device`. Clusters of
     `cluster` blocks run each block of a launch's grid: the machine's is so many times longer along its axis 0.
     """
 
@@ -42,7 +42,6 @@ class DeviceKernel:
     handle: Any
     registers: int
     local_bytes: int
-    static_shared_bytes: int
     timings: Mapping[str, float] = field(default_factory=dict)
     cluster: int = 1
     rungs: tuple[str, ...] = ()
@@ -180,7 +179,7 @@ def _load(
         check(cuda.cuFuncSetAttribute(handle, code, shared), f"cuFuncSetAttribute(shared memory {shared})")
     return DeviceKernel(
         abi.name, device, abi, threads, shared, entry.ptx, str(entry.meta.get("log", "")), handle,
-        ask("NUM_REGS"), ask("LOCAL_SIZE_BYTES"), ask("SHARED_SIZE_BYTES"), timings, int(str(entry.meta["cluster"])),
+        ask("NUM_REGS"), ask("LOCAL_SIZE_BYTES"), timings, int(str(entry.meta["cluster"])),
         _words(entry.meta.get("rungs")))
 
 

@@ -24,7 +24,6 @@ _TFLOAT32 = 11  # rounds to the nearest tfloat32, ties to even (seen on an H200)
 _SWIZZLE = {0: 0, 32: 1, 64: 2, 128: 3}  # CU_TENSOR_MAP_SWIZZLE_NONE, 32B, 64B, 128B
 _NO_INTERLEAVE, _L2_PROMOTION_128B, _FILL_ZERO = 0, 2, 0
 _SINCE = 12000  # the CUDA version that brought tensor maps
-_INVALID_CONTEXT = 201
 
 
 class TensorMap:
@@ -77,10 +76,8 @@ class MapHole:
             # A map has no extent 0. Of an array of one zero every element, inside or outside, reads as zero too; what
             # is stored to an array without elements goes where nobody reads.
             pointer, dims = spare(self._device, zeroed=not spec.stored), tuple(1 for _ in dims)
+        self._device.ensure_current()
         status, made = _encode_tiled(spec, pointer, dims, strides)
-        if status == _INVALID_CONTEXT:
-            self._device.make_current()
-            status, made = _encode_tiled(spec, pointer, dims, strides)
         if status:
             what = (f"making a tensor map of {self._name} (address {pointer:#x}, extents {dims}, strides {strides} "
                     f"bytes, box {spec.box}, swizzle {spec.swizzle})")

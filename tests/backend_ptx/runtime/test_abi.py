@@ -33,7 +33,7 @@ def test_order() -> None:
     ]
     assert abi.params[abi.position("stride", 2, 0)].size == 8
     assert abi.position("length", 3) == 10
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError):
         abi.position("extent", 1, 0)
 
 
