@@ -101,6 +101,6 @@ def test_unusable_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     ("| head -c 0; exit ${PIPESTATUS[0]}", 141, ""),
 ])
 def test_unusable_output(end: str, status: int, message: str) -> None:
-    command = f'"{sys.executable}" -m tilewright.cli.main ir {KERNEL} --args "{ARGS}" {end}'
+    command = f'"{sys.executable}" -m tilewright ir {KERNEL} --args "{ARGS}" {end}'
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert done.returncode == status and done.stderr.startswith(message) and done.stderr.count("\n") <= 1, done.stderr

@@ -13,8 +13,13 @@ from tilewright.backend_ptx.ops.reduce import ReduceBits
 from tilewright.tileir.core import OPS, Value
 from tilewright.tileir.diagnostics import TileInternalError, TileTypeError
 from tilewright.tileir.dtypes import float32
-from tilewright.tileir.ops.reduce import REDUCTIONS, ReduceProd
+from tilewright.tileir.ops.reduce import REDUCTIONS, ReduceProd, Reduction
 from tilewright.tileir.types import TileType
+
+
+def unmerged() -> list[type[Reduction]]:
+    """The reductions that combine their own partial results."""
+    return [reduction for reduction in REDUCTIONS.values() if reduction.merged_by is None]
 
 
 def test_every_op_is_lowered_or_refused() -> None:
@@ -35,12 +40,11 @@ def test_refusals_say_why() -> None:
 def test_every_reduction_is_combined() -> None:
     """A reduction is lowered by the walk of all of them; what differs is how two fragments become one. One that
     another merges becomes that one before."""
-    assert COMBINERS.missing(kind for kind in REDUCTIONS.values() if kind.merged_by is None) == []
+    assert COMBINERS.missing(unmerged()) == []
 
 
 def test_the_machine_op_has_the_options_of_all_reductions() -> None:
-    options = {name for reduction in REDUCTIONS.values() if reduction.merged_by is None
-               for name in reduction.fields}
+    options = {name for reduction in unmerged() for name in reduction.fields}
     assert options - ReduceBits.fields.keys() == set(), "give ReduceBits these fields (backend_ptx/ops/reduce.py)"
 
 
@@ -51,6 +55,6 @@ def test_an_unknown_kind_is_named() -> None:
 
 def test_a_reduction_without_a_combination_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(COMBINERS, ReduceProd)
-    assert COMBINERS.missing(REDUCTIONS.values()) == ["reduce_prod"]
+    assert COMBINERS.missing(unmerged()) == ["reduce_prod"]
     with pytest.raises(TileInternalError, match=r"reduce_prod has no combination in lower/reduce\.py"):
         combiner(ReduceProd)

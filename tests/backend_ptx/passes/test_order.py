@@ -49,10 +49,18 @@ def latest_first(steps: Sequence[Pass], earlier: dict[Pass, set[Pass]]) -> list[
     return out
 
 
-def reversed_pair(a: Pass, b: Pass, earlier: dict[Pass, set[Pass]]) -> list[Pass]:
-    """The pipeline with b right before a."""
-    first = [step for step in PIPELINE if step in earlier[a] | earlier[b]]
-    return [*first, b, a, *(step for step in PIPELINE if step not in {a, b, *first})]
+def side_by_side(a: Pass, b: Pass, earlier: dict[Pass, set[Pass]]) -> Iterator[tuple[list[Pass], list[Pass]]]:
+    """Orders with a right before b, each with the same order but for these two, reversed.
+
+    Of the passes between them as many as may run after both, then as many as may run before both.
+    """
+    start, end = PIPELINE.index(a), PIPELINE.index(b)
+    between = PIPELINE[start + 1:end]
+    for first in ({step for step in between if step in earlier[b]},
+                  {step for step in between if a not in earlier[step]}):
+        ahead = [*PIPELINE[:start], *(step for step in between if step in first)]
+        behind = [*(step for step in between if step not in first), *PIPELINE[end + 1:]]
+        yield [*ahead, a, b, *behind], [*ahead, b, a, *behind]
 
 
 def recipes(rows: Rows) -> Iterator[tuple[list[Pass], list[tuple[Pass, Pass]]]]:
@@ -89,26 +97,48 @@ def as_it_is(shown: Shown) -> str:
 
 def complaint(recipe: Sequence[Pass], pairs: Sequence[tuple[Pass, Pass]], rows: Rows) -> str | None:
     """The pair for which the rows lack a constraint, if the passes make another kernel in this order."""
-    wrong = next((shown for shown in KERNELS if made(recipe, shown) != as_it_is(shown)), None)
-    if wrong is None:
+    wrong = [shown for shown in KERNELS if made(recipe, shown) != as_it_is(shown)]
+    if not wrong:
         return None
     earlier = before(rows)
-    single = (pair for pair in pairs if made(reversed_pair(*pair, earlier), wrong) != as_it_is(wrong))
-    a, b = next(single, (None, None))
-    if a is None:
-        return f"{wrong.kernel} for {wrong.target} differs in the order {', '.join(map(name_of, recipe))}"
-    return (f"{name_of(a)} must run before {name_of(b)}, or {wrong.kernel} for {wrong.target} becomes another kernel: "
-            f"ORDER in backend_ptx/pipeline.py has no row ({name_of(a)}, {name_of(b)}, why)")
+    alone = next(((pair, shown) for shown in wrong for pair in pairs if differs(pair, shown, earlier)), None)
+    (a, b), shown = alone or (first_wrong_swap(recipe, wrong[0]), wrong[0])
+    return (f"{name_of(a)} must run before {name_of(b)}, or {shown.kernel} for {shown.target} becomes another kernel: "
+            f"ORDER in backend_ptx/pipeline.py has no row ({name_of(a)}, {name_of(b)}, why)"
+            f"{'' if alone else ', or none for a pass between them, in the order ' + ', '.join(map(name_of, recipe))}")
+
+
+def differs(pair: tuple[Pass, Pass], shown: Shown, earlier: dict[Pass, set[Pass]]) -> bool:
+    """Whether the order of these two alone decides: side by side, they make the same kernel and, reversed, another."""
+    return any(made(swapped, shown) != as_it_is(shown) and made(kept, shown) == as_it_is(shown)
+               for kept, swapped in side_by_side(*pair, earlier))
+
+
+def first_wrong_swap(recipe: Sequence[Pass], shown: Shown) -> tuple[Pass, Pass]:
+    """On the way from the pipeline to this order, by swaps of neighbours, one that changes the kernel."""
+    order = list(PIPELINE)
+    swaps: list[tuple[tuple[Pass, Pass], tuple[Pass, ...]]] = []
+    for place, step in enumerate(recipe):
+        for k in range(order.index(step), place, -1):
+            order[k - 1], order[k] = order[k], order[k - 1]
+            swaps.append(((order[k], order[k - 1]), tuple(order)))
+    right, wrong = -1, len(swaps) - 1
+    while wrong - right > 1:
+        middle = (right + wrong) // 2
+        same = made(swaps[middle][1], shown) == as_it_is(shown)
+        right, wrong = (middle, wrong) if same else (right, middle)
+    return swaps[wrong][0]
 
 
 def test_no_constraint_is_missing() -> None:
-    assert [said for recipe, pairs in recipes(ORDER) if (said := complaint(recipe, pairs, ORDER))] == []
+    said = [said for recipe, pairs in recipes(ORDER) if (said := complaint(recipe, pairs, ORDER))]
+    assert not said, "\n".join(said)
 
 
 def test_every_pass_has_a_row() -> None:
     named = {step for row in ORDER for step in row[:2]}
     lacking = [name_of(step) for step in PIPELINE if step not in named]
-    assert [f"{name} has no row in ORDER in backend_ptx/pipeline.py" for name in lacking] == []
+    assert not lacking, "\n".join(f"{name} has no row in ORDER in backend_ptx/pipeline.py" for name in lacking)
 
 
 # Rows that follow from others need no kernel. No kernel here shows these:
@@ -132,6 +162,20 @@ def test_the_unseen_rows_are_rows() -> None:
                          ids=lambda pair: "-".join(map(name_of, pair)))
 def test_a_missing_constraint_is_named(pair: tuple[Pass, Pass]) -> None:
     rows = [row for row in ORDER if row[:2] != pair]
-    said = complaint(reversed_pair(*pair, before(rows)), [pair], rows)
-    assert said is not None, "no kernel comes out different without this row: add one to MORE, or the row to UNSEEN"
-    assert said.startswith(f"{name_of(pair[0])} must run before {name_of(pair[1])}, or ")
+    said = [complaint(swapped, [pair], rows) for _, swapped in side_by_side(*pair, before(rows))]
+    assert any(said), "no kernel comes out different without this row: add one to MORE, or the row to UNSEEN"
+    a, b = map(name_of, pair)
+    for sentence in filter(None, said):
+        assert sentence.startswith(f"{a} must run before {b}, or ") and sentence.endswith(f"({a}, {b}, why)")
+
+
+@pytest.mark.parametrize("number", [0, 33])
+def test_orders_that_reverse_many_pairs_name_the_right_one(number: int) -> None:
+    """One row is taken away: what is named is that pair, or one that is in order because of it."""
+    rows = [row for row in ORDER if row[:2] != ORDER[number][:2]]
+    whole, left = before(ORDER), before(rows)
+    lost = [f"({name_of(a)}, {name_of(b)}, why)" for b in PIPELINE for a in whole[b] - left[b]]
+    said = [sentence for recipe, pairs in recipes(rows) if (sentence := complaint(recipe, pairs, rows))]
+    named = [sentence for sentence in said if sentence.endswith("why)")]
+    assert all(sentence.endswith(tuple(lost)) for sentence in named), "\n".join(said)
+    assert named, "\n".join(said)

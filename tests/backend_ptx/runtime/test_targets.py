@@ -28,6 +28,13 @@ def test_old_devices_are_refused() -> None:
         targets.for_device((7, 5))
 
 
+def test_every_record_is_listed() -> None:
+    records = {word: value for word, value in vars(targets).items() if isinstance(value, targets.Target)}
+    lacking = [word for word, value in records.items() if value not in targets.TARGETS.values()]
+    said = [f"{word} is a record of backend_ptx/targets.py that TARGETS lacks: add it there" for word in lacking]
+    assert not said, "\n".join(said)
+
+
 def test_names() -> None:
     assert targets.get_target("sm_90") is targets.SM_90A
     assert targets.get_target(targets.SM_80) is targets.SM_80

@@ -9,6 +9,7 @@ from support.tileir.operands import DTYPES, FLOATS, INTS, SHAPES, Operands
 
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.core import OPS, Op, Value
+from tilewright.tileir.diagnostics import TileTypeError
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.enums import PaddingMode, RoundingMode
 from tilewright.tileir.ops import arith, arrays, convert, memory, reduce, shape
@@ -146,7 +147,12 @@ class Ops(Operands):
         if not source.type.shape:
             return
         axis = self.rng.randrange(source.type.rank)
-        self.add(cls(src=source, **({"axis": axis} if issubclass(cls, reduce.ArgReduction) else {"axes": (axis,)})))
+        given: dict[str, Any] = {"axis": axis} if issubclass(cls, reduce.ArgReduction) else {"axes": (axis,)}
+        try:
+            op = cls(src=source, **given)
+        except TileTypeError:
+            return  # a reduction of floats alone, say
+        self.add(op)
 
     # --- what rewrites look for --------------------------------------------------------------------------------------
 
