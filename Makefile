@@ -8,7 +8,7 @@ SMOKE := tests/test_layout.py tests/test_docs.py tests/dsl/test_import.py tests/
 	tests/tileir/passes tests/interp/test_tiles.py tests/backend_ptx/passes/test_golden.py \
 	tests/backend_ptx/lower/test_coverage.py tests/backend_ptx/simulator/test_threads.py tests/catalogue/test_golden.py
 
-.PHONY: help demo check test smoke test-all lint gpu-test gpu-sanitize examples language-table sweep protocols fuzz bench-compile bench-interp clean
+.PHONY: help demo check test smoke test-all lint gpu-test gpu-sanitize examples language-table sweep assemble protocols fuzz bench-compile bench-interp clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -57,6 +57,9 @@ language-table: $(STAMP)  ## print which names of the language are implemented w
 
 sweep: $(STAMP)  ## compile and assemble thousands of kernels with all sorts of tiles and hints; goes on where it stopped
 	$(BIN)/python -m benchmarks.sweep
+
+assemble: $(STAMP)  ## assemble every catalogue kernel for every target (the tests: for two of them each)
+	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/catalogue/test_ptx.py
 
 protocols: $(STAMP)  ## explore every interleaving of the protocols of all catalogue kernels with rings
 	$(BIN)/python tools/protocols.py

@@ -100,7 +100,7 @@ def test_register_offsets_agree_with_apply(layout: Layout) -> None:
         assert offset == layout.apply(register=r)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(blockeds(), st.data())
 def test_shape_changes_keep_elements_in_their_threads(layout: Layout, data: st.DataObject) -> None:
     tile = numbered(layout.shape)

@@ -169,7 +169,7 @@ def test_a_missing_constraint_is_named(pair: tuple[Pass, Pass]) -> None:
         assert sentence.startswith(f"{a} must run before {b}, or ") and sentence.endswith(f"({a}, {b}, why)")
 
 
-@pytest.mark.parametrize("number", [0, 33])
+@pytest.mark.parametrize("number", [0])
 def test_orders_that_reverse_many_pairs_name_the_right_one(number: int) -> None:
     """One row is taken away: what is named is that pair, or one that is in order because of it."""
     rows = [row for row in ORDER if row[:2] != ORDER[number][:2]]
