@@ -6,14 +6,15 @@ into 128 bytes, which are a parameter of the kernel.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from tilewright.backend_ptx.layouts.bulk import BulkCopy, bulk_copy, inner_axis, part_of_slot
 from tilewright.backend_ptx.ops.bulk import TmaLoad, TmaStore
 from tilewright.tileir.core import Function, Value
 from tilewright.tileir.dtypes import BY_IR, DType
+from tilewright.tileir.rules import RuleTable
 
 MAP_BYTES, MAP_ALIGN = 128, 64
 
@@ -45,8 +46,7 @@ class TensorMapSpec:
 def copy_of(op: TmaLoad | TmaStore) -> BulkCopy:
     """The instructions that a load takes in each CTA (their pieces are those of its part of the slot), or one TMA box
     of a store."""
-    shape = part_shape(op) if isinstance(op, TmaLoad) else op.box
-    return bulk_copy(shape, _inner(op), op.array.type.dtype.bytes)
+    return bulk_copy(SHAPES[type(op)](op), _inner(op), op.array.type.dtype.bytes)
 
 
 def part_shape(op: TmaLoad) -> tuple[int, ...]:
@@ -58,6 +58,10 @@ def part_shape(op: TmaLoad) -> tuple[int, ...]:
     return part
 
 
+SHAPES: RuleTable[Callable[[Any], tuple[int, ...]]] = RuleTable(
+    "shape of a bulk copy", {TmaLoad: part_shape, TmaStore: lambda op: op.box})
+
+
 def _inner(op: TmaLoad | TmaStore) -> int:
     inner = inner_axis(op.array.type, op.shape, op.steps, op.order)
     assert inner is not None, f"{op.array.type} cannot be copied by TMA"
@@ -66,12 +70,12 @@ def _inner(op: TmaLoad | TmaStore) -> int:
 
 def tensor_map_spec(op: TmaLoad | TmaStore, params: Sequence[Value]) -> TensorMapSpec:
     """The map that a bulk copy uses; its array is one of the kernel's parameters."""
-    copy, stored = copy_of(op), isinstance(op, TmaStore)
+    copy, stored = copy_of(op), op.array in op.effects().writes
     axes, box = (tuple(values[k] for k in copy.dims) for values in (op.order, copy.box))
     return TensorMapSpec(params.index(op.array), op.buffer.type.dtype, axes, box, copy.swizzle, stored)
 
 
 def find_tensor_maps(function: Function) -> tuple[TensorMapSpec, ...]:
     """The maps that a function needs, each once, in the order of their first use."""
-    copies = (op for op in function.walk() if isinstance(op, (TmaLoad, TmaStore)))
-    return tuple(dict.fromkeys(tensor_map_spec(op, function.params) for op in copies))
+    copies = (op for op in function.walk() if SHAPES.of(op) is not None)
+    return tuple(dict.fromkeys(tensor_map_spec(cast("TmaLoad | TmaStore", op), function.params) for op in copies))
