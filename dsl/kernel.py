@@ -14,7 +14,7 @@ from tilewright.launching.grid import make_grid
 from tilewright.launching.launcher import Launcher
 from tilewright.launching.specialise import Specialiser
 from tilewright.options import ByTarget, KernelOptions, LaunchRules
-from tilewright.tracebacks import public
+from tilewright.tracebacks import is_refusal, public
 
 if TYPE_CHECKING:
     from tilewright.backend_ptx.compile import Compiled
@@ -90,9 +90,11 @@ class tile_kernel:
         if bound is None or (type(grid) is not int and (type(grid) is not tuple or float in map(type, grid))):
             try:
                 made = make_grid(grid if isinstance(grid, (tuple, list)) else (grid,))
-            except (TypeError, ValueError) as error:
-                __tracebackhide__ = True
-                raise error.with_traceback(None) from None
+            except Exception as error:
+                __tracebackhide__ = True  # as `public` does, without a call more on each launch
+                if not is_refusal(error):
+                    raise
+                raise error.with_traceback(None) from error.__cause__
             bound = BoundKernel(self, made, self.launcher)
             if len(self._bound) >= _MAX_GRIDS:
                 self._bound.clear()

@@ -51,8 +51,9 @@ def test_in_a_script(call: str, tmp_path: Path) -> None:
 
 
 def test_all_frames_on_request(tmp_path: Path) -> None:
-    (tmp_path / "script.py").write_text(KERNEL + "kernel[(1,)](x, 16)\n")
-    assert "frontend" in run(tmp_path, "script.py", TILEWRIGHT_TRACEBACK="full")
+    for call, frame in (("kernel[(1,)](x, 16)", "frontend"), ("kernel[(1.5,)]", "grid.py")):
+        (tmp_path / "script.py").write_text(KERNEL + call + "\n")
+        assert frame in run(tmp_path, "script.py", TILEWRIGHT_TRACEBACK="full")
 
 
 def test_in_pytest(tmp_path: Path) -> None:
