@@ -8,7 +8,7 @@ SMOKE := tests/test_layout.py tests/test_docs.py tests/dsl/test_import.py tests/
 	tests/tileir/passes tests/interp/test_tiles.py tests/backend_ptx/passes/test_golden.py \
 	tests/backend_ptx/lower/test_coverage.py tests/backend_ptx/simulator/test_threads.py tests/catalogue/test_golden.py
 
-.PHONY: help demo check test smoke test-all lint gpu-test gpu-sanitize examples language-table sweep assemble protocols fuzz bench-compile bench-interp clean
+.PHONY: help demo check format test smoke test-all lint gpu-test gpu-sanitize examples language-table sweep assemble protocols fuzz bench-compile bench-interp clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -24,7 +24,10 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)  ## set up, run a kernel in the interpreter, check it, print its Tile IR and the head of its PTX
 	$(BIN)/python examples/demo.py
 
-check: lint  ## all that is checked without running anything: ruff and mypy
+check: lint  ## all that is checked without running anything: format, lint (ruff) and types (mypy)
+
+format: $(STAMP)  ## restore the layout that make check holds: spaces, blank lines, quotes, order of imports
+	$(BIN)/ruff check --fix-only .
 
 test: $(STAMP) check  ## set up, check, and run the tests (no GPU needed)
 	$(BIN)/python -m pytest -q -n 2
@@ -38,7 +41,7 @@ test-all:  ## the tests on every Python found from 3.11 up, each with an environ
 examples: $(STAMP)  ## run every example, each checks itself
 	for f in examples/[!_]*.py; do echo "== $$f"; $(BIN)/python $$f || exit 1; done
 
-lint: $(STAMP)  ## ruff and mypy, on the package and on what stands around it
+lint: $(STAMP)  ## ruff (format and lint) and mypy, on the package and on what stands around it
 	$(BIN)/python tools/link_tree.py
 	$(BIN)/ruff check .
 	$(BIN)/mypy

@@ -101,7 +101,7 @@ class LaunchRules:
 
     def __post_init__(self) -> None:
         if self.grid is not None and not isinstance(self.grid, str):
-            raise TypeError("tile_kernel: grid must be a string such as \"cdiv(M, TM), cdiv(N, TN)\", "
+            raise TypeError('tile_kernel: grid must be a string such as "cdiv(M, TM), cdiv(N, TN)", '
                             f"not {self.grid!r}")
         if not isinstance(self.deterministic, bool):
             raise TypeError(f"tile_kernel: deterministic must be True or False, not {self.deterministic!r}")

@@ -94,5 +94,3 @@ def all_blocks(block: Block) -> list[Block]:
         for inner in op.blocks:
             out += all_blocks(inner)
     return out
-
-

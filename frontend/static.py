@@ -143,7 +143,6 @@ def _constant_items(value: Val) -> Sequence[Val] | None:
     return numbers if len(numbers) <= MAX_ITEMS else None
 
 
-
 @syntax_form("tuple")
 def comprehension(t: Translator, node: ast.Call) -> Val:
     """`tuple(e for x in ... if c)` over a tuple, a constant range or ct.static_iter(...)."""
@@ -181,4 +180,3 @@ def comprehension(t: Translator, node: ast.Call) -> Val:
     finally:
         t.scope.vars = before
     return tuple(out)
-

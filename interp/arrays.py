@@ -68,7 +68,6 @@ class ArrayRef:
         offset = self.offset + start * self.strides[axis]
         return ArrayRef(self.name, self.window, self.memory, offset, extents, self.strides, self.unit, self.line)
 
-
     def raw(self) -> ArrayRef:
         """All whole elements from the first one to the end of the argument's memory, side by side."""
         size = self.memory.itemsize

@@ -156,6 +156,7 @@ class Lowering:
             return move
         if len(src) == 1:
             [s], [d] = src, dst
+
             def move_one(regs: Regs) -> None:
                 regs[d] = regs[s]
             return move_one

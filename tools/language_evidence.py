@@ -17,7 +17,7 @@ from catalogue.cells.kinds import KINDS  # noqa: E402
 from catalogue.cells.model import Cell  # noqa: E402
 from catalogue.cells.refusals import ARRAYS, NO_ARRAYS, TILES, refusals, with_array, with_tile  # noqa: E402
 
-import tilewright.backend_ptx.lower.families  # noqa: E402  (fills the registry)
+import tilewright.backend_ptx.lower.families  # noqa: E402, F401  (fills the registry)
 import tilewright.interp.handlers  # noqa: E402, F401  (fills the registry)
 from tilewright.backend_ptx.lower.registry import LOWERINGS  # noqa: E402
 from tilewright.backend_ptx.lower.registry import REFUSALS as REWRITTEN  # noqa: E402

@@ -24,5 +24,3 @@ def widest_copy(shared: Layout, copy: Layout, global_vector: int, element_bytes:
     """Bytes of one asynchronous copy (4, 8 or 16), or 0 when threads hold too few neighbours."""
     width = min(global_vector, copy_vector(shared, copy, element_bytes)) * element_bytes
     return width if width in (4, 8, 16) else 0
-
-

@@ -25,7 +25,6 @@ UNITS: dict[str, MatrixUnit] = {}
 """Every declared unit by name. Importing `tilewright.backend_ptx.ops` fills it."""
 
 
-
 def units_of(target: Target) -> list[MatrixUnit]:
     """The units of a target, the preferred one first."""
     return [UNITS[name] for name in target.matrix_units]

@@ -145,7 +145,7 @@ def _entry(name: str, entry: Any) -> Expression | None:
     found = parse_all(str(entry), f"parameter {name!r}")
     if len(found) != 1 or not isinstance(entry, (str, int)) or isinstance(entry, bool):
         raise ValueError(f"parameter {name!r}: {entry!r} is no dimension; write names, ints and expressions of them, "
-                         "one for each axis, and \"_\" for any length")
+                         'one for each axis, and "_" for any length')
     return found[0]
 
 

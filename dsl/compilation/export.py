@@ -85,7 +85,7 @@ def _check_format(output_format: str, bytecode_version: str | None) -> None:
     if output_format == "tileir_bytecode":
         raise TileUnsupportedFeatureError(
             "Tilewright has no bytecode of its Tile IR to export",
-            hints=["export output_format=\"ptx\" or \"cubin\"; kernel.ir(...) is the Tile IR as text"])
+            hints=['export output_format="ptx" or "cubin"; kernel.ir(...) is the Tile IR as text'])
     if output_format not in ("cubin", "ptx"):
         raise ValueError(f"export_kernel: output_format must be 'cubin' or 'ptx', not {output_format!r}")
     if bytecode_version is not None:
@@ -126,7 +126,7 @@ def _target(gpu_code: str | None) -> Target:
             raise TypeError(f"export_kernel: gpu_code must be a name such as 'sm_90', not {gpu_code!r}")
         return targets.get_target(gpu_code)
     if not driver.available():
-        raise ValueError("export_kernel: there is no GPU here to compile for; name one, such as gpu_code=\"sm_90\"")
+        raise ValueError('export_kernel: there is no GPU here to compile for; name one, such as gpu_code="sm_90"')
     return driver.get_device(driver.current_ordinal()).target
 
 

@@ -106,7 +106,7 @@ def write(output: IO[Any] | str | bytes | os.PathLike[Any], data: str | bytes) -
         raise TypeError(f"export_kernel: output_file must be a path or a file, not {type(output).__name__}")
     if isinstance(output, io.TextIOBase):
         if not isinstance(data, str):
-            raise TypeError("export_kernel: a cubin is binary; open the file with mode \"wb\"")
+            raise TypeError('export_kernel: a cubin is binary; open the file with mode "wb"')
         output.write(data)
     else:
         output.write(raw)

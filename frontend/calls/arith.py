@@ -273,4 +273,3 @@ def zero_test(t: Translator, value: Value) -> Value:
     value = computable(t, value)
     zero = t.constant(convert(0, value.type.dtype), value.type.dtype, value.type.shape)
     return t.emit(ops.Eq, lhs=value, rhs=zero)
-

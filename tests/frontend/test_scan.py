@@ -70,6 +70,7 @@ def test_a_linear_recurrence() -> None:
 
     a = np.random.default_rng(2).uniform(-1, 1, 32)
     b = np.random.default_rng(3).uniform(-1, 1, 32)
+
     def compute(x, y):
         return ct.scan((ct.load(x, 0, 32), ct.load(y, 0, 32)), 0, step, (1.0, 0.0))[1]
 

@@ -191,7 +191,7 @@ def test_threads_share_a_program() -> None:
 
 
 def test_every_op_has_a_handler() -> None:
-    import tilewright.backend_ptx.ops
+    import tilewright.backend_ptx.ops  # noqa: F401
     import tilewright.tileir.ops  # noqa: F401
 
     # Other tests declare ops of their own.

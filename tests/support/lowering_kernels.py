@@ -90,5 +90,3 @@ def assemble(ptx: str, target_name: str) -> str:
             [find_ptxas(), f"-arch={target_name}", "-v", "-o", os.devnull, source], capture_output=True, text=True)
     assert done.returncode == 0, f"ptxas: {done.stderr[-2000:]}\n{ptx[-3000:]}"
     return done.stderr
-
-

@@ -9,10 +9,10 @@ import language_evidence
 import language_table
 
 import tilewright as ct
-import tilewright.backend_ptx.lower.families
-import tilewright.backend_ptx.ops
+import tilewright.backend_ptx.lower.families  # noqa: F401
+import tilewright.backend_ptx.ops  # noqa: F401
 import tilewright.frontend
-import tilewright.interp.handlers
+import tilewright.interp.handlers  # noqa: F401
 from tilewright.backend_ptx.lower.reduce import COMBINERS
 from tilewright.backend_ptx.lower.registry import LOWERINGS, REFUSALS
 from tilewright.frontend.calls.call import SYNTAX_FORMS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import tilewright.backend_ptx.lower.families
+import tilewright.backend_ptx.lower.families  # noqa: F401
 import tilewright.backend_ptx.ops  # noqa: F401  (the parser must know the machine ops)
 from tilewright.backend_ptx.lower.registry import LOWERINGS, REFUSALS
 from tilewright.interp.handlers import missing_handlers

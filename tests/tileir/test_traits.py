@@ -18,6 +18,7 @@ from tilewright.tileir.types import TileType
 
 ROOT = Path(__file__).parents[2]
 
+
 def test_an_unknown_trait_is_named() -> None:
     with pytest.raises(TypeError, match="Wrong: expensive is no trait of ops; there are terminator, elementwise"):
         class Wrong(Op, opcode="wrong_trait", expensive=True):

@@ -45,4 +45,3 @@ def has_parts(transfer: Transfer, ctas: int) -> bool:
     load = transfer.load
     inner = inner_axis(load.array.type, load.shape, load.steps, load.order)
     return inner is not None and part_of_slot(load.shape, inner, load.array.type.dtype.bytes, ctas) is not None
-

@@ -61,4 +61,3 @@ def _too_much(function: Function, intervals: list[Interval], total: int, target:
         label=f"{largest.size / kib:g} KiB of it for this operation", hints=["use smaller tiles"],
         excess=total - target.shared_per_block, slots=max(i.op.type.copies for i in intervals), largest=largest.size,
     )
-

@@ -205,5 +205,3 @@ def _cmpxchg(c: FunctionCompiler, i: LlvmInstruction) -> Operation:
 @OPERATIONS.define("fence")
 def _fence(c: FunctionCompiler, i: LlvmInstruction) -> Operation:
     return lambda m, r: None
-
-

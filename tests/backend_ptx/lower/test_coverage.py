@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-import tilewright.backend_ptx.lower.families
-import tilewright.backend_ptx.ops
+import tilewright.backend_ptx.lower.families  # noqa: F401
+import tilewright.backend_ptx.ops  # noqa: F401
 import tilewright.tileir.ops  # noqa: F401
 from tilewright.backend_ptx.lower.reduce import COMBINERS, combiner
 from tilewright.backend_ptx.lower.registry import LOWERINGS, REFUSALS

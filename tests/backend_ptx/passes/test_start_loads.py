@@ -43,8 +43,8 @@ def test_shared_memory_of_the_target_limits_them() -> None:
 
 @pytest.mark.parametrize(("changes", "expected"), [
     ([("16384", "4096")], []),
-    ([(f"{BIAS}, shape=(16384), steps=(16384), order=(0), padding=\"zero\"",
-       f"{BIAS}, shape=(16384), steps=(16384), order=(0), padding=\"nan\"")], ["weight"]),
+    ([(f'{BIAS}, shape=(16384), steps=(16384), order=(0), padding="zero"',
+       f'{BIAS}, shape=(16384), steps=(16384), order=(0), padding="nan"')], ["weight"]),
     ([("%wf: tile", "store(array=%bias, index=(%z), value=%w, steps=(16384), order=(0))\n  %wf: tile")], ["weight"]),
     ([("%weight: array<?xbf16, strides=1, align=16", "%weight: array<?xbf16, strides=1, align=2")], ["bias"]),
     ([("%j: i32 = sub(lhs=%one, rhs=%one)",
