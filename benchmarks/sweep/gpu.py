@@ -1,7 +1,8 @@
 """A drawn set on the GPU: right results, and times beside the same kernel without hints.
 
 Processes side by side compile each kernel, with and without its hints, into the disk cache, run it and compare some
-rows with NumPy. Then one process times all of them, one after the other.
+rows with NumPy. Then one process times all of them, one after the other. Where the hints cost more than a fifth, the
+kernel is timed without each hint alone, so that the report names the hint that costs and what it decides otherwise.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.sweep.cases import Case, cases
-from benchmarks.sweep.compile import OK, kernel_of, status_of
+from benchmarks.sweep.compile import OK, arguments_of, kernel_of, status_of
 from benchmarks.sweep.references import OUT, TOLERANCE, can_run, error, grid, inputs
 from benchmarks.sweep.workers import run
 
@@ -40,6 +41,7 @@ class Measured:
     rungs: tuple[str, ...] = ()
     time: float = 0.0
     plain: float = 0.0
+    reasons: tuple[str, ...] = ()
 
 
 def drawn(count: int, seed: int, target: str) -> list[Case]:
@@ -103,7 +105,13 @@ def _on_device(host: Sequence[Any]) -> list[Any]:
 
 
 def _timed(case: Case, result: Measured) -> Measured:
-    """Runs with and without hints alternate, so that both see the same clocks."""
+    with_hints, plain = _times(case, [case.hints, {}])
+    timed = replace(result, time=with_hints, plain=plain)
+    return timed if plain >= SHARE * with_hints else _explained(case, timed)
+
+
+def _times(case: Case, variants: Sequence[dict[str, int]]) -> list[float]:
+    """Microseconds under each set of hints. Runs alternate, so that all see the same clocks."""
     import numpy as np
 
     from tilewright.backend_ptx.runtime.driver import get_device
@@ -111,17 +119,31 @@ def _timed(case: Case, result: Measured) -> Measured:
 
     host = inputs(case, np.random.default_rng(case.number))
     device, size = _on_device(host), grid(case, host)
-    kernels = [kernel_of(replace(case, hints=hints)) for hints in (case.hints, {})]
+    kernels = [kernel_of(replace(case, hints=hints)) for hints in variants]
     watch = Stopwatch(get_device(0))
-    times: list[list[float]] = [[], []]
+    times: list[list[float]] = [[] for _ in kernels]
     for _ in range(TIMED):
         for kernel, found in zip(kernels, times, strict=True):
             watch.start(0)
             kernel[size](*device)
             found.append(watch.stop(0))
-    with_hints, plain = (statistics.median(found[1:]) for found in times)
-    rungs = kernels[0].compiled(*device).rungs if plain < SHARE * with_hints else ()
-    return replace(result, time=with_hints, plain=plain, rungs=rungs)
+    return [statistics.median(found[1:]) for found in times]
+
+
+def _explained(case: Case, timed: Measured) -> Measured:
+    """What the hints cost, hint by hint, and what the compiler decides otherwise because of them."""
+    from tilewright.inspecting.decisions import decisions
+
+    without = [{name: value for name, value in case.hints.items() if name != dropped} for dropped in case.hints]
+    whole, plain, *others = _times(case, [case.hints, {}, *without])
+    shares = [f"{plain / whole:.2f} with all hints"]
+    shares += [f"{plain / time:.2f} without {name}" for name, time in zip(case.hints, others, strict=True)]
+    arguments = arguments_of(case)
+    kernel = kernel_of(case)
+    said = [decisions(kernel_of(replace(case, hints=hints)), tuple(arguments), case.target)
+            for hints in (case.hints, {})]
+    changed = [line for line in said[0] if line not in said[1]]
+    return replace(timed, rungs=kernel.compiled(*arguments, target=case.target).rungs, reasons=(*shares, *changed))
 
 
 def report(results: Sequence[Measured]) -> list[str]:
@@ -134,4 +156,5 @@ def report(results: Sequence[Measured]) -> list[str]:
         elif r.plain < SHARE * r.time:
             lines.append(f"  {r.number}: {r.plain / r.time:.2f} ({r.time:.1f} us, {r.plain:.1f} us without hints): "
                          + "; ".join([r.name, *r.rungs]))
+            lines += (f"      {reason[:160]}" for reason in r.reasons)
     return lines
