@@ -32,6 +32,7 @@ from tilewright.frontend.calls import (
     scan,
     shape,
     sort,
+    take,
     views,
 )
 from tilewright.frontend.translate import translate
@@ -42,5 +43,5 @@ __all__ = ["ConstArg", "translate"]
 _REGISTERED = (
     assign, attributes, contexts, expressions, loops, statements, static, structs, subscripts,
     arith, arrays, atomics, bits, builtins, compose, convert, factories, join, math, matmul, memory, output, random,
-    raw, reduce, scan, shape, sort, views,
+    raw, reduce, scan, shape, sort, take, views,
 )

@@ -46,7 +46,7 @@ _FUNCTIONS: dict[str, str] = {
     "logical_or": "write a | b",
     "logical_not": "write ~a",
     "sign": "write ct.where(x > 0, 1, ct.where(x < 0, -1, 0))", "size": "multiply the lengths of t.shape",
-    "shape": "write t.shape", "len": "write t.shape[0]", "take": "write ct.gather(a, indices)",
+    "shape": "write t.shape", "len": "write t.shape[0]", "take_along_axis": "write ct.take(t, index, axis)",
     "constexpr": "annotate the parameter with ct.Constant[int]", "static_range": "write ct.static_iter(range(n))",
     "multiple_of": "write ct.assume_divisible_by(x, n)", "device_print": "write ct.printf or print",
     "device_assert": "write ct.assert_(cond, message)", "atomic_sub": "write ct.atomic_add(a, i, -x)",

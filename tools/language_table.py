@@ -37,7 +37,7 @@ CONTRACT = {
                               "pack_to_bytes unpack_from_bytes where",
     "reductions and scans": "sum prod max min argmax argmin any all reduce cumsum cumprod scan",
     "random numbers": "random.philox random.bits random.randint random.uniform random.normal",
-    "order and places in a tile": "sort argsort topk histogram join split interleave",
+    "order and places in a tile": "sort argsort topk histogram join split interleave take roll flip",
     "compile time": "static_eval static_assert static_iter ensure_constant",
     "output": "print printf assert_",
     "dependent launch": "grid_dependency_control_wait grid_dependency_control_launch_dependents",

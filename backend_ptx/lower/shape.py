@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from tilewright.backend_ptx.layouts import transform
-from tilewright.backend_ptx.layouts.flat import REGISTER
+from tilewright.backend_ptx.layouts.flat import LANE, REGISTER, log2
 from tilewright.backend_ptx.llvm.builder import Builder, Val
+from tilewright.backend_ptx.lower.arith import chosen
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import elem_of
 from tilewright.backend_ptx.lower.integers import resized
 from tilewright.backend_ptx.lower.positions import index_vector
-from tilewright.backend_ptx.lower.registers import rearranged, swapped_if
+from tilewright.backend_ptx.lower.registers import from_lane, rearranged, swapped_if
 from tilewright.backend_ptx.lower.registry import lower
+from tilewright.backend_ptx.lower.shared import linear
 from tilewright.tileir.ops import shape as ops
 
 
@@ -105,3 +107,25 @@ def _bit(b: Builder, number: Val, bit: int) -> Val:
     if number.const is not None:
         return b.const("i1", int(number.const) >> bit & 1)
     return b.icmp("ne", b.and_(number, 1 << bit), 0)
+
+
+@lower(ops.Take)
+def take(ctx: Context, op: ops.Take) -> None:
+    """Each lane asks the lanes of its row for each of their registers along the axis (see lower_conversions)."""
+    b, value, layout = ctx.b, ctx[op.src], ctx.layout(op.src)
+    index = resized(b, ctx[op.index], True, "i32")
+    along = [(log2(basis[op.axis]), 1 << bit) for bit, basis in enumerate(layout.bases(LANE)) if basis[op.axis]]
+    own = b.splat(b.and_(ctx.lane(), 31 - sum(bit for _, bit in along)), value.n)
+    lanes = b.or_(own, linear(b, index, along))
+
+    def asked(registers: list[int]) -> Val:
+        pairs = enumerate(registers)
+        return b.concat([from_lane(b, b.shuffle(value, [r]), "idx", b.extract(lanes, k)) for k, r in pairs])
+
+    parts = [basis[op.axis] for basis in layout.bases(REGISTER)]
+    high = sum(1 << bit for bit, part in enumerate(parts) if part)
+    out = asked([r & ~high for r in range(value.n)])
+    if high:
+        second = b.icmp("ne", b.and_(index, max(parts)), 0)
+        out = chosen(b, second, asked([r | high for r in range(value.n)]), out)
+    ctx.set(op.result, out)

@@ -15,7 +15,8 @@ from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.access import elem_bytes, from_memory, memory_elem, to_memory
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import elem_of
-from tilewright.backend_ptx.lower.positions import owner
+from tilewright.backend_ptx.lower.integers import resized
+from tilewright.backend_ptx.lower.positions import index_vector, owner
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.ops import shared as ops
 from tilewright.tileir.core import Value
@@ -95,6 +96,22 @@ def shared_load(ctx: Context, op: ops.SharedLoad) -> None:
     stored = memory_elem(elem)
     value = _load_vectors(access, stored) if plan is None else _load_matrices(access, plan, stored)
     ctx.set(op.result, from_memory(ctx.b, value, elem))
+
+
+@lower(ops.SharedTake)
+def shared_take(ctx: Context, op: ops.SharedTake) -> None:
+    """Element by element, each at an address of its own."""
+    b, ref, layout = ctx.b, ctx[op.buffer], ctx.layout(op.result)
+    elem, place = elem_of(ref.type.dtype), b.const("i32", 0, ctx.lanes(op.result))
+    for axis, shift in enumerate(axis_shifts(ref.type.shape)):
+        index = index_vector(ctx, layout, axis)
+        if axis == op.axis:
+            index = b.and_(resized(b, ctx[op.index], True, "i32"), ref.type.shape[axis] - 1)
+        place = b.add(place, b.shl(index, shift))
+    stored, size = memory_elem(elem), elem_bytes(elem)
+    offsets = b.add(b.mul(place, size), ref.offset)
+    pointers = (b.gep(Val(SPACE, 0, SYMBOL), b.extract(offsets, r)) for r in range(place.n))
+    ctx.set(op.result, from_memory(b, b.concat([b.load(stored, 1, p, size) for p in pointers]), elem))
 
 
 def _load_vectors(access: SharedAccess, elem: str) -> Val:

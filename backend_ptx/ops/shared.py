@@ -9,6 +9,7 @@ from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Effects, Op, Value, attribute, operand, operands, optional_operand, require
 from tilewright.tileir.engines import Scope
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.ops.shape import taken
 from tilewright.tileir.types import SharedType, TileType, Type
 
 
@@ -104,6 +105,17 @@ class SharedLoad(BufferAccess, opcode="shared_load", reads="buffer"):
     def thread_layout(self) -> Layout | None:
         layout: Layout | None = None if self.index else self.result.type.layout
         return layout
+
+
+class SharedTake(BufferAccess, opcode="shared_take", reads="buffer"):
+    """`take` from a tile that is in a buffer."""
+
+    index: Value = operand()
+    axis: int = attribute()
+
+    def infer(self) -> tuple[Type, ...]:
+        require(isinstance(self.buffer.type, SharedType), f"shared_take: {self.buffer.type} is not in shared memory")
+        return (taken("shared_take", self.buffer.type, self.index.type, self.axis),)
 
 
 class Barrier(Op, opcode="barrier", io=True, collective=True):

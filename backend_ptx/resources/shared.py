@@ -22,6 +22,7 @@ from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.engines import Engine
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
+from tilewright.tileir.ops.shape import Take
 from tilewright.tileir.types import SharedType
 
 # A whole row of banks, so that swizzles computed from offset 0 hold everywhere. The hardware's own swizzles, of TMA and
@@ -160,7 +161,9 @@ def lasting_bytes(function: Function, but: Container[Op] = ()) -> int:
 
 def exchanged_bytes(op: Op) -> int:
     """What an op moves between threads through shared memory."""
-    return op.src.type.size * op.src.type.dtype.bytes if isinstance(op, ConvertLayout) and op.crosses else 0
+    if isinstance(op, Take) or (isinstance(op, ConvertLayout) and op.crosses):
+        return op.src.type.size * op.src.type.dtype.bytes  # type: ignore[no-any-return]
+    return 0
 
 
 def staged_bytes(op: Op) -> int:

@@ -40,4 +40,5 @@ __all__ = [
     "load_advanced_indexing", "store_advanced_indexing", "asin", "acos", "atan", "asinh", "acosh", "atanh",
     "log1p", "expm1", "erf", "erfc", "sigmoid", "round", "isinf", "isfinite", "popcount", "clz", "ffs", "clamp",
     "any", "all", "sort", "argsort", "topk", "histogram", "join", "split", "interleave",
+    "take", "roll", "flip",
 ]

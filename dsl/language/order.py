@@ -1,4 +1,4 @@
-"""Order and places inside a tile: sort, argsort, topk, histogram; join, split, interleave."""
+"""Order and places inside a tile: sort, argsort, topk, histogram; join, split, interleave; take, roll, flip."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from tilewright.language.builtin import builtin
 from tilewright.language.classes import Tile
 
-__all__ = ["sort", "argsort", "topk", "histogram", "join", "split", "interleave"]
+__all__ = ["sort", "argsort", "topk", "histogram", "join", "split", "interleave", "take", "roll", "flip"]
 
 
 @builtin("sort")
@@ -119,4 +119,57 @@ def interleave(x: Any, y: Any, /) -> Tile:
         print(ct.interleave(t, -t))               # [0, 0, 1, -1, 2, -2, 3, -3]
         even, odd = ct.split(ct.interleave(t, -t).reshape((4, 2)))
         print(even, odd)                          # [0, 1, 2, 3] [0, -1, -2, -3]
+    """
+
+
+@builtin("take")
+def take(x: Any, index: Any, /, axis: Any = None) -> Tile:
+    """The elements of x at other positions along an axis.
+
+    Arguments: `index`, an integer tile of the positions: of one axis, for every row of x the same; or of as many axes
+        as x has, for each element of the result one. Other axes than `axis` broadcast. `axis`, a constant int; it may
+        be left out where x has one axis.
+    Result: a tile of the dtype of x whose `axis` is as long as that of `index`. Positions count modulo the length of
+        the axis, so that -1 is the last element. The values are those of x, bit by bit.
+    Errors: TileTypeError for an index that is no integer tile, for shapes that do not fit, and for scalars.
+
+    Example:
+        t = ct.arange(4, dtype=ct.int32) * 10
+        print(ct.take(t, ct.astile((3, 0), dtype=ct.int32)))            # [30, 0]
+        print(ct.take(t, ct.arange(8, dtype=ct.int32) - 2))             # [20, 30, 0, 10, 20, 30, 0, 10]
+        m = t.reshape((2, 2))
+        print(ct.take(m, ct.astile(((0, 1), (1, 1)), dtype=ct.int8), 1))    # [[0, 10], [30, 30]]
+        print(ct.take(t, ct.argsort(-t)))                               # [30, 20, 10, 0]
+        ct.take(t, t * 0.5)                                             # TileTypeError
+    """
+
+
+@builtin("roll")
+def roll(x: Any, shift: Any, /, axis: Any = None) -> Tile:
+    """x with its elements moved by `shift` positions along an axis; those that leave it come in at the other end.
+
+    Arguments: `shift`, a signed integer scalar; below zero they move to the front. `axis` as in `take`.
+    Result: a tile of the same shape and dtype.
+    Errors: TileTypeError for a shift that is no signed integer scalar, for a missing axis, and for scalars.
+
+    Example:
+        t = ct.arange(4, dtype=ct.int32)
+        print(ct.roll(t, 1), ct.roll(t, ct.bid(0) - 1))                 # [3, 0, 1, 2] [1, 2, 3, 0]
+        print(ct.roll(t.reshape((2, 2)), 1, axis=0))                    # [[2, 3], [0, 1]]
+        ct.roll(t, 0.5)                                                 # TileTypeError
+    """
+
+
+@builtin("flip")
+def flip(x: Any, /, axis: Any = None) -> Tile:
+    """x with the elements along an axis in reverse order.
+
+    Arguments: `axis` as in `take`.
+    Result: a tile of the same shape and dtype.
+    Errors: TileTypeError for a missing axis, and for scalars.
+
+    Example:
+        t = ct.arange(4, dtype=ct.int32)
+        print(ct.flip(t), ct.flip(t.reshape((2, 2)), axis=0))           # [3, 2, 1, 0] [[2, 3], [0, 1]]
+        ct.flip(t.reshape((2, 2)))                                      # TileTypeError
     """

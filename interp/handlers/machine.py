@@ -15,7 +15,7 @@ from tilewright.interp.chunk import Regs, split
 from tilewright.interp.formats import format_of
 from tilewright.interp.handlers.matmul import mma
 from tilewright.interp.handlers.memory import element_reader, tile_reader
-from tilewright.interp.handlers.shape import sub_tile
+from tilewright.interp.handlers.shape import along, sub_tile
 from tilewright.interp.lowering import HANDLERS, Lowering, Step, impl, impl_step
 from tilewright.interp.shared import SharedBuffer, SharedRegion, slot_of
 from tilewright.tileir.ops import reduce
@@ -91,6 +91,17 @@ def shared_load(op: Any, low: Lowering) -> Step:
         tile = chunk.memory.read(SharedRegion(regs[buffer], slot(regs), chunk), op)
         # A copy: the buffer may be overwritten while the tile lives.
         regs[dst] = np.array(part(tile, *(regs[i] for i in index)) if index else tile)
+    return load
+
+
+@impl_step("shared_take")
+def shared_take(op: Any, low: Lowering) -> Step:
+    buffer, index, dst = low.slot_list((op.buffer, op.index, op.result))
+    find = along(op.buffer.type.shape[op.axis], op.axis, low.varies(op.buffer), low.varies(op.index))
+
+    def load(regs: Regs) -> None:
+        chunk = regs[0]
+        regs[dst] = find(chunk.memory.read(SharedRegion(regs[buffer], 0, chunk), op), regs[index])
     return load
 
 

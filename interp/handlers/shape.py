@@ -84,3 +84,18 @@ def sub_tile(whole: Sequence[int], shape: Sequence[int], src_varies: bool, varie
         out = tiles[(blocks, *places)]
         return out if out.shape[0] == count and out.ndim == rank + 1 else np.broadcast_to(out, (count, *shape_))
     return closure
+
+
+@impl(shape.Take)
+def take(op: shape.Take, low: Lowering) -> Fn:
+    return along(op.src.type.shape[op.axis], op.axis, low.varies(op.src), low.varies(op.index))
+
+
+def along(length: int, axis: int, src_varies: bool, index_varies: bool) -> Fn:
+    """From a tile and positions along one of its axes, modulo its length, to the elements there."""
+    varies = src_varies or index_varies
+
+    def closure(x: Array, index: Array) -> Array:
+        x, index = (v if own or not varies else v[None] for v, own in ((x, src_varies), (index, index_varies)))
+        return np.take_along_axis(x, index.astype(np.int64) % length, axis + varies)
+    return closure

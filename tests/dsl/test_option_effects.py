@@ -141,6 +141,9 @@ def orders() -> Iterator[Row]:
     yield matrix("topk", "axis", "result", axis, lambda t, v: ct.topk(t, 2, v)[0])
     yield matrix("sort", "descending", "result", turn, lambda t, v: ct.sort(t, 1, descending=v))
     yield matrix("argsort", "descending", "result", turn, lambda t, v: ct.argsort(t, 1, descending=v))
+    yield matrix("take", "axis", "result", axis, lambda t, v: ct.take(t, ct.arange(4, dtype=ct.int32), v))
+    yield matrix("roll", "axis", "result", axis, lambda t, v: ct.roll(t, 1, v))
+    yield matrix("flip", "axis", "result", axis, lambda t, v: ct.flip(t, v))
     yield matrix("topk", "largest", "result", turn, lambda t, v: ct.topk(t, 2, 1, largest=v)[0])
 
 

@@ -251,6 +251,7 @@ RULES: RuleTable[Rule] = RuleTable("facts", {
     shape.Reshape: _same,
     shape.Permute: _same,
     shape.Extract: _same,
+    shape.Take: _same,
     shape.Cat: lambda op, known: join(known[op.lhs], known[op.rhs]),
     reduce.Reduction: lambda op, known: known[op.src] if op.idempotent else top(op.src.type.dtype),
     reduce.ReduceSum: _reduce_sum,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilewright.tileir.core import Op, Value, attribute, operand, operands, require
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.ops.arrays import check_index
-from tilewright.tileir.types import TileType, Type
+from tilewright.tileir.types import SharedType, TileType, Type
 
 
 class Iota(Op, opcode="iota", rematerializable=True, speculatable=True):
@@ -86,3 +86,27 @@ class Extract(Op, opcode="extract"):
         ok = all(m >= 1 and n % m == 0 for n, m in zip(src.shape, self.shape, strict=True))
         require(ok, f"extract: {self.shape} does not divide {src.shape}")
         return (TileType(src.dtype, self.shape),)
+
+
+def taken(opcode: str, src: TileType | SharedType, index: TileType, axis: int) -> TileType:
+    """The type of what `take` gives."""
+    require(isinstance(index, TileType) and index.dtype.is_int, f"{opcode}: positions of type {index}")
+    rank = len(src.shape)
+    require(0 <= axis < rank, f"{opcode}: axis {axis} is out of range for {src}")
+    ok = len(index.shape) == rank and all(
+        n == m or k == axis for k, (n, m) in enumerate(zip(src.shape, index.shape, strict=True)))
+    require(ok, f"{opcode}: {index} does not fit {src} along axis {axis}")
+    return TileType(src.dtype, index.shape)
+
+
+class Take(Op, opcode="take", speculatable=True):
+    """At each place the element of src whose position along `axis` is `index`, modulo the length of the axis, and whose
+    other positions are those of the place."""
+
+    src: Value = operand()
+    index: Value = operand()
+    axis: int = attribute()
+
+    def infer(self) -> tuple[Type, ...]:
+        require(isinstance(self.src.type, TileType), f"take: {self.src.type} is no tile")
+        return (taken("take", self.src.type, self.index.type, self.axis),)

@@ -38,7 +38,7 @@ def fold(unit: Unit) -> None:
 def fold_rules() -> RuleTable[Rule]:
     """The rule of every op that can fold."""
     rules: dict[type[Op], Rule] = {cls: fold_elementwise for cls in OPS.values() if cls.elementwise}
-    rules.update({cls: _splat for cls in (shape.Broadcast, shape.Reshape, shape.Permute, shape.Extract)})
+    rules.update({cls: _splat for cls in (shape.Broadcast, shape.Reshape, shape.Permute, shape.Extract, shape.Take)})
     rules.update({reduce.Reduction: _idempotent, shape.Cat: _cat, shape.Iota: _iota})
     rules.update({arrays.Extent: _extent, arrays.Stride: _stride})
     return RuleTable("rule of fold", rules)

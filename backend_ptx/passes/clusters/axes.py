@@ -21,7 +21,7 @@ from tilewright.tileir.ops.fold import Fold, ReduceWith
 from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.ops.memory import Gather, Scatter, TileAccess
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
-from tilewright.tileir.ops.shape import Broadcast, Cat, Extract, Iota, Permute, Reshape
+from tilewright.tileir.ops.shape import Broadcast, Cat, Extract, Iota, Permute, Reshape, Take
 from tilewright.tileir.rules import RuleTable
 
 # Least width of elements that CTAs exchange.
@@ -158,10 +158,11 @@ def _permute(op: Permute, ctas: int) -> Iterator[list[Node]]:
         yield [(op.src, old), (op.result, new)]
 
 
-def _cat(op: Cat, ctas: int) -> Iterator[list[Node]]:
-    for axis in range(len(op.lhs.type.shape)):
+def _others(op: Cat | Take, ctas: int) -> Iterator[list[Node]]:
+    """Along all axes but the op's own."""
+    for axis in range(len(op.result.type.shape)):
         if axis != op.axis:
-            yield [(op.lhs, axis), (op.rhs, axis), (op.result, axis)]
+            yield [(v, axis) for v in (*op.operands, op.result)]
 
 
 def _extract(op: Extract, ctas: int) -> Iterator[list[Node]]:
@@ -174,5 +175,6 @@ _RULES: RuleTable[Rule] = RuleTable("axes of tiles", {
     Constant: _result, Iota: _result, TileAccess: _access, Gather: _same_shape, Scatter: _same_shape,
     control.For: _variables, control.While: _variables, control.If: _variables,
     Reduction: _reduce, ArgReduction: _reduce, Fold: _fold,
-    Mma: _mma, Broadcast: _broadcast, Reshape: _reshape, Permute: _permute, Cat: _cat, Extract: _extract,
+    Mma: _mma, Broadcast: _broadcast, Reshape: _reshape, Permute: _permute, Cat: _others, Take: _others,
+    Extract: _extract,
 })

@@ -7,7 +7,8 @@
 
 A `stage`, which puts an operand of wgmma into shared memory, becomes a store and a proxy fence that makes it visible to
 the tensor cores. A wait comes first if an outstanding MMA of the previous iteration may still read the buffer.
-Conversions within a thread stay. An `extract` that crosses threads stores the whole tile and loads its sub-tile.
+Conversions within a thread stay. An `extract` that crosses threads stores the whole tile and loads its sub-tile;
+a `take` that crosses warps likewise loads its elements.
 Barriers come later (insert_barriers), when offsets are known. If the plan limits the buffer of a conversion, large
 tiles are converted sub-tile by sub-tile, through less shared memory than the whole tile takes:
 
@@ -27,11 +28,12 @@ from collections.abc import Sequence
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.layouts.exchange import exchange_layout
+from tilewright.backend_ptx.layouts.flat import REGISTER, WARP, is_plain
 from tilewright.backend_ptx.layouts.pieces import Hop, hops
 from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import waits_for
-from tilewright.backend_ptx.ops.shared import put, through_shared
+from tilewright.backend_ptx.ops.shared import SharedTake, put, through_shared
 from tilewright.backend_ptx.ops.warpgroup import Stage, proxy_fences
 from tilewright.backend_ptx.passes.matmul.outstanding import still_read
 from tilewright.backend_ptx.targets import Target
@@ -41,20 +43,21 @@ from tilewright.tileir.dtypes import int32
 from tilewright.tileir.engines import THREADS
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.arith import Constant
-from tilewright.tileir.ops.shape import Cat, Extract, Reshape
+from tilewright.tileir.ops.shape import Cat, Extract, Reshape, Take
 from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import TileType
 
 
 def lower_conversions(c: Compilation) -> Preserved:
     """Needs layouts on every tile."""
-    if not c.has(ConvertLayout, Stage, Extract):
+    if not c.has(ConvertLayout, Stage, Extract, Take):
         return ALL
     busy, users = still_read(c), c.uses
     rewrite(c.function, {
         ConvertLayout: lambda rewriter, op: _convert(rewriter, op, c),
         Stage: lambda rewriter, op: _stage(rewriter, op, users.get(op.result, []), op in busy),
         Extract: _extract,
+        Take: _take,
     })
     return NONE
 
@@ -81,6 +84,18 @@ def _extract(rewriter: Rewriter, op: Extract) -> None:
     else:
         layout = linear_shared(op.src.type.shape)
         rewriter.replace(op.result, through_shared(rewriter, op.src, layout, op.result.type, op.index))
+
+
+def _take(rewriter: Rewriter, op: Take) -> None:
+    """By shuffles where each warp holds whole rows, at most two elements of one in a thread."""
+    own = op.src.type.layout
+    if own == op.index.type.layout and is_plain(own) and not any(b[op.axis] for b in own.bases(WARP)) and (
+            sum(b[op.axis] > 0 for b in own.bases(REGISTER)) <= 1):
+        rewriter.keep(op)
+        return
+    buffer = put(rewriter, op.src, linear_shared(op.src.type.shape))
+    taken = rewriter.value(SharedTake(buffer=buffer, index=op.index, axis=op.axis))
+    rewriter.replace(op.result, taken.retype(op.result.type))
 
 
 def _stage(rewriter: Rewriter, op: Stage, readers: Sequence[Op], busy: bool) -> None:

@@ -137,7 +137,7 @@ SYNTAX_ERRORS: dict[str, str] = {
 RANKS: dict[str, tuple[tuple[int, ...], str]] = {
     "cumsum": ((0,), "a scan needs an axis"), "cumprod": ((0,), "a scan needs an axis"),
     "scan": ((0,), "a scan needs an axis"), "reduce": ((0,), "it needs an axis"), "cat": ((0,), "it needs an axis"),
-    **{name: ((0,), "it needs an axis") for name in ("sort", "argsort", "topk", "split")},
+    **{name: ((0,), "it needs an axis") for name in ("sort", "argsort", "topk", "split", "take", "roll", "flip")},
     "transpose": ((0, 1), "it exchanges two axes"), "Tile.transpose": ((0, 1), "it exchanges two axes"),
     "arange": ((0, 2, 3, 4), "its result has one axis"), "unpack_from_bytes": ((0, 2, 3, 4), "bytes have one axis"),
     "matmul": ((0,), "a product needs an axis"), "operator @": ((0,), "a product needs an axis"),

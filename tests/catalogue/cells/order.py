@@ -1,19 +1,20 @@
-"""Cells of sort, argsort, topk, histogram, join, split and interleave; ranks take turns over dtypes."""
+"""Cells of the functions of order and places in a tile; ranks take turns over dtypes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import numpy as np
-from catalogue.cells.kinds import ALL, F32, FLOATS, I32, Kind, sample
+from catalogue.cells.kinds import ALL, BOOL, F32, FLOATS, I32, Kind, sample
 from catalogue.cells.model import Array, Batch
 from catalogue.cells.special import boundaries
-from catalogue.cells.tilewise import Piece, Shape, tilewise
+from catalogue.cells.tilewise import BLOCKS, Piece, Shape, tilewise
 
 import tilewright as ct
 
 # (tile shape, axis)
 PLACES: tuple[tuple[Shape, int], ...] = (((16,), -1), ((8, 4), 0), ((2, 8, 2), 1), ((2, 2, 2, 4), -1), ((4, 8), 1))
+MANY: tuple[tuple[Shape, int], ...] = (((512,), 0), ((16, 32), 0), ((32, 16), 1))
 PAIRED: tuple[Shape, ...] = ((2,), (8, 2), (2, 4, 2), (2, 2, 2, 2))
 SHAPES: tuple[Shape, ...] = ((), (8,), (4, 8), (2, 4, 4), (2, 2, 2, 4))
 
@@ -61,6 +62,13 @@ def position_pieces(kind: Kind, number: int) -> Iterator[Piece]:
                 lambda x: first(places(x, kind, along, False), along, 2), draw=few, result=I32)
 
 
+def chosen_pieces(kind: Kind) -> Iterator[Piece]:
+    """Positions that are found while the kernel runs."""
+    for shape, axis in (((64,), 0), ((8, 16), 1)):
+        yield Piece(("take", "argsort"), (shape,), lambda t, axis=axis: ct.take(t, ct.argsort(t, axis), axis),
+                    lambda x, axis=axis: ordered(x, kind, axis, False), draw=few)
+
+
 def few(kind: Kind, shape: Shape, rng: np.random.Generator) -> Array:
     """Few different values, so that there are equal ones, special ones among them."""
     return np.asarray(rng.choice(sample(kind, (5,), rng), shape))
@@ -74,6 +82,30 @@ def pair_pieces(kind: Kind, number: int) -> Iterator[Piece]:
     yield Piece(("interleave",), (whole,), lambda t: ct.interleave(t, t),
                 lambda x: np.repeat(x, 2, axis=-1) if x.ndim else np.stack([x, x]))
     yield Piece(("join",), (whole,), lambda t: ct.join(t, t), lambda x: np.stack([x, x], -1))
+
+
+def move_pieces(kind: Kind, number: int) -> Iterator[Piece]:
+    """Positions that every row has; across warps for many elements."""
+    for shape, axis in (PLACES[number % len(PLACES)], *(MANY if kind in (F32, BOOL) else ())):
+        n = shape[axis]
+        odd = (5 * np.arange(n // 2) + 3) % n
+        yield Piece(("take",), (shape,),
+                    lambda t, axis=axis, n=n: ct.take(t, ct.arange(n // 2, dtype=ct.int32) * 5 + 3 - 4 * n, axis),
+                    lambda x, axis=axis, odd=odd: np.take(x, odd, axis), "positions out of range")
+        yield Piece(("roll",), (shape,), lambda t, axis=axis: ct.roll(t, ct.num_blocks(0) - 5, axis),
+                    lambda x, axis=axis: np.roll(x, BLOCKS - 5, axis))
+        yield Piece(("flip",), (shape,), lambda t, axis=axis: ct.flip(t, axis), lambda x, axis=axis: np.flip(x, axis))
+
+
+def index_pieces(kind: Kind) -> Iterator[Piece]:
+    """Tiles of any integers as positions."""
+    for shape, axis in PLACES:
+        size = int(np.prod(shape))
+        yield Piece(("take",), (shape,), lambda t, axis=axis, size=size: ct.take(
+                        ct.arange(size, dtype=ct.float32).reshape(t.shape), t, axis),
+                    lambda x, axis=axis, size=size: np.take_along_axis(
+                        np.arange(size, dtype=np.float32).reshape(x.shape), x.astype(np.int64) % x.shape[axis], axis),
+                    "positions out of range", result=F32)
 
 
 def counted(x: Array) -> Array:
@@ -93,8 +125,11 @@ def batches() -> Iterator[Batch]:
             pieces += sort_pieces(kind, number)
         if kind.dtype.arithmetic and kind.bits <= 32:
             pieces += position_pieces(kind, number)
+            pieces += chosen_pieces(kind)
+        pieces += move_pieces(kind, number)
         if kind.is_int:
             for shape in (SHAPES[number % len(SHAPES)], (64,)):
                 pieces.append(Piece(("histogram",), (shape,), lambda t: ct.histogram(t, 16), counted, draw=small,
                                     result=I32))
+            pieces += index_pieces(kind)
         yield tilewise(f"sorted-{kind}", (kind,), kind, pieces)

@@ -61,6 +61,7 @@ TILES: dict[str, Probe] = {
     "sort(descending)": lambda t: ct.sort(t, descending=True), "join": lambda t: ct.join(t, t),
     "argsort(descending)": lambda t: ct.argsort(t, descending=True), "interleave": lambda t: ct.interleave(t, t),
     "topk(largest)": lambda t: ct.topk(t, 2, largest=False), "split": lambda t: ct.split(ct.reshape(t, (4, 2))),
+    "take": lambda t: ct.take(t, ct.arange(4, dtype=ct.int32)), "roll": lambda t: ct.roll(t, 1), "flip": ct.flip,
     **{name: reducing(name) for name in REDUCTIONS},
     "cumsum": ct.cumsum, "cumprod": ct.cumprod, "reduce": lambda t: ct.reduce(t, 0, lambda a, b: a, 0),
     "scan": lambda t: ct.scan(t, 0, lambda a, b: a, 0), "where": lambda t: ct.where(True, t, t),

@@ -135,6 +135,9 @@ class Ops(Operands):
             lambda: shape.Permute(src=source, axes=tuple(self.rng.sample(range(len(old)), len(old)))),
             lambda: shape.Iota(size=self.rng.choice([1, 4, 8]), dtype=self.rng.choice([dt.int32, dt.int64, dt.uint8])),
         ]
+        if old:
+            places = source.type.with_dtype(self.rng.choice([dt.int32, dt.int64, dt.uint8]))
+            choices.append(lambda: shape.Take(src=source, index=self.of(places), axis=self.rng.randrange(len(old))))
         if old and source.type.size <= 16:
             choices.append(lambda: shape.Cat(lhs=source, rhs=self.of(source.type), axis=self.rng.randrange(len(old))))
             if all(n == 2 * m for n, m in zip(old, half, strict=True)):
