@@ -16,6 +16,7 @@ import language_table
 
 import tilewright as ct
 import tilewright.cli.main
+from tilewright.cli.answers import SCHEMAS
 from tilewright.frontend.calls.convert import rounding_modes
 from tilewright.language import Array, Tile, TiledView
 from tilewright.language.raw import RawArrayMemory
@@ -239,7 +240,11 @@ def command_line() -> str:
         said |= {a.help for a in news if a.help}
         lines += [f"- `{a.option_strings[0] if a.option_strings else a.metavar}`: {a.help}" for a in news]
         lines += [""] if news else []
-    return "\n".join(lines)
+    lines += ["The fields of the object that `--json` prints, apart from `command`, the command's name:", "",
+              "| command | field | value |", "|---|---|---|"]
+    lines += [f"| {command} | `{field}` | {meaning} |" for command, fields in SCHEMAS.items()
+              for field, meaning in fields.items()]
+    return "\n".join([*lines, ""])
 
 
 def _value(action: argparse.Action) -> str:

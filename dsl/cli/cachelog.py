@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tilewright.cli.answers import Answer
+
 if TYPE_CHECKING:
     from tilewright.backend_ptx.runtime.cache import Entry, Stored
 
@@ -27,6 +29,7 @@ class Line:
     key: str
 
 
+_OFF = "the disk cache is switched off (TILEWRIGHT_CACHE_DIR)"
 HEADINGS = ("last used", "kernel", "target", "threads", "shared bytes", "registers", "KiB", "key")
 
 
@@ -37,9 +40,8 @@ def line_of(stored: Stored) -> Line:
     entry = stored.entry
     if entry is None:
         return Line(used, "(damaged; it will be made anew)", "", "", "", "", size, key)
-    registers = re.search(r"[Uu]sed (\d+) registers", str(entry.meta.get("log", "")))
     return Line(used, _name(entry), _target(entry), str(entry.meta.get("threads", "")),
-                str(entry.meta.get("shared_bytes", "")), registers[1] if registers else "", size, key)
+                str(entry.meta.get("shared_bytes", "")), str(_registers(entry) or ""), size, key)
 
 
 def _name(entry: Entry) -> str:
@@ -49,21 +51,40 @@ def _name(entry: Entry) -> str:
         return "(of another version)"
 
 
+def _registers(entry: Entry) -> int | None:
+    found = re.search(r"[Uu]sed (\d+) registers", str(entry.meta.get("log", "")))
+    return int(found[1]) if found else None
+
+
 def _target(entry: Entry) -> str:
     found = re.search(r"^\.target (\w+)", entry.ptx, re.MULTILINE)
     return found[1] if found else ""
 
 
-def show() -> None:
-    """Print the cache, last used first; through a pager on a terminal."""
+def log() -> Answer:
+    """The cache, last used first; its text goes through a pager on a terminal."""
     from tilewright.backend_ptx.runtime.cache import describe, open_cache
 
     cache = open_cache()
     if cache is None:
-        print("the disk cache is switched off (TILEWRIGHT_CACHE_DIR)")
-        return
-    lines = [line_of(stored) for stored in sorted(cache.entries(), key=lambda s: -s.used)]
+        return Answer({"folder": None, "limit": None, "kernels": []}, lambda: print(_OFF))
+    found = sorted(cache.entries(), key=lambda s: -s.used)
     summary = describe()
+    data = {"folder": str(cache.folder), "limit": cache.limit, "kernels": [_facts(stored) for stored in found]}
+    return Answer(data, lambda: _show([line_of(stored) for stored in found], summary))
+
+
+def _facts(stored: Stored) -> dict[str, Any]:
+    """What `--json` says of one file."""
+    entry = stored.entry
+    meta = entry.meta if entry is not None else {}
+    return {"key": stored.key, "bytes": stored.size, "used": stored.used, "whole": entry is not None,
+            "kernel": _name(entry) if entry is not None else None,
+            "target": _target(entry) or None if entry is not None else None, "threads": meta.get("threads"),
+            "shared_bytes": meta.get("shared_bytes"), "registers": _registers(entry) if entry is not None else None}
+
+
+def _show(lines: list[Line], summary: str) -> None:
     try:
         from rich.console import Console
     except ImportError:
@@ -92,12 +113,13 @@ def _table(lines: Iterable[Line]) -> Any:
     return table
 
 
-def clear() -> None:
+def clear() -> Answer:
     """Remove every kernel of the cache."""
     from tilewright.backend_ptx.runtime.cache import open_cache
 
     cache = open_cache()
     if cache is None:
-        print("the disk cache is switched off (TILEWRIGHT_CACHE_DIR)")
-        return
-    print(f"{cache.clear()} kernels removed from {cache.folder}")
+        return Answer({"folder": None, "removed": 0}, lambda: print(_OFF))
+    folder, removed = cache.folder, cache.clear()
+    data = {"folder": str(folder), "removed": removed}
+    return Answer(data, lambda: print(f"{removed} kernels removed from {folder}"))

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tilewright.cli.answers import Answer
+
 # package -> what it is for; the first group is needed, the second improves things.
 NEEDED = {"numpy": "arrays", "ml_dtypes": "bfloat16 and float8", "llvmlite": "PTX", "lark": "reading Tile IR dumps",
           "rich": "this table", "platformdirs": "the place of the disk cache"}
@@ -104,9 +106,15 @@ def report(findings: list[Finding]) -> Any:
     return table
 
 
-def main() -> None:
-    """Print the report; plain lines where rich itself is missing."""
+def answer() -> Answer:
+    """The report of `tilewright doctor`."""
     findings = list(examine())
+    data = {"ok": not any(f.advice for f in findings), "findings": [vars(f) for f in findings]}
+    return Answer(data, lambda: _print(findings))
+
+
+def _print(findings: list[Finding]) -> None:
+    """A table; plain lines where rich itself is missing."""
     try:
         from rich.console import Console
     except ImportError:

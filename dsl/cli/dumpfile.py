@@ -8,6 +8,7 @@ from typing import Any
 
 from tilewright.arguments.arrays import numpy_dtype
 from tilewright.arguments.spec import Spec, spec
+from tilewright.cli.answers import Answer, values_of
 from tilewright.cli.reading import literal, split_args
 from tilewright.launching.grid import make_grid
 from tilewright.tileir.analysis.effects import written_arrays
@@ -19,8 +20,8 @@ FILLS = ("zeros", "ones", "arange", "random")
 
 def run_dump(
     text: str, filename: str, grid: tuple[int, ...], args: Sequence[str], seed: int, mode: str
-) -> dict[str, Any]:
-    """Parse, verify and run; returns the arrays that the function may write, by parameter name.
+) -> tuple[str, dict[str, Any]]:
+    """Parse, verify and run; the function's name and the arrays that it may write, by parameter name.
 
     Raises TypeError or ValueError for arguments that do not fit, TileError for text that is no valid Tile IR.
     """
@@ -41,7 +42,27 @@ def run_dump(
     random = numpy.random.default_rng(seed)
     values = [_argument(n, p, a, random) for n, p, a in zip(names, params, args, strict=True)]
     compile_function(function).run(make_grid(grid).size, values, ExecutionOptions(mode=mode))
-    return {names[i]: values[i] for i in sorted(written_arrays(function)) if not isinstance(values[i], list)}
+    written = sorted(written_arrays(function))
+    return function.name, {names[i]: values[i] for i in written if not isinstance(values[i], list)}
+
+
+def answer(name: str, grid: tuple[int, ...], changed: dict[str, Any], out: Path | None) -> Answer:
+    """What `tilewright run` says of the arrays; they are written to files in `out`."""
+    files = {key: str(out / f"{key}.npy") if out is not None else None for key in changed}
+    if out is not None:
+        import numpy
+
+        out.mkdir(parents=True, exist_ok=True)
+        for key, array in changed.items():
+            numpy.save(out / f"{key}.npy", array)
+
+    def show() -> None:
+        for key, array in changed.items():
+            print(f"{key}: {array.dtype.name}{list(array.shape)}\n{array}")
+
+    arrays = {key: {"dtype": array.dtype.name, "shape": list(array.shape), "values": values_of(array),
+                    "file": files[key]} for key, array in changed.items()}
+    return Answer({"function": name, "grid": [*grid, 1, 1][:3], "arrays": arrays}, show)
 
 
 def _argument(name: str, param: Value, text: str, random: Any) -> Any:

@@ -6,12 +6,14 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import tilewright
 from tilewright.backend_ptx.targets import TARGETS
-from tilewright.cli.reading import UsageError, load_kernel, parse_args, parse_grid, split_args
+from tilewright.cli.answers import Answer, UsageError, of_error, place_of
+from tilewright.cli.reading import load_kernel, parse_args, parse_grid, split_args
 from tilewright.tileir.diagnostics import TileError
 
 ARGS_HELP = (
@@ -19,47 +21,100 @@ ARGS_HELP = (
     "scalars as dtypes (i32, f32), values for Constant parameters as Python literals, lists as [f32[8],f32[8]], "
     "tuples as (1,f32[8])"
 )
+JSON_HELP = "print one JSON object, for an error too; its fields are listed below"
+
+
+class WrongWords(UsageError):
+    """Words that the parser of a command refuses."""
+
+    def __init__(self, parser: argparse.ArgumentParser, message: str) -> None:
+        super().__init__(message)
+        self.parser = parser
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors come as exceptions."""
+
+    def error(self, message: str) -> NoReturn:
+        raise WrongWords(self, message)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
-    options = make_parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else list(argv)
+    as_json = "--json" in words
+    command: str | None = None
     try:
+        options = make_parser().parse_args(words)
+        command, as_json = options.command, options.json
         if sys.stdout is None:
             raise UsageError("there is no standard output to write to")
-        options.run(options)
+        with _prints_as_errors() if as_json else contextlib.nullcontext():
+            answer: Answer = options.run(options)
+        if as_json:
+            print(answer.as_json(command))
+        else:
+            answer.show()
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read the output has seen enough. What is left would fail again at the interpreter's end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except UsageError as error:
-        print(f"tilewright: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        return _unusable(error)
-    except MemoryError as error:
-        print(f"tilewright: out of memory{f': {error}' if str(error) else ''}", file=sys.stderr)
-        return 1
-    except (TileError, TypeError, ValueError, OverflowError, RuntimeError) as error:
-        print(error, file=sys.stderr)
-        return 1
+    except WrongWords as wrong:
+        if not as_json:
+            argparse.ArgumentParser.error(wrong.parser, str(wrong))
+        return _failed(wrong, command, as_json)
+    except (UsageError, OSError, MemoryError, TileError, TypeError, ValueError, OverflowError, RuntimeError) as error:
+        return _failed(error, command, as_json)
     return 0
 
 
-def _unusable(error: OSError) -> int:
-    """A file or folder that cannot be read or written, or a full disk, in one line."""
-    where = f"{error.filename}: " if error.filename else ""
-    print(f"tilewright: {where}{error.strerror or error}", file=sys.stderr)
-    with contextlib.suppress(OSError, ValueError):  # the output itself may be what is full
-        sys.stdout.flush()
-        return 1
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 1
+@contextlib.contextmanager
+def _prints_as_errors() -> Iterator[None]:
+    """What kernels print goes to the standard error; they write to the file descriptor, as a GPU's driver does."""
+    sys.stdout.flush()
+    output, errors = os.dup(1), os.open(os.devnull, os.O_WRONLY) if sys.stderr is None else os.dup(2)
+    os.dup2(errors, 1)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(output, 1)
+        os.close(output)
+        os.close(errors)
+
+
+def _failed(error: Exception, command: str | None, as_json: bool) -> int:
+    """Tell an error; the exit status."""
+    status = 2 if isinstance(error, UsageError) else 1
+    text = _told(error)
+    if as_json and sys.stdout is not None:
+        with contextlib.suppress(OSError, ValueError):  # where the output itself is what fails: as without --json
+            print(of_error(command, error, status, text), flush=True)
+            return status
+    print(text, file=sys.stderr)
+    if isinstance(error, OSError):
+        try:
+            sys.stdout.flush()
+        except (OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return status
+
+
+def _told(error: Exception) -> str:
+    """An error in words; what is wrong with files, folders and words takes one line."""
+    match error:
+        case UsageError():
+            return f"tilewright: {error}"
+        case OSError():  # a file or folder that cannot be read or written, or a full disk
+            return f"tilewright: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}"
+        case MemoryError():
+            return f"tilewright: out of memory{f': {error}' if str(error) else ''}"
+    return str(error)
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="tilewright", description="Look inside tile kernels, and run IR dumps.")
+    parser = Parser(prog="tilewright", description="Look inside tile kernels, and run IR dumps.")
     parser.add_argument("--version", action="version", version=f"tilewright {tilewright.__version__}")
     verbs = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, what in (("ir", "Tile IR"), ("llvm", "LLVM IR"), ("ptx", "PTX"), ("sass", "machine code"),
@@ -72,9 +127,9 @@ def make_parser() -> argparse.ArgumentParser:
         else:
             verb.add_argument("--target", metavar="TARGET", choices=_target_names(),
                               help=f"{' or '.join(', '.join(TARGETS).rsplit(', ', 1))}; default: this GPU's")
-        verb.set_defaults(run=_show, verb=name)
+        _command(verb, name, _decisions if name == "decisions" else _show)
     doctor = verbs.add_parser("doctor", help="say what is installed, which GPU there is, and what is missing")
-    doctor.set_defaults(run=_doctor)
+    _command(doctor, "doctor", _doctor)
     run = verbs.add_parser("run", help="run a Tile IR dump in the interpreter")
     run.add_argument("file", type=Path, metavar="FILE.tile")
     run.add_argument("--grid", required=True, help="blocks along x, y, z, such as 16 or 4,4")
@@ -82,12 +137,17 @@ def make_parser() -> argparse.ArgumentParser:
     run.add_argument("--seed", type=int, default=0, help="of generated inputs")
     run.add_argument("--out", type=Path, metavar="FOLDER", help="write every array that the kernel changed there")
     run.add_argument("--one-by-one", action="store_true", help="one block after the other")
-    run.set_defaults(run=_run)
+    _command(run, "run", _run)
     cache = verbs.add_parser("cache", help="show or empty the disk cache of compiled kernels")
     actions = cache.add_subparsers(required=True, metavar="ACTION")
-    actions.add_parser("log", help="list its kernels, last used first").set_defaults(run=_cache_log)
-    actions.add_parser("clear", help="remove all of them").set_defaults(run=_cache_clear)
+    _command(actions.add_parser("log", help="list its kernels, last used first"), "cache log", _cache_log)
+    _command(actions.add_parser("clear", help="remove all of them"), "cache clear", _cache_clear)
     return parser
+
+
+def _command(parser: argparse.ArgumentParser, name: str, run: Callable[[argparse.Namespace], Answer]) -> None:
+    parser.add_argument("--json", action="store_true", help=JSON_HELP)
+    parser.set_defaults(command=name, run=run)
 
 
 RUN_HELP = (
@@ -101,50 +161,53 @@ def _target_names() -> list[str]:
     return list(dict.fromkeys([*TARGETS, *(name.rstrip("a") for name in TARGETS)]))
 
 
-def _show(options: argparse.Namespace) -> None:
+def _show(options: argparse.Namespace) -> Answer:
     kernel = load_kernel(options.kernel)
     args = parse_args(options.args)
-    if options.verb == "ir":
-        print(kernel.ir(*args, passes=not options.no_passes))
-    elif options.verb == "decisions":
-        from tilewright.inspecting.decisions import decisions
-
-        print("\n".join(decisions(kernel, args, options.target)))
-    else:
-        print(getattr(kernel, options.verb)(*args, target=options.target))
+    if options.command == "ir":
+        text = kernel.ir(*args, passes=not options.no_passes)
+        return Answer({"kernel": kernel.__name__, "text": text}, lambda: print(text))
+    text = getattr(kernel, options.command)(*args, target=options.target)
+    target = kernel.lower(*args, target=options.target).target.name
+    return Answer({"kernel": kernel.__name__, "target": target, "text": text}, lambda: print(text))
 
 
-def _doctor(options: argparse.Namespace) -> None:
-    from tilewright.cli.doctor import main as examine
+def _decisions(options: argparse.Namespace) -> Answer:
+    from tilewright.inspecting.decisions import find
 
-    examine()
+    kernel = load_kernel(options.kernel)
+    target, found = find(kernel, parse_args(options.args), options.target)
+    rows = [{"name": made.name, "value": made.value, "reason": made.reason, "place": place_of(made.span)}
+            for made in found]
+    return Answer({"kernel": kernel.__name__, "target": target, "decisions": rows},
+                  lambda: print(f"target: {target}", *found, sep="\n"))
 
 
-def _cache_log(options: argparse.Namespace) -> None:
-    from tilewright.cli.cachelog import show
+def _doctor(options: argparse.Namespace) -> Answer:
+    from tilewright.cli.doctor import answer
 
-    show()
+    return answer()
 
 
-def _cache_clear(options: argparse.Namespace) -> None:
+def _cache_log(options: argparse.Namespace) -> Answer:
+    from tilewright.cli.cachelog import log
+
+    return log()
+
+
+def _cache_clear(options: argparse.Namespace) -> Answer:
     from tilewright.cli.cachelog import clear
 
-    clear()
+    return clear()
 
 
-def _run(options: argparse.Namespace) -> None:
-    from tilewright.cli.dumpfile import run_dump
+def _run(options: argparse.Namespace) -> Answer:
+    from tilewright.cli.dumpfile import answer, run_dump
 
-    text = _read(options.file)
-    changed = run_dump(text, str(options.file), parse_grid(options.grid), split_args(options.args), options.seed,
-                       "single" if options.one_by_one else "chunked")
-    for name, array in changed.items():
-        print(f"{name}: {array.dtype.name}{list(array.shape)}\n{array}")
-        if options.out is not None:
-            import numpy
-
-            options.out.mkdir(parents=True, exist_ok=True)
-            numpy.save(options.out / f"{name}.npy", array)
+    grid = parse_grid(options.grid)
+    name, changed = run_dump(_read(options.file), str(options.file), grid, split_args(options.args), options.seed,
+                             "single" if options.one_by_one else "chunked")
+    return answer(name, grid, changed, options.out)
 
 
 def _read(path: Path) -> str:

@@ -6,17 +6,16 @@ import ast
 import contextlib
 import importlib.util
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
 from tilewright.arguments.spec import spec
+from tilewright.cli.answers import UsageError
 from tilewright.kernel import tile_kernel
+from tilewright.tileir.diagnostics import TileError
 
 MAX_DEPTH = 20  # of brackets: lists of arrays in tuples of tuples; Python's parser fails at some hundred
-
-
-class UsageError(Exception):
-    """The command line is wrong; the message says how."""
 
 
 def load_kernel(where: str) -> tile_kernel:
@@ -34,9 +33,13 @@ def load_kernel(where: str) -> tile_kernel:
     try:
         with contextlib.redirect_stdout(sys.stderr):  # ours is what was asked for, alone
             module_spec.loader.exec_module(module)
-    except (SyntaxError, ImportError, SystemExit) as error:
-        place = f" (line {error.lineno})" if isinstance(error, SyntaxError) else ""
-        raise UsageError(f"{file} cannot be imported{place}: {type(error).__name__}: {error}") from None
+    except TileError:
+        raise  # it says where by itself
+    except (Exception, SystemExit) as error:
+        at, line = _failing_line(error, path)
+        why = (error.msg if isinstance(error, SyntaxError) else str(error)).strip().partition("\n")[0]
+        raise UsageError(f"{at}:{line}: {file} cannot be imported: {type(error).__name__}{': ' * bool(why)}{why}",
+                         at, line) from None
     kernels = {key: value for key, value in vars(module).items() if isinstance(value, tile_kernel)}
     if name in kernels:
         return kernels[name]
@@ -45,6 +48,21 @@ def load_kernel(where: str) -> tile_kernel:
     known = ", ".join(kernels) or "none"
     raise UsageError(f"{file} has no kernel {name!r}; its kernels are: {known}" if name else
                      f"write {file}:name with one of its kernels: {known}")
+
+
+def _failing_line(error: BaseException, path: Path) -> tuple[str, int]:
+    """The file and line of the user's code that an import fails at: the innermost one beside the file, or below."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return error.filename, error.lineno or 1
+    folder = path.parent.resolve()
+    lines = [(frame.filename, frame.lineno or 1) for frame in traceback.extract_tb(error.__traceback__)
+             if _is_below(Path(frame.filename), folder)]
+    return lines[-1] if lines else (str(path), 1)
+
+
+def _is_below(file: Path, folder: Path) -> bool:
+    """Whether a file of a traceback is the user's: in the folder of the command line's file, or below."""
+    return file.is_file() and folder in file.resolve().parents and "site-packages" not in file.parts
 
 
 def parse_grid(text: str) -> tuple[int, ...]:

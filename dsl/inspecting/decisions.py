@@ -17,20 +17,27 @@ if TYPE_CHECKING:
 def decisions(kernel: tile_kernel, args: tuple[Any, ...], target: str | None) -> list[str]:
     """`name: value`, one line each: the target, what computes products, what passes decided, and how tiles travel.
     `args` and `target` are those of `kernel.ptx`. TileError for what does not compile."""
-    from tilewright.tileir.plan import settings
+    name, found = find(kernel, args, target)
+    return [f"target: {name}", *map(str, found)]
+
+
+def find(kernel: tile_kernel, args: tuple[Any, ...], target: str | None) -> tuple[str, list[Decision]]:
+    """The target's name, and the decisions as records."""
+    from tilewright.tileir.plan import Decision, settings
 
     stages = kernel.lower(*args, target=target)
-    products: list[str] = []
+    products: list[Decision] = []
 
     def look(name: str, function: Function) -> None:
         if name == "select_instructions":  # later passes cut products into steps
             products[:] = _products(function)
 
     function = stages.machine_ir(look)
-    asked = [f"{name}: {value} (your hint)" for name, value in settings(stages.hints).items() if name != "opt_level"]
-    shared = [f"shared_bytes: {function.plan.shared_bytes}"]
-    made = map(str, [*function.decisions, *_intervals(function, stages.target)])
-    return [f"target: {stages.target.name}", *products, *asked, *made, *shared, *_accesses(function)]
+    asked = [Decision(name, value, "your hint") for name, value in settings(stages.hints).items()
+             if name != "opt_level"]
+    made = [*function.decisions, *_intervals(function, stages.target)]
+    shared = Decision("shared_bytes", function.plan.shared_bytes)
+    return stages.target.name, [*products, *asked, *made, shared, *_accesses(function)]
 
 
 def _intervals(function: Function, target: Target) -> list[Decision]:
@@ -42,9 +49,11 @@ def _intervals(function: Function, target: Target) -> list[Decision]:
             for found in bounds(function, target)]
 
 
-def _products(function: Function) -> list[str]:
+def _products(function: Function) -> list[Decision]:
+    from tilewright.tileir.plan import Decision
+
     found = Counter(text for op in function.walk() if (text := _product(op)))
-    return [f"product: {text}" + (f", {count} times" if count > 1 else "") for text, count in found.items()]
+    return [Decision("product", text + (f", {count} times" if count > 1 else "")) for text, count in found.items()]
 
 
 def _product(op: Op) -> str:
@@ -57,15 +66,17 @@ def _product(op: Op) -> str:
     return f"{op.unit.describe(op)}, {m}x{op.b.type.shape[-1]}x{k}"
 
 
-def _accesses(function: Function) -> list[str]:
+def _accesses(function: Function) -> list[Decision]:
     """How each tile comes from memory or goes there, and whose it is."""
     from tilewright.tileir.analysis.facts import facts
     from tilewright.tileir.analysis.runs import runs
     from tilewright.tileir.ops.memory import Gather, Scatter
+    from tilewright.tileir.plan import Decision
 
     gathers = any(isinstance(op, (Gather, Scatter)) for op in function.walk())
     known = runs(function, facts(function)) if gathers else None
-    return list(dict.fromkeys(text for op in function.walk() if (text := _access(op, known))))
+    texts = dict.fromkeys(text for op in function.walk() if (text := _access(op, known)))
+    return [Decision(what, how) for what, _, how in (text.partition(": ") for text in texts)]
 
 
 def _access(op: Op, known: Runs | None) -> str:

@@ -1,0 +1,99 @@
+"""What a command answers: text for people, or with `--json` one JSON object on the standard output.
+
+An error is an object, too, and in the same place: the standard error also carries what the user's file prints.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tilewright.tileir.diagnostics import NO_SPAN, Span, TileError
+
+_PLACE = "`{file, line, column}`, both numbers from 1, or null"
+
+SCHEMAS: dict[str, dict[str, str]] = {
+    "ir": {"kernel": "its name", "text": "the Tile IR"},
+    "llvm, ptx, sass": {"kernel": "its name", "target": "its name", "text": "what the command prints"},
+    "decisions": {
+        "kernel": "its name", "target": "its name",
+        "decisions": f"a list of `{{name, value, reason, place}}`; `place`: {_PLACE}"},
+    "doctor": {"ok": "whether there is no advice", "findings": "a list of `{what, state, advice}`"},
+    "run": {
+        "function": "its name", "grid": "three numbers",
+        "arrays": "of each array that the function may write, by name: `{dtype, shape, values, file}`; `values`, "
+                  'nested lists, with "nan", "inf" and "-inf", or null above 4096 elements; `file`, where `--out` '
+                  "wrote it, or null"},
+    "cache log": {
+        "folder": "where it is, null where it is switched off", "limit": "in bytes, null where it is switched off",
+        "kernels": "a list of `{key, bytes, used, whole, kernel, target, threads, shared_bytes, registers}`, last used "
+                   "first; `used` in seconds since 1970; what is not known is null"},
+    "cache clear": {"folder": "as in `cache log`", "removed": "how many kernels"},
+    "an error": {
+        "error": "`{type, message, status, place, notes, hints, text}`; `type`: the exception's name, UsageError for "
+                 "the command line itself; `status`: the exit status; `place`: "
+                 f"{_PLACE}; `text`: what the command prints without `--json`"},
+}
+"""The fields of each command's object, apart from `command`, the command's name. docs/language.md shows this table."""
+
+MAX_VALUES = 4096
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`data`: the fields of the command's schema; `show` prints them for people."""
+
+    data: dict[str, Any]
+    show: Callable[[], None]
+
+    def as_json(self, command: str) -> str:
+        return _dumped({"command": command, **self.data})
+
+
+class UsageError(Exception):
+    """The command line is wrong; the message says how. `file` and `line`: where the user's file fails."""
+
+    def __init__(self, message: str, file: str = "", line: int = 0) -> None:
+        super().__init__(message)
+        self.file = file
+        self.line = line
+
+
+def place_of(span: Span) -> dict[str, Any] | None:
+    """A place in the user's file as an object."""
+    return None if span is NO_SPAN else {"file": span.file, "line": span.line, "column": span.col + 1}
+
+
+def of_error(command: str | None, error: BaseException, status: int, text: str) -> str:
+    """The object of an error."""
+    told: dict[str, Any] = {"type": type(error).__name__, "message": str(error), "status": status, "place": None,
+                            "notes": [], "hints": [], "text": text}
+    if isinstance(error, TileError):
+        told |= {"message": error.message, "place": place_of(error.span), "notes": error.notes, "hints": error.hints}
+    elif isinstance(error, UsageError):
+        place = {"file": error.file, "line": error.line, "column": 1} if error.file else None
+        told |= {"type": "UsageError", "place": place}
+    return _dumped({"command": command, "error": told})
+
+
+def values_of(array: Any) -> Any:
+    """An array as nested lists, None where it is too large to print."""
+    if array.size > MAX_VALUES:
+        return None
+    return _finite((array if array.dtype.kind in "iub" else array.astype(float)).tolist())
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN and no infinity."""
+    if isinstance(value, list):
+        return [_finite(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def _dumped(data: dict[str, Any]) -> str:
+    return json.dumps(data, indent=2, allow_nan=False)
