@@ -13,8 +13,8 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tools")]
 
 from fuzz import children, mutate, work  # noqa: E402
 
-FINDS = ("mismatch", "crash", "hang", "internal", "memory", "refused")
-MUTANT_SECONDS, MUTANT_BYTES, PROGRAM_SECONDS = 15.0, 2 << 30, 300.0  # a mutant stops itself after 5 s
+FINDS = ("mismatch", "crash", "hang", "internal", "memory", "refused", children.LOST)
+MUTANT_SECONDS, MUTANT_BYTES, PROGRAM_SECONDS = 15.0, 2 << 30, 100.0  # a mutant stops itself after 5 s
 
 
 def main() -> int:
@@ -28,13 +28,12 @@ def main() -> int:
     print(f"{options.what}, seeds {seeds.start} to {seeds.stop - 1}{of}", flush=True)
     job = work.Job(options.what, tuple(options.oracles), not options.whole)
     start, finds, counts = time.time(), 0, collections.Counter[str]()
-    for seed, outcome, text in children.run(job, iter(seeds), options.j, *limits):
+    given = children.until(start + options.seconds, iter(seeds))
+    for seed, outcome, text in children.run(job, given, options.j, *limits):
         counts[outcome] += 1
         if outcome in FINDS:
             finds += 1
             print(f"---- find {finds}, seed {seed}: {outcome}\n{text}", flush=True)
-        if time.time() - start > options.seconds:
-            break
     outcomes = ", ".join(f"{n} {outcome}" for outcome, n in sorted(counts.items()))
     took = f"{time.time() - start:.0f} s"
     print(f"{sum(counts.values())} {options.what} of {options.n} in {took}, {finds} finds: {outcomes}")
@@ -47,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
                      help="random kernels, random Tile IR; mutants of .tile text, kernels, command lines, the cache")
     out.add_argument("-n", type=int, default=1000, help="how many")
     out.add_argument("--seed", type=int, default=0, help="the first seed")
-    out.add_argument("--seconds", type=float, default=1e9, help="stop after so many")
+    out.add_argument("--seconds", type=float, default=1e9, help="no new seed after so many")
     out.add_argument("-j", type=int, default=1, help="processes")
     out.add_argument("--oracles", type=lambda text: text.split(","), default=["oracle", "single", "text", "passes"],
                      help="of programs: oracle, single, text, passes, simulator, ptxas, gpu")

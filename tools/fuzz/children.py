@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import multiprocessing
 import os
 import time
@@ -13,6 +15,7 @@ from typing import Any
 Outcome = tuple[int, str, str]
 Job = Callable[[int], Outcome]
 START = 60.0  # seconds more for a child's first seed, before which it imports everything
+LOST = "lost"  # the outcome of a seed after which its process can do nothing more: a GPU's context is in error
 
 
 class Child:
@@ -55,16 +58,27 @@ def run(job: Job, seeds: Iterator[int], count: int, seconds: float, memory: int)
             child.end()
 
 
+def until(deadline: float, seeds: Iterator[int]) -> Iterator[int]:
+    """The seeds that are given out before a time; those under way then are still answered."""
+    return itertools.takewhile(lambda seed: time.time() < deadline, seeds)
+
+
 def _answers(busy: dict[Connection, Child], idle: list[Child], seconds: float) -> Iterator[Outcome]:
     for ready in wait(list(busy), timeout=0.5):
+        assert isinstance(ready, Connection)
         child = busy.pop(ready)
         try:
-            yield child.connection.recv()
-            child.fresh = False
-            idle.append(child)
+            outcome = child.connection.recv()
         except (EOFError, OSError):
             child.process.join()
             yield child.seed, "crash", f"the process ended with {child.process.exitcode}"
+            continue
+        child.fresh = False
+        if outcome[1] == LOST:
+            child.end()
+        else:
+            idle.append(child)
+        yield outcome
     for connection, child in list(busy.items()):
         if time.time() - child.since > seconds + START * child.fresh:
             del busy[connection]
@@ -77,9 +91,12 @@ def _serve(connection: Connection, job: Job, memory: int) -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    while True:
+    gc.set_threshold(50_000, 50, 100)  # what programs leave behind is little: collecting took a sixth of the time
+    for answered in itertools.count():
         try:
             seed: Any = connection.recv()
         except EOFError:
             return
         connection.send(job(seed))
+        if answered == 0:
+            gc.freeze()  # everything is imported

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import traceback
 from typing import Any
 
@@ -11,6 +13,7 @@ from support.tileir.programs import arguments, random_function
 import tilewright.backend_ptx.ops  # noqa: F401
 from fuzz.oracles import EVERY_PASS, TARGETS
 from tilewright.backend_ptx import backend_dumps
+from tilewright.backend_ptx.pipeline import PIPELINE
 from tilewright.interp import ExecutionOptions, compile_function
 from tilewright.tileir.core import Function, clone_function
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
@@ -19,55 +22,86 @@ from tilewright.tileir.passes import run_pipeline
 from tilewright.tileir.printer import to_text
 from tilewright.tileir.verifier import verify
 
+REASSOCIATES = frozenset({"split_reductions", "split_mmas"})  # docs/architecture.md states their bounds
+NAMES = [step.__name__ for step in PIPELINE]
+BEFORE = frozenset(name for name, following in itertools.pairwise(NAMES) if following in REASSOCIATES)
+Results = list[np.ndarray[Any, Any]]
+
+
+class Changed(Exception):
+    """A result is not what it was."""
+
 
 def check_function(seed: int) -> tuple[str, str]:
     """The outcome of a seed's function, and what is wrong with it."""
     function = random_function(seed, 5 + seed % 41)
     try:
-        wrong = _wrong(function, seed)
+        _check(function, seed)
+    except Changed as error:
+        return "mismatch", f"{error}\n{to_text(function)}"
     except Exception:
-        wrong = traceback.format_exc(limit=-8)
-    return ("mismatch", f"{wrong}\n{to_text(function)}") if wrong else ("equal", "")
+        return "mismatch", f"{traceback.format_exc(limit=-8)}\n{to_text(function)}"
+    return "equal", ""
 
 
-def _wrong(function: Function, seed: int) -> str:
+def _check(function: Function, seed: int) -> None:
     verify(function)
     text = to_text(function)
-    want = _results(function, seed)
+    states = States(function, seed)
     parsed = parse(text)
     if to_text(parsed) != text:
-        return "prints differently after parsing"
-    states: list[tuple[str, str]] = [("text", text)]
-
-    def observe(name: str, now: Function) -> None:
-        states.append((name, to_text(now)))
-
-    now = clone_function(function)
-    run_pipeline(now, verify=True, observer=observe)
-    ends = {len(states) - 1}
+        raise Changed("prints differently after parsing")
+    states.compare("text", parsed)
     try:
-        backend_dumps(now, TARGETS[seed % 2], observe)
-        ends.add(len(states) - 1)
-    except TileUnsupportedFeatureError:
-        pass
-    for k, (name, changed) in enumerate(states):
-        if (k in ends or k == 0 or seed % EVERY_PASS == 0) and (k == 0 or changed != states[k - 1][1]):
-            if not _same(_results(parse(changed), seed), want, name in REASSOCIATES):
-                return f"{name} changes a result"
-            if name in REASSOCIATES:
-                break
-    return ""
+        _pipelines(states, function, seed % EVERY_PASS == 0)
+    except Changed:
+        _pipelines(States(function, seed), function, True)  # names the pass
+        raise
 
 
-REASSOCIATES = frozenset({"split_reductions", "split_mmas"})  # docs/architecture.md states their bounds
+def _pipelines(states: States, function: Function, every: bool) -> None:
+    now = clone_function(function)
+    run_pipeline(now, verify=every, observer=states.every if every else None)
+    states.compare("the end of the pipeline", now)
+    with contextlib.suppress(TileUnsupportedFeatureError):
+        observer = states.every if every else states.around_reassociation
+        machine = backend_dumps(now, TARGETS[states.seed % len(TARGETS)], observer)
+        states.compare("the end of the backend", machine)
 
 
-def _results(function: Function, seed: int) -> list[np.ndarray[Any, Any]]:
-    args: list[Any] = arguments(function, seed)
-    compile_function(function).run((2, 1, 1), args, ExecutionOptions(mode="single"))
-    lists = [array for arg in args if isinstance(arg, list) for array in arg]
-    return [arg for arg in args if isinstance(arg, np.ndarray)] + lists
+class States:
+    """A function along the passes, and the results that it shall have."""
 
+    def __init__(self, function: Function, seed: int) -> None:
+        self.seed, self.text = seed, to_text(function)
+        self.want = self.results(function)
 
-def _same(got: list[Any], want: list[Any], loosely: bool) -> bool:
-    return loosely or all((((a == b) | ((a != a) & (b != b))).all()) for a, b in zip(got, want, strict=True))
+    def results(self, function: Function) -> Results:
+        args: list[Any] = arguments(function, self.seed)
+        compile_function(function).run((2, 1, 1), args, ExecutionOptions(mode="single"))
+        lists = [array for arg in args if isinstance(arg, list) for array in arg]
+        return [arg for arg in args if isinstance(arg, np.ndarray)] + lists
+
+    def compare(self, name: str, function: Function) -> None:
+        got = self.results(function)
+        if not all((((a == b) | ((a != a) & (b != b))).all()) for a, b in zip(got, self.want, strict=True)):
+            raise Changed(f"{name} changes a result")
+
+    def every(self, name: str, now: Function) -> None:
+        """After each pass."""
+        before, self.text = self.text, to_text(now)
+        if self.text == before:
+            return
+        function = parse(self.text)
+        if name in REASSOCIATES:
+            self.want = self.results(function)
+        else:
+            self.compare(name, function)
+
+    def around_reassociation(self, name: str, now: Function) -> None:
+        """In front of a pass that changes the order of sums, and what holds from there on."""
+        if name in BEFORE:
+            self.text = to_text(now)
+        elif name in REASSOCIATES and to_text(now) != self.text:
+            self.compare(f"before {name}", parse(self.text))
+            self.want = self.results(now)

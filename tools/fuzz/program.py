@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import linecache
 import random
 from collections.abc import Iterator, Sequence
@@ -58,8 +60,7 @@ class Program:
 
     def arguments(self) -> list[Any]:
         """The same ones at each call: inputs of all sorts, outputs that hold no zeros."""
-        rng = random.Random(self.seed)
-        return [_argument(rng, p) for p in self.parameters]
+        return copy.deepcopy(_arguments(self.seed, tuple(self.parameters)))
 
     def dtypes(self) -> list[str]:
         return [p.dtype for p in self.parameters]
@@ -79,6 +80,12 @@ class Program:
     def __str__(self) -> str:
         parameters = "\n".join(f"# {p}" for p in self.parameters)
         return f"# seed {self.seed}, grid {self.grid}\n{parameters}\n{self.source()}"
+
+
+@functools.lru_cache(8)
+def _arguments(seed: int, parameters: tuple[Parameter, ...]) -> list[Any]:
+    rng = random.Random(seed)
+    return [_argument(rng, p) for p in parameters]
 
 
 def _argument(rng: random.Random, p: Parameter) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Callable, Iterator
 
 from fuzz.program import Node, Program
@@ -11,17 +12,17 @@ Fails = Callable[[Program], bool]
 Edit = Callable[[list[Node]], None]
 
 
-def reduce(program: Program, fails: Fails, attempts: int = 1000) -> Program:
+def reduce(program: Program, fails: Fails, attempts: int = 1000, seconds: float = 40.0) -> Program:
     """Cut runs of statements from each list, outer lists and long runs first, and unwrap bodies, until nothing goes."""
-    search = _Search(copy.deepcopy(program), fails, attempts)
+    search = _Search(copy.deepcopy(program), fails, attempts, time.monotonic() + seconds)
     while search.improve():
         pass
     return search.best
 
 
 class _Search:
-    def __init__(self, best: Program, fails: Fails, attempts: int) -> None:
-        self.best, self.fails, self.left = best, fails, attempts
+    def __init__(self, best: Program, fails: Fails, attempts: int, deadline: float) -> None:
+        self.best, self.fails, self.left, self.deadline = best, fails, attempts, deadline
 
     def improve(self) -> bool:
         """One look at every list of statements; whether anything went."""
@@ -57,7 +58,8 @@ class _Search:
     def keep_if(self, change: Callable[[Program], None]) -> bool:
         """Try a change of the best program; whether the result still fails, and is the best from now on."""
         self.left -= 1
-        if self.left < 0:
+        if self.left < 0 or time.monotonic() > self.deadline:
+            self.left = 0
             return False
         smaller = copy.deepcopy(self.best)
         change(smaller)

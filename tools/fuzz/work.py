@@ -6,10 +6,12 @@ import traceback
 from dataclasses import dataclass
 
 from fuzz import mutate
+from fuzz.children import LOST
 from fuzz.generate import generate
 from fuzz.oracles import Mismatch, Refused, check
 from fuzz.program import Program
 from fuzz.reduce import reduce
+from tilewright.backend_ptx.runtime.driver import CudaError
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Job:
 
     def _program(self, program: Program) -> tuple[str, str]:
         kind, text = self._failure(program)
+        if kind == LOST:
+            return kind, f"{text}\n{program}"
         if kind in ("equal", "refused"):
             return kind, text
         if self.reduces:
@@ -47,6 +51,8 @@ class Job:
             return "refused", f"{error}\n{program}"
         except Mismatch as error:
             return error.kind, str(error)
+        except CudaError as error:
+            return LOST, f"{error}"
         except Exception as error:
             return f"{type(error).__name__}", traceback.format_exc(limit=-8)
         return "equal", ""
