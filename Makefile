@@ -8,7 +8,7 @@ SMOKE := tests/test_layout.py tests/test_docs.py tests/dsl/test_import.py tests/
 	tests/tileir/passes tests/interp/test_tiles.py tests/backend_ptx/passes/test_golden.py \
 	tests/backend_ptx/lower/test_coverage.py tests/backend_ptx/simulator/test_threads.py tests/catalogue/test_golden.py
 
-.PHONY: help demo check format test smoke test-all lint gpu-test gpu-sanitize examples language-table sweep assemble protocols fuzz bench-compile bench-interp clean
+.PHONY: help demo check format test smoke test-all lint gpu-test gpu-sanitize examples language-table sweep assemble check-catalogue protocols fuzz bench-compile bench-interp clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -63,6 +63,9 @@ sweep: $(STAMP)  ## compile and assemble thousands of kernels with all sorts of 
 
 assemble: $(STAMP)  ## assemble every catalogue kernel for every target (the tests: for two of them each)
 	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/catalogue/test_ptx.py
+
+check-catalogue: $(STAMP)  ## every catalogue kernel checked: nothing may be reported (the tests: two of each family)
+	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/interp/checking/test_clean.py
 
 protocols: $(STAMP)  ## explore every interleaving of the protocols of all catalogue kernels with rings
 	$(BIN)/python tools/protocols.py

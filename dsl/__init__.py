@@ -28,6 +28,8 @@ from tilewright.language import *  # noqa: F403
 from tilewright.launching.timeouts import compiler_timeout
 from tilewright.options import ByTarget
 from tilewright.tileir.diagnostics import (
+    CheckError,
+    CheckWarning,
     TileAssertionError,
     TileCompilerTimeoutError,
     TileError,
@@ -87,7 +89,7 @@ __all__ = [
     # errors
     "TileError", "TileSyntaxError", "TileTypeError", "TileValueError", "TileRecursionError",
     "TileUnsupportedFeatureError", "TileStaticEvalError", "TileStaticAssertionError", "TileAssertionError",
-    "TileInternalError", "TileCompilerTimeoutError", "UnsupportedCallError",
+    "TileInternalError", "TileCompilerTimeoutError", "UnsupportedCallError", "CheckError", "CheckWarning",
 ]
 __all__ += _language.__all__
 

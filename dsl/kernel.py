@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 
 from tilewright.arguments.annotations import read_params
 from tilewright.launching.bound import BoundKernel
+from tilewright.launching.checking import checking
 from tilewright.launching.grid import make_grid
 from tilewright.launching.launcher import Launcher
 from tilewright.launching.specialise import Specialiser
@@ -19,6 +20,7 @@ from tilewright.tracebacks import is_refusal, public
 if TYPE_CHECKING:
     from tilewright.backend_ptx.compile import Compiled
     from tilewright.inspecting.stages import Stages
+    from tilewright.interp.checking.report import Report
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -116,16 +118,18 @@ class tile_kernel:
     @public
     def interpret(
         self, grid: Any, *args: Any, mode: str = "chunked", order: str | int | None = None, poison: bool = False,
-        **named: Any,
-    ) -> None:
+        check: bool | str | Collection[str] = False, on_report: str = "raise", **named: Any,
+    ) -> list[Report] | None:
         """Run in the interpreter, wherever the arrays live (device arrays are copied to the host and back).
 
         Arguments: `grid` and `args` as in a launch.
         Options: `mode`, "chunked" (many blocks at once) or "single" (one block after the other); `order` of single
             blocks, "asc" (the default), "desc" or an int that seeds a random order: a kernel whose result depends on it
             has a race; `poison=True` fills UNDETERMINED padding with NaN (integers: bytes 0x5A) in place of zero, so
-            that a result that depends on it shows.
-        Errors: those of a launch; ValueError for another mode or order.
+            that a result that depends on it shows. `check`: True, "all" or names of checks, which `docs/checking.md`
+            explains; `on_report`, "raise", "warn" (errors are warnings too) or "collect".
+        Result: None; of a checked run, a list of reports.
+        Errors: those of a launch; ValueError for another mode or order; CheckError for what a check has found.
 
         Example:
             @ct.tile_kernel
@@ -142,7 +146,8 @@ class tile_kernel:
 
         made = make_grid(grid if isinstance(grid, tuple) else (grid,))
         options = ExecutionOptions(mode=mode, order=order, poison=poison)
-        self.launcher.interpret(made, self.specialiser.bind(self.specialiser.call.complete(args, named)), options)
+        arguments = self.specialiser.bind(self.specialiser.call.complete(args, named))
+        return self.launcher.interpret(made, arguments, options, checking(check, on_report))
 
     @public
     def replace_hints(self, **options: Any) -> tile_kernel:
@@ -418,14 +423,15 @@ def function(func: Callable[..., Any] | None = None, /, *, host: bool = False, t
 @public
 def launch(
     stream: Any, grid: Any, kernel: Any, kernel_args: Any, /, *, programmatic_dependent_launch: bool = False,
-    **unknown: Never,
-) -> None:
+    check: bool | str | Collection[str] = False, on_report: str = "raise", **unknown: Never,
+) -> list[Report] | None:
     """Run a kernel over a grid, with everything in one call; `kernel[grid](*args)` does the same.
 
     Arguments: `stream`, a torch, CuPy or numba stream or an int handle (0: the default stream), None for the arrays'
         own; `grid`, a tuple of up to three ints; `kernel`; `kernel_args`, a tuple with one entry per parameter.
     Options: `programmatic_dependent_launch=True` allows the kernel to start before the one queued ahead of it has
-        ended: a hint, of which no use is made.
+        ended: a hint, of which no use is made. `check` and `on_report` run it checked, as `interpret` does.
+    Result: None; of a checked launch, a list of reports.
     Errors: as those of `kernel[grid]`, and TypeError for a grid or arguments that are no tuple; RuntimeError for a
         keyword that a launch does not have.
 
@@ -450,4 +456,8 @@ def launch(
     if not isinstance(programmatic_dependent_launch, bool):
         raise TypeError("launch: programmatic_dependent_launch must be True or False, "
                         f"not {programmatic_dependent_launch!r}")
-    kernel.launcher.launch(make_grid(grid), kernel_args, stream)
+    checks = checking(check, on_report)
+    if checks is None:
+        kernel.launcher.launch(make_grid(grid), kernel_args, stream)
+        return None
+    return kernel.launcher.interpret(make_grid(grid), kernel.specialiser.bind(kernel_args), check=checks)

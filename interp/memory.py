@@ -113,7 +113,12 @@ class Change:
 
 
 class Memory:
-    """Plain memory: performs every access at once and checks nothing. Subclasses override what they want to see."""
+    """Plain memory: performs every access at once and checks nothing. Subclasses override what they want to see.
+
+    `checks`: what the launch checks of values and control flow as well (interp/checking); empty: nothing.
+    """
+
+    checks: frozenset[str] = frozenset()
 
     def begin(self, function: Function, grid: tuple[int, int, int], arguments: Sequence[Any]) -> None:
         """A launch starts. `arguments` has an `ArrayRef` for each array, a list of them for each list, a NumPy scalar

@@ -35,7 +35,7 @@ class Program:
         self._dependences = Dependences(function)
         self.hazards = find_hazards(function, self._dependences)
         self._peak = max(peak_bytes(function), 1)
-        self._variants: dict[tuple[frozenset[int], bool], Lowering] = {}
+        self._variants: dict[tuple[frozenset[int], bool, frozenset[str]], Lowering] = {}
         # Blocks of a cluster that exchange values run together.
         self.together = function.plan.cluster if any(op.opcode in EXCHANGES for op in function.walk()) else 1
 
@@ -55,7 +55,7 @@ class Program:
             # Blocks that share memory in ways that the IR does not show run one after another.
             single = options.single or self.hazards.serial or overlapping
             axes, chunks = self._plan(grid, single, options)
-            lowering = self._variant(axes, overlapping)
+            lowering = self._variant(axes, overlapping, options.memory.checks)
             for count, ids in chunks:
                 regs: Regs = [None] * lowering.slots
                 for slot, value in zip(lowering.params, bound, strict=True):
@@ -64,13 +64,20 @@ class Program:
                 lowering.run(regs)
         options.memory.end()
 
-    def _variant(self, axes: frozenset[int], overlapping: bool) -> Lowering:
-        key = (axes, overlapping)
+    def _variant(self, axes: frozenset[int], overlapping: bool, checks: frozenset[str]) -> Lowering:
+        key = (axes, overlapping, checks)
         found = self._variants.get(key)
         if found is None:
             copied = self.hazards.accessed if overlapping else self.hazards.copied
-            found = self._variants[key] = Lowering(self.function, axes, copied, self._dependences)
+            found = self._variants[key] = self._lower(axes, copied, checks)
         return found
+
+    def _lower(self, axes: frozenset[int], copied: frozenset[int], checks: frozenset[str]) -> Lowering:
+        if not checks:
+            return Lowering(self.function, axes, copied, self._dependences)
+        from tilewright.interp.checking.lowering import CheckedLowering
+
+        return CheckedLowering(self.function, axes, copied, self._dependences, checks)
 
     def _bind(self, args: Sequence[Any]) -> list[Any]:
         params = self.function.params

@@ -146,6 +146,21 @@ class TileCompilerTimeoutError(TileError):
     """A compilation did not finish within the limit of `compiler_timeout`."""
 
 
+class CheckError(TileError):
+    """A checked launch has found errors. `reports` has each of them, and what was found beside, as `Report`s."""
+
+    def __init__(self, message: str, span: Span = NO_SPAN, *, reports: Sequence[object] = ()) -> None:
+        super().__init__(message, span)
+        self.reports = tuple(reports)
+
+    def __str__(self) -> str:
+        return "\n".join([self.message, *(f"\n{report}" for report in self.reports)])
+
+
+class CheckWarning(UserWarning):
+    """What a checked launch has found that is no error by itself, or is not to stop the program."""
+
+
 class UnsupportedCallError(TileError):
     """A call of a Python function or type that kernels cannot use."""
 

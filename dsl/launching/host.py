@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tilewright.arguments.arrays import HOST, ArrayInfo, host_view, numpy_dtype
 from tilewright.arguments.bind import Argument, ArrayArgument, ArrayList, Leaf, arrays, leaves
 from tilewright.arguments.checks import check_outputs, real
 from tilewright.inspecting.dumps import Dump, observed
+from tilewright.launching.checking import Checking
 from tilewright.launching.grid import Grid
 from tilewright.launching.specialise import Once, Specialiser
 from tilewright.launching.timeouts import limited
 from tilewright.tileir.analysis.effects import written_arrays
 from tilewright.tileir.core import Function
+from tilewright.tileir.diagnostics import TileError, TileInternalError
 from tilewright.tileir.plan import NO_ALIASES, Aliases
 
 if TYPE_CHECKING:
+    from tilewright.interp.checking.report import Report
     from tilewright.interp.options import ExecutionOptions
 
 
@@ -28,21 +32,39 @@ class HostRunner:
         self._specialiser = specialiser
         self._programs = Once()
 
-    def run(self, grid: Grid, arguments: Sequence[Argument], options: ExecutionOptions | None = None) -> None:
-        """Check the outputs, then execute every block. Device arrays are copied to the host and back."""
+    def run(
+        self, grid: Grid, arguments: Sequence[Argument], options: ExecutionOptions | None = None,
+        check: Checking | None = None,
+    ) -> list[Report] | None:
+        """Check the outputs, then execute every block. Device arrays are copied to the host and back.
+
+        A checked run gives its reports. It executes the IR before any pass: every access and promise is still there.
+        """
         from tilewright.interp.options import DEFAULT
 
         aliases = self._specialiser.aliases(arguments, facts=False)
-        key = aliases, tuple(argument.key(False) for argument in arguments)
+        key = check is not None, aliases, tuple(argument.key(False) for argument in arguments)
         program, written = self._programs.get(
-            key, lambda: limited(self._specialiser.name, lambda: self._make(arguments, aliases)))
+            key, lambda: limited(self._specialiser.name, lambda: self._make(arguments, aliases, check is not None)))
         check_outputs(arguments, written)
         if grid.empty:
-            return
+            return None if check is None else []
         copy_back = _mirror([real(array) for array in arrays(arguments) if real(array).device != HOST])
         values = [interpreter_value(leaf) for leaf in leaves(arguments)]
-        program.run(grid.size, values, options or DEFAULT)
+        if check is None:
+            program.run(grid.size, values, options or DEFAULT)
+            copy_back()
+            return None
+        memory, stopped = check.memory(), None
+        try:
+            program.run(grid.size, values, replace(options or DEFAULT, memory=memory))
+        except TileError as error:
+            # What was found before may be why it failed.
+            if isinstance(error, TileInternalError) or not memory.reports:
+                raise
+            stopped = error
         copy_back()
+        return check.finish(self._specialiser.name, memory.reports, stopped)
 
     def text(self, arguments: Sequence[Argument]) -> tuple[str, frozenset[int]]:
         """The Tile IR that `run` executes for these arguments, as text, and the parameters that it may write."""
@@ -62,12 +84,15 @@ class HostRunner:
             return written_arrays(function)
         return self._specialiser.outputs(arguments, facts=False)
 
-    def _make(self, arguments: Sequence[Argument], aliases: Aliases) -> tuple[Any, frozenset[int]]:
+    def _make(self, arguments: Sequence[Argument], aliases: Aliases, checked: bool) -> tuple[Any, frozenset[int]]:
         from tilewright.interp import compile_function
 
         def make(dump: Dump | None) -> tuple[Any, frozenset[int]]:
             function = self._function(arguments, aliases, dump)
-            return compile_function(function), self._outputs(arguments, aliases, function)
+            outputs = self._outputs(arguments, aliases, function)
+            if checked:
+                function = self._specialiser.translate(arguments, facts=False, aliases=aliases)
+            return compile_function(function), outputs
 
         return observed(self._specialiser.name, make)
 

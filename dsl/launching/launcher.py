@@ -7,7 +7,9 @@ looked up by name twice. It serves torch CUDA tensors, device arrays of ours, an
 from __future__ import annotations
 
 import enum
+import functools
 import os
+import sys
 import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,16 +18,21 @@ from tilewright.arguments.arrays import HOST, is_torch
 from tilewright.arguments.bind import Argument, arrays
 from tilewright.arguments.checks import common_device, real
 from tilewright.arguments.constants import is_typed_number
+from tilewright.launching.checking import Checking, from_environment
 from tilewright.launching.grid import Grid, check_hardware
 from tilewright.launching.specialise import Specialiser
 from tilewright.launching.streams import stream_handle, stream_of, torch_stream
 from tilewright.tileir.dtypes import DType
 
 if TYPE_CHECKING:
+    from tilewright.interp.checking.report import Report
     from tilewright.interp.options import ExecutionOptions
 
 FORCE_INTERPRETER = os.environ.get("TILEWRIGHT_INTERPRET", "0").lower() not in ("", "0", "off", "false")
 """Whether TILEWRIGHT_INTERPRET asks for the interpreter everywhere; read when tilewright is imported."""
+
+CHECKED = from_environment()
+"""What TILEWRIGHT_CHECK asks to check in all launches; read when tilewright is imported."""
 
 _INT_LOW, _INT_HIGH = -(1 << 31), (1 << 31) - 1
 _MAX_PLANS = 4096  # as in tilewright.launching.gpu
@@ -58,6 +65,12 @@ def _read_other(arg: Any, key: list[Any], scalars: list[Any]) -> bool:
     else:
         return False
     return True
+
+
+@functools.cache
+def _say_once() -> None:
+    print("tilewright: TILEWRIGHT_CHECK is set: kernels run checked in the interpreter, on copies of the GPU's arrays",
+          file=sys.stderr)
 
 
 class Launcher:
@@ -137,12 +150,16 @@ class Launcher:
         device = common_device(arguments)
         if stream is not None:
             handle = stream_handle(stream)
+        if CHECKED is not None:
+            self.interpret(grid, arguments, check=CHECKED)
+            return
         if device is None and stream is not None and not FORCE_INTERPRETER:
             from tilewright.backend_ptx.runtime.driver import current_ordinal
 
             device = current_ordinal()
         if FORCE_INTERPRETER or device is None or device == HOST:
-            return self.interpret(grid, arguments)
+            self.interpret(grid, arguments)
+            return
         check_hardware(grid)
         plan = self.gpu.prepare(arguments, grid.linear, device)
         if not grid.empty:
@@ -171,11 +188,15 @@ class Launcher:
         known.remember(pointers, plan)
 
     def interpret(
-        self, grid: Grid, arguments: Sequence[Argument], options: ExecutionOptions | None = None
-    ) -> None:
-        """Run in the interpreter, wherever the arrays live."""
-        common_device(arguments)
-        self.host.run(grid, arguments, options)
+        self, grid: Grid, arguments: Sequence[Argument], options: ExecutionOptions | None = None,
+        check: Checking | None = None,
+    ) -> list[Report] | None:
+        """Run in the interpreter, wherever the arrays live; the reports of a checked run."""
+        device = common_device(arguments)
+        if check is CHECKED is not None and device is not None and device != HOST:
+            _say_once()
+        reports: list[Report] | None = self.host.run(grid, arguments, options, check)
+        return reports
 
     @property
     def host(self) -> Any:

@@ -1,0 +1,96 @@
+"""Checked launches: what to check, and what happens with the reports."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tilewright.tileir.diagnostics import CheckError, CheckWarning
+
+if TYPE_CHECKING:
+    from tilewright.interp.checking.memory import CheckedMemory
+    from tilewright.interp.checking.report import Report
+
+ON_REPORT = ("raise", "warn", "collect")
+OFF = ("", "0", "off", "false")
+
+
+@dataclass(frozen=True, slots=True)
+class Checking:
+    """`checks`: names of `CHECKS`. `on_report`: "raise", "warn" or "collect"."""
+
+    checks: frozenset[str]
+    on_report: str = "raise"
+
+    def memory(self) -> CheckedMemory:
+        """The memory of one launch."""
+        from tilewright.interp.checking import CheckedMemory
+
+        return CheckedMemory(self.checks)
+
+    def finish(self, name: str, reports: list[Report], cause: BaseException | None = None) -> list[Report]:
+        """Raise the errors or warn, as was asked for; all reports go to whoever listens."""
+        for listener in LISTENERS:
+            listener(name, reports)
+        errors = [report for report in reports if report.severity == "error"]
+        if errors and self.on_report == "raise":
+            raise CheckError(headline(name, errors), errors[0].span, reports=reports) from cause
+        if self.on_report != "collect":
+            for report in reports:
+                if report.severity != "note":
+                    warnings.warn(f"{name}: {report}", CheckWarning, stacklevel=_depth())
+        return reports
+
+
+LISTENERS: list[Any] = []
+"""Functions of a kernel's name and the reports of each checked launch: for tools that collect over a program."""
+
+
+def headline(name: str, errors: list[Report]) -> str:
+    """The first line of the error."""
+    count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
+    return f"{name}: {count}: " + errors[0].message
+
+
+def _depth() -> int:
+    """How far above this call the user's frame is."""
+    frame, depth = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("tilewright."):
+        frame, depth = frame.f_back, depth + 1
+    return depth
+
+
+def checking(check: bool | str | Collection[str], on_report: str = "raise") -> Checking | None:
+    """What the options `check` and `on_report` ask for; None for no check."""
+    if on_report not in ON_REPORT:
+        raise ValueError(f'on_report must be "raise", "warn" or "collect", not {on_report!r}')
+    if check is False or check is None:
+        return None
+    from tilewright.interp.checking.report import CHECKS, DEFAULT_CHECKS
+
+    if check is True:
+        return Checking(DEFAULT_CHECKS, on_report)
+    if check == "all":
+        return Checking(frozenset(CHECKS), on_report)
+    names = [check] if isinstance(check, str) else check
+    if not isinstance(names, Iterable):
+        raise TypeError(f'check must be True, False, "all" or names of checks, not {type(check).__name__}')
+    chosen = frozenset(names)
+    if not chosen or not chosen <= CHECKS.keys():
+        wrong = ", ".join(repr(name) for name in sorted(map(str, chosen - CHECKS.keys()))) or "nothing"
+        raise ValueError(f"check: {wrong} cannot be checked; there are {', '.join(CHECKS)}, and \"all\"")
+    return Checking(chosen, on_report)
+
+
+def from_environment() -> Checking | None:
+    """What TILEWRIGHT_CHECK asks for: 1, all, or names of checks separated by commas."""
+    given = os.environ.get("TILEWRIGHT_CHECK", "").lower()
+    if given in OFF:
+        return None
+    if given in ("1", "on", "true", "all"):
+        return checking("all" if given == "all" else True)
+    return checking([name.strip() for name in given.split(",")])

@@ -1,0 +1,117 @@
+"""What a checked launch reports: one record for each defect, as text with source lines, and as JSON."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tilewright.tileir.diagnostics import NO_SPAN, Related, Span, TileError, render
+
+CHECKS: dict[str, tuple[str, ...]] = {
+    "bounds": ("bounds", "promise"),
+    "races": ("race", "order"),
+    "undefined": ("undefined", "unwritten"),
+    "progress": ("progress",),
+    "numerics": ("nan", "overflow", "wrap", "lossy"),
+}
+"""What can be checked, each with the kinds of its reports."""
+
+DEFAULT_CHECKS = frozenset(CHECKS) - {"numerics"}
+"""What `check=True` checks: what is wrong under any reading of the kernel."""
+
+Coordinates = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One defect of a launch.
+
+    Attributes: `kind`, one of those in `CHECKS`; `severity`, "error", "warning" or "note"; `message`, what is wrong;
+        `span`, the source line, with the calls that led to it; `related`, the second access, or where a value comes
+        from; `array` and `index`, the element; `block` and `other_block`; `values`, the numbers that show it; `reason`,
+        why it is wrong; `hint`, what to write instead; `count`, how often the launch met it; `command` to see it again.
+    """
+
+    kind: str
+    message: str
+    span: Span = NO_SPAN
+    severity: str = "error"
+    label: str = ""
+    related: Span | None = None
+    related_label: str = ""
+    array: str = ""
+    index: Coordinates | None = None
+    block: Coordinates | None = None
+    other_block: Coordinates | None = None
+    values: dict[str, Any] = field(default_factory=dict)
+    reason: str = ""
+    hint: str = ""
+    count: int = 1
+    command: str = ""
+
+    def __str__(self) -> str:
+        notes = [*self._place(), *([self.reason] if self.reason else [])]
+        if self.command:
+            notes.append(f"see it again with: {self.command}")
+        error = TileError(
+            self.message, self.span, label=self.label, related=self._related(), notes=notes,
+            hints=[self.hint] if self.hint else [],
+        )
+        error.headline = f"{self.severity} ({self.kind})"
+        return render(error)
+
+    def _place(self) -> list[str]:
+        out = []
+        where = [] if self.block is None else [f"in block {self.block}"]
+        if self.other_block is not None:
+            where.append(f"and block {self.other_block}")
+        if self.array and self.index is not None:
+            where.append(f"at {self.array}[{', '.join(map(str, self.index))}]")
+        if where:
+            out.append(" ".join(where) + (f", and {self.count - 1} more like this" if self.count > 1 else ""))
+        if self.values:
+            out.append(", ".join(f"{name} = {value}" for name, value in self.values.items()))
+        return out
+
+    def _related(self) -> list[Related]:
+        if self.related is None or self.related is NO_SPAN:
+            return []
+        *calls, place = self.related.chain
+        return [*(Related(call, "called from here") for call in calls), Related(place, self.related_label)]
+
+    def counted(self, count: int) -> Report:
+        """The same report of so many occurrences."""
+        return replace(self, count=count)
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as what `json.dumps` takes."""
+        places = (self.span, self.label or self.message), (self.related, self.related_label)
+        return {
+            "kind": self.kind, "severity": self.severity, "message": self.message, "array": self.array,
+            "index": self.index, "block": self.block, "other_block": self.other_block,
+            "values": {name: value if isinstance(value, int | float | str) else str(value)
+                       for name, value in self.values.items()},
+            "reason": self.reason, "hint": self.hint, "count": self.count, "command": self.command,
+            "places": [_place_json(span, label) for span, label in places if span not in (None, NO_SPAN)],
+        }
+
+
+def _place_json(span: Any, label: str) -> dict[str, Any]:
+    return {
+        "label": label,
+        "calls": [{"file": s.file, "line": s.line, "column": s.col + 1, "function": s.function} for s in span.chain],
+    }
+
+
+def command_line(checks: frozenset[str]) -> str:
+    """How to run this process again, checked in the same way."""
+    if checks == DEFAULT_CHECKS:
+        wanted = "1"
+    else:
+        wanted = "all" if checks == frozenset(CHECKS) else ",".join(sorted(checks))
+    script = sys.argv[0] if sys.argv else ""
+    if not script or script == "-c":
+        return ""
+    return f"TILEWRIGHT_CHECK={wanted} {shlex.join(['python', *sys.argv])}"

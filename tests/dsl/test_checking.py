@@ -1,0 +1,103 @@
+"""Asking for a checked launch, and what becomes of its reports."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+
+
+@tw.tile_kernel
+def far(x, out):
+    tw.store(out, tw.bid(0), tw.gather(x, tw.arange(4, dtype=tw.int32) + 16 * tw.bid(0), check_bounds=False))
+
+
+LINE = far.__wrapped__.__code__.co_firstlineno + 2
+
+
+def arrays():
+    return np.ones(16, np.float32), np.zeros(16, np.float32)
+
+
+def test_an_error_has_reports_and_a_place():
+    with pytest.raises(tw.CheckError) as caught:
+        far.interpret((4,), *arrays(), check=True)
+    error = caught.value
+    [report] = error.reports
+    assert isinstance(error, tw.TileError) and error.loc.line == LINE
+    assert (report.kind, report.array, report.index, report.block) == ("bounds", "x", (16,), (1, 0, 0))
+    assert report.count == 12
+    assert error.message.startswith("far: 1 error: gather accesses x[16]")
+    assert "^^^^" in str(error) and "in block (1, 0, 0) at x[16], and 11 more like this" in str(error)
+
+
+def test_reports_become_json():
+    [report] = far.interpret((2,), *arrays(), check=True, on_report="collect")
+    data = json.loads(json.dumps(report.as_json()))
+    assert data["kind"] == "bounds" and data["index"] == [16] and data["count"] == 4
+    assert data["places"][0]["calls"][-1]["line"] == LINE
+
+
+def test_launch_takes_the_same_options():
+    with pytest.raises(tw.CheckError):
+        tw.launch(None, (2,), far, arrays(), check=True)
+    found = tw.launch(None, (2,), far, arrays(), check=["bounds"], on_report="collect")
+    assert found is not None and len(found) == 1
+    assert tw.launch(None, (2,), far, arrays(), check=["races"]) == []
+    assert tw.launch(None, (2,), far, arrays()) is None
+
+
+def test_errors_may_be_warnings():
+    with pytest.warns(tw.CheckWarning, match="far: error .bounds.: gather accesses") as caught:
+        found = far.interpret((2,), *arrays(), check=True, on_report="warn")
+    assert found is not None and len(found) == 1
+    assert caught[0].filename == __file__
+
+
+def test_nothing_found_is_an_empty_list():
+    assert far.interpret((1,), *arrays(), check="all") == []
+    assert far.interpret((0,), *arrays(), check=True) == []
+    assert far.interpret((1,), *arrays()) is None
+
+
+@pytest.mark.parametrize("check, on_report, words", [
+    ("bound", "raise", "'bound' cannot be checked; there are bounds, races"),
+    (True, "print", 'on_report must be "raise", "warn" or "collect"'),
+    ([], "raise", "nothing cannot be checked"),
+])
+def test_wrong_options_are_refused(check, on_report, words):
+    with pytest.raises(ValueError, match=words):
+        far.interpret((1,), *arrays(), check=check, on_report=on_report)
+
+
+SCRIPT = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from test_checking import far, arrays
+far[(2,)](*arrays())
+"""
+
+
+@pytest.mark.parametrize("value, fails", [("1", True), ("bounds", True), ("races", False), ("0", False)])
+def test_the_environment_checks_every_launch(tmp_path: Path, value: str, fails: bool) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True,
+                         env={**os.environ, "TILEWRIGHT_CHECK": value})
+    assert (ran.returncode != 0) == fails, ran.stderr
+    if fails:
+        assert "CheckError: far: 1 error" in ran.stderr and f"TILEWRIGHT_CHECK={value} python" in ran.stderr
+
+
+def test_unchecked_launches_see_nothing_of_it():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        far[(4,)](*arrays())

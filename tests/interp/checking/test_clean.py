@@ -1,0 +1,55 @@
+"""Nothing is reported of right kernels: the catalogue, of which CI checks a part (`make check-catalogue`: all).
+
+Some cases read tiles outside of their arrays on purpose: both executors give padding there. The language does not allow
+it, so the checked mode says so, and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import Any
+
+import pytest
+from catalogue.all import all_cases, one_per_kernel
+from catalogue.case import Case
+
+OUTSIDE = ("add-int8-0", "add-float32-0", "copy1-", "shifted", "running_sum", "stencil_", "windows-",
+           "extremes by tiles that overlap every edge")
+EVERYTHING = "TILEWRIGHT_THOROUGH" in os.environ
+
+
+def chosen() -> list[Case]:
+    """Every case, or two of each family of kernels, by the first word of their names."""
+    if EVERYTHING:
+        return list(all_cases())
+    seen: Counter[str] = Counter()
+    out = []
+    for case in one_per_kernel():
+        family = case.name.replace("_", "-").split("-")[0].split()[0]
+        seen[family] += 1
+        if seen[family] <= 2:
+            out.append(case)
+    return out
+
+
+def findings(case: Case, args: Any) -> list[Any]:
+    found = case.kernel.interpret(case.grid, *args, check=True, on_report="collect")
+    return [report for report in found if report.severity != "note"]
+
+
+@pytest.mark.parametrize("case", chosen(), ids=lambda c: c.name)
+def test_nothing_is_reported_and_results_are_the_same(case: Case) -> None:
+    args = case.args()
+    found = findings(case, args)
+    if case.name.startswith(OUTSIDE):
+        found = [report for report in found if report.kind != "bounds"]
+    assert not found, "\n".join(map(str, found))
+    case.check(case.results(args), case.reference(*case.args()), "the checked interpreter")
+
+
+def test_tiles_outside_are_reported() -> None:
+    cases = [case for case in all_cases() if case.name in ("shifted", "stencil_1", "add-float32-0")]
+    assert len(cases) == 3
+    for case in cases:
+        assert {report.kind for report in findings(case, case.args())} == {"bounds"}
