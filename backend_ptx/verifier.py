@@ -12,8 +12,8 @@ from typing import NoReturn
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.flat import WARP, log2
 from tilewright.backend_ptx.ops.shared import SharedAlloc
-from tilewright.backend_ptx.passes.flow import carried
 from tilewright.backend_ptx.resources.shared import find_intervals
+from tilewright.tileir.carried import carried
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.diagnostics import TileInternalError
 from tilewright.tileir.printer import op_text

@@ -11,11 +11,12 @@ is live.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 
 from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.ops.layout import KeepRegisters
 from tilewright.backend_ptx.ops.matmul import Product
+from tilewright.tileir.analysis.live import live_ranges, taken
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.engines import REGISTERS
 from tilewright.tileir.ops.arith import Constant
@@ -53,33 +54,6 @@ def registers_of(value: Value) -> int:
     if not isinstance(type_, TileType) or type_.layout is None:
         return 1
     return max(1, registers(type_.layout) * type_.dtype.bytes // REGISTER_BYTES)
-
-
-Live = dict[Value, int]
-"""The values live at a point, and what each of them takes."""
-
-
-def live_ranges(block: Block, after: Live, reads: Callable[[Op], Iterable[tuple[Value, int]]],
-                holder: Callable[[Value], tuple[Value, int]]) -> Iterator[tuple[Op, Live]]:
-    """Each op of a block and of the blocks in it, with what is live after it, and again with what is live before it.
-
-    `after`: what is needed after the block, or during all of it. `holder` is the value in which another one lives and
-    what it takes, `reads` what an op needs of such values.
-    """
-    alive = dict(after)
-    for op in reversed(block.ops):
-        results = dict(map(holder, op.results))
-        yield op, {**alive, **results}
-        outer = (holder(v) for inner in op.blocks for v in taken(inner))
-        through = {**{v: size for v, size in alive.items() if v not in results}, **dict(outer)}
-        for inner in op.blocks:
-            yield from live_ranges(inner, through, reads, holder)
-        alive = dict(through)
-        for value, size in reads(op):
-            alive[value] = max(size, alive.get(value, 0))
-        yield op, alive
-    if block.ops and block.params:
-        yield block.ops[0], {**alive, **dict(map(holder, block.params))}
 
 
 def estimated_registers(function: Function) -> int:
@@ -158,15 +132,3 @@ def _held_by_outstanding(block: Block) -> dict[Op, list[Value]]:
     if running and block.ops:
         out[block.ops[-1]] = running
     return out
-
-
-def taken(block: Block) -> set[Value]:
-    """The values that a block takes from outside."""
-    used: set[Value] = set()
-    own: set[Value] = set(block.params)
-    for op in block.walk():
-        used.update(op.operands)
-        own.update(op.results)
-        for inner in op.blocks:
-            own.update(inner.params)
-    return used - own

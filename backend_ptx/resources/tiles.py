@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tilewright.backend_ptx.decisions import kib
-from tilewright.backend_ptx.resources.registers import REGISTER_BYTES, live_ranges
+from tilewright.backend_ptx.resources.registers import REGISTER_BYTES
 from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.live import live_ranges
 from tilewright.tileir.core import Function, Value
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.ops.arith import Constant

@@ -12,8 +12,8 @@ from itertools import accumulate, chain
 from operator import mul
 from typing import Any
 
-from tilewright.backend_ptx.passes.flow import carried
 from tilewright.backend_ptx.passes.layouts.classes import is_tile
+from tilewright.tileir.carried import carried
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.ops import control
 from tilewright.tileir.ops.arith import Constant

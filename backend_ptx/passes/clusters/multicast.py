@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.layouts.bulk import inner_axis, part_of_slot
 from tilewright.backend_ptx.passes.clusters.parts import AXIS
-from tilewright.backend_ptx.passes.flow import origins
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Transfer
 from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.carried import origins
 from tilewright.tileir.core import Value
 from tilewright.tileir.ops.arith import Constant, FloorDiv
 from tilewright.tileir.ops.arrays import BlockId

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from tilewright.backend_ptx.layouts.memory import Access, gather_access, tile_access
 from tilewright.backend_ptx.ops.matmul import Product
-from tilewright.backend_ptx.passes.flow import carried
 from tilewright.backend_ptx.passes.layouts.rules import RULES
 from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.carried import carried
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.atomics import Atomic

@@ -13,10 +13,10 @@ from collections.abc import Collection, Iterable
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.ops.layout import ConvertLayout
-from tilewright.backend_ptx.passes.flow import Loop, body_of, condition_of, entries
 from tilewright.backend_ptx.passes.pipelining.transfers import Address, Fetched, Recurrence, RefusalError
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.carried import Loop, body_of, condition_of, entries
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.ops import arith

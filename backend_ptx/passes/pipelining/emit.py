@@ -21,12 +21,12 @@ from typing import NamedTuple
 
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
 from tilewright.backend_ptx.ops.warpgroup import SharedView, Stage
-from tilewright.backend_ptx.passes.flow import Loop, add_results, body_of, carry, hand_on
 from tilewright.backend_ptx.passes.matmul.operands import view_of
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Ring, Transfer
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
 from tilewright.tileir.builder import Builder
+from tilewright.tileir.carried import Loop, add_results, body_of, carry, hand_on
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.dtypes import DType, int32
 from tilewright.tileir.ops import arith

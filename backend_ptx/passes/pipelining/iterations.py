@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.backend_ptx.passes.flow import Loop, body_of, carry, condition_of, entries
 from tilewright.backend_ptx.passes.pipelining.emit import Constants
 from tilewright.backend_ptx.passes.pipelining.transfers import Recurrence
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.builder import Builder
+from tilewright.tileir.carried import Loop, body_of, carry, condition_of, entries
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import DType, bool_, int64
 from tilewright.tileir.ops import arith

@@ -20,12 +20,12 @@ from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import is_outstanding, left_outstanding
 from tilewright.backend_ptx.ops.warpgroup import Stage
-from tilewright.backend_ptx.passes.flow import Loop, body_of, maker_of, origins
 from tilewright.backend_ptx.passes.matmul.operands import dense_axis, slot_of, source_of
 from tilewright.backend_ptx.passes.pipelining.addresses import change_of_array, find_address, find_recurrence
 from tilewright.backend_ptx.passes.pipelining.iterations import Iterations
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, RefusalError, Ring, Source, Transfer, name_of
 from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.carried import Loop, body_of, maker_of, origins
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.engines import THREADS
 from tilewright.tileir.enums import MemoryOrder, PaddingMode

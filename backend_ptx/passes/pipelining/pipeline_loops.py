@@ -32,12 +32,10 @@ from tilewright.backend_ptx.ops.units import UNITS
 from tilewright.backend_ptx.passes.clusters.multicast import share_in_cluster
 from tilewright.backend_ptx.passes.matmul.outstanding import still_read
 from tilewright.backend_ptx.passes.pipelining import legality
-from tilewright.backend_ptx.passes.pipelining.cp_async import AsyncCopies
+from tilewright.backend_ptx.passes.pipelining.carriers import AsyncCopies, Staging, Tma
 from tilewright.backend_ptx.passes.pipelining.depth import Depths
 from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Constants, Expander
 from tilewright.backend_ptx.passes.pipelining.iterations import most_iterations
-from tilewright.backend_ptx.passes.pipelining.staging import Staging
-from tilewright.backend_ptx.passes.pipelining.tma import Tma
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel
 from tilewright.backend_ptx.roles import plan_roles
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved

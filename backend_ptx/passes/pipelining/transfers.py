@@ -15,7 +15,7 @@ from tilewright.backend_ptx.layouts.memory import GatherRun
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.barriers.hazards import SPARE_SLOTS
-from tilewright.backend_ptx.passes.flow import Loop
+from tilewright.tileir.carried import Loop
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.engines import Engine

@@ -13,7 +13,8 @@ from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.cluster import ClusterGather
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
-from tilewright.backend_ptx.resources.registers import is_uniform, registers_of, taken
+from tilewright.backend_ptx.resources.registers import is_uniform, registers_of
+from tilewright.tileir.analysis.live import taken
 from tilewright.tileir.analysis.uses import all_reads, viewed
 from tilewright.tileir.core import Block, Function, Op, Value
 

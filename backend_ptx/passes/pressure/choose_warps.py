@@ -14,8 +14,8 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.flat import log2
 from tilewright.backend_ptx.ops.matmul import MmaFma, Product
 from tilewright.backend_ptx.passes.matmul.operands import is_moved_only
-from tilewright.backend_ptx.resources.registers import Live, live_ranges, taken
 from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.live import Live, live_ranges, taken
 from tilewright.tileir.analysis.unit import ALL, Preserved
 from tilewright.tileir.analysis.uses import viewed
 from tilewright.tileir.core import Block, Function, Op, Value

@@ -34,8 +34,9 @@ from tilewright.backend_ptx.passes.pressure.bodies import Body, bodies
 from tilewright.backend_ptx.passes.pressure.prefetching import Prefetch, buffer_of, name_of
 from tilewright.backend_ptx.passes.pressure.spilling import emit_spill, find_spill, to_keep
 from tilewright.backend_ptx.resources.occupancy import resident
-from tilewright.backend_ptx.resources.registers import OTHER, taken
+from tilewright.backend_ptx.resources.registers import OTHER
 from tilewright.backend_ptx.resources.shared import EXCHANGES, buffer_bytes, peak_bytes
+from tilewright.tileir.analysis.live import taken
 from tilewright.tileir.analysis.places import same_for_all
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Op

@@ -1,0 +1,45 @@
+"""Live ranges: which values are needed at each op, and what they take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from tilewright.tileir.core import Block, Op, Value
+
+Live = dict[Value, int]
+"""The values live at a point, and what each of them takes."""
+
+
+def live_ranges(block: Block, after: Live, reads: Callable[[Op], Iterable[tuple[Value, int]]],
+                holder: Callable[[Value], tuple[Value, int]]) -> Iterator[tuple[Op, Live]]:
+    """Each op of a block and of the blocks in it, with what is live after it, and again with what is live before it.
+
+    `after`: what is needed after the block, or during all of it. `holder` is the value in which another one lives and
+    what it takes, `reads` what an op needs of such values.
+    """
+    alive = dict(after)
+    for op in reversed(block.ops):
+        results = dict(map(holder, op.results))
+        yield op, {**alive, **results}
+        outer = (holder(v) for inner in op.blocks for v in taken(inner))
+        through = {**{v: size for v, size in alive.items() if v not in results}, **dict(outer)}
+        for inner in op.blocks:
+            yield from live_ranges(inner, through, reads, holder)
+        alive = dict(through)
+        for value, size in reads(op):
+            alive[value] = max(size, alive.get(value, 0))
+        yield op, alive
+    if block.ops and block.params:
+        yield block.ops[0], {**alive, **dict(map(holder, block.params))}
+
+
+def taken(block: Block) -> set[Value]:
+    """The values that a block takes from outside."""
+    used: set[Value] = set()
+    own: set[Value] = set(block.params)
+    for op in block.walk():
+        used.update(op.operands)
+        own.update(op.results)
+        for inner in op.blocks:
+            own.update(inner.params)
+    return used - own
