@@ -1,4 +1,7 @@
-"""The ABI record: what a compiled kernel's parameters are, in order. Lowering, launcher and cache all read this one."""
+"""The ABI record: what a compiled kernel's parameters are, in order; and the record of a kernel as LLVM text.
+
+Lowering, launcher and cache all read the one ABI record.
+"""
 
 from __future__ import annotations
 
@@ -99,6 +102,19 @@ class KernelAbi:
         data: dict[str, Any] = json.loads(text)
         params = tuple(AbiParam.from_data(p) for p in data["params"])
         return KernelAbi(data["name"], params, data["linear_grid"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lowered:
+    """A kernel as LLVM text. `threads` is the block size, `shared_bytes` the dynamic shared memory of a launch. The
+    hardware grid is `cluster` times as long as that of the launch, along its axis 0."""
+
+    name: str
+    abi: KernelAbi
+    llvm_text: str
+    threads: int
+    shared_bytes: int
+    cluster: int = 1
 
 
 def kernel_abi(function: Function) -> KernelAbi:

@@ -1,36 +1,156 @@
 """From a Tile IR function to PTX: lower it to LLVM text, compile that; no GPU and no driver needed.
 
-Where shared memory overflows or the assembler refuses the code, the ladder (resources/ladder.py) makes another attempt
-with tighter limits.
+An attempt is one plan of a kernel: the backend's passes within limits, and what becomes of the function when it is
+asked for. Where shared memory overflows or the assembler refuses the code, the ladder (resources/ladder.py) makes
+another attempt with tighter limits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import NamedTuple, Protocol
 
 from tilewright.backend_ptx import decisions
-from tilewright.backend_ptx.attempt import Attempt, Compiled, FunctionObserver, TextObserver
-from tilewright.backend_ptx.resources.ladder import Accepted, climb
+from tilewright.backend_ptx.abi import Lowered
+from tilewright.backend_ptx.resources.ladder import Accepted, Facts, climb
+from tilewright.backend_ptx.resources.occupancy import register_cap
+from tilewright.backend_ptx.resources.registers import MARGIN, estimated_registers
+from tilewright.backend_ptx.resources.shared import OutOfSharedMemory
 from tilewright.backend_ptx.resources.tiles import too_large
 from tilewright.backend_ptx.resources.verdict import Rejection, Shortage, of_error, of_log, of_overflow
+from tilewright.backend_ptx.roles import CONSUMER
 from tilewright.backend_ptx.targets import Target, get_target
 from tilewright.tileir.core import Function, clone_function
-from tilewright.tileir.diagnostics import TileCompilerExecutionError
+from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileError, TileInternalError
+from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.plan import PLAIN, Hints, Limits, Switches
 
-if TYPE_CHECKING:
-    from tilewright.backend_ptx.lower import Lowered
-
-__all__ = ["FULL_LEVEL", "Attempt", "Compiled", "FunctionObserver", "Judge", "TextObserver", "backend_dumps",
-           "compile_kernel",
-           "lower_kernel", "offline_judge", "settle"]
-
-Judge = Callable[[Attempt], Rejection | None]
 FULL_LEVEL = 3  # the opt_level whose spills say something of the plan
 # Live ranges so many times over what a hint leaves. They overestimate some softmax and norms up to three times.
 HOPELESS = 4
+
+
+class Watch(Protocol):
+    """Sees what becomes of a kernel, in each attempt if several are made."""
+
+    def function(self, stage: str, function: Function, /) -> None:
+        """The function after a pass of the backend."""
+
+    def text(self, name: str, text: str, /) -> None:
+        """ "kernel.ll" before LLVM reads it, and "kernel.ptx"."""
+
+
+class Look(NamedTuple):
+    """A watch made of functions; without any it sees nothing."""
+
+    function: Callable[[str, Function], None] = lambda stage, function: None
+    text: Callable[[str, str], None] = lambda name, text: None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled(Lowered):
+    """A kernel as PTX.
+
+    `rungs` say how the plan was made smaller until the assembler took it: to `limits`. `timings` holds seconds per
+    stage: "lower", "llvm parse", "llvm verify", "llvm passes", "llvm codegen".
+    """
+
+    target: Target
+    ptx: str
+    timings: Mapping[str, float]
+    rungs: tuple[str, ...] = ()
+    limits: Limits = Limits()
+
+
+class Attempt:
+    """The function after the backend's passes (`machine`), within `limits`.
+
+    `overflow` is set where its buffers do not fit shared memory; then there is nothing more of it.
+    """
+
+    def __init__(self, function: Function, target: Target, limits: Limits, watch: Watch | None = None) -> None:
+        from tilewright.backend_ptx.pipeline import run_passes
+
+        self.target, self.limits, self.hints = target, limits, function.hints
+        self._watch = watch or Look()
+        self._started = time.perf_counter()
+        self.machine = clone_function(function)
+        self.machine.limits, self.machine.hints = limits, within(function.hints, limits)
+        self._allowed = target.up_to_unit(limits.matrix_unit)
+        self._depth = max((op.a.type.shape[-1] for op in function.walk() if isinstance(op, Mma)), default=0)
+        self.overflow: OutOfSharedMemory | None = None
+        try:
+            with internal_errors(function.name):
+                run_passes(self.machine, self._allowed, self._watch.function)
+        except OutOfSharedMemory as error:
+            self.overflow = error
+
+    @cached_property
+    def lowered(self) -> Lowered:
+        from tilewright.backend_ptx.lower import emit_function
+
+        with internal_errors(self.machine.name):
+            return emit_function(self.machine, self._allowed)
+
+    @cached_property
+    def compiled(self) -> Compiled:
+        from tilewright.backend_ptx.llvm.compile import llvm_to_ptx
+
+        lowered = self.lowered
+        timings = {"lower": time.perf_counter() - self._started}
+        self._watch.text("kernel.ll", lowered.llvm_text)
+        ptx, stages = llvm_to_ptx(lowered.llvm_text, self.target)
+        self._watch.text("kernel.ptx", ptx)
+        own = {field.name: getattr(lowered, field.name) for field in fields(lowered)}
+        return Compiled(**own, target=self.target, ptx=ptx, timings={**timings, **stages}, limits=self.limits)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What the ladder asks of the plan."""
+        from tilewright.backend_ptx.lower.function import min_blocks
+        from tilewright.backend_ptx.ops.matmul import Product
+
+        plan, units = self.machine.plan, self._allowed.matrix_units
+        threads = 32 * plan.all_warps
+        resident = min_blocks(self.machine, self.target)
+        consumer = plan.role(CONSUMER)
+        given = consumer.registers if consumer is not None else None
+        slots, largest = (self.overflow.slots, self.overflow.largest) if self.overflow is not None else (1, 0)
+        outstanding = {op.unit.name for op in self.machine.walk() if isinstance(op, Product) and op.unit.asynchronous}
+        unit = next((name for name in units if name in outstanding), None)
+        return Facts(
+            plan.warps, threads, plan.cluster, slots, largest, self._depth, estimated_registers(self.machine) + MARGIN,
+            given or register_cap(resident, threads, self.target), unit,
+            next(iter(units[units.index(unit) + 1:]), None) if unit else None, given is not None, resident)
+
+
+def within(hints: Hints, limits: Limits) -> Hints:
+    """The hints as far as the limits let them be met."""
+    occupancy = hints.occupancy if limits.max_occupancy is None else limits.max_occupancy
+    ctas = hints.num_ctas if limits.ctas is None else limits.ctas
+    return replace(hints, occupancy=occupancy, num_ctas=ctas if limits.allow_cluster else 1)
+
+
+@contextlib.contextmanager
+def internal_errors(name: str) -> Iterator[None]:
+    """What is no user's mistake becomes a TileInternalError."""
+    from tilewright.backend_ptx.llvm.compile import DUMP_HINT
+
+    try:
+        yield
+    except TileError:
+        raise
+    except Exception as error:
+        raise TileInternalError(
+            f"the lowering of kernel {name} failed: {type(error).__name__}: {error}", hints=[DUMP_HINT]
+        ) from error
+
+
+Judge = Callable[[Attempt], Rejection | None]
 
 
 def offline_judge(plan: Attempt) -> Rejection | None:
@@ -60,17 +180,12 @@ def offline_judge(plan: Attempt) -> Rejection | None:
         return rejection
 
 
-def settle(
-    function: Function, target: Target, *, observer: FunctionObserver | None = None,
-    text_observer: TextObserver | None = None, judge: Judge = offline_judge, limits: Limits = Limits(),
-) -> Accepted[Attempt]:
+def settle(function: Function, target: Target, watch: Watch | None = None, *, judge: Judge = offline_judge,
+           limits: Limits = Limits()) -> Accepted[Attempt]:
     """The plan that fits shared memory and that `judge` accepts, from `limits` down the ladder.
 
     TileValueError for tiles that no plan can hold.
     """
-
-    def attempt(limits: Limits) -> Attempt:
-        return Attempt(function, target, limits, observer, text_observer)
 
     def verdict(plan: Attempt) -> Rejection | None:
         refused = judge(plan) if plan.overflow is None else of_overflow(plan.overflow)
@@ -80,34 +195,32 @@ def settle(
             raise error
         return refused
 
-    settled = climb(attempt, verdict, limits)
+    settled = climb(lambda limits: Attempt(function, target, limits, watch), verdict, limits)
     settled.plan.machine.decisions += [decisions.rung(words) for words in settled.rungs]
     return settled
 
 
 def compile_kernel(
-    function: Function, target: Target, *, hints: Hints | None = None, switches: Switches = PLAIN,
-    observer: FunctionObserver | None = None, text_observer: TextObserver | None = None,
-    judge: Judge = offline_judge, limits: Limits = Limits(),
+    function: Function, target: Target, watch: Watch | None = None, *, hints: Hints | None = None,
+    switches: Switches = PLAIN, judge: Judge = offline_judge, limits: Limits = Limits(),
 ) -> Compiled:
     """Compile for one target; `function` stays as it is.
 
-    `hints` stand in for those of the function. `observer(pass, function)` sees the function after each pass of the
-    backend; `text_observer(name, text)` sees "kernel.ll" before LLVM reads it, and "kernel.ptx"; both of each attempt,
-    if several are made. `judge` says what the assembler thinks of an attempt, `limits` is where the ladder starts.
+    `hints` stand in for those of the function. `judge` says what the assembler thinks of an attempt, `limits` is where
+    the ladder starts.
     """
     function = clone_function(function)
     function.hints, function.switches = function.hints if hints is None else hints, switches
-    plan, rungs = settle(function, target, observer=observer, text_observer=text_observer, judge=judge, limits=limits)
+    plan, rungs = settle(function, target, watch, judge=judge, limits=limits)
     return replace(plan.compiled, rungs=rungs)
 
 
-def backend_dumps(function: Function, target: str | Target, observer: FunctionObserver) -> Function:
+def backend_dumps(function: Function, target: str | Target, observer: Callable[[str, Function], None]) -> Function:
     """Show the function after every pass of the backend, for dumps and tests; `function` stays as it is. The result is
     what the passes of the accepted plan have made of it."""
-    return settle(function, get_target(target), observer=observer).plan.machine
+    return settle(function, get_target(target), Look(observer)).plan.machine
 
 
-def lower_kernel(function: Function, target: Target, observer: FunctionObserver | None = None) -> Lowered:
+def lower_kernel(function: Function, target: Target, watch: Watch | None = None) -> Lowered:
     """The function as LLVM text; TileInternalError for whatever is no user's mistake."""
-    return settle(function, target, observer=observer).plan.lowered
+    return settle(function, target, watch).plan.lowered

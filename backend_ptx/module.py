@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilewright.backend_ptx.attempt import Compiled, FunctionObserver, TextObserver
-from tilewright.backend_ptx.compile import compile_kernel
+from tilewright.backend_ptx.compile import Compiled, Look, Watch, compile_kernel
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Function
 from tilewright.tileir.plan import Hints, Limits
@@ -20,20 +19,16 @@ class Module:
     kernels: tuple[Compiled, ...]
 
 
-def compile_module(
-    functions: Sequence[Function], target: Target, *, hints: Hints,
-    observer: FunctionObserver | None = None, text_observer: TextObserver | None = None,
-) -> Module:
+def compile_module(functions: Sequence[Function], target: Target, watch: Watch | None, hints: Hints) -> Module:
     """Compile functions of different names for one target; they stay as they are. `hints` hold for all."""
     from tilewright.backend_ptx.llvm.compile import link_texts, llvm_to_ptx
 
     # A program that launches an export need not know of clusters.
     alone = Limits(allow_cluster=False)
-    kernels = [compile_kernel(f, target, hints=hints, observer=observer, limits=alone) for f in functions]
+    watch = watch or Look()
+    kernels = [compile_kernel(f, target, Look(watch.function), hints=hints, limits=alone) for f in functions]
     text = link_texts([kernel.llvm_text for kernel in kernels], target)
-    if text_observer is not None:
-        text_observer("kernel.ll", text)
+    watch.text("kernel.ll", text)
     ptx, _ = llvm_to_ptx(text, target)
-    if text_observer is not None:
-        text_observer("kernel.ptx", ptx)
+    watch.text("kernel.ptx", ptx)
     return Module(ptx, tuple(kernels))

@@ -48,7 +48,7 @@ def kernels() -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
 
 def stages(kernel: Any, args: tuple[Any, ...], target: Any, assembler: Assembler | None) -> dict[str, float]:
     """Milliseconds by stage of one full compilation."""
-    from tilewright.backend_ptx import compile_kernel
+    from tilewright.backend_ptx.compile import compile_kernel
     from tilewright.frontend import translate
     from tilewright.tileir.passes import run_pipeline
 

@@ -32,13 +32,13 @@ class Builder(Arithmetic):
 
     # ---- memory ------------------------------------------------------------------------------------------
 
-    def gep(self, pointer: Val, offset: Operand, elem: str = "i8") -> Val:
-        """pointer + offset * sizeof(elem), the offset in i32 (sign-extended) or i64."""
+    def gep(self, pointer: Val, offset: Operand) -> Val:
+        """pointer + offset bytes, the offset in i32 (sign-extended) or i64."""
         if not isinstance(offset, Val):
             offset = self.const("i64", offset)
         if offset.const == 0:
             return pointer
-        return self.emit(pointer.elem, offset.n, f"getelementptr {elem}, {pointer}, {offset}")
+        return self.emit(pointer.elem, offset.n, f"getelementptr i8, {pointer}, {offset}")
 
     def load(self, elem: str, n: int, pointer: Val, align: int, *, invariant: bool = False) -> Val:
         """`invariant`: nothing writes there while the kernel runs (the read-only path)."""

@@ -6,7 +6,6 @@ from tilewright.backend_ptx.lower import (  # noqa: F401
     async_copy,
     atomics,
     bulk,
-    bulk_store,
     cluster,
     compare,
     control,

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import tilewright.backend_ptx.lower.families  # noqa: F401  (registers the lowerings)
-from tilewright.backend_ptx.abi import AbiParam, KernelAbi, kernel_abi
+from tilewright.backend_ptx.abi import AbiParam, Lowered, kernel_abi
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.llvm.module import DebugLines, KernelText
@@ -29,32 +26,16 @@ from tilewright.tileir.diagnostics import NO_SPAN
 from tilewright.tileir.plan import Role
 from tilewright.tileir.types import ArrayType, ListType
 
-Observer = Callable[[str, Function], None]
 
-
-@dataclass(frozen=True, slots=True)
-class Lowered:
-    """A kernel as LLVM text. `threads` is the block size, `shared_bytes` the dynamic shared memory of a launch. The
-    hardware grid is `cluster` times as long as that of the launch, along its axis 0."""
-
-    llvm_text: str
-    abi: KernelAbi
-    threads: int
-    shared_bytes: int
-    name: str
-    cluster: int = 1
-
-
-def lower_function(function: Function, target: Target, *, observer: Observer | None = None) -> Lowered:
+def lower_function(function: Function, target: Target) -> Lowered:
     """Run the backend's passes on a copy of `function` and emit LLVM text for `target`.
 
-    `observer(name, function)` sees the function after every pass. Raises TileUnsupportedFeatureError for what the
-    target cannot do.
+    Raises TileUnsupportedFeatureError for what the target cannot do.
     """
     from tilewright.backend_ptx.pipeline import run_passes
 
     function = clone_function(function)
-    run_passes(function, target, observer)
+    run_passes(function, target)
     return emit_function(function, target)
 
 
@@ -74,7 +55,8 @@ def emit_function(function: Function, target: Target) -> Lowered:
         _emit_body(ctx, written)
     params = [(_param_type(p, function, written), param_name(i)) for i, p in enumerate(abi.params)]
     frame = KernelText(abi.name, params, threads, min_blocks(function, target), cluster=function.plan.cluster)
-    return Lowered(frame.text(ctx.b, debug), abi, threads, function.plan.shared_bytes, abi.name, function.plan.cluster)
+    return Lowered(name=abi.name, abi=abi, llvm_text=frame.text(ctx.b, debug), threads=threads,
+                   shared_bytes=function.plan.shared_bytes, cluster=function.plan.cluster)
 
 
 def _emit_body(ctx: Context, written: frozenset[int]) -> None:

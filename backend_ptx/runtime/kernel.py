@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.backend_ptx.abi import KernelAbi
-from tilewright.backend_ptx.compile import FULL_LEVEL, Attempt, FunctionObserver, TextObserver, compile_kernel
+from tilewright.backend_ptx.compile import FULL_LEVEL, Attempt, Watch, compile_kernel
 from tilewright.backend_ptx.resources.verdict import Rejection, of_error, of_log
 from tilewright.backend_ptx.runtime.cache import DiskCache, Entry, open_cache
 from tilewright.backend_ptx.runtime.driver import Device, check, driver, driver_version
 from tilewright.backend_ptx.runtime.link import JIT_OPTIONS, load_ptx
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileUnsupportedFeatureError
-from tilewright.tileir.plan import PLAIN, Hints, Limits, Switches, complaint, settings
+from tilewright.tileir.plan import Hints, Limits, Switches, complaint, settings
 
 # A kernel may use this much dynamic shared memory without asking.
 PLAIN_SHARED_BYTES = 48 * 1024
@@ -48,24 +48,22 @@ class DeviceKernel:
 
 
 def build_kernel(
-    function: Function, device: Device, hints: Hints, switches: Switches = PLAIN, *,
-    observer: FunctionObserver | None = None, text_observer: TextObserver | None = None,
+    function: Function, device: Device, hints: Hints, switches: Switches, watch: Watch | None = None,
 ) -> DeviceKernel:
     """Compile (or find in the cache) and load; the device's context is current in this thread afterwards.
 
-    With an observer the cache is not read, so that every stage is seen.
+    With a watch the cache is not read, so that it sees every stage.
     """
     device.ensure_current()
     cache = open_cache()
     key = cache_key(function, hints, switches, device)
-    watched = observer is not None or text_observer is not None
-    entry = cache.load(key) if cache is not None and not watched else None
+    entry = cache.load(key) if cache is not None and watch is None else None
     kernel = load_entry(entry, device) if entry is not None else None
     if kernel is not None:
         return kernel
     assembler = DriverJudge(hints.opt_level)
-    compiled = compile_kernel(function, device.target, hints=hints, switches=switches, observer=observer,
-                              text_observer=text_observer, judge=assembler, limits=_accepted(cache, key))
+    compiled = compile_kernel(function, device.target, watch, hints=hints, switches=switches, judge=assembler,
+                              limits=_accepted(cache, key))
     module, log = assembler.take(compiled.ptx)
     meta = {"abi": compiled.abi.to_json(), "threads": compiled.threads, "shared_bytes": compiled.shared_bytes,
             "log": log, "opt_level": hints.opt_level, "cluster": compiled.cluster, "rungs": list(compiled.rungs),

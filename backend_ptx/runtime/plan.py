@@ -60,7 +60,7 @@ class LaunchPlan:
         self._handle = kernel.handle
         self._threads = kernel.threads
         self._shared = kernel.shared_bytes
-        # With one device the only wrong context is none at all, which the driver reports; see _retry.
+        # With one device the only wrong context is none at all, which the driver reports to the launch.
         self._check_context = device_count() > 1
 
     def launch(self, grid: tuple[int, int, int], pointers: Sequence[int], scalars: Sequence[Any], stream: int) -> None:
@@ -81,21 +81,15 @@ class LaunchPlan:
             frame.maps = made = [hole.at(pointers[hole.pointer]) for hole in self._maps]
             for hole, tensor_map in zip(self._maps, made, strict=True):
                 frame.table[hole.slot] = tensor_map.address
-        x, y, z = grid
-        [status] = self._call(self._handle, x, y, z, self._threads, 1, 1, self._shared, stream, frame.address, 0)
-        if status:
-            status = self._retry(int(status), grid, stream, frame)
+        given = self._handle, *grid, self._threads, 1, 1, self._shared, stream, frame.address, 0
+        [status] = self._call(*given)
+        if status and int(status) == _INVALID_CONTEXT:
+            # A thread that has used no CUDA yet has no context: set ours and launch again.
+            self.device.make_current()
+            [status] = self._call(*given)
         self._frames.append(frame)
         if status:
             raise CudaError(f"the launch of kernel {self.kernel.name}", int(status), getattr(status, "name", "error"))
-
-    def _retry(self, status: int, grid: tuple[int, int, int], stream: int, frame: Frame) -> Any:
-        """A thread that has used no CUDA yet has no context: set ours and launch again."""
-        if status != _INVALID_CONTEXT:
-            return driver().CUresult(status)
-        self.device.make_current()
-        [again] = self._call(self._handle, *grid, self._threads, 1, 1, self._shared, stream, frame.address, 0)
-        return again
 
 
 def slot_bits(param: AbiParam, value: int) -> int:

@@ -18,13 +18,12 @@ from tilewright.backend_ptx.targets import Target, get_target
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A cubin and what ptxas says of it: registers per thread, spilled bytes, static shared and stack bytes."""
+    """A cubin and what ptxas says of it: registers per thread, spilled bytes, bytes of static shared memory."""
 
     cubin: bytes
     registers: int
     spills: int
     shared_bytes: int
-    stack_bytes: int
     log: str
 
 
@@ -70,7 +69,7 @@ def assemble(ptx: str, target: str | Target, *, kernel: str = "kernel", level: i
     return Assembled(
         cubin, _number(r"Used (\d+) registers", log),
         _number(r"(\d+) bytes spill stores", log) + _number(r"(\d+) bytes spill loads", log),
-        _number(r"(\d+) bytes smem", log), _number(r"(\d+) bytes stack frame", log), log)
+        _number(r"(\d+) bytes smem", log), log)
 
 
 # The ladder of plans asks about a text, and its caller assembles the one that was accepted.

@@ -7,8 +7,8 @@ from typing import Any, Protocol, Unpack
 
 import numpy as np
 
-from tilewright.backend_ptx.abi import AbiParam
-from tilewright.backend_ptx.lower.function import Lowered, lower_function
+from tilewright.backend_ptx.abi import AbiParam, Lowered
+from tilewright.backend_ptx.lower import lower_function
 from tilewright.backend_ptx.simulator.launch import AddressTable, Grid, Options, simulate_text, three
 from tilewright.backend_ptx.simulator.memory.tensor_map import TensorMapArgument
 from tilewright.backend_ptx.targets import Target, get_target

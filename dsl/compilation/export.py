@@ -69,8 +69,7 @@ def export_kernel(
 
     def make(dump: Dump | None) -> Module:
         functions = [exported_function(kernel, signature, dump) for signature in named]
-        return compile_module(functions, target, hints=hints, observer=dump.function if dump else None,
-                              text_observer=dump.text if dump else None)
+        return compile_module(functions, target, dump, hints)
 
     module = limited(kernel.__name__, lambda: observed(kernel.__name__, make))
     infos = tuple(launch_info(lowered) for lowered in module.kernels)

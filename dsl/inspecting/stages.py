@@ -16,8 +16,8 @@ from tilewright.tileir.core import Function
 from tilewright.tileir.plan import Aliases, Hints
 
 if TYPE_CHECKING:
+    from tilewright.backend_ptx.abi import Lowered
     from tilewright.backend_ptx.compile import Compiled
-    from tilewright.backend_ptx.lower import Lowered
     from tilewright.backend_ptx.targets import Target
 
 T = TypeVar("T")
@@ -101,7 +101,7 @@ class Stages:
         def make(dump: Dump | None) -> Lowered:
             function = self._tile_ir(dump)
             function.hints = self.hints
-            return lower_kernel(function, self.target, dump.function if dump is not None else None)
+            return lower_kernel(function, self.target, dump)
 
         return self._made(make)
 
@@ -111,9 +111,7 @@ class Stages:
         from tilewright.backend_ptx.compile import compile_kernel
 
         def make(dump: Dump | None) -> Compiled:
-            return compile_kernel(
-                self._tile_ir(dump), self.target, hints=self.hints, observer=dump.function if dump else None,
-                text_observer=dump.text if dump else None)
+            return compile_kernel(self._tile_ir(dump), self.target, dump, hints=self.hints)
 
         return self._made(make)
 

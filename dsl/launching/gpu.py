@@ -66,9 +66,7 @@ class GpuRunner:
                 function = self._specialiser.tile_ir(arguments, facts=True, aliases=aliases)
                 return build_kernel(function, device, hints, switches), written_arrays(function)
             function = self._specialiser.make_tile_ir(arguments, facts=True, aliases=aliases, dump=dump)
-            kernel = build_kernel(
-                function, device, hints, switches, observer=dump.function, text_observer=dump.text)
-            return kernel, written_arrays(function)
+            return build_kernel(function, device, hints, switches, dump), written_arrays(function)
 
         kernel, written = observed(self._specialiser.name, make)
         return kernel, written if aliases is NO_ALIASES else self._specialiser.outputs(arguments, facts=True)

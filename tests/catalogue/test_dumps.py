@@ -16,7 +16,7 @@ from catalogue.case import Case, compare
 
 import tilewright as tw
 import tilewright.backend_ptx.ops
-from tilewright.backend_ptx import backend_dumps
+from tilewright.backend_ptx.compile import backend_dumps
 from tilewright.backend_ptx.pipeline import PIPELINE
 from tilewright.interp import compile_function
 from tilewright.tileir.core import Function

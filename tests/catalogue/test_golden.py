@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import tilewright as tw
-from tilewright.backend_ptx.compile import compile_kernel
+from tilewright.backend_ptx.compile import Look, compile_kernel
 from tilewright.backend_ptx.targets import get_target
 from tilewright.frontend import translate
 from tilewright.tileir.core import Function
@@ -53,7 +53,7 @@ def stages(name: str) -> dict[str, str]:
 
     run_pipeline(function, verify=True, observer=observe)
     hints = Hints(num_worker_warps=warps)
-    compiled = compile_kernel(function, get_target(TARGET), hints=hints, observer=observe)
+    compiled = compile_kernel(function, get_target(TARGET), hints=hints, watch=Look(observe))
     files["kernel.ll"] = without_debug_lines(compiled.llvm_text)
     files["kernel.ptx"] = body(compiled.ptx)
     return {file: "\n".join(map(str.rstrip, text.splitlines())).rstrip("\n") + "\n" for file, text in files.items()}

@@ -206,7 +206,7 @@ def test_one_export_serves_all_arrays_that_keep_its_promises(promises: dict[str,
     from tilewright.compilation.export import exported_function
 
     signature = KernelSignature([array(ndim=2, **promises), array(), 32], V1, "sums")
-    [lowered] = compile_module([exported_function(sums, signature)], get_target("sm_90"), hints=Hints()).kernels
+    [lowered] = compile_module([exported_function(sums, signature)], get_target("sm_90"), None, Hints()).kernels
     base = np.random.default_rng(1).random((12, 32), dtype=np.float32)
     arrays = [base, base[:9, :20], base[1:2]]
     if "stride_constant" not in promises:

@@ -9,10 +9,11 @@ import ml_dtypes
 import numpy as np
 
 import tilewright.backend_ptx.ops  # noqa: F401  (registers the machine ops)
+from tilewright.backend_ptx.abi import Lowered
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.bulk import bulk_layout, inner_axis
 from tilewright.backend_ptx.layouts.memory import tile_access
-from tilewright.backend_ptx.lower.function import Lowered, emit_function
+from tilewright.backend_ptx.lower.function import emit_function
 from tilewright.backend_ptx.ops.bulk import TmaLoad
 from tilewright.backend_ptx.passes.barriers.insert_barriers import insert_barriers
 from tilewright.backend_ptx.passes.sharing.plan_shared_memory import plan_shared_memory

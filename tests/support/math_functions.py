@@ -27,10 +27,10 @@ def run(name: str, *inputs: Array, lanes: int = 0) -> Array:
     b, each = Builder(), max(lanes, 1)
     threads = min(MOST_THREADS, -(-len(inputs[0]) // each))
     block, thread = (b.value_call(f"llvm.nvvm.read.ptx.sreg.{word}.x", "i32", []) for word in ("ctaid", "tid"))
-    offset = b.cast("sext", b.mul(b.add(b.mul(block, threads), thread), each), "i64")
     elem, size = ELEMENTS[inputs[0].dtype.name], inputs[0].itemsize
+    offset = b.cast("sext", b.mul(b.add(b.mul(block, threads), thread), each * size), "i64")
     names = [*(f"in{i}" for i in range(len(inputs))), "out"]
-    *sources, target = (b.gep(Val(GLOBAL, 0, f"%{n}"), offset, elem) for n in names)
+    *sources, target = (b.gep(Val(GLOBAL, 0, f"%{n}"), offset) for n in names)
     b.store(emit(b, name, *(b.load(elem, lanes, s, size) for s in sources)), target, size)
     b.ret()
     text = KernelText("k", [(GLOBAL, n) for n in names], threads).text(b)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.backend_ptx import lower_function
+from tilewright.backend_ptx.lower import lower_function
 from tilewright.backend_ptx.targets import get_target
 from tilewright.interp.hazards import find_hazards
 from tilewright.tileir.analysis.effects import Dependences, written_arrays

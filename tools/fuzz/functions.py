@@ -12,7 +12,7 @@ from support.tileir.programs import arguments, random_function
 
 import tilewright.backend_ptx.ops  # noqa: F401
 from fuzz.oracles import EVERY_PASS, TARGETS
-from tilewright.backend_ptx import backend_dumps
+from tilewright.backend_ptx.compile import backend_dumps
 from tilewright.backend_ptx.pipeline import PIPELINE
 from tilewright.interp import ExecutionOptions, compile_function
 from tilewright.tileir.core import Function, clone_function

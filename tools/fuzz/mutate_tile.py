@@ -25,7 +25,7 @@ def corpus() -> tuple[str, ...]:
     """Texts to start from: the goldens of passes, random functions, dumps of the backend."""
     from support.tileir.programs import random_function
 
-    from tilewright.backend_ptx import backend_dumps
+    from tilewright.backend_ptx.compile import backend_dumps
 
     out = [
         part

@@ -10,7 +10,7 @@ import numpy as np
 
 import tilewright.backend_ptx.ops  # dumps hold its ops
 from fuzz.program import Program
-from tilewright.backend_ptx import backend_dumps
+from tilewright.backend_ptx.compile import backend_dumps
 from tilewright.interp import ExecutionOptions, compile_function
 from tilewright.tileir.core import Function, clone_function
 from tilewright.tileir.diagnostics import TileInternalError, TileUnsupportedFeatureError

@@ -49,8 +49,9 @@ def kernel_text(function: Callable[..., Val], elem: str, inputs: int) -> str:
     block = b.value_call("llvm.nvvm.read.ptx.sreg.ctaid.x", "i32", [])
     thread = b.value_call("llvm.nvvm.read.ptx.sreg.tid.x", "i32", [])
     index = b.cast("zext", b.mul(b.add(b.mul(block, THREADS), thread), LANES), "i64")
+    offset = b.mul(index, BYTES[elem])
     names = [*(f"in{i}" for i in range(inputs)), "out"]
-    *sources, target = (b.gep(Val(GLOBAL, 0, f"%{name}"), index, elem) for name in names)
+    *sources, target = (b.gep(Val(GLOBAL, 0, f"%{name}"), offset) for name in names)
     align = BYTES[elem] * LANES
     value = function(b, *(b.load(elem, LANES, s, min(align, 16)) for s in sources))
     b.store(value, target, min(align, 16))

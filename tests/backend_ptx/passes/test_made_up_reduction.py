@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.backend_ptx.attempt import Attempt
+from tilewright.backend_ptx.compile import Attempt
 from tilewright.backend_ptx.ops.cluster import ClusterExchange
 from tilewright.backend_ptx.ops.reduce import ReduceBits
 from tilewright.backend_ptx.simulator import simulate_lowered

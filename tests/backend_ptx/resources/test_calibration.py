@@ -18,7 +18,7 @@ from benchmarks.report import works
 from catalogue.all import one_per_kernel
 
 import tilewright as tw
-from tilewright.backend_ptx.attempt import Attempt
+from tilewright.backend_ptx.compile import Attempt
 from tilewright.backend_ptx.resources.registers import estimated_registers
 from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
 from tilewright.tileir.plan import Limits

@@ -13,8 +13,7 @@ import pytest
 from benchmarks.sweep import kernels
 
 import tilewright as tw
-from tilewright.backend_ptx.attempt import Attempt
-from tilewright.backend_ptx.compile import settle
+from tilewright.backend_ptx.compile import Attempt, settle
 from tilewright.backend_ptx.resources.ladder import Facts, climb
 from tilewright.backend_ptx.resources.verdict import Rejection, Shortage, of_error, of_log
 from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas

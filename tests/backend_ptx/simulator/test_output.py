@@ -12,10 +12,9 @@ import pytest
 from support.printing import CASES, large, scalars
 
 import tilewright as ct
-from tilewright.backend_ptx import lower_function
+from tilewright.backend_ptx.compile import backend_dumps
 from tilewright.backend_ptx.simulator import simulate
 from tilewright.backend_ptx.simulator.errors import Trap
-from tilewright.backend_ptx.targets import get_target
 from tilewright.interp import compile_function
 from tilewright.tileir.parser import parse
 from tilewright.tileir.printer import to_text
@@ -51,7 +50,7 @@ def test_every_dump_prints_the_same(name: str, capfd: pytest.CaptureFixture[str]
         assert capfd.readouterr().out == expected, f"after {step}:\n{text}"
 
     function = parse(kernel.ir(make()))
-    lower_function(function, get_target("sm_90a"), observer=observe)
+    backend_dumps(function, "sm_90a", observe)
     assert seen > 5
 
 
