@@ -7,7 +7,11 @@ they do afterwards sees what was acquired (PTX ISA, memory consistency model: ca
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from tilewright.backend_ptx.instructions.table import instruction
+from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.access import both
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.gather import Elements
@@ -49,9 +53,13 @@ def atomic_cas(ctx: Context, op: ops.AtomicCas) -> None:
 
 
 def _each(ctx: Context, op: ops.Atomic, name: str, values: list[Value]) -> None:
-    b = ctx.b
-    record = instruction(f"atom.{_WORD.get(name, name)}.{_kind(name, op.array.type.dtype)}.{order_of(op)}")
-    register = record.operands[2]
+    b, dtype, order = ctx.b, op.array.type.dtype, order_of(op)
+    if extreme := dtype.is_float and name in ("max", "min"):
+        update: Callable[..., Val] = partial(_compared if dtype.bitwidth == 16 else _by_sign, b, name == "max", order)
+        register = f"i{dtype.bitwidth}"
+    else:
+        record = instruction(f"atom.{_WORD.get(name, name)}.{_kind(name, dtype)}.{order}")
+        update, register = partial(record.emit1, b), record.operands[2]
     elements = Elements(ctx, op)
     lanes = range(elements.lanes)
     inside, pointers = elements.predicate(lanes), elements.pointers(lanes)
@@ -60,8 +68,44 @@ def _each(ctx: Context, op: ops.Atomic, name: str, values: list[Value]) -> None:
     out = []
     for i in lanes:
         operands = [b.bitcast(b.extract(v, i), register) for v in given]
+        if extreme:  # a NaN becomes the bits that change nothing
+            number = b.extract(given[0], i)
+            idle = b.const(register, -1 if name == "max" else (1 << dtype.bitwidth - 1) - 1)
+            operands = [b.select(b.fcmp("uno", number, number), idle, operands[0])]
         # Where nothing happens a compare-and-swap returns what it expected.
         otherwise = operands[0] if name == "cas" else b.const(register, 0)
         predicate = both(b, mine, None if inside is None else b.extract(inside, i)) or b.const("i1", 1)
-        out.append(b.bitcast(record.emit1(b, pointers[i], predicate, otherwise, *operands), given[0].elem))
+        out.append(b.bitcast(update(pointers[i], predicate, otherwise, *operands), given[0].elem))
     ctx.set(op.result, b.vector(out) if op.shape else out[0])
+
+
+def _by_sign(b: Builder, largest: bool, order: str, pointer: Val, predicate: Val, otherwise: Val, bits: Val) -> Val:
+    """The maximum or minimum of floats, by their bits: those above zero count like signed integers, the others
+    backwards like unsigned ones. One of two instructions works."""
+    below = b.icmp("slt", bits, 0)
+    size, words = bits.elem[1:], ("max", "min") if largest else ("min", "max")
+    for word, sign, here in ((words[0], "s", b.xor(below, 1)), (words[1], "u", below)):
+        record = instruction(f"atom.{word}.{sign}{size}.{order}")
+        otherwise = record.emit1(b, pointer, b.and_(predicate, here), otherwise, bits)
+    return otherwise
+
+
+def _compared(b: Builder, largest: bool, order: str, pointer: Val, predicate: Val, otherwise: Val, bits: Val) -> Val:
+    """The same for 16 bits, which have no such instruction: a compare-and-swap is tried until it meets what it expects.
+    Where nothing happens it gives what it expects."""
+    def key(x: Val) -> Val:
+        wide = b.cast("sext", x, "i32")
+        return b.xor(wide, b.and_(b.ashr(wide, 31), 0x7FFF))
+
+    record, mine = instruction(f"atom.cas.b16.{order}"), key(bits)
+    before, again, done = b.block, b.label("again"), b.label("done")
+    b.br(again)
+    b.start(again)
+    current = b.phi("i16")
+    wins = b.icmp("sgt" if largest else "slt", mine, key(current.value))
+    found = record.emit1(b, pointer, predicate, current.value, current.value, b.select(wins, bits, current.value))
+    current.add(bits, before)
+    current.add(found, b.block)
+    b.cbr(b.icmp("ne", found, current.value), again, done)
+    b.start(done)
+    return found

@@ -108,7 +108,11 @@ def atomic_max(
 ) -> Tile:
     """Take the maximum with `update`, and give the old elements.
 
-    Array: int32, int64, uint32 or uint64. Signed or unsigned, as the dtype is.
+    Array: int32, int64, uint32, uint64, float16, bfloat16, float32 or float64. Signed or unsigned, as the dtype is. Of
+        floats, a NaN as `update` changes nothing; -0.0 is less than 0.0; a NaN in the array counts as above infinity,
+        or as below minus infinity if its sign bit is set. So the array holds the same bits whatever the order of the
+        updates, and `deterministic=True` permits them. GPUs update 16-bit floats by compare-and-swap, which is slower
+        where many updates meet in one element.
     Arguments: `indices` as in `gather`; `update`, numbers or tiles that broadcast to them and are converted as by
         `store`.
     Result: the old elements, a tile of the shape of the indices. Each element is atomic, elements are in no order;
@@ -135,7 +139,11 @@ def atomic_min(
 ) -> Tile:
     """Take the minimum with `update`, and give the old elements.
 
-    Array: int32, int64, uint32 or uint64. Signed or unsigned, as the dtype is.
+    Array: int32, int64, uint32, uint64, float16, bfloat16, float32 or float64. Signed or unsigned, as the dtype is. Of
+        floats, a NaN as `update` changes nothing; -0.0 is less than 0.0; a NaN in the array counts as above infinity,
+        or as below minus infinity if its sign bit is set. So the array holds the same bits whatever the order of the
+        updates, and `deterministic=True` permits them. GPUs update 16-bit floats by compare-and-swap, which is slower
+        where many updates meet in one element.
     Arguments: `indices` as in `gather`; `update`, numbers or tiles that broadcast to them and are converted as by
         `store`.
     Result: the old elements, a tile of the shape of the indices. Each element is atomic, elements are in no order;

@@ -26,15 +26,52 @@ _PLAIN: dict[str, Any] = {
 }
 
 
+class FloatExtreme:
+    """The maximum or minimum of floats in memory, in the order of IEEE 754's totalOrder; a NaN as operand changes
+    nothing. `at` is like that of NumPy's functions."""
+
+    def __init__(self, kind: str, dtype: DType) -> None:
+        self.format, self.choose = format_of(dtype), _PLAIN[kind]
+        self.bits = np.iinfo(f"i{dtype.bytes}")
+        self.idle = self.bits.min if kind == "max" else self.bits.max
+
+    def _folded(self, bits: Any) -> Any:
+        """Bits of floats as integers of the same order, and back."""
+        return bits ^ (bits >> (self.bits.bits - 1) & self.bits.max)
+
+    def _chosen(self, old: Any, value: Any, choose: Callable[..., Any]) -> Any:
+        one, other = (self._folded(_bits(x).view(self.bits.dtype)) for x in (old, value))
+        other = np.where(np.isnan(self.format.decode(value)), self.idle, other)
+        return self._folded(choose(one, other)).view(old.dtype)
+
+    def __call__(self, old: Any, value: Any) -> Any:
+        return self._chosen(old, value, self.choose)
+
+    def at(self, line: Any, places: Any, values: Any) -> None:
+        each, number = np.unique(places, return_inverse=True)
+
+        def choose(old: Any, new: Any) -> Any:
+            self.choose.at(old, number.reshape(places.shape), new)
+            return old
+
+        line[each] = self._chosen(line[each], values, choose)
+
+
 def _update(kind: str, dtype: DType) -> Update:
     if kind == "xchg":
         return lambda old, value: value
     if kind == "cas":
         return lambda old, expected, desired: np.where(_bits(old) == _bits(expected), desired, old)
-    fmt, ufunc = format_of(dtype), _PLAIN[kind]
+    fmt, ufunc = format_of(dtype), _ufunc(kind, dtype)
+    if isinstance(ufunc, FloatExtreme):
+        return ufunc
     if fmt.plain:
         return lambda old, value: ufunc(old, value)
     return lambda old, value: fmt.encode(fmt.round(ufunc(fmt.decode(old), fmt.decode(value))))
+
+
+def _ufunc(kind: str, dtype: DType) -> Any:
+    return FloatExtreme(kind, dtype) if dtype.is_float and kind in ("max", "min") else _PLAIN.get(kind)
 
 
 def _bits(x: Any) -> Any:
@@ -59,7 +96,7 @@ def _atomic(op: atomics.Atomic, low: Lowering, kind: str, values: tuple[Any, ...
     slots, varying = (*slots, *low.slot_list(values)), [*varying, *(low.varies(v) for v in values)]
     n, shape, masked = len(op.indices), tuple(op.shape), op.mask is not None
     unused = not any(op.result in other.operands for other in low.function.walk())
-    ufunc = _PLAIN.get(kind) if unused else None
+    ufunc = _ufunc(kind, dtype) if unused else None
     batched = bool(low.axes)  # every block acts, even where all blocks do the same
 
     def step(regs: Regs) -> None:

@@ -196,11 +196,12 @@ def test_deterministic() -> None:
         tw.tile_kernel(kernel.__wrapped__)[3](x)
 
     @tw.tile_kernel(deterministic=True)
-    def counted(x, y):
+    def counted(x, y, z):
         tw.atomic_add(x, 0, 1)
         tw.atomic_max(x, 1, tw.bid(0))
+        tw.atomic_min(z, 0, 1.5 - tw.bid(0))
         tw.store(y, tw.bid(0), tw.sum(tw.load(y, tw.bid(0), 4)))
 
-    x, y = np.zeros(2, np.int32), ones(12)
-    counted[3](x, y)
-    assert list(x) == [3, 2]
+    x, y, z = np.zeros(2, np.int32), ones(12), np.zeros(1, np.float32)
+    counted[3](x, y, z)
+    assert list(x) == [3, 2] and z[0] == -0.5

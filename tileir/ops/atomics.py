@@ -11,11 +11,12 @@ from tilewright.tileir.types import TileType, Type
 
 _INTEGERS = (dt.int32, dt.int64, dt.uint32, dt.uint64)
 _EXCHANGED = (*_INTEGERS, dt.float32, dt.float64)
+_NUMBERS = (*_EXCHANGED, dt.float16, dt.bfloat16)
 
 # What each operation can work on (language page, section 5.6).
 ATOMIC_DTYPES: dict[str, tuple[DType, ...]] = {
-    "cas": _EXCHANGED, "xchg": _EXCHANGED, "add": (*_EXCHANGED, dt.float16, dt.bfloat16),
-    "max": _INTEGERS, "min": _INTEGERS, "and": _INTEGERS, "or": _INTEGERS, "xor": _INTEGERS,
+    "cas": _EXCHANGED, "xchg": _EXCHANGED, "add": _NUMBERS, "max": _NUMBERS, "min": _NUMBERS,
+    "and": _INTEGERS, "or": _INTEGERS, "xor": _INTEGERS,
 }
 
 
@@ -49,7 +50,8 @@ class Atomic(Op, reads="array", writes="array"):
 class AtomicRmw(Atomic, opcode="atomic_rmw"):
     """Replace array[indices] by `kind` of it and `value`: "add", "xchg" (just value), "max", "min", "and", "or", "xor".
 
-    Integer additions wrap; float additions round to nearest even.
+    Integer additions wrap; float additions round to nearest even. Of floats a NaN as `value` changes nothing in "max"
+    and "min". Their order is that of IEEE 754's totalOrder: -0.0 before 0.0, in memory NaNs beyond infinity by sign.
     """
 
     value: Value = operand()

@@ -26,8 +26,9 @@ ORDERS = ct.MemoryOrder
 SCOPES = ct.MemoryScope
 
 WORDS = tuple(KINDS[n] for n in ("int32", "int64", "uint32", "uint64"))
+NUMBERS = (*WORDS, F32, F64, F16, BF16)
 DTYPES: dict[str, tuple[Kind, ...]] = {
-    "xchg": (*WORDS, F32, F64), "add": (*WORDS, F32, F64, F16, BF16), "max": WORDS, "min": WORDS, "and": WORDS,
+    "xchg": (*WORDS, F32, F64), "add": NUMBERS, "max": NUMBERS, "min": NUMBERS, "and": WORDS,
     "or": WORDS, "xor": WORDS,
 }
 UFUNC: dict[str, Any] = {"add": np.add, "max": np.maximum, "min": np.minimum, "and": np.bitwise_and,
@@ -41,13 +42,38 @@ def exact(kind: Kind, shape: Shape, rng: np.random.Generator) -> Array:
     return rng.integers(-8, 9, shape).astype(kind.host) if kind.is_float else sample(kind, shape, rng)
 
 
+def drawn(word: str, kind: Kind, shape: Shape, rng: np.random.Generator) -> Array:
+    """Floats that are compared may be anything."""
+    return (sample if word in ("max", "min") else exact)(kind, shape, rng)
+
+
+def before(x: Array, y: Array) -> Array:
+    """Whether a float is before another one: -0.0 before 0.0, NaNs beyond infinity by their sign."""
+    nans = [np.where(np.isnan(v), 1 - 2 * np.signbit(v).astype(int), 0) for v in (x, y)]
+    signed = np.signbit(x) & ~np.signbit(y)
+    return (nans[0] < nans[1]) | ((nans[0] == nans[1]) & ((x < y) | ((x == y) & signed)))
+
+
+def extreme(word: str, old: Array, new: Array) -> Array:
+    """The maximum or minimum; of floats a new NaN changes nothing."""
+    if old.dtype.kind in "iu":
+        return UFUNC[word](old, new)
+    one, other = old.astype(np.float64), new.astype(np.float64)
+    wins = before(one, other) if word == "max" else before(other, one)
+    return np.where(wins & ~np.isnan(other), new, old).astype(old.dtype)
+
+
+def combined(word: str, old: Array, new: Array) -> Array:
+    with np.errstate(all="ignore"):
+        return extreme(word, old, new) if word in ("max", "min") else UFUNC[word](old, new)
+
+
 def update(kind: str, old: Array, places: tuple[Array, ...], use: Array, values: Array) -> Array:
     values = np.broadcast_to(values, use.shape)
     for lane in np.argwhere(use):
         e = tuple(lane)
         place = tuple(int(p[e]) for p in places)
-        with np.errstate(all="ignore"):
-            old[place] = values[e] if kind == "xchg" else UFUNC[kind](old[place], values[e])
+        old[place] = values[e] if kind == "xchg" else combined(kind, old[place], values[e])
     return old
 
 
@@ -69,7 +95,7 @@ def atomic_tasks(word: str, kind: Kind) -> Iterator[Task]:
 
         yield Task((name, f"{name}(memory_order)", f"{name}(memory_scope)", f"MemoryOrder.{order}",
                     f"MemoryScope.{scope}"), rank, f"out of bounds, {order}, {scope}" if rank else "whole",
-                   lambda rng, e=extent, s=shape: ((exact(kind, (2, *s), rng),), exact(kind, e, rng)), body,
+                   lambda rng, e=extent, s=shape: ((drawn(word, kind, (2, *s), rng),), drawn(word, kind, e, rng)), body,
                    lambda ins, out, rank=rank: _updated(word, out, rank, ins[0], 1 if only_first else 2))
 
     def collide(ins, out):
@@ -78,7 +104,7 @@ def atomic_tasks(word: str, kind: Kind) -> Iterator[Task]:
 
     if not only_first:
         yield Task((name, f"{name}(check_bounds)"), 1, "collisions",
-                   lambda rng: ((exact(kind, (32,), rng),), exact(kind, (2,), rng)), collide,
+                   lambda rng: ((drawn(word, kind, (32,), rng),), drawn(word, kind, (2,), rng)), collide,
                    lambda ins, out: _collided(word, out, ins[0]))
 
     else:
@@ -86,7 +112,8 @@ def atomic_tasks(word: str, kind: Kind) -> Iterator[Task]:
             op(out, ct.arange(16, dtype=ct.int32) + 16 * ct.bid(0), ct.load(ins[0], ct.bid(0), 16), check_bounds=False)
 
         yield Task((name, f"{name}(check_bounds)"), 1, "whole",
-                   lambda rng: ((exact(kind, (32,), rng),), exact(kind, (32,), rng)), apart, lambda ins, out: ins[0])
+                   lambda rng: ((drawn(word, kind, (32,), rng),), drawn(word, kind, (32,), rng)), apart,
+                   lambda ins, out: ins[0])
 
     def old(ins, out):
         if ct.bid(0) == 0:
@@ -94,7 +121,7 @@ def atomic_tasks(word: str, kind: Kind) -> Iterator[Task]:
             ct.store(out, 0, op(ins[1], place, ct.load(ins[0], 0, 8)))
 
     yield Task((name,), 1, "old values",
-               lambda rng: ((exact(kind, (8,), rng), exact(kind, (11,), rng)), np.zeros(8, kind.host)), old,
+               lambda rng: ((drawn(word, kind, (8,), rng), drawn(word, kind, (11,), rng)), np.zeros(8, kind.host)), old,
                lambda ins, out: gathered(ins[1], 1, 0, 0), ignore=lambda ins, out: ~lanes(1, 0)[1])
     yield from offset_tasks(word, kind)
     if word != "xchg":
@@ -148,7 +175,7 @@ def offset_tasks(word: str, kind: Kind) -> Iterator[Task]:
             return out
 
         yield Task((name, f"{name}(mask)", f"{name}(memory_order)", f"{name}(memory_scope)"), rank, "mask",
-                   lambda rng: ((exact(kind, (16,), rng),), exact(kind, (16,), rng)), body, want)
+                   lambda rng: ((drawn(word, kind, (16,), rng),), drawn(word, kind, (16,), rng)), body, want)
 
 
 def view_tasks(word: str, kind: Kind) -> Iterator[Task]:
@@ -176,13 +203,13 @@ def view_tasks(word: str, kind: Kind) -> Iterator[Task]:
             first, last = tile[0] if tile else 1, tile[-1] if tile else 1
             part = out[first:]
             for b in range(2):
-                with np.errstate(all="ignore"):
-                    part[...] = UFUNC[word](part, ins[0][last * b: last * b + part.shape[-1]])
+                part[...] = combined(word, part, ins[0][last * b: last * b + part.shape[-1]])
             return out
 
         last = tile[-1] if tile else 1
         yield Task((f"TiledView.atomic_store_{word}",), rank, "broadcast, ragged" if rank else "one element",
-                   lambda rng, e=extent, n=last: ((exact(kind, (2 * n,), rng),), exact(kind, e, rng)), body, want)
+                   lambda rng, e=extent, n=last: ((drawn(word, kind, (2 * n,), rng),), drawn(word, kind, e, rng)),
+                   body, want)
 
 
 def batches() -> Iterator[Batch]:
