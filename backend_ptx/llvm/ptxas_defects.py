@@ -1,11 +1,14 @@
 """Instructions that ptxas assembles to wrong machine code, and what stands for them in our PTX.
 
-Both were found by comparing random programs on an H200 with the interpreter (tools/fuzz), with ptxas 13.0 and the
+All were found by comparing random programs on an H200 with the interpreter (tools/fuzz), with ptxas 13.0 and the
 assembler of driver 580.159.04. LLVM chooses these instructions by itself, so they are replaced in its output.
 
 * `add.s16x2` with a constant: VIADD.16x2 gets an immediate of which one half is lost.
 * `abs.s16` and `neg.s16` of -32768: the result stays 32768 in a 32-bit register, and shifts, comparisons and divisions
   take it for positive.
+* `max.f32` with -0.0 and `min.f32` with 1.0 become one instruction with .SAT, which makes +0.0 of -0.0. With 0.0 they
+  do where the minimum comes first, too: then .SAT makes +0.0 of a NaN, which the minimum has made 1.0. The usual clamp,
+  `min(max(x, 0.0), 1.0)`, agrees with .SAT for all numbers and stays.
 """
 
 from __future__ import annotations
@@ -22,10 +25,26 @@ _REPLACED = (
 )
 
 
+_MINIMUM_OF_ONE = re.compile(r"\bmin\.f32 \t(%\w+), %\w+, 0f3F800000;")
+_MAXIMUM_OF_ZERO = re.compile(r"\bmax\.f32 \t(%\w+), (%\w+), 0f([08])0000000;")
+
+
 def without_defects(ptx: str) -> str:
     """The PTX with other instructions in their place."""
-    if "s16" not in ptx:
+    if "s16" in ptx:
+        for pattern, instead in _REPLACED:
+            ptx = pattern.sub(instead, ptx)
+    minima = frozenset(_MINIMUM_OF_ONE.findall(ptx))
+    if not minima:
         return ptx
-    for pattern, instead in _REPLACED:
-        ptx = pattern.sub(instead, ptx)
-    return ptx
+
+    def maximum(found: re.Match[str]) -> str:
+        result, value, sign = found.groups()
+        if value in minima:  # no NaN: floats compare as integers
+            return f"{'min.u32' if sign == '8' else 'max.s32'} \t{result}, {value}, 0x{sign}0000000;"
+        if sign == "0":
+            return found[0]
+        zero = "0f80000000"
+        return f"{{ .reg .pred p; setp.ge.f32 p, {value}, {zero}; selp.f32 {result}, {value}, {zero}, p; }}"
+
+    return _MAXIMUM_OF_ZERO.sub(maximum, ptx)

@@ -14,7 +14,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tools")]
 from fuzz import children, mutate, work  # noqa: E402
 
 FINDS = ("mismatch", "crash", "hang", "internal", "memory", "refused", children.LOST)
-MUTANT_SECONDS, MUTANT_BYTES, PROGRAM_SECONDS = 15.0, 2 << 30, 100.0  # a mutant stops itself after 5 s
+MUTANT_SECONDS, MUTANT_BYTES, PROGRAM_SECONDS = 45.0, 2 << 30, 100.0  # a mutant stops itself after 5 s of work
 
 
 def main() -> int:
