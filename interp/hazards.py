@@ -38,7 +38,7 @@ def find_hazards(function: Function, dependences: Dependences) -> Hazards:
     for op in function.walk():
         effects = op.effects()
         # Blocks that print come one after another, so that what each prints stays together.
-        serial |= (effects.ordered and not _only_updates(op, used)) or isinstance(op, output.Print)
+        serial |= (effects.ordered and not only_updates(op, used)) or isinstance(op, output.Print)
         for handle in dict.fromkeys((*effects.reads, *effects.writes)):
             for position in dependences.parameters(handle):
                 accesses.setdefault(position, []).append(op)
@@ -54,23 +54,23 @@ def find_hazards(function: Function, dependences: Dependences) -> Hazards:
     return Hazards(serial or axes == frozenset(), axes, written & read, written, frozenset(accesses))
 
 
-def _only_updates(op: Op, used: set[Value]) -> bool:
+def only_updates(op: Op, used: set[Value]) -> bool:
     """An atomic operation that commutes with its like, and whose old values nobody asks for."""
     return isinstance(op, atomics.AtomicRmw) and op.kind != "xchg" and op.result not in used
 
 
 def _axes_of(function: Function, root: Value, ops: list[Op], used: set[Value]) -> frozenset[int] | None:
     """The grid axes over which chunks may spread as far as these accesses of `root` go; None for any."""
-    updates: list[Any] = [op for op in ops if _only_updates(op, used)]
+    updates: list[Any] = [op for op in ops if only_updates(op, used)]
     if len(updates) < len(ops) or len({op.kind for op in updates}) > 1:
-        return _private_axes(function, root, ops)
+        return private_axes(function, root, ops)
     if updates[0].kind != "add" or not updates[0].array.type.dtype.is_float:
         return None
     # Float sums depend on the order: blocks must come in theirs, which one operation outside loops keeps along axis 0.
     return frozenset((0,)) if len(updates) == 1 and updates[0] in function.body.ops else frozenset()
 
 
-def _private_axes(function: Function, root: Value, ops: list[Op]) -> frozenset[int]:
+def private_axes(function: Function, root: Value, ops: list[Op]) -> frozenset[int]:
     """Grid axes along which different blocks provably access different elements of `root`: all its accesses name
     the same position along some array axis, and that position is a block's own."""
     if not all(isinstance(op, memory.Load | memory.Store) and op.array is root for op in ops):

@@ -7,9 +7,11 @@ from typing import Any
 
 from tilewright.interp.checking.bounds import check_bounds
 from tilewright.interp.checking.log import Log
+from tilewright.interp.checking.races import Races
 from tilewright.interp.checking.report import DEFAULT_CHECKS, Report, command_line
 from tilewright.interp.memory import Change, Memory, Region, Values
 from tilewright.tileir.core import Function, Op
+from tilewright.tileir.enums import MemoryOrder
 
 
 class CheckedMemory(Memory):
@@ -19,6 +21,7 @@ class CheckedMemory(Memory):
         self.checks = checks
         self.log = Log(command_line(checks))
         self._bounds = "bounds" in checks
+        self._races: Races | None = None
 
     @property
     def reports(self) -> list[Report]:
@@ -26,19 +29,33 @@ class CheckedMemory(Memory):
         return self.log.reports()
 
     def begin(self, function: Function, grid: tuple[int, int, int], arguments: Sequence[Any]) -> None:
-        self.grid = grid
+        if "races" in self.checks:
+            self._races = Races(function, grid, arguments, self.log)
 
     def read(self, region: Region, op: Op) -> Values:
         if self._bounds:
             check_bounds(region, op, self.log)
+        if self._races is not None:
+            self._races.look(region, op, reads=True, writes=False)
+            if getattr(op, "memory_order", MemoryOrder.WEAK) is not MemoryOrder.WEAK:
+                self._races.synchronise(region, op, reads=True, writes=None)
         return region.read()
 
     def write(self, region: Region, values: Values, op: Op) -> None:
         if self._bounds:
             check_bounds(region, op, self.log)
+        if self._races is not None:
+            self._races.look(region, op, reads=False, writes=True)
+            if getattr(op, "memory_order", MemoryOrder.WEAK) is not MemoryOrder.WEAK:
+                self._races.synchronise(region, op, reads=False, writes=True)
         region.write(values)
 
     def update(self, region: Region, change: Change, op: Op) -> Values:
         if self._bounds:
             check_bounds(region, op, self.log)
-        return region.update(change)
+        if self._races is not None:
+            self._races.look(region, op, reads=True, writes=True)
+        old = region.update(change)
+        if self._races is not None:
+            self._races.updated(region, change, op, old)
+        return old

@@ -53,3 +53,9 @@ def test_tiles_outside_are_reported() -> None:
     assert len(cases) == 3
     for case in cases:
         assert {report.kind for report in findings(case, case.args())} == {"bounds"}
+
+
+def test_sums_that_depend_on_the_order_are_notes() -> None:
+    [case] = [case for case in all_cases() if case.name == "gallery-split-k-atomic"]
+    found = case.kernel.interpret(case.grid, *case.args(), check=True, on_report="collect")
+    assert [(report.kind, report.severity) for report in found] == [("order", "note")]

@@ -128,7 +128,7 @@ def assumed_of_blocks(x, out):
 
 
 def item_outside(xs, out):
-    tw.store(out, 0, tw.load(xs[tw.bid(0)], 0, 16))                     # <- bounds
+    tw.store(out, tw.bid(0), tw.load(xs[tw.bid(0)], 0, 16))                     # <- bounds
 
 
 def slice_outside(x, out):
@@ -159,6 +159,6 @@ CASES = [
     (promised_store, 3, lambda: (floats(40), floats(40))),
     (assumed_divisible, 1, lambda: (floats(16), floats(4), 7)),
     (assumed_of_blocks, 4, lambda: (floats(64), floats(64))),
-    (item_outside, 3, lambda: ([floats(16), floats(16)], floats(16))),
+    (item_outside, 3, lambda: ([floats(16), floats(16)], floats(48))),
     (slice_outside, 3, lambda: (floats(48), floats(48))),
 ]

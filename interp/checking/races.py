@@ -1,0 +1,283 @@
+"""Races: two blocks access one element, one of them writes, and nothing orders the two accesses.
+
+Each contested range has up to four tables, by what was done: plain writes and reads, atomic writes and reads. An entry
+says who did it last: NOBODY, or a code of block and op; `_several(code)` once blocks that did not see each other have
+done it, of which the code is one. Without synchronisation any two blocks are unordered. With it, clocks decide.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tilewright.interp.checking.clocks import ACQUIRES, MOST_BLOCKS, RELEASES, Clocks
+from tilewright.interp.checking.log import Log
+from tilewright.interp.checking.places import element_of
+from tilewright.interp.checking.report import Report
+from tilewright.interp.checking.shadow import ElementPlaces, Range, TilePlaces, ranges_of
+from tilewright.interp.checking.sharing import adds_floats, find_sharing, is_atomic
+from tilewright.interp.memory import Change, Region
+from tilewright.tileir.core import Function, Op
+from tilewright.tileir.enums import MemoryOrder
+
+NOBODY = -1
+CONFLICTS = {
+    "write": ("write", "read", "atomic write", "atomic read"),
+    "read": ("write", "atomic write"),
+    "atomic write": ("write", "read"),
+    "atomic read": ("write",),
+}
+"""What may not meet an access of another block, by what the access does."""
+
+
+class Table:
+    """Who did one thing last at each place. Where blocks synchronise, `epochs` says when, and `records` has the earlier
+    ones of entries by several blocks: (places, block, epoch)."""
+
+    def __init__(self, range_: Range, dtype: Any, synchronised: bool) -> None:
+        self.codes = range_.table(dtype, NOBODY)
+        self.epochs = range_.table(np.int32, 0) if synchronised else None
+        self.records: list[tuple[Any, int, int]] = []
+        self.size = range_.size
+
+
+class Access(NamedTuple):
+    """One access as the tables see it. `own`: the block's number, or one for each entry; `code`: with the op."""
+
+    places: TilePlaces | ElementPlaces
+    own: Any
+    code: Any
+    several: bool  # do more blocks than one access it?
+    repeated: bool  # does each of these blocks access the same elements?
+    region: Region
+    op: Op
+
+
+class Races:
+    """The log of one launch."""
+
+    def __init__(self, function: Function, grid: tuple[int, int, int], arguments: Any, log: Log) -> None:
+        sharing = find_sharing(function, grid)
+        self.log = log
+        self._grid = grid
+        blocks = grid[0] * grid[1] * grid[2]
+        contested = [arguments[n] for n in sharing.contested]
+        refs = [ref for value in contested for ref in (value if isinstance(value, list) else [value])]
+        self._ranges = ranges_of(refs) if blocks > 1 else {}
+        self._clocks = Clocks(blocks) if sharing.synchronised else None
+        if sharing.synchronised and blocks > MOST_BLOCKS:
+            self._ranges = {}
+            log.add("too large", 1, lambda: Report(
+                "race", f"{function.name}: races are not checked, because blocks synchronise and there are {blocks} of "
+                f"them, more than {MOST_BLOCKS}", severity="note"))
+        self._ops = [op for op in function.walk() if op.effectful]
+        self._number = {op: n for n, op in enumerate(self._ops)}
+        self._shift = max(len(self._ops) - 1, 1).bit_length()
+        self._dtype: Any = np.int32 if blocks << self._shift < 1 << 30 else np.int64
+        self._tables: dict[tuple[int, str], Table] = {}
+        self._chunk: Any = None
+        self._numbers: Any = None
+
+    def look(self, region: Region, op: Op, *, reads: bool, writes: bool) -> None:
+        """An access is about to happen."""
+        range_ = self._ranges.get(region.array.window.__array_interface__["data"][0])
+        if range_ is None:
+            return
+        what = ("atomic " if is_atomic(op) else "") + ("write" if writes else "read")
+        access = self._access(range_, region, op)
+        if 0 in access.places.shape:
+            return
+        if self._clocks is not None:
+            self._clocks.run(int(access.own))
+        for other in CONFLICTS[what]:
+            table = self._tables.get((id(range_), other))
+            if table is not None:
+                self._compare(access, table, what, other)
+        self._enter(access, self._table(range_, what), what)
+
+    def updated(self, region: Any, change: Change, op: Op, old: Any) -> None:
+        """An atomic operation has happened that found `old`. A compare-and-swap writes where it finds what it expects.
+        """
+        if self._clocks is None:
+            return
+        written: Any = True
+        if change.kind == "cas":
+            written = np.broadcast_to(old == change.values[0], region.shape)
+        self.synchronise(region, op, reads=True, writes=written)
+
+    def synchronise(self, region: Region, op: Any, *, reads: bool, writes: Any) -> None:
+        """An access with a memory order has happened; `writes`: which elements it has written, None for none."""
+        range_ = self._ranges.get(region.array.window.__array_interface__["data"][0])
+        if range_ is None or self._clocks is None or not is_atomic(op):
+            return
+        places = range_.places(region)
+        everywhere: Any = np.ones(places.shape, bool)
+        if isinstance(places, TilePlaces):
+            everywhere = everywhere if region.mask is None else region.mask
+        elif writes is not None:
+            writes = places.take(writes)
+        order: MemoryOrder = op.memory_order
+        if reads and order in ACQUIRES:
+            self._clocks.acquire(self._keys(range_, places, everywhere))
+        if writes is None:
+            return
+        written = self._keys(range_, places, everywhere & writes)
+        if order in RELEASES:
+            self._clocks.release(written, joins=reads)
+        elif not reads:
+            self._clocks.overwrite(written)
+
+    def _keys(self, range_: Range, places: Any, where: Any) -> list[Any]:
+        return [(id(range_), n) for n in np.unique(places.lanes(where)).tolist()]
+
+    def _table(self, range_: Range, what: str) -> Table:
+        key = id(range_), what
+        found = self._tables.get(key)
+        if found is None:
+            found = self._tables[key] = Table(range_, self._dtype, self._clocks is not None)
+        return found
+
+    def _access(self, range_: Range, region: Region, op: Op) -> Access:
+        places = range_.places(region)
+        numbers = self._block_numbers(region)
+        several = len(numbers) > 1
+        own: Any = numbers[0]
+        if several and region.varies:
+            own = places.blocks(numbers) if isinstance(places, ElementPlaces) else numbers.reshape(places.block_shape)
+        code = (own << self._shift) | self._number[op]
+        return Access(places, own, code, several, several and not region.varies, region, op)
+
+    def _block_numbers(self, region: Region) -> Any:
+        """The number in the grid of each block of a region."""
+        chunk = region.chunk
+        if chunk is not self._chunk:
+            x, y, z = (np.asarray(i, self._dtype) for i in chunk.ids)
+            numbers = x + self._grid[0] * (y + self._grid[1] * z)
+            self._chunk, self._numbers = chunk, np.broadcast_to(numbers, (chunk.count,))
+        return self._numbers if region.blocks is None else self._numbers[region.blocks]
+
+    def _unordered(self, access: Access, table: Table, codes: Any) -> Any:
+        """Of which entries some block is not ordered before the access."""
+        if table.epochs is None or self._clocks is None:
+            return (codes != NOBODY) & ((codes >> self._shift) != access.own)
+        epochs = access.places.get(table.epochs, 0)
+        found = (codes >= 0) & self._clocks.unseen(np.where(codes >= 0, codes >> self._shift, -1), epochs)
+        shared = codes < NOBODY
+        if np.any(shared):
+            found = found | shared & self._among_records(access, table, shared)
+        return found
+
+    def _among_records(self, access: Access, table: Table, shared: Any) -> Any:
+        """Of which shared entries some record is not ordered before the access."""
+        marks = np.zeros(table.size, bool)
+        for places, block, epoch in table.records:
+            assert self._clocks is not None
+            if self._clocks.unseen(block, epoch):
+                marks[places] = True
+        return access.places.get(marks, False)
+
+    def _compare(self, access: Access, table: Table, what: str, other: str) -> None:
+        codes = access.places.get(table.codes, NOBODY)
+        found = np.asarray(self._unordered(access, table, codes))
+        if found.any():
+            self._report(access, np.broadcast_to(found, access.places.shape), codes, what, other)
+
+    def _enter(self, access: Access, table: Table, what: str) -> None:
+        """Note the access in its table; races among the blocks of the access are found here."""
+        places = access.places
+        if what == "write":
+            places.put(table.codes, access.code)
+            if table.epochs is not None and self._clocks is not None:
+                places.put(table.epochs, self._clocks.epoch)
+            if access.repeated:
+                self._report(access, np.ones(places.shape, bool), np.asarray(access.code), what, what)
+            elif access.several:
+                codes = places.get(table.codes, NOBODY)
+                lost = (codes != access.code) & (codes != NOBODY)
+                if lost.any():
+                    self._report(access, lost, codes, what, what)
+            return
+        codes = places.get(table.codes, NOBODY)
+        if table.epochs is not None:
+            self._enter_ordered(access, table, codes)
+            return
+        mine = (codes == NOBODY) | ((codes >> self._shift) == access.own)
+        if adds_floats(access.op) and (access.repeated or not np.all(mine)):
+            self._note_order(access)
+        entries = np.where(mine, access.code, np.where(codes < NOBODY, codes, _several(codes)))
+        if access.repeated:
+            entries = np.where(entries < NOBODY, entries, _several(entries))
+        places.put(table.codes, entries)
+        if access.several and not access.repeated:
+            kept = places.get(table.codes, NOBODY)
+            lost = (kept != entries) & (kept != NOBODY)
+            if lost.any():
+                table.codes[np.unique(places.lanes(lost))] = _several(np.asarray(access.code).flat[0])
+                if adds_floats(access.op):
+                    self._note_order(access)
+
+    def _enter_ordered(self, access: Access, table: Table, codes: Any) -> None:
+        clocks, places = self._clocks, access.places
+        assert clocks is not None and table.epochs is not None
+        unordered = np.broadcast_to(self._unordered(access, table, codes), places.shape)
+        shared = unordered | (codes < NOBODY)
+        if shared.any():
+            epochs = places.get(table.epochs, 0)
+            for code in np.unique(codes[unordered & (codes >= 0)]).tolist():
+                for epoch in np.unique(epochs[unordered & (codes == code)]).tolist():
+                    where = unordered & (codes == code) & (epochs == epoch)
+                    table.records.append((places.lanes(where), code >> self._shift, epoch))
+            table.records.append((places.lanes(shared), int(access.own), clocks.epoch))
+        if adds_floats(access.op) and np.any((codes != NOBODY) & ((codes >> self._shift) != access.own)):
+            self._note_order(access)
+        places.put(table.codes, np.where(shared, _several(access.code), access.code))
+        places.put(table.epochs, clocks.epoch)
+
+    def _note_order(self, access: Access) -> None:
+        name = access.region.array.name
+        self.log.add(("order", access.op), 1, lambda: Report(
+            "order", f"blocks add to the same elements of {name}: the last bits of the sums depend on their order",
+            access.op.span, severity="note", array=name, reason="sums of floats depend on the order of their terms"))
+
+    def _report(self, access: Access, found: Any, codes: Any, what: str, other: str) -> None:
+        lane = access.places.lane(found)
+        at = np.broadcast_to(codes, found.shape)[np.unravel_index(int(np.argmax(found)), found.shape)]
+        code = int(at) if at >= 0 else int(_several(at))
+        other_op = self._ops[code & ((1 << self._shift) - 1)]
+        first = int(np.broadcast_to(access.own, found.shape).reshape(-1)[int(np.argmax(found))])
+        second = code >> self._shift
+        if access.repeated:
+            second = first + 1
+        self.log.add(("race", frozenset((access.op, other_op))), int(np.count_nonzero(found)), lambda: _race(
+            access, element_of(access.region, lane), self._coordinates(first),
+            self._coordinates(second) if second != first else None, other_op, what, other))
+
+    def _coordinates(self, number: int) -> tuple[int, int, int]:
+        x, y, _ = self._grid
+        return number % x, number // x % y, number // (x * y)
+
+
+def _several(code: Any) -> Any:
+    """From a code to that of several blocks of which it is one, and back."""
+    return -2 - code
+
+
+def _race(
+    access: Access, index: tuple[int, ...], block: Any, other_block: Any, other_op: Op, what: str, other: str,
+) -> Report:
+    name = access.region.array.name
+    element = f"{name}[{', '.join(map(str, index))}]"
+    verb, also = what.replace("atomic ", "atomically ") + "s", other.replace("atomic ", "atomically ") + "s"
+    whom = "another block" if other_block is None else f"block {other_block}"
+    plain = "atomic" not in what or "atomic" not in other
+    return Report(
+        "race", f"{access.op.opcode} {verb} {element}, which {whom} {also} in no order",
+        access.op.span, array=name, index=index, block=block, other_block=other_block, related=other_op.span,
+        related_label=f"{whom} {also} it here", label=f"block {block} {verb} it here",
+        reason="between blocks nothing is ordered by itself" + (
+            "; a plain access and an atomic one of other blocks are a race, too" if plain and what != other and (
+                "atomic" in what or "atomic" in other) else ""),
+        hint="give each block elements of its own, use an atomic operation (atomic_add), or order the accesses with a "
+             "release and an acquire",
+    )

@@ -1,0 +1,67 @@
+"""Which arrays of a launch blocks could race for: found in the IR, so that most accesses need no log."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tilewright.interp.hazards import only_updates, private_axes
+from tilewright.tileir.analysis.effects import Dependences
+from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.enums import MemoryOrder, MemoryScope
+from tilewright.tileir.ops.atomics import Atomic, AtomicRmw
+
+WITHIN_A_BLOCK = (MemoryScope.BLOCK, MemoryScope.CLUSTER, MemoryScope.NONE)
+
+
+class Sharing(NamedTuple):
+    """`contested`: positions of parameters whose accesses must be logged, because blocks could race for them, or
+    synchronise by them. `synchronised`: may an access of one block
+    wait for one of another? Such blocks run one after another."""
+
+    contested: frozenset[int]
+    synchronised: bool
+
+
+def find_sharing(function: Function, grid: tuple[int, int, int]) -> Sharing:
+    """Look at all accesses of a function, for a grid."""
+    dependences = Dependences(function)
+    accesses: dict[int, list[Op]] = {}
+    written: set[int] = set()
+    used = {v for op in function.walk() for v in op.operands}
+    synchronised = False
+    for op in function.walk():
+        effects = op.effects()
+        synchronised |= effects.ordered and not only_updates(op, used)
+        for handle in dict.fromkeys((*effects.reads, *effects.writes)):
+            for position in dependences.parameters(handle):
+                accesses.setdefault(position, []).append(op)
+                if handle in effects.writes:
+                    written.add(position)
+    if synchronised:
+        written |= {n for n, ops in accesses.items() if any(op.effects().ordered for op in ops)}
+    wide = {axis for axis in (0, 1, 2) if grid[axis] > 1}
+    contested = frozenset(
+        position for position in written
+        if wide and not _ordered_anyway(function, function.params[position], accesses[position], wide, synchronised))
+    return Sharing(contested, synchronised)
+
+
+def _ordered_anyway(function: Function, root: Value, ops: list[Op], wide: set[int], synchronised: bool) -> bool:
+    """Whether no two blocks can race for `root`: it is only updated atomically, by operations of which the
+    order does not show, or each block has tiles of its own."""
+    if synchronised and any(op.effects().ordered for op in ops):
+        return False  # what blocks learn of each other goes through it
+    if all(isinstance(op, Atomic) and is_atomic(op) and not adds_floats(op) for op in ops):
+        return True
+    return wide <= private_axes(function, root, ops)
+
+
+def adds_floats(op: Op) -> bool:
+    """Does the order of such operations show in the result?"""
+    return isinstance(op, AtomicRmw) and op.kind == "add" and op.array.type.dtype.is_float
+
+
+def is_atomic(op: Op) -> bool:
+    """Is the access one that other blocks may make at the same time?"""
+    order, scope = getattr(op, "memory_order", MemoryOrder.WEAK), getattr(op, "memory_scope", MemoryScope.NONE)
+    return order is not MemoryOrder.WEAK and scope not in WITHIN_A_BLOCK
