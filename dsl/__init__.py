@@ -23,6 +23,7 @@ from tilewright.arguments.annotations import (
 )
 from tilewright.arguments.device_array import DeviceArray, gpu_available, to_device
 from tilewright.arguments.spec import Spec, spec
+from tilewright.inspecting.trace import Trace, trace
 from tilewright.kernel import function, launch, tile_kernel
 from tilewright.language import *  # noqa: F403
 from tilewright.launching.timeouts import compiler_timeout
@@ -73,7 +74,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     # kernels and their launch
-    "tile_kernel", "kernel", "function", "launch", "ByTarget", "Constant", "ConstantAnnotation", "ScalarInt64",
+    "tile_kernel", "kernel", "function", "launch", "trace", "Trace", "ByTarget",
+    "Constant", "ConstantAnnotation", "ScalarInt64",
     "ScalarAnnotation", "IndexedWithInt64", "ArrayAnnotation", "ListAnnotation", "Spec", "spec", "to_device",
     "DeviceArray", "gpu_available", "compiler_timeout",
     # tuning, compilation ahead of time, and a bridge that says that it is missing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import types
 from collections.abc import Callable, Collection
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 from tilewright.arguments.annotations import read_params
 from tilewright.launching.bound import BoundKernel
 from tilewright.launching.checking import checking
-from tilewright.launching.grid import make_grid
+from tilewright.launching.grid import block_place, make_grid
 from tilewright.launching.launcher import Launcher
 from tilewright.launching.specialise import Specialiser
 from tilewright.options import ByTarget, KernelOptions, LaunchRules
@@ -148,6 +149,38 @@ class tile_kernel:
         options = ExecutionOptions(mode=mode, order=order, poison=poison)
         arguments = self.specialiser.bind(self.specialiser.call.complete(args, named))
         return self.launcher.interpret(made, arguments, options, checking(check, on_report))
+
+    @public
+    def debug(self, grid: Any, *args: Any, block: Any = None, **named: Any) -> None:
+        """Run in the interpreter under pdb, or the debugger that `breakpoint()` calls: it stops at the kernel's first
+        statement, and goes on line by line as in Python. Names stand for what they hold: tiles are NumPy arrays.
+
+        Arguments: `grid` and `args` as in a launch.
+        Options: `block`, the coordinates of the block in which to stop (an int, or up to three); None stops in each.
+        Errors: those of a launch; ValueError for a block outside the grid. Leaving the debugger by `quit` ends the run.
+
+        Example:
+            @ct.tile_kernel
+            def double(x):
+                i = ct.bid(0)
+                t = ct.load(x, i, 4)
+                ct.store(x, i, t * 2.0)
+
+            import sys
+
+            x, stops = np.ones(8, np.float32), []
+            sys.breakpointhook = lambda: stops.append(sys._getframe(1).f_code.co_name)  # in the place of pdb
+            double.debug((2,), x, block=1)  # block (1, 0, 0) of kernel double
+            sys.breakpointhook = sys.__breakpointhook__
+            assert stops == ["double"]
+            double.debug((2,), x, block=2)  # ValueError
+        """
+        from bdb import BdbQuit
+
+        made = make_grid(grid if isinstance(grid, tuple) else (grid,))
+        place = None if block is None else block_place(block, made)
+        with contextlib.suppress(BdbQuit):
+            self.launcher.debug(made, self.specialiser.bind(self.specialiser.call.complete(args, named)), place)
 
     @public
     def replace_hints(self, **options: Any) -> tile_kernel:

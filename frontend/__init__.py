@@ -5,6 +5,7 @@ from tilewright.frontend import (
     assign,
     attributes,
     contexts,
+    debug,
     expressions,
     loops,
     statements,
@@ -41,7 +42,7 @@ from tilewright.frontend.values import ConstArg
 __all__ = ["ConstArg", "translate"]
 
 _REGISTERED = (
-    assign, attributes, contexts, expressions, loops, statements, static, structs, subscripts,
+    assign, attributes, contexts, debug, expressions, loops, statements, static, structs, subscripts,
     arith, arrays, atomics, bits, builtins, compose, convert, factories, join, math, matmul, memory, output, random,
     raw, reduce, scan, shape, sort, take, views,
 )

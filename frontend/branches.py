@@ -37,6 +37,7 @@ class Side:
 def run(t: Translator, stmts: Sequence[ast.stmt]) -> None:
     """Translate a statement list. Afterwards `t.scope.exit` says how it is left."""
     for i, node in enumerate(stmts):
+        t.on_statement(t, node)
         if type(node) is ast.If:
             outer, t.node = t.node, node
             took_rest = if_statement(t, node, stmts[i + 1 :])

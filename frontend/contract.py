@@ -12,6 +12,7 @@ from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.dtypes import bfloat16, float16, float32, float64
 from tilewright.tileir.ops.arith import Add, Constant, Fma, Mul, Sub
 from tilewright.tileir.ops.arrays import Extent, Stride
+from tilewright.tileir.ops.debug import Breakpoint
 from tilewright.tileir.ops.math import Neg
 
 _FLOATS = (float16, bfloat16, float32, float64)
@@ -22,13 +23,14 @@ def contract_fma(function: Function) -> None:
 
     What is fused is decided here, before anyone sees the IR, so that all executors round alike.
     """
-    uses = count_uses(function)
+    shown = {value for op in function.walk() if isinstance(op, Breakpoint) for value in op.values}
+    uses = count_uses(function, but=Breakpoint)  # a debugger that looks on changes no result
     for block in all_blocks(function.body):
         if any(type(op) is Mul for op in block.ops):
-            block.ops = _contract_block(block, uses)
+            block.ops = _contract_block(block, uses, shown)
 
 
-def _contract_block(block: Block, uses: Counter[Value]) -> list[Op]:
+def _contract_block(block: Block, uses: Counter[Value], shown: set[Value]) -> list[Op]:
     products = {op.result: op for op in block.ops if type(op) is Mul and uses[op.result] == 1}
     out: list[Op] = []
     gone: set[Op] = set()
@@ -37,7 +39,8 @@ def _contract_block(block: Block, uses: Counter[Value]) -> list[Op]:
             product = _product_of(op, products)
             if product is not None:
                 out += _fused(op, product)
-                gone.add(product)
+                if product.result not in shown:
+                    gone.add(product)
                 continue
         out.append(op)
     return [op for op in out if op not in gone]
@@ -79,11 +82,12 @@ def drop_unused(function: Function) -> None:
 _DROPPED = (Constant, Extent, Stride)
 
 
-def count_uses(function: Function) -> Counter[Value]:
-    """How often each value is an operand."""
+def count_uses(function: Function, but: type[Op] | tuple[()] = ()) -> Counter[Value]:
+    """How often each value is an operand, of ops of the class `but` apart."""
     uses: Counter[Value] = Counter()
     for op in function.walk():
-        uses.update(op.operands)
+        if not isinstance(op, but):
+            uses.update(op.operands)
     return uses
 
 

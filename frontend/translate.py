@@ -12,6 +12,7 @@ from typing import Any
 
 from tilewright.frontend.branches import run
 from tilewright.frontend.contract import contract_fma, drop_unused
+from tilewright.frontend.debug import mark
 from tilewright.frontend.hostvalues import frontend_value
 from tilewright.frontend.inline import check_kernel_parameters, returned
 from tilewright.frontend.scopes import Scope
@@ -29,13 +30,14 @@ _DEEP = 60_000  # Python frames: a thousand inlined calls, each with the handler
 
 def translate(
     pyfunc: types.FunctionType, arg_specs: tuple[Any, ...], *, name: str | None = None,
-    hints: Hints | None = None, aliases: Aliases = NO_ALIASES,
+    hints: Hints | None = None, aliases: Aliases = NO_ALIASES, debug: bool = False,
 ) -> Function:
     """Tile IR of a kernel for arguments of the given kinds.
 
     A spec is a Tile IR type (array, list of arrays, scalar), a ConstArg, or a tuple of specs for a tuple argument.
     ConstArgs have no parameter in the result; the parts of a tuple `x` are the parameters `x.0`, `x.1.0`, ...
     `aliases` says which parameters share memory: one that is the same as another is read and written as that one.
+    With `debug`, each statement is marked with what the user's names stand for (`tileir/ops/debug.py`).
     The function's source, globals and closure values are read at its first translation and kept.
     Raises TileError for whatever is wrong with the kernel.
     """
@@ -47,12 +49,14 @@ def translate(
     scope = Scope(source, None, None, 0)
     body = Block()
     same = {later: earlier for later, earlier in aliases.same}
-    t = Translator(scope, body)
+    t = Translator(scope, body, *[mark] if debug else [])
     with _errors(t), _deep_recursion:
         for parameter, spec in zip(source.parameters, arg_specs, strict=True):
             scope.bind(parameter.arg, _argument(t, body, spec, parameter.arg, same), parameter)
         run(t, source.body)
         value = returned(t, scope)
+        if debug:
+            mark(t, source.body[-1])
         if value is not None:
             binding = scope.vars["return"]
             raise TileTypeError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tilewright.frontend.dispatch import EXPRESSIONS, STATEMENTS
@@ -21,7 +21,10 @@ from tilewright.tileir.types import LARGEST_TILE, TileType
 class Translator:
     """Walks statements and expressions of a kernel and of the helpers that it calls."""
 
-    def __init__(self, scope: Scope, body: Block) -> None:
+    def __init__(
+        self, scope: Scope, body: Block, on_statement: Callable[[Translator, ast.stmt], None] = lambda t, node: None
+    ) -> None:
+        self.on_statement = on_statement
         self.scope = scope
         self.node: ast.AST = scope.source.node
         self.block = body

@@ -119,7 +119,7 @@ class Lowering:
             if op.terminator:
                 continue
             with at(op.span):
-                pairs.append((self._step(op), op))
+                pairs.append((self.step(op), op))
             dead = [self.slot(v) for v in dying if byte_size(v) * (64 if self.varies(v) else 1) >= RELEASE_BYTES]
             if dead:
                 pairs.append((_release(dead), op))
@@ -167,7 +167,8 @@ class Lowering:
                 regs[d] = value
         return move_all
 
-    def _step(self, op: Op) -> Step:
+    def step(self, op: Op) -> Step:
+        """What executes one op; those in its blocks included."""
         entry = HANDLERS.of(op)
         if entry is None:
             raise TileUnsupportedFeatureError(f"the interpreter cannot execute {op.opcode}")

@@ -32,8 +32,8 @@ class Program:
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self._dependences = Dependences(function)
-        self.hazards = find_hazards(function, self._dependences)
+        self.dependences = Dependences(function)
+        self.hazards = find_hazards(function, self.dependences)
         self._peak = max(peak_bytes(function), 1)
         self._variants: dict[tuple[frozenset[int], bool, frozenset[str]], Lowering] = {}
         # Blocks of a cluster that exchange values run together.
@@ -74,10 +74,10 @@ class Program:
 
     def _lower(self, axes: frozenset[int], copied: frozenset[int], checks: frozenset[str]) -> Lowering:
         if not checks:
-            return Lowering(self.function, axes, copied, self._dependences)
+            return Lowering(self.function, axes, copied, self.dependences)
         from tilewright.interp.checking.lowering import CheckedLowering
 
-        return CheckedLowering(self.function, axes, copied, self._dependences, checks)
+        return CheckedLowering(self.function, axes, copied, self.dependences, checks)
 
     def _bind(self, args: Sequence[Any]) -> list[Any]:
         params = self.function.params

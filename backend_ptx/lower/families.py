@@ -10,6 +10,7 @@ from tilewright.backend_ptx.lower import (  # noqa: F401
     compare,
     control,
     convert,
+    debug,
     fold,
     gather,
     layout,

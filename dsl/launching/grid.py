@@ -61,6 +61,18 @@ def make_grid(given: Any) -> Grid:
     return _make((x, y, z))
 
 
+def block_place(given: Any, grid: Grid) -> tuple[int, int, int]:
+    """The coordinates of a block: an int, or a tuple of up to three. TypeError or ValueError for what is none of the
+    grid."""
+    axes = given if isinstance(given, tuple) else (given,)
+    if len(axes) > 3 or not all(hasattr(entry, "__index__") for entry in axes):
+        raise TypeError(f"a block is an int or a tuple of up to three, not {given!r}")
+    x, y, z = [*map(operator.index, axes), 0, 0][:3]
+    if not all(0 <= entry < size for entry, size in zip((x, y, z), grid.size, strict=True)):
+        raise ValueError(f"block {(x, y, z)} is outside the grid {grid.size}")
+    return x, y, z
+
+
 def check_hardware(grid: Grid) -> None:
     """ValueError for a grid that the hardware cannot run, even in one dimension."""
     if grid.hardware[0] > _MAX_X:

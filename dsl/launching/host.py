@@ -18,6 +18,7 @@ from tilewright.launching.timeouts import limited
 from tilewright.tileir.analysis.effects import written_arrays
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileError, TileInternalError
+from tilewright.tileir.ops.debug import Breakpoint
 from tilewright.tileir.plan import NO_ALIASES, Aliases
 
 if TYPE_CHECKING:
@@ -49,8 +50,7 @@ class HostRunner:
         check_outputs(arguments, written)
         if grid.empty:
             return None if check is None else []
-        copy_back = _mirror([real(array) for array in arrays(arguments) if real(array).device != HOST])
-        values = [interpreter_value(leaf) for leaf in leaves(arguments)]
+        values, copy_back = _on_host(arguments)
         if check is None:
             program.run(grid.size, values, options or DEFAULT)
             copy_back()
@@ -65,6 +65,40 @@ class HostRunner:
             stopped = error
         copy_back()
         return check.finish(self._specialiser.name, memory.reports, stopped)
+
+    def debug(self, grid: Grid, arguments: Sequence[Argument], block: tuple[int, int, int] | None) -> None:
+        """The same under a debugger that stops at the first statement of a block (None: of each)."""
+        aliases = self._specialiser.aliases(arguments, facts=False)
+        program = self._debugged(arguments, aliases, first=True, block=block)
+        self._execute(program, grid, arguments, aliases)
+
+    def trace(self, grid: Grid, arguments: Sequence[Argument], blocks: set[tuple[int, int, int]] | None) -> Any:
+        """The same, recording what the ops of some blocks (None: of all) compute, as rows."""
+        from tilewright.interp.debugging.trace import TraceProgram
+        aliases = self._specialiser.aliases(arguments, facts=False)
+        program = TraceProgram(self._specialiser.translate(arguments, facts=False, aliases=aliases), blocks)
+        self._execute(program, grid, arguments, aliases)
+        return program.rows
+
+    def _execute(self, program: Any, grid: Grid, arguments: Sequence[Argument], aliases: Aliases) -> None:
+        from tilewright.interp.options import DEFAULT
+
+        check_outputs(arguments, self._outputs(arguments, aliases, program.function))
+        if not grid.empty:
+            values, copy_back = _on_host(arguments)
+            program.run(grid.size, values, DEFAULT)
+            copy_back()
+
+    def _debugged(
+        self, arguments: Sequence[Argument], aliases: Aliases, *, first: bool = False,
+        block: tuple[int, int, int] | None = None,
+    ) -> Any:
+        """The program whose statements a debugger sees: the IR before any pass, so that lines and names are the user's.
+        """
+        from tilewright.interp.debugging.program import DebugProgram
+
+        function = self._specialiser.translate(arguments, facts=False, aliases=aliases, debug=True)
+        return DebugProgram(function, dict(self._specialiser.function.__globals__), first=first, block=block)
 
     def text(self, arguments: Sequence[Argument]) -> tuple[str, frozenset[int]]:
         """The Tile IR that `run` executes for these arguments, as text, and the parameters that it may write."""
@@ -90,11 +124,19 @@ class HostRunner:
         def make(dump: Dump | None) -> tuple[Any, frozenset[int]]:
             function = self._function(arguments, aliases, dump)
             outputs = self._outputs(arguments, aliases, function)
+            if any(isinstance(op, Breakpoint) for op in function.walk()):
+                return self._debugged(arguments, aliases), outputs
             if checked:
                 function = self._specialiser.translate(arguments, facts=False, aliases=aliases)
             return compile_function(function), outputs
 
         return observed(self._specialiser.name, make)
+
+
+def _on_host(arguments: Sequence[Argument]) -> tuple[list[Any], Callable[[], None]]:
+    """The arguments as the interpreter takes them, and what copies the results back to where device arrays live."""
+    copy_back = _mirror([real(array) for array in arrays(arguments) if real(array).device != HOST])
+    return [interpreter_value(leaf) for leaf in leaves(arguments)], copy_back
 
 
 def interpreter_value(leaf: Leaf) -> Any:

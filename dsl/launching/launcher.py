@@ -187,6 +187,16 @@ class Launcher:
             known = self._plans[key] = _Known(plan.pairs, bool(torch))
         known.remember(pointers, plan)
 
+    def debug(self, grid: Grid, arguments: Sequence[Argument], block: tuple[int, int, int] | None) -> None:
+        """Run in the interpreter under a debugger that stops in a block (None: in each)."""
+        common_device(arguments)
+        self.host.debug(grid, arguments, block)
+
+    def trace(self, grid: Grid, arguments: Sequence[Argument], blocks: set[tuple[int, int, int]] | None) -> Any:
+        """Run in the interpreter; what the ops of some blocks (None: of all) compute."""
+        common_device(arguments)
+        return self.host.trace(grid, arguments, blocks)
+
     def interpret(
         self, grid: Grid, arguments: Sequence[Argument], options: ExecutionOptions | None = None,
         check: Checking | None = None,

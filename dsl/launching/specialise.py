@@ -114,13 +114,16 @@ class Specialiser:
             dump.finished(function)
         return function
 
-    def translate(self, arguments: Sequence[Argument], *, facts: bool, aliases: Aliases = NO_ALIASES) -> Function:
-        """The Tile IR as the frontend makes it, before any pass."""
+    def translate(
+        self, arguments: Sequence[Argument], *, facts: bool, aliases: Aliases = NO_ALIASES, debug: bool = False
+    ) -> Function:
+        """The Tile IR as the frontend makes it, before any pass; with `debug`, marked for a debugger."""
         from tilewright.frontend import translate
 
         specs = tuple(frontend_spec(argument, facts=facts) for argument in arguments)
         try:
-            return translate(self.function, specs, name=self.name, hints=self.hints.resolve(""), aliases=aliases)
+            return translate(self.function, specs, name=self.name, hints=self.hints.resolve(""), aliases=aliases,
+                             debug=debug)
         except TileError:
             raise
         except RecursionError:

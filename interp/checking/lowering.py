@@ -19,8 +19,8 @@ class CheckedLowering(Lowering):
         self.checks = checks
         super().__init__(function, axes, copied, dependences)
 
-    def _step(self, op: Op) -> Step:
-        steps = [super()._step(op)]
+    def step(self, op: Op) -> Step:
+        steps = [super().step(op)]
         promise = PROMISES.of(op) if "bounds" in self.checks else None
         if promise is not None:
             steps.insert(0, promise(op, self))

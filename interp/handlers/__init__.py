@@ -8,6 +8,7 @@ from tilewright.interp.handlers import (
     cluster,
     control,
     convert,
+    debug,
     fold,
     machine,
     math,
@@ -21,8 +22,8 @@ from tilewright.interp.handlers import (
 from tilewright.interp.lowering import HANDLERS
 from tilewright.tileir.core import OPS
 
-__all__ = ["arith", "arrays", "atomics", "bulk", "cluster", "control", "convert", "fold", "machine", "math", "matmul",
-           "memory", "output", "reduce", "shape", "warpgroup", "missing_handlers"]
+__all__ = ["arith", "arrays", "atomics", "bulk", "cluster", "control", "convert", "debug", "fold", "machine", "math",
+           "matmul", "memory", "output", "reduce", "shape", "warpgroup", "missing_handlers"]
 
 
 def missing_handlers() -> list[str]:

@@ -6,6 +6,7 @@ from tilewright.tileir.ops import (
     atomics,
     control,
     convert,
+    debug,
     fold,
     math,
     matmul,
@@ -15,5 +16,5 @@ from tilewright.tileir.ops import (
     shape,
 )
 
-__all__ = ["arith", "arrays", "atomics", "control", "convert", "fold", "math", "matmul", "memory", "output", "reduce",
-           "shape"]
+__all__ = ["arith", "arrays", "atomics", "control", "convert", "debug", "fold", "math", "matmul", "memory", "output",
+           "reduce", "shape"]
