@@ -2,9 +2,9 @@
 
 An index qualifies if speculatable ops compute it from the loop variable, from loop-invariant values, and from carried
 values whose next ones are computed in the same way: such ops cannot fail for an iteration that never executes. A while
-loop's condition qualifies likewise; if it does not, copies that check bounds start regardless. A gather's indices may
-need tiles of other arrays. These are loaded one iteration before the copy starts, and stay in registers, in the layout
-that the gather needs.
+loop's condition qualifies likewise; if it does not, copies that check bounds start regardless. Indices may need tiles
+and scalars of other arrays (a gather's rows, the page of a load). These are loaded one iteration before the copy
+starts, and stay in registers, in the layout that the gather needs.
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ def find_address(loop: Loop, source: Load | Gather, unit: Unit, taken: Collectio
     Another engine carries the loads in `taken`: indices cannot be prefetched by them."""
     body = body_of(loop)
     if isinstance(source, Load):
-        return _address(loop, source.index, collect(body, source.index, unit), unit)
-    wanted = [*source.indices, *(() if source.mask is None else (source.mask,))]
+        wanted = source.index
+    else:
+        wanted = (*source.indices, *(() if source.mask is None else (source.mask,)))
     fetched: dict[Value, Fetched] = {}
     ops = collect(body, wanted, unit, fetched)
     if not fetched:

@@ -198,6 +198,8 @@ def copied_transfer(loop: Loop, source: Load | Gather, unit: Unit, warps: int, t
         access = tile_access(source.array.type, source.order, source.steps, source.shape)
         if not access.contiguous:
             raise RefusalError(decisions.NOT_SIDE_BY_SIDE)
+        if address.fetched and not exchanged:
+            raise RefusalError(decisions.FETCHED_FOR_ITSELF)
         threads = access.preferred(warps) if exchanged else layout
         vector = min(access.vector, vector_along(threads, access.order[0]))
     if not exchanged and is_replicated(threads):
@@ -293,6 +295,7 @@ def find_copies(unit: Unit, warps: int, carried: Collection[Op]) -> tuple[list[C
     refused: list[Decision] = []
     for loop in (op for op in unit.function.walk() if isinstance(op, (For, While)) and _is_innermost(op)):
         found: list[Transfer] = []
+        why: dict[Load | Gather, str] = {}
         for kind in (Gather, Load):
             fetched = _only_fetched(loop, found, unit)
             for op in body_of(loop).ops:
@@ -300,8 +303,10 @@ def find_copies(unit: Unit, warps: int, carried: Collection[Op]) -> tuple[list[C
                     continue
                 try:
                     found.append(copied_transfer(loop, op, unit, warps, carried))
-                except RefusalError as why:
-                    refused.append(stays("pipeline", op, str(why)))
+                except RefusalError as error:
+                    why[op] = str(error)
+        fetched = _only_fetched(loop, found, unit)
+        refused += [stays("pipeline", op, text) for op, text in why.items() if op not in fetched]
         if found and not Iterations.countable(loop, unit.facts):
             refused.append(decisions.no_pipeline(decisions.BOUNDS_OVERFLOW, loop.span))
         elif found:

@@ -16,7 +16,7 @@ from support.decisions import told
 import tilewright as tw
 from tilewright.backend_ptx.ops.async_copy import AsyncWait
 from tilewright.backend_ptx.passes.barriers import hazards
-from tilewright.backend_ptx.passes.pipelining import cp_async, transfers
+from tilewright.backend_ptx.passes.pipelining import carriers, transfers
 from tilewright.backend_ptx.runtime.ptxas import assemble
 from tilewright.backend_ptx.simulator import simulate
 from tilewright.backend_ptx.simulator.errors import SimError
@@ -99,6 +99,26 @@ def pages(table, rows, out, scale: float, tr: tw.Constant[int], tc: tw.Constant[
         known = i * tr + tw.arange(tr, dtype=tw.int32)[:, None] < rows.shape[0]
         acc += scale * tw.gather(table, (row, column), mask=known)
     tw.store(out, (0, j), tw.sum(acc, axis=0, keepdims=True))
+
+
+@tw.tile_kernel
+def whole_pages(table, pages, out, tr: tw.Constant[int], tc: tw.Constant[int]):
+    """out[:, j] = sum over i of table[pages[i]]: loads whose index comes from an array."""
+    j = tw.bid(0)
+    acc = tw.zeros((tr, tc), tw.float32)
+    for i in range(pages.shape[0]):
+        acc += tw.load(table, (tw.load(pages, i, ()), 0, j), (1, tr, tc), padding_mode=ZERO).reshape((tr, tc))
+    tw.store(out, (0, j), acc)
+
+
+@tw.tile_kernel
+def paged_products(a, table, pages, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
+    """c = a @ table[pages], pages of tk rows; threads copy, as TMA has no map of an array in a list."""
+    acc = tw.zeros((tm, tn), tw.float32)
+    for k in range(pages.shape[0]):
+        page = tw.load(table[0], (tw.load(pages, k, ()), 0, tw.bid(1)), (1, tk, tn), padding_mode=ZERO)
+        acc = tw.mma(tw.load(a, (tw.bid(0), k), (tm, tk), padding_mode=ZERO), page.reshape((tk, tn)), acc)
+    tw.store(c, (tw.bid(0), tw.bid(1)), acc)
 
 
 class Draw:
@@ -196,6 +216,29 @@ def test_own_parts(seed: int) -> None:
     args = [table, rows, out, 2.0, 16, 256]
     simulate(pages, (2,), args, r.choice(["sm_80", "sm_90a"]), schedule="random", seed=seed)
     assert np.array_equal(out[0], 2 * taken(table, rows).sum(axis=0))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whole_pages(seed: int) -> None:
+    """Pages before and behind the table are zeros; the number of a page that is never read may be anything."""
+    r, rng = random.Random(seed), np.random.default_rng(seed)
+    table = rng.integers(-9, 9, (5, 16, 500)).astype(np.float32)
+    pages = rng.integers(-2, 7, r.choice([1, 4, 6, 11])).astype(r.choice([np.int32, np.int64]))
+    out = np.zeros((16, 500), np.float32)
+    args = [table, pages, out, 16, 256]
+    simulate(whole_pages, (2,), args, r.choice(["sm_80", "sm_90a"]), schedule="random", seed=seed)
+    assert np.array_equal(out, taken(table, pages).sum(axis=0))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_paged_products(seed: int) -> None:
+    r, rng = random.Random(seed), np.random.default_rng(seed)
+    tm, tn, tk = r.choice([(64, 64, 32), (128, 64, 64), (16, 64, 64)])
+    pages = rng.integers(-1, 6, r.choice([1, 3, 7])).astype(np.int32)
+    a = rng.integers(-2, 3, (tm + 5, len(pages) * tk)).astype(BF16)
+    table, c = rng.integers(-2, 3, (5, tk, 2 * tn)).astype(BF16), np.zeros((tm + 5, 2 * tn), np.float32)
+    simulate(paged_products, (2, 2), [a, [table], pages, c, tm, tn, tk], "sm_90a", schedule="random", seed=seed)
+    assert np.array_equal(c, a.astype(np.float32) @ taken(table, pages).reshape(-1, 2 * tn))
 
 
 # ---- what is decided -----------------------------------------------------------------------------------------------
@@ -296,6 +339,25 @@ def test_refusals() -> None:
     assert "stays a gather (its index is not known early" in option(chased, args)
 
 
+def test_loads_at_fetched_indices() -> None:
+    """They are pipelined for other threads; of its own part ptxas keeps as many loads in flight in an unrolled loop."""
+    @tw.tile_kernel
+    def counted(a, table, pages, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
+        acc = tw.zeros((tm, tn), tw.float32)
+        for k in range(pages.shape[0]):
+            page = tw.load(pages, k, ())
+            tile = tw.load(table[0], (page, 0, 0), (1, tk, tn), padding_mode=ZERO).reshape((tk, tn))
+            acc = tw.mma(tw.load(a, (0, k), (tm, tk), padding_mode=ZERO), tile, acc)
+            tw.store(pages, k, page + 1)
+        tw.store(c, (0, 0), acc)
+
+    rows = [aligned((64, 16, 256), np.float32), aligned((64,), np.int32), aligned((16, 256), np.float32), 16, 256]
+    assert "stays a load (its index comes from an array" in option(whole_pages, rows)
+    args = [aligned((16, 4096), BF16), [aligned((64, 64, 128), BF16)], rows[1], aligned((16, 128), np.float32)]
+    assert re.match("page and a in", option(paged_products, [*args, 16, 128, 64]))
+    assert "stays a load (its index is not known early" in option(counted, [*args, 16, 128, 64])
+
+
 # ---- what keeps it right -------------------------------------------------------------------------------------------
 
 
@@ -316,6 +378,6 @@ def test_the_simulator_sees_a_slot_too_few(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_simulator_sees_a_missing_fence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tensor cores do not see what cp.async has written before a fence of the proxies."""
-    monkeypatch.setattr(cp_async, "proxy_fences", lambda writer, readers: [AsyncWait(pending=15)])
+    monkeypatch.setattr(carriers, "proxy_fences", lambda writer, readers: [AsyncWait(pending=15)])
     with pytest.raises(SimError):
         run_all(range(12))
