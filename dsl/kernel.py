@@ -170,7 +170,7 @@ class tile_kernel:
 
             x, stops = np.ones(8, np.float32), []
             sys.breakpointhook = lambda: stops.append(sys._getframe(1).f_code.co_name)  # in the place of pdb
-            double.debug((2,), x, block=1)  # block (1, 0, 0) of kernel double
+            double.debug((2,), x, block=1)
             sys.breakpointhook = sys.__breakpointhook__
             assert stops == ["double"]
             double.debug((2,), x, block=2)  # ValueError

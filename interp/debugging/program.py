@@ -76,9 +76,9 @@ class DebugProgram(Program):
         `breakpoint` there. Where that is plain pdb, one that does not step into the interpreter stops instead."""
         if not (asked or self._first) or self._block not in (None, self.place):
             return False
-        print(f"block {self.place} of kernel {self.function.name}")
         if sys.breakpointhook is not sys.__breakpointhook__ or os.environ.get("PYTHONBREAKPOINT"):
             return True
+        print(f"block {self.place} of kernel {self.function.name}")
         debugger = Debugger(skip=SKIPPED, nosigint=True)
         debugger.started = sys._getframe(1), sys._getframe(1).f_lineno
         debugger.set_trace(sys._getframe(1))
