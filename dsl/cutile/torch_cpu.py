@@ -12,6 +12,7 @@ from typing import Any
 
 from tilewright.cutile import device
 from tilewright.cutile.log import substituted
+from tilewright.cutile.torch_matmul import patch_matmul
 
 FACTORIES = (
     "tensor as_tensor asarray scalar_tensor empty empty_like empty_strided empty_permuted zeros zeros_like ones "
@@ -33,6 +34,7 @@ def patch(torch: Any) -> None:
     _patch_moves(torch)
     _patch_generator(torch)
     _patch_cuda(torch)
+    patch_matmul(torch)
 
 
 def is_cuda(value: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,11 @@ class device:
 
 
 class dtype:
+    _known: ClassVar[dict[str, dtype]] = {}
+
+    def __new__(cls, name: str) -> dtype:
+        return cls._known.setdefault(name, super().__new__(cls))
+
     def __init__(self, name: str) -> None:
         self.name = name
 
@@ -21,7 +26,8 @@ class dtype:
         return f"torch.{self.name}"
 
 
-float16, float32, int32 = dtype("float16"), dtype("float32"), dtype("int32")
+float16, float32, float64, int32 = map(dtype, ("float16", "float32", "float64", "int32"))
+_precision = ["highest"]
 
 
 def _host(where: Any) -> None:
@@ -78,8 +84,27 @@ class Tensor:
     def __add__(self, other: Any) -> Tensor:
         return Tensor(self.array + getattr(other, "array", other))
 
+    def __sub__(self, other: Any) -> Tensor:
+        return Tensor(self.array - getattr(other, "array", other))
+
+    def __rshift__(self, bits: int) -> Tensor:
+        return Tensor(self.array >> bits)
+
+    def __and__(self, mask: int) -> Tensor:
+        return Tensor(self.array & mask)
+
     def __matmul__(self, other: Tensor) -> Tensor:
+        if self.dtype is float16:  # rounded after each addition, as CPUs may
+            return Tensor((self.array[:, :, None] * other.array).cumsum(axis=1, dtype=np.float16)[:, -1])
         return Tensor(self.array @ other.array)
+
+    def detach(self) -> Tensor:
+        return self
+
+    contiguous = detach
+
+    def view(self, kind: dtype) -> Tensor:
+        return Tensor(self.array.view(kind.name))
 
 
 class Generator:
@@ -116,6 +141,26 @@ def arange(end: int, dtype: Any = None, device: Any = None) -> Tensor:
 def empty_like(like: Tensor, device: Any = None) -> Tensor:
     _host(device)
     return Tensor(np.empty_like(like.array))
+
+
+def zeros_like(like: Tensor) -> Tensor:
+    return Tensor(np.zeros_like(like.array))
+
+
+def isfinite(tensor: Tensor) -> Tensor:
+    return Tensor(np.isfinite(tensor.array))
+
+
+def where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    return Tensor(np.where(condition.array, a.array, b.array))
+
+
+def set_float32_matmul_precision(name: str) -> None:
+    _precision[0] = name
+
+
+def get_float32_matmul_precision() -> str:
+    return _precision[0]
 
 
 def allclose(a: Tensor, b: Tensor, rtol: float = 1e-5, atol: float = 1e-5) -> bool:
