@@ -45,6 +45,25 @@ def _largest(elements: int, width: int) -> str:
     return f"the largest tile has {elements} elements of {width} bytes"
 
 
+# ---- matrix multiplies ------------------------------------------------------------------------------------------
+
+
+def instruction(name: str, swapped: bool) -> str:
+    return f"{name} on the transposes" if swapped else name
+
+
+def multiply_adds(sizes: Sequence[int], why: str, span: Span) -> Decision:
+    """An MMA by multiply-adds of each thread, not by tensor cores."""
+    return Decision("multiply_adds", "x".join(map(str, sizes)), why, span)
+
+
+def fewer_cycles(cycles: float, name: str, others: float) -> str:
+    return f"{cycles:.0f} cycles, {others:.0f} by {name}"
+
+
+FLOAT32_OPERANDS = "float32 operands, which tensor cores would round to tfloat32"
+
+
 # ---- clusters ---------------------------------------------------------------------------------------------------
 
 

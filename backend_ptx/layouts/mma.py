@@ -8,15 +8,19 @@ Fragments follow the PTX ISA, "Matrix Fragments for mma". With p elements in a 3
 
 which is linear in the bits of register and lane, so all of it is bit lists. m8n8k4 on float64 has neither the upper
 rows nor the upper half of k.
+
+A tile may be smaller than the instruction. A register for bits of the index that it lacks does not exist: lowering puts
+zero in its place and drops the result. Lanes for such bits hold copies; along k lowering makes those zero.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.layouts.blocked import row_major
 from tilewright.backend_ptx.layouts.flat import axis_shifts, distributed, log2, parts
 from tilewright.tileir.layout import Layout
@@ -30,6 +34,12 @@ class Held(NamedTuple):
 
     registers: list[Bit]
     lanes: list[Bit]
+
+    def within(self, bits: Mapping[str, int]) -> Held:
+        """The same of a tile whose axes have so many bits."""
+        there = {bit for bit in (*self.registers, *self.lanes) if bit and bit[1] < bits[bit[0]]}
+        registers: list[Bit] = [bit for bit in self.registers if bit in there]
+        return Held(registers, [bit if bit in there else None for bit in self.lanes])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +71,17 @@ class ProductLayouts(NamedTuple):
     a: Layout
     b: Layout
 
+    def turned(self) -> ProductLayouts:
+        """Those of the product whose transpose, b^T a^T, has these."""
+        acc, b, a = map(transposed, self)
+        return ProductLayouts(acc, a, b)
+
+
+def transposed(layout: Layout) -> Layout:
+    """The layout with the last two axes swapped; registers and threads hold the same elements."""
+    rank = len(layout.shape)
+    return transform.permute(layout, (*range(rank - 2), rank - 1, rank - 2))
+
 
 @lru_cache(maxsize=512)
 def fragment_layouts(
@@ -83,7 +104,9 @@ def fragment_layouts(
     batches = axis_bits("b", 0, batch_bits - in_warps)
     warp = [*axis_bits("m", m_bits - wm, m_bits), *axis_bits("n", n_bits - wn, n_bits),
             *axis_bits("b", batch_bits - in_warps, batch_bits), *[None] * (spare - in_warps)]
-    of_acc, of_a, of_b = fragment.accumulator, fragment.operand("m"), fragment.operand("n")
+    sizes = {"m": m_bits, "n": n_bits, "k": k_bits}
+    of_acc, of_a, of_b = (
+        held.within(sizes) for held in (fragment.accumulator, fragment.operand("m"), fragment.operand("n")))
     acc = layout_of_bits(acc_shape, [*of_acc.registers, *n_own, *m_own, *batches], of_acc.lanes, warp, "mn")
     a = layout_of_bits((*batch, m, k), [*of_a.registers, *m_own, *k_own, *batches], of_a.lanes, warp, "mk")
     b = layout_of_bits((*batch, k, n), [*of_b.registers, *n_own, *k_own, *batches], of_b.lanes, warp, "kn")
@@ -92,7 +115,7 @@ def fragment_layouts(
 
 def warp_grid(m: int, n: int, fragment: Fragment, warps: int, rows_only: bool = False) -> tuple[int, int]:
     """log2 of the warps along M and along N: those that read least from shared memory, which is M/wm + N/wn a warp."""
-    most_m, most_n = log2(m // fragment.m), log2(n // fragment.n)
+    most_m, most_n = (max(0, log2(size) - log2(least)) for size, least in ((m, fragment.m), (n, fragment.n)))
     total = min(log2(warps), most_m + most_n)
     if rows_only:
         wm = min(total, most_m)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.layouts.flat import axis_shifts, log2
 from tilewright.backend_ptx.layouts.fragments import fragment_of
-from tilewright.backend_ptx.layouts.mma import Fragment
+from tilewright.backend_ptx.layouts.mma import Fragment, ProductLayouts
 from tilewright.backend_ptx.layouts.queries import register_flats
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.context import Context
@@ -20,6 +20,7 @@ from tilewright.tileir.ops.matmul import Mma
 
 refuse(Mma, "select_instructions chooses an instruction first", "this is a defect of the backend, please report it")
 
+Word = tuple[int | None, ...]
 Place = tuple[int, int, int]  # (batch, row, column) of an element of lane 0 of warp 0
 
 
@@ -33,11 +34,12 @@ def register_places(layout: Layout) -> dict[Place, int]:
 
 
 class Step(NamedTuple):
-    """One instruction: the registers of its operands, in words of packed elements."""
+    """One instruction: the registers of its operands, in words of packed elements. None: the tile has no such
+    element."""
 
-    acc: tuple[int, ...]
-    a: tuple[tuple[int, ...], ...]
-    b: tuple[tuple[int, ...], ...]
+    acc: tuple[int | None, ...]
+    a: tuple[Word, ...]
+    b: tuple[Word, ...]
 
 
 @lru_cache(maxsize=128)
@@ -47,50 +49,83 @@ def _steps(acc: Layout, a: Layout, b: Layout, fragment: Fragment) -> tuple[Step,
     origins = sorted(p for p in accs if p[1] % fragment.m == 0 and p[2] % fragment.n == 0)
     halves = range(2 if fragment.m == 16 else 1)
     words = range(2 if fragment.k > 4 * fragment.pack else 1)
-    assert all(accs[batch, m, n + 1] == accs[batch, m, n] + 1 for batch, m, n in origins), "neighbours are no pair"
+    assert all(accs.get((batch, m, n + 1), accs[batch, m, n] + 1) == accs[batch, m, n] + 1
+               for batch, m, n in origins), "neighbours are no pair"
     out = []
     for k in range(0, a.shape[-1], fragment.k):
         for batch, m, n in origins:
             out.append(Step(
-                tuple(accs[batch, m + 8 * h, n + e] for h in halves for e in range(2)),
-                tuple(tuple(left[batch, m + 8 * h, k + 4 * fragment.pack * w + e] for e in range(fragment.pack))
+                tuple(accs.get((batch, m + 8 * h, n + e)) for h in halves for e in range(2)),
+                tuple(tuple(left.get((batch, m + 8 * h, k + 4 * fragment.pack * w + e)) for e in range(fragment.pack))
                       for w in words for h in halves),
-                tuple(tuple(right[batch, k + 4 * fragment.pack * w + e, n] for e in range(fragment.pack))
+                tuple(tuple(right.get((batch, k + 4 * fragment.pack * w + e, n)) for e in range(fragment.pack))
                       for w in words),
             ))
     return tuple(out)
 
 
-def packed_words(b: Builder, value: Val) -> Callable[[tuple[int, ...]], Val]:
-    """The packed 32-bit registers of an operand by its elements' registers, each made once."""
+def packed_words(b: Builder, value: Val, active: Val | None = None) -> Callable[[Word], Val]:
+    """The packed 32-bit registers of an operand by its elements' registers, each made once: zero for what is missing,
+    and in threads that are not `active`."""
+    held = "double" if value.elem == "double" else "i32"
+    zeros = b.const(value.elem, 0, value.n)
 
     @cache
-    def word(registers: tuple[int, ...]) -> Val:
-        if len(registers) > 1:
-            return b.bitcast(b.shuffle(value, registers), "i32", 0)
-        element = b.extract(value, registers[0])
-        return element if element.elem == "double" else b.bitcast(element, "i32", 0)
+    def word(registers: Word) -> Val:
+        if all(r is None for r in registers):
+            return b.const(held, 0)
+        chosen = [value.n if r is None else r for r in registers]
+        if len(registers) == 1:
+            found = b.extract(value, chosen[0])
+        else:
+            found = b.shuffle(value, chosen, zeros if None in registers else None)
+        found = found if held == "double" else b.bitcast(found, "i32", 0)
+        return found if active is None else b.select(active, found, b.const(held, 0))
 
     return word
 
 
+def _active(ctx: Context, layout: Layout, fragment: Fragment) -> Val | None:
+    """Whether the lanes of an operand, [m, k], hold elements of their own along k; None if all do."""
+    depth, word = log2(layout.shape[-1]), log2(fragment.pack)
+    idle = sum(1 << bit for bit in range(2) if word + bit >= depth)
+    if not idle:
+        return None
+    return ctx.once(("active along k", idle), lambda b: b.icmp("eq", b.and_(ctx.tid, idle), 0))
+
+
 @lower(ops.MmaSync)
 def mma_sync(ctx: Context, op: ops.MmaSync) -> None:
-    b, record = ctx.b, instruction(op.instruction)
-    steps = _steps(ctx.layout(op.acc), ctx.layout(op.a), ctx.layout(op.b), fragment_of(op.instruction))
-    left, right = packed_words(b, ctx[op.a]), packed_words(b, ctx[op.b])
+    b, record, fragment = ctx.b, instruction(op.instruction), fragment_of(op.instruction)
+    layouts = ProductLayouts(*(ctx.layout(v) for v in (op.acc, op.a, op.b)))
+    operands = [ctx[op.a], ctx[op.b]]
+    if op.swapped:
+        layouts, operands = layouts.turned(), operands[::-1]
+    active = _active(ctx, layouts.a, fragment)
+    left, right = (packed_words(b, value, active) for value in operands)
     start: Val = ctx[op.acc]
     packed = record.results[0] == "i32" and start.elem == "half"
+    alone = packed and layouts.acc.shape[-1] == 1  # a register of each pair is missing
+    if alone:
+        pairs = [place for r in range(start.n) for place in (r, start.n)]
+        start = b.shuffle(start, pairs, b.const("half", 0, start.n))
     if packed:  # registers 2 i and 2 i + 1 share a 32-bit register, as _steps asserts
         start = b.bitcast(start, "i32", start.n // 2)
     sums = [b.extract(start, r) for r in range(start.n)]
-    for step in steps:
+    zero = b.const(record.results[0], 0)
+    for step in _steps(*layouts, fragment):
         words = [*(left(r) for r in step.a), *(right(r) for r in step.b)]
-        places = [r // 2 for r in step.acc[::2]] if packed else step.acc
-        for place, value in zip(places, record.emit(b, *words, *(sums[p] for p in places)), strict=True):
-            sums[place] = value
+        places = step.acc
+        if packed:
+            places = tuple(r if r is None or alone else r // 2 for r in step.acc[::2])
+        added = [zero if p is None else sums[p] for p in places]
+        for place, value in zip(places, record.emit(b, *words, *added), strict=True):
+            if place is not None:
+                sums[place] = value
     result = b.vector(sums)
-    ctx.set(op.result, b.bitcast(result, "half", 2 * result.n) if packed else result)
+    if packed:
+        result = b.bitcast(result, "half", 2 * result.n)
+    ctx.set(op.result, b.shuffle(result, range(0, result.n, 2)) if alone else result)
 
 
 @lower(ops.MmaFma)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import prod
 from typing import ClassVar
 
+from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.layouts.fragments import fragment_of
 from tilewright.backend_ptx.layouts.mma import ProductLayouts, block_layouts, fragment_layouts
 from tilewright.backend_ptx.ops.units import MatrixUnit
@@ -50,7 +52,17 @@ def waits_for(products: Iterable[Op], pending: int = 0) -> list[Op]:
 
 
 def _fragment_layouts(op: MmaSync, warps: int, rows_only: bool) -> ProductLayouts:
-    return fragment_layouts(op.acc.type.shape, op.a.type.shape[-1], fragment_of(op.instruction), warps, rows_only)
+    acc, k, fragment = op.acc.type.shape, op.a.type.shape[-1], fragment_of(op.instruction)
+    if op.swapped:  # its rows are the short axis, which warps do not divide
+        return fragment_layouts((*acc[:-2], acc[-1], acc[-2]), k, fragment, warps).turned()
+    return fragment_layouts(acc, k, fragment, warps, rows_only)
+
+
+def _padded(op: MmaSync) -> int:
+    fragment = fragment_of(op.instruction)
+    least = (fragment.n, fragment.m) if op.swapped else (fragment.m, fragment.n)
+    m, n = (max(pair) for pair in zip(op.acc.type.shape[-2:], least, strict=True))
+    return int(op.acc.type.size // prod(op.acc.type.shape[-2:]) * m * n)
 
 
 def _block_layouts(op: MmaFma, warps: int, rows_only: bool) -> ProductLayouts:
@@ -62,12 +74,14 @@ def _fma_step(op: MmaFma) -> int:
 
 
 class MmaSync(Product, opcode="mma_sync", collective=True):
-    """By tensor cores: `instruction` names a record of backend_ptx/instructions/tensor_core.py."""
+    """By tensor cores: `instruction` names a record of backend_ptx/instructions/tensor_core.py. `swapped`: it computes
+    the transpose, b^T a^T, whose short axis is n."""
 
     unit = MatrixUnit(
-        "mma.sync", THREADS, depth=lambda op: fragment_of(op.instruction).k, layouts=_fragment_layouts,
-        describe=lambda op: str(op.instruction))
+        "mma.sync", THREADS, depth=lambda op: fragment_of(op.instruction).k, layouts=_fragment_layouts, padded=_padded,
+        describe=lambda op: decisions.instruction(op.instruction, op.swapped))
     instruction: str = attribute()
+    swapped: bool = attribute(default=False)
 
 
 class MmaFma(Product, opcode="mma_fma"):

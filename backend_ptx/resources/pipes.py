@@ -44,12 +44,14 @@ class Pipe:
 # takes one slot of its scheduler, 32 lanes on 16 units two.
 MUFU_RATE, SHARED_BYTES, TMA_BYTES = 16, 128, 64
 SIXTEEN = 16  # bits of the operands for which the tensor cores' rate stands
+MMA_LATENCY = 33  # of mma.sync
+SCHEDULERS = 4  # of an SM, each with its part of every pipe
 
 
 def pipes_of(target: Target) -> dict[str, Pipe]:
     """The pipes of an SM, by name."""
     groups = units_of(target)[0].warps > 1  # an MMA that several warps issue together
-    found = [Pipe(TENSOR, target.mma_rate, 128 if groups else 33, 1 if groups else 2),
+    found = [Pipe(TENSOR, target.mma_rate, 128 if groups else MMA_LATENCY, 1 if groups else 2),
              Pipe(FMA, target.fma_rate, 4, 128 // target.fma_rate), Pipe(MUFU, MUFU_RATE, 18, 2),
              Pipe(LSU, SHARED_BYTES, 29, 1)]
     if target.has_tma:
@@ -110,10 +112,32 @@ def _work(op: Op) -> dict[str, float]:
 
 
 def _multiply(op: Product) -> dict[str, float]:
-    count = float(op.acc.type.size * op.a.type.shape[-1])
+    depth = op.a.type.shape[-1]
     if op.unit.name == "fma":
-        return {FMA: count}
+        return {FMA: float(op.acc.type.size * depth)}
+    count = float(op.unit.padded(op) * max(depth, op.unit.depth(op)))
     return {TENSOR: count * 8 * op.a.type.dtype.bytes / SIXTEEN}
+
+
+# ---- what computes one MMA ---------------------------------------------------------------------------------------
+
+
+def tensor_cycles(tiles: int, steps: int, each: int, target: Target) -> float:
+    """Of `steps` mma.sync along k, one after another, for each of some tiles of an accumulator. `each`: the
+    multiply-adds of one instruction, times the bytes of an operand's element."""
+    pipe = pipes_of(target)[TENSOR]
+    work = -(-tiles // SCHEDULERS) * each * 8 / SIXTEEN / (pipe.rate / SCHEDULERS)
+    return steps * max(MMA_LATENCY, work)
+
+
+def fma_cycles(sizes: tuple[int, int, int], batch: int, narrow: bool, wide: bool, target: Target) -> float:
+    """Of the same by multiply-adds of threads, each of which owns up to four neighbouring columns. Each element of an
+    operand is loaded, and converted if it is `narrow`; `wide` multiply-adds, of 64 bits, take twice as long."""
+    m, n, k = sizes
+    pipe, columns = pipes_of(target)[FMA], min(n, 4)
+    sums = max(columns, batch * m * n // (32 * SCHEDULERS))
+    work = (sums * (1 + wide) + (columns + sums // columns) * (1 + narrow)) * pipe.issue
+    return float(k * max(pipe.latency, work))
 
 
 def _bytes(type_: SharedType) -> int:

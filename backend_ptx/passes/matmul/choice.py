@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import NamedTuple
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.instructions.warpgroup import KINDS
 from tilewright.backend_ptx.layouts.warpgroup import LEAST_COLUMNS, ROWS
+from tilewright.backend_ptx.resources.pipes import tensor_cycles
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.dtypes import DType
@@ -21,10 +23,13 @@ _EIGHT_BITS = (*FP8, dt.int8, dt.uint8)
 
 
 class Choice(NamedTuple):
-    """The name of the instruction and the dtype that both operands need (None: as they are)."""
+    """The name of an instruction, the dtype that both operands need (None: as they are), whether it computes the
+    transpose, and the cycles that it takes."""
 
     instruction: str
-    operands: DType | None = None
+    operands: DType | None
+    swapped: bool
+    cycles: float
 
 
 def warpgroup_kind(op: Mma, target: Target) -> str | None:
@@ -44,17 +49,32 @@ def sizes_of(op: Mma) -> tuple[int, int, int]:
     return m, op.b.type.shape[-1], k
 
 
-def choose(a: DType, b: DType, acc: DType, sizes: tuple[int, int, int], target: Target) -> Choice | None:
-    """The tensor-core instruction for these dtypes; None if FMA instructions compute the MMA."""
+def choose(op: Mma, target: Target) -> Choice | None:
+    """The tensor-core instruction of the fewest cycles, of equal ones of the fewest and smallest instructions; None
+    if no instruction takes such operands.
+
+    Tiles smaller than the instruction are padded. Few rows are columns of the transpose, whose instructions are
+    narrower.
+    """
+    a, b, acc = (v.type.dtype for v in (op.a, op.b, op.acc))
     operands: DType | None = None
     if a in FP8:
         (record,) = _named(a, b, acc)
-        if not (target.has_fp8_mma and target.ptx >= instruction(record).ptx and _fits(record, sizes)):
+        if not (target.has_fp8_mma and target.ptx >= instruction(record).ptx):
             a = b = operands = dt.float16
     if a is dt.float32:
         return None
-    fitting = [record for record in _named(a, b, acc) if _fits(record, sizes)]
-    return Choice(fitting[0], operands) if fitting else None
+    m, n, k = sizes_of(op)
+    batch = op.acc.type.size // (m * n)
+    found: list[tuple[float, int, int, Choice]] = []
+    for swapped, types, sizes in ((False, (a, b), (m, n, k)), (True, (b, a), (n, m, k))):
+        for record in _named(*types, acc):
+            shape = instruction(record).facts["shape"]
+            *tiles, steps = (-(-size // least) for size, least in zip(sizes, shape, strict=True))
+            each = shape[0] * shape[1] * shape[2] * a.bytes
+            cycles = tensor_cycles(batch * prod(tiles), steps, each, target)
+            found.append((cycles, prod(tiles) * steps, each, Choice(record, operands, swapped, cycles)))
+    return min(found, key=lambda choice: choice[:3])[3]
 
 
 def _named(a: DType, b: DType, acc: DType) -> tuple[str, ...]:
@@ -65,7 +85,3 @@ def _named(a: DType, b: DType, acc: DType) -> tuple[str, ...]:
     if a in _EIGHT_BITS:
         return tuple(f"mma.m16n8k{k}.{types[0]}.{types[1]}.{types[2]}" for k in ((32,) if a in FP8 else (32, 16)))
     return tuple(f"mma.m16n8k{k}.{types[0]}.{types[1]}" for k in ((8, 4) if a is dt.tfloat32 else (16, 8)))
-
-
-def _fits(record: str, sizes: tuple[int, int, int]) -> bool:
-    return all(size >= least for size, least in zip(sizes, instruction(record).facts["shape"], strict=True))

@@ -3,10 +3,11 @@
     before: %y: tile<128x128xf32> = mma(a=%ta, b=%tb, acc=%x)                               // bfloat16 operands
     after:  %y: tile<128x128xf32> = mma_sync(a=%ta, b=%tb, acc=%x, instruction="mma.m16n8k16.f32.bf16")
 
-MMAs of float32 operands (which mean float32, not tfloat32) and tiles smaller than an instruction's become `mma_fma`,
-with operands converted to the accumulator's format; that is exact for every operand format. 8-bit floats become
-float16, which represents them exactly, if no tensor-core instruction takes them. If the target has wgmma, MMAs of at
-least 64 rows become `wgmma`:
+Tiles smaller than an instruction's are padded in registers (layouts/mma.py). A few rows are computed as columns of the
+transpose, which may be fewer: mma_sync(..., swapped=true). MMAs of float32 operands (which mean float32, not tfloat32),
+and the smallest ones, for which it takes fewer cycles, become `mma_fma`, with operands converted to the accumulator's
+format; that is exact for every operand format. 8-bit floats become float16, which represents them exactly, if no
+tensor-core instruction takes them. If the target has wgmma, MMAs of at least 64 rows become `wgmma`:
 
     after:  %y: tile<128x128xf32> = wgmma(a=%ta, b=%tb, acc=%x, kind="bf16")
 
@@ -17,12 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.warpgroup import WARPS
 from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync
 from tilewright.backend_ptx.ops.warpgroup import Wgmma
 from tilewright.backend_ptx.passes.matmul.choice import FP8, choose, sizes_of, warpgroup_kind
 from tilewright.backend_ptx.passes.matmul.loop_over_depth import loop_over_depth
+from tilewright.backend_ptx.resources.pipes import fma_cycles
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Value
@@ -56,11 +59,18 @@ def _rule(rewriter: Rewriter, op: Mma, c: Compilation) -> None:
 
 
 def _by_warps(rewriter: Rewriter, op: Mma, c: Compilation) -> Value | None:
-    choice = choose(op.a.type.dtype, op.b.type.dtype, op.acc.type.dtype, sizes_of(op), c.target)
+    choice, sizes, (held, dtype) = choose(op, c.target), sizes_of(op), (op.acc.type.dtype, op.a.type.dtype)
     if choice is None:
+        c.decide(decisions.multiply_adds(sizes, decisions.FLOAT32_OPERANDS, op.span))
+        return None
+    batch = op.acc.type.size // (sizes[0] * sizes[1])
+    others = fma_cycles(sizes, batch, dtype.bytes < held.bytes, held is dt.float64, c.target)
+    if others < choice.cycles:
+        why = decisions.fewer_cycles(others, choice.instruction, choice.cycles)
+        c.decide(decisions.multiply_adds(sizes, why, op.span))
         return None
     a, b = (_cast(rewriter, v, choice.operands or v.type.dtype) for v in (op.a, op.b))
-    return rewriter.value(MmaSync(a=a, b=b, acc=op.acc, instruction=choice.instruction))
+    return rewriter.value(MmaSync(a=a, b=b, acc=op.acc, instruction=choice.instruction, swapped=choice.swapped))
 
 
 def _by_warpgroups(rewriter: Rewriter, op: Mma, c: Compilation) -> Value | None:

@@ -46,7 +46,7 @@ def _split(rewriter: Rewriter, op: Product) -> None:
         return
     k = op.a.type.shape[-1]
     step = op.unit.depth(op)
-    if step == k or not (_is_loaded(op.a) or _is_loaded(op.b)):
+    if step >= k or not (_is_loaded(op.a) or _is_loaded(op.b)):
         rewriter.keep(op)
         return
     acc = op.acc

@@ -130,7 +130,7 @@ def _warps_for(products: Sequence[Product], held: int) -> Warps:
     count = _divide(words, most, 1, FULL)
     if count == FULL:
         count = _divide(words, most + LITTLE, FULL, MOST)
-    largest = max(op.acc.type.size for op in products)
+    largest = max(op.unit.padded(op) for op in products)
     count = max(count, min(USUAL, 1 << log2(max(1, largest // FRAGMENT_ELEMENTS))), *(op.unit.warps for op in products))
     each = max(1, words // (32 * count))
     return Warps(count, decisions.warps_by_accumulators(len(products), words, held > 0, each))

@@ -43,7 +43,10 @@ def test_the_user_decides_on_warps() -> None:
         decide_warps([(64, 4)], 3, TARGET)
 
 
-def products(sums: list[tuple[str, str]], opcode: str = "mma_sync", more: str = ', instruction="x"') -> Function:
+SYNC = ', instruction="mma.m16n8k16.f32.bf16"'
+
+
+def products(sums: list[tuple[str, str]], opcode: str = "mma_sync", more: str = SYNC) -> Function:
     """Products with accumulators of these (shape, dtype); each starts one of its own."""
     lines = []
     for k, (shape, dtype) in enumerate(sums):
