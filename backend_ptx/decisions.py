@@ -48,10 +48,6 @@ def _largest(elements: int, width: int) -> str:
 # ---- matrix multiplies ------------------------------------------------------------------------------------------
 
 
-def instruction(name: str, swapped: bool) -> str:
-    return f"{name} on the transposes" if swapped else name
-
-
 def multiply_adds(sizes: Sequence[int], why: str, span: Span) -> Decision:
     """An MMA by multiply-adds of each thread, not by tensor cores."""
     return Decision("multiply_adds", "x".join(map(str, sizes)), why, span)

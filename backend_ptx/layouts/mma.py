@@ -15,7 +15,7 @@ zero in its place and drops the result. Lanes for such bits hold copies; along k
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -34,12 +34,6 @@ class Held(NamedTuple):
 
     registers: list[Bit]
     lanes: list[Bit]
-
-    def within(self, bits: Mapping[str, int]) -> Held:
-        """The same of a tile whose axes have so many bits."""
-        there = {bit for bit in (*self.registers, *self.lanes) if bit and bit[1] < bits[bit[0]]}
-        registers: list[Bit] = [bit for bit in self.registers if bit in there]
-        return Held(registers, [bit if bit in there else None for bit in self.lanes])
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +67,9 @@ class ProductLayouts(NamedTuple):
 
     def turned(self) -> ProductLayouts:
         """Those of the product whose transpose, b^T a^T, has these."""
-        acc, b, a = map(transposed, self)
+        axes = (*range(len(self.acc.shape) - 2), -1, -2)
+        acc, b, a = (transform.permute(layout, axes) for layout in self)
         return ProductLayouts(acc, a, b)
-
-
-def transposed(layout: Layout) -> Layout:
-    """The layout with the last two axes swapped; registers and threads hold the same elements."""
-    rank = len(layout.shape)
-    return transform.permute(layout, (*range(rank - 2), rank - 1, rank - 2))
 
 
 @lru_cache(maxsize=512)
@@ -93,6 +82,8 @@ def fragment_layouts(
     its A operand without a conversion).
     """
     *batch, m, n = acc_shape
+    shapes = acc_shape, (*batch, m, k), (*batch, k, n)
+    m, n, k = max(m, fragment.m), max(n, fragment.n), max(k, fragment.k)
     wm, wn = warp_grid(m, n, fragment, warps, rows_only)
     m_bits, n_bits, k_bits = log2(m), log2(n), log2(k)
     batch_bits = sum(log2(size) for size in batch)
@@ -104,18 +95,16 @@ def fragment_layouts(
     batches = axis_bits("b", 0, batch_bits - in_warps)
     warp = [*axis_bits("m", m_bits - wm, m_bits), *axis_bits("n", n_bits - wn, n_bits),
             *axis_bits("b", batch_bits - in_warps, batch_bits), *[None] * (spare - in_warps)]
-    sizes = {"m": m_bits, "n": n_bits, "k": k_bits}
-    of_acc, of_a, of_b = (
-        held.within(sizes) for held in (fragment.accumulator, fragment.operand("m"), fragment.operand("n")))
-    acc = layout_of_bits(acc_shape, [*of_acc.registers, *n_own, *m_own, *batches], of_acc.lanes, warp, "mn")
+    of_acc, of_a, of_b = fragment.accumulator, fragment.operand("m"), fragment.operand("n")
+    acc = layout_of_bits((*batch, m, n), [*of_acc.registers, *n_own, *m_own, *batches], of_acc.lanes, warp, "mn")
     a = layout_of_bits((*batch, m, k), [*of_a.registers, *m_own, *k_own, *batches], of_a.lanes, warp, "mk")
     b = layout_of_bits((*batch, k, n), [*of_b.registers, *n_own, *k_own, *batches], of_b.lanes, warp, "kn")
-    return ProductLayouts(acc, a, b)
+    return ProductLayouts(*(transform.within(s, layout) for s, layout in zip(shapes, (acc, a, b), strict=True)))
 
 
 def warp_grid(m: int, n: int, fragment: Fragment, warps: int, rows_only: bool = False) -> tuple[int, int]:
     """log2 of the warps along M and along N: those that read least from shared memory, which is M/wm + N/wn a warp."""
-    most_m, most_n = (max(0, log2(size) - log2(least)) for size, least in ((m, fragment.m), (n, fragment.n)))
+    most_m, most_n = log2(m // fragment.m), log2(n // fragment.n)
     total = min(log2(warps), most_m + most_n)
     if rows_only:
         wm = min(total, most_m)

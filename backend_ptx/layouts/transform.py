@@ -26,7 +26,7 @@ def remap(shape: tuple[int, ...], layout: Layout, function: Index) -> Layout:
     return distributed(shape, [b for b in register if b], lane, warp)
 
 
-def _inside(shape: tuple[int, ...], layout: Layout) -> Layout:
+def within(shape: tuple[int, ...], layout: Layout) -> Layout:
     """The layout of the tile of `shape` with the low bits of every index."""
     # A scalar has no axes.
     return remap(shape, layout, lambda index: [i & (n - 1) for i, n in zip(index, shape, strict=False)])
@@ -61,7 +61,7 @@ def reduce(layout: Layout, axes: tuple[int, ...]) -> Layout:
 @lru_cache(maxsize=1024)
 def broadcast_source(layout: Layout, shape: tuple[int, ...]) -> Layout:
     """The layout before a `broadcast` from `shape` to the layout's shape: every thread already holds what it needs."""
-    return _inside(shape, layout)
+    return within(shape, layout)
 
 
 @lru_cache(maxsize=1024)
@@ -112,4 +112,4 @@ def extract(layout: Layout, shape: tuple[int, ...]) -> Layout | None:
 
     if not all(inside(b) for b in (*lane, *warp)) or not all(inside(b) or outside(b) for b in register):
         return None
-    return _inside(shape, layout)
+    return within(shape, layout)

@@ -49,8 +49,7 @@ def _steps(acc: Layout, a: Layout, b: Layout, fragment: Fragment) -> tuple[Step,
     origins = sorted(p for p in accs if p[1] % fragment.m == 0 and p[2] % fragment.n == 0)
     halves = range(2 if fragment.m == 16 else 1)
     words = range(2 if fragment.k > 4 * fragment.pack else 1)
-    assert all(accs.get((batch, m, n + 1), accs[batch, m, n] + 1) == accs[batch, m, n] + 1
-               for batch, m, n in origins), "neighbours are no pair"
+    assert all(accs.get((b, m, n + 1), accs[b, m, n] + 1) == accs[b, m, n] + 1 for b, m, n in origins), "no pairs"
     out = []
     for k in range(0, a.shape[-1], fragment.k):
         for batch, m, n in origins:
@@ -75,11 +74,7 @@ def packed_words(b: Builder, value: Val, active: Val | None = None) -> Callable[
         if all(r is None for r in registers):
             return b.const(held, 0)
         chosen = [value.n if r is None else r for r in registers]
-        if len(registers) == 1:
-            found = b.extract(value, chosen[0])
-        else:
-            found = b.shuffle(value, chosen, zeros if None in registers else None)
-        found = found if held == "double" else b.bitcast(found, "i32", 0)
+        found = b.bitcast(b.shuffle(value, chosen, zeros if None in registers else None), held, 0)
         return found if active is None else b.select(active, found, b.const(held, 0))
 
     return word
@@ -107,17 +102,14 @@ def mma_sync(ctx: Context, op: ops.MmaSync) -> None:
     packed = record.results[0] == "i32" and start.elem == "half"
     alone = packed and layouts.acc.shape[-1] == 1  # a register of each pair is missing
     if alone:
-        pairs = [place for r in range(start.n) for place in (r, start.n)]
-        start = b.shuffle(start, pairs, b.const("half", 0, start.n))
+        start = b.shuffle(start, [i for r in range(start.n) for i in (r, start.n)], b.const("half", 0, start.n))
     if packed:  # registers 2 i and 2 i + 1 share a 32-bit register, as _steps asserts
         start = b.bitcast(start, "i32", start.n // 2)
     sums = [b.extract(start, r) for r in range(start.n)]
     zero = b.const(record.results[0], 0)
     for step in _steps(*layouts, fragment):
         words = [*(left(r) for r in step.a), *(right(r) for r in step.b)]
-        places = step.acc
-        if packed:
-            places = tuple(r if r is None or alone else r // 2 for r in step.acc[::2])
+        places = [r if r is None or alone else r // 2 for r in step.acc[::2]] if packed else step.acc
         added = [zero if p is None else sums[p] for p in places]
         for place, value in zip(places, record.emit(b, *words, *added), strict=True):
             if place is not None:

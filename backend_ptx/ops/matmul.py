@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import prod
 from typing import ClassVar
 
-from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.layouts.fragments import fragment_of
 from tilewright.backend_ptx.layouts.mma import ProductLayouts, block_layouts, fragment_layouts
 from tilewright.backend_ptx.ops.units import MatrixUnit
@@ -31,6 +29,11 @@ class Product(Op):
         ok = ok and (a[-2], b[-1], a[-1]) == (acc[-2], acc[-1], b[-2])
         require(ok, f"{self.opcode}: shapes do not fit: {self.a.type}, {self.b.type}, {self.acc.type}")
         return (self.acc.type.erased(),)
+
+
+def padded(op: Product) -> int:
+    """Elements of the accumulator as instructions have them, whose shorter side is 8."""
+    return int(op.acc.type.size // min(8, *op.acc.type.shape[-2:]) * 8)
 
 
 def is_outstanding(op: Op | None) -> bool:
@@ -58,13 +61,6 @@ def _fragment_layouts(op: MmaSync, warps: int, rows_only: bool) -> ProductLayout
     return fragment_layouts(acc, k, fragment, warps, rows_only)
 
 
-def _padded(op: MmaSync) -> int:
-    fragment = fragment_of(op.instruction)
-    least = (fragment.n, fragment.m) if op.swapped else (fragment.m, fragment.n)
-    m, n = (max(pair) for pair in zip(op.acc.type.shape[-2:], least, strict=True))
-    return int(op.acc.type.size // prod(op.acc.type.shape[-2:]) * m * n)
-
-
 def _block_layouts(op: MmaFma, warps: int, rows_only: bool) -> ProductLayouts:
     return block_layouts(op.acc.type.shape, op.a.type.shape[-1], warps)
 
@@ -78,8 +74,8 @@ class MmaSync(Product, opcode="mma_sync", collective=True):
     the transpose, b^T a^T, whose short axis is n."""
 
     unit = MatrixUnit(
-        "mma.sync", THREADS, depth=lambda op: fragment_of(op.instruction).k, layouts=_fragment_layouts, padded=_padded,
-        describe=lambda op: decisions.instruction(op.instruction, op.swapped))
+        "mma.sync", THREADS, depth=lambda op: fragment_of(op.instruction).k, layouts=_fragment_layouts,
+        describe=lambda op: f"{op.instruction}{' on the transposes' if op.swapped else ''}")
     instruction: str = attribute()
     swapped: bool = attribute(default=False)
 

@@ -36,8 +36,7 @@ class MatrixUnit:
     `accumulators` that of the results until a wait.
 
     `warps` start an instruction together: a kernel has at least so many. `rows` and `columns` are the least tile.
-    Of a product, `depth` is the k of one instruction, `padded` the size of its accumulator in whole instructions,
-    `layouts(product, warps, rows_only)` how threads hold its tiles
+    Of a product, `depth` is the k of one instruction, `layouts(product, warps, rows_only)` how threads hold its tiles
     (`rows_only`: warps own whole rows), `transposes` whether operands in shared memory may be dense along m or n, and
     `describe` its name in reports. `wait(accs=, pending=)` makes the op that waits, `enter(src=)` and `fetch(src=)`
     those that move a tile between registers and the accumulators' space.
@@ -50,7 +49,6 @@ class MatrixUnit:
     describe: Callable[[Any], str]
     a: tuple[Space, ...] = (REGISTERS,)
     b: tuple[Space, ...] = (REGISTERS,)
-    padded: Callable[[Any], int] = lambda op: int(op.acc.type.size)
     accumulators: Space = REGISTERS
     warps: int = 1
     rows: int = 1

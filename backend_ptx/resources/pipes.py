@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tilewright.backend_ptx.ops.matmul import Product
+from tilewright.backend_ptx.ops.matmul import Product, padded
 from tilewright.backend_ptx.ops.units import units_of
 from tilewright.backend_ptx.resources.registers import is_uniform
 from tilewright.backend_ptx.targets import Target
@@ -115,7 +115,7 @@ def _multiply(op: Product) -> dict[str, float]:
     depth = op.a.type.shape[-1]
     if op.unit.name == "fma":
         return {FMA: float(op.acc.type.size * depth)}
-    count = float(op.unit.padded(op) * max(depth, op.unit.depth(op)))
+    count = float(padded(op) * max(depth, op.unit.depth(op)))
     return {TENSOR: count * 8 * op.a.type.dtype.bytes / SIXTEEN}
 
 
@@ -130,13 +130,14 @@ def tensor_cycles(tiles: int, steps: int, each: int, target: Target) -> float:
     return steps * max(MMA_LATENCY, work)
 
 
-def fma_cycles(sizes: tuple[int, int, int], batch: int, narrow: bool, wide: bool, target: Target) -> float:
-    """Of the same by multiply-adds of threads, each of which owns up to four neighbouring columns. Each element of an
-    operand is loaded, and converted if it is `narrow`; `wide` multiply-adds, of 64 bits, take twice as long."""
+def fma_cycles(sizes: tuple[int, int, int], batch: int, each: int, wide: bool, target: Target) -> float:
+    """Of the same by multiply-adds of threads, each of which owns up to four neighbouring columns. An operand's element
+    of `each` bytes is loaded, which takes so many cycles of the pipe that all schedulers share, and converted if it is
+    narrow; `wide` multiply-adds, of 64 bits, take twice as long."""
     m, n, k = sizes
     pipe, columns = pipes_of(target)[FMA], min(n, 4)
     sums = max(columns, batch * m * n // (32 * SCHEDULERS))
-    work = (sums * (1 + wide) + (columns + sums // columns) * (1 + narrow)) * pipe.issue
+    work = sums * (1 + wide) * pipe.issue + (columns + sums // columns) * (each + (each < 4) * pipe.issue)
     return float(k * max(pipe.latency, work))
 
 

@@ -24,7 +24,6 @@ from tilewright.backend_ptx.layouts.warpgroup import WARPS
 from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync
 from tilewright.backend_ptx.ops.warpgroup import Wgmma
 from tilewright.backend_ptx.passes.matmul.choice import FP8, choose, sizes_of, warpgroup_kind
-from tilewright.backend_ptx.passes.matmul.loop_over_depth import loop_over_depth
 from tilewright.backend_ptx.resources.pipes import fma_cycles
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
@@ -34,6 +33,7 @@ from tilewright.tileir.ops.arith import Add, Constant
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.ops.shape import Reshape
+from tilewright.tileir.passes.loop_over_depth import loop_over_depth
 from tilewright.tileir.rewrite import Rewriter, rewrite
 
 Selection = Callable[[Rewriter, Mma, Compilation], Value | None]
@@ -64,7 +64,7 @@ def _by_warps(rewriter: Rewriter, op: Mma, c: Compilation) -> Value | None:
         c.decide(decisions.multiply_adds(sizes, decisions.FLOAT32_OPERANDS, op.span))
         return None
     batch = op.acc.type.size // (sizes[0] * sizes[1])
-    others = fma_cycles(sizes, batch, dtype.bytes < held.bytes, held is dt.float64, c.target)
+    others = fma_cycles(sizes, batch, dtype.bytes, held is dt.float64, c.target)
     if others < choice.cycles:
         why = decisions.fewer_cycles(others, choice.instruction, choice.cycles)
         c.decide(decisions.multiply_adds(sizes, why, op.span))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.flat import log2
-from tilewright.backend_ptx.ops.matmul import MmaFma, Product
+from tilewright.backend_ptx.ops.matmul import MmaFma, Product, padded
 from tilewright.backend_ptx.passes.matmul.operands import is_moved_only
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.live import Live, live_ranges, taken
@@ -130,7 +130,7 @@ def _warps_for(products: Sequence[Product], held: int) -> Warps:
     count = _divide(words, most, 1, FULL)
     if count == FULL:
         count = _divide(words, most + LITTLE, FULL, MOST)
-    largest = max(op.unit.padded(op) for op in products)
+    largest = max(padded(op) for op in products)
     count = max(count, min(USUAL, 1 << log2(max(1, largest // FRAGMENT_ELEMENTS))), *(op.unit.warps for op in products))
     each = max(1, words // (32 * count))
     return Warps(count, decisions.warps_by_accumulators(len(products), words, held > 0, each))

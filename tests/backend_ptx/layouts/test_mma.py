@@ -79,7 +79,9 @@ def products(draw: st.DrawFn) -> tuple[ProductLayouts, int]:
         m, n, k = draw(powers(1, 128)), draw(powers(1, 128)), draw(powers(1, 32))
         return block_layouts((*batch, m, n), k, warps), k
     fragment = draw(st.sampled_from(ALL))
-    m, n, k = draw(powers(fragment.m, 256)), draw(powers(fragment.n, 256)), draw(powers(fragment.k, 128))
+    m, n, k = draw(powers(1, 256)), draw(powers(1, 256)), draw(powers(1, 128))
+    if draw(st.booleans()):
+        return fragment_layouts((*batch, n, m), k, fragment, warps).turned(), k
     return fragment_layouts((*batch, m, n), k, fragment, warps, draw(st.booleans())), k
 
 

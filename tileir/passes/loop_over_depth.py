@@ -1,4 +1,4 @@
-"""Split the depth (K) of an MMA whose operands are too large for shared memory: a loop over sub-tiles of both.
+"""Split the depth (K) of an MMA whose operands are too large for a machine: a loop over sub-tiles of both.
 
     before: %a: tile<64x1024xbf16> = load(array=%x, index=(%i, %0), steps=(64, 1024), ...)     // 128 KiB
             %b: tile<1024x128xbf16> = load(array=%y, index=(%0, %j), ...)                      // 256 KiB
@@ -9,14 +9,13 @@
                 yield(values=(mma(a=%a, b=%b, acc=%acc)))
             }
 
-Operands must be loads, at most cast and permuted, of arrays that the kernel does not write. `select_instructions` calls
-it if a limit of the plan (`max_depth`) asks for it.
+Operands must be loads, at most cast and permuted, of arrays that the kernel does not write. A backend calls it if a
+limit of the plan (`max_depth`) asks for it.
 """
 
 from __future__ import annotations
 
-from tilewright.backend_ptx.compilation import Compilation
-from tilewright.tileir.analysis.unit import NONE
+from tilewright.tileir.analysis.unit import NONE, Unit
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Value
 from tilewright.tileir.dtypes import int32, int64
@@ -32,10 +31,10 @@ from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import TileType
 
 
-def loop_over_depth(c: Compilation, most: int) -> None:
+def loop_over_depth(unit: Unit, most: int) -> None:
     """MMAs deeper than `most` become loops over sub-tiles of that depth, if their operands allow it."""
-    function, users = c.function, c.uses
-    alias_class = c.dependences.alias_class
+    function, users = unit.function, unit.uses
+    alias_class = unit.dependences.alias_class
     written = {alias_class(memory) for op in function.walk() if op.effectful for memory in op.effects().writes}
 
     def can_be_cut(value: Value) -> bool:
@@ -54,8 +53,8 @@ def loop_over_depth(c: Compilation, most: int) -> None:
             rewriter.keep(op)
 
     rewrite(function, {Mma: rule})
-    c.forget(NONE)
-    dce(c)
+    unit.forget(NONE)
+    dce(unit)
 
 
 def _loop(rewriter: Rewriter, op: Mma, count: int) -> Value:
