@@ -26,6 +26,7 @@ from tilewright.arguments.spec import Spec, spec
 from tilewright.inspecting.trace import Trace, trace
 from tilewright.kernel import function, launch, tile_kernel
 from tilewright.language import *  # noqa: F403
+from tilewright.launching.checking import uninitialized
 from tilewright.launching.timeouts import compiler_timeout
 from tilewright.options import ByTarget
 from tilewright.tileir.diagnostics import (
@@ -77,7 +78,7 @@ __all__ = [
     "tile_kernel", "kernel", "function", "launch", "trace", "Trace", "ByTarget",
     "Constant", "ConstantAnnotation", "ScalarInt64",
     "ScalarAnnotation", "IndexedWithInt64", "ArrayAnnotation", "ListAnnotation", "Spec", "spec", "to_device",
-    "DeviceArray", "gpu_available", "compiler_timeout",
+    "DeviceArray", "gpu_available", "compiler_timeout", "uninitialized",
     # tuning, compilation ahead of time, and a bridge that says that it is missing
     "tune", "compilation", "jax",
     # functions of kernels in a module of their own

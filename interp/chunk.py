@@ -37,10 +37,10 @@ class Chunk:
 
 
 def take(value: Any, blocks: Any) -> Any:
-    """A varying value for some of the blocks; arrays in memory and shared buffers have their own `take`."""
+    """A varying value for some of the blocks; arrays in memory and shared buffers have their own `take`. None stays."""
     if isinstance(value, np.ndarray):
         return value[blocks]
-    return value.take(blocks)
+    return None if value is None else value.take(blocks)
 
 
 def split(regs: Regs, blocks: Any, varying_slots: tuple[int, ...]) -> Regs:
@@ -54,7 +54,9 @@ def split(regs: Regs, blocks: Any, varying_slots: tuple[int, ...]) -> Regs:
 
 
 def spread(value: Any, count: int) -> Any:
-    """A uniform value as one that varies by block."""
+    """A uniform value as one that varies by block; None stays."""
+    if value is None:
+        return None
     if isinstance(value, np.ndarray | np.generic):
         return np.broadcast_to(value, (count, *value.shape))
     return value.spread(count)

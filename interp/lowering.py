@@ -5,7 +5,7 @@ Handlers, the NumPy implementations of ops, stand in `handlers/` and register th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from tilewright.interp.chunk import Regs, spread
@@ -107,6 +107,10 @@ class Lowering:
     def overwritten(self, array: Value) -> bool:
         """May the memory of an array change while a tile of it lives?"""
         return not self._copied.isdisjoint(self._dependences.parameters(array))
+
+    def joined(self, values: Sequence[Value], targets: Sequence[Value] | None = None) -> Sequence[Value]:
+        """What moves where these values go to `targets`, values of a join: they, and what a subclass keeps of each."""
+        return values
 
     def follow(self, *blocks: Block) -> tuple[int, ...]:
         """Registers of varying values that bodies capture: what to split when some blocks of a chunk enter them."""

@@ -7,13 +7,15 @@ import sys
 import warnings
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tilewright.tileir.diagnostics import CheckError, CheckWarning
 
 if TYPE_CHECKING:
     from tilewright.interp.checking.memory import CheckedMemory
     from tilewright.interp.checking.report import Report
+
+A = TypeVar("A")
 
 ON_REPORT = ("raise", "warn", "collect")
 OFF = ("", "0", "off", "false")
@@ -94,3 +96,30 @@ def from_environment() -> Checking | None:
     if given in ("1", "on", "true", "all"):
         return checking("all" if given == "all" else True)
     return checking([name.strip() for name in given.split(",")])
+
+
+def uninitialized(array: A) -> A:
+    """Declare that the elements of an array hold nothing yet, for checked launches: what reads one of them before a
+    launch has written it, and a launch that writes only some of them, are reported.
+
+    Arguments: `array`, a NumPy array; views of it count as parts of it.
+    Result: the same array.
+    Errors: TypeError for anything else.
+
+    Example:
+        @ct.tile_kernel
+        def fill(out):
+            ct.store(out, ct.bid(0), ct.zeros((4,), ct.int32))
+
+        out = ct.uninitialized(np.empty(16, np.int32))
+        [report] = fill.interpret((3,), out, check=True, on_report="collect")
+        print(report.message)  # 4 of 16 elements of out are never written, out[12] first
+    """
+    import numpy
+
+    from tilewright.interp.checking.declared import declare
+
+    if not isinstance(array, numpy.ndarray):
+        raise TypeError(f"uninitialized takes a NumPy array, not {type(array).__name__}")
+    declare(array)
+    return array

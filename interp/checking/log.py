@@ -29,6 +29,10 @@ class Log:
             self._reports[key] = replace(make(), command=self._command)
         self._counts[key] += count
 
+    def has(self, key: Any) -> bool:
+        """Has a defect of this key been noted?"""
+        return key in self._counts
+
     def reports(self) -> list[Report]:
         """All of them, the errors first, then in the order in which they were met."""
         order = ("error", "warning", "note")

@@ -1,12 +1,28 @@
-"""Closures of a checked launch: before and after those of the interpreter stand steps that look at values."""
+"""Closures of a checked launch: before and after those of the interpreter stand steps that look at values.
+
+Values that may be undefined have shadows (taint.py). A shadow is a value of its own, with a register, so that control
+flow moves, splits and merges it as it does all values.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tilewright.interp.checking.origins import Origins
 from tilewright.interp.checking.promises import PROMISES
+from tilewright.interp.checking.suspects import find_suspects
+from tilewright.interp.checking.taint import TAINT
+from tilewright.interp.checking.uses import AFTER, BEFORE, watch
 from tilewright.interp.chunk import Regs
-from tilewright.interp.lowering import Lowering, Step
+from tilewright.interp.lowering import Lowering, Runner, Step
+from tilewright.tileir import dtypes as dt
 from tilewright.tileir.analysis.effects import Dependences
-from tilewright.tileir.core import Function, Op
+from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.ops import control, fold
+from tilewright.tileir.types import TileType
+
+Whole = Callable[[Regs], tuple[int, ...] | None]
 
 
 class CheckedLowering(Lowering):
@@ -17,14 +33,82 @@ class CheckedLowering(Lowering):
         checks: frozenset[str],
     ) -> None:
         self.checks = checks
+        self.origins = Origins(function)
+        self.suspects: frozenset[Value] = frozenset()
+        if "undefined" in checks:
+            self.suspects = find_suspects(function, "memory" in checks)
+        self._shadows: dict[Value, Value] = {}
+        self._nothing = Value(TileType(dt.uint16, ()))
+        # Bodies of folds work on scalars that stand for arrays of any shape.
+        self._folded = {op for outer in function.walk() if isinstance(outer, fold.Fold) for op in outer.combine.walk()}
         super().__init__(function, axes, copied, dependences)
 
+    @property
+    def nothing(self) -> int:
+        """A register that stays None: the shadow of all values that cannot be undefined."""
+        return self.slot(self._nothing)
+
+    def shadow(self, value: Value) -> int:
+        """The register of a value's shadow."""
+        return self.slot(self._shadow(value))
+
+    def _shadow(self, value: Value) -> Value:
+        if value not in self.suspects:
+            return self._nothing
+        found = self._shadows.get(value)
+        if found is None:
+            found = self._shadows[value] = self.temporary(TileType(dt.uint16, value.type.shape), self.varies(value))
+        return found
+
+    def full(self, value: Value) -> Whole:
+        """The shape of a value's array, from the registers; None inside of folds, where any shape may stand."""
+        shape, varies = tuple(value.type.shape), self.varies(value)
+        if value.op in self._folded:
+            return lambda regs: None
+        return (lambda regs: (regs[0].count, *shape)) if varies else lambda regs: shape
+
+    def joined(self, values: Sequence[Value], targets: Sequence[Value] | None = None) -> Sequence[Value]:
+        pairs = zip(values, values if targets is None else targets, strict=True)
+        return [*values, *(self._shadow(value) for value, target in pairs if target in self.suspects)]
+
+    def follow(self, *blocks: Block) -> tuple[int, ...]:
+        followed = set(super().follow(*blocks))
+        shadows = [self.slot(s) for v, s in self._shadows.items() if self.slot(v) in followed]
+        return (*followed, *shadows)
+
+    def moves(self, sources: Any, targets: Any) -> Step:
+        return super().moves(self.joined(sources, targets), self.joined(targets))
+
+    def block(self, block: Block) -> Runner:
+        run = super().block(block)
+        end = block.terminator
+        if not isinstance(end, control.Condition):
+            return run
+        check = watch(end.cond, end, self, "the condition of the loop", "how often it runs is undefined")
+        return run if check is None else in_turn([run, check])
+
     def step(self, op: Op) -> Step:
-        steps = [super().step(op)]
+        before: list[Step | None] = []
+        after: list[Step | None] = []
         promise = PROMISES.of(op) if "bounds" in self.checks else None
         if promise is not None:
-            steps.insert(0, promise(op, self))
-        return steps[0] if len(steps) == 1 else in_turn(steps)
+            before.append(promise(op, self))
+        if self.suspects:
+            before += [rule(op, self) for rule in [BEFORE.of(op)] if rule is not None]
+            after.append(self._taint(op))
+        steps = [*before, super().step(op), *after]
+        present = [step for step in steps if step is not None]
+        return present[0] if len(present) == 1 else in_turn(present)
+
+    def _taint(self, op: Op) -> Step | None:
+        """The step that computes the shadows of an op's results."""
+        found = AFTER.of(op)
+        if found is not None:
+            return found(op, self)
+        rule = TAINT.of(op)
+        if op.blocks or rule is None or not any(r in self.suspects for r in op.results):
+            return None
+        return rule(op, self)
 
 
 def in_turn(steps: list[Step]) -> Step:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright.interp.checking.bounds import check_bounds
+from tilewright.interp.checking.contents import Contents
+from tilewright.interp.checking.declared import declared
 from tilewright.interp.checking.log import Log
 from tilewright.interp.checking.races import Races
 from tilewright.interp.checking.report import DEFAULT_CHECKS, Report, command_line
@@ -22,6 +24,7 @@ class CheckedMemory(Memory):
         self.log = Log(command_line(checks))
         self._bounds = "bounds" in checks
         self._races: Races | None = None
+        self._contents: Contents | None = None
 
     @property
     def reports(self) -> list[Report]:
@@ -29,8 +32,26 @@ class CheckedMemory(Memory):
         return self.log.reports()
 
     def begin(self, function: Function, grid: tuple[int, int, int], arguments: Sequence[Any]) -> None:
+        self._function = function
         if "races" in self.checks:
             self._races = Races(function, grid, arguments, self.log)
+        if "undefined" in self.checks:
+            self._contents = Contents(function, arguments, declared(), self.log)
+            if self._contents.any_declared:
+                self.checks |= {"memory"}
+
+    def end(self) -> None:
+        if self._contents is not None:
+            self._contents.finish(self._function)
+
+    def expect(self, op: Op, given: Any, where: Any, unsure: Any) -> None:
+        """The shadows of values, indices and mask of the op that accesses memory next."""
+        assert self._contents is not None
+        self._contents.expect(op, given, where, unsure)
+
+    def found(self) -> list[tuple[Any, Any]]:
+        """The shadows of what has just been read, each with its blocks."""
+        return [] if self._contents is None else self._contents.found()
 
     def read(self, region: Region, op: Op) -> Values:
         if self._bounds:
@@ -39,6 +60,8 @@ class CheckedMemory(Memory):
             self._races.look(region, op, reads=True, writes=False)
             if getattr(op, "memory_order", MemoryOrder.WEAK) is not MemoryOrder.WEAK:
                 self._races.synchronise(region, op, reads=True, writes=None)
+        if self._contents is not None:
+            self._contents.read(region, op)
         return region.read()
 
     def write(self, region: Region, values: Values, op: Op) -> None:
@@ -48,6 +71,8 @@ class CheckedMemory(Memory):
             self._races.look(region, op, reads=False, writes=True)
             if getattr(op, "memory_order", MemoryOrder.WEAK) is not MemoryOrder.WEAK:
                 self._races.synchronise(region, op, reads=False, writes=True)
+        if self._contents is not None:
+            self._contents.write(region, op)
         region.write(values)
 
     def update(self, region: Region, change: Change, op: Op) -> Values:
@@ -55,6 +80,8 @@ class CheckedMemory(Memory):
             check_bounds(region, op, self.log)
         if self._races is not None:
             self._races.look(region, op, reads=True, writes=True)
+        if self._contents is not None:
+            self._contents.update(region, op)
         old = region.update(change)
         if self._races is not None:
             self._races.updated(region, change, op, old)

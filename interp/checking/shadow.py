@@ -141,3 +141,9 @@ class ElementPlaces:
     def take(self, values: Any) -> Any:
         """Of values in the shape of the region those that are accessed."""
         return np.broadcast_to(values, self.region.shape).reshape(-1)[self._lanes]
+
+    def spread(self, values: Any, fill: Any) -> Any:
+        """Values of the accessed elements in the shape of the region, the others as `fill`."""
+        out = np.full(int(np.prod(self.region.shape)), fill, values.dtype)
+        out[self._lanes] = values
+        return out.reshape(self.region.shape)

@@ -23,18 +23,22 @@ class Merge:
         self.count = count
         self.parts: list[tuple[Any, Any]] = []
         self.out: Any = None
+        self._given = False
         if isinstance(value.type, TileType):
             self.out = np.empty((count, *value.type.shape), format_of(value.type.dtype).held)
 
     def put(self, value: Any, blocks: Any) -> None:
-        """`value` belongs to `blocks` (numbers in the whole chunk)."""
+        """`value` belongs to `blocks` (numbers in the whole chunk). None stands for zeros."""
         if self.out is not None:
-            self.out[blocks] = value
+            self._given |= value is not None
+            self.out[blocks] = 0 if value is None else value
         else:
             self.parts.append((value, blocks))
 
     def result(self) -> Any:
-        return self.out if self.out is not None else merge_arrays(self.parts, self.count)
+        if self.out is None:
+            return merge_arrays(self.parts, self.count)
+        return self.out if self._given else None
 
 
 @impl_step(control.If)
@@ -42,6 +46,7 @@ def if_(op: control.If, low: Lowering) -> Step:
     cond = low.slot(op.cond)
     then, orelse = low.block(op.then), low.block(op.orelse)
     then_values, else_values = op.then.terminator.operands, op.orelse.terminator.operands
+    moved = low.joined(op.results)
     then_move, else_move = low.moves(then_values, op.results), low.moves(else_values, op.results)
 
     def uniform(regs: Regs) -> None:
@@ -55,10 +60,10 @@ def if_(op: control.If, low: Lowering) -> Step:
     if not low.varies(op.cond):
         return uniform
     sides = (
-        (then, low.follow(op.then), low.slot_list(then_values)),
-        (orelse, low.follow(op.orelse), low.slot_list(else_values)),
+        (then, low.follow(op.then), low.slot_list(low.joined(then_values, op.results))),
+        (orelse, low.follow(op.orelse), low.slot_list(low.joined(else_values, op.results))),
     )
-    results = low.slot_list(op.results)
+    results = low.slot_list(moved)
 
     def divergent(regs: Regs) -> None:
         condition = regs[cond]
@@ -71,7 +76,7 @@ def if_(op: control.If, low: Lowering) -> Step:
             orelse(regs)
             else_move(regs)
             return
-        merges = [Merge(r, regs[0].count) for r in op.results]
+        merges = [Merge(r, regs[0].count) for r in moved]
         for (run, follow, values), wanted in zip(sides, (condition, ~condition), strict=True):
             blocks = wanted.nonzero()[0]
             sub = split(regs, blocks, follow)
@@ -118,10 +123,12 @@ class Loop:
         self.iv = low.slot(iv)
         self.iv_varies = low.varies(iv)
         self.number = format_of(iv.type.dtype).held
-        self.params = low.slot_list(params)
-        self.varying = tuple(low.slot(p) for p in params if low.varies(p))
+        moved = low.joined(params)
+        self.params = [(low.slot(p), low.varies(p)) for p in moved]
+        self.varying = tuple(slot for slot, varies in self.params if varies)
         self.follow = low.follow(op.loop)
-        self.results = low.slot_list(op.results)
+        self.joins = low.joined(op.results, params)
+        self.results = low.slot_list(self.joins)
 
 
 def _divergent_for(op: control.For, low: Lowering, loop: Loop) -> Step:
@@ -133,7 +140,7 @@ def _divergent_for(op: control.For, low: Lowering, loop: Loop) -> Step:
         _check_step(int(by.min()))
         trips = np.broadcast_to(np.maximum(-((start - stop) // by), 0), (count,))
         active = np.arange(count)
-        merges = [Merge(r, count) for r in op.results]
+        merges = [Merge(r, count) for r in loop.joins]
         sub = regs.copy()
         loop.enter(sub)
         k = 0
@@ -141,8 +148,8 @@ def _divergent_for(op: control.For, low: Lowering, loop: Loop) -> Step:
             left = trips[active] > k
             if not left.all():
                 gone, kept = (~left).nonzero()[0], left.nonzero()[0]
-                for merge, slot, param in zip(merges, loop.params, op.loop.params[1:], strict=True):
-                    merge.put(take(sub[slot], gone) if low.varies(param) else sub[slot], active[gone])
+                for merge, (slot, varies) in zip(merges, loop.params, strict=True):
+                    merge.put(take(sub[slot], gone) if varies else sub[slot], active[gone])
                 if not kept.size:
                     break
                 sub = split(sub, kept, loop.follow + loop.varying)
@@ -198,16 +205,17 @@ def _divergent_while(
     """The loop where blocks leave after different numbers of iterations; `steps` as `while_` names them."""
     enter, before, onward, after, again = steps
     cond = low.slot(condition.cond)
-    passed = [(low.slot(v), low.varies(v)) for v in condition.values]
+    joins = low.joined(op.results)
+    passed = [(low.slot(v), low.varies(v)) for v in low.joined(condition.values, op.results)]
     values = tuple(slot for slot, varies in passed if varies)
     # What the body captures, and what it takes over from the condition's block.
     follow = tuple(dict.fromkeys(low.follow(op.before) + low.follow(op.after) + values))
-    results = low.slot_list(op.results)
+    results = low.slot_list(joins)
 
     def divergent(regs: Regs) -> None:
         count = regs[0].count
         active = np.arange(count)
-        merges = [Merge(r, count) for r in op.results]
+        merges = [Merge(r, count) for r in joins]
         sub = regs.copy()
         enter(sub)
         while True:

@@ -101,3 +101,29 @@ def test_unchecked_launches_see_nothing_of_it():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         far[(4,)](*arrays())
+
+
+@tw.tile_kernel
+def halve(x, out):
+    tw.store(out, tw.bid(0), tw.load(x, tw.bid(0), 4) * 0.5)
+
+
+def test_declared_arrays_must_be_written_before_they_are_read():
+    out = tw.uninitialized(np.empty(16, np.float32))
+    other = np.zeros(16, np.float32)
+    [report] = halve.interpret((4,), out, other, check=True, on_report="collect")
+    assert (report.kind, report.array, report.index) == ("undefined", "out", (0,))
+    assert "memory that nothing has written" in report.reason
+    [report] = halve.interpret((3,), other, out, check=True, on_report="collect")
+    assert (report.kind, report.array, report.index) == ("unwritten", "out", (12,))
+    assert report.values == {"unwritten": 4, "elements": 16}
+
+
+def test_a_declared_array_is_forgotten_once_it_is_written():
+    out, other = tw.uninitialized(np.empty(16, np.float32)), np.zeros(16, np.float32)
+    assert halve.interpret((4,), other, out, check=True, on_report="collect") == []
+    assert halve.interpret((4,), out, other, check=True, on_report="collect") == []
+    half = tw.uninitialized(np.empty((2, 8), np.float32))
+    assert halve.interpret((2,), other, half[1], check=True, on_report="collect") == []
+    with pytest.raises(TypeError, match="NumPy array, not list"):
+        tw.uninitialized([1.0])

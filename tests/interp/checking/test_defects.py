@@ -8,11 +8,11 @@ import warnings
 from typing import Any
 
 import pytest
-from support.defects import bounds, races
+from support.defects import bounds, races, undefined
 
 import tilewright as tw
 
-CASES = [*bounds.CASES, *races.CASES]
+CASES = [*bounds.CASES, *races.CASES, *undefined.CASES]
 MARK = re.compile(r"# <- ([\w, ]+)$")
 
 
@@ -37,6 +37,8 @@ def test_the_defect_is_reported_at_its_line(function: Any, grid: Any, make: Any)
     assert wanted
     seen = [places(report) for report in found if report.severity != "note"]
     assert all(some & wanted for some in seen) and set[Any]().union(*seen) >= wanted, "\n".join(map(str, found))
+    alone = kernel.interpret(grid, *make(), mode="single", check=True, on_report="collect")
+    assert {r.kind for r in alone} == {r.kind for r in found}, "\n".join(map(str, alone))
     for report in found:
         text = str(report)
         assert "^" in text and report.message in text and (report.block is not None or report.severity != "error")
@@ -44,3 +46,10 @@ def test_the_defect_is_reported_at_its_line(function: Any, grid: Any, make: Any)
         with warnings.catch_warnings(), pytest.raises(tw.CheckError):
             warnings.simplefilter("ignore")
             kernel.interpret(grid, *make(), check=True)
+
+
+@pytest.mark.parametrize("function, grid, make", undefined.CLEAN, ids=[case[0].__name__ for case in undefined.CLEAN])
+@pytest.mark.parametrize("mode", ["chunked", "single"])
+def test_right_kernels_are_clean(function: Any, grid: Any, make: Any, mode: str) -> None:
+    found = tw.tile_kernel(function).interpret(grid, *make(), mode=mode, check=True, on_report="collect")
+    assert not found, "\n".join(map(str, found))
