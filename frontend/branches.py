@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tilewright.frontend.flow import ANY, BREAK, CONTINUE, FALL, RETURN, Names
 from tilewright.frontend.scopes import RETURN_VALUE, Binding, Conflict, Exit, MaybeUnbound
-from tilewright.frontend.structure import NOTHING, Merge, Mismatch, fill, hand_over
+from tilewright.frontend.structure import NOTHING, Merge, Mismatch, fill, hand_over, leaves
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.truth import condition, truth
 from tilewright.frontend.values import Val, describe
@@ -123,11 +123,36 @@ def narrowed(variables: dict[str, Binding], ways: int) -> dict[str, Binding]:
     """The variables where it is known that control came one of `ways`."""
     out = {}
     for name, binding in variables.items():
-        if binding.valid & ways == ways:
+        constant = constant_on(binding, ways) if binding.constants else NOTHING
+        if constant is not NOTHING:
+            out[name] = Binding(constant, binding.node)
+        elif binding.valid & ways == ways:
             out[name] = binding if binding.valid == ANY else Binding(binding.value, binding.node)
         else:
             out[name] = Binding(MaybeUnbound(binding.node), binding.node)
     return out
+
+
+def constant_on(binding: Binding | None, ways: int) -> Val:
+    """The constant that a variable is on all of `ways`; NOTHING where one of them has another value."""
+    found = NOTHING
+    for way in (w for w in WAYS if ways & w):
+        if binding is None or not (way in binding.constants or _valid(binding) & way):
+            return NOTHING
+        value = binding.constants.get(way, binding.value)
+        if leaves(value) or not (found is NOTHING or _same(found, value)):
+            return NOTHING
+        found = value
+    return found
+
+
+def _same(one: Val, other: Val) -> bool:
+    merge = Merge()
+    try:
+        merge.join(one, other)
+    except Mismatch:
+        return False
+    return not merge.pairs
 
 
 # -- Merging ---------------------------------------------------------------------------------------------------------
@@ -146,6 +171,7 @@ def merge_sides(t: Translator, cond: Value, then: Side, orelse: Side, live: Name
             merged[name] = a
         elif name in live:
             merged[name] = _merge_binding(merge, a, b, then.exit.ways, orelse.exit.ways)
+            merged[name].constants = _constants((a, then.exit.ways), (b, orelse.exit.ways))
             new.append(name)
     ways = then.exit.ways | orelse.exit.ways
     code = None
@@ -159,6 +185,19 @@ def merge_sides(t: Translator, cond: Value, then: Side, orelse: Side, live: Name
         binding.value = fill(binding.value, results)
         if isinstance(binding.value, Value) and not binding.value.hint:
             binding.value.hint = name
+
+
+def _constants(*sides: tuple[Binding | None, int]) -> dict[int, Val]:
+    """What a merged variable is on single ways, where they differ and it is a constant there."""
+    ways = sides[0][1] | sides[1][1]
+    if not ways & (ways - 1):
+        return {}
+    out = {}
+    for way in (FALL, BREAK, CONTINUE):
+        found = [constant_on(binding, way) for binding, taken in sides if taken & way]
+        if found and NOTHING not in found and _same(found[0], found[-1]):
+            out[way] = found[0]
+    return out
 
 
 def _merge_binding(merge: Merge, a: Binding | None, b: Binding | None, ways_a: int, ways_b: int) -> Binding:

@@ -12,7 +12,7 @@ from tilewright.frontend.calls.call import call_rule_by_name, elements
 from tilewright.frontend.compare import contains, equals, identical
 from tilewright.frontend.dispatch import expression
 from tilewright.frontend.names import lookup
-from tilewright.frontend.texts import Piece, formatted, joined
+from tilewright.frontend.texts import Piece, formatted, joined, shown
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.truth import condition
 from tilewright.frontend.values import Closure, Text, Val, known
@@ -183,12 +183,13 @@ def f_string(t: Translator, node: ast.JoinedStr) -> Val:
             pieces.append(str(piece.value))
             continue
         assert isinstance(piece, ast.FormattedValue)
-        if piece.conversion != -1:
-            letter = chr(piece.conversion)
-            raise TileSyntaxError(f"!{letter} is not possible in an f-string of a kernel", t.span(piece.value),
-                                  hints=["leave it out, or write str(x) or repr(x)"])
+        if piece.conversion == ord("a"):
+            raise TileSyntaxError("!a is not possible in an f-string of a kernel", t.span(piece.value),
+                                  hints=["write !r"])
         value, spec = t.expr(piece.value), _format_spec(t, piece)
         with at(t.span(piece.value)):
+            if piece.conversion != -1:
+                value = joined(shown(t, value, quoted=piece.conversion == ord("r")))
             pieces += formatted(t, value, spec)
     return joined(pieces)
 

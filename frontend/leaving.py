@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from tilewright.frontend.branches import Side, merge_sides, narrowed, side_of
+from tilewright.frontend.branches import Side, constant_on, merge_sides, narrowed, side_of
 from tilewright.frontend.carried import Carried, give_hint, is_usable
 from tilewright.frontend.flow import BREAK, CONTINUE, FALL, RETURN
 from tilewright.frontend.scopes import RETURN_VALUE, Binding, Exit
-from tilewright.frontend.structure import leaves, rebuild
+from tilewright.frontend.structure import NOTHING, leaves, rebuild
 from tilewright.frontend.translator import Translator
 from tilewright.tileir.core import Block, Value
 from tilewright.tileir.diagnostics import TileSyntaxError
@@ -78,6 +78,10 @@ def leaving_loop(t: Translator, node: ast.While | ast.For, carried: Carried, bod
     for name, binding in extra.items():
         scope.vars[name] = Binding(rebuild(binding.value, results), binding.node, _after_loop(binding.valid))
         give_hint(scope.vars[name].value, name)
+    for name in carried.assigned:
+        constant = constant_on(end.get(name), BREAK) if ways & BREAK else NOTHING
+        if constant is not NOTHING:
+            scope.vars[name] = Binding(constant, end[name].node, _after_loop(end[name].valid | BREAK))
     scope.exit = _exit_after(t, ways, op.results[-1] if code is not None else None)
     if scope.exit.falls:
         scope.vars = narrowed(scope.vars, FALL)

@@ -22,7 +22,8 @@ def lookup(t: Translator, name: str) -> Val:
         binding = scope.vars.get(name)
         if binding is not None:
             return usable(scope, name, binding)
-        if name in scope.source.locals:
+        inside = scope.outer is not None and scope.outer.source is scope.source  # a comprehension
+        if name in scope.source.locals and not inside:
             hints = [f"assign {name} before this line"]
             if name in scope.source.namespace:
                 hints = [f"kernels cannot change the global {name}, which this assignment hides; use another name"]

@@ -26,6 +26,7 @@ from tilewright.frontend.values import (
     is_array,
     is_loose,
     is_tile,
+    like,
     named,
     strict_value,
 )
@@ -46,7 +47,9 @@ _TILE_METHODS = ("reshape", "astype", "permute", "transpose", "extract", "insert
 _COMPUTES = {
     *BINARY, *FLOAT_FUNCTIONS, "pow", "negative", "abs", "bitwise_not", "matmul", "where", "clamp", "reshape",
     "permute", "transpose", "broadcast_to", "expand_dims", "cat", "extract", "astype",
-    *(f"Tile.{name}" for name in _TILE_METHODS),
+    *(f"Tile.{name}" for name in _TILE_METHODS), "Array.slice", "Array.tiled_view", "Array.get_raw_memory",
+    "TiledView.num_tiles", "num_tiles", "sum", "max", "min", "prod", "any", "all", "argmax", "argmin", "take", "roll",
+    "flip", "sort", "argsort", "join", "split", "interleave", "bitcast",
 }
 
 
@@ -150,32 +153,22 @@ for _name, _rule in _COMPARISONS.items():
 
 
 class ArrayProxy(Proxy):
-    """An array: dtype, ndim, shape, strides."""
+    """An array, a tiled view or raw memory: the members that a kernel reads, and methods that access no memory."""
 
-    @property
-    def dtype(self) -> Any:
-        return self._value.type.dtype
-
-    @property
-    def ndim(self) -> int:
-        return self._value.type.rank  # type: ignore[no-any-return]
-
-    @property
-    def shape(self) -> tuple[Any, ...]:
-        return self._member("shape")
-
-    @property
-    def strides(self) -> tuple[Any, ...]:
-        return self._member("strides")
-
-    def _member(self, name: str) -> tuple[Any, ...]:
+    def __getattr__(self, name: str) -> Any:
         from tilewright.frontend.attributes import member
 
-        result: tuple[Any, ...] = to_host(self._t, member(self._t, self._value, name))
-        return result
+        try:
+            found = member(self._t, self._value, name)
+        except TileTypeError:
+            return super().__getattr__(name)
+        if isinstance(found, BoundMethod):
+            return lambda *args, **kwargs: self.__tilewright_call__(found.function.name, (self, *args), kwargs)
+        return to_host(self._t, found)
 
     def __repr__(self) -> str:
-        return f"<array[{self.dtype}, {self.ndim}]>"
+        array = is_array(self._value)
+        return f"<array[{self.dtype}, {self.ndim}]>" if array else super().__repr__()
 
 
 def _wrap(t: Translator, value: Val) -> Any:
@@ -187,13 +180,13 @@ def to_host(t: Translator, value: Val) -> Any:
     if is_tile(value):
         constant = strict_value(value)
         return TileProxy(t, value) if constant is None else constant
-    if is_array(value):
+    if is_array(value) or isinstance(value, (RawMemory, TiledView)):
         return ArrayProxy(t, value)
     if isinstance(value, Value):
         return Proxy(t, value)
     if isinstance(value, tuple):
-        return tuple(to_host(t, v) for v in value)
-    if isinstance(value, (BoundMethod, Closure, Managed, Range, RawMemory, SliceSpec, Text, TiledView)):
+        return like(value, (to_host(t, v) for v in value))
+    if isinstance(value, (BoundMethod, Closure, Managed, Range, SliceSpec, Text)):
         return Proxy(t, value)
     if isinstance(value, Keywords):
         return {name: to_host(t, item) for name, item in value.items.items()}
@@ -210,7 +203,7 @@ def from_host(t: Translator, value: Any, name: str) -> Val:
     if isinstance(value, Proxy):
         return value._value
     if isinstance(value, tuple):
-        return tuple(from_host(t, v, name) for v in value)
+        return like(value, (from_host(t, v, name) for v in value))
     if is_loose(value):
         return frontend_value(t, value, name)
     if isinstance(value, (list, dict, set)):

@@ -6,7 +6,7 @@ The values of names are frontend values (`values.py`), of which nothing is asked
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tilewright.frontend.flow import ANY, FALL
@@ -20,11 +20,15 @@ RETURN_VALUE = "return"
 
 @dataclass(slots=True)
 class Binding:
-    """A name's value, the node that bound it, and the ways of leaving the code so far for which it holds."""
+    """A name's value, the node that bound it, and the ways of leaving the code so far for which it holds.
+
+    `constants`: ways on which the value is a constant, where other ways have another one.
+    """
 
     value: Any
     node: ast.AST
     valid: int = ANY
+    constants: dict[int, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,8 +151,9 @@ def comprehension(t: Translator, node: ast.Call) -> Val:
 
     [generator] = node.args
     assert isinstance(generator, ast.GeneratorExp)
-    before = t.scope.vars
-    t.scope.vars = dict(before)
+    around = t.scope
+    # A scope of its own, in which functions made by the elements find the variables as they are at the end.
+    t.scope = Scope(around.source, around, around.call_site, around.depth)
     out: list[Val] = []
 
     def visit(clauses: Sequence[ast.comprehension]) -> None:
@@ -178,5 +179,5 @@ def comprehension(t: Translator, node: ast.Call) -> Val:
     try:
         visit(generator.generators)
     finally:
-        t.scope.vars = before
+        t.scope = around
     return tuple(out)

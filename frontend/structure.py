@@ -46,6 +46,10 @@ _KINDS: dict[type, Kind] = {
         lambda v, p: TiledView(p[0], v.tile_shape, v.steps, v.padding),
     ),
     RawMemory: (lambda v: 0, lambda v: (v.array,), lambda v, p: RawMemory(p[0])),
+    Closure: (
+        lambda v: (v.source, v.scope, *v.defaults), lambda v: tuple(v.defaults.values()),
+        lambda v, p: Closure(v.source, dict(zip(v.defaults, p, strict=True)), v.scope),
+    ),
     BoundMethod: (lambda v: v.function, lambda v: (v.receiver,), lambda v, p: BoundMethod(v.function, p[0])),
     Text: (
         lambda v: tuple(p if isinstance(p, str) else p[1:] for p in v.parts),
@@ -67,10 +71,10 @@ def leaves(value: Val) -> list[Value]:
 
 
 def concrete(t: Translator, value: Val) -> Val:
-    """The same value with loose constants typed."""
+    """The same value with loose constants typed; those that are defaults of functions stay."""
     if is_loose(value):
         return typed(t, value)
-    kind = _KINDS.get(type(value))
+    kind = None if isinstance(value, Closure) else _KINDS.get(type(value))
     return kind[2](value, tuple(concrete(t, p) for p in kind[1](value))) if kind else value
 
 
@@ -188,8 +192,6 @@ def same_constant(a: Val, b: Val) -> bool:
         return False
     if isinstance(a, float):
         return (a == b or (math.isnan(a) and math.isnan(b))) and math.copysign(1.0, a) == math.copysign(1.0, b)
-    if isinstance(a, Closure):
-        return a.source is b.source and a.scope is b.scope
     return bool(a == b)
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
+import inspect
 import re
+import types
 from collections.abc import Iterable
+from typing import Any
 
+from tilewright.frontend.calls.call import call_value
 from tilewright.frontend.promotion import cast, typed
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Struct, Text, Val, describe, is_loose, is_tile, known, named
@@ -21,8 +26,8 @@ _SPEC = re.compile(r"([<>]?)([-+ ]?)(#?)(0?)(\d*)(\.\d+)?([a-zA-Z]?)")
 _SPEC_HINT = "a format is [<][+][#][0][width][.digits][letter], the letter one of"
 
 
-def shown(value: Val, *, quoted: bool = False) -> list[Piece]:
-    """What a value prints as; `quoted`: as inside a tuple, where strings are in quotes."""
+def shown(t: Translator, value: Val, *, quoted: bool = False) -> list[Piece]:
+    """What a value prints as; `quoted`: as inside a tuple, by `repr`, with strings in quotes."""
     if isinstance(value, str):
         return [repr(value) if quoted else value]
     if isinstance(value, Text):
@@ -32,15 +37,37 @@ def shown(value: Val, *, quoted: bool = False) -> list[Piece]:
         return [str(constant)]
     if is_tile(value):
         return [(value, conversion("", value))]
-    if isinstance(value, tuple):
-        ends = "(", ",)" if len(value) == 1 else ")"
-        return [ends[0], *_listed(shown(v, quoted=True) for v in value), ends[1]]
-    if isinstance(value, Struct):
-        fields = ([f"{name}=", *shown(v, quoted=True)] for name, v in value.fields.items())
-        return [f"{value.type.__qualname__}(", *_listed(fields), ")"]
+    if isinstance(value, (Struct, tuple)):
+        return _composite(t, value, quoted)
     if value is None or value is ... or isinstance(value, (enum.Enum, DType)):
-        return [str(value)]
+        return [repr(value) if quoted and isinstance(value, enum.Enum) else str(value)]
     return [f"<object of type {describe(value)}>"]
+
+
+def _composite(t: Translator, value: Any, quoted: bool) -> list[Piece]:
+    """A tuple, or an object with fields, by its class's own __str__ or __repr__ where it has one."""
+    kind: Any = value.type if isinstance(value, Struct) else type(value)
+    for name in ("__repr__",) if quoted else ("__str__", "__repr__"):
+        method = getattr(kind, name, None)
+        if isinstance(method, types.FunctionType) and not _is_generated(method):
+            text = call_value(t, method, [value], {})
+            if not isinstance(text, (str, Text)):
+                raise TileTypeError(f"{kind.__name__}.{name} returns {named(text)}, expected a string")
+            return shown(t, text)
+    if isinstance(value, tuple) and not hasattr(kind, "_fields"):
+        ends = "(", ",)" if len(value) == 1 else ")"
+        return [ends[0], *_listed(shown(t, v, quoted=True) for v in value), ends[1]]
+    if isinstance(value, Struct):
+        name, parts = kind.__qualname__, {f.name: value.fields[f.name] for f in dataclasses.fields(kind) if f.repr}
+    else:
+        name, parts = kind.__name__, dict(zip(value._fields, value, strict=True))
+    return [f"{name}(", *_listed([f"{field}=", *shown(t, v, quoted=True)] for field, v in parts.items()), ")"]
+
+
+def _is_generated(method: types.FunctionType) -> bool:
+    """Whether a dataclass or named tuple was given it: the code of these has no file of the user's."""
+    own = inspect.unwrap(method)
+    return (own.__code__.co_filename == "<string>" and own is not method) or method.__module__ == "collections"
 
 
 def _listed(items: Iterable[list[Piece]]) -> list[Piece]:
@@ -54,7 +81,7 @@ def _listed(items: Iterable[list[Piece]]) -> list[Piece]:
 def formatted(t: Translator, value: Val, spec: str) -> list[Piece]:
     """A value by the format spec of an f-string."""
     if not spec:
-        return shown(value)
+        return shown(t, value)
     constant = known(value)
     if constant is None and not is_tile(value):
         if isinstance(value, str):

@@ -7,7 +7,7 @@ comes out in one piece. A print with more takes a lock, so that other blocks' te
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Builder, Val
@@ -35,7 +35,7 @@ def print_(ctx: Context, op: ops.Print) -> None:
     with b.when(_first_thread(ctx), "print"):
         if locked:
             _acquire(b)
-        for text, values in _pieces(ctx, op):
+        for text, values in _pieces(ctx, op, op.texts):
             _call(ctx, text, values)
         if locked:
             _release(b)
@@ -52,7 +52,8 @@ def assert_(ctx: Context, op: ops.Assert) -> None:
     b.start(thread)
     b.cbr(b.icmp("eq", _exchange(b, _FAILED, 1), 0), report, leave)
     b.start(report)
-    _call(ctx, _literal(op.line + "\n"), [])
+    for text, values in _pieces(ctx, op, op.lines):
+        _call(ctx, text, values)
     b.call("llvm.trap", "void", [])
     b.raw("unreachable")
     b.start(leave)
@@ -71,10 +72,10 @@ def _literal(text: str) -> str:
     return text.replace("%", "%%")
 
 
-def _pieces(ctx: Context, op: ops.Print) -> Iterator[Piece]:
+def _pieces(ctx: Context, op: ops.Print | ops.Assert, texts: Sequence[str]) -> Iterator[Piece]:
     """The whole text in calls of at most MOST_VALUES values."""
-    text, values = _literal(op.texts[0]), list[Val]()
-    for value, form, after in zip(op.values, op.formats, op.texts[1:], strict=True):
+    text, values = _literal(texts[0]), list[Val]()
+    for value, form, after in zip(op.values, op.formats, texts[1:], strict=True):
         element, form = _elements(ctx, value), _c_format(form, value.type.dtype)
         around = ops.brackets(value.type.shape)
         text += around[0]

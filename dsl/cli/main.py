@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _prints_as_errors() -> Iterator[None]:
-    """What kernels print goes to the standard error; they write to the file descriptor, as a GPU's driver does."""
+    """What kernels print goes to the standard error; the driver of a GPU writes to the file descriptor."""
     sys.stdout.flush()
     output, errors = os.dup(1), os.open(os.devnull, os.O_WRONLY) if sys.stderr is None else os.dup(2)
     os.dup2(errors, 1)

@@ -16,11 +16,12 @@ def print(*args: Any, sep: str = " ", end: str = "\n") -> None:
     """Print values, once per block. Python's `print` is the same.
 
     Arguments: any values. Strings appear as they are, constants as Python shows them, integers and bools in decimal
-        (True is 1), floats with six digits, tiles in nested brackets, tuples and dataclasses as Python shows them. An
-        f-string formats every element of a tile: `f"{t:8.3f}"`, by a format [<][+][#][0][width][.digits][letter] with
-        letter one of d i o u x X for integers, e f g a (and capitals) for floats. `sep` and `end` are constant strings.
-    Result: text on the process' standard output (file descriptor 1). The order of blocks is unspecified. A GPU prints
-        up to 4096 elements a call, and shows them when the stream is synchronised.
+        (True is 1), floats with six digits, tiles in nested brackets, tuples, enums and dataclasses as Python shows
+        them, by their own `__str__` or `__repr__` where they have one. An f-string formats every element of a tile:
+        `f"{t:8.3f}"`, by a format [<][+][#][0][width][.digits][letter] with letter one of d i o u x X for integers,
+        e f g a (and capitals) for floats. `sep` and `end` are constant strings.
+    Result: text on `sys.stdout`, from a GPU on the process' standard output (file descriptor 1). The order of blocks is
+        unspecified. A GPU prints up to 4096 elements a call, and shows them when the stream is synchronised.
     Errors: TileTypeError for a format that does not fit its value, and another keyword.
 
     Example:
@@ -51,7 +52,8 @@ def printf(fmt: str, /, *tiles: Any) -> None:
 def assert_(cond: Any, /, message: str | None = None) -> None:
     """Stop the program unless every element is True.
 
-    Arguments: `cond`, a bool tile or number; `message`, a constant string.
+    Arguments: `cond`, a bool tile or number; `message`, a string, or an f-string. Of tiles in it, which broadcast to
+        `cond`, it shows the element at the first place where `cond` is False; it is evaluated only there.
     Result: nothing, or the end: one line with the message on the standard output, and in the interpreter
         TileAssertionError, which names the block. On a GPU the kernel traps: the next call that synchronises fails, and
         the process can launch nothing more.
@@ -62,6 +64,7 @@ def assert_(cond: Any, /, message: str | None = None) -> None:
         print("checked")                          # checked
         ct.assert_(t >= 0, "a negative length")
         ct.assert_(t > 0, "an empty row")         # TileAssertionError
+        ct.assert_(t != 2, f"length {t} is even") # TileAssertionError
         ct.assert_(t)                             # TileTypeError
     """
 

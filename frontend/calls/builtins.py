@@ -163,12 +163,12 @@ def tuple_count(t: Translator, x: Val, value: Val, /) -> Val:
 
 @call_rule("str", str)
 def str_(t: Translator, x: Val = "", /) -> Val:
-    return joined(shown(x))
+    return joined(shown(t, x))
 
 
 @call_rule("repr", repr)
 def repr_(t: Translator, x: Val, /) -> Val:
-    return joined(shown(x, quoted=True))
+    return joined(shown(t, x, quoted=True))
 
 
 @call_rule("getattr", getattr)

@@ -1,10 +1,10 @@
-"""Printed text and assertions: bytes on file descriptor 1, as a GPU's driver writes them."""
+"""Printed text and assertions, through sys.stdout as Python's own print."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,16 +17,17 @@ from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import TileAssertionError
 from tilewright.tileir.ops import output
 
-STDOUT = 1
-
 
 def write(text: str) -> None:
-    """Write to the process' standard output, after what Python has printed."""
-    if sys.stdout is not None:
-        sys.stdout.flush()
-    data = memoryview(text.encode())
-    while data:
-        data = data[os.write(STDOUT, data) :]
+    """Write to sys.stdout, whatever stands there, or where that is missing to the process' standard output."""
+    if sys.stdout is None:
+        os.write(1, text.encode())
+        return
+    try:
+        sys.stdout.write(text)
+    except UnicodeEncodeError:  # its encoding lacks a character
+        sys.stdout.write(text.encode(sys.stdout.encoding, "backslashreplace").decode(sys.stdout.encoding))
+    sys.stdout.flush()
 
 
 def _shower(form: str, value: Value) -> Callable[[Any], str]:
@@ -40,29 +41,35 @@ def _shower(form: str, value: Value) -> Callable[[Any], str]:
     return text
 
 
-@impl_step(output.Print)
-def print_(op: output.Print, low: Lowering) -> Step:
-    first, *rest = op.texts
+def _texts(op: output.Print | output.Assert, low: Lowering) -> Callable[[Regs, Iterable[int]], Iterator[list[str]]]:
+    """From registers and blocks to what each of these writes: each value, and the text after it."""
     parts = [
         (reader(value, op, low), low.varies(value), _shower(form, value), after)
-        for value, form, after in zip(op.values, op.formats, rest, strict=True)
+        for value, form, after in zip(op.values, op.formats, op.texts[1:], strict=True)
     ]
 
-    def step(regs: Regs) -> None:
-        lines = []
+    def texts(regs: Regs, blocks: Iterable[int]) -> Iterator[list[str]]:
         values = [read(regs) for read, *_ in parts]
-        for block in range(regs[0].count):
-            lines.append(first)
-            for value, (_, varies, show, after) in zip(values, parts, strict=True):
-                lines += (show(value[block] if varies else value), after)
-        write("".join(lines))
+        for block in blocks:
+            yield [show(value[block] if varies else value) + after
+                   for value, (_, varies, show, after) in zip(values, parts, strict=True)]
+
+    return texts
+
+
+@impl_step(output.Print)
+def print_(op: output.Print, low: Lowering) -> Step:
+    texts = _texts(op, low)
+
+    def step(regs: Regs) -> None:
+        write("".join(op.texts[0] + "".join(rest) for rest in texts(regs, range(regs[0].count))))
 
     return step
 
 
 @impl_step(output.Assert)
 def assert_(op: output.Assert, low: Lowering) -> Step:
-    cond, line = low.slot(op.cond), op.line
+    cond, texts = low.slot(op.cond), _texts(op, low)
 
     def step(regs: Regs) -> None:
         if np.all(regs[cond]):
@@ -70,7 +77,9 @@ def assert_(op: output.Assert, low: Lowering) -> Step:
         held = np.broadcast_to(regs[cond], (regs[0].count,))
         chunk, block = regs[0], int(np.argmin(held))
         place = tuple(int(i[block]) if np.ndim(i) else int(i) for i in chunk.ids)
-        write(line + "\n")
-        raise TileAssertionError(op.message or "assertion failed", notes=[f"the condition is False in block {place}"])
+        [rest] = texts(regs, [block])
+        write(op.lines[0].removesuffix("\n") + "".join(rest) + "\n")
+        raise TileAssertionError(op.texts[0] + "".join(rest) or "assertion failed",
+                                 notes=[f"the condition is False in block {place}"])
 
     return step

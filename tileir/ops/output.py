@@ -28,16 +28,7 @@ class Print(Op, opcode="print", io=True):
     formats: tuple[str, ...] = attribute()
 
     def infer(self) -> tuple[Type, ...]:
-        count = len(self.values)
-        require(len(self.formats) == count, f"print: {len(self.formats)} formats for {count} values")
-        require(len(self.texts) == count + 1, f"print: {len(self.texts)} texts around {count} values")
-        require(not any("\0" in text for text in self.texts), "print: a text cannot contain a NUL character")
-        for value, form in zip(self.values, self.formats, strict=True):
-            ok = isinstance(value.type, (TileType, SharedType)) and value.type.dtype in PRINTED
-            require(ok, f"print: {value.type} cannot be printed")
-            letters = FLOAT_CONVERSIONS if value.type.dtype.is_float else INTEGER_CONVERSIONS
-            fits = _FORMAT.fullmatch(form) is not None and form[-1] in letters
-            require(fits, f"print: {form!r} is no format for {value.type.dtype}")
+        _check(self)
         return ()
 
     def effects(self) -> Effects:
@@ -45,26 +36,45 @@ class Print(Op, opcode="print", io=True):
 
 
 class Assert(Op, opcode="assert", io=True):
-    """Write `line` to the standard output and abort the program where `cond`, a bool scalar, is False.
+    """Write `lines` to the standard output and abort the program where `cond`, a bool scalar, is False.
 
-    Of several blocks that fail one writes.
+    The message consists of scalars, `texts` and `formats`, as `print` has them. Of several blocks that fail one writes.
     """
 
     cond: Value = operand()
-    message: str = attribute()
+    values: tuple[Value, ...] = operands()
+    texts: tuple[str, ...] = attribute()
+    formats: tuple[str, ...] = attribute()
 
     def infer(self) -> tuple[Type, ...]:
         require(self.cond.type.erased() == TileType(dt.bool_), f"assert: cond of type {self.cond.type}")
-        require("\0" not in self.message, "assert_: the message cannot contain a NUL character")
+        require(all(v.type == TileType(v.type.dtype) for v in self.values), "assert: the values must be scalars")
+        _check(self)
         return ()
 
     @property
-    def line(self) -> str:
-        """What a failure writes, without the end of the line."""
-        text = f"assertion failed: {self.message}" if self.message else "assertion failed"
-        if self.span is NO_SPAN:
-            return text
-        return f"{self.span.file.replace(chr(92), '/').rpartition('/')[2]}:{self.span.line}: {text}"
+    def lines(self) -> tuple[str, ...]:
+        """The texts of what a failure writes, its line and the end of it included."""
+        head = "assertion failed" + ": " * (self.texts != ("",))
+        if self.span is not NO_SPAN:
+            head = f"{self.span.file.replace(chr(92), '/').rpartition('/')[2]}:{self.span.line}: {head}"
+        first, *rest = self.texts
+        *others, last = (head + first, *rest)
+        return (*others, last + "\n")
+
+
+def _check(op: Print | Assert) -> None:
+    """TileTypeError where texts, formats and values do not fit each other."""
+    name, count = op.opcode, len(op.values)
+    require(len(op.formats) == count, f"{name}: {len(op.formats)} formats for {count} values")
+    require(len(op.texts) == count + 1, f"{name}: {len(op.texts)} texts around {count} values")
+    require(not any("\0" in text for text in op.texts), f"{name}: a text cannot contain a NUL character")
+    for value, form in zip(op.values, op.formats, strict=True):
+        ok = isinstance(value.type, (TileType, SharedType)) and value.type.dtype in PRINTED
+        require(ok, f"{name}: {value.type} cannot be printed")
+        letters = FLOAT_CONVERSIONS if value.type.dtype.is_float else INTEGER_CONVERSIONS
+        fits = _FORMAT.fullmatch(form) is not None and form[-1] in letters
+        require(fits, f"{name}: {form!r} is no format for {value.type.dtype}")
 
 
 def brackets(shape: tuple[int, ...]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import re
 import sys
 
@@ -80,6 +79,6 @@ def _snprintf(form: bytes, value: object) -> bytes:
 
 
 def _write(text: bytes) -> None:
-    sys.stdout.flush()
-    while text:
-        text = text[os.write(1, text) :]
+    if sys.stdout is not None:
+        sys.stdout.write(text.decode(sys.stdout.encoding or "utf-8", "backslashreplace"))
+        sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""A message that is no constant string."""
+"""A message that is no string."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ import tilewright as ct
 @ct.tile_kernel
 def kernel(x):
     t = ct.load(x, 0, 4)
-    ct.assert_(t >= 0, f"block {ct.bid(0)}")
+    ct.assert_(t >= 0, t)
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ import tilewright as ct
 @ct.tile_kernel
 def kernel(x):
     t = ct.load(x, 0, 4)
-    print(f"{t!r}")
+    print(f"{t!a}")
 
 
 def main() -> None:
