@@ -31,7 +31,8 @@ func @k(%a: array<?xf32, strides=1>, %b: array<?xf32, strides=1>, %xs: list<arra
     yield(values=(%second))
   }
   %load_chosen: tile<4xf32> = load(array=%chosen, index=(%i), shape=(4), steps=(4), order=(0))
-  %acquired: tile<4xf32> = load(array=%b, index=(%i), shape=(4), steps=(4), order=(0), memory_order="acquire")
+  %acquired: tile<4xf32> = load(array=%b, index=(%i), shape=(4), steps=(4), order=(0),
+                                memory_order="acquire", memory_scope="device")
   %loop: i32 = for(lower=%zero, upper=%i, step=%one, init=(%i)) .loop(%k: i32, %j: i32) {
     store(array=%a, index=(%k), value=%load_b, steps=(4), order=(0))
     yield(values=(%j))

@@ -167,6 +167,7 @@ def test_only_the_layout_of_a_value_may_change() -> None:
         value.retype(TileType(int32, (2,)))
 
 
+LOADED = "%y: tile<4xf32> = load(array=%a, index=(%i), shape=(4), steps=(4), order=(0), memory_order="
 # Whatever a type rule admits must run, so that a `.tile` file that was changed by hand fails with words.
 REFUSED = {
     "shl of floats": ("%y: f32 = shl(lhs=%x, rhs=%x)", "shl: expected integers"),
@@ -191,12 +192,24 @@ REFUSED = {
     "a large tile": ("%y: tile<4096x8192xf32> = broadcast(src=%x, shape=(4096, 8192))", "at most 16777216"),
     "a divisor of 0": ("%y: i32 = assume_divisible(src=%i, divisor=0)", "the divisor is 0"),
     "a divisor of floats": ("%y: f32 = assume_divisible(src=%x, divisor=2)", "expected integers"),
+    "an order without a scope": (LOADED + '"acquire")', "the order acquire needs a scope"),
+    "a scope without an order": (LOADED + '"weak", memory_scope="sys")', "has no scope, but here it is sys"),
+    "a load that releases": (LOADED + '"release", memory_scope="sys")', "the order cannot be release"),
+    "a store that acquires": (
+        'store(array=%a, index=(%i), value=%t, steps=(4), order=(0), memory_order="acquire", memory_scope="sys")',
+        "the order cannot be acquire"),
+    "an atomic of a cluster": (
+        '%y: f32 = atomic_rmw(array=%a, indices=(%i), shape=(), memory_scope="cluster", value=%x, kind="add")',
+        "needs a scope of block, device or sys, but it is cluster"),
+    "an atomic that is weak": (
+        '%y: f32 = atomic_rmw(array=%a, indices=(%i), shape=(), memory_order="weak", value=%x, kind="add")',
+        "the order cannot be weak"),
 }
 
 
 @pytest.mark.parametrize("line, message", REFUSED.values(), ids=REFUSED)
 def test_type_rules_refuse(line: str, message: str) -> None:
-    params = "%x: f32, %i: i32, %b: i1, %e: e4m3, %t: tile<4xf32>, %u: tile<4xi32>"
+    params = "%x: f32, %i: i32, %b: i1, %e: e4m3, %t: tile<4xf32>, %u: tile<4xi32>, %a: array<64xf32, strides=1>"
     with pytest.raises((TileTypeError, TileInternalError)) as caught:
         verify(parse(f"func @k({params}) {{\n  {line}\n  return()\n}}\n"))
     assert message in caught.value.message

@@ -6,7 +6,7 @@ from tilewright.tileir import dtypes as dt
 from tilewright.tileir.core import Effects, Op, Value, attribute, operand, operands, optional_operand, require
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.enums import MemoryOrder, MemoryScope
-from tilewright.tileir.ops.memory import check_gather
+from tilewright.tileir.ops.memory import check_gather, check_order
 from tilewright.tileir.types import TileType, Type
 
 _INTEGERS = (dt.int32, dt.int64, dt.uint32, dt.uint64)
@@ -43,7 +43,7 @@ class Atomic(Op, reads="array", writes="array"):
         """The type of the elements, after checking what all atomics share."""
         result = TileType(self.array.type.dtype, check_gather(self))
         require(result.dtype in ATOMIC_DTYPES[kind], f"{self.opcode} {kind}: arrays of {result.dtype} have none")
-        require(self.memory_order is not MemoryOrder.WEAK, f"{self.opcode}: the order cannot be weak")
+        check_order(self, *(order for order in MemoryOrder if order is not MemoryOrder.WEAK))
         return result
 
 

@@ -21,6 +21,18 @@ def check_tile_access(op: TileAccess, shape: tuple[int, ...]) -> None:
     check_index(op.opcode, *op.index)
 
 
+def check_order(op: Any, *orders: MemoryOrder) -> None:
+    """A weak access has no scope; one that is ordered towards other blocks, by one of `orders`, says how far."""
+    order, scope = op.memory_order, op.memory_scope
+    require(order in orders, f"{op.opcode}: the order cannot be {order.value}")
+    if order is MemoryOrder.WEAK:
+        require(scope is MemoryScope.NONE, f"{op.opcode}: a weak access has no scope, but here it is {scope.value}")
+    else:
+        allowed = (MemoryScope.BLOCK, MemoryScope.DEVICE, MemoryScope.SYS)
+        require(scope in allowed, f"{op.opcode}: the order {order.value} needs a scope of block, device or sys, "
+                f"but it is {scope.value}")
+
+
 class TileAccess(Op):
     """What load and store share: where in which array a tile lies."""
 
@@ -60,6 +72,7 @@ class Load(TileAccess, opcode="load", reads="array"):
 
     def infer(self) -> tuple[Type, ...]:
         check_tile_access(self, self.shape)
+        check_order(self, MemoryOrder.WEAK, MemoryOrder.RELAXED, MemoryOrder.ACQUIRE)
         return (TileType(self.array.type.dtype, self.shape),)
 
 
@@ -81,6 +94,7 @@ class Store(TileAccess, opcode="store", writes="array"):
 
     def infer(self) -> tuple[Type, ...]:
         check_tile_access(self, self.value.type.shape)
+        check_order(self, MemoryOrder.WEAK, MemoryOrder.RELAXED, MemoryOrder.RELEASE)
         array = self.array.type
         have = self.value.type.dtype
         require(have is array.dtype, f"store: a {have} tile into a {array.dtype} array")
