@@ -37,6 +37,7 @@ from tilewright.tileir.diagnostics import (
     TileError,
     TileInternalError,
     TileRecursionError,
+    TileSimulationError,
     TileStaticAssertionError,
     TileStaticEvalError,
     TileSyntaxError,
@@ -92,6 +93,7 @@ __all__ = [
     # errors
     "TileError", "TileSyntaxError", "TileTypeError", "TileValueError", "TileRecursionError",
     "TileUnsupportedFeatureError", "TileStaticEvalError", "TileStaticAssertionError", "TileAssertionError",
+    "TileSimulationError",
     "TileInternalError", "TileCompilerTimeoutError", "UnsupportedCallError", "CheckError", "CheckWarning",
 ]
 __all__ += _language.__all__

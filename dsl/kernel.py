@@ -7,7 +7,7 @@ import functools
 import types
 from collections.abc import Callable, Collection
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, TypeVar, overload
 
 from tilewright.arguments.annotations import read_params
 from tilewright.launching.bound import BoundKernel
@@ -181,6 +181,36 @@ class tile_kernel:
         place = None if block is None else block_place(block, made)
         with contextlib.suppress(BdbQuit):
             self.launcher.debug(made, self.specialiser.bind(self.specialiser.call.complete(args, named)), place)
+
+    @public
+    def simulate(
+        self, grid: Any, *args: Any, target: str | None = None, schedule: Literal["inorder", "random"] = "inorder",
+        seed: int = 0, **named: Any,
+    ) -> None:
+        """Run the code for a GPU on the CPU, instruction by instruction, with every access and synchronisation checked:
+        races of threads, bounds, barriers, asynchronous copies and MMAs. It is slow: take small arrays and few blocks.
+
+        Arguments: `grid` and `args` as in a launch, with NumPy arrays, which are written in place.
+        Options: `target`, such as "sm_90a" (by default that of the GPU here, else the default target); `schedule`,
+            "inorder" (all warps side by side) or "random" (one at a time, as `seed` chooses; copies land as late as
+            they may), which finds more.
+        Errors: TileSimulationError at the line of the source whose code is wrong; those of a launch.
+
+        Example:
+            @ct.tile_kernel
+            def copy(x, out):
+                i = ct.bid(0) * 128 + ct.arange(128, dtype=ct.int32)
+                ct.scatter(out, i, ct.gather(x, i), check_bounds=False)
+
+            x, out = np.ones(256, np.float32), np.zeros(256, np.float32)
+            copy.simulate((2,), x, out, target="sm_80")
+            assert out.all()
+            copy.simulate((2,), x, out[:200], target="sm_80")  # TileSimulationError
+        """
+        from tilewright.inspecting.simulation import simulate
+
+        made = make_grid(grid if isinstance(grid, tuple) else (grid,))
+        simulate(self.lower(*args, target=target, **named), made, schedule, seed)
 
     @public
     def replace_hints(self, **options: Any) -> tile_kernel:

@@ -132,6 +132,21 @@ class TileAssertionError(TileError):
     headline = "assertion failed"
 
 
+class TileSimulationError(TileError):
+    """The simulator has found the code for a GPU wrong: a race, an access out of range, a deadlock. `kind` names it,
+    `threads` are some of those at fault."""
+
+    headline = "simulation failed"
+
+    def __init__(
+        self, message: str, span: Span = NO_SPAN, *, kind: str = "", threads: Sequence[int] = (),
+        notes: Sequence[str] = (),
+    ) -> None:
+        super().__init__(message, span, notes=notes)
+        self.kind = kind
+        self.threads = tuple(threads)
+
+
 class TileInternalError(TileError):
     """A defect of Tilewright itself; never a user's mistake."""
 

@@ -8,13 +8,15 @@ from typing import SupportsInt
 
 
 class SimError(Exception):
-    """A defect of the simulated code. `where` is filled in by the machine."""
+    """A defect of the simulated code. `where`, a text, and `line`, that of the LLVM IR, are filled in by the machine.
+    """
 
     def __init__(self, message: str, threads: Iterable[SupportsInt] = ()) -> None:
         super().__init__(message)
         self.message = message
         self.threads = [int(t) for t in islice(threads, 4)]
         self.where = ""
+        self.line = 0
 
     def __str__(self) -> str:
         who = f" (threads {', '.join(map(str, self.threads))}...)" if self.threads else ""

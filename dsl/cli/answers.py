@@ -21,6 +21,8 @@ SCHEMAS: dict[str, dict[str, str]] = {
     "decisions": {
         "kernel": "its name", "target": "its name",
         "decisions": f"a list of `{{name, value, reason, place}}`; `place`: {_PLACE}"},
+    "simulate": {"kernel": "its name", "target": "its name", "grid": "three numbers", "schedule": "as asked for",
+                 "seed": "as asked for; what is wrong comes as an error, whose `type` is TileSimulationError"},
     "doctor": {"ok": "whether there is no advice", "findings": "a list of `{what, state, advice}`"},
     "run": {
         "function": "its name", "grid": "three numbers",

@@ -80,7 +80,7 @@ def _argument(name: str, param: Value, text: str, random: Any) -> Any:
 
 def _array(name: str, type: ArrayType, text: str, random: Any) -> Any:
 
-    array = _loaded(Path(text)) if text.endswith(".npy") else _generate(text, random)
+    array = loaded(Path(text)) if text.endswith(".npy") else generated(text, random)
     wanted = numpy_dtype(type.dtype)
     if array.dtype.kind == "V" and array.dtype.itemsize == wanted.itemsize:
         array = array.view(wanted)  # .npy files keep the bits of bf16 and fp8, not their name
@@ -100,7 +100,8 @@ def _array(name: str, type: ArrayType, text: str, random: Any) -> Any:
     return array
 
 
-def _loaded(path: Path) -> Any:
+def loaded(path: Path) -> Any:
+    """The array in a file; ValueError for what is none."""
     import numpy
 
     if path.exists() and not path.is_file():
@@ -111,7 +112,8 @@ def _loaded(path: Path) -> Any:
         raise ValueError(f"{path} is no array in NumPy's format: {error}") from None
 
 
-def _generate(text: str, random: Any) -> Any:
+def generated(text: str, random: Any) -> Any:
+    """The array that `dtype[extents]:fill` describes; random numbers without a fill."""
     import numpy
 
     what, _, fill = text.partition(":")

@@ -128,6 +128,15 @@ def make_parser() -> argparse.ArgumentParser:
             verb.add_argument("--target", metavar="TARGET", choices=_target_names(),
                               help=f"{' or '.join(', '.join(TARGETS).rsplit(', ', 1))}; default: this GPU's")
         _command(verb, name, _decisions if name == "decisions" else _show)
+    simulate = verbs.add_parser("simulate", help="run a kernel's GPU code on the CPU and check what its threads do")
+    simulate.add_argument("kernel", metavar="FILE.py:kernel", help="the name may be left out where there is only one")
+    simulate.add_argument("--grid", required=True, help="blocks along x, y, z, such as 16 or 4,4")
+    simulate.add_argument("--args", default="", help=SIMULATE_HELP)
+    simulate.add_argument("--target", metavar="TARGET", choices=_target_names(), help="as for ptx")
+    simulate.add_argument("--schedule", choices=("inorder", "random"), default="inorder",
+                          help="warps side by side, or one at a time in an order that the seed chooses")
+    simulate.add_argument("--seed", type=int, default=0, help="of generated inputs and of the order")
+    _command(simulate, "simulate", _simulate)
     doctor = verbs.add_parser("doctor", help="say what is installed, which GPU there is, and what is missing")
     _command(doctor, "doctor", _doctor)
     run = verbs.add_parser("run", help="run a Tile IR dump in the interpreter")
@@ -156,6 +165,12 @@ RUN_HELP = (
 )
 
 
+SIMULATE_HELP = (
+    "the kernel's arguments, separated by commas: FILE.npy, dtype[extents] for random numbers, dtype[extents]:zeros, "
+    ":ones or :arange, Python literals, lists as [..,..], tuples as (..,..)"
+)
+
+
 def _target_names() -> list[str]:
     """The names of all targets, and those without the a at the end, which mean the same."""
     return list(dict.fromkeys([*TARGETS, *(name.rstrip("a") for name in TARGETS)]))
@@ -181,6 +196,13 @@ def _decisions(options: argparse.Namespace) -> Answer:
             for made in found]
     return Answer({"kernel": kernel.__name__, "target": target, "decisions": rows},
                   lambda: print(f"target: {target}", *found, sep="\n"))
+
+
+def _simulate(options: argparse.Namespace) -> Answer:
+    from tilewright.cli.simulate import simulated
+
+    return simulated(load_kernel(options.kernel), parse_grid(options.grid), options.args, options.target,
+                     options.schedule, options.seed)
 
 
 def _doctor(options: argparse.Namespace) -> Answer:

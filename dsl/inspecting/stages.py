@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -104,6 +105,15 @@ class Stages:
             return lower_kernel(function, self.target, dump)
 
         return self._made(make)
+
+    @cached_property
+    def with_lines(self) -> Lowered:
+        """The same with the places of the source at its instructions."""
+        from tilewright.backend_ptx.compile import lower_kernel
+
+        function = self.tile_ir()
+        function.switches = replace(function.switches, line_info=True)
+        return limited(self.name, lambda: lower_kernel(function, self.target))
 
     @cached_property
     def compiled(self) -> Compiled:

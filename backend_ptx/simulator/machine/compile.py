@@ -200,7 +200,7 @@ class FunctionCompiler:
                 return operation
             return guard(instruction, [self.slot(o) for o in instruction.operands], operation, self.watch)
         except Unsupported as error:
-            error.where = f"\n  at line {instruction.line}: {instruction.text}"
+            error.where, error.line = f"\n  at line {instruction.line}: {instruction.text}", instruction.line
             raise
 
     def _call(self, instruction: LlvmInstruction) -> Operation:

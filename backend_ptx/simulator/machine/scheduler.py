@@ -158,7 +158,7 @@ class Scheduler:
             else:
                 targets = code.finish(machine, registers)
         except SimError as error:
-            error.where = self._where(code, i)
+            error.where, error.line = self._where(code, i)
             raise
         group.index = i
         return asked, targets
@@ -183,13 +183,14 @@ class Scheduler:
             return False
         return True
 
-    def _where(self, code: Code, index: int) -> str:
+    def _where(self, code: Code, index: int) -> tuple[str, int]:
+        """An instruction in words, and its line."""
         number, text = code.sources[min(index, len(code.sources) - 1)]
         m = self._machine
         where = f"block {m.block_index}"
         if m.cluster > 1:
             where = f"the cluster from {where} ({m.cluster} blocks with {m.block_threads} threads each)"
-        return f"\n  in {where} at line {number}: {text}"
+        return f"\n  in {where} at line {number}: {text}", number
 
 
 def _enter(group: ThreadGroup, call: Call) -> None:
