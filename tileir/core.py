@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple, dataclass_transform
 
 from tilewright.tileir.diagnostics import NO_SPAN, Span, TileTypeError
 from tilewright.tileir.engines import GLOBAL, REGISTERS, SHARED, Engine, Fence, Space
+from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.plan import NO_ALIASES, Aliases, Decision, Hints, Limits, MachinePlan, Switches
 from tilewright.tileir.types import ArrayType, ListType, SharedType, Type
@@ -271,6 +272,10 @@ class Op:
     # Whether ops of the class may do anything beside computing results. Most classes do not: a pass that looks for
     # effects in every op asks this first.
     effectful: ClassVar[bool] = False
+    # The same of single effects: whether an op may write memory, start an engine, wait for one.
+    writing: ClassVar[bool] = False
+    starting: ClassVar[bool] = False
+    awaiting: ClassVar[bool] = False
     _operand_fields: ClassVar[tuple[tuple[str, bool], ...]] = ()  # name, and whether it holds a tuple
     _all_single: ClassVar[attrgetter[tuple[Value, ...]] | None] = None  # every operand, where none is a tuple or absent
     _body_fields: ClassVar[tuple[str, ...]] = ()
@@ -278,6 +283,7 @@ class Op:
     _writes: ClassVar[tuple[str, ...]] = ()
     _io: ClassVar[bool] = False
     _exclusive: ClassVar[tuple[str, ...]] = ()
+    _touched: ClassVar[tuple[tuple[str, bool, bool], ...]] = ()  # name of an operand, if it is written, if exclusive
     _engine: ClassVar[Engine | None] = None
     _waits_for: ClassVar[Engine | None] = None
     _fence: ClassVar[Fence | None] = None
@@ -309,7 +315,12 @@ class Op:
                             ("_role", role)):
             if value is not None:
                 setattr(cls, name, value)
-        cls.effectful = cls.effects is not Op.effects or any(
+        names = dict.fromkeys((*cls._reads, *cls._writes, *cls._exclusive))
+        cls._touched = tuple((n, n not in cls._reads, n in cls._exclusive) for n in names)
+        own_effects = cls.effects is not Op.effects
+        cls.writing, cls.starting = own_effects or bool(cls._writes), own_effects or cls._engine is not None
+        cls.awaiting = own_effects or cls._waits_for is not None
+        cls.effectful = own_effects or any(
             (cls._reads, cls._writes, cls._io, cls._engine, cls._waits_for, cls._fence))
         for name, holds in traits.items():
             if name not in TRAITS:
@@ -339,10 +350,10 @@ class Op:
         """What the op does beside computing results, its bodies not counted."""
         if not self.effectful:
             return _NO_EFFECTS
-        ordered = getattr(self, "memory_order", None)
+        order = getattr(self, "memory_order", MemoryOrder.WEAK)
         return Effects(
             tuple([getattr(self, n) for n in self._reads]), tuple([getattr(self, n) for n in self._writes]),
-            ordered is not None and ordered.value != "weak", self._io,
+            order is not MemoryOrder.WEAK, self._io,
             self._starts() if self._engine is not None else (),
             self._completes() if self._waits_for is not None else (), self._fence,
             getattr(self, "role", self._role),
@@ -352,10 +363,12 @@ class Op:
         engine = self._engine
         if engine is None:
             return ()
-        names = dict.fromkeys((*self._reads, *self._writes, *self._exclusive))
-        found = [(n, getattr(self, n)) for n in names]
-        touched = [(n, v) for n, value in found for v in (value if isinstance(value, tuple) else (value,))]
-        return tuple([Start(engine, v, space_of(v), n not in self._reads, n in self._exclusive) for n, v in touched])
+        out: list[Start] = []
+        for name, writes, exclusive in self._touched:
+            value = getattr(self, name)
+            for memory in value if isinstance(value, tuple) else (value,):
+                out.append(Start(engine, memory, space_of(memory), writes, exclusive))
+        return tuple(out)
 
     def _completes(self) -> tuple[Completion, ...]:
         if self._waits_for is None:

@@ -33,7 +33,7 @@ class Rewriter(Builder):
     It is a builder: `emit` and `value` append ops as they are, `offer` lets the rules simplify them.
     """
 
-    def __init__(self, rules: RuleTable[Rule] | None = None, after: RuleTable[Rule] | None = None) -> None:
+    def __init__(self, rules: RuleTable[Rule], after: RuleTable[Rule] | None = None) -> None:
         super().__init__(Block())
         self.rules = rules
         self.after = after
@@ -63,42 +63,41 @@ class Rewriter(Builder):
         """Rewrite an op and append what it becomes."""
         if self.renamed:
             op.replace_operands(self.renamed)
+        rule = self.rules.of(op)
+        if rule is None and not op._body_fields:
+            self.block.ops.append(op)
+            return
         outer, self._current, self.span = self._current, op, op.span
-        values = self._apply(self.rules, op) if self.rules is not None else None
-        if values is not None:
-            self._replace(op, values)
-        else:
-            for block in op.blocks:
-                self.rebuild(block)
-            self.span = op.span
-            self._finish(op)
+        self._become(op, rule)
         self._current = outer
         if outer is not None:
             self.span = outer.span
 
-    def _finish(self, op: Op) -> None:
-        """Append what an op becomes whose bodies are rewritten."""
-        values = self._apply(self.after, op) if self.after is not None else None
+    def _become(self, op: Op, rule: Any) -> None:
+        """Append what an op becomes by its rule, or by the rule after its bodies."""
+        values = self._values(rule, op)
+        if values is None and op._body_fields:
+            self._bodies(op)
+            values = self._values(None if self.after is None else self.after.of(op), op)
         if values is None:
-            self.keep(op)
+            self.block.ops.append(op)
         else:
-            self._replace(op, values)
+            for old, value in zip(op.results, values, strict=True):
+                self.replace(old, value)
 
-    def _apply(self, rules: RuleTable[Rule], op: Op) -> Sequence[Value] | None:
-        rule = rules.of(op)
-        if rule is None:
-            return None
-        values = rule(op, self)
+    def _bodies(self, op: Op) -> None:
+        for name in op._body_fields:
+            self.rebuild(getattr(op, name))
+        self.span = op.span
+
+    def _values(self, rule: Rule | None, op: Op) -> Sequence[Value] | None:
+        values = None if rule is None else rule(op, self)
         if isinstance(values, Value):
             values = (values,)
         # A value with other knowledge in its type (a layout, facts of an array) is no replacement.
         if values is None or any(v.type != r.type for v, r in zip(values, op.results, strict=True)):
             return None
         return values
-
-    def _replace(self, op: Op, values: Sequence[Value]) -> None:
-        for old, value in zip(op.results, values, strict=True):
-            self.replace(old, value)
 
     def keep(self, op: Op) -> None:
         """Append an existing op as it is."""
@@ -129,16 +128,13 @@ class Rewriter(Builder):
 
 
 class _Rebuilder(Rewriter):
-    """The walk of `rewrite`."""
+    """The walk of `rewrite`: rules run after the bodies, and append by themselves what an op becomes."""
 
-    def __init__(self, rules: RuleTable[Rebuild]) -> None:
-        super().__init__()
-        self._rebuild = rules
-
-    def _finish(self, op: Op) -> None:
-        rule = self._rebuild.of(op)
+    def _become(self, op: Op, rule: Any) -> None:
+        if op._body_fields:
+            self._bodies(op)
         if rule is None:
-            self.keep(op)
+            self.block.ops.append(op)
         else:
             rule(self, op)
 
@@ -148,8 +144,8 @@ def rewrite(function: Function, rules: Rebuild | Mapping[type[Op], Rebuild]) -> 
 
     The rule appends what shall stand in the op's place. Given rules by class, ops of other classes are kept.
     """
-    by_class = rules if isinstance(rules, Mapping) else {Op: rules}
-    _Rebuilder(RuleTable("rewriting rule", by_class)).run(function)
+    table: RuleTable[Any] = RuleTable("rewriting rule", rules if isinstance(rules, Mapping) else {Op: rules})
+    _Rebuilder(table).run(function)
 
 
 def constant_value(value: Value) -> bool | int | float | None:

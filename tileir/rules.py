@@ -51,12 +51,15 @@ class RuleTable(MutableMapping[Key, R], Generic[R]):
         try:
             return self._found[type(op)]
         except KeyError:
-            return self._found.setdefault(type(op), self.of_class(type(op)))
+            found = self._found[type(op)] = self.of_class(type(op))
+            return found
 
     def of_class(self, cls: type[Op]) -> R | None:
         """The rule for the ops of a class."""
-        rules = self._rules
-        return next((rules[key] for key in _keys(cls) if key in rules), None)
+        for key in _keys(cls):
+            if key in self._rules:
+                return self._rules[key]
+        return None
 
     def register(self, *ops: Key) -> Callable[[F], F]:
         """Decorator: this function is the rule of these ops."""

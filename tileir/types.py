@@ -31,13 +31,13 @@ class TileType:
         return n
 
     def with_dtype(self, dtype: DType) -> TileType:
-        return replace(self, dtype=dtype)
+        return TileType(dtype, self.shape, self.layout)
 
     def with_shape(self, shape: tuple[int, ...]) -> TileType:
         return TileType(self.dtype, shape)
 
     def with_layout(self, layout: Layout | None) -> TileType:
-        return replace(self, layout=layout)
+        return TileType(self.dtype, self.shape, layout)
 
     def erased(self) -> TileType:
         """The same type without its layout."""

@@ -43,7 +43,7 @@ def is_outstanding(op: Op | None) -> bool:
 
 def left_outstanding(op: Op) -> int | None:
     """How many MMAs an op that waits for them leaves outstanding at most; None for any other op."""
-    if not op.effectful:
+    if not op.awaiting:
         return None
     return next((wait.pending for wait in op.effects().completes if wait.engine.multiplies), None)
 

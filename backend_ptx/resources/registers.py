@@ -120,7 +120,7 @@ def _held_by_outstanding(block: Block) -> dict[Op, list[Value]]:
     out: dict[Op, list[Value]] = {}
     running: list[Value] = []
     for op in block.ops:
-        if not op.effectful:
+        if not (op.starting or op.awaiting):
             continue
         effects = op.effects()
         running += [s.memory for s in effects.starts if s.engine.multiplies and s.space is REGISTERS and not s.writes]

@@ -121,7 +121,7 @@ def _asynchronous(
 ) -> list[Interval]:
     """Note what an op starts; the buffers whose reads it waits for. What an engine writes is read later, so that only
     its reads must be known here."""
-    if not op.effectful:
+    if not (op.starting or op.awaiting):
         return []
     effects = op.effects()
     for start in effects.starts:
@@ -153,7 +153,7 @@ def lasting_bytes(function: Function, but: Container[Op] = ()) -> int:
     """Bytes of buffers that an engine of one iteration may still read in the next: nothing else in the loop may take
     them. Allocations in `but` do not count."""
     loops = (op for op in function.walk() if op.repeats)
-    inside = (op for loop in loops for block in loop.blocks for op in block.walk() if op.effectful)
+    inside = (op for loop in loops for block in loop.blocks for op in block.walk() if op.starting)
     starts = (s for op in inside for s in op.effects().starts)
     buffers = {s.memory for s in starts if s.engine.lasting and not s.writes}
     return sum(buffer_bytes(buffer.type) for buffer in buffers if buffer.op not in but)

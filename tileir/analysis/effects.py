@@ -8,6 +8,7 @@ classes of all that meet there. Different classes never overlap: the launch has 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 from tilewright.tileir.core import Block, Function, Op, Value
@@ -58,6 +59,7 @@ class Dependences:
         self._parent: dict[Value, Value] = {}
         self._summaries: dict[Op, Summary] = {}
         self._params = function.params
+        self._body = function.body
         for group in function.aliases.groups:
             self._merge([function.params[position] for position in group])
         self._join(function.body)
@@ -138,9 +140,11 @@ class Dependences:
             own.io or any(p.io for p in parts),
         )
 
-    def written(self, function: Function) -> frozenset[Value]:
-        """The alias classes that a function writes."""
-        return frozenset().union(*(self.summary(op).writes for op in function.body.ops))
+    @cached_property
+    def written(self) -> frozenset[Value]:
+        """The alias classes that the function writes, as it is at the first question."""
+        memories = (memory for op in self._body.walk() if op.writing for memory in op.effects().writes)
+        return frozenset(map(self.alias_class, memories))
 
     def may_conflict(self, first: Op, second: Op) -> bool:
         """Whether the two ops must stay in their order: one may write what the other touches, or one is an ordered

@@ -19,12 +19,15 @@ def uses(function: Function) -> dict[Value, list[Op]]:
 
 def parents(function: Function) -> dict[Block, Op]:
     """The op that owns each nested block."""
-    return {block: op for op in function.walk() for block in op.blocks}
+    return {getattr(op, name): op for op in function.walk() for name in op._body_fields}
 
 
 def homes(function: Function) -> dict[Op, Block]:
     """The block in which each op stands."""
-    return {op: block for block in (function.body, *parents(function)) for op in block.ops}
+    blocks = [function.body]
+    for block in blocks:  # which grows on the way
+        blocks += [getattr(op, name) for op in block.ops for name in op._body_fields]
+    return {op: block for block in blocks for op in block.ops}
 
 
 def all_reads(op: Op) -> list[Value]:

@@ -36,10 +36,8 @@ def simplify_ranges(unit: Unit) -> None:
 
 def _rule(known: Facts) -> Rule:
     def rule(op: Op, rewriter: Rewriter) -> Value | None:
-        if op.blocks or len(op.results) != 1:
-            return None
-        fact = known.get(op.result)
-        if fact is None or constant_value(op.result) is not None:
+        fact = known.get(op.results[0]) if len(op.results) == 1 else None
+        if fact is None or op.blocks or constant_value(op.result) is not None:
             return None
         choose = _CHOOSE.of(op)
         if fact.constant is not None and op.effects().none:

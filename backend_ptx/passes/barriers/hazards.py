@@ -96,11 +96,11 @@ class Hazards:
 
     def __init__(self, unit: Unit) -> None:
         self.alias_class = unit.dependences.alias_class
-        self.written = unit.dependences.written(unit.function)
+        self.written = unit.dependences.written
         self.updates = {
             op for op in unit.function.walk()
             if isinstance(op, AtomicRmw) and op.memory_order is MemoryOrder.RELAXED and op.result not in unit.uses}
-        starts = (start for op in unit.function.walk() if op.effectful for start in op.effects().starts)
+        starts = (start for op in unit.function.walk() if op.starting for start in op.effects().starts)
         self.guarded = {buffer_of(s.memory) for s in starts if s.exclusive and s.space == SHARED}
 
     def between(self, first: MemoryAccess, second: MemoryAccess) -> Scope:

@@ -26,7 +26,7 @@ from collections.abc import Collection
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.warpgroup import WARPS as GROUP
-from tilewright.backend_ptx.ops.matmul import left_outstanding
+from tilewright.backend_ptx.ops.matmul import Product, left_outstanding
 from tilewright.backend_ptx.ops.warpgroup import PassTurn, TakeTurn
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Op
@@ -71,11 +71,10 @@ def _waited_runs(loop: For) -> list[Run]:
     inside = list(loop.loop.walk())
     if any(op.repeats for op in inside):
         return []
-    acting = [op for op in inside if op.effectful]
-    mmas = {op for op in acting if _starts(op)}
-    if not mmas:
+    mmas = {op for op in inside if isinstance(op, Product) and op.unit.engine.issuer is Issuer.WARPGROUP}
+    if len(mmas) < 2:
         return []
-    waits = {op: left for op in acting if (left := left_outstanding(op)) is not None}
+    waits = {op: left for op in inside if (left := left_outstanding(op)) is not None}
     ops = loop.loop.ops
     waited = {v for op in ops if waits.get(op) == 0 for v in op.operands}
     if any(op in mmas and op.result not in waited for op in ops):
@@ -85,11 +84,6 @@ def _waited_runs(loop: For) -> list[Run]:
         return []
     runs = _runs(ops, mmas, waits)
     return runs if len(runs) > 1 else []
-
-
-def _starts(op: Op) -> bool:
-    """Whether a warpgroup starts MMAs here, on its own."""
-    return any(s.engine.multiplies and s.engine.issuer is Issuer.WARPGROUP for s in op.effects().starts)
 
 
 def _runs(ops: list[Op], mmas: Collection[Op], waits: Collection[Op]) -> list[Run]:

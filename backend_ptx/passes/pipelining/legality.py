@@ -107,7 +107,7 @@ def tma_reason(load: Load, unit: Unit) -> str | None:
         return refused
     if load.array not in unit.function.params:
         return decisions.NO_PARAMETER
-    if unit.dependences.alias_class(load.array) in unit.dependences.written(unit.function):
+    if unit.dependences.alias_class(load.array) in unit.dependences.written:
         return decisions.KERNEL_WRITES
     around = unit.around(load)
     if any(not isinstance(op, (For, If)) for op in around):
@@ -121,7 +121,7 @@ def tma_reason(load: Load, unit: Unit) -> str | None:
 
 def _known_to_producer(values: Sequence[Value], unit: Unit) -> bool:
     """Whether a producer, which holds no tiles, can compute the values itself."""
-    written = unit.dependences.written(unit.function)
+    written = unit.dependences.written
 
     def computable(value: Value) -> bool:
         op = maker_of(value, unit.parents)

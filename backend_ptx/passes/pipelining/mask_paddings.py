@@ -42,11 +42,11 @@ _NUMBER = {
 
 def mask_paddings(c: Compilation) -> Preserved:
     """Makes tiles, so layouts must come later."""
-    known, users = c.facts, c.uses  # before the function changes
     loops = (op for op in c.function.walk() if isinstance(op, For))
-    chosen = {op for loop in loops for op in loop.loop.ops if isinstance(op, Load) and _is_wanted(op, known)}
+    chosen = {op for loop in loops for op in loop.loop.ops if isinstance(op, Load) and _is_wanted(op, c)}
     if not chosen:
         return ALL
+    known, users = c.facts, c.uses  # before the function changes
     masks: dict[Value, tuple[Value, float]] = {}
 
     def pad_load(rewriter: Rewriter, op: Load) -> None:
@@ -73,12 +73,12 @@ def mask_paddings(c: Compilation) -> Preserved:
     return NONE
 
 
-def _is_wanted(op: Load, known: Facts) -> bool:
+def _is_wanted(op: Load, c: Compilation) -> bool:
     dtype = op.result.type.dtype
     return (
         op.padding in _NUMBER and op.check_bounds and op.memory_order is MemoryOrder.WEAK and op.latency != 1
         and dtype.is_float and dtype.bitwidth >= 16 and op.result.type.size * dtype.bytes >= ENOUGH_BYTES
-        and any(may_be_cut(op, axis, known) for axis in range(len(op.shape)))
+        and any(may_be_cut(op, axis, c.facts) for axis in range(len(op.shape)))
     )
 
 

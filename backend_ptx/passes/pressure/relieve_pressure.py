@@ -66,7 +66,7 @@ def relieve_pressure(c: Compilation) -> Preserved:
     """Needs layouts, and reductions split where they cross warps. Sets the plan's occupancy."""
     relief = _Relief(c)
     for choose in (relief.reload, relief.sink, relief.spill, relief.prefetch):
-        for body in list(bodies(c.function)):
+        for body in relief.bodies():
             choose(body)
     return NONE if relief.changed else ALL
 
@@ -78,10 +78,17 @@ class _Relief:
         self.c = c
         self.changed = False
         self.reloaded = set[Op]()
+        self._bodies: list[Body] | None = None
 
     @cached_property
     def movable(self) -> set[Load]:
         return sinking.movable_loads(self.c)
+
+    def bodies(self) -> list[Body]:
+        """Those of the function as it is now."""
+        if self._bodies is None:
+            self._bodies = list(bodies(self.c.function))
+        return self._bodies
 
     def _occupancy(self, registers: int, more: int = 0) -> int:
         """With so many registers in tiles, and `more` bytes of shared memory than the function takes already."""
@@ -89,7 +96,7 @@ class _Relief:
         return resident(registers + OTHER, 32 * self.c.plan.warps, shared, self.c.target)
 
     def _change(self) -> None:
-        self.changed = True
+        self.changed, self._bodies = True, None
         self.c.forget()
 
     def reload(self, body: Body) -> None:
@@ -113,9 +120,10 @@ class _Relief:
             self._change()
 
     def spill(self, body: Body) -> None:
-        spill, kept = find_spill(body), body.registers()
+        spill = find_spill(body)
         if spill is None:
             return
+        kept = body.registers()
         before = self._occupancy(kept)
         # Against spills any saving helps; for higher occupancy nothing may spill.
         needed = spill.stored if before == 0 else max(spill.stored, spill.loaded)

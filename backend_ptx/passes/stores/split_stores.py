@@ -72,7 +72,8 @@ def split_stores(c: Compilation) -> Preserved:
         return ALL
     conversions = {conversion for store in found if (conversion := _conversion(store)) is not None}
     gone: set[Op] = {op for op in conversions if all(user in found for user in c.uses[op.result])}
-    rewrite(c.function, _Split(c, found, gone, BulkWriter(c, boxes)).rule)
+    rule = _Split(c, found, gone, BulkWriter(c, boxes)).rule
+    rewrite(c.function, {type(op): rule for op in (c.function.body.terminator, *found, *gone, *c.parents.values())})
     return NONE
 
 
@@ -97,7 +98,7 @@ def _sink_conversions(c: Compilation) -> None:
         value = replay(rewriter, steps, conversion.src)
         rewriter.replace(op.results[0], rewriter.value(ConvertLayout(src=value)).retype(op.results[0].type))
 
-    rewrite(c.function, sink)
+    rewrite(c.function, {type(op): sink for op in sunk})
     c.forget()
     dce(c)  # the ops below which conversions have sunk
 
