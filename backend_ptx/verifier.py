@@ -13,11 +13,12 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.flat import WARP, log2
 from tilewright.backend_ptx.ops.shared import SharedAlloc
 from tilewright.backend_ptx.resources.shared import find_intervals
+from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.carried import carried
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.diagnostics import TileInternalError
 from tilewright.tileir.printer import op_text
-from tilewright.tileir.types import SharedType, TileType
+from tilewright.tileir.types import SharedType
 from tilewright.tileir.verifier import verify
 
 
@@ -25,21 +26,17 @@ def verify_machine(c: Compilation) -> None:
     """TileInternalError for a function that is malformed at its stage of the pipeline."""
     verify(c.function)
     results = (value for op in c.function.walk() for value in op.results)
-    if any(_needs_layout(value) and value.type.layout is not None for value in results):
+    if any(is_tile(value) and value.type.layout is not None for value in results):
         _verify_layouts(c.function)
     if any(isinstance(op, SharedAlloc) and op.offset >= 0 for op in c.function.walk()):
         _verify_places(c)
-
-
-def _needs_layout(value: Value) -> bool:
-    return isinstance(value.type, TileType) and value.type.shape != ()
 
 
 def _verify_layouts(function: Function) -> None:
     """Every tile has a layout with the plan's warps, the same one where no op moves elements between threads."""
     for op in function.walk():
         defined = (*op.results, *(value for block in op.blocks for value in block.params))
-        for value in filter(_needs_layout, defined):
+        for value in filter(is_tile, defined):
             layout = value.type.layout
             if layout is None:
                 _fail(op, f"{value!r} has no layout")
@@ -49,7 +46,7 @@ def _verify_layouts(function: Function) -> None:
         if op.elementwise:
             groups = [(*op.operands, *op.results)]
         for group in groups:
-            if len({value.type.layout for value in group if _needs_layout(value)}) > 1:
+            if len({value.type.layout for value in group if is_tile(value)}) > 1:
                 _fail(op, "its tiles have different layouts")
 
 

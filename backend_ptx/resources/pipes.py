@@ -15,11 +15,12 @@ from tilewright.backend_ptx.ops.matmul import Product, padded
 from tilewright.backend_ptx.ops.units import units_of
 from tilewright.backend_ptx.resources.registers import is_uniform
 from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.core import Function, Op
 from tilewright.tileir.ops.arith import Div
 from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.math import FloatUnary
-from tilewright.tileir.types import SharedType, TileType
+from tilewright.tileir.types import SharedType
 
 TMA, TENSOR, FMA, MUFU, LSU = "TMA", "tensor cores", "FMA", "MUFU", "load/store"
 
@@ -100,14 +101,14 @@ def _work(op: Op) -> dict[str, float]:
     if started:
         name = TMA if started[0].engine.family == "TMA" else LSU
         return {name: sum(_bytes(s.memory.type) for s in started)}
-    tiles = [v for v in op.results if isinstance(v.type, TileType) and v.type.shape and not is_uniform(v)]
+    tiles = [v for v in op.results if is_tile(v) and not is_uniform(v)]
     if op.elementwise and tiles:
         special = isinstance(op, Div) or (isinstance(op, FloatUnary) and op.converts)
         return {MUFU if special else FMA: float(sum(v.type.size for v in tiles))}
     effects = op.effects()
     if not (effects.reads or effects.writes):
         return {}
-    moved = tiles or [v for v in op.operands if isinstance(v.type, TileType) and v.type.shape]
+    moved = tiles or [v for v in op.operands if is_tile(v)]
     return {LSU: float(sum(v.type.size * v.type.dtype.bytes for v in moved))}
 
 

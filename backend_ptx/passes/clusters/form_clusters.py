@@ -12,9 +12,10 @@
             %b: tile<64x256xbf16> = load(array=%y, index=(%k, %j), ...)      // the same in both
             %d: tile<128x256xf32> = mma(a=%a, b=%b, acc=%c)
 
-The accumulators of all MMAs are cut along one axis, with everything that depends on it (see axes.py). Values that are
-not cut are the same in all CTAs of a cluster, so these take the same branches and iterations. `pipeline_loops` then
-lets each CTA load a part of a shared tile and multicast it. In a kernel without MMAs the largest reduced tile is cut.
+The accumulators of all MMAs are cut along one axis, with everything that depends on it (tileir/analysis/axes.py).
+Values that are not cut are the same in all CTAs of a cluster, so these take the same branches and iterations.
+`pipeline_loops` then lets each CTA load a part of a shared tile and multicast it. In a kernel without MMAs the largest
+reduced tile is cut.
 If it is cut along the axis of a reduction, CTAs exchange their partial results:
 
     before: %s: tile<1xf32> = reduce_sum(src=%x, axes=(1))             // %x: tile<1x65536xf32>
@@ -36,12 +37,11 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.flat import log2
 from tilewright.backend_ptx.layouts.warpgroup import LEAST_COLUMNS, ROWS
 from tilewright.backend_ptx.ops.units import units_of
-from tilewright.backend_ptx.passes.clusters.axes import Axes, Node
 from tilewright.backend_ptx.passes.clusters.order import keeps_order
 from tilewright.backend_ptx.passes.clusters.parts import ClusterSplit
-from tilewright.backend_ptx.passes.layouts.classes import is_tile
 from tilewright.backend_ptx.passes.matmul.choice import warpgroup_kind
 from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.axes import Axes, Node, is_tile
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.ops.matmul import Mma
@@ -118,10 +118,10 @@ def _cut_products(axes: Axes, products: Sequence[Mma]) -> dict[Value, int] | str
     for product in sorted(products, key=lambda op: -op.acc.type.size):
         if product.acc in chosen:
             continue
-        found = [axes.component((product.acc, axis)) for axis in _preferred(product, axes.ctas)]
+        found = [axes.component((product.acc, axis)) for axis in _preferred(product, axes.count)]
         reasons = [_conflict(nodes, chosen, axes) for nodes in found]
         if None not in reasons:
-            return next(filter(None, reasons), decisions.accumulators_too_small(axes.ctas))
+            return next(filter(None, reasons), decisions.accumulators_too_small(axes.count))
         chosen.update(found[reasons.index(None)])
     return chosen
 
@@ -129,12 +129,12 @@ def _cut_products(axes: Axes, products: Sequence[Mma]) -> dict[Value, int] | str
 def _cut_rows(axes: Axes, rows: Sequence[Reduction]) -> dict[Value, int] | str:
     """Cut the largest reduced tile, along the axis for which CTAs exchange least."""
     largest = max((op.src for op in rows), key=lambda v: v.type.size)
-    long = [axis for axis, length in enumerate(largest.type.shape) if length >= axes.ctas]
+    long = [axis for axis, length in enumerate(largest.type.shape) if length >= axes.count]
     found = [axes.component((largest, axis)) for axis in long]
     reasons = [_conflict(nodes, {}, axes) for nodes in found]
     usable = [dict(nodes) for nodes, reason in zip(found, reasons, strict=True) if reason is None]
     if not usable:
-        return next(filter(None, reasons), decisions.tiles_too_small(axes.ctas))
+        return next(filter(None, reasons), decisions.tiles_too_small(axes.count))
     best = min(usable, key=lambda chosen: _exchanged(chosen, rows))
     count = _exchanged(best, rows)
     return best if count <= EXCHANGED else decisions.too_much_to_exchange(count)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilewright.backend_ptx import decisions
-from tilewright.backend_ptx.passes.layouts.classes import is_tile
+from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.ops.atomics import Atomic

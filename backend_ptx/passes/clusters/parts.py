@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tilewright.backend_ptx.ops.cluster import ClusterGather
-from tilewright.backend_ptx.passes.layouts.classes import is_tile
+from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Op, Value

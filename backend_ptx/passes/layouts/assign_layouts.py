@@ -23,10 +23,11 @@ from tilewright.backend_ptx.layouts.mma import ProductLayouts
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.warpgroup import Stage
-from tilewright.backend_ptx.passes.layouts.classes import Anchor, Classes, LayoutClass, is_tile
+from tilewright.backend_ptx.passes.layouts.classes import Anchor, Classes, LayoutClass
 from tilewright.backend_ptx.passes.layouts.rules import RULES, meet, rule_of
 from tilewright.backend_ptx.passes.matmul.operands import is_moved_only, staged_type
 from tilewright.backend_ptx.passes.pipelining.legality import brought_loads
+from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.layout import Layout

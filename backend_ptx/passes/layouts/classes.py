@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from tilewright.backend_ptx.layouts.memory import Access, gather_access, tile_access
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.passes.layouts.rules import RULES
+from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.carried import carried
 from tilewright.tileir.core import Op, Value
@@ -20,15 +21,9 @@ from tilewright.tileir.ops.atomics import Atomic
 from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.memory import Gather, Scatter, TileAccess
 from tilewright.tileir.ops.shape import Broadcast
-from tilewright.tileir.types import TileType
 
 # A memory access in a loop counts this many times more, for each loop around it.
 LOOP_WEIGHT = 8
-
-
-def is_tile(value: Value | None) -> bool:
-    """Whether the value needs a layout: a tile of rank 1 or more."""
-    return value is not None and isinstance(value.type, TileType) and bool(value.type.shape)
 
 
 @dataclass(slots=True, eq=False)

@@ -15,13 +15,13 @@ from tilewright.backend_ptx.layouts.flat import log2
 from tilewright.backend_ptx.ops.matmul import MmaFma, Product, padded
 from tilewright.backend_ptx.passes.matmul.operands import is_moved_only
 from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.live import Live, live_ranges, taken
 from tilewright.tileir.analysis.unit import ALL, Preserved
 from tilewright.tileir.analysis.uses import viewed
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.ops.arith import Add
-from tilewright.tileir.types import TileType
 
 VECTOR_BYTES = 16
 USUAL = 4
@@ -96,7 +96,7 @@ def peak_tile_bytes(function: Function) -> int:
 def _held(value: Value) -> tuple[Value, int]:
     """The tile whose registers a value takes, and its bytes."""
     tile = viewed(value)
-    stored = isinstance(tile.type, TileType) and tile.type.shape and not (tile.op and tile.op.rematerializable)
+    stored = is_tile(tile) and not (tile.op and tile.op.rematerializable)
     return tile, tile.type.size * tile.type.dtype.bytes if stored else 0
 
 
@@ -148,7 +148,7 @@ def choose_warps(c: Compilation) -> Preserved:
     sizes = {
         (value.type.size, value.type.dtype.bytes)
         for op in function.walk() for value in op.results
-        if isinstance(value.type, TileType) and value.type.shape
+        if is_tile(value)
     }
     wanted = c.hints.num_worker_warps
     by_products = list(_by_accumulators(function.body))

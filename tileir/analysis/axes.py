@@ -1,8 +1,8 @@
-"""Which axes of tiles are cut together when a block maps to a cluster: one table, op by op.
+"""Which axes of tiles are cut together when several parts of a machine compute a sub-tile each: one table, op by op.
 
 A node is (tile, axis). An op joins nodes: if its operand is cut along an axis, its result is cut along one too, and
 sub-tile r of the result is computed from sub-tile r of the operand. Nodes that an op cannot cut are *whole*.
-`form_clusters` chooses components.
+A backend chooses components.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from itertools import accumulate, chain
 from operator import mul
 from typing import Any
 
-from tilewright.backend_ptx.passes.layouts.classes import is_tile
 from tilewright.tileir.carried import carried
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.ops import control
@@ -23,19 +22,25 @@ from tilewright.tileir.ops.memory import Gather, Scatter, TileAccess
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 from tilewright.tileir.ops.shape import Broadcast, Cat, Extract, Iota, Permute, Reshape, Take
 from tilewright.tileir.rules import RuleTable
+from tilewright.tileir.types import TileType
 
-# Least width of elements that CTAs exchange.
+# Least width of elements whose partial results are combined.
 LEAST_BITS = 32
 
 Node = tuple[Value, int]
 
 
-class Axes:
-    """The nodes of a function, joined. `ctas` is the number of sub-tiles. `exchange`: CTAs may combine their partial
-    results of a reduction along an axis that is cut."""
+def is_tile(value: Value | None) -> bool:
+    """Whether a value is a tile of rank 1 or more: it has elements that may lie in different places."""
+    return value is not None and isinstance(value.type, TileType) and bool(value.type.shape)
 
-    def __init__(self, function: Function, ctas: int, exchange: bool = False) -> None:
-        self.ctas = ctas
+
+class Axes:
+    """The nodes of a function, joined. `count` is the number of sub-tiles. `exchange`: partial results of a reduction
+    along an axis that is cut may be combined."""
+
+    def __init__(self, function: Function, count: int, exchange: bool = False) -> None:
+        self.count = count
         self.exchange = exchange
         self._parent: dict[Node, Node] = {}
         self._whole: dict[Node, Op] = {}
@@ -66,7 +71,7 @@ class Axes:
             return  # its operands are variables of the enclosing op
         rule = _RULES.of(op) or (_same_shape if op.elementwise else None)
         cut: set[Node] = set()
-        for first, *others in rule(op, self.ctas) if rule is not None else ():
+        for first, *others in rule(op, self.count) if rule is not None else ():
             cut.update((first, *others))
             for other in others:
                 self._parent[self.find(first)] = self.find(other)
@@ -76,7 +81,7 @@ class Axes:
             for axis, length in enumerate(value.type.shape):
                 node = value, axis
                 self.find(node)
-                if node not in cut or length % self.ctas:
+                if node not in cut or length % self.count:
                     self._whole.setdefault(node, op)
 
 
@@ -90,31 +95,31 @@ def _alike(*tiles: Value) -> Iterator[list[Node]]:
         yield [(v, axis) for v in tiles]
 
 
-def _same_shape(op: Op, ctas: int) -> Iterator[list[Node]]:
+def _same_shape(op: Op, count: int) -> Iterator[list[Node]]:
     """Element-wise ops, gathers, scatters: all tiles are cut alike."""
     return _alike(*filter(is_tile, (*op.operands, *op.results)))
 
 
-def _variables(op: Op, ctas: int) -> Iterator[list[Node]]:
+def _variables(op: Op, count: int) -> Iterator[list[Node]]:
     return chain.from_iterable(_alike(*values) for values in carried(op) if is_tile(values[0]))
 
 
-def _result(op: Op, ctas: int) -> Iterator[list[Node]]:
-    """Constants and iotas: every CTA can make its own sub-tile."""
+def _result(op: Op, count: int) -> Iterator[list[Node]]:
+    """Constants and iotas: each sub-tile can be made on its own."""
     return _alike(*filter(is_tile, op.results))
 
 
-def _access(op: TileAccess, ctas: int) -> Iterator[list[Node]]:
+def _access(op: TileAccess, count: int) -> Iterator[list[Node]]:
     """Sub-tiles are tiles of a finer grid, if their length divides the step between tiles."""
     tile = op.tile
     if not is_tile(tile):
         return
     for axis, (length, step) in enumerate(zip(tile.type.shape, op.steps, strict=True)):
-        if length % ctas == 0 and step % (length // ctas) == 0:
+        if length % count == 0 and step % (length // count) == 0:
             yield [(tile, axis)]
 
 
-def _mma(op: Mma, ctas: int) -> Iterator[list[Node]]:
+def _mma(op: Mma, count: int) -> Iterator[list[Node]]:
     rank = len(op.acc.type.shape)
     for axis in range(rank - 2):
         yield [(op.a, axis), (op.b, axis), (op.acc, axis), (op.result, axis)]
@@ -122,14 +127,14 @@ def _mma(op: Mma, ctas: int) -> Iterator[list[Node]]:
     yield [(op.b, rank - 1), (op.acc, rank - 1), (op.result, rank - 1)]
 
 
-def _reduce(op: Reduction | ArgReduction, ctas: int) -> Iterator[list[Node]]:
+def _reduce(op: Reduction | ArgReduction, count: int) -> Iterator[list[Node]]:
     gone = op.reduced_axes
     kept = [axis for axis in range(len(op.src.type.shape)) if axis not in gone]
     for number, axis in enumerate(kept):
         yield [(op.src, axis), (op.results[0], number)]
 
 
-def _fold(op: Fold, ctas: int) -> Iterator[list[Node]]:
+def _fold(op: Fold, count: int) -> Iterator[list[Node]]:
     """Along all axes but that of the fold, which the result of a reduction lacks."""
     shorter = isinstance(op, ReduceWith)
     for axis in range(len(op.srcs[0].type.shape)):
@@ -137,14 +142,14 @@ def _fold(op: Fold, ctas: int) -> Iterator[list[Node]]:
             yield [*((v, axis) for v in op.srcs), *((v, axis - (shorter and axis > op.axis)) for v in op.results)]
 
 
-def _broadcast(op: Broadcast, ctas: int) -> Iterator[list[Node]]:
+def _broadcast(op: Broadcast, count: int) -> Iterator[list[Node]]:
     source = op.src.type.shape
     for axis, length in enumerate(op.shape):
         repeated = not source or source[axis] != length
         yield [(op.result, axis)] if repeated else [(op.src, axis), (op.result, axis)]
 
 
-def _reshape(op: Reshape, ctas: int) -> Iterator[list[Node]]:
+def _reshape(op: Reshape, count: int) -> Iterator[list[Node]]:
     """Axes with equally many elements outside of them are cut at the same positions."""
     before = [list(accumulate(shape, mul, initial=1)) for shape in (op.src.type.shape, op.shape)]
     for i, length in enumerate(op.src.type.shape):
@@ -153,19 +158,19 @@ def _reshape(op: Reshape, ctas: int) -> Iterator[list[Node]]:
                 yield [(op.src, i), (op.result, j)]
 
 
-def _permute(op: Permute, ctas: int) -> Iterator[list[Node]]:
+def _permute(op: Permute, count: int) -> Iterator[list[Node]]:
     for new, old in enumerate(op.axes):
         yield [(op.src, old), (op.result, new)]
 
 
-def _others(op: Cat | Take, ctas: int) -> Iterator[list[Node]]:
+def _others(op: Cat | Take, count: int) -> Iterator[list[Node]]:
     """Along all axes but the op's own."""
     for axis in range(len(op.result.type.shape)):
         if axis != op.axis:
             yield [(v, axis) for v in (*op.operands, op.result)]
 
 
-def _extract(op: Extract, ctas: int) -> Iterator[list[Node]]:
+def _extract(op: Extract, count: int) -> Iterator[list[Node]]:
     for axis, (length, part) in enumerate(zip(op.src.type.shape, op.shape, strict=True)):
         if length == part:
             yield [(op.src, axis), (op.result, axis)]
