@@ -8,7 +8,10 @@ from typing import TypeVar
 
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.diagnostics import NO_SPAN, Span, at
-from tilewright.tileir.types import Type
+from tilewright.tileir.dtypes import DType, int32
+from tilewright.tileir.ops.arith import Constant
+from tilewright.tileir.ops.convert import Cast
+from tilewright.tileir.types import TileType, Type
 
 OpT = TypeVar("OpT", bound=Op)
 
@@ -41,6 +44,14 @@ class Builder:
     def value(self, op: Op, hint: str = "") -> Value:
         """Append an op of one result and return that."""
         return self.emit(op, hint).result
+
+    def number(self, value: bool | int | float, dtype: DType = int32) -> Value:
+        """A scalar constant."""
+        return self.value(Constant(value=value, type=TileType(dtype)))
+
+    def cast(self, value: Value, dtype: DType) -> Value:
+        """The value as another dtype, itself if it has that one."""
+        return value if value.type.dtype is dtype else self.value(Cast(src=value, dtype=dtype))
 
     @contextlib.contextmanager
     def at(self, span: Span) -> Iterator[None]:

@@ -13,13 +13,11 @@ from tilewright.tileir.dtypes import DType, int32, int64
 from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.arrays import BlockId, NumBlocks
 from tilewright.tileir.ops.control import If, Yield
-from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Scatter, TileAccess
 from tilewright.tileir.ops.reduce import Reduction
 from tilewright.tileir.ops.shape import Broadcast, Iota
 from tilewright.tileir.passes.dce import dce
 from tilewright.tileir.rewrite import Rewriter, rewrite
-from tilewright.tileir.types import TileType
 
 # The grid axis along which the CTAs of a cluster lie.
 AXIS = 0
@@ -36,9 +34,9 @@ class ClusterSplit:
         self.wide = _wide(unit, chosen, ctas)
         top = Builder(Block(), function.span)
         self.number = top.value(BlockId(axis=AXIS))
-        self.count = top.value(arith.Constant(value=ctas, type=TileType(int32)))
+        self.count = top.number(ctas)
         self.rank = top.value(arith.Mod(lhs=self.number, rhs=self.count), "rank")
-        self.zero = top.value(arith.Constant(value=0, type=TileType(int32)))
+        self.zero = top.number(0)
         self.first = top.value(arith.Eq(lhs=self.rank, rhs=self.zero), "first")
         self.top = top.block.ops
 
@@ -79,7 +77,7 @@ class ClusterSplit:
         """This CTA's part of 0, 1, 2, ..."""
         size = op.size // self.ctas
         part = b.value(Iota(size=size, dtype=op.dtype))
-        start = _as(b, b.value(arith.Mul(lhs=self.rank, rhs=_number(b, size, int32))), op.dtype)
+        start = b.cast(b.value(arith.Mul(lhs=self.rank, rhs=b.number(size))), op.dtype)
         made = b.value(arith.Add(lhs=part, rhs=b.value(Broadcast(src=start, shape=(size,)))))
         b.replace(op.result, made)
 
@@ -121,8 +119,8 @@ class ClusterSplit:
 
     def _place(self, b: Rewriter, index: Value, ratio: int, dtype: DType) -> Value:
         """index * ratio + rank."""
-        rank, index = _as(b, self.rank, dtype), _as(b, index, dtype)
-        return b.value(arith.Add(lhs=b.value(arith.Mul(lhs=index, rhs=_number(b, ratio, dtype))), rhs=rank))
+        rank, index = b.cast(self.rank, dtype), b.cast(index, dtype)
+        return b.value(arith.Add(lhs=b.value(arith.Mul(lhs=index, rhs=b.number(ratio, dtype))), rhs=rank))
 
 
 def _wide(unit: Unit, chosen: Mapping[Value, int], ctas: int) -> set[Op]:
@@ -137,11 +135,3 @@ def _wide(unit: Unit, chosen: Mapping[Value, int], ctas: int) -> set[Op]:
                 if fact.low * ratio < low or (fact.high + 1) * ratio > high:
                     out.add(op)
     return out
-
-
-def _as(b: Builder, value: Value, dtype: DType) -> Value:
-    return value if value.type.dtype is dtype else b.value(Cast(src=value, dtype=dtype))
-
-
-def _number(b: Builder, value: int, dtype: DType) -> Value:
-    return b.value(arith.Constant(value=value, type=TileType(dtype)))

@@ -39,13 +39,10 @@ from tilewright.backend_ptx.passes.matmul.outstanding import still_read
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Op, Value
-from tilewright.tileir.dtypes import int32
 from tilewright.tileir.engines import THREADS
 from tilewright.tileir.layout import Layout
-from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.shape import Cat, Extract, Reshape, Take
 from tilewright.tileir.rewrite import Rewriter, rewrite
-from tilewright.tileir.types import TileType
 
 
 def lower_conversions(c: Compilation) -> Preserved:
@@ -140,8 +137,7 @@ class _Exchange:
 
     def _piece(self, source: Value, shape: tuple[int, ...], place: tuple[int, ...]) -> Value:
         numbers = dict(zip(self.axes, place, strict=True))
-        index = tuple(self.b.value(Constant(value=numbers.get(axis, 0), type=TileType(int32)))
-                      for axis in range(len(shape)))
+        index = tuple(self.b.number(numbers.get(axis, 0)) for axis in range(len(shape)))
         return self.b.value(Extract(src=source, index=index, shape=shape)).lay_out(
             transform.extract(source.type.layout, shape))
 

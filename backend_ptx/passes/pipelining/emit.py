@@ -62,7 +62,7 @@ class Constants:
     def __call__(self, value: int, dtype: DType = int32) -> Value:
         key = (value, dtype)
         if key not in self.made:
-            self.made[key] = self.top.value(arith.Constant(value=value, type=TileType(dtype)))
+            self.made[key] = self.top.number(value, dtype)
         return self.made[key]
 
 

@@ -17,7 +17,6 @@ from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import DType, bool_, int64
 from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.control import For, While
-from tilewright.tileir.ops.convert import Cast
 
 MOST_AHEAD = 16  # no pipeline prefetches further ahead
 
@@ -120,7 +119,7 @@ class Iterations:
         """(whether iteration `number` executes, its loop variable), before the loop. The first call makes the bounds in
         the type of the comparison."""
         if self.left is None:
-            lower, self.upper, self.step = (self._wide(b, v) for v in (self.loop.lower, self.upper, self.step))
+            lower, self.upper, self.step = (b.cast(v, self.dtype) for v in (self.loop.lower, self.upper, self.step))
             self.left = b.value(arith.Sub(lhs=self.upper, rhs=lower))
         active = b.value(arith.Gt(lhs=self.left, rhs=self._times(b, self.step, number)))
         if not number:
@@ -130,7 +129,7 @@ class Iterations:
     def later(self, b: Builder, number: int) -> tuple[Value, Value]:
         """The same for the iteration that is `number` iterations after the current one, in the body."""
         variable = self.loop.loop.params[0]
-        left = b.value(arith.Sub(lhs=self.upper, rhs=self._wide(b, variable)))
+        left = b.value(arith.Sub(lhs=self.upper, rhs=b.cast(variable, self.dtype)))
         active = b.value(arith.Gt(lhs=left, rhs=self._times(b, self.step, number)))
         later = b.value(arith.Add(lhs=variable, rhs=self._times(b, self.loop.step, number)))
         most = self.known[variable].high + self.known[self.loop.step].high * number
@@ -138,9 +137,6 @@ class Iterations:
             # The sum wraps only if the iteration does not execute; the bound keeps the facts about the index's sign.
             later = b.value(arith.Max(lhs=later, rhs=self.loop.lower))
         return active, later
-
-    def _wide(self, b: Builder, value: Value) -> Value:
-        return value if self.dtype is self.own else b.value(Cast(src=value, dtype=self.dtype))
 
     def _times(self, b: Builder, step: Value, number: int) -> Value:
         dtype = step.type.dtype

@@ -32,7 +32,6 @@ from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.ops.shape import Broadcast, Iota, Reshape
 from tilewright.tileir.rewrite import Rewriter, rewrite
-from tilewright.tileir.types import TileType
 
 _NUMBER = {
     PaddingMode.NEG_ZERO: -0.0, PaddingMode.NAN: math.nan, PaddingMode.POS_INF: math.inf,
@@ -99,24 +98,18 @@ def _inside_along(b: Builder, op: Load, axis: int, known: Facts) -> Value:
     to the tile's length, it fits in 32."""
     length, index = op.shape[axis], op.index[axis]
 
-    def number(n: int) -> Value:
-        return b.value(arith.Constant(value=n, type=TileType(int64)))
-
-    def wide(value: Value) -> Value:
-        return value if value.type.dtype is int64 else b.value(Cast(src=value, dtype=int64))
-
     def cut(distance: Value) -> Value:
-        low = b.value(arith.Max(lhs=distance, rhs=number(0)))
-        end = b.value(Cast(src=b.value(arith.Min(lhs=low, rhs=number(length))), dtype=int32))
+        low = b.value(arith.Max(lhs=distance, rhs=b.number(0, int64)))
+        end = b.cast(b.value(arith.Min(lhs=low, rhs=b.number(length, int64))), int32)
         return b.value(Broadcast(src=end, shape=op.shape))
 
-    origin = b.value(arith.Mul(lhs=wide(index), rhs=number(op.steps[axis])))
-    extent = wide(b.value(Extent(array=op.array, axis=op.order[axis])))
+    origin = b.value(arith.Mul(lhs=b.cast(index, int64), rhs=b.number(op.steps[axis], int64)))
+    extent = b.cast(b.value(Extent(array=op.array, axis=op.order[axis])), int64)
     places = _places(b, op.shape, axis)
     below = b.value(arith.Lt(lhs=places, rhs=cut(b.value(arith.Sub(lhs=extent, rhs=origin)))))
     if known[index].low >= 0:
         return below
-    above = b.value(arith.Ge(lhs=places, rhs=cut(b.value(arith.Sub(lhs=number(0), rhs=origin)))))
+    above = b.value(arith.Ge(lhs=places, rhs=cut(b.value(arith.Sub(lhs=b.number(0, int64), rhs=origin)))))
     return b.value(arith.And(lhs=below, rhs=above))
 
 

@@ -36,9 +36,8 @@ from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.dtypes import bool_
 from tilewright.tileir.enums import PaddingMode
 from tilewright.tileir.layout import Layout
-from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.memory import Load
-from tilewright.tileir.types import SharedType, TileType
+from tilewright.tileir.types import SharedType
 
 WIDE = 16  # bytes per copy that pay
 
@@ -81,7 +80,7 @@ def _start(b: Builder, loads: Sequence[Load]) -> dict[Op, Value]:
     """Start the copies; the buffers that they fill."""
     buffers: dict[Op, Value] = {}
     with b.at(loads[0].span):
-        always = b.value(Constant(value=True, type=TileType(bool_)))
+        always = b.number(True, bool_)
     for load in loads:
         with b.at(load.span):
             buffers[load] = b.value(SharedAlloc(type=buffer_of(load)), f"{name_of(load)}_early")

@@ -49,17 +49,16 @@ from tilewright.backend_ptx.passes.stores.bulk_stores import BulkWriter, find_bu
 from tilewright.backend_ptx.passes.stores.pieces import Pieces, could_be_longer, find_pieces
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Op, Value
-from tilewright.tileir.dtypes import DType, int32, int64
+from tilewright.tileir.dtypes import DType, int64
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.layout import Layout
-from tilewright.tileir.ops.arith import Add, Constant, Mul
+from tilewright.tileir.ops.arith import Add, Mul
 from tilewright.tileir.ops.control import If
-from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Load, Store
 from tilewright.tileir.ops.shape import Extract
 from tilewright.tileir.passes.dce import dce
 from tilewright.tileir.rewrite import Rewriter, rewrite
-from tilewright.tileir.types import SharedType, TileType
+from tilewright.tileir.types import SharedType
 
 
 def split_stores(c: Compilation) -> Preserved:
@@ -208,7 +207,7 @@ class _Split:
         counts = [n // m for n, m in zip(op.steps, pieces.shape, strict=True)]
         first = [_scaled(rewriter, i, count) for i, count in zip(op.index, counts, strict=True)]
         for place in product(*map(range, counts)):
-            at = tuple(rewriter.value(Constant(value=p, type=TileType(int32))) for p in place)
+            at = tuple(map(rewriter.number, place))
             part = rewriter.value(Extract(src=source, index=at, shape=pieces.shape), source.hint).lay_out(pieces.source)
             index = tuple(_moved(rewriter, i, p, n) for i, p, n in zip(first, place, counts, strict=True))
             if bulk:
@@ -235,12 +234,10 @@ def _scaled(rewriter: Rewriter, index: Value, count: int) -> Value:
     """The index of a tile's first sub-tile, in 64 bits: tiles far outside the array must stay outside."""
     if count == 1:
         return index
-    if index.type.dtype is not int64:
-        index = rewriter.value(Cast(src=index, dtype=int64))
-    return rewriter.value(Mul(lhs=index, rhs=rewriter.value(Constant(value=count, type=TileType(int64)))))
+    return rewriter.value(Mul(lhs=rewriter.cast(index, int64), rhs=rewriter.number(count, int64)))
 
 
 def _moved(rewriter: Rewriter, first: Value, number: int, count: int) -> Value:
     if count == 1 or number == 0:
         return first
-    return rewriter.value(Add(lhs=first, rhs=rewriter.value(Constant(value=number, type=TileType(int64)))))
+    return rewriter.value(Add(lhs=first, rhs=rewriter.number(number, int64)))
