@@ -14,11 +14,13 @@ SMOKE := tests/test_layout.py tests/test_docs.py tests/dsl/test_import.py tests/
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
-# The environment is made once and again whenever pyproject.toml changes.
-$(STAMP): pyproject.toml
+# The environment is made once and again whenever one of these files changes. link_tree.py lets editors and type
+# checkers see the package there.
+$(STAMP): pyproject.toml tools/link_tree.py
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet -e '.[test,dev]'
+	$(BIN)/python tools/link_tree.py --environment
 	touch $(STAMP)
 
 demo: $(STAMP)  ## set up, run a kernel in the interpreter, check it, print its Tile IR and the head of its PTX

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 from tilewright.language.builtin import builtin
 from tilewright.language.classes import Tile
@@ -122,6 +122,14 @@ def mod(x: Any, y: Any, /) -> Tile:
     """
 
 
+@overload
+def cdiv(x: int, y: int, /) -> int: ...
+@overload
+def cdiv(x: Tile, y: Any, /) -> Tile: ...
+@overload
+def cdiv(x: Any, y: Tile, /) -> Tile: ...
+@overload
+def cdiv(x: Any, y: Any, /) -> Any: ...
 @builtin("cdiv", host=True)
 def cdiv(x: Any, y: Any, /) -> Any:
     """x / y of integers, rounded up. Also on the host, where it sizes grids.

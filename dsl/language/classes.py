@@ -127,4 +127,12 @@ class Tile:
     def __neg__(self) -> Tile:
         raise RuntimeError("a tile exists inside a kernel only")
 
-    __pos__ = __invert__ = __neg__
+    __pos__ = __invert__ = __abs__ = __neg__
+
+    def __round__(self, ndigits: None = None) -> Tile:
+        """The nearest whole numbers, halves to even."""
+        raise RuntimeError("a tile exists inside a kernel only")
+
+    def __bool__(self) -> bool:
+        """A scalar tile may be a condition. With it `min(t, 1.0)` and `max(t, u)` type-check."""
+        raise RuntimeError("a tile exists inside a kernel only")

@@ -2,7 +2,7 @@
 
 import io
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_type
 
 import numpy as np
 
@@ -74,6 +74,26 @@ def twice(n: int) -> int:
 @ct.tile_kernel
 def tuned(x: ct.Array, y: ct.Array, N: ct.Constant[int]) -> None:
     ct.store(y, ct.bid(0), ct.load(x, ct.bid(0), N) + 1)
+
+
+@ct.tile_kernel
+def python_functions(x: ct.Array, out: ct.Array, n: int) -> None:
+    """What Python's own functions and operators give of tiles, to a type checker as in a kernel."""
+    t, u = ct.load(x, ct.bid(0), 64), ct.load(x, ct.bid(0), 64)
+    assert_type(abs(t), ct.Tile)
+    assert_type(max(t, u), ct.Tile)
+    assert_type(max(t, u).astype(ct.float16), ct.Tile)
+    assert_type(round(t), ct.Tile)
+    assert_type(pow(t, 2), ct.Tile)
+    assert_type(1.0 / t + (t @ u) ** 2 - -t % 3, ct.Tile)
+    assert_type((t < u) & ~(t >= 0.5), ct.Tile)
+    assert_type(t[:, None], ct.Tile)
+    assert_type(ct.cdiv(ct.bid(0), 3), ct.Tile)
+    assert_type(ct.cdiv(3, ct.bid(0) + 1), ct.Tile)
+    assert_type(ct.cdiv(n, 3), int)
+    if ct.bid(0) < n:
+        ct.store(out, ct.bid(0), min(t, 1.0))
+        ct.store(out, ct.bid(0), max(0.0, t, u))
 
 
 def best_of(x: Any, y: Any) -> int:
