@@ -11,6 +11,7 @@ from typing import Any
 
 from tilewright.language.builtin import builtin
 from tilewright.language.classes import Tile
+from tilewright.tileir.dtypes import DType, float32
 
 __all__ = ["philox", "bits", "randint", "uniform", "normal"]
 
@@ -65,31 +66,35 @@ def randint(seed: Any, sequence: Any, offset: Any = 0, /, *, low: Any = 0, high:
 
 
 @builtin("random.uniform")
-def uniform(seed: Any, sequence: Any, offset: Any = 0, /, low: Any = 0.0, high: Any = 1.0) -> Tile:
-    """A random float32 from `low` up to, but not including, `high`.
+def uniform(seed: Any, sequence: Any, offset: Any = 0, /, low: Any = 0.0, high: Any = 1.0, *,
+            dtype: DType = float32) -> Tile:
+    """A random float from `low` up to, but not including, `high`.
 
     Arguments: `seed`, `sequence` and `offset` as in `random.bits`; `low` and `high`, numbers or tiles.
     Result: a float32 tile, bit for bit the same everywhere: a multiple of 2**-24, then scaled if there are bounds
         (rounding may make that `high`).
-    Errors: TileTypeError for what is no integer, and for shapes that do not broadcast.
+    Options: `dtype=ct.float64` gives float64, multiples of 2**-53; `offset` counts pairs of words then.
+    Errors: TileTypeError for what is no integer, for shapes that do not broadcast, and for another dtype.
 
     Example:
         element = ct.arange(4, dtype=ct.int32)
         print(ct.random.uniform(7, element))           # [0.954597, 0.495040, 0.941953, 0.592580]
         keep = ct.random.uniform(7, element) >= 0.25   # dropout
         print(keep)                                    # [1, 1, 1, 1]
+        print(f"{ct.random.uniform(7, 0, element, dtype=ct.float64):.3f}")   # [0.750, 0.086, 0.795, 0.958]
     """
 
 
 @builtin("random.normal")
-def normal(seed: Any, sequence: Any, offset: Any = 0, /) -> Tile:
-    """A random float32 of the standard normal distribution, by the method of Box and Muller.
+def normal(seed: Any, sequence: Any, offset: Any = 0, /, *, dtype: DType = float32) -> Tile:
+    """A random float of the standard normal distribution, by the method of Box and Muller.
 
     Arguments: `seed`, `sequence` and `offset` as in `random.bits`. An even offset and the next one are the cosine and
         the sine of one pair of words.
     Result: a float32 tile, at most 6.7 in magnitude. Its last bits are those of `log`, `cos` and `sin`: executors agree
         to within 4e-6.
-    Errors: TileTypeError for what is no integer, and for shapes that do not broadcast.
+    Options: `dtype=ct.float64` gives float64, at most 8.6 in magnitude, within 1e-14; `offset` counts pairs of words.
+    Errors: TileTypeError for what is no integer, for shapes that do not broadcast, and for another dtype.
 
     Example:
         element = ct.arange(4, dtype=ct.int32)

@@ -10,13 +10,13 @@ import math
 
 from tilewright.frontend.calls.arith import binary, where
 from tilewright.frontend.calls.math import unary
-from tilewright.frontend.calls.options import bad
+from tilewright.frontend.calls.options import bad, dtype_arg
 from tilewright.frontend.calls.registry import call_rule
 from tilewright.frontend.promotion import broadcast, cast, common_shape, typed
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Val, is_loose, is_tile, known, named
 from tilewright.tileir.core import Value
-from tilewright.tileir.dtypes import float32, int32, uint32, uint64
+from tilewright.tileir.dtypes import DType, float32, float64, int32, uint32, uint64
 
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 WEYL = (0x9E3779B9, 0xBB67AE85)
@@ -81,6 +81,31 @@ def bits(t: Translator, seed: Val, sequence: Val, offset: Val = 0, /) -> Val:
     return _bits(t, "random.bits", seed, sequence, offset)
 
 
+def _pair(t: Translator, op: str, seed: Val, sequence: Val, offset: Val) -> Words:
+    """Words 2 * offset and 2 * offset + 1 of a sequence."""
+    constant = known(offset)
+    if isinstance(constant, int) and is_loose(offset):
+        first = constant % 2 * 2
+        return _words(t, op, seed, sequence, constant % (1 << 64) // 2)[first: first + 2]
+    position = _integer(t, op, "offset", offset)
+    words = _words(t, op, seed, sequence, binary(t, "bitwise_rshift", position, 1))
+    low = binary(t, "equal", binary(t, "bitwise_and", position, 1), 0)
+    return tuple(where(t, low, words[i], words[i + 2]) for i in (0, 1))
+
+
+def _double(t: Translator, low: Value, high: Value) -> Value:
+    """The upper 53 of 64 bits, as a float64."""
+    wide = binary(t, "bitwise_or", binary(t, "bitwise_lshift", cast(t, high, uint64), 32), cast(t, low, uint64))
+    return cast(t, binary(t, "bitwise_rshift", wide, 11), float64)
+
+
+def _dtype(op: str, value: Val) -> DType:
+    dtype = dtype_arg(op, "dtype", value)
+    if dtype not in (float32, float64):
+        raise bad(op, "dtype", f"is {dtype}, expected float32 or float64", hints=["cast the result: x.astype(...)"])
+    return dtype
+
+
 def _unit(t: Translator, word: Value) -> Value:
     """24 bits as a float32 in [0, 1), exact."""
     fraction = cast(t, binary(t, "bitwise_rshift", word, 8), float32)
@@ -88,8 +113,12 @@ def _unit(t: Translator, word: Value) -> Value:
 
 
 @call_rule("random.uniform")
-def uniform(t: Translator, seed: Val, sequence: Val, offset: Val = 0, /, low: Val = 0.0, high: Val = 1.0) -> Val:
-    unit = _unit(t, _bits(t, "random.uniform", seed, sequence, offset))
+def uniform(t: Translator, seed: Val, sequence: Val, offset: Val = 0, /, low: Val = 0.0, high: Val = 1.0, *,
+            dtype: Val = float32) -> Val:
+    if _dtype("random.uniform", dtype) is float64:
+        unit = binary(t, "mul", _double(t, *_pair(t, "random.uniform", seed, sequence, offset)), 2.0**-53)
+    else:
+        unit = _unit(t, _bits(t, "random.uniform", seed, sequence, offset))
     if known(low) == 0 and known(high) == 1:
         return unit
     return binary(t, "add", binary(t, "mul", unit, binary(t, "sub", high, low)), low)
@@ -112,8 +141,10 @@ def randint(t: Translator, seed: Val, sequence: Val, offset: Val = 0, /, *, low:
 
 
 @call_rule("random.normal")
-def normal(t: Translator, seed: Val, sequence: Val, offset: Val = 0, /) -> Val:
+def normal(t: Translator, seed: Val, sequence: Val, offset: Val = 0, /, *, dtype: Val = float32) -> Val:
     """Box-Muller: two words make two numbers, the cosine and the sine; `offset` says which of them is meant."""
+    if _dtype("random.normal", dtype) is float64:
+        return _normal_double(t, seed, sequence, offset)
     constant = known(offset)
     if isinstance(constant, int) and is_loose(offset):
         words = _words(t, "random.normal", seed, sequence, constant % (1 << 64) // 4)
@@ -126,6 +157,22 @@ def normal(t: Translator, seed: Val, sequence: Val, offset: Val = 0, /) -> Val:
     angle = _angle(t, second)
     odd = binary(t, "equal", binary(t, "bitwise_and", place, 1), 1)
     return binary(t, "mul", _radius(t, first), where(t, odd, unary(t, "sin", angle), unary(t, "cos", angle)))
+
+
+def _normal_double(t: Translator, seed: Val, sequence: Val, offset: Val) -> Val:
+    """The same from two words for the radius and two for the angle."""
+    constant = known(offset)
+    if not (isinstance(constant, int) and is_loose(offset)):
+        offset, constant = _integer(t, "random.normal", "offset", offset), None
+    counter = binary(t, "bitwise_rshift", offset, 1) if constant is None else constant % (1 << 64) // 2
+    words = _words(t, "random.normal", seed, sequence, counter)
+    unit = binary(t, "mul", binary(t, "add", _double(t, *words[:2]), 1.0), 2.0**-53)
+    radius = unary(t, "sqrt", binary(t, "mul", unary(t, "log", unit), -2.0))
+    angle = binary(t, "mul", _double(t, *words[2:]), 2.0**-53 * (2 * math.pi))
+    if constant is not None:
+        return binary(t, "mul", radius, unary(t, "sin" if constant % 2 else "cos", angle))
+    odd = binary(t, "equal", binary(t, "bitwise_and", offset, 1), 1)
+    return binary(t, "mul", radius, where(t, odd, unary(t, "sin", angle), unary(t, "cos", angle)))
 
 
 def _radius(t: Translator, word: Value) -> Val:

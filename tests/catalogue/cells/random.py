@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from catalogue.cells.kinds import F32, I32, KINDS, Kind
+from catalogue.cells.kinds import F32, F64, I32, KINDS, Kind
 from catalogue.cells.model import Array, Batch
 from catalogue.cells.tilewise import Piece, Shape, tilewise
 
@@ -49,6 +49,27 @@ def normal(sequence: Any, offset: Any) -> Array:
     return np.asarray(radius * np.where(offset & 1, np.sin(angle), np.cos(angle))).astype(np.float32)
 
 
+def double(sequence: Any, offset: Any) -> Array:
+    """53 bits of words 2 * offset and 2 * offset + 1."""
+    sequence, offset = np.broadcast_arrays(sequence, np.asarray(offset).astype(np.int64))
+    four = philox(SEED, sequence, offset.astype(np.uint64) >> np.uint64(1))
+    low, high = (np.where(offset & 1, four[k + 2], four[k]).astype(np.uint64) for k in (0, 1))
+    return np.asarray((high << HALF | low) >> np.uint64(11)).astype(np.float64)
+
+
+def normal_double(sequence: Any, offset: Any) -> Array:
+    """In the extended precision of the host, rounded once."""
+    offset = np.asarray(offset).astype(np.int64)
+    first, second = (np.asarray(double(sequence, offset & ~1 | k)).astype(np.longdouble) for k in (0, 1))
+    radius = np.sqrt(-2 * np.log((first + 1) * np.longdouble(2.0**-53)))
+    angle = 8 * np.arctan(np.longdouble(1)) * second * np.longdouble(2.0**-53)
+    return np.asarray(radius * np.where(offset & 1, np.sin(angle), np.cos(angle))).astype(np.float64)
+
+
+def nearer(want: Array) -> Any:
+    return 1e-14
+
+
 def between(word: Array, low: int, high: int) -> Array:
     return ((word.astype(np.uint64) * np.uint64(high - low) >> HALF).astype(np.int64) + low).astype(np.int32)
 
@@ -72,6 +93,19 @@ def pieces(shape: Shape) -> Iterator[Piece]:
                 bound=near, result=F32)
     yield Piece(("random.normal",), (shape,), lambda s: ct.random.normal(SEED, 1, s), lambda s: normal(1, s),
                 "place in a sequence", bound=near, result=F32)
+
+    yield Piece(("random.uniform", "random.uniform(dtype)"), (shape,),
+                lambda s: ct.random.uniform(SEED, s, 5, dtype=ct.float64), lambda s: double(s, 5) * 2.0**-53,
+                result=F64)
+    yield Piece(("random.uniform", "random.uniform(dtype)"), (shape,),
+                lambda s: ct.random.uniform(SEED, 3, s, -1.0, 1.0, dtype=ct.float64),
+                lambda s: double(3, s) * 2.0**-53 * 2 - 1, "place in a sequence", result=F64)
+    yield Piece(("random.normal", "random.normal(dtype)"), (shape,),
+                lambda s: ct.random.normal(SEED, s, 3, dtype=ct.float64), lambda s: normal_double(s, 3),
+                bound=nearer, result=F64)
+    yield Piece(("random.normal", "random.normal(dtype)"), (shape,),
+                lambda s: ct.random.normal(SEED, 1, s, dtype=ct.float64), lambda s: normal_double(1, s),
+                "place in a sequence", bound=nearer, result=F64)
 
 
 def batches() -> Iterator[Batch]:
