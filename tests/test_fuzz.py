@@ -46,7 +46,8 @@ def test_a_program_is_that_of_its_seed() -> None:
 def test_the_evaluator_sees_a_defect(monkeypatch: pytest.MonkeyPatch) -> None:
     """An evaluator whose results of float32 are one unit too large differs from the interpreter."""
     right = numbers.nearest
-    monkeypatch.setattr(numbers, "nearest", lambda x, dtype: right(x, dtype) * (1 + 2.0**-23 * (dtype is numbers.F32)))
+    monkeypatch.setattr(numbers, "nearest", lambda x, dtype, *mode: (
+        right(x, dtype, *mode) * (1 + 2.0**-23 * (dtype is numbers.F32))))
     with pytest.raises(Mismatch, match="oracle: "):
         for seed in range(10):
             check(generate(seed), ["oracle"])

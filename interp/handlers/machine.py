@@ -101,7 +101,7 @@ def shared_take(op: Any, low: Lowering) -> Step:
 
     def load(regs: Regs) -> None:
         chunk = regs[0]
-        regs[dst] = find(chunk.memory.read(SharedRegion(regs[buffer], 0, chunk), op), regs[index])
+        regs[dst] = find(chunk.memory.read(SharedRegion(regs[buffer], None, chunk), op), regs[index])
     return load
 
 

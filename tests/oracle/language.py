@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from oracle import numbers as num
+from oracle import places
 from oracle.numbers import BOOL, DTYPES, DType, Number
 from oracle.tiles import (
     INT32,
@@ -143,15 +144,40 @@ def scatter(array: Array, indices: Any, value: Any, *, mask: Tile | None = None)
             array.write([i.element(p) for i in where], value.element(p))
 
 
-def _atomic(combine: Callable[[Number, Number, DType], Number]) -> Callable[..., None]:
-    def function(array: Array, indices: Any, update: Any) -> None:
+def _atomic(combine: Callable[[Number, Number, DType], Number]) -> Callable[..., Tile]:
+    def function(array: Array, indices: Any, update: Any) -> Tile:
         update = typed(update, array.dtype).astype(array.dtype)
         where, shape = _met(indices, update)
+        old = {}
         for p in positions(shape):
             position = [i.element(p) for i in where]
-            array.write(position, combine(array.read(position, 0), update.element(p), array.dtype))
+            old[p] = array.read(position, 0)
+            array.write(position, combine(old[p], update.element(p), array.dtype))
+        return Tile(array.dtype, shape, old)
 
     return function
+
+
+def _rows(array: Array, indices: tuple[Any, ...]) -> Callable[[Shape], list[int]]:
+    """From a position in a tile of `load_advanced_indexing` to the one in the array."""
+    def at(p: Shape) -> list[int]:
+        return [i.start + k if isinstance(i, Slice) else int(i.at[(k,)]) for i, k in zip(indices, p, strict=True)]
+
+    return at
+
+
+class Slice:
+    """A run of elements."""
+
+    def __init__(self, start: Any, length: int) -> None:
+        self.start, self.length = whole(start), length
+
+
+def load_advanced_indexing(array: Array, indices: tuple[Any, ...], *, padding_mode: str = "ZERO") -> Tile:
+    shape = tuple(i.length if isinstance(i, Slice) else i.shape[0] for i in indices)
+    at = _rows(array, indices)
+    otherwise = PADDING[padding_mode] if array.dtype.kind == "float" else array.dtype is not BOOL and 0
+    return Tile(array.dtype, shape, {p: array.read(at(p), otherwise) for p in positions(shape)})
 
 
 def full(shape: Any, value: Any, dtype: DType) -> Tile:
@@ -174,7 +200,7 @@ def mma(x: Tile, y: Tile, acc: Tile) -> Tile:
     """Exact sums, rounded once: right to the bit where every partial sum is a number of the format."""
     at = {}
     for *head, m, n in positions(acc.shape):
-        terms = [(x.at[(*head, m, k)], y.at[(*head, k, n)]) for k in range(x.shape[-1])]
+        terms = [(x.element((*head, m, k)), y.element((*head, k, n))) for k in range(x.shape[-1])]
         total = acc.at[(*head, m, n)] + sum(a * b for a, b in terms)
         at[(*head, m, n)] = num.convert(total, acc.dtype)
     return Tile(acc.dtype, acc.shape, at)
@@ -187,27 +213,72 @@ def cat(tiles: tuple[Tile, Tile], axis: int) -> Tile:
     return Tile(left.dtype, shape, {**left.at, **moved})
 
 
-def argmax(x: Tile, axis: int) -> Tile:
-    """The smallest position of the largest element; NaNs lose."""
-    at: dict[Shape, tuple[Number, int]] = {}
-    for p in positions(x.shape):
-        rest, value = p[:axis] + p[axis + 1:], x.at[p]
-        if rest not in at or (at[rest][0] != at[rest][0] and value == value) or value > at[rest][0]:
-            at[rest] = value, p[axis]
-    shape = x.shape[:axis] + x.shape[axis + 1:]
-    return Tile(INT32, shape, {p: k if v == v else 0 for p, (v, k) in at.items()})
+def _best(x: Tile, axis: int | None, better: Callable[[Number, Number], bool], keepdims: bool) -> Tile:
+    """The smallest position of the best element; NaNs lose."""
+    source = x.reshape((len(x.at),)) if axis is None else x
+
+    def line(values: list[Number]) -> list[Number]:
+        best = 0
+        for k, value in enumerate(values):
+            if value == value and (values[best] != values[best] or better(value, values[best])):
+                best = k
+        return [best]
+
+    kept = places.along(source, axis, line, INT32)
+    if keepdims:
+        return kept
+    return kept.reshape(() if axis is None else x.shape[:axis] + x.shape[axis + 1:])
 
 
-def cumsum(x: Tile, axis: int) -> Tile:
-    at: dict[Shape, Number] = {}
-    for p in positions(x.shape):
-        before = (*p[:axis], p[axis] - 1, *p[axis + 1:])
-        at[p] = num.add(at[before], x.at[p], x.dtype) if p[axis] else x.at[p]
-    return Tile(x.dtype, x.shape, at)
+def _function(func: Callable[..., Any], dtype: DType) -> Callable[[Number, Number], Number]:
+    """A kernel's function of two scalars, of numbers."""
+    return lambda a, b: func(scalar(dtype, a), scalar(dtype, b)).at[()]
 
 
-def _sum(x: Tile, axis: int | None = None) -> Tile:
-    return fold(x, axis, lambda a, b: num.add(a, b, x.dtype))
+def _counted_as(x: Tile) -> Tile:
+    """Sums of bools are int32."""
+    return x.astype(INT32) if x.dtype is BOOL else x
+
+
+def _sum(x: Tile, axis: Any = None, *, keepdims: bool = False) -> Tile:
+    x = _counted_as(x)
+    return fold(x, axis, lambda a, b: num.add(a, b, x.dtype), keepdims)
+
+
+def _prod(x: Tile, axis: Any = None, *, keepdims: bool = False) -> Tile:
+    x = _counted_as(x)
+    return fold(x, axis, lambda a, b: num.mul(a, b, x.dtype), keepdims)
+
+
+def _extreme(largest: bool) -> Callable[..., Tile]:
+    def function(x: Tile, axis: Any = None, *, keepdims: bool = False, propagate_nan: bool = False) -> Tile:
+        return fold(_counted_as(x), axis, lambda a, b: num.extreme(a, b, largest, propagate_nan), keepdims)
+
+    return function
+
+
+def _of_two(largest: bool) -> Callable[..., Tile]:
+    def function(x: Any, y: Any, *, propagate_nan: bool = False) -> Tile:
+        return both(x, y, lambda a, b, dtype: num.extreme(a, b, largest, propagate_nan))
+
+    return function
+
+
+def clamp(x: Any, low: Any, high: Any) -> Tile:
+    """A NaN stays a NaN."""
+    dtype = common(common_tile(x, low), high)
+    x, low, high = (typed(v, dtype).astype(dtype) for v in (x, low, high))
+    inside = _of_two(False)(_of_two(True)(x, low), high)
+    return where(both(x, x, lambda a, b, _: a != b, BOOL), x, inside) if dtype.kind == "float" else inside
+
+
+def common_tile(x: Any, y: Any) -> Tile:
+    """Something of the dtype in which both meet."""
+    return scalar(common(x, y), 0)
+
+
+def integral(function: Callable[[float], int]) -> Callable[[Tile], Tile]:
+    return lambda x: x.map(lambda v: floor(v, function))
 
 
 def _counted(*bounds: Any) -> Iterator[Tile]:
@@ -215,26 +286,40 @@ def _counted(*bounds: Any) -> Iterator[Tile]:
 
 
 def _bitcast(x: Tile, dtype: DType) -> Tile:
-    """Between integers of one width."""
-    return x.map(lambda v: num.wrap(v, dtype), dtype)
+    return x.map(lambda v: num.of_bits(num.bits_of(v, x.dtype), dtype), dtype)
 
 
 FUNCTIONS: dict[str, Any] = {
+    **places.FUNCTIONS,
     "load": load, "store": store, "gather": gather, "scatter": scatter, "full": full, "arange": arange, "where": where,
-    "mma": mma, "cat": cat, "argmax": argmax, "cumsum": cumsum, "sum": _sum, "bitcast": _bitcast,
+    "load_advanced_indexing": load_advanced_indexing, "Slice": Slice,
+    "mma": mma, "cat": cat, "sum": _sum, "prod": _prod, "bitcast": _bitcast, "clamp": clamp,
+    "argmax": lambda x, axis=None, *, keepdims=False: _best(x, axis, lambda a, b: a > b, keepdims),
+    "argmin": lambda x, axis=None, *, keepdims=False: _best(x, axis, lambda a, b: a < b, keepdims),
+    "cumsum": lambda x, axis=0, *, reverse=False: places.running(
+        x, axis, lambda a, b: num.add(a, b, x.dtype), reverse),
+    "cumprod": lambda x, axis=0, *, reverse=False: places.running(
+        x, axis, lambda a, b: num.mul(a, b, x.dtype), reverse),
+    "scan": lambda x, axis, func, identity, *, reverse=False: places.running(
+        x, axis, _function(func, x.dtype), reverse),
+    "reduce": lambda x, axis, func, identity, *, keepdims=False: fold(x, axis, _function(func, x.dtype), keepdims),
     "atomic_add": _atomic(num.add), "atomic_xor": _atomic(lambda a, b, dtype: a ^ b),
-    "atomic_max": _atomic(lambda a, b, dtype: max(a, b)),
-    "max": lambda x, axis=None: fold(x, axis, lambda a, b: num.extreme(a, b, True)),
-    "min": lambda x, axis=None: fold(x, axis, lambda a, b: num.extreme(a, b, False)),
-    "minimum": lambda x, y: both(x, y, lambda a, b, dtype: num.extreme(a, b, False)),
-    "maximum": lambda x, y: both(x, y, lambda a, b, dtype: num.extreme(a, b, True)),
+    "atomic_and": _atomic(lambda a, b, dtype: a & b), "atomic_or": _atomic(lambda a, b, dtype: a | b),
+    "atomic_xchg": _atomic(lambda a, b, dtype: b),
+    "atomic_max": _atomic(lambda a, b, dtype: num.extreme(a, b, True)),
+    "atomic_min": _atomic(lambda a, b, dtype: num.extreme(a, b, False)),
+    "max": _extreme(True), "min": _extreme(False), "minimum": _of_two(False), "maximum": _of_two(True),
+    "any": lambda x, axis=None, *, keepdims=False: fold(x.astype(BOOL), axis, lambda a, b: a or b, keepdims),
+    "all": lambda x, axis=None, *, keepdims=False: fold(x.astype(BOOL), axis, lambda a, b: a and b, keepdims),
     "cdiv": lambda x, y: both(x, y, lambda a, b, dtype: num.wrap(-(-a // b), dtype)),
     "sqrt": lambda x: x.map(lambda v: num.sqrt(v, x.dtype)),
-    "floor": lambda x: x.map(floor), "ceil": lambda x: x.map(lambda v: floor(v, math.ceil)),
+    "floor": integral(math.floor), "ceil": integral(math.ceil), "trunc": integral(math.trunc), "round": integral(round),
     "isnan": lambda x: x.map(lambda v: v != v, BOOL),
     "bid": lambda axis: scalar(INT32, block[0][0][axis]), "num_blocks": lambda axis: scalar(INT32, block[0][1][axis]),
-    "tile_kernel": lambda function: function,
+    "tile_kernel": lambda function: function, "static_iter": list, "static_eval": lambda value: value,
+    "random": SimpleNamespace(bits=places.bits, randint=places.randint, uniform=places.uniform),
     "PaddingMode": SimpleNamespace(**{name: name for name in PADDING}),
+    "RoundingMode": SimpleNamespace(RN="RN", RZ="RZ", RM="RM", RP="RP"),
     **DTYPES,
 }
 NAMESPACE = SimpleNamespace(**FUNCTIONS)
@@ -254,8 +339,8 @@ def launch(source: str, name: str, grid: Shape, args: Sequence[Any], dtypes: Seq
 
     `dtypes` has the name of each argument's dtype, None for constants.
     """
-    names: dict[str, Any] = {"ct": NAMESPACE, "range": _counted}
-    exec(compile(source, f"<{name}>", "exec"), names)
+    names: dict[str, Any] = {"__name__": name, "ct": NAMESPACE, "range": _counted}
+    exec(compile(source, f"<{name}>", "exec", dont_inherit=True), names)
     seen = [argument(a, d) for a, d in zip(args, dtypes, strict=True)]
     size = (*grid, 1, 1)[:3]
     for x, y, z in itertools.product(*map(range, size)):

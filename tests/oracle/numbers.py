@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -43,24 +44,29 @@ F16 = DType("float16", "float", 16, 11, -14, 65504.0)
 BF16 = DType("bfloat16", "float", 16, 8, -126, float.fromhex("0x1.fep127"))
 F32 = DType("float32", "float", 32, 24, -126, float.fromhex("0x1.fffffep127"))
 F64 = DType("float64", "float", 64, 53, -1022, float.fromhex("0x1.fffffffffffffp1023"))
+TF32 = DType("tfloat32", "float", 32, 11, -126, float.fromhex("0x1.ffcp127"))
 E4M3 = DType("float8_e4m3fn", "float", 8, 4, -6, 448.0, True)
 E5M2 = DType("float8_e5m2", "float", 8, 3, -14, 57344.0, True)
-DTYPES = {d.name: d for d in (BOOL, *INTS, F16, BF16, F32, F64, E4M3, E5M2)}
+DTYPES = {d.name: d for d in (BOOL, *INTS, F16, BF16, F32, F64, TF32, E4M3, E5M2)}
 
 
-def nearest(x: Fraction, dtype: DType) -> float:
-    """A number other than 0 rounded to a float format, ties to even."""
-    size = abs(x)
+def nearest(x: Fraction, dtype: DType, mode: str = "RN") -> float:
+    """A number other than 0 rounded to a float format: to nearest, ties to even (RN), or to zero (RZ), down (RM), up
+    (RP)."""
+    size, towards_zero = abs(x), mode == "RZ" or mode == ("RM" if x > 0 else "RP")
     exponent = size.numerator.bit_length() - size.denominator.bit_length()
     if Fraction(2) ** exponent > size:
         exponent -= 1
     step = Fraction(2) ** (max(exponent, dtype.least) - dtype.digits + 1)
-    rounded = round(size / step) * step  # Python rounds a half to even
-    value = (dtype.largest if dtype.saturates else math.inf) if rounded > Fraction(dtype.largest) else float(rounded)
+    steps = size / step
+    whole = round(steps) if mode == "RN" else math.floor(steps) if towards_zero else math.ceil(steps)
+    value = float(whole * step) if whole * step <= Fraction(dtype.largest) else math.inf
+    if math.isinf(value) and (dtype.saturates or towards_zero):
+        value = dtype.largest
     return value if x > 0 else -value
 
 
-def convert(value: Number, dtype: DType) -> Number:
+def convert(value: Number, dtype: DType, mode: str = "RN") -> Number:
     """As `astype` converts: integers wrap, floats truncate and saturate (NaN gives 0), to floats it rounds."""
     if dtype.kind == "bool":
         return value != 0
@@ -74,31 +80,33 @@ def convert(value: Number, dtype: DType) -> Number:
         return min(max(math.trunc(value), dtype.low), dtype.high)
     if isinstance(value, float) and (not math.isfinite(value) or value == 0):
         return math.copysign(dtype.largest, value) if dtype.saturates and math.isinf(value) else value
-    return nearest(Fraction(value), dtype) if value != 0 else 0.0
+    return nearest(Fraction(value), dtype, mode) if value != 0 else 0.0
 
 
 def wrap(value: int, dtype: DType) -> int:
     return (value - dtype.low) % (1 << dtype.bits) + dtype.low
 
 
-def _rounded(exact: Fraction, zero: float, dtype: DType) -> float:
-    return nearest(exact, dtype) if exact else zero
+def _rounded(exact: Fraction, zero: float, dtype: DType, mode: str = "RN") -> float:
+    return nearest(exact, dtype, mode) if exact else zero
 
 
-def add(a: Number, b: Number, dtype: DType) -> Number:
+def add(a: Number, b: Number, dtype: DType, mode: str = "RN") -> Number:
     if dtype.kind != "float":
         return wrap(a + b, dtype)
     if not (math.isfinite(a) and math.isfinite(b)):
         return a + b
-    return _rounded(Fraction(a) + Fraction(b), a + b, dtype)
+    # Numbers that cancel give 0.0, and -0.0 where one rounds down.
+    zero = -0.0 if mode == "RM" and (a != 0 or math.copysign(1, a) != math.copysign(1, b)) else a + b
+    return _rounded(Fraction(a) + Fraction(b), zero, dtype, mode)
 
 
-def mul(a: Number, b: Number, dtype: DType) -> Number:
+def mul(a: Number, b: Number, dtype: DType, mode: str = "RN") -> Number:
     if dtype.kind != "float":
         return wrap(a * b, dtype)
     if not (math.isfinite(a) and math.isfinite(b)):
         return a * b
-    return _rounded(Fraction(a) * Fraction(b), math.copysign(1, a) * math.copysign(1, b) * 0.0, dtype)
+    return _rounded(Fraction(a) * Fraction(b), math.copysign(1, a) * math.copysign(1, b) * 0.0, dtype, mode)
 
 
 def fma(a: float, b: float, c: float, dtype: DType) -> float:
@@ -112,14 +120,14 @@ def fma(a: float, b: float, c: float, dtype: DType) -> float:
     return _rounded(product + Fraction(c), 0.0 if product else sign + c, dtype)
 
 
-def div(a: float, b: float, dtype: DType) -> float:
+def div(a: float, b: float, dtype: DType, mode: str = "RN") -> float:
     if math.isnan(a) or math.isnan(b):
         return math.nan
     if b == 0:
         return math.nan if a == 0 else math.copysign(math.inf, a) * math.copysign(1, b)
     if not (math.isfinite(a) and math.isfinite(b)):
         return a / b
-    return _rounded(Fraction(a) / Fraction(b), math.copysign(1, a) * math.copysign(1, b) * 0.0, dtype)
+    return _rounded(Fraction(a) / Fraction(b), math.copysign(1, a) * math.copysign(1, b) * 0.0, dtype, mode)
 
 
 def sqrt(a: float, dtype: DType) -> float:
@@ -130,9 +138,25 @@ def sqrt(a: float, dtype: DType) -> float:
     return math.sqrt(a) if dtype is F64 else nearest(Fraction(math.sqrt(a)), dtype)
 
 
-def extreme(a: Number, b: Number, largest: bool) -> Number:
-    """The larger or smaller one; a NaN gives way, and -0.0 is below 0.0."""
+def extreme(a: Number, b: Number, largest: bool, propagate_nan: bool = False) -> Number:
+    """The larger or smaller one; a NaN gives way (or wins), and -0.0 is below 0.0."""
     if a != a or b != b:
-        return b if a != a else a
+        return b if (a != a) != propagate_nan else a
     first = (a, math.copysign(1, a)) < (b, math.copysign(1, b))
     return b if first == largest else a
+
+
+def bits_of(value: Number, dtype: DType) -> int:
+    """The pattern of bits of a number, without its sign as an integer."""
+    if dtype.kind != "float":
+        return int(value) % (1 << dtype.bits)
+    code = {64: ("<d", "<Q"), 32: ("<f", "<I"), 16: ("<e", "<H")}[32 if dtype is BF16 else dtype.bits]
+    number = int(struct.unpack(code[1], struct.pack(code[0], value))[0])
+    return number >> 16 if dtype is BF16 else number
+
+
+def of_bits(number: int, dtype: DType) -> Number:
+    if dtype.kind != "float":
+        return wrap(number, dtype)
+    code = {64: ("<d", "<Q"), 32: ("<f", "<I"), 16: ("<e", "<H")}[32 if dtype is BF16 else dtype.bits]
+    return struct.unpack(code[0], struct.pack(code[1], number << 16 if dtype is BF16 else number))[0]

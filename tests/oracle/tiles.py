@@ -32,8 +32,8 @@ class Tile:
     def map(self, function: Callable[[Number], Number], dtype: DType | None = None) -> Tile:
         return Tile(dtype or self.dtype, self.shape, {p: function(v) for p, v in self.at.items()})
 
-    def astype(self, dtype: DType) -> Tile:
-        return self.map(lambda v: num.convert(v, dtype), dtype)
+    def astype(self, dtype: DType, *, rounding_mode: str = "RN") -> Tile:
+        return self.map(lambda v: num.convert(v, dtype, rounding_mode), dtype)
 
     def reshape(self, shape: Shape) -> Tile:
         values = [self.at[p] for p in positions(self.shape)]
@@ -57,6 +57,13 @@ class Tile:
     def __bool__(self) -> bool:
         assert not self.shape
         return bool(self.at[()])
+
+    def __index__(self) -> int:
+        return whole(self)
+
+    def __pow__(self, exponent: int) -> Tile:
+        """Of integers, which wrap."""
+        return self.map(lambda v: num.wrap(v**exponent, self.dtype))
 
     def __add__(self, other: Any) -> Tile:
         return added(self, other, 1, 1)
@@ -100,6 +107,8 @@ class Tile:
 
     def __xor__(self, other: Any) -> Tile:
         return both(self, other, lambda a, b, dtype: a ^ b)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
     def __lshift__(self, other: Any) -> Tile:
         return both(self, other, lambda a, b, dtype: num.wrap(a << b, dtype))
@@ -212,15 +221,16 @@ def added(x: Any, y: Any, first: int, second: int) -> Tile:
     return both(x, y, lambda a, b, dtype: num.add(first * a, second * b, dtype))
 
 
-def fold(x: Tile, axis: int | None, combine: Callable[[Number, Number], Number]) -> Tile:
-    """Elements combined along an axis (None: all), in order."""
-    axes = range(len(x.shape)) if axis is None else (axis % len(x.shape),)
-    kept = [k for k in range(len(x.shape)) if k not in axes]
+def fold(x: Tile, axis: Any, combine: Callable[[Number, Number], Number], keepdims: bool = False) -> Tile:
+    """Elements combined along an axis or several (None: all), in order."""
+    rank = len(x.shape)
+    axes = range(rank) if axis is None else [a % rank for a in (axis if isinstance(axis, tuple) else (axis,))]
     at: dict[Shape, Number] = {}
     for p in positions(x.shape):
-        place = tuple(p[k] for k in kept)
+        place = tuple(0 if k in axes else p[k] for k in range(rank))
         at[place] = combine(at[place], x.at[p]) if place in at else x.at[p]
-    return Tile(x.dtype, tuple(x.shape[k] for k in kept), at)
+    reduced = Tile(x.dtype, tuple(1 if k in axes else n for k, n in enumerate(x.shape)), at)
+    return reduced if keepdims else reduced.reshape(tuple(x.shape[k] for k in range(rank) if k not in axes))
 
 
 def floor(value: float, towards: Callable[[float], int] = math.floor) -> float:

@@ -157,7 +157,11 @@ def _short(value: Any) -> str:
 
 
 def _wrong_source(rng: random.Random, source: str) -> str:
-    head, _, body = source.partition(":\n")
+    """Other text in the kernel, in one of ten in its helpers."""
+    start, end = source.index(":\n", source.index("def kernel(")) + 2, len(source)
+    if rng.random() < 0.1:
+        start, end = source.index("def pick("), source.index("@ct.tile_kernel")
+    head, body, tail = source[:start], source[start:end], source[end:]
     for _ in range(rng.choice([1, 1, 2])):
         lines = body.splitlines(True)
         k = rng.randrange(len(lines))
@@ -170,12 +174,12 @@ def _wrong_source(rng: random.Random, source: str) -> str:
         else:
             pieces = re.findall(r"\w+(?:\.\w+)*|\s+|.", lines[k])
             words = [i for i, w in enumerate(pieces) if re.match(r"\w", w)]
-            for _ in range(rng.choice([1, 2])):
+            for _ in range(rng.choice([1, 2]) if words else 0):
                 pieces[rng.choice(words)] = rng.choice([*SNIPPETS, rng.choice([pieces[i] for i in words])])
             lines[k] = "".join(pieces)
             lines[k] += "" if lines[k].endswith("\n") else "\n"
         body = "".join(lines) or "    pass\n"
-    return f"{head}:\n{body}"
+    return head + body + tail
 
 
 class _Text(Program):

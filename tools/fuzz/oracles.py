@@ -173,21 +173,42 @@ def assembled(run: Run) -> None:
 
 def on_gpu(run: Run) -> None:
     """The machine against the interpreter."""
-    held = [_to_device(a) for a in run.program.arguments()]
+    memory: dict[int, Any] = {}
+    arguments = run.program.arguments()
+    held = [_to_device(a, memory) for a in arguments]
     run.kernel[run.program.grid](*held)
-    compare("gpu", run.program, [_to_host(a) for a in held], run.want)
+    compare("gpu", run.program, [_to_host(a, h, memory) for a, h in zip(arguments, held, strict=True)], run.want)
 
 
-def _to_device(value: Any) -> Any:
+class Part:
+    """A part of an array on the GPU."""
+
+    def __init__(self, whole: Any, of: np.ndarray[Any, Any], part: np.ndarray[Any, Any]) -> None:
+        self.whole = whole
+        self.at = part.__array_interface__["data"][0] - of.__array_interface__["data"][0]
+        given = whole.__cuda_array_interface__
+        self.__cuda_array_interface__ = {
+            **given, "data": (given["data"][0] + self.at, False), "shape": part.shape, "strides": part.strides}
+
+
+def _to_device(value: Any, memory: dict[int, Any]) -> Any:
+    """On the GPU; what shares memory here does so there. `memory` has the copy of each array."""
     if isinstance(value, list):
-        return [tilewright.to_device(item) for item in value]
-    return tilewright.to_device(value) if isinstance(value, np.ndarray) else value
+        return [_to_device(item, memory) for item in value]
+    if not isinstance(value, np.ndarray):
+        return value
+    whole = value if value.base is None else value.base
+    if id(whole) not in memory:
+        memory[id(whole)] = tilewright.to_device(whole)
+    copied = memory[id(whole)]
+    return copied if whole is value else Part(copied, whole, value)
 
 
-def _to_host(value: Any) -> Any:
-    if isinstance(value, list):
-        return [item.to_host() for item in value]
-    return value.to_host() if hasattr(value, "to_host") else value
+def _to_host(value: Any, held: Any, memory: dict[int, Any]) -> Any:
+    if isinstance(value, np.ndarray) and isinstance(held, Part):
+        whole = held.whole.to_host()
+        return np.ndarray(value.shape, value.dtype, whole, held.at, value.strides)
+    return held.to_host() if hasattr(held, "to_host") else held
 
 
 ORACLES: dict[str, Callable[[Run], None]] = {

@@ -36,13 +36,16 @@ class Node:
 
 @dataclass(frozen=True)
 class Parameter:
-    """`shape`: of an array, None for a scalar; `count`: of a list of arrays."""
+    """`shape`: of an array, None for a scalar; `count`: of a list of arrays; `behind`: a parameter of the same shape in
+    whose memory this one lies, each row `by` elements later."""
 
     name: str
     dtype: str
     shape: tuple[int, ...] | None = None
     count: int = 0
     output: bool = False
+    behind: str = ""
+    by: int = 0
 
 
 @dataclass
@@ -60,7 +63,16 @@ class Program:
 
     def arguments(self) -> list[Any]:
         """The same ones at each call: inputs of all sorts, outputs that hold no zeros."""
-        return copy.deepcopy(_arguments(self.seed, tuple(self.parameters)))
+        out = copy.deepcopy(_arguments(self.seed, tuple(self.parameters)))
+        names = [p.name for p in self.parameters]
+        for k, p in enumerate(self.parameters):
+            if p.behind in names and p.by:
+                other, length = names.index(p.behind), out[k].shape[1]
+                wide = np.pad(out[other], [(0, 0), (0, p.by)], constant_values=1)
+                out[other], out[k] = wide[:, :length], wide[:, p.by:]
+            elif p.behind in names:
+                out[k] = out[names.index(p.behind)]
+        return out
 
     def dtypes(self) -> list[str]:
         return [p.dtype for p in self.parameters]
@@ -73,7 +85,7 @@ class Program:
         text = "import tilewright as ct\n" + self.source()
         linecache.cache[name] = (len(text), None, text.splitlines(True), name)
         names: dict[str, Any] = {"__name__": "fuzz_kernel"}
-        exec(compile(text, name, "exec"), names)
+        exec(compile(text, name, "exec", dont_inherit=True), names)
         assert tilewright.tile_kernel is not None
         return names["kernel"]
 
@@ -84,8 +96,8 @@ class Program:
 
 @functools.lru_cache(8)
 def _arguments(seed: int, parameters: tuple[Parameter, ...]) -> list[Any]:
-    rng = random.Random(seed)
-    return [_argument(rng, p) for p in parameters]
+    # By its name, so that an argument stays the same where the reducer drops others.
+    return [_argument(random.Random(f"{seed} {p.name}"), p) for p in parameters]
 
 
 def _argument(rng: random.Random, p: Parameter) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 import time
 from collections.abc import Callable, Iterator
 
@@ -13,10 +14,12 @@ Edit = Callable[[list[Node]], None]
 
 
 def reduce(program: Program, fails: Fails, attempts: int = 1000, seconds: float = 40.0) -> Program:
-    """Cut runs of statements from each list, outer lists and long runs first, and unwrap bodies, until nothing goes."""
+    """Cut runs of statements from each list, outer lists and long runs first, and unwrap bodies, until nothing goes;
+    then helpers and parameters that nothing needs."""
     search = _Search(copy.deepcopy(program), fails, attempts, time.monotonic() + seconds)
     while search.improve():
         pass
+    search.drop_unused()
     return search.best
 
 
@@ -34,6 +37,13 @@ class _Search:
             self.cut(where)
             where += 1
         return self.best is not before and self.left > 0
+
+    def drop_unused(self) -> None:
+        if self.best.helpers:
+            self.keep_if(lambda smaller: setattr(smaller, "helpers", ""))
+        for parameter in list(self.best.parameters):
+            if len(re.findall(rf"\b{parameter.name}\b", self.best.source())) == 1:
+                self.keep_if(lambda smaller, p=parameter: smaller.parameters.remove(p))
 
     def cut(self, where: int) -> None:
         step = self.length(where)
