@@ -89,7 +89,7 @@ def _at(value: Any, block: int) -> int:
 class TileRegion(Region):
     """Boxes of an array, one for each block (or one for all): the tile at `index`, as far as it lies inside."""
 
-    __slots__ = ("grid", "padding")
+    __slots__ = ("grid", "padding", "_inside")
     kind = "tile"
 
     def __init__(self, grid: TileGrid, ref: ArrayRef, starts: list[Any], chunk: Chunk, blocks: Any, varies: bool,
@@ -97,6 +97,14 @@ class TileRegion(Region):
         super().__init__(ref, starts, chunk, blocks, varies)
         self.grid = grid
         self.padding = padding
+        self._inside: bool | None = None
+
+    @property
+    def inside(self) -> bool:
+        """Do all boxes lie inside the array?"""
+        if self._inside is None:
+            self._inside = self.grid.inside(self.index, self.array)
+        return self._inside
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -104,7 +112,7 @@ class TileRegion(Region):
 
     @property
     def mask(self) -> Any:
-        if self.grid.inside(self.index, self.array):
+        if self.inside:
             return None
         out = np.zeros(self.shape, np.bool_)
         for blocks, box in self.grid.parts(self.index, self.array):

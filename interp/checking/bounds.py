@@ -27,7 +27,7 @@ def check_bounds(region: Region, op: Any, log: Log) -> None:
 
 
 def _check_tile(region: TileRegion, op: Any, log: Log) -> None:
-    if region.grid.inside(region.index, region.array):
+    if region.inside:
         return
     outside: Any = False
     for start, length, axis in zip(region.index, region.grid.shape, region.grid.order, strict=True):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tilewright.interp.checking import progress
 from tilewright.interp.checking.origins import Origins
 from tilewright.interp.checking.promises import PROMISES
 from tilewright.interp.checking.suspects import find_suspects
@@ -39,6 +40,8 @@ class CheckedLowering(Lowering):
             self.suspects = find_suspects(function, "memory" in checks)
         self._shadows: dict[Value, Value] = {}
         self._nothing = Value(TileType(dt.uint16, ()))
+        self._loops = progress.loops(function) if "progress" in checks else {}
+        self._spins: dict[Op, Value] = {}
         # Bodies of folds work on scalars that stand for arrays of any shape.
         self._folded = {op for outer in function.walk() if isinstance(outer, fold.Fold) for op in outer.combine.walk()}
         super().__init__(function, axes, copied, dependences)
@@ -84,12 +87,25 @@ class CheckedLowering(Lowering):
         end = block.terminator
         if not isinstance(end, control.Condition):
             return run
-        check = watch(end.cond, end, self, "the condition of the loop", "how often it runs is undefined")
-        return run if check is None else in_turn([run, check])
+        steps: list[Step | None] = [
+            run, watch(end.cond, end, self, "the condition of the loop", "how often it runs is undefined")]
+        loop = self._loops.get(id(block))
+        if loop is not None:
+            steps.append(progress.iteration(loop, self, self._spin(loop)))
+        return in_turn([step for step in steps if step is not None])
+
+    def _spin(self, loop: Op) -> int:
+        """The register that counts a loop's iterations."""
+        found = self._spins.get(loop)
+        if found is None:
+            found = self._spins[loop] = Value(TileType(dt.int64, ()))
+        return self.slot(found)
 
     def step(self, op: Op) -> Step:
         before: list[Step | None] = []
         after: list[Step | None] = []
+        if isinstance(op, control.While) and self._loops:
+            before.append(progress.start(self._spin(op)))
         promise = PROMISES.of(op) if "bounds" in self.checks else None
         if promise is not None:
             before.append(promise(op, self))
@@ -98,7 +114,7 @@ class CheckedLowering(Lowering):
             after.append(self._taint(op))
         steps = [*before, super().step(op), *after]
         present = [step for step in steps if step is not None]
-        return present[0] if len(present) == 1 else in_turn(present)
+        return in_turn(present)
 
     def _taint(self, op: Op) -> Step | None:
         """The step that computes the shadows of an op's results."""
@@ -114,6 +130,8 @@ class CheckedLowering(Lowering):
 def in_turn(steps: list[Step]) -> Step:
     """One step that takes these, in this order."""
     first, *rest = steps
+    if not rest:
+        return first
     if len(rest) == 1:
         [second] = rest
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tilewright.interp.checking.bounds import check_bounds
 from tilewright.interp.checking.contents import Contents
 from tilewright.interp.checking.declared import declared
 from tilewright.interp.checking.log import Log
+from tilewright.interp.checking.places import element_of
 from tilewright.interp.checking.races import Races
 from tilewright.interp.checking.report import DEFAULT_CHECKS, Report, command_line
 from tilewright.interp.memory import Change, Memory, Region, Values
 from tilewright.tileir.core import Function, Op
+from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.enums import MemoryOrder
 
 
@@ -25,6 +29,9 @@ class CheckedMemory(Memory):
         self._bounds = "bounds" in checks
         self._races: Races | None = None
         self._contents: Contents | None = None
+        self._watchers = 0
+        self._changes = 0
+        self.last_read: tuple[str, tuple[int, ...], Span] | None = None
 
     @property
     def reports(self) -> list[Report]:
@@ -53,6 +60,17 @@ class CheckedMemory(Memory):
         """The shadows of what has just been read, each with its blocks."""
         return [] if self._contents is None else self._contents.found()
 
+    def watch(self) -> int:
+        """From now on count the writes that change memory, and remember what is read; the count so far."""
+        self._watchers += 1
+        self.last_read = None
+        return self._changes
+
+    def unwatch(self) -> int:
+        """The end of one `watch`: the count now."""
+        self._watchers -= 1
+        return self._changes
+
     def read(self, region: Region, op: Op) -> Values:
         if self._bounds:
             check_bounds(region, op, self.log)
@@ -62,6 +80,8 @@ class CheckedMemory(Memory):
                 self._races.synchronise(region, op, reads=True, writes=None)
         if self._contents is not None:
             self._contents.read(region, op)
+        if self._watchers:
+            self._remember(region, op)
         return region.read()
 
     def write(self, region: Region, values: Values, op: Op) -> None:
@@ -73,6 +93,11 @@ class CheckedMemory(Memory):
                 self._races.synchronise(region, op, reads=False, writes=True)
         if self._contents is not None:
             self._contents.write(region, op)
+        if self._watchers and region.kind != "shared":
+            before = np.array(region.read())
+            region.write(values)
+            self._changes += before.tobytes() != np.array(region.read()).tobytes()
+            return
         region.write(values)
 
     def update(self, region: Region, change: Change, op: Op) -> Values:
@@ -82,7 +107,17 @@ class CheckedMemory(Memory):
             self._races.look(region, op, reads=True, writes=True)
         if self._contents is not None:
             self._contents.update(region, op)
+        if self._watchers:
+            self._remember(region, op)
+            before = np.array(region.read())
         old = region.update(change)
+        if self._watchers:
+            self._changes += before.tobytes() != np.array(region.read()).tobytes()
         if self._races is not None:
             self._races.updated(region, change, op, old)
         return old
+
+    def _remember(self, region: Region, op: Op) -> None:
+        if region.kind != "shared" and 0 not in region.shape:
+            lane = (0,) * len(region.shape)
+            self.last_read = region.array.name, element_of(region, lane), op.span

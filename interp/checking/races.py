@@ -76,6 +76,7 @@ class Races:
         self._shift = max(len(self._ops) - 1, 1).bit_length()
         self._dtype: Any = np.int32 if blocks << self._shift < 1 << 30 else np.int64
         self._tables: dict[tuple[int, str], Table] = {}
+        self._pending: tuple[Access, Table, str] | None = None
         self._chunk: Any = None
         self._numbers: Any = None
 
@@ -94,7 +95,10 @@ class Races:
             table = self._tables.get((id(range_), other))
             if table is not None:
                 self._compare(access, table, what, other)
-        self._enter(access, self._table(range_, what), what)
+        if self._clocks is not None and is_atomic(op):
+            self._pending = access, self._table(range_, what), what
+        else:
+            self._enter(access, self._table(range_, what), what)
 
     def updated(self, region: Any, change: Change, op: Op, old: Any) -> None:
         """An atomic operation has happened that found `old`. A compare-and-swap writes where it finds what it expects.
@@ -120,6 +124,10 @@ class Races:
         order: MemoryOrder = op.memory_order
         if reads and order in ACQUIRES:
             self._clocks.acquire(self._keys(range_, places, everywhere))
+        if self._pending is not None:
+            # Noted behind the acquire: what it has seen comes before the access.
+            self._enter(*self._pending)
+            self._pending = None
         if writes is None:
             return
         written = self._keys(range_, places, everywhere & writes)

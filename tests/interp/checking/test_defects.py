@@ -7,12 +7,13 @@ import re
 import warnings
 from typing import Any
 
+import numpy as np
 import pytest
-from support.defects import bounds, races, undefined
+from support.defects import bounds, progress, races, undefined
 
 import tilewright as tw
 
-CASES = [*bounds.CASES, *races.CASES, *undefined.CASES]
+CASES = [*bounds.CASES, *races.CASES, *undefined.CASES, *progress.CASES]
 MARK = re.compile(r"# <- ([\w, ]+)$")
 
 
@@ -53,3 +54,25 @@ def test_the_defect_is_reported_at_its_line(function: Any, grid: Any, make: Any)
 def test_right_kernels_are_clean(function: Any, grid: Any, make: Any, mode: str) -> None:
     found = tw.tile_kernel(function).interpret(grid, *make(), mode=mode, check=True, on_report="collect")
     assert not found, "\n".join(map(str, found))
+
+
+def test_a_loop_whose_values_change_meets_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    @tw.tile_kernel
+    def counts(out):
+        n = 1
+        while n != 0:
+            n += 2
+        tw.store(out, 0, n)
+
+    monkeypatch.setattr("tilewright.interp.checking.progress.MOST_ITERATIONS", 1000)
+    [report] = counts.interpret(1, np.zeros(1, np.int32), check=True, on_report="collect")
+    assert report.kind == "progress" and "has not ended after" in report.message
+    assert report.span.line == inspect.getsourcelines(counts.__wrapped__)[1] + 3
+
+
+def test_a_deadlock_names_what_it_waits_for() -> None:
+    function, grid, make = progress.CASES[0]
+    with pytest.raises(tw.CheckError, match=r"waits for flags\[1\], which no block") as caught:
+        tw.tile_kernel(function).interpret(grid, *make(), check=True)
+    [report] = caught.value.reports
+    assert report.block == (0, 0, 0) and report.related.line == report.span.line

@@ -1,0 +1,149 @@
+"""Times of launches in the interpreter, unchecked and checked, on a few megabytes: `python -m benchmarks.checked`."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import tilewright as tw
+
+ZERO = tw.PaddingMode.ZERO
+
+
+@tw.tile_kernel
+def add(x, y, out):
+    i = tw.bid(0)
+    tw.store(out, i, tw.load(x, i, 1024) + tw.load(y, i, 1024))
+
+
+@tw.tile_kernel
+def chain(x, out):
+    i = tw.bid(0)
+    t = tw.load(x, i, 1024)
+    for _ in range(8):
+        t = t * 0.5 + tw.exp(-t * t)
+    tw.store(out, i, t)
+
+
+@tw.tile_kernel
+def softmax(x, out):
+    t = tw.load(x, (tw.bid(0), 0), (1, 1024), padding_mode=tw.PaddingMode.NEG_INF)
+    e = tw.exp(t - tw.max(t, axis=1, keepdims=True))
+    tw.store(out, (tw.bid(0), 0), e / tw.sum(e, axis=1, keepdims=True))
+
+
+@tw.tile_kernel
+def product(a, b, c):
+    i, j = tw.bid(0), tw.bid(1)
+    acc = tw.zeros((64, 64), tw.float32)
+    for k in range(tw.num_tiles(a, 1, (64, 32))):
+        left = tw.load(a, (i, k), (64, 32), padding_mode=ZERO)
+        acc = tw.mma(left, tw.load(b, (k, j), (32, 64), padding_mode=ZERO), acc)
+    tw.store(c, (i, j), acc)
+
+
+@tw.tile_kernel
+def embed(rows, table, out):
+    i = tw.bid(0)
+    r = tw.load(rows, i, 16)
+    t = tw.gather(table, (r[:, None], tw.arange(256, dtype=tw.int32)[None, :]))
+    tw.store(out, (i, 0), t)
+
+
+@tw.tile_kernel
+def stencil(x, out):
+    i = tw.bid(0)
+    at = i * 1024 + tw.arange(1024, dtype=tw.int32)
+    t = tw.gather(x, at - 1) + tw.gather(x, at) * 2.0 + tw.gather(x, at + 1)
+    tw.scatter(out, at, t)
+
+
+@tw.tile_kernel
+def counts(x, out):
+    tw.atomic_add(out, tw.load(x, tw.bid(0), 1024), 1)
+
+
+@tw.tile_kernel
+def in_place(x):
+    i = tw.bid(0)
+    tw.store(x, i, tw.load(x, i, 1024) * 0.5)
+
+
+@tw.tile_kernel
+def transpose(x, out):
+    i, j = tw.bid(0), tw.bid(1)
+    tw.store(out, (j, i), tw.transpose(tw.load(x, (i, j), (64, 64))))
+
+
+@tw.tile_kernel
+def last_block(x, parts, done, out):
+    i, n = tw.bid(0), tw.num_blocks(0)
+    tw.store(parts, i, tw.sum(tw.load(x, i, 1024)))
+    if tw.atomic_add(done, 0, 1) == n - 1:
+        tw.store(out, 0, tw.sum(tw.load(parts, 0, 1024)))
+
+
+@tw.tile_kernel
+def walk(out):
+    n, steps = tw.bid(0) + 1, 0
+    while n != 1:
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        steps += 1
+    tw.store(out, tw.bid(0), steps)
+
+
+def floats(*shape: int) -> Any:
+    return np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+
+
+def cases() -> Iterator[tuple[str, Any, tuple[int, ...], tuple[Any, ...]]]:
+    """Name, kernel, grid and arguments; sizes that the tiles divide, and such that they do not."""
+    for n in (1 << 20, (1 << 20) - 100):
+        yield f"add {n}", add, (1024,), (floats(n), floats(n), floats(n))
+        yield f"chain of functions {n}", chain, (1024,), (floats(n), floats(n))
+        yield f"stencil by gathers {n}", stencil, (1024,), (floats(n), floats(n))
+        yield f"in place {n}", in_place, (1024,), (floats(n),)
+    for n in (1024, 1000):
+        yield f"softmax of {n} columns", softmax, (1024,), (floats(1024, n), floats(1024, n))
+        yield f"transpose {n}", transpose, (16, 16), (floats(n, n), floats(n, n))
+    for n in (512, 500):
+        yield f"matmul {n}", product, (8, 8), (floats(n, n), floats(n, n), floats(n, n))
+    rows = np.random.default_rng(1).integers(0, 4096, 8192).astype(np.int32)
+    yield "embedding", embed, (512,), (rows, floats(4096, 256), floats(8192, 256))
+    yield "counts", counts, (256,), (rows.repeat(32), np.zeros(4096, np.int32))
+    done = np.zeros(1, np.int32)
+    yield "sum by the last block", last_block, (1024,), (floats(1 << 20), floats(1024), done, floats(1))
+    yield "Collatz", walk, (4096,), (np.zeros(4096, np.int32),)
+
+
+def milliseconds(run: Callable[[], Any]) -> float:
+    times = []
+    for _ in range(6):
+        start = time.perf_counter()
+        run()
+        times.append((time.perf_counter() - start) * 1e3)
+    return min(times[1:])
+
+
+def main() -> None:
+    ratios = []
+    for name, kernel, grid, args in cases():
+        fresh = [a.copy() for a in args]
+
+        def again(check: bool, kernel: Any = kernel, grid: Any = grid, args: Any = args, fresh: Any = fresh) -> None:
+            for a, f in zip(args, fresh, strict=True):
+                a[...] = f
+            kernel.interpret(grid, *args, check=check, on_report="collect")
+
+        plain, checked = milliseconds(lambda: again(False)), milliseconds(lambda: again(True))
+        ratios.append(checked / plain)
+        print(f"{name:<32}{plain:10.2f} ms {checked:10.2f} ms {checked / plain:8.2f}", flush=True)
+    print(f"median {statistics.median(ratios):.2f}, worst {max(ratios):.2f}")
+
+
+if __name__ == "__main__":
+    main()
