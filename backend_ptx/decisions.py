@@ -60,6 +60,24 @@ def fewer_cycles(cycles: float, name: str, others: float) -> str:
 FLOAT32_OPERANDS = "float32 operands, which tensor cores would round to tfloat32"
 
 
+# ---- block-scaled multiplies ------------------------------------------------------------------------------------
+
+
+def scaled_by_instruction(name: str, span: Span) -> Decision:
+    return Decision("scales", "applied by the MMA", name, span)
+
+
+def scaled_operands(exact: bool, why: str, span: Span) -> Decision:
+    """`exact`: whatever the operands are."""
+    range_ = "exact" if exact else "exact from 2**-133 on"
+    return Decision("scales", f"multiplied into bfloat16 operands, {range_}", why, span)
+
+
+def no_block_scaled_mma(target: str, name: str, shape: tuple[int, int, int] | None) -> str:
+    """`shape`: of the instruction, where the target has it."""
+    return f"{target} has no {name}" if shape is None else "a tile below the m{}n{}k{} of {}".format(*shape, name)
+
+
 # ---- clusters ---------------------------------------------------------------------------------------------------
 
 

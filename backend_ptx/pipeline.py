@@ -12,6 +12,7 @@ from tilewright.backend_ptx.passes.layouts.assign_layouts import assign_layouts
 from tilewright.backend_ptx.passes.layouts.hoist_conversions import hoist_conversions
 from tilewright.backend_ptx.passes.layouts.lower_conversions import lower_conversions
 from tilewright.backend_ptx.passes.matmul.ping_pong_warpgroups import ping_pong_warpgroups
+from tilewright.backend_ptx.passes.matmul.scale_operands import scale_operands
 from tilewright.backend_ptx.passes.matmul.select_instructions import select_instructions
 from tilewright.backend_ptx.passes.matmul.split_mmas import split_mmas
 from tilewright.backend_ptx.passes.matmul.wait_for_mmas import wait_for_mmas
@@ -21,7 +22,6 @@ from tilewright.backend_ptx.passes.pressure.choose_warps import choose_warps
 from tilewright.backend_ptx.passes.pressure.relieve_pressure import relieve_pressure
 from tilewright.backend_ptx.passes.reductions.make_folds_warp_local import make_folds_warp_local
 from tilewright.backend_ptx.passes.reductions.split_reductions import split_reductions
-from tilewright.backend_ptx.passes.reductions.widen_reductions import widen_reductions
 from tilewright.backend_ptx.passes.sharing.elect_thread_for_atomics import elect_thread_for_atomics
 from tilewright.backend_ptx.passes.sharing.plan_shared_memory import plan_shared_memory
 from tilewright.backend_ptx.passes.sharing.share_printed import share_printed
@@ -30,8 +30,10 @@ from tilewright.backend_ptx.targets import Target
 from tilewright.backend_ptx.verifier import verify_machine
 from tilewright.tileir.core import Function
 from tilewright.tileir.passes.manager import Observer, Order, Pass, PassManager
+from tilewright.tileir.passes.widen_reductions import widen_reductions
 
 PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
+    scale_operands,
     widen_reductions,
     form_clusters,
     mask_paddings,
@@ -57,6 +59,7 @@ PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
 
 # (earlier, later, reason). A pass that is not in the pipeline constrains nothing.
 ORDER: Final[tuple[Order[Compilation], ...]] = (
+    (scale_operands, form_clusters, "CTAs share the operands of the multiply that it makes"),
     (widen_reductions, form_clusters, "CTAs exchange elements of at least 32 bits"),
     (widen_reductions, split_reductions, "a reduction that another one merges has become that one"),
     (form_clusters, mask_paddings, "its tiles are the sub-tiles of each CTA"),

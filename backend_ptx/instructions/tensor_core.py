@@ -2,7 +2,7 @@
 
 Operands are the registers of A, then B, then C, which is tied to D. Packed elements travel as i32.
 Name: `mma.<shape>.<accumulator>.<a>` and `.<b>` where the operands may differ: "mma.m16n8k16.f32.bf16",
-"mma.m16n8k32.s32.s8.u8".
+"mma.m16n8k32.s32.s8.u8". Block-scaled: `mma.block_scale.<a and b>.<scale>.<elements of a scale>`.
 """
 
 from __future__ import annotations
@@ -12,26 +12,37 @@ from itertools import product
 
 from tilewright.backend_ptx.instructions.record import Instruction
 
-_BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "s32": 32, "f64": 64, "s8": 8, "u8": 8, "e4m3": 8, "e5m2": 8}
+_BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "s32": 32, "f64": 64, "s8": 8, "u8": 8, "e4m3": 8, "e5m2": 8,
+         "e2m1": 4}
 _REGISTER = {"f32": "float", "f64": "double"}  # of numbers that are not packed; else i32
 
 
-def _mma(m: int, n: int, k: int, acc: str, a: str, b: str, *, sm: int = 80, ptx: int = 70) -> Instruction:
+def _mma(
+    m: int, n: int, k: int, acc: str, a: str, b: str, *, sm: int = 80, ptx: int = 70,
+    kind: str = "", scale: str = "", runs: int = 0,
+) -> Instruction:
+    """`scale`, the dtype of scales, if there are any: words of A's and of B's are two more operands behind B.
+
+    A word has a byte for each of the `runs` along k, the lowest first. Lane l has those of row l/4 (l%4 = 0) or l/4 + 8
+    (l%4 = 1) of A, and of column l/4 (l%4 = 0) of B.
+    """
     per_lane = 32 * max(32, _BITS[a])  # bits of a register of every lane
     a_count, b_count = m * k * _BITS[a] // per_lane, n * k * _BITS[b] // per_lane
-    count, first = m * n * _BITS[acc] // per_lane, a_count + b_count
+    count, first = m * n * _BITS[acc] // per_lane, a_count + b_count + (2 if scale else 0)
 
     def registers(start: int, length: int) -> str:
         return "{" + ", ".join(f"${start + i}" for i in range(length)) + "}"
 
     d, shape = registers(0, count), f"m{m}n{n}k{k}"
-    types = (_REGISTER.get(a, "i32"),) * first, (_REGISTER.get(acc, "i32"),) * count
+    given, accs = (_REGISTER.get(a, "i32"),) * first, (_REGISTER.get(acc, "i32"),) * count
+    name = f"block_scale.{a}.{scale}.{k // runs}" if scale else f"{shape}.{acc}.{a}{f'.{b}' if _BITS[a] == 8 else ''}"
+    scales = "".join(f", {{${count + first + i}}}, {{0, 0}}" for i in (-2, -1)) if scale else ""
     return Instruction(
-        f"mma.{shape}.{acc}.{a}" + (f".{b}" if _BITS[a] == 8 else ""),
-        f"mma.sync.aligned.{shape}.row.col.{acc}.{a}.{b}.{acc} "
-        f"{d}, {registers(count, a_count)}, {registers(count + a_count, b_count)}, {d};",
-        (*types[0], *types[1]), types[1], "mma", {"shape": (m, n, k), "acc": acc, "a": a, "b": b},
-        tied={first + i: i for i in range(count)}, convergent=True, sm=sm, ptx=ptx,
+        f"mma.{name}", f"mma.sync.aligned.{f'kind::{kind}.block_scale.scale_vec::{runs}X.' if scale else ''}{shape}"
+        f".row.col.{acc}.{a}.{b}.{acc}{f'.u{scale}' if scale else ''} "
+        f"{d}, {registers(count, a_count)}, {registers(count + a_count, b_count)}, {d}{scales};",
+        (*given, *accs), accs, "mma", {"shape": (m, n, k), "acc": acc, "a": a, "b": b, "scale": scale, "scales": runs},
+        tied={first + i: i for i in range(count)}, convergent=True, sm=sm, ptx=ptx, exact=bool(scale),
     )
 
 
@@ -47,6 +58,9 @@ def records() -> Iterator[Instruction]:
         yield _mma(16, 8, 32, "f32", a, b, sm=89, ptx=84)
         yield _mma(16, 8, 32, "f16", a, b, sm=89, ptx=87)
     yield _mma(8, 8, 4, "f64", "f64", "f64")
+    for kind, runs, k, a, scale in (("mxf8f6f4", 1, 32, "e4m3", "e8m0"), ("mxf8f6f4", 1, 32, "e5m2", "e8m0"),
+                                    ("mxf4nvf4", 2, 64, "e2m1", "e8m0"), ("mxf4nvf4", 4, 64, "e2m1", "e4m3")):
+        yield _mma(16, 8, k, "f32", a, a, sm=120, ptx=87, kind=kind, scale=scale, runs=runs)
     # To tfloat32, ties away from zero (the only rounding that every target has) or to even.
     yield Instruction("cvt.rna.tf32.f32", "cvt.rna.tf32.f32 $0, $1;", ("float",), ("i32",), "to_tf32", {"even": False})
     yield Instruction("cvt.rn.tf32.f32", "cvt.rn.tf32.f32 $0, $1;", ("float",), ("i32",), "to_tf32", {"even": True},

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tilewright.backend_ptx.layouts.f2 import echelon, span
 from tilewright.backend_ptx.layouts.flat import LANE, WARP, parts
+from tilewright.tileir.f2 import echelon, span
 from tilewright.tileir.layout import Layout
 
 

@@ -11,7 +11,7 @@ def fragment_of(record: str) -> Fragment:
     """The fragment of an instruction."""
     data = instruction(record).facts
     m, n, k = data["shape"]
-    pack = {"f64": 1, "tf32": 1, "f16": 2, "bf16": 2}.get(str(data["a"]), 4)
+    pack = {"f64": 1, "tf32": 1, "f16": 2, "bf16": 2, "e2m1": 8}.get(str(data["a"]), 4)
     return Fragment(m, n, k, pack)
 
 

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from tilewright.backend_ptx.layouts.blocked import blocked
 from tilewright.backend_ptx.layouts.convert import plan_conversion
-from tilewright.backend_ptx.layouts.f2 import span
 from tilewright.backend_ptx.layouts.flat import LANE
 from tilewright.backend_ptx.layouts.queries import registers, vector_along
 from tilewright.tileir.analysis.runs import Along
+from tilewright.tileir.f2 import span
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.types import ArrayType
 

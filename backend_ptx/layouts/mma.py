@@ -118,21 +118,38 @@ def block_layouts(acc_shape: tuple[int, ...], k: int, warps: int) -> ProductLayo
     """Layouts for plain FMAs: a thread owns four neighbouring columns of several rows, and all of k of its operands."""
     acc = row_major(acc_shape, warps, vector=4)
     *batch, m, n = acc_shape
-    n_bits, m_bits = log2(n), log2(m)
-
-    def tagged(basis: int) -> Bit:
-        if not basis:
-            return None
-        bit = basis.bit_length() - 1
-        if bit < n_bits:
-            return "n", bit
-        return ("m", bit - n_bits) if bit < n_bits + m_bits else ("b", bit - n_bits - m_bits)
-
-    register, lane, warp = ([tagged(x) for x in dim] for dim in parts(acc))
+    register, lane, warp = _bits_of(acc)
     k_own = axis_bits("k", 0, log2(k))
     a = layout_of_bits((*batch, m, k), [*k_own, *_without("n", register)], lane, warp, "mk")
     b = layout_of_bits((*batch, k, n), [*_without("m", register), *k_own], lane, warp, "kn")
     return ProductLayouts(acc, a, b)
+
+
+@lru_cache(maxsize=512)
+def scale_layouts(acc: Layout, of_a: tuple[int, ...]) -> tuple[Layout, Layout]:
+    """Layouts of the scales of a, of the shape `of_a`, and of b, of a block-scaled mma.sync.
+
+    Lanes 4r and 4r + 1 hold the scales of rows r and r + 8, lane 4c those of column c; the next lanes hold copies.
+    """
+    *batch, n = acc.shape[:-2] + acc.shape[-1:]
+    own, _, warp = _bits_of(acc)
+    own = [*axis_bits("k", 0, log2(of_a[-1])), *(bit for bit in own if bit not in (("m", 3), ("n", 0)))]
+    rows, columns = [("m", 3), None, *axis_bits("m", 0, 3)], [None, None, *axis_bits("n", 0, 3)]
+    return (layout_of_bits(of_a, _without("n", own), rows, warp, "mk"),
+            layout_of_bits((*batch, of_a[-1], n), _without("m", own), columns, warp, "kn"))
+
+
+def _bits_of(acc: Layout) -> list[list[Bit]]:
+    """What registers, lanes and warps choose of [batch..., M, N]."""
+    *_, m, n = acc.shape
+
+    def bit(basis: int) -> Bit:
+        at, in_row = basis.bit_length() - 1, log2(n)
+        if at < in_row:
+            return ("n", at) if basis else None
+        return ("m", at - in_row) if at < in_row + log2(m) else ("b", at - in_row - log2(m))
+
+    return [[bit(basis) for basis in dim] for dim in parts(acc)]
 
 
 def axis_bits(name: str, first: int, end: int) -> list[Bit]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from tilewright.backend_ptx.layouts.f2 import span
 from tilewright.backend_ptx.layouts.flat import LANE, REGISTER, WARP, flat_bases, unflatten
+from tilewright.tileir.f2 import span
 from tilewright.tileir.layout import Layout
 
 

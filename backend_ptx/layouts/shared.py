@@ -14,8 +14,8 @@ from functools import lru_cache, reduce
 from operator import or_
 from typing import NamedTuple
 
-from tilewright.backend_ptx.layouts.f2 import combine, echelon, span
 from tilewright.backend_ptx.layouts.flat import OFFSET, distributed, flat_bases, from_flat, is_plain, log2, parts
+from tilewright.tileir.f2 import combine, echelon, span
 from tilewright.tileir.layout import Layout
 
 ROW_BYTES = 128

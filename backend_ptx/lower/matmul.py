@@ -16,9 +16,10 @@ from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.registry import lower, refuse
 from tilewright.backend_ptx.ops import matmul as ops
 from tilewright.tileir.layout import Layout
-from tilewright.tileir.ops.matmul import Mma
+from tilewright.tileir.ops.matmul import Mma, MmaScaled
 
 refuse(Mma, "select_instructions chooses an instruction first", "this is a defect of the backend, please report it")
+refuse(MmaScaled, "scale_operands makes another multiply of it", "this is a defect of the backend, please report it")
 
 Word = tuple[int | None, ...]
 Place = tuple[int, int, int]  # (batch, row, column) of an element of lane 0 of warp 0
@@ -34,9 +35,10 @@ def register_places(layout: Layout) -> dict[Place, int]:
 
 
 class Step(NamedTuple):
-    """One instruction: the registers of its operands, in words of packed elements. None: the tile has no such
-    element."""
+    """One instruction: its place (k-step, batch, row, column); its operands' registers in words of packed elements.
+    None: the tile has no such element."""
 
+    place: tuple[int, int, int, int]
     acc: tuple[int | None, ...]
     a: tuple[Word, ...]
     b: tuple[Word, ...]
@@ -54,6 +56,7 @@ def _steps(acc: Layout, a: Layout, b: Layout, fragment: Fragment) -> tuple[Step,
     for k in range(0, a.shape[-1], fragment.k):
         for batch, m, n in origins:
             out.append(Step(
+                (k // fragment.k, batch, m, n),
                 tuple(accs.get((batch, m + 8 * h, n + e)) for h in halves for e in range(2)),
                 tuple(tuple(left.get((batch, m + 8 * h, k + 4 * fragment.pack * w + e)) for e in range(fragment.pack))
                       for w in words for h in halves),
@@ -73,6 +76,9 @@ def packed_words(b: Builder, value: Val, active: Val | None = None) -> Callable[
     def word(registers: Word) -> Val:
         if all(r is None for r in registers):
             return b.const(held, 0)
+        if len(registers) == 8:  # four bits each: element i + 4 beside element i, in the same order for a and b
+            low, high = (b.and_(word(part), 0x0F0F0F0F) for part in (registers[:4], registers[4:]))
+            return b.or_(low, b.shl(high, 4))
         chosen = [value.n if r is None else r for r in registers]
         found = b.bitcast(b.shuffle(value, chosen, zeros if None in registers else None), held, 0)
         return found if active is None else b.select(active, found, b.const(held, 0))
@@ -98,6 +104,7 @@ def mma_sync(ctx: Context, op: ops.MmaSync) -> None:
         layouts, operands = layouts.turned(), operands[::-1]
     active = _active(ctx, layouts.a, fragment)
     left, right = (packed_words(b, value, active) for value in operands)
+    scales = _scale_words(ctx, op)
     start: Val = ctx[op.acc]
     packed = record.results[0] == "i32" and start.elem == "half"
     alone = packed and layouts.acc.shape[-1] == 1  # a register of each pair is missing
@@ -108,7 +115,7 @@ def mma_sync(ctx: Context, op: ops.MmaSync) -> None:
     sums = [b.extract(start, r) for r in range(start.n)]
     zero = b.const(record.results[0], 0)
     for step in _steps(*layouts, fragment):
-        words = [*(left(r) for r in step.a), *(right(r) for r in step.b)]
+        words = [*(left(r) for r in step.a), *(right(r) for r in step.b), *scales(*step.place)]
         places = [r if r is None or alone else r // 2 for r in step.acc[::2]] if packed else step.acc
         added = [zero if p is None else sums[p] for p in places]
         for place, value in zip(places, record.emit(b, *words, *added), strict=True):
@@ -118,6 +125,18 @@ def mma_sync(ctx: Context, op: ops.MmaSync) -> None:
     if packed:
         result = b.bitcast(result, "half", 2 * result.n)
     ctx.set(op.result, b.shuffle(result, range(0, result.n, 2)) if alone else result)
+
+
+def _scale_words(ctx: Context, op: ops.MmaSync) -> Callable[..., tuple[Val, ...]]:
+    """The words of A's and B's scales of an instruction by its `Step.place`; none without scales."""
+    if not op.scales:
+        return lambda *place: ()
+    runs = instruction(op.instruction).facts["scales"]
+    (left, rows), (right, columns) = (
+        (packed_words(ctx.b, ctx[v]), register_places(ctx.layout(v))) for v in op.scales)
+    return lambda k, batch, m, n: (
+        left(tuple(rows[batch, m, k * runs + r] if r < runs else None for r in range(4))),
+        right(tuple(columns[batch, k * runs + r, n] if r < runs else None for r in range(4))))
 
 
 @lower(ops.MmaFma)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tilewright.backend_ptx.instructions.table import instruction
-from tilewright.backend_ptx.layouts.f2 import combine
 from tilewright.backend_ptx.layouts.flat import LANE_BITS, axis_shifts, log2
 from tilewright.backend_ptx.layouts.matrices import ROW_BYTES, MatrixPlan, matrix_plan
 from tilewright.backend_ptx.layouts.queries import shifts
@@ -20,6 +19,7 @@ from tilewright.backend_ptx.lower.positions import index_vector, owner
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.ops import shared as ops
 from tilewright.tileir.core import Value
+from tilewright.tileir.f2 import combine
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.types import SharedType
 

@@ -23,6 +23,11 @@ class Product(Op):
     b: Value = operand()
     acc: Value = operand()
 
+    @property
+    def scales(self) -> tuple[Value, ...]:
+        """What scales a and b, where the op has that: one for each run of elements along K."""
+        return tuple(getattr(self, name) for name in ("a_scale", "b_scale") if name in self.fields)
+
     def infer(self) -> tuple[Type, ...]:
         a, b, acc = self.a.type.shape, self.b.type.shape, self.acc.type.shape
         ok = len(a) == len(b) == len(acc) >= 2 and a[:-2] == b[:-2] == acc[:-2]
@@ -78,6 +83,13 @@ class MmaSync(Product, opcode="mma_sync", collective=True):
         describe=lambda op: f"{op.instruction}{' on the transposes' if op.swapped else ''}")
     instruction: str = attribute()
     swapped: bool = attribute(default=False)
+
+
+class MmaScaledSync(MmaSync, opcode="mma_scaled_sync", collective=True):
+    """(a * a_scale) @ (b * b_scale) + acc by tensor cores, which scale the sum of each run along K."""
+
+    a_scale: Value = operand()
+    b_scale: Value = operand()
 
 
 class MmaFma(Product, opcode="mma_fma"):

@@ -117,7 +117,7 @@ def _multiply(op: Product) -> dict[str, float]:
     if op.unit.name == "fma":
         return {FMA: float(op.acc.type.size * depth)}
     count = float(padded(op) * max(depth, op.unit.depth(op)))
-    return {TENSOR: count * 8 * op.a.type.dtype.bytes / SIXTEEN}
+    return {TENSOR: count * op.a.type.dtype.bitwidth / SIXTEEN}
 
 
 # ---- what computes one MMA ---------------------------------------------------------------------------------------

@@ -64,7 +64,9 @@ def mma_scaled(x: Any, x_scale: Any, y: Any, y_scale: Any, /, acc: Any) -> Tile:
         and y_scale (..., K / B, N) of one dtype; acc (..., M, N) of float32. B is 32 for float8_e4m3fn and float8_e5m2
         with float8_e8m0fnu scales; for float4_e2m1fn it is 16 or 32 with float8_e8m0fnu or float8_e5m3fnu, and 16 with
         float8_e4m3fn.
-    Result: a float32 tile of the shape of acc.
+    Result: a float32 tile of the shape of acc. Products are summed as by `mma` in float32. x times its scale is exact
+        from 2**-133 on, below 2**128; only float8_e8m0fnu scales of float8 reach beyond: smaller ones may be rounded to
+        a multiple of 2**-133, larger ones may be infinite. What a float8_e4m3fn scale below zero does is unspecified.
     Errors: TileTypeError for shapes or dtypes that do not fit.
 
     Example:

@@ -11,7 +11,7 @@ from tilewright.frontend.promotion import broadcast, cast
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Val, named
 from tilewright.tileir.core import Value
-from tilewright.tileir.dtypes import DType, bool_, float4_e2m1fn, float32, int32, uint8, uint16, uint32, uint64
+from tilewright.tileir.dtypes import DType, bool_, float4_e2m1fn, int32, uint8, uint16, uint32, uint64
 from tilewright.tileir.ops.arith import Select
 from tilewright.tileir.ops.convert import Bitcast
 from tilewright.tileir.ops.reduce import ReduceSum
@@ -80,7 +80,7 @@ def pack_to_bytes(t: Translator, x: Val, /) -> Val:
         raise bad("pack_to_bytes", "x", "is a bool tile, which has no fixed bits", hints=hints)
     flat = t.emit(Reshape, src=x, shape=(x.type.size,))
     if dtype is float4_e2m1fn:
-        return _pack_nibbles(t, _e2m1_code(t, flat))
+        return _pack_nibbles(t, _bitcast(t, flat, uint8))
     bits = _bitcast(t, flat, _UNSIGNED[dtype.bitwidth])
     count = dtype.bitwidth // 8
     if count == 1:
@@ -102,7 +102,7 @@ def unpack_from_bytes(t: Translator, x: Val, /, dtype: Val) -> Val:
         raise bad("unpack_from_bytes", "dtype", "cannot be bool_, which has no fixed bits",
                   hints=["compare the bytes: x != 0"])
     if dtype is float4_e2m1fn:
-        return _e2m1_value(t, _unpack_nibbles(t, x))
+        return _bitcast(t, _unpack_nibbles(t, x), float4_e2m1fn)
     count = dtype.bitwidth // 8
     if x.type.size % count:
         raise bad("unpack_from_bytes", "x", f"has {x.type.size} bytes, but a {dtype} has {count}",
@@ -120,32 +120,6 @@ def _bitcast(t: Translator, x: Value, dtype: DType) -> Value:
 
 
 # -- Four-bit floats -------------------------------------------------------------------------------------------------
-# The codes 0 to 7 of e2m1 are 0, 0.5, 1, 1.5, 2, 3, 4, 6: from 1 on the code counts like the bits of a float32
-# above its 22 low mantissa bits, where 1.0 is 254. Bit 3 is the sign.
-
-
-def _e2m1_code(t: Translator, x: Value) -> Value:
-    bits = _bitcast(t, cast(t, x, float32), uint32)
-    magnitude = binary(t, "bitwise_and", bits, 0x7FFFFFFF)
-    large = binary(t, "sub", binary(t, "bitwise_rshift", magnitude, 22), 252)
-    small = cast(t, binary(t, "not_equal", magnitude, 0), uint32)
-    code = _where(t, binary(t, "less", magnitude, 0x3F800000), small, large)
-    sign = binary(t, "bitwise_and", binary(t, "bitwise_rshift", bits, 28), 8)
-    return cast(t, binary(t, "bitwise_or", code, sign), uint8)
-
-
-def _e2m1_value(t: Translator, code: Value) -> Value:
-    wide = cast(t, code, uint32)
-    low = binary(t, "bitwise_and", wide, 7)
-    large = binary(t, "bitwise_lshift", binary(t, "add", low, 252), 22)
-    small = binary(t, "mul", low, 0x3F000000)  # 0.0 or 0.5
-    magnitude = _where(t, binary(t, "less", low, 2), small, large)
-    sign = binary(t, "bitwise_lshift", binary(t, "bitwise_rshift", wide, 3), 31)
-    return cast(t, _bitcast(t, binary(t, "bitwise_or", magnitude, sign), float32), float4_e2m1fn)
-
-
-def _where(t: Translator, cond: Value, x: Value, y: Value) -> Value:
-    return t.emit(Select, cond=cond, lhs=x, rhs=y)
 
 
 def _pack_nibbles(t: Translator, codes: Value) -> Value:

@@ -12,20 +12,9 @@ from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Val, is_loose, named
 from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import Related, TileTypeError
-from tilewright.tileir.dtypes import (
-    DType,
-    float4_e2m1fn,
-    float8_e4m3fn,
-    float8_e5m2,
-    float8_e5m3fnu,
-    float8_e8m0fnu,
-    float32,
-    int8,
-    uint8,
-)
-from tilewright.tileir.ops.arith import Mul
+from tilewright.tileir.dtypes import float8_e4m3fn, float8_e5m2, float32, int8, uint8
 from tilewright.tileir.ops.convert import Cast
-from tilewright.tileir.ops.matmul import ACCUMULATORS, Mma
+from tilewright.tileir.ops.matmul import ACCUMULATORS, SCALE_BLOCKS, Mma, MmaScaled
 from tilewright.tileir.ops.shape import Reshape
 
 
@@ -123,14 +112,6 @@ def matmul(t: Translator, x: Val, y: Val, /) -> Val:
     return t.emit(Reshape, src=result, shape=squeezed)
 
 
-# Operand dtype and scale dtype -> the allowed number of elements that share a scale.
-_SCALE_BLOCKS: dict[tuple[DType, DType], tuple[int, ...]] = {
-    (float8_e4m3fn, float8_e8m0fnu): (32,), (float8_e5m2, float8_e8m0fnu): (32,),
-    (float4_e2m1fn, float8_e8m0fnu): (16, 32), (float4_e2m1fn, float8_e4m3fn): (16,),
-    (float4_e2m1fn, float8_e5m3fnu): (16, 32),
-}
-
-
 @call_rule("mma_scaled")
 def mma_scaled(t: Translator, x: Val, x_scale: Val, y: Val, y_scale: Val, /, acc: Val) -> Val:
     op = "mma_scaled"
@@ -144,23 +125,29 @@ def mma_scaled(t: Translator, x: Val, x_scale: Val, y: Val, y_scale: Val, /, acc
     if acc.type.dtype is not float32:
         raise bad(op, "acc", f"is {acc.type.dtype}, expected float32",
                   hints=["start it with ct.zeros((m, n), ct.float32), and cast the result"])
-    blocks = _SCALE_BLOCKS.get((a.type.dtype, sa.type.dtype))
+    blocks = SCALE_BLOCKS.get((a.type.dtype, sa.type.dtype))
     if blocks is None:
-        pairs = "; ".join(f"{x} with {s}" for x, s in _SCALE_BLOCKS)
+        pairs = "; ".join(f"{x} with {s}" for x, s in SCALE_BLOCKS)
         raise TileTypeError(f"{op}: {a.type.dtype} operands with {sa.type.dtype} scales are not supported",
                             hints=[f"there are {pairs}"])
     for name, v in (("x", a), ("y", b)):
         if v.type.rank not in (2, 3):
             raise bad(op, name, f"must have two or three axes, got {named(v)}",
                       hints=["reshape the leading axes into one"])
-    a, b = batched(t, op, _scaled(t, "x_scale", a, sa, -1, blocks), _scaled(t, "y_scale", b, sb, -2, blocks))
+    blocks_of = _check_scales(op, "x_scale", a, sa, -1, blocks), _check_scales(op, "y_scale", b, sb, -2, blocks)
+    a, b = batched(t, op, a, b)
+    if blocks_of[0] != blocks_of[1]:
+        raise bad(op, "y_scale", f"has one scale per {blocks_of[1]} elements along K, x_scale one per {blocks_of[0]}",
+                  hints=["give both the same"])
     if acc.type.shape != _product_shape(a, b):
         raise bad(op, "acc", f"has the shape {acc.type.shape}, but x @ y has {_product_shape(a, b)}")
-    return t.emit(Mma, a=a, b=b, acc=acc)
+    batch = a.type.shape[:-2]
+    sa, sb = (broadcast(t, v, (*batch, *v.type.shape[-2:])) for v in (sa, sb))
+    return t.emit(MmaScaled, a=a, a_scale=sa, b=b, b_scale=sb, acc=acc)
 
 
-def _scaled(t: Translator, name: str, value: Value, scale: Value, axis: int, blocks: tuple[int, ...]) -> Value:
-    """value * scale as float32 (exact), each scale standing for a run of elements along an axis."""
+def _check_scales(op: str, name: str, value: Value, scale: Value, axis: int, blocks: tuple[int, ...]) -> int:
+    """How many elements along an axis share a scale."""
     shape, factors = value.type.shape, scale.type.shape
     k = len(shape) + axis
     fits = len(shape) == len(factors) and all(
@@ -168,9 +155,6 @@ def _scaled(t: Translator, name: str, value: Value, scale: Value, axis: int, blo
     if not fits or shape[k] % factors[k] or shape[k] // factors[k] not in blocks:
         sizes = " or ".join(map(str, blocks))
         wanted = " or ".join(str((*shape[:k], shape[k] // n, *shape[k + 1 :])) for n in blocks if shape[k] >= n)
-        raise bad("mma_scaled", name, f"has the shape {factors}; one scale per {sizes} elements of {shape} is expected",
+        raise bad(op, name, f"has the shape {factors}; one scale per {sizes} elements of {shape} is expected",
                   hints=[f"give it the shape {wanted}"] if wanted else [])
-    block = shape[k] // factors[k]
-    wide = t.emit(Reshape, src=cast(t, scale, float32), shape=(*factors[: k + 1], 1, *factors[k + 1 :]))
-    spread = broadcast(t, wide, (*factors[: k + 1], block, *factors[k + 1 :]))
-    return t.emit(Mul, lhs=cast(t, value, float32), rhs=t.emit(Reshape, src=spread, shape=shape))
+    return int(shape[k] // factors[k])

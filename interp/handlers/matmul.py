@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from tilewright.interp.formats import as_float, format_of
 from tilewright.interp.lowering import Lowering, impl
 from tilewright.tileir import dtypes as dt
+from tilewright.tileir.core import Value
 from tilewright.tileir.ops import matmul
 
 Array = Any
@@ -21,16 +22,34 @@ def mma(op: matmul.Mma, low: Lowering) -> Callable[[Array, Array, Array], Array]
     if acc is dt.int32:
         return _integer(op)
     rnd = format_of(acc).round
-    product = product_of(op, low)
+    product = product_of(op, low, (op.a,), (op.b,))
     return lambda a, b, c: rnd(product(as_float(a, a_dtype), as_float(b, b_dtype)) + c)
 
 
-def product_of(op: matmul.Mma, low: Lowering) -> Callable[[Array, Array], Array]:
-    """a @ b of floats. Where one side is the same for all blocks, their products are one larger product."""
+@impl(matmul.MmaScaled)
+def mma_scaled(op: Any, low: Lowering) -> Callable[..., Array]:
+    """Operands times their scales are exact in float32 up to its largest number."""
+    product = product_of(op, low, (op.a, op.a_scale), (op.b, op.b_scale))
+    scaled = [(x.type.dtype, s.type.dtype, axis) for x, s, axis in ((op.a, op.a_scale, -1), (op.b, op.b_scale, -2))]
+    block = op.a.type.shape[-1] // op.a_scale.type.shape[-1]
+
+    def times(x: Array, scale: Array, side: int) -> Array:
+        dtype, scale_dtype, axis = scaled[side]
+        return as_float(x, dtype) * np.repeat(as_float(scale, scale_dtype), block, axis=axis)
+
+    return lambda a, sa, b, sb, c: product(times(a, sa, 0), times(b, sb, 1)) + c
+
+
+def product_of(op: Any, low: Lowering, a: Sequence[Value], b: Sequence[Value]) -> Callable[[Array, Array], Array]:
+    """The product of two sides, which are computed of the values `a` and `b`.
+
+    Where one side is the same for all blocks, their products are one larger product.
+    """
     plain = len(op.a.type.shape) == 2
-    if plain and low.varies(op.a) and not low.varies(op.b):
+    left, right = any(map(low.varies, a)), any(map(low.varies, b))
+    if plain and left and not right:
         return _stack_rows
-    if plain and low.varies(op.b) and not low.varies(op.a):
+    if plain and right and not left:
         return _stack_columns
     return np.matmul
 

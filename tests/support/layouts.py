@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tilewright.backend_ptx.layouts.f2 import echelon
 from tilewright.backend_ptx.layouts.flat import LANE_BITS, log2, parts
+from tilewright.tileir.f2 import echelon
 from tilewright.tileir.layout import Layout
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewright.backend_ptx.layouts.convert import plan_conversion
-from tilewright.backend_ptx.layouts.f2 import echelon
 from tilewright.backend_ptx.layouts.flat import parts
 from tilewright.backend_ptx.layouts.queries import is_replicated
 from tilewright.backend_ptx.ops.shared import BufferAccess, SharedAlloc
@@ -24,6 +23,7 @@ from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Op, Value, space_of
 from tilewright.tileir.engines import GLOBAL, REGISTERS, SHARED, THREADS, Engine, Issuer, Scope, Space, Timeline
 from tilewright.tileir.enums import MemoryOrder
+from tilewright.tileir.f2 import echelon
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.atomics import AtomicRmw
 from tilewright.tileir.ops.memory import TileAccess

@@ -19,9 +19,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.blocked import row_major
 from tilewright.backend_ptx.layouts.memory import conversion_cost
-from tilewright.backend_ptx.layouts.mma import ProductLayouts
+from tilewright.backend_ptx.layouts.mma import ProductLayouts, scale_layouts
 from tilewright.backend_ptx.ops.layout import ConvertLayout
-from tilewright.backend_ptx.ops.matmul import Product
+from tilewright.backend_ptx.ops.matmul import MmaScaledSync, Product
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.layouts.classes import Anchor, Classes, LayoutClass
 from tilewright.backend_ptx.passes.layouts.rules import RULES, meet, rule_of
@@ -228,6 +228,8 @@ class _Inserter:
         thread computes A."""
         wanted, shared = self.products[op], op.unit.reads_shared
         op.acc = self._in_layout(op.acc, wanted.acc)
+        if isinstance(op, MmaScaledSync):
+            op.a_scale, op.b_scale = map(self._in_layout, op.scales, scale_layouts(wanted.acc, op.a_scale.type.shape))
         in_registers = not shared or (op.unit.a_anywhere and not is_moved_only(op.a))
         op.a = self._in_layout(op.a, wanted.a) if in_registers else self._staged(op, op.a, 1)
         op.b = self._staged(op, op.b, 0) if shared else self._in_layout(op.b, wanted.b)

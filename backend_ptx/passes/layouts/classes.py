@@ -113,7 +113,7 @@ class Classes:
             self.edges.append(op)
         elif isinstance(op, Product):
             # The operands come in layouts of their own, whatever they share with the accumulator's shape.
-            for value in (op.a, op.b):
+            for value in (op.a, op.b, *op.scales):
                 self._join((value,))
             self._join((op.acc, op.result))
             self.products.append(op)

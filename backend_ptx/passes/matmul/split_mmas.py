@@ -52,8 +52,9 @@ def _split(rewriter: Rewriter, op: Product) -> None:
     acc = op.acc
     layout = op.result.type.layout
     for i in range(k // step):
-        a, b = _piece(rewriter, op.a, -1, i, step), _piece(rewriter, op.b, -2, i, step)
-        part = type(op)(a=a, b=b, acc=acc, **op.attributes)
+        a, b, *scales = (_piece(rewriter, v, axis, i, v.type.shape[axis] * step // k)
+                         for v, axis in zip((op.a, op.b, *op.scales), (-1, -2) * 2, strict=False))
+        part = type(op)(a=a, b=b, acc=acc, **dict(zip(("a_scale", "b_scale"), scales, strict=False)), **op.attributes)
         acc = rewriter.value(part).lay_out(layout)
     rewriter.replace(op.result, acc)
 

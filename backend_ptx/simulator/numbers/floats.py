@@ -131,6 +131,18 @@ def to_fp8(value: Array, kind: str) -> Array:
     return np.asarray(clipped.astype(to).view(np.uint8))
 
 
+FOURS = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float32)
+"""The value of each e2m1."""
+
+
+def from_scale(value: Array, kind: str) -> Array:
+    """The float32 value of a byte that scales a block: a power of two (e8m0), or an e4m3 without its sign."""
+    if kind == "e8m0":
+        powers = np.ldexp(np.float32(1), value.astype(np.int32) - 127)
+        return np.where(value == 255, np.float32(np.nan), powers)
+    return from_fp8(value & np.uint8(127), kind)
+
+
 def from_fp8(value: Array, kind: str) -> Array:
     """The float32 value of a byte."""
     return np.asarray(np.ascontiguousarray(value).view(_FP8[kind][0]).astype(np.float32))

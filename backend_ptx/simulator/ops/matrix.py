@@ -24,7 +24,8 @@ from tilewright.backend_ptx.simulator.text.ir import LlvmInstruction
 Array = np.ndarray[Any, Any]
 Facts = Mapping[str, Any]
 _LANE = np.arange(32)[:, None, None]
-_BITS = {"f16": 16, "bf16": 16, "tf32": 32, "s8": 8, "u8": 8, "e4m3": 8, "e5m2": 8, "f64": 64, "f32": 32, "s32": 32}
+_BITS = {"f16": 16, "bf16": 16, "tf32": 32, "s8": 8, "u8": 8, "e4m3": 8, "e5m2": 8, "f64": 64, "f32": 32, "s32": 32,
+         "e2m1": 4}
 
 
 @cache
@@ -68,6 +69,9 @@ def values_of(registers: Array, kind: str) -> Array:
     if kind in ("f16", "bf16"):
         return raw.view(np.float16 if kind == "f16" else floats.BF16)
     bytes_ = raw.view(np.uint8)
+    if kind == "e2m1":
+        fours = np.stack([bytes_ & 15, bytes_ >> 4], axis=-1)
+        return floats.FOURS[fours].reshape(*bytes_.shape[:-1], 8)
     if kind in ("s8", "u8"):
         return bytes_.view(np.int8) if kind == "s8" else bytes_
     return floats.from_fp8(bytes_, kind)
@@ -87,7 +91,7 @@ def mma(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
     shape, acc = facts["shape"], facts["acc"]
     slots = [c.slot(o) for o in i.operands]
     counts = [fragment(w, *shape, _BITS[k])[0].shape[1] for w, k in (("A", facts["a"]), ("B", facts["b"]), ("C", acc))]
-    cut = np.cumsum(counts)
+    cut = np.cumsum([*counts[:2], 2 if facts["scales"] else 0])
     target = c.result(i)
     row, column = fragment("C", *shape, _BITS[acc])
 
@@ -96,11 +100,25 @@ def mma(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
         values = [r[s] for s in slots]
         a = matrix_of(m, values[: cut[0]], "A", shape, facts["a"])
         b = matrix_of(m, values[cut[0] : cut[1]], "B", shape, facts["b"])
-        d = a @ b + matrix_of(m, values[cut[1] :], "C", shape, acc)
+        if facts["scales"]:
+            a, b = _scaled(m, (a, b), values[cut[1] : cut[2]], facts)
+        d = a @ b + matrix_of(m, values[cut[2] :], "C", shape, acc)
         lanes = d[:, row, column]  # [warps, 32, registers, elements]
         m.put(r, target, tuple(from_warps(m, _registers(lanes[:, :, n], acc)) for n in range(row.shape[1])))
 
     return run
+
+
+def _scaled(m: Machine, operands: tuple[Array, Array], words: list[Array], facts: Facts) -> tuple[Array, Array]:
+    """A and B times their scales: bytes of the words of lanes l with l % 4 below 2 (rows l/4 and l/4 + 8 of A) and of
+    lanes with l % 4 = 0 (column l/4 of B)."""
+    runs, k = facts["scales"], facts["shape"][2]
+    rows, columns = (
+        floats.from_scale(np.ascontiguousarray(by_warp(m, w))[..., None].view(np.uint8)[..., :runs], facts["scale"])
+        for w in words)
+    rows = np.concatenate([rows[:, 0::4], rows[:, 1::4]], axis=1)
+    left, right = (np.repeat(s, k // runs, axis=2) for s in (rows, columns[:, 0::4]))
+    return operands[0] * left, operands[1] * right.swapaxes(1, 2)
 
 
 def _registers(values: Array, acc: str) -> Array:

@@ -10,7 +10,6 @@ from support.layouts import check_distributed
 
 from tilewright.backend_ptx.layouts import convert, queries, shared, transform
 from tilewright.backend_ptx.layouts.blocked import blocked
-from tilewright.backend_ptx.layouts.f2 import Basis, combine, span
 from tilewright.backend_ptx.layouts.flat import (
     LANE,
     distributed,
@@ -20,6 +19,7 @@ from tilewright.backend_ptx.layouts.flat import (
     parts,
     unflatten,
 )
+from tilewright.tileir.f2 import Basis, combine, span
 from tilewright.tileir.layout import Layout
 
 SHAPES = st.lists(st.sampled_from([1, 2, 4, 8, 16, 64]), min_size=1, max_size=3).map(tuple)

@@ -28,6 +28,7 @@ class Shown(NamedTuple):
 
 
 SHOWN = {
+    "scale_operands": Shown("block_scaled"),
     "widen_reductions": Shown("reduce_axes"),
     "form_clusters": Shown("gemm_bf16", ctas=2),
     "mask_paddings": Shown("running_max"),
@@ -50,6 +51,7 @@ SHOWN = {
     "insert_barriers": Shown("in_place"),
     "ping_pong_warpgroups": Shown("chained_rows", warps=8),
     # What a pass does elsewhere.
+    "scale_operands-sm_120a": Shown("block_scaled", "sm_120a"),
     "form_clusters-rows": Shown("normalise_rows", ctas=2),
     "relieve_pressure-spill": Shown("wide_rows"),
     "pipeline_loops-tma": Shown("gemm"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -95,7 +96,7 @@ def lanes_of(matrix: np.ndarray, which: str, kind: str) -> list[np.ndarray]:
     return [a[:, 0] if kind in ("f64", "f32") else a.view(np.uint32)[:, 0] for a in arrays]
 
 
-@pytest.mark.parametrize("name", [n for n in instructions() if n.startswith("mma.")])
+@pytest.mark.parametrize("name", [n for n in instructions() if n.startswith("mma.m")])
 def test_mma(name: str) -> None:
     record = instruction(name)
     facts = record.facts
@@ -108,6 +109,50 @@ def test_mma(name: str) -> None:
     exact = value_of(a, facts["a"]).astype("f8") @ value_of(b, facts["b"]).astype("f8") + c.astype("f8")
     want = lanes_of(exact.astype(ELEMENTS[acc][0]), "C", acc)
     for g, w in zip(got, want, strict=True):
+        np.testing.assert_array_equal(g, w)
+
+
+E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+
+
+def scale_words(codes: np.ndarray, row_of: Callable[[int], int | None]) -> np.ndarray:
+    """For each lane the word of the scales of a row, lowest byte first, with other bytes set behind them.
+
+    Lanes that the instruction does not read hold NaNs.
+    """
+    rows = [row_of(lane) for lane in range(32)]
+    behind = 0x71717171 << 8 * codes.shape[1] & 0xFFFFFFFF
+    words = [0xFFFFFFFF if r is None else int.from_bytes(codes[r].tobytes(), "little") | behind for r in rows]
+    return np.array(words, np.uint32)
+
+
+@pytest.mark.parametrize("name", [n for n in instructions() if n.startswith("mma.block_scale.")])
+def test_mma_with_scales(name: str) -> None:
+    """As the PTX manual has it for thread-id 0 and byte-id 0: lanes 4r and 4r + 1 hold scales of A, lanes 4c of B."""
+    record = instruction(name)
+    facts = record.facts
+    (m, n, k), runs, kind = facts["shape"], facts["scales"], facts["a"]
+    rng = np.random.default_rng(3)
+    if kind == "e2m1":
+        codes = [rng.integers(0, 16, shape).astype(np.uint8) for shape in ((m, k), (n, k))]
+        a, b = (E2M1[x & 7] * (1 - 2.0 * (x >> 3)) for x in codes)
+        words = [sum(x[:, e::8].astype(np.uint32) << 4 * e for e in range(8)) for x in codes]  # [rows, words]
+        left = [words[0][np.arange(32) // 4 + 8 * h, np.arange(32) % 4 + 4 * w] for w in (0, 1) for h in (0, 1)]
+        right = [words[1][np.arange(32) // 4, np.arange(32) % 4 + 4 * w] for w in (0, 1)]
+    else:
+        ma, mb = random_matrix(rng, m, k, kind), random_matrix(rng, k, n, kind)
+        a, b = value_of(ma, kind), value_of(mb, kind).T
+        left, right = lanes_of(ma, "A", kind), lanes_of(mb, "B", kind)
+    low = 120 if facts["scale"] == "e8m0" else 0x30
+    scales = [rng.integers(low, low + 12, (rows, runs)).astype(np.uint8) for rows in (m, n)]
+    c = random_matrix(rng, m, n, "f32")
+    words = [scale_words(scales[0], lambda lane: lane // 4 + 8 * (lane % 4) if lane % 4 < 2 else None),
+             scale_words(scales[1], lambda lane: None if lane % 4 else lane // 4)]
+    got = simulate_record(record, [*left, *right, *words, *lanes_of(c, "C", "f32")])
+    values = [2.0 ** (s - 127.0) if low == 120 else value_of(s, "e4m3") for s in scales]
+    wide = [np.repeat(v, k // runs, 1) for v in values]
+    exact = (a * wide[0]).astype("f8") @ (b * wide[1]).astype("f8").T + c
+    for g, w in zip(got, lanes_of(exact.astype("f4"), "C", "f32"), strict=True):
         np.testing.assert_array_equal(g, w)
 
 

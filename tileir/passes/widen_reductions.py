@@ -13,8 +13,7 @@ float32 and rounded once: within eps(dtype) * |result| of what float32 gives, be
 
 from __future__ import annotations
 
-from tilewright.backend_ptx.compilation import Compilation
-from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
+from tilewright.tileir.analysis.unit import ALL, NONE, Preserved, Unit
 from tilewright.tileir.core import Value
 from tilewright.tileir.dtypes import DType, float32, int32, uint32
 from tilewright.tileir.enums import RoundingMode
@@ -30,11 +29,11 @@ def wide_dtype(dtype: DType) -> DType:
     return uint32 if dtype.kind == "uint" else int32
 
 
-def widen_reductions(c: Compilation) -> Preserved:
+def widen_reductions(unit: Unit) -> Preserved:
     """Afterwards reductions have 32 bits or more, and their partial results combine by the same op."""
-    if not c.has(Reduction, ArgReduction):
+    if not unit.has(Reduction, ArgReduction):
         return ALL
-    rewrite(c.function, {Reduction: _widen_reduction, ArgReduction: _widen_arg_reduction})
+    rewrite(unit.function, {Reduction: _widen_reduction, ArgReduction: _widen_arg_reduction})
     return NONE
 
 
