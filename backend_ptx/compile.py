@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol
@@ -224,3 +224,26 @@ def backend_dumps(function: Function, target: str | Target, observer: Callable[[
 def lower_kernel(function: Function, target: Target, watch: Watch | None = None) -> Lowered:
     """The function as LLVM text; TileInternalError for whatever is no user's mistake."""
     return settle(function, target, watch).plan.lowered
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """The PTX of all kernels, and each kernel on its own (name, ABI, threads, shared memory)."""
+
+    ptx: str
+    kernels: tuple[Compiled, ...]
+
+
+def compile_module(functions: Sequence[Function], target: Target, watch: Watch | None, hints: Hints) -> Module:
+    """Compile functions of different names for one target; they stay as they are. `hints` hold for all."""
+    from tilewright.backend_ptx.llvm.compile import link_texts, llvm_to_ptx
+
+    # A program that launches an export need not know of clusters.
+    alone = Limits(allow_cluster=False)
+    watch = watch or Look()
+    kernels = [compile_kernel(f, target, Look(watch.function), hints=hints, limits=alone) for f in functions]
+    text = link_texts([kernel.llvm_text for kernel in kernels], target)
+    watch.text("kernel.ll", text)
+    ptx, _ = llvm_to_ptx(text, target)
+    watch.text("kernel.ptx", ptx)
+    return Module(ptx, tuple(kernels))

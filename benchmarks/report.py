@@ -209,7 +209,7 @@ def _resident(target: Any, threads: int, registers: int, shared: int) -> int:
 
 def _matrix(cubin: bytes, ptx: str) -> str:
     """The matrix instruction that occurs most: of the machine code where it can be read, else of the PTX."""
-    from tilewright.backend_ptx.runtime.disassemble import sass
+    from tilewright.backend_ptx.runtime.ptxas import sass
     from tilewright.tileir.diagnostics import TileError
 
     try:

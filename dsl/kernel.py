@@ -323,7 +323,7 @@ class tile_kernel:
             if ct.gpu_available():
                 print(double.sass(ct.spec("f32[1024]")))
         """
-        from tilewright.backend_ptx.runtime.disassemble import sass
+        from tilewright.backend_ptx.runtime.ptxas import sass
 
         return sass(self.cubin(*args, target=target, **named))
 

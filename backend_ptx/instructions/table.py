@@ -7,10 +7,10 @@ from functools import cache
 from itertools import chain
 from types import MappingProxyType
 
-from tilewright.backend_ptx.instructions import bulk, copies, mbarrier, memory, roles, tensor_core, warp, warpgroup
+from tilewright.backend_ptx.instructions import bulk, copies, mbarrier, memory, tensor_core, warp, warpgroup
 from tilewright.backend_ptx.instructions.record import Instruction
 
-_FAMILIES = (memory, copies, warp, tensor_core, mbarrier, bulk, warpgroup, roles)
+_FAMILIES = (memory, copies, warp, tensor_core, mbarrier, bulk, warpgroup)
 
 
 @cache

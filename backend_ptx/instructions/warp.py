@@ -1,4 +1,4 @@
-"""Instructions that join threads: barriers, fences, shuffles and warp reductions."""
+"""Instructions that join threads: barriers, fences, shuffles, warp reductions, and the registers of warpgroups."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ mapa.shared::cluster.u32 there, $0, $2;
 mapa.shared::cluster.u32 bar, $1, $2;
 @$4 st.async.shared::cluster.mbarrier::complete_tx::bytes.{bits} [there], $3, [bar];
 }}"""
+MIN_REGISTERS, MAX_REGISTERS = 24, 256  # of setmaxnreg
 
 
 def _barriers() -> Iterator[Instruction]:
@@ -52,3 +53,8 @@ def records() -> Iterator[Instruction]:
     for op, kind in product(("add", "min", "max"), ("s32", "u32")):
         yield Instruction(f"redux.{op}.{kind}", f"redux.sync.{op}.{kind} $0, $1, -1;", ("i32",), ("i32",),
                           "warp_reduce", {"op": op, "kind": kind}, convergent=True)
+    # A warpgroup gives registers to the block's pool or takes some; all its warps execute it. `inc` waits until the
+    # pool has enough; the kernel needs "nvvm.maxntid".
+    for count, way in product(range(MIN_REGISTERS, MAX_REGISTERS + 1, 8), ("inc", "dec")):
+        yield _Record(f"setmaxnreg.{way}.{count}", f"setmaxnreg.{way}.sync.aligned.u32 {count};", (), (), "set_registers",
+                      {"count": count, "more": way == "inc"}, convergent=True, sm=90, ptx=80, exact=True)

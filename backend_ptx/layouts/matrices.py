@@ -1,4 +1,5 @@
-"""Tiles made of the 8x8 matrices that ldmatrix and stmatrix move: which 16-byte rows of a buffer a warp addresses.
+"""Tiles made of the 8x8 matrices that ldmatrix and stmatrix move: which 16-byte rows of a buffer a warp addresses, and
+where the slots of a ring have their elements.
 
 PTX ISA, "ldmatrix" and "stmatrix": lane 8 i + r passes the address of row r of matrix i; lane l holds the elements
 2 (l%4) and 2 (l%4) + 1 of row l/4 of each matrix, or with .trans of column l/4. Elements of 8 and 32 bits travel as
@@ -12,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from tilewright.backend_ptx.layouts.flat import distributed, log2, parts
-from tilewright.backend_ptx.layouts.shared import alignment, offset_bases
+from tilewright.backend_ptx.layouts.shared import alignment, copy_vector, offset_bases, swizzled_shared
 from tilewright.tileir.layout import Layout
 
 ROW_BYTES, WORD_BYTES = 16, 4
@@ -101,3 +102,20 @@ def matrix_rows(vectors: Layout, fragment: Layout, element_bytes: int, lowest: b
     free = [b for b in register if b not in word]
     lanes = [*(b for b in matrix if b not in vector), *free[:2]]
     return distributed(fragment.shape, [*inside, *free[2:]], lanes, warp)
+
+
+@lru_cache(maxsize=512)
+def ring_layout(copy: Layout, readers: tuple[Layout, ...], element_bytes: int) -> Layout:
+    """The layout of a ring's slot that `copy` writes, 16 bytes at once, and the first of `readers` reads.
+
+    A reader may fetch 8 rows of 16 bytes for a whole warp (ldmatrix): then the swizzle must spread those rows over the
+    banks, whichever thread gets the data. The same swizzle serves a warp that reads the 128 bytes as single words.
+    """
+    reader = readers[0]
+    return swizzled_shared(copy, matrix_rows(copy, reader, element_bytes, lowest=True) or reader, element_bytes)
+
+
+def widest_copy(shared: Layout, copy: Layout, global_vector: int, element_bytes: int) -> int:
+    """Bytes of one asynchronous copy (4, 8 or 16), or 0 when threads hold too few neighbours."""
+    width = min(global_vector, copy_vector(shared, copy, element_bytes)) * element_bytes
+    return width if width in (4, 8, 16) else 0

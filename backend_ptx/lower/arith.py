@@ -8,11 +8,10 @@ from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower import floats, integers
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.directed import directed_operation
+from tilewright.backend_ptx.lower.floats import float_mod, float_power_of_int
 from tilewright.backend_ptx.lower.fragments import elem_of, lanes_of
 from tilewright.backend_ptx.lower.narrow import constant_bits
-from tilewright.backend_ptx.lower.power import float_power_of_int
 from tilewright.backend_ptx.lower.registry import elementwise, lower
-from tilewright.backend_ptx.lower.remainder import float_mod
 from tilewright.backend_ptx.mathlib import emit
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.enums import RoundingMode

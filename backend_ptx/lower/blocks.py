@@ -1,12 +1,25 @@
-"""The ops of a block, in order: runs of element-wise ops in strips, all others one by one."""
+"""The ops of a block, in order: runs of element-wise ops in strips, all others one by one.
+
+A strip is a few registers of each tile, which go through all ops of a run on many registers before the next ones do.
+Op by op, every intermediate tile would be complete before the next op starts, and a thread that holds 64 elements or
+more would run out of registers: ptxas keeps the order more than it looks for a better one. A reduction at the end of a
+run takes each strip as it comes. Shorter tiles stay as they are, op by op.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright.backend_ptx.layouts.queries import registers
+from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.reduce import StripReduction, can_reduce_strips
 from tilewright.backend_ptx.lower.registry import lowering_of
-from tilewright.backend_ptx.lower.strips import lower_run, run_from
-from tilewright.tileir.core import Block
+from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.diagnostics import TileError, TileInternalError, at
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.types import TileType
 
 
 def lower_block(ctx: Context, block: Block) -> None:
@@ -32,3 +45,81 @@ def lower_block(ctx: Context, block: Block) -> None:
                 raise TileInternalError(
                     f"the lowering of {op.opcode} failed: {type(error).__name__}: {error}"
                 ) from error
+
+
+# Registers of a tile from which on strips pay, and how many go together: enough to hide the latency of each op.
+MANY, STRIP = 64, 16
+
+
+def run_from(ops: Sequence[Op], start: int) -> list[Op]:
+    """The run that begins at an op; empty where op by op is as good."""
+    layout = _layout_of(ops[start])
+    if layout is None or registers(layout) < MANY:
+        return []
+    run = []
+    for op in ops[start:]:
+        if _layout_of(op) != layout:
+            if can_reduce_strips(op) and op.operands[0].type.layout == layout:
+                run.append(op)
+            break
+        run.append(op)
+    return run if len(run) > 1 else []
+
+
+def _layout_of(op: Op) -> Layout | None:
+    """The layout of an element-wise op's tiles."""
+    if not op.elementwise or len(op.results) != 1:
+        return None
+    type_ = op.results[0].type
+    return type_.layout if isinstance(type_, TileType) and type_.shape else None
+
+
+def lower_run(ctx: Context, run: Sequence[Op]) -> None:
+    """Emit the ops of a run and define those results that others use."""
+    width = registers(_layout_of(run[0]))  # type: ignore[arg-type]
+    last = run[-1]
+    reduction = None if last.elementwise else StripReduction(ctx, last, STRIP)
+    elementwise = run if reduction is None else run[:-1]
+    wanted = [op.results[0] for op in elementwise if _used_after(ctx, op.results[0], run)]
+    pieces: dict[Value, list[Val]] = {value: [] for value in wanted}
+    for start in range(0, width, STRIP):
+        strip: Any = _Strip(ctx, start, width)
+        for op in elementwise:
+            lowering_of(op)(strip, op)
+        for value in wanted:
+            pieces[value].append(strip[value])
+        if reduction is not None:
+            reduction.take(start // STRIP, strip[last.operands[0]])
+    for value in wanted:
+        ctx.set(value, ctx.b.concat(pieces[value]))
+    if reduction is not None:
+        reduction.finish()
+
+
+def _used_after(ctx: Context, value: Value, run: Sequence[Op]) -> bool:
+    """Whether an op that is not in the run reads a value."""
+    return any(user not in run for user in ctx.uses.get(value, ()))
+
+
+class _Strip:
+    """What a lowering sees of the context: registers start to start + STRIP of every tile of the run."""
+
+    def __init__(self, ctx: Context, start: int, width: int) -> None:
+        self._ctx, self._width = ctx, width
+        self.first_register = start
+        self._lanes = range(start, start + STRIP)
+        self._own: dict[Value, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ctx, name)
+
+    def __getitem__(self, value: Value) -> Any:
+        if value not in self._own:
+            fragment = self._ctx[value]
+            whole = isinstance(fragment, Val) and fragment.n == self._width
+            self._own[value] = self._ctx.b.shuffle(fragment, self._lanes) if whole else fragment
+        return self._own[value]
+
+    def set(self, value: Value, fragment: Val) -> None:
+        assert fragment.n == STRIP, f"{value}: {fragment} is no strip of {STRIP}"
+        self._own[value] = fragment

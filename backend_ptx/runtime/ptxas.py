@@ -1,4 +1,7 @@
-"""An offline assembler: find `ptxas` and run it. Tests use it; users compile through the driver."""
+"""Programs of CUDA, where they are installed: ptxas makes machine code, a disassembler shows it as text.
+
+Tests assemble with ptxas; users compile through the driver.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from pathlib import Path
 
 from tilewright.backend_ptx.runtime.link import assembler_error
 from tilewright.backend_ptx.targets import Target, get_target
+from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +91,30 @@ def _run(ptx: str, arch: str, level: int) -> tuple[int, bytes, str]:
 
 def _number(pattern: str, log: str) -> int:
     return sum(int(n) for n in re.findall(pattern, log))
+
+
+_TOOLS = {"nvdisasm": ("--print-code",), "cuobjdump": ("--dump-sass",)}
+
+
+@functools.cache
+def find_disassembler() -> tuple[str, tuple[str, ...]]:
+    """(path, options before the cubin's name). TileUnsupportedFeatureError where there is none."""
+    for name, options in _TOOLS.items():
+        found = find_tool(name) or shutil.which(name, path="/usr/local/cuda/bin")
+        if found is not None:
+            return found, options
+    raise TileUnsupportedFeatureError(
+        "SASS needs a disassembler, and neither nvdisasm nor cuobjdump was found",
+        hints=["pip install nvidia-cuda-nvdisasm, or put a CUDA toolkit's bin folder on PATH"])
+
+
+def sass(cubin: bytes) -> str:
+    """The machine code of a cubin as text."""
+    tool, options = find_disassembler()
+    with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
+        file = Path(folder, "kernel.cubin")
+        file.write_bytes(cubin)
+        done = subprocess.run([tool, *options, str(file)], capture_output=True, text=True)
+    if done.returncode:
+        raise TileUnsupportedFeatureError(f"{Path(tool).name} failed: {done.stderr.strip()}")
+    return done.stdout

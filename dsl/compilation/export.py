@@ -19,7 +19,7 @@ from tilewright.tileir.ops.memory import TileAccess
 from tilewright.tileir.plan import NO_ALIASES, Aliases
 
 if TYPE_CHECKING:
-    from tilewright.backend_ptx.module import Module
+    from tilewright.backend_ptx.compile import Module
     from tilewright.backend_ptx.targets import Target
 
 OutputFormat = Literal["cubin", "ptx", "tileir_bytecode"]
@@ -60,7 +60,7 @@ def export_kernel(
         assert ".entry scale_f32" in file.getvalue()
         ct.compilation.export_kernel(scale, [], file, output_format="tileir_bytecode")  # TileUnsupportedFeatureError
     """
-    from tilewright.backend_ptx.module import compile_module
+    from tilewright.backend_ptx.compile import compile_module
 
     _check_format(output_format, bytecode_version)
     named = _named_signatures(kernel, signatures)

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import tilewright as tw
-from tilewright.backend_ptx.runtime import disassemble
+from tilewright.backend_ptx.runtime import ptxas
 from tilewright.cli import doctor
 from tilewright.cli.main import main
 
@@ -36,19 +36,19 @@ def test_broken_part_does_not_end_the_report(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_no_disassembler_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disassemble.shutil, "which", lambda *a, **k: None)
+    monkeypatch.setattr(ptxas.shutil, "which", lambda *a, **k: None)
     monkeypatch.setattr(sys, "path", [])
-    disassemble.find_disassembler.cache_clear()
+    ptxas.find_disassembler.cache_clear()
     try:
         with pytest.raises(tw.TileUnsupportedFeatureError, match="nvdisasm nor cuobjdump"):
-            disassemble.find_disassembler()
+            ptxas.find_disassembler()
     finally:
-        disassemble.find_disassembler.cache_clear()
+        ptxas.find_disassembler.cache_clear()
 
 
 def test_sass_of_a_kernel() -> None:
     try:
-        disassemble.find_disassembler()
+        ptxas.find_disassembler()
     except tw.TileUnsupportedFeatureError:
         pytest.skip("no disassembler is installed")
     from vector_add import vector_add

@@ -35,7 +35,7 @@ from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import waits_for
 from tilewright.backend_ptx.ops.shared import SharedTake, put, through_shared
 from tilewright.backend_ptx.ops.warpgroup import Stage, proxy_fences
-from tilewright.backend_ptx.passes.matmul.outstanding import still_read
+from tilewright.backend_ptx.passes.matmul.operands import still_read
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Op, Value

@@ -12,9 +12,10 @@ from tilewright.backend_ptx.layouts.bulk import bulk_layout
 from tilewright.backend_ptx.layouts.flat import OFFSET
 from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.backend_ptx.layouts.queries import vector_along
-from tilewright.backend_ptx.ops.matmul import Product
+from tilewright.backend_ptx.ops.matmul import Product, left_outstanding
 from tilewright.backend_ptx.ops.warpgroup import Stage
-from tilewright.tileir.core import Op, Value
+from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.dtypes import float32, tfloat32
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.convert import Cast
@@ -153,3 +154,15 @@ def _moved(op: Op, axes: Axes) -> Axes:
         return axes
     long = iter([a for a, n in zip(axes, op.src.type.shape, strict=True) if n > 1])
     return [next(long) if n > 1 else None for n in op.shape]
+
+
+def still_read(unit: Unit) -> set[Op]:
+    """The stages in loops whose MMA no wait has covered when the next iteration begins."""
+    def is_complete(product: Op, block: Block) -> bool:
+        """Whether an MMA of this block is complete at the block's end."""
+        after = block.ops[block.ops.index(product):] if unit.homes[product] is block else []
+        return any(left_outstanding(op) == 0 for op in after)
+
+    stages = unit.function.walk() if unit.has(Stage) else ()
+    return {op for op in stages if isinstance(op, Stage) and any(outer.repeats for outer in unit.around(op))
+            and not all(is_complete(user, unit.homes[op]) for user in unit.uses.get(op.result, []))}

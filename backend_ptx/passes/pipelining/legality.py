@@ -13,9 +13,9 @@ from collections.abc import Collection, Sequence
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.layouts.bulk import bulk_layout, inner_axis, tma_refusal
 from tilewright.backend_ptx.layouts.flat import OFFSET
+from tilewright.backend_ptx.layouts.matrices import ring_layout, widest_copy
 from tilewright.backend_ptx.layouts.memory import GatherRun, gather_run, tile_access
 from tilewright.backend_ptx.layouts.queries import is_replicated, vector_along
-from tilewright.backend_ptx.layouts.ring import ring_layout, widest_copy
 from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import is_outstanding, left_outstanding

@@ -30,7 +30,7 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD
 from tilewright.backend_ptx.ops.units import UNITS
 from tilewright.backend_ptx.passes.clusters.multicast import share_in_cluster
-from tilewright.backend_ptx.passes.matmul.outstanding import still_read
+from tilewright.backend_ptx.passes.matmul.operands import still_read
 from tilewright.backend_ptx.passes.pipelining import legality
 from tilewright.backend_ptx.passes.pipelining.carriers import AsyncCopies, Staging, Tma
 from tilewright.backend_ptx.passes.pipelining.depth import Depths

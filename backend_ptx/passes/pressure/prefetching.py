@@ -21,9 +21,9 @@ import contextlib
 from collections.abc import Collection, Sequence
 
 from tilewright.backend_ptx import decisions
+from tilewright.backend_ptx.layouts.matrices import ring_layout, widest_copy
 from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.backend_ptx.layouts.queries import is_replicated, vector_along
-from tilewright.backend_ptx.layouts.ring import ring_layout, widest_copy
 from tilewright.backend_ptx.ops.async_copy import AsyncCommit, AsyncLoad, AsyncWait
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
 from tilewright.backend_ptx.passes.pipelining.addresses import collect
