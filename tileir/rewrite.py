@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tilewright.tileir.analysis.unit import ALL, NONE, Preserved, Unit
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import NO_SPAN, TileError, TileInternalError, TileTypeError
@@ -146,6 +147,14 @@ def rewrite(function: Function, rules: Rebuild | Mapping[type[Op], Rebuild]) -> 
     """
     table: RuleTable[Any] = RuleTable("rewriting rule", rules if isinstance(rules, Mapping) else {Op: rules})
     _Rebuilder(table).run(function)
+
+
+def rewrite_kinds(unit: Unit, rules: Mapping[type[Op], Rebuild]) -> Preserved:
+    """`rewrite` of a unit that has such ops; what a pass returns that does nothing else."""
+    if not unit.has(*rules):
+        return ALL
+    rewrite(unit.function, rules)
+    return NONE
 
 
 def constant_value(value: Value) -> bool | int | float | None:

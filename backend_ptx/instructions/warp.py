@@ -56,5 +56,6 @@ def records() -> Iterator[Instruction]:
     # A warpgroup gives registers to the block's pool or takes some; all its warps execute it. `inc` waits until the
     # pool has enough; the kernel needs "nvvm.maxntid".
     for count, way in product(range(MIN_REGISTERS, MAX_REGISTERS + 1, 8), ("inc", "dec")):
-        yield _Record(f"setmaxnreg.{way}.{count}", f"setmaxnreg.{way}.sync.aligned.u32 {count};", (), (), "set_registers",
-                      {"count": count, "more": way == "inc"}, convergent=True, sm=90, ptx=80, exact=True)
+        yield _Record(
+            f"setmaxnreg.{way}.{count}", f"setmaxnreg.{way}.sync.aligned.u32 {count};", (), (), "set_registers",
+            {"count": count, "more": way == "inc"}, convergent=True, sm=90, ptx=80, exact=True)

@@ -12,19 +12,16 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.layouts.flat import LANE_BITS, WARP, axis_shifts, distributed, is_plain, log2
 from tilewright.backend_ptx.ops.layout import converted
-from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
+from tilewright.tileir.analysis.unit import Preserved
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.fold import Fold, ReduceWith
-from tilewright.tileir.rewrite import Rewriter, rewrite
+from tilewright.tileir.rewrite import Rewriter, rewrite_kinds
 
 
 def make_folds_warp_local(c: Compilation) -> Preserved:
     """Needs layouts. Afterwards the axis of every fold lies in registers and lanes, with one index bit for each of
     their bits."""
-    if not c.has(Fold):
-        return ALL
-    rewrite(c.function, {Fold: lambda rewriter, op: _place(rewriter, op, c.plan.warps)})
-    return NONE
+    return rewrite_kinds(c, {Fold: lambda rewriter, op: _place(rewriter, op, c.plan.warps)})
 
 
 def _place(rewriter: Rewriter, op: Fold, warps: int) -> None:

@@ -16,52 +16,48 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.reduced import gathered_layout, partial_layout, warp_bits
 from tilewright.backend_ptx.ops.layout import converted
 from tilewright.backend_ptx.ops.reduce import ArgReduceBits, ReduceBits
-from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
+from tilewright.tileir.analysis.unit import Preserved
+from tilewright.tileir.core import Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 from tilewright.tileir.ops.shape import Reshape
-from tilewright.tileir.rewrite import Rewriter, rewrite
+from tilewright.tileir.rewrite import Rewriter, rewrite_kinds
 
 
 def split_reductions(c: Compilation) -> Preserved:
     """Needs layouts. Afterwards no reduction crosses warps."""
-    if not c.has(Reduction, ArgReduction):
-        return ALL
-    rewrite(c.function, {Reduction: _split_reduction, ArgReduction: _split_arg_reduction})
-    return NONE
+    return rewrite_kinds(c, {Reduction: _split, ArgReduction: _split})
 
 
-def _split_reduction(rewriter: Rewriter, op: Reduction) -> None:
-    layout: Layout = op.src.type.layout
-    keep = warp_bits(layout, op.axes)
+def _split(rewriter: Rewriter, op: Reduction | ArgReduction) -> None:
+    keep = warp_bits(op.src.type.layout, op.reduced_axes)
     if not any(keep):
         rewriter.keep(op)
         return
+    result = _values(rewriter, op, keep) if isinstance(op, Reduction) else _extremes(rewriter, op, keep)
+    if op.result.type.shape:
+        result.lay_out(op.result.type.layout)
+    rewriter.replace(op.result, result)
+
+
+def _values(rewriter: Rewriter, op: Reduction, keep: tuple[int, ...]) -> Value:
+    layout: Layout = op.src.type.layout
     partial = rewriter.value(ReduceBits(src=op.src, keep=keep, kind=op.kind, **op.attributes))
     partial.lay_out(partial_layout(layout, op.axes, keep))
     everywhere = converted(rewriter, partial, gathered_layout(layout, op.axes, keep))
-    result = rewriter.value(type(op)(**{**op.attributes, "src": everywhere}))
-    if op.result.type.shape:
-        result.lay_out(op.result.type.layout)
-    rewriter.replace(op.result, result)
+    return rewriter.value(type(op)(**{**op.attributes, "src": everywhere}))
 
 
-def _split_arg_reduction(rewriter: Rewriter, op: ArgReduction) -> None:
+def _extremes(rewriter: Rewriter, op: ArgReduction, keep: tuple[int, ...]) -> Value:
+    """Values with their indices; the result is the index."""
     layout: Layout = op.src.type.layout
-    axes = (op.axis,)
-    masks = warp_bits(layout, axes)
-    if not any(masks):
-        rewriter.keep(op)
-        return
+    axes = op.reduced_axes
     options: dict[str, Any] = {"largest": op.largest, "propagate_nan": op.propagate_nan}
-    partial = rewriter.emit(ArgReduceBits(src=op.src, axis=op.axis, keep=masks[0], **options))
+    partial = rewriter.emit(ArgReduceBits(src=op.src, axis=op.axis, keep=keep[0], **options))
     for value in partial.results:
-        value.lay_out(partial_layout(layout, axes, masks))
-    values, indices = (converted(rewriter, v, gathered_layout(layout, axes, masks)) for v in partial.results)
+        value.lay_out(partial_layout(layout, axes, keep))
+    values, indices = (converted(rewriter, v, gathered_layout(layout, axes, keep)) for v in partial.results)
     final = rewriter.emit(ArgReduceBits(src=values, index=indices, axis=op.axis, keep=0, **options))
     for value in final.results:
         value.lay_out(partial_layout(values.type.layout, axes, (0,)))
-    result = rewriter.value(Reshape(src=final.results[1], shape=op.result.type.shape))
-    if op.result.type.shape:
-        result.lay_out(op.result.type.layout)
-    rewriter.replace(op.result, result)
+    return rewriter.value(Reshape(src=final.results[1], shape=op.result.type.shape))

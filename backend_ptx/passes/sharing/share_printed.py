@@ -11,10 +11,10 @@ from __future__ import annotations
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.ops.shared import put
-from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
+from tilewright.tileir.analysis.unit import Preserved
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 from tilewright.tileir.ops.output import Print
-from tilewright.tileir.rewrite import Rewriter, rewrite
+from tilewright.tileir.rewrite import Rewriter, rewrite_kinds
 
 # One thread prints slowly, and the driver's buffer holds 1 MiB per launch.
 MOST_ELEMENTS = 4096
@@ -22,10 +22,7 @@ MOST_ELEMENTS = 4096
 
 def share_printed(c: Compilation) -> Preserved:
     """Needs layouts. TileUnsupportedFeatureError where a print has more than MOST_ELEMENTS elements."""
-    if not c.has(Print):
-        return ALL
-    rewrite(c.function, {Print: _share})
-    return NONE
+    return rewrite_kinds(c, {Print: _share})
 
 
 def _share(rewriter: Rewriter, op: Print) -> None:
