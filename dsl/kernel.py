@@ -16,7 +16,7 @@ from tilewright.launching.grid import block_place, make_grid
 from tilewright.launching.launcher import Launcher
 from tilewright.launching.specialise import Specialiser
 from tilewright.options import ByTarget, KernelOptions, LaunchRules
-from tilewright.tracebacks import is_refusal, public
+from tilewright.tracebacks import is_refusal, one_line, public
 
 if TYPE_CHECKING:
     from tilewright.backend_ptx.compile import Compiled
@@ -83,6 +83,7 @@ class tile_kernel:
             return lambda wrapped: _make(cls, wrapped, checked, rules)
         return _make(cls, function, checked, rules)
 
+    @one_line
     def __getitem__(self, grid: Any) -> BoundKernel:
         """The kernel bound to a grid: a tuple of up to three ints, or one int."""
         try:

@@ -21,6 +21,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 _REFUSALS = (TypeError, ValueError, RuntimeError, OverflowError)
 
 
+HIDDEN = "<tilewright>"
+
+
+def one_line(function: F) -> F:
+    """A function whose frame is the only one of ours in a traceback: it takes one line there, without source.
+
+    Its code names no file that could be opened. Scripts and IPython print source for every other frame.
+    """
+    if os.environ.get("TILEWRIGHT_TRACEBACK") != "full":
+        function.__code__ = function.__code__.replace(co_filename=HIDDEN)
+    return function
+
+
 def is_refusal(error: BaseException) -> bool:
     """Whether an error says what is wrong with a kernel or a call: one of our family, or raised by us on purpose."""
     if os.environ.get("TILEWRIGHT_TRACEBACK") == "full" or isinstance(error, TileInternalError):
@@ -35,7 +48,8 @@ def _raised_on_purpose(traceback: TracebackType | None) -> bool:
     if traceback is None:
         return False
     frame = traceback.tb_frame
-    line = linecache.getline(frame.f_code.co_filename, traceback.tb_lineno).strip()
+    file = frame.f_code.co_filename
+    line = linecache.getline(frame.f_globals["__file__"] if file == HIDDEN else file, traceback.tb_lineno).strip()
     return frame.f_globals.get("__name__", "").startswith("tilewright.") and line.startswith("raise ")
 
 
@@ -43,11 +57,12 @@ def public(function: F) -> F:
     """A public call: the errors that users make begin here."""
 
     @functools.wraps(function)
+    @one_line
     def call(*args: Any, **named: Any) -> Any:
         try:
             return function(*args, **named)
         except Exception as error:
-            __tracebackhide__ = True  # pytest and IPython leave this frame out
+            __tracebackhide__ = True  # pytest leaves this frame out
             if not is_refusal(error):
                 raise
             raise error.with_traceback(None) from error.__cause__
