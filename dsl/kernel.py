@@ -522,6 +522,6 @@ def launch(
                         f"not {programmatic_dependent_launch!r}")
     checks = checking(check, on_report)
     if checks is None:
-        kernel.launcher.launch(make_grid(grid), kernel_args, stream)
+        kernel.launcher.launch_over(make_grid(grid), kernel_args, stream)
         return None
     return kernel.launcher.interpret(make_grid(grid), kernel.specialiser.bind(kernel_args), check=checks)

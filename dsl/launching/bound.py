@@ -19,8 +19,9 @@ class BoundKernel:
         arguments by position or name, those with a default if you want to; `stream`, a torch, CuPy or numba stream or
         an int handle.
     Errors: TypeError for a wrong number or kind of arguments; OverflowError for an int that does not fit int32;
-        ValueError for a grid out of range, for arrays in different places, for an output that is read-only, for two
-        outputs that overlap without being equal; TileError of some kind for a kernel that does not compile.
+        ValueError for a grid out of range, for one that the decorator's `grid` contradicts, for arrays in different
+        places, for an output that is read-only, for two outputs that overlap without being equal; TileError of some
+        kind for a kernel that does not compile.
 
     Example:
         @ct.tile_kernel
@@ -42,7 +43,7 @@ class BoundKernel:
         """`kernel` is the tile_kernel; its name is all that is read of it here."""
         self.kernel = kernel
         self.grid = grid
-        self._launch = launcher.launch
+        self._launch = launcher.launch_over if launcher.has_grid else launcher.launch
         self._call = launcher.call
         self._keyword_only = launcher.call.keyword_only
 

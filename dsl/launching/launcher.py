@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from tilewright.arguments.arrays import HOST, is_torch
 from tilewright.arguments.bind import Argument, arrays
 from tilewright.arguments.checks import common_device, real
-from tilewright.arguments.constants import is_typed_number
+from tilewright.arguments.constants import constant_key, is_typed_number
 from tilewright.launching.checking import Checking, from_environment
-from tilewright.launching.grid import Grid, check_hardware
+from tilewright.launching.grid import Grid, check_hardware, make_grid
 from tilewright.launching.specialise import Specialiser
 from tilewright.launching.streams import stream_handle, stream_of, torch_stream
 from tilewright.tileir.dtypes import DType
@@ -67,6 +67,19 @@ def _read_other(arg: Any, key: list[Any], scalars: list[Any]) -> bool:
     return True
 
 
+def _read_composite(arg: Any, key: list[Any]) -> bool:
+    """Read a constant that is a tuple or a frozen dataclass; False for one that goes the long way."""
+    if not isinstance(arg, tuple) and not hasattr(type(arg), "__dataclass_fields__"):
+        return False
+    found = constant_key(arg)
+    try:
+        hash(found)
+    except TypeError:  # no constant: the long way says so
+        return False
+    key.append(found)
+    return True
+
+
 @functools.cache
 def _say_once() -> None:
     print("tilewright: TILEWRIGHT_CHECK is set: kernels run checked in the interpreter, on copies of the GPU's arrays",
@@ -85,6 +98,7 @@ class Launcher:
         self._constant = [p.constant for p in specialiser.params]
         self._count = len(specialiser.params)
         self.call = specialiser.call
+        self.has_grid = specialiser.dimensions.has_grid
 
     def launch(self, grid: Grid, args: tuple[Any, ...], stream: Any) -> None:
         """Run the kernel over the grid; the short way where a plan is known."""
@@ -112,6 +126,18 @@ class Launcher:
             stream = stream_handle(stream)
         plan.launch(grid, pointers, scalars, stream)
 
+    def launch_over(self, grid: Grid, args: tuple[Any, ...], stream: Any) -> None:
+        """The same over a grid of the caller's; ValueError where the decorator gives another one for the arguments."""
+        dimensions, name = self._specialiser.dimensions, self._specialiser.name
+        if self.has_grid:
+            args = self.call.complete(args, {})
+            wanted = make_grid(dimensions.grid(args, lambda: self._specialiser.bind(args)))
+            if wanted.size != grid.size:
+                self._specialiser.bind(args)  # other errors of the arguments come first
+                raise ValueError(f"the grid is {grid.size}, but the decorator of kernel {name} gives {wanted.size} for "
+                                 f"these arguments; leave it out: {name}(...)")
+        self.launch(grid, args, stream)
+
     def _read(self, grid: Grid, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], list[Any], int] | None:
         """The launch's key, its addresses, its scalars and the device; None for arguments that go the long way."""
         key: list[Any] = [grid.linear]
@@ -122,7 +148,9 @@ class Launcher:
             reader = _reader_of.get(type(arg))
             if constant:
                 if (reader is None or reader < INT) and not isinstance(arg, _BY_VALUE):
-                    return None
+                    if not _read_composite(arg, key):
+                        return None
+                    continue
                 key.append(type(arg))
                 key.append(arg.hex() if reader == FLOAT else arg)
             elif reader == TENSOR:

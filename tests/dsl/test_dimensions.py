@@ -49,9 +49,6 @@ def test_the_grid_follows_from_the_shapes() -> None:
         assert (c == k).all()
         matmul(ones(m, k), ones(k, n), c=c, bias=ones(n), TM=32)
         assert (c == k + 1).all()
-    c = np.zeros((40, 33), np.float32)
-    matmul[1, 1](ones(40, 50), ones(50, 33), c)
-    assert (c[:16, :16] == 50).all() and not c[16:].any(), "a grid that is given counts"
 
 
 WRONG = [
@@ -68,6 +65,22 @@ def test_shapes_that_do_not_agree(args: tuple[Any, ...], message: str) -> None:
     for call in (matmul, matmul[1, 1], matmul.ir):
         with pytest.raises(ValueError, match=message):
             call(*args)
+
+
+def test_a_grid_that_is_not_the_decorators(cuda: FakeCuda) -> None:
+    """On the host, and on both ways of a launch on a GPU."""
+    kernel = tw.tile_kernel(grid="cdiv(M, TM), cdiv(N, TN)")(matmul.__wrapped__)
+    host = (ones(40, 50), ones(50, 33), ones(40, 33))
+    for args in (host, tuple(map(tw.to_device, host))):
+        for _ in range(3):
+            kernel[3, 3](*args)
+            kernel[2, 3](*args, TM=32)
+            with pytest.raises(ValueError, match=r"the grid is \(3, 2, 1\), but the decorator of kernel matmul gives "
+                                                 r"\(3, 3, 1\) for these arguments; leave it out: matmul\(...\)"):
+                kernel[3, 2](*args)
+            with pytest.raises(ValueError, match="the decorator of kernel matmul"):
+                tw.launch(None, (3,), kernel, (*args, None, 16, 16))
+    assert len(cuda.launches) == 6
 
 
 def test_on_the_short_way(cuda: FakeCuda) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+import enum
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -213,6 +216,45 @@ def test_arrays_that_share_memory(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatc
     for args in ((x, y, z), (x, y, x), (z, y, z), (x, x, x), (y, y, x), (x, z, z)):
         add[(1,)](*args, 16)
     assert cuda.launches[-1].params[::3] == [x.pointer, z.pointer, z.pointer]
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+
+
+@dataclass(frozen=True)
+class Scales:
+    by: Any
+    more: tuple[Any, ...] = ()
+
+
+class Pair(NamedTuple):
+    by: Any
+    more: Any
+
+
+def test_composite_constants_go_the_short_way(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Frozen dataclasses and tuples; those that Python calls equal but a kernel does not are told apart."""
+    from tilewright.launching.launcher import Launcher
+
+    @tw.tile_kernel
+    def scaled(x, y, scales: tw.Constant[Any]):
+        tw.store(y, 0, tw.load(x, 0, 16) * scales.by)
+
+    x, y, _ = three()
+    scales = [Scales(2), Scales(2.0), Scales(True), Scales(0.0), Scales(-0.0), Scales(2, (1, Scales(Level.LOW))),
+              Scales(2, (1, Scales(1))), Pair(2, 1), Pair(2, 1.0), Scales(float("nan"))]
+    for _ in range(2):
+        for each in scales:
+            scaled[(1,)](x, y, each)
+    before, slow = len(cuda.linked), []
+    monkeypatch.setattr(Launcher, "_launch_slowly", lambda *args: slow.append(args))
+    for each in scales:
+        scaled[(1,)](x, y, dataclasses.replace(each) if isinstance(each, Scales) else each)
+    assert not slow and len(cuda.linked) == before
+    for other in (Scales(3), Scales(2, (1, Scales(2))), Pair(2, True), Scales([2])):
+        scaled[(1,)](x, y, other)
+    assert len(slow) == 4
 
 
 def test_outputs_that_overlap(cuda: FakeCuda) -> None:
