@@ -76,7 +76,8 @@ class ProductLayouts(NamedTuple):
 def fragment_layouts(
     acc_shape: tuple[int, ...], k: int, fragment: Fragment, warps: int, rows_only: bool = False,
 ) -> ProductLayouts:
-    """Layouts for acc of shape [batch..., M, N]; every warp owns a contiguous M/wm x N/wn part of it.
+    """Layouts for acc of shape [batch..., M, N]. Warps divide the batch first, as they share no operands there; then
+    every warp owns a contiguous M/wm x N/wn part.
 
     `rows_only`: warps divide only the rows, so that a warp holds whole rows of acc (which a following MMA can take as
     its A operand without a conversion).
@@ -84,17 +85,17 @@ def fragment_layouts(
     *batch, m, n = acc_shape
     shapes = acc_shape, (*batch, m, k), (*batch, k, n)
     m, n, k = max(m, fragment.m), max(n, fragment.n), max(k, fragment.k)
-    wm, wn = warp_grid(m, n, fragment, warps, rows_only)
     m_bits, n_bits, k_bits = log2(m), log2(n), log2(k)
     batch_bits = sum(log2(size) for size in batch)
+    in_warps = min(log2(warps), batch_bits)
+    wm, wn = warp_grid(m, n, fragment, warps >> in_warps, rows_only)
     m_own = axis_bits("m", log2(fragment.m), m_bits - wm)
     n_own = axis_bits("n", log2(fragment.n), n_bits - wn)
     k_own = axis_bits("k", log2(fragment.k), k_bits)
-    spare = log2(warps) - wm - wn
-    in_warps = min(spare, batch_bits)
+    spare = log2(warps) - wm - wn - in_warps
     batches = axis_bits("b", 0, batch_bits - in_warps)
     warp = [*axis_bits("m", m_bits - wm, m_bits), *axis_bits("n", n_bits - wn, n_bits),
-            *axis_bits("b", batch_bits - in_warps, batch_bits), *[None] * (spare - in_warps)]
+            *axis_bits("b", batch_bits - in_warps, batch_bits), *[None] * spare]
     of_acc, of_a, of_b = fragment.accumulator, fragment.operand("m"), fragment.operand("n")
     acc = layout_of_bits((*batch, m, n), [*of_acc.registers, *n_own, *m_own, *batches], of_acc.lanes, warp, "mn")
     a = layout_of_bits((*batch, m, k), [*of_a.registers, *m_own, *k_own, *batches], of_a.lanes, warp, "mk")

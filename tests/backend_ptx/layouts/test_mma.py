@@ -138,3 +138,12 @@ def test_a_sum_is_the_next_operand(m: int, k: int, n: int, warps: int, fragment:
 def test_warps_tile_what_reads_least(m: int, n: int, warps: int, grid: tuple[int, int]) -> None:
     wm, wn = warp_grid(m, n, F16, warps)
     assert (1 << wm, 1 << wn) == grid
+
+
+@pytest.mark.parametrize("m", [8, 16, 64])
+def test_warps_divide_the_batch_first(m: int) -> None:
+    """They share no operands there, and a product that another one reads stays in its warp."""
+    first, second = fragment_layouts((4, m, 32), 64, F16, 4), fragment_layouts((4, m, 64), 32, F16, 4)
+    assert all(any(basis[0] for basis in layout.bases(WARP)) and not any(any(basis[1:]) for basis in layout.bases(WARP))
+               for layout in (*first, *second))
+    assert plan_conversion(first.acc, second.a).kind in ("none", "registers")
