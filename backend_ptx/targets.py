@@ -38,6 +38,8 @@ class Target:
 
     has_bf16_atomic: bool = False  # atom.add.noftz.bf16
     has_fp8_cvt: bool = False  # cvt between e4m3/e5m2 and f16/f32
+    # mma.sync of e4m3 and e5m2 in hardware (QMMA). sm_90a and sm_100a have none: ptxas makes conversions and HMMA of
+    # it, and ptxas 13.0 may convert an immediate of 0x24 where a register of the operands is known to be zero.
     has_fp8_mma: bool = False
     has_stmatrix: bool = False
     has_cluster: bool = False
@@ -71,8 +73,7 @@ NEWEST_PTX = 90
 
 
 _HOPPER: dict[str, Any] = dict(
-    has_bf16_atomic=True, has_fp8_cvt=True, has_fp8_mma=True, has_stmatrix=True, has_cluster=True,
-    has_tma=True,
+    has_bf16_atomic=True, has_fp8_cvt=True, has_stmatrix=True, has_cluster=True, has_tma=True,
 )
 
 SM_80 = Target("sm_80", (8, 0), False, 80, 163 * KIB, 164 * KIB, 2048, 32, fma_rate=64)
@@ -85,7 +86,7 @@ SM_90A = Target("sm_90a", (9, 0), True, 81, 227 * KIB, 228 * KIB, 2048, 32, matr
                 mma_rate=2048, **_HOPPER)
 # +ptx80 makes LLVM exit the process for these two: their floors are 8.6 and 8.7.
 SM_100A = Target("sm_100a", (10, 0), True, 86, 227 * KIB, 228 * KIB, 2048, 32, mma_rate=4096, **_HOPPER)
-SM_120A = Target("sm_120a", (12, 0), True, 87, 99 * KIB, 100 * KIB, 1536, 24, mma_rate=512, **_HOPPER)
+SM_120A = Target("sm_120a", (12, 0), True, 87, 99 * KIB, 100 * KIB, 1536, 24, mma_rate=512, has_fp8_mma=True, **_HOPPER)
 
 TARGETS: dict[str, Target] = {t.name: t for t in (SM_80, SM_86, SM_89, SM_90A, SM_100A, SM_120A)}
 DEFAULT = SM_90A

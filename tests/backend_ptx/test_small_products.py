@@ -19,7 +19,7 @@ import pytest
 import tilewright as tw
 from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
 from tilewright.backend_ptx.simulator import simulate
-from tilewright.backend_ptx.targets import TARGETS
+from tilewright.backend_ptx.targets import NEWEST_PTX, TARGETS
 from tilewright.inspecting.decisions import decisions
 
 THOROUGH = bool(os.environ.get("TILEWRIGHT_THOROUGH"))
@@ -109,6 +109,15 @@ def test_every_shape(case: Case) -> None:
         kernel[1](*host)
         simulate(kernel, 1, args, case.target)
         assert np.array_equal(args[2].astype(np.float64), host[2].astype(np.float64), equal_nan=True)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair[2])
+def test_the_newest_ptx_chooses_the_same_instruction(pair: tuple[Any, Any, str]) -> None:
+    """A driver takes newer PTX than the floor that is compiled for without one: what is tested here runs there."""
+    kernel, args = arguments(Case(pair, (1, 16, 8, 16), "sm_90a"))
+    chosen = [[text for text in decisions(kernel, args, target) if text.startswith("product: ")]
+              for target in (TARGETS["sm_90a"], TARGETS["sm_90a"].with_ptx(NEWEST_PTX))]
+    assert chosen[0] == chosen[1]
 
 
 @pytest.mark.gpu

@@ -6,12 +6,14 @@ import json
 import os
 import subprocess
 import threading
+import time
 from pathlib import Path
 from typing import Any, Self
 
 import pytest
 
 SECONDS = 60.0  # a server that has not answered by then is ended
+PATIENCE = 50  # so often a server is asked again that knows nothing of a name
 
 
 class Server:
@@ -45,8 +47,14 @@ class Server:
             "uri": (self.folder / name).as_uri(), "languageId": "python", "version": 1, "text": text})
 
     def hover(self, name: str, line: int, column: int) -> str:
-        answer = self._at("textDocument/hover", name, line, column)
-        return str(answer["contents"]["value"]) if answer else ""
+        """What the server knows once it has asked for its settings: until then an import may be unknown to it."""
+        for _ in range(PATIENCE):
+            answer = self._at("textDocument/hover", name, line, column)
+            text = str(answer["contents"]["value"]) if answer else ""
+            if text and "Unknown" not in text:
+                break
+            time.sleep(0.2)
+        return text
 
     def completions(self, name: str, line: int, column: int) -> set[str]:
         answer = self._at("textDocument/completion", name, line, column)

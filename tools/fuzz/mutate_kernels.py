@@ -19,6 +19,7 @@ from fuzz.damage import SECONDS, Hang, limited
 from fuzz.generate import generate
 from fuzz.program import Program
 from tilewright.tileir.diagnostics import NO_SPAN, TileError, TileInternalError
+from tilewright.tracebacks import HIDDEN
 
 ODD: tuple[Callable[[random.Random], Any], ...] = (
     lambda r: None,
@@ -214,8 +215,13 @@ def _launched(source: str, arguments: list[Any], grid: Any, seed: int) -> str:
 
 
 def _ours(error: BaseException) -> bool:
-    """Whether the error was raised on purpose: by a `raise` in our files, not by Python in the middle of something."""
+    """Whether the error was raised on purpose: by a `raise` in our files, not by Python in the middle of something.
+
+    A public call cuts the traceback of such errors, and of no others.
+    """
     last = traceback.extract_tb(error.__traceback__)[-1]
+    if last.filename == HIDDEN:
+        return True
     return "raise" in (last.line or "") or "raise" in _around(last.filename, last.lineno or 0)
 
 
