@@ -23,6 +23,11 @@ SCHEMAS: dict[str, dict[str, str]] = {
         "decisions": f"a list of `{{name, value, reason, place}}`; `place`: {_PLACE}"},
     "simulate": {"kernel": "its name", "target": "its name", "grid": "three numbers", "schedule": "as asked for",
                  "seed": "as asked for; what is wrong comes as an error, whose `type` is TileSimulationError"},
+    "check": {
+        "file": "as asked for", "launches": "how many were checked",
+        "reports": "a list of the reports as docs/checking.md describes them, each with `kernel`, its name; an error "
+                   "among them makes the exit status 1",
+        "stopped": f"what ended the script early, `{{type, message, place}}`, or null; `place`: {_PLACE}"},
     "doctor": {"ok": "whether there is no advice", "findings": "a list of `{what, state, advice}`"},
     "run": {
         "function": "its name", "grid": "three numbers",
@@ -46,10 +51,11 @@ MAX_VALUES = 4096
 
 @dataclass(frozen=True)
 class Answer:
-    """`data`: the fields of the command's schema; `show` prints them for people."""
+    """`data`: the fields of the command's schema; `show` prints them for people; `status`, the exit status."""
 
     data: dict[str, Any]
     show: Callable[[], None]
+    status: int = 0
 
     def as_json(self, command: str) -> str:
         return _dumped({"command": command, **self.data})

@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.arguments.arrays import numpy_dtype
-from tilewright.arguments.spec import Spec, spec
 from tilewright.cli.answers import Answer, values_of
+from tilewright.cli.inputs import generated, loaded
 from tilewright.cli.reading import literal, split_args
 from tilewright.launching.grid import make_grid
 from tilewright.tileir.analysis.effects import written_arrays
 from tilewright.tileir.core import Value
 from tilewright.tileir.types import ArrayType, ListType, TileType
-
-FILLS = ("zeros", "ones", "arange", "random")
 
 
 def run_dump(
@@ -98,37 +96,3 @@ def _array(name: str, type: ArrayType, text: str, random: Any) -> Any:
                 must = f"be {known}" if known is not None else f"be a multiple of {divisor}"
                 raise ValueError(f"{name}: the {what} of axis {axis} must {must} for this IR; it is {value}")
     return array
-
-
-def loaded(path: Path) -> Any:
-    """The array in a file; ValueError for what is none."""
-    import numpy
-
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{path} is no file")
-    try:
-        return numpy.load(path)
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"{path} is no array in NumPy's format: {error}") from None
-
-
-def generated(text: str, random: Any) -> Any:
-    """The array that `dtype[extents]:fill` describes; random numbers without a fill."""
-    import numpy
-
-    what, _, fill = text.partition(":")
-    fill = fill.strip() or "random"
-    described: Spec = spec(what)
-    if described.extents is None or None in described.extents or fill not in FILLS:
-        raise ValueError(f"{text!r} is no array to generate; write dtype[extents], and :{', :'.join(FILLS)} after it")
-    shape = tuple(n for n in described.extents if n is not None)
-    dtype = numpy_dtype(described.dtype)
-    if fill in ("zeros", "ones"):
-        return numpy.full(shape, int(fill == "ones")).astype(dtype)
-    if fill == "arange":
-        return numpy.arange(int(numpy.prod(shape))).reshape(shape).astype(dtype)
-    if described.dtype.is_float:
-        return random.standard_normal(shape).astype(dtype)
-    low, high = described.dtype.int_range
-    drawn = "int8" if described.dtype.is_bool else dtype
-    return random.integers(low, high, size=shape, endpoint=True, dtype=drawn).astype(dtype)

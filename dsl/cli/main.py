@@ -56,6 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             answer.show()
         sys.stdout.flush()
+        return answer.status
     except BrokenPipeError:
         # Whoever read the output has seen enough. What is left would fail again at the interpreter's end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -66,7 +67,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(wrong, command, as_json)
     except (UsageError, OSError, MemoryError, TileError, TypeError, ValueError, OverflowError, RuntimeError) as error:
         return _failed(error, command, as_json)
-    return 0
 
 
 @contextlib.contextmanager
@@ -137,6 +137,15 @@ def make_parser() -> argparse.ArgumentParser:
                           help="warps side by side, or one at a time in an order that the seed chooses")
     simulate.add_argument("--seed", type=int, default=0, help="of generated inputs and of the order")
     _command(simulate, "simulate", _simulate)
+    check = verbs.add_parser("check", help="run a script, or one kernel, with every launch checked (docs/checking.md)")
+    check.add_argument("where", metavar="FILE.py[:kernel]", help="without a kernel the file runs as a script")
+    check.add_argument("--grid", help="of a kernel: blocks along x, y, z; not needed where its decorator gives them")
+    check.add_argument("--args", default="", help="of a kernel: as for simulate; of a script: the words of its command "
+                                                  "line")
+    check.add_argument("--checks", default="1", help='what to check: "all", or names separated by commas, such as '
+                                                     "bounds,races; default: all but numerics")
+    check.add_argument("--seed", type=int, default=0, help="of generated inputs")
+    _command(check, "check", _check)
     doctor = verbs.add_parser("doctor", help="say what is installed, which GPU there is, and what is missing")
     _command(doctor, "doctor", _doctor)
     run = verbs.add_parser("run", help="run a Tile IR dump in the interpreter")
@@ -203,6 +212,12 @@ def _simulate(options: argparse.Namespace) -> Answer:
 
     return simulated(load_kernel(options.kernel), parse_grid(options.grid), options.args, options.target,
                      options.schedule, options.seed)
+
+
+def _check(options: argparse.Namespace) -> Answer:
+    from tilewright.cli.checked import checked
+
+    return checked(options.where, options.args, options.grid, options.seed, options.checks)
 
 
 def _doctor(options: argparse.Namespace) -> Answer:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tilewright.tileir.diagnostics import CheckError, CheckWarning
 
@@ -23,10 +23,12 @@ OFF = ("", "0", "off", "false")
 
 @dataclass(frozen=True, slots=True)
 class Checking:
-    """`checks`: names of `CHECKS`. `on_report`: "raise", "warn" or "collect"."""
+    """`checks`: names of `CHECKS`. `on_report`: "raise", "warn" or "collect". A `listener` takes the reports of all
+    launches in place of that (it is told the kernel's name and what was found); what stops a launch is raised."""
 
     checks: frozenset[str]
     on_report: str = "raise"
+    listener: Callable[[str, list[Report]], None] | None = None
 
     def memory(self) -> CheckedMemory:
         """The memory of one launch."""
@@ -35,9 +37,12 @@ class Checking:
         return CheckedMemory(self.checks)
 
     def finish(self, name: str, reports: list[Report], cause: BaseException | None = None) -> list[Report]:
-        """Raise the errors or warn, as was asked for; all reports go to whoever listens."""
-        for listener in LISTENERS:
-            listener(name, reports)
+        """Raise the errors or warn, as was asked for."""
+        if self.listener is not None:
+            self.listener(name, reports)
+            if cause is not None:
+                raise cause
+            return reports
         errors = [report for report in reports if report.severity == "error"]
         if errors and self.on_report == "raise":
             raise CheckError(headline(name, errors), errors[0].span, reports=reports) from cause
@@ -46,10 +51,6 @@ class Checking:
                 if report.severity != "note":
                     warnings.warn(f"{name}: {report}", CheckWarning, stacklevel=_depth())
         return reports
-
-
-LISTENERS: list[Any] = []
-"""Functions of a kernel's name and the reports of each checked launch: for tools that collect over a program."""
 
 
 def headline(name: str, errors: list[Report]) -> str:
@@ -90,7 +91,12 @@ def checking(check: bool | str | Collection[str], on_report: str = "raise") -> C
 
 def from_environment() -> Checking | None:
     """What TILEWRIGHT_CHECK asks for: 1, all, or names of checks separated by commas."""
-    given = os.environ.get("TILEWRIGHT_CHECK", "").lower()
+    return from_words(os.environ.get("TILEWRIGHT_CHECK", ""))
+
+
+def from_words(words: str) -> Checking | None:
+    """The same of text; ValueError for what is no check."""
+    given = words.lower()
     if given in OFF:
         return None
     if given in ("1", "on", "true", "all"):

@@ -32,7 +32,8 @@ FORCE_INTERPRETER = os.environ.get("TILEWRIGHT_INTERPRET", "0").lower() not in (
 """Whether TILEWRIGHT_INTERPRET asks for the interpreter everywhere; read when tilewright is imported."""
 
 CHECKED = from_environment()
-"""What TILEWRIGHT_CHECK asks to check in all launches; read when tilewright is imported."""
+"""What to check in all launches that ask for no check themselves: what TILEWRIGHT_CHECK said when tilewright was
+imported, until `check_launches` says something else."""
 
 _INT_LOW, _INT_HIGH = -(1 << 31), (1 << 31) - 1
 _MAX_PLANS = 4096  # as in tilewright.launching.gpu
@@ -80,9 +81,15 @@ def _read_composite(arg: Any, key: list[Any]) -> bool:
     return True
 
 
+def check_launches(wanted: Checking | None) -> None:
+    """From now on all launches that ask for no check themselves are checked like this."""
+    global CHECKED
+    CHECKED = wanted
+
+
 @functools.cache
 def _say_once() -> None:
-    print("tilewright: TILEWRIGHT_CHECK is set: kernels run checked in the interpreter, on copies of the GPU's arrays",
+    print("tilewright: launches are checked: kernels run in the interpreter, on copies of the GPU's arrays",
           file=sys.stderr)
 
 
@@ -179,7 +186,7 @@ class Launcher:
         if stream is not None:
             handle = stream_handle(stream)
         if CHECKED is not None:
-            self.interpret(grid, arguments, check=CHECKED)
+            self.interpret(grid, arguments)
             return
         if device is None and stream is not None and not FORCE_INTERPRETER:
             from tilewright.backend_ptx.runtime.driver import current_ordinal
@@ -231,8 +238,10 @@ class Launcher:
     ) -> list[Report] | None:
         """Run in the interpreter, wherever the arrays live; the reports of a checked run."""
         device = common_device(arguments)
-        if check is CHECKED is not None and device is not None and device != HOST:
-            _say_once()
+        if check is None and CHECKED is not None:
+            check = CHECKED
+            if device is not None and device != HOST:
+                _say_once()
         reports: list[Report] | None = self.host.run(grid, arguments, options, check)
         return reports
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import Any
 
 from tilewright.tileir.diagnostics import NO_SPAN, Related, Span, TileError, render
@@ -91,11 +92,16 @@ class Report:
         return {
             "kind": self.kind, "severity": self.severity, "message": self.message, "array": self.array,
             "index": self.index, "block": self.block, "other_block": self.other_block,
-            "values": {name: value if isinstance(value, int | float | str) else str(value)
-                       for name, value in self.values.items()},
+            "values": {name: _value_json(value) for name, value in self.values.items()},
             "reason": self.reason, "hint": self.hint, "count": self.count, "command": self.command,
             "places": [_place_json(span, label) for span, label in places if span not in (None, NO_SPAN)],
         }
+
+
+def _value_json(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_value_json(part) for part in value]
+    return value if isinstance(value, int | str) or (isinstance(value, float) and isfinite(value)) else str(value)
 
 
 def _place_json(span: Any, label: str) -> dict[str, Any]:
