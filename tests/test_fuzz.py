@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fuzz import mutate, program, work
+from fuzz import damage, mutate, program, work
 from fuzz.functions import check_function
 from fuzz.generate import generate
 from fuzz.oracles import Mismatch, check
@@ -51,6 +51,19 @@ def test_the_evaluator_sees_a_defect(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Mismatch, match="oracle: "):
         for seed in range(10):
             check(generate(seed), ["oracle"])
+
+
+def test_the_reducer_leaves_endless_loops_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without its counter a loop never ends."""
+    monkeypatch.setattr(numbers, "nearest", lambda x, dtype, *mode: 1.0)
+    monkeypatch.setattr(damage, "SECONDS", 1)
+    monkeypatch.setattr(work, "generate", lambda seed: program.Program(
+        seed, (1,), [program.Parameter("out", "float32", (1,), output=True)],
+        [program.Node("t = ct.float32(2.5)"), program.Node("c = ct.int32(0)"),
+         program.Node("while c < 1:", [program.Node("c = c + 1"), program.Node("t = t + 1.0")]),
+         program.Node("ct.store(out, (0,), t.reshape((1,)))")]))
+    _, outcome, text = work.Job("programs", ("oracle",), reduces=True)(0)
+    assert outcome == "mismatch" and "while" not in text
 
 
 def test_the_reducer_keeps_what_fails() -> None:

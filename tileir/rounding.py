@@ -28,6 +28,14 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     return s, (a - (s - t)) + (b - t)
 
 
+def with_zero(s: Array, a: Array, b: Array, mode: RoundingMode) -> Array:
+    """The sum s of a and b with the zero of a rounding mode: x + -x is -0 in RM; the sum of two positive zeros stays
+    +0."""
+    if mode is not RM:
+        return s
+    return np.where((s == 0) & ((a != 0) | np.signbit(a) | np.signbit(b)), -0.0, s)
+
+
 def _split(a: Array) -> tuple[Array, Array]:
     c = a * 134217729.0  # 2**27 + 1
     high = c - (c - a)
@@ -224,7 +232,7 @@ def fma_narrow(a: Array, b: Array, c: Array, dtype: DType, mode: RoundingMode) -
     """a * b + c of float32 values with one rounding to `dtype` (float32 or narrower): products are exact in float64."""
     product = np.multiply(a, b, dtype=np.float64)
     s, error = two_sum(product, np.asarray(c, np.float64))
-    return narrow(to_odd(s, error), dtype, mode)
+    return narrow(to_odd(with_zero(s, product, c, mode), error), dtype, mode)
 
 
 BLOCK = 1 << 14
@@ -265,7 +273,7 @@ def _fma_piece(a: Array, b: Array, c: Array) -> Array:
 def fma_float64(a: Array, b: Array, c: Array, mode: RoundingMode) -> Array:
     """a * b + c in float64 with one rounding. Extreme exponents and directed modes go through exact fractions."""
     a, b, c = np.broadcast_arrays(np.asarray(a, np.float64), b, c)
-    out = np.array(a * b + c)
+    out = np.array(with_zero(a * b + c, a * b, c, mode))
     factors = np.isfinite(a) & np.isfinite(b)
     out = np.where(factors & np.isinf(c), c, out)
     inexact = factors & np.isfinite(c) & (a != 0) & (b != 0)

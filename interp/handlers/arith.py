@@ -86,10 +86,7 @@ def _directed_fn(dtype: DType, mode: RoundingMode, exact: Fn) -> Fn:
 def sum_error(a: Array, b: Array, mode: RoundingMode) -> tuple[Array, Array]:
     """float64 a + b with the zero of a rounding mode, and the sign of its error."""
     s, error = rounding.add_error(a, b)
-    if mode is RoundingMode.RM:
-        # x + -x is -0 in this mode; the sum of two positive zeros stays +0.
-        s = np.where((s == 0) & ((a != 0) | np.signbit(a) | np.signbit(b)), -0.0, s)
-    return s, error
+    return rounding.with_zero(s, a, b, mode), error
 
 
 @impl(arith.Add)

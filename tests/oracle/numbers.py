@@ -96,9 +96,14 @@ def add(a: Number, b: Number, dtype: DType, mode: str = "RN") -> Number:
         return wrap(a + b, dtype)
     if not (math.isfinite(a) and math.isfinite(b)):
         return a + b
-    # Numbers that cancel give 0.0, and -0.0 where one rounds down.
-    zero = -0.0 if mode == "RM" and (a != 0 or math.copysign(1, a) != math.copysign(1, b)) else a + b
-    return _rounded(Fraction(a) + Fraction(b), zero, dtype, mode)
+    return _rounded(Fraction(a) + Fraction(b), _zero(a, b, mode), dtype, mode)
+
+
+def _zero(a: float, b: float, mode: str) -> float:
+    """The sum of two numbers that cancel: 0.0, and -0.0 where one rounds down; of zeros alike, what they are."""
+    if math.copysign(1, a) == math.copysign(1, b):
+        return a
+    return -0.0 if mode == "RM" else 0.0
 
 
 def mul(a: Number, b: Number, dtype: DType, mode: str = "RN") -> Number:
@@ -109,7 +114,7 @@ def mul(a: Number, b: Number, dtype: DType, mode: str = "RN") -> Number:
     return _rounded(Fraction(a) * Fraction(b), math.copysign(1, a) * math.copysign(1, b) * 0.0, dtype, mode)
 
 
-def fma(a: float, b: float, c: float, dtype: DType) -> float:
+def fma(a: float, b: float, c: float, dtype: DType, mode: str = "RN") -> float:
     """a * b + c with one rounding."""
     if not (math.isfinite(a) and math.isfinite(b)):
         return a * b + c
@@ -117,7 +122,7 @@ def fma(a: float, b: float, c: float, dtype: DType) -> float:
         return c
     product = Fraction(a) * Fraction(b)
     sign = math.copysign(1, a) * math.copysign(1, b) * 0.0
-    return _rounded(product + Fraction(c), 0.0 if product else sign + c, dtype)
+    return _rounded(product + Fraction(c), _zero(sign, c, mode), dtype, mode)
 
 
 def div(a: float, b: float, dtype: DType, mode: str = "RN") -> float:

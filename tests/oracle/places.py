@@ -8,7 +8,7 @@ from typing import Any
 
 from oracle import numbers as num
 from oracle.numbers import BOOL, DTYPES, F32, Number
-from oracle.tiles import INT32, Shape, Tile, both, broadcast, meet, positions, typed, whole
+from oracle.tiles import INT32, Shape, Tile, added, both, broadcast, meet, multiplied, positions, typed, whole
 
 UINT32 = DTYPES["uint32"]
 
@@ -162,11 +162,8 @@ def ffs(value: int) -> int:
     return (value & -value).bit_length()
 
 
-def rounded(function: Callable[[Number, Number, Any, str], Number]) -> Callable[..., Tile]:
-    def result(x: Tile, y: Tile, *, rounding_mode: str = "RN") -> Tile:
-        return both(x, y, lambda a, b, dtype: function(a, b, dtype, rounding_mode))
-
-    return result
+def divided(x: Tile, y: Tile, *, rounding_mode: str = "RN") -> Tile:
+    return both(x, y, lambda a, b, dtype: num.div(a, b, dtype, rounding_mode))
 
 
 def unsigned(function: Callable[[int, int], int]) -> Callable[[Tile], Tile]:
@@ -177,8 +174,9 @@ def unsigned(function: Callable[[int, int], int]) -> Callable[[Tile], Tile]:
 FUNCTIONS: dict[str, Any] = {
     "sort": sort, "argsort": argsort, "topk": topk, "histogram": histogram, "join": join, "split": split,
     "interleave": interleave, "take": take, "roll": roll, "flip": flip, "insert": insert, "broadcast_to": broadcast_to,
-    "add": rounded(num.add), "mul": rounded(num.mul), "truediv": rounded(num.div),
-    "sub": rounded(lambda a, b, dtype, mode: num.add(a, -b, dtype, mode)),
+    "add": lambda x, y, *, rounding_mode="RN": added(x, y, 1, 1, rounding_mode),
+    "sub": lambda x, y, *, rounding_mode="RN": added(x, y, 1, -1, rounding_mode),
+    "mul": lambda x, y, *, rounding_mode="RN": multiplied(x, y, rounding_mode), "truediv": divided,
     "popcount": unsigned(lambda v, n: v.bit_count()), "clz": unsigned(lambda v, n: n - v.bit_length()),
     "ffs": unsigned(lambda v, n: ffs(v)), "pow": lambda x, y: x**y, "divmod": lambda x, y: (x // y, x % y),
     "isinf": lambda x: x.map(math.isinf, BOOL), "isfinite": lambda x: x.map(math.isfinite, BOOL),

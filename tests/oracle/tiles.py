@@ -78,9 +78,7 @@ class Tile:
         return added(other, self, 1, -1)
 
     def __mul__(self, other: Any) -> Tile:
-        x, y, dtype, shape = meet(self, other)
-        values = {p: num.mul(x.element(p), y.element(p), dtype) for p in positions(shape)}
-        return Product(dtype, shape, values, (x, y)) if dtype.kind == "float" else Tile(dtype, shape, values)
+        return multiplied(self, other)
 
     __rmul__ = __mul__
 
@@ -147,11 +145,12 @@ class Tile:
 
 
 class Product(Tile):
-    """A product of floats as an expression: a sum or difference that takes it rounds once."""
+    """A product of floats as an expression: a sum or difference like it that takes it rounds once."""
 
-    def __init__(self, dtype: DType, shape: Shape, at: dict[Shape, Number], factors: tuple[Tile, Tile]) -> None:
+    def __init__(self, dtype: DType, shape: Shape, at: dict[Shape, Number], factors: tuple[Tile, Tile],
+                 mode: str) -> None:
         super().__init__(dtype, shape, at)
-        self.factors = factors
+        self.factors, self.mode = factors, mode
 
 
 def whole(value: Any) -> int:
@@ -210,15 +209,23 @@ def both(x: Any, y: Any, function: Callable[[Number, Number, DType], Number], re
     return Tile(result or dtype, shape, {p: function(a.element(p), b.element(p), dtype) for p in positions(shape)})
 
 
-def added(x: Any, y: Any, first: int, second: int) -> Tile:
-    """first * x + second * y, where a product among the two is fused."""
+def multiplied(x: Any, y: Any, mode: str = "RN") -> Tile:
+    x, y, dtype, shape = meet(x, y)
+    values = {p: num.mul(x.element(p), y.element(p), dtype, mode) for p in positions(shape)}
+    return Product(dtype, shape, values, (x, y), mode) if dtype.kind == "float" else Tile(dtype, shape, values)
+
+
+def added(x: Any, y: Any, first: int, second: int, mode: str = "RN") -> Tile:
+    """first * x + second * y, where a product of the same kind among the two is fused, the left one before the right
+    one."""
     for product, other, sign, rest in ((x, y, first, second), (y, x, second, first)):
-        if isinstance(product, Product):
+        c, _, dtype, shape = meet(other, product)
+        alike = isinstance(product, Product) and (product.dtype, product.shape, product.mode) == (dtype, shape, mode)
+        if alike:
             a, b = product.factors
-            c, _, dtype, shape = meet(other, product)
-            return Tile(dtype, shape, {p: num.fma(sign * a.element(p), b.element(p), rest * c.element(p), dtype)
+            return Tile(dtype, shape, {p: num.fma(sign * a.element(p), b.element(p), rest * c.element(p), dtype, mode)
                                        for p in positions(shape)})
-    return both(x, y, lambda a, b, dtype: num.add(first * a, second * b, dtype))
+    return both(x, y, lambda a, b, dtype: num.add(first * a, second * b, dtype, mode))
 
 
 def fold(x: Tile, axis: Any, combine: Callable[[Number, Number], Number], keepdims: bool = False) -> Tile:

@@ -224,8 +224,23 @@ class Expressions:
         return f"({a} {'+-/'[kind]} {b})" if kind < 3 else f"ct.{['minimum', 'maximum'][kind % 2]}({a}, {b}{nan})"
 
     def fused(self, dtype: str, shape: Shape, depth: int) -> str:
+        """A product in a sum or difference, perhaps with a rounding mode, perhaps of two products."""
         x, y, z = (self.expr(dtype, shape, depth) for _ in range(3))
-        return self.rng.choice([f"({x} * {y} + {z})", f"({z} - {x} * {y})", f"({x} * {y} - {z})"])
+        if not shape:
+            x = self.unknown(dtype)
+        if self.rng.random() < 0.2:
+            modes = self.rng.choice(["RN", "RZ", "RM", "RP"]), self.rng.choice(["RN", "RZ", "RM", "RP"])
+            first, second = (f"rounding_mode=ct.RoundingMode.{mode}" for mode in (modes[0], self.rng.choice(modes)))
+            operands = f"ct.mul({x}, {y}, {first})", z
+            one, other = operands if self.rng.random() < 0.5 else operands[::-1]
+            return f"ct.{self.rng.choice(['add', 'sub'])}({one}, {other}, {second})"
+        return self.rng.choice([f"({x} * {y} + {z})", f"({z} - {x} * {y})", f"({x} * {y} - {z})",
+                                f"({x} * {y} {self.rng.choice('+-')} {x} * {z})"])
+
+    def unknown(self, dtype: str) -> str:
+        """A scalar that no compiler knows: a product of known numbers is a number, which nothing fuses."""
+        tile = self.load(dtype, (1,)) if dtype in self.dtypes else f"ct.full((1,), {self.constant(dtype)}, ct.{dtype})"
+        return f"{tile}.reshape(())"
 
     def bounded(self, dtype: str, shape: Shape, depth: int) -> str:
         a, b = self.pair(dtype, shape, depth)
@@ -249,7 +264,8 @@ class Expressions:
         """With a rounding mode of its own."""
         a, b = self.expr(dtype, shape, depth), self.expr(dtype, self.narrower(shape), depth)
         name, mode = self.rng.choice(["add", "sub", "mul", "truediv"]), self.rng.choice(["RN", "RZ", "RM", "RP"])
-        return f"ct.{name}({a}, {b}, rounding_mode=ct.RoundingMode.{mode})"
+        text = f"ct.{name}({a}, {b}, rounding_mode=ct.RoundingMode.{mode})"
+        return f"abs({text})" if name == "mul" else text
 
     def boolean(self, shape: Shape, depth: int) -> str:
         rng = self.rng

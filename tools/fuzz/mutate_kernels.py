@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import io
 import linecache
+import os
 import random
 import re
 import traceback
 import warnings
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -199,8 +201,13 @@ def _launched(source: str, arguments: list[Any], grid: Any, seed: int) -> str:
         made = _Text(seed, source).kernel()
     except (SyntaxError, NameError, ValueError, TileError) as error:
         return f"refused by Python: {type(error).__name__}"
+    except Exception as error:
+        if not _ours(error) and _last_file(error) != f"<fuzz {seed}>":
+            raise
+        return f"refused by Python: {type(error).__name__}"
     try:
-        made[grid](*arguments)
+        with mock.patch.dict(os.environ, TILEWRIGHT_TRACEBACK="full"):  # `_ours` looks at the line that raised
+            made[grid](*arguments)
     except TileInternalError:
         raise
     except TileError as error:
@@ -223,6 +230,10 @@ def _ours(error: BaseException) -> bool:
     if last.filename == HIDDEN:
         return True
     return "raise" in (last.line or "") or "raise" in _around(last.filename, last.lineno or 0)
+
+
+def _last_file(error: BaseException) -> str:
+    return traceback.extract_tb(error.__traceback__)[-1].filename
 
 
 def _around(file: str, line: int) -> str:

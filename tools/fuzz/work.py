@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fuzz import mutate
 from fuzz.children import LOST
+from fuzz.damage import Hang, limited
 from fuzz.generate import generate
 from fuzz.oracles import Mismatch, Refused, check
 from fuzz.program import Program
@@ -38,9 +39,17 @@ class Job:
         if kind in ("equal", "refused"):
             return kind, text
         if self.reduces:
-            program = reduce(program, lambda smaller: self._failure(smaller)[0] == kind)
+            program = reduce(program, lambda smaller: self._fails(smaller, kind))
             text = self._failure(program)[1]
         return "mismatch", f"{text}\n{program}"
+
+    def _fails(self, smaller: Program, kind: str) -> bool:
+        """Whether the failure is still there. A loop without its counter never ends, which is another one."""
+        try:
+            with limited():
+                return self._failure(smaller)[0] == kind
+        except Hang:
+            return False
 
     def _failure(self, program: Program) -> tuple[str, str]:
         """The kind of failure ("equal" for none) and what it says."""

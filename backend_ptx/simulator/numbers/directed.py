@@ -20,10 +20,7 @@ MODES = {"rn": RoundingMode.RN, "rz": RoundingMode.RZ, "rm": RoundingMode.RM, "r
 
 def _add(mode: RoundingMode, a: Array, b: Array) -> tuple[Array, Array]:
     total, error = rounding.add_error(a, b)
-    if mode is RoundingMode.RM:  # x - x is -0 in this mode, but +0 + +0 stays +0
-        zero = (total == 0) & ((a != 0) | np.signbit(a) | np.signbit(b))
-        total = np.where(zero, -0.0, total)
-    return total, error
+    return rounding.with_zero(total, a, b, mode), error
 
 
 _EXACT: dict[str, Callable[..., tuple[Array, Array]]] = {
