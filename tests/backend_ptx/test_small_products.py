@@ -19,7 +19,7 @@ import pytest
 import tilewright as tw
 from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
 from tilewright.backend_ptx.simulator import simulate
-from tilewright.backend_ptx.targets import NEWEST_PTX, TARGETS
+from tilewright.backend_ptx.targets import NEWEST_PTX, TARGETS, Target
 from tilewright.inspecting.decisions import decisions
 
 THOROUGH = bool(os.environ.get("TILEWRIGHT_THOROUGH"))
@@ -118,6 +118,19 @@ def test_the_newest_ptx_chooses_the_same_instruction(pair: tuple[Any, Any, str])
     chosen = [[text for text in decisions(kernel, args, target) if text.startswith("product: ")]
               for target in (TARGETS["sm_90a"], TARGETS["sm_90a"].with_ptx(NEWEST_PTX))]
     assert chosen[0] == chosen[1]
+
+
+@pytest.mark.parametrize("target", [TARGETS["sm_89"].with_ptx(NEWEST_PTX), TARGETS["sm_120a"]], ids=str)
+@pytest.mark.parametrize("pair", [pair for pair in PAIRS if pair[0] in (E4M3, E5M2)], ids=lambda pair: pair[2])
+def test_targets_with_tensor_cores_for_float8(pair: tuple[Any, Any, str], target: Target) -> None:
+    shapes = [sizes for sizes in SHAPES if sizes[3] > 4]  # of a shorter k multiply-adds may be faster
+    for sizes in shapes if THOROUGH else random.Random(2).sample(shapes, 4):
+        kernel, args = arguments(Case(pair, sizes, target.name))
+        assert f"product: mma.m16n8k32.{pair[2]}" in "\n".join(decisions(kernel, args, target))
+        host = [x.copy() if isinstance(x, np.ndarray) else x for x in args]
+        kernel[1](*host)
+        simulate(kernel, 1, args, target)
+        assert np.array_equal(args[2].astype(np.float64), host[2].astype(np.float64), equal_nan=True)
 
 
 @pytest.mark.gpu
