@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tilewright.interp.checking import progress
+from tilewright.interp.checking import births, progress
 from tilewright.interp.checking.origins import Origins
 from tilewright.interp.checking.promises import PROMISES
 from tilewright.interp.checking.suspects import find_suspects
@@ -42,6 +42,8 @@ class CheckedLowering(Lowering):
         self._nothing = Value(TileType(dt.uint16, ()))
         self._loops = progress.loops(function) if "progress" in checks else {}
         self._spins: dict[Op, Value] = {}
+        self._numerics = "numerics" in checks
+        self.index_arithmetic = births.index_arithmetic(function) if self._numerics else frozenset()
         # Bodies of folds work on scalars that stand for arrays of any shape.
         self._folded = {op for outer in function.walk() if isinstance(outer, fold.Fold) for op in outer.combine.walk()}
         super().__init__(function, axes, copied, dependences)
@@ -112,6 +114,8 @@ class CheckedLowering(Lowering):
         if self.suspects:
             before += [rule(op, self) for rule in [BEFORE.of(op)] if rule is not None]
             after.append(self._taint(op))
+        if self._numerics and op not in self._folded:
+            after += [births.births(op, self), births.lossy(op, self), births.wraps(op, self)]
         steps = [*before, super().step(op), *after]
         present = [step for step in steps if step is not None]
         return in_turn(present)

@@ -11,6 +11,7 @@ from tilewright.interp.checking.bounds import check_bounds
 from tilewright.interp.checking.contents import Contents
 from tilewright.interp.checking.declared import declared
 from tilewright.interp.checking.log import Log
+from tilewright.interp.checking.numerics import Numerics
 from tilewright.interp.checking.places import element_of
 from tilewright.interp.checking.races import Races
 from tilewright.interp.checking.report import DEFAULT_CHECKS, Report, command_line
@@ -29,6 +30,7 @@ class CheckedMemory(Memory):
         self._bounds = "bounds" in checks
         self._races: Races | None = None
         self._contents: Contents | None = None
+        self.numerics: Numerics | None = None
         self._watchers = 0
         self._changes = 0
         self.last_read: tuple[str, tuple[int, ...], Span] | None = None
@@ -46,6 +48,9 @@ class CheckedMemory(Memory):
             self._contents = Contents(function, arguments, declared(), self.log)
             if self._contents.any_declared:
                 self.checks |= {"memory"}
+
+        if "numerics" in self.checks:
+            self.numerics = Numerics(function, self.log)
 
     def end(self) -> None:
         if self._contents is not None:
@@ -93,6 +98,8 @@ class CheckedMemory(Memory):
                 self._races.synchronise(region, op, reads=False, writes=True)
         if self._contents is not None:
             self._contents.write(region, op)
+        if self.numerics is not None:
+            self.numerics.write(region, values, op)
         if self._watchers and region.kind != "shared":
             before = np.array(region.read())
             region.write(values)
@@ -107,6 +114,8 @@ class CheckedMemory(Memory):
             self._races.look(region, op, reads=True, writes=True)
         if self._contents is not None:
             self._contents.update(region, op)
+        if self.numerics is not None:
+            self.numerics.write(region, change.values[0], op)
         if self._watchers:
             self._remember(region, op)
             before = np.array(region.read())

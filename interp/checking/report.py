@@ -15,7 +15,7 @@ CHECKS: dict[str, tuple[str, ...]] = {
     "races": ("race", "order"),
     "undefined": ("undefined", "unwritten"),
     "progress": ("progress",),
-    "numerics": ("nan", "overflow", "wrap", "lossy"),
+    "numerics": ("nan", "overflow", "underflow", "lossy", "wrap"),
 }
 """What can be checked, each with the kinds of its reports."""
 

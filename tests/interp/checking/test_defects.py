@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 import inspect
-import re
 import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 from support.defects import bounds, progress, races, undefined
+from support.defects.marks import marked, places
 
 import tilewright as tw
 
 CASES = [*bounds.CASES, *races.CASES, *undefined.CASES, *progress.CASES]
-MARK = re.compile(r"# <- ([\w, ]+)$")
-
-
-def marked(function: Any) -> set[tuple[str, int]]:
-    """(kind, line) of each defect that the source of a kernel declares."""
-    lines, first = inspect.getsourcelines(function)
-    found = [(MARK.search(text.rstrip()), first + n) for n, text in enumerate(lines)]
-    return {(kind, line) for match, line in found if match for kind in match[1].split(", ")}
-
-
-def places(report: Any) -> set[tuple[str, int]]:
-    """Kind and line; of a race both lines: the order of blocks decides which comes second."""
-    spans = [report.span, report.related] if report.kind == "race" else [report.span]
-    return {(report.kind, span.line) for span in spans}
 
 
 @pytest.mark.parametrize("function, grid, make", CASES, ids=[case[0].__name__ for case in CASES])
