@@ -7,12 +7,17 @@ import os
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support import fake_cuda
+from support.fake_cuda import FakeCuda
 
 import tilewright as tw
+from tilewright.launching import launcher
+from tilewright.launching.checking import from_words
 
 
 @tw.tile_kernel
@@ -127,3 +132,34 @@ def test_a_declared_array_is_forgotten_once_it_is_written():
     assert halve.interpret((2,), other, half[1], check=True, on_report="collect") == []
     with pytest.raises(TypeError, match="NumPy array, not list"):
         tw.uninitialized([1.0])
+
+
+@pytest.fixture
+def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCuda]:
+    yield fake_cuda.install(monkeypatch)
+    fake_cuda.uninstall()
+
+
+def test_arrays_on_a_gpu_are_checked_in_copies_and_it_is_said_once(
+    cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(launcher, "CHECKED", from_words("1"))
+    launcher._say_once.cache_clear()
+    x, out = map(tw.to_device, arrays())
+    far[(1,)](x, out)
+    assert out.to_host().tolist() == [1.0] * 4 + [0.0] * 12, "what the kernel has written was copied back"
+    halve[(4,)](x, out)
+    assert (out.to_host() == 0.5).all() and not cuda.launches
+    with pytest.raises(tw.CheckError) as caught:
+        far[(2,)](x, out)
+    assert caught.value.reports[0].array == "x" and caught.value.reports[0].block == (1, 0, 0)
+    assert out.to_host().tolist() == [1.0] * 4 + [0.0] * 4 + [0.5] * 8, "of a wrong launch, too"
+    assert not cuda.launches
+    words = "launches are checked: kernels run in the interpreter, on copies of the GPU's arrays"
+    assert capsys.readouterr().err == f"tilewright: {words}\n"
+
+
+def test_a_check_of_one_launch_needs_no_notice(cuda: FakeCuda, capsys: pytest.CaptureFixture[str]) -> None:
+    x, out = map(tw.to_device, arrays())
+    assert halve.interpret((4,), x, out, check=True) == []
+    assert (out.to_host() == 0.5).all() and not cuda.launches and not capsys.readouterr().err

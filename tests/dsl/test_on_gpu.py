@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -263,3 +266,23 @@ def test_exchange_with_torch(torch: Any) -> None:
     torch.cuda.synchronize()
     add[(1,)](x, x, out, 16)
     assert np.array_equal(out.to_host(), 2 * np.arange(12, dtype=np.float32))
+
+
+def test_checked_launches_run_on_copies() -> None:
+    """Of arrays on this GPU: results come back, and what is wrong is an error with its line."""
+    script = """
+import numpy as np
+import tilewright as tw
+from test_checking import far, halve
+
+x, out = tw.to_device(np.ones(16, np.float32)), tw.to_device(np.zeros(16, np.float32))
+halve[(4,)](x, out)
+halve[(4,)](out, x)
+print(x.to_host().sum())
+far[(2,)](x, out)
+"""
+    places = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    environment = {**os.environ, "TILEWRIGHT_CHECK": "1", "PYTHONPATH": places}
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
+    assert ran.stdout == "4.0\n" and ran.returncode == 1 and "CheckError: far: 1 error" in ran.stderr
+    assert ran.stderr.count("launches are checked") == 1
