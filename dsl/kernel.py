@@ -232,12 +232,13 @@ class tile_kernel:
         return _make(type(self), self.__wrapped__, _options(self.hints, options), self.specialiser.rules)
 
     @public
-    def ir(self, *args: Any, passes: bool = True, **named: Any) -> str:
+    def ir(self, *args: Any, passes: bool = True, spans: bool = False, **named: Any) -> str:
         """The Tile IR for these arguments.
 
         Arguments: arrays, or specs in their place, scalars and constants, as in a launch, by position or name.
         Result: text. `tilewright run` executes it again.
-        Options: `passes=False` shows it as the frontend makes it.
+        Options: `passes=False` shows it as the frontend makes it; `spans=True` ends each op with its place in the
+            source, `@0:line:columns` in the function that a line `@0 = ...` at the top names.
         Errors: what a launch raises for the same arguments.
 
         Example:
@@ -247,8 +248,9 @@ class tile_kernel:
                 ct.store(x, i, ct.load(x, i, 128) * 2.0)
 
             print(double.ir(ct.spec("f32[1024]")).splitlines()[0].startswith("func"))  # True
+            assert " @0:" in double.ir(ct.spec("f32[1024]"), spans=True)
         """
-        return self.lower(*args, **named).text(passes=passes)
+        return self.lower(*args, **named).text(passes=passes, spans=spans)
 
     @public
     def llvm(self, *args: Any, target: str | None = None, **named: Any) -> str:

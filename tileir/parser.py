@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import json
 import linecache
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ _EXPECTED = {
     "MINUS_INF": "-inf", "STRING": "a string", "LAYOUT": "a layout (#0)", "DIMS": "a shape with a dtype (64x64xf32)",
     "EXTENTS": "a shape", "LPAR": "(", "RPAR": ")", "LBRACE": "{", "RBRACE": "}", "LSQB": "[", "RSQB": "]",
     "LESSTHAN": "<", "MORETHAN": ">", "EQUAL": "=", "COMMA": ",", "COLON": ":", "AT": "@", "DOT": ".", "FUNC": "func",
-    "LINEAR": "linear", "DECISION": "decision",
+    "LINEAR": "linear", "DECISION": "decision", "SOURCE": "a source (@0)", "PLACE": "a place (@0:12:5-20)",
     "$END": "the end of the text",
 }
 
@@ -91,6 +93,7 @@ class _Reader:
         self.values: dict[str, Value] = {}
         self.every_name: set[str] = set()
         self.types = TypeReader(self.span)
+        self.sources: dict[str, Span] = {}
 
     def span(self, node: Tree) -> Span:
         """The place of a tree or token."""
@@ -102,6 +105,8 @@ class _Reader:
     def function(self, tree: Tree) -> Function:
         for layout in children(tree, "layout"):
             self.types.define_layout(layout)
+        for source in children(tree, "source"):
+            self.define_source(source)
         [function] = children(tree, "function")
         # Before the parameters: what these hold cannot be a value.
         records: dict[str, Any] = {}
@@ -115,7 +120,7 @@ class _Reader:
         name = word(function)
         if not block.ops or block.terminator.opcode != "return":
             raise TileTypeError("the function must end with return()", self.span(name))
-        made = Function(str(name), block, span=self.span(name))
+        made = Function(str(name), block, span=self.place(function) or self.span(name))
         for kind, record in records.items():
             setattr(made, kind, record)
         made.decisions = decisions
@@ -142,8 +147,27 @@ class _Reader:
         value = self.value(tree.children[1])
         if not isinstance(value, (int, str)):
             raise TileTypeError("a decision is a number or a string", self.span(tree))
-        reason = self.string(tree.children[2], tree) if len(tree.children) > 2 else ""
-        return Decision(str(word(tree)), value, reason)
+        reason = "".join(self.string(token, tree) for token in tree.children[2:] if token.type == "STRING")
+        return Decision(str(word(tree)), value, reason, self.place(tree) or NO_SPAN)
+
+    def define_source(self, tree: Tree) -> None:
+        """A function of the user's source, to whose lines places refer."""
+        alias, *texts = [token for token in tree.children if token.type != "PLACE"]
+        if str(alias) in self.sources:
+            raise TileSyntaxError(f"{alias} is defined twice", self.span(alias))
+        file, function = [*(self.string(text, tree) for text in texts), ""][:2]
+        self.sources[str(alias)] = Span(file, function=function, call_site=self.place(tree))
+
+    def place(self, tree: Tree) -> Span | None:
+        """The place in the user's source that a tree ends with; None where it names none."""
+        token = next((child for child in tree.children if getattr(child, "type", None) == "PLACE"), None)
+        if token is None:
+            return None
+        alias, *numbers = re.split("[:-]", str(token))
+        if alias not in self.sources:
+            raise TileSyntaxError(f"{alias} is not defined above", self.span(token))
+        line, column, *last, end = (integer(number, self.span(token)) for number in numbers)
+        return replace(self.sources[alias], line=line, col=max(column - 1, 0), end_line=(*last, line)[0], end_col=end)
 
     def declare_params(self, params: Tree, block: Block) -> None:
         for param in params.children:
@@ -192,7 +216,7 @@ class _Reader:
         given = self.fields(cls, tree, name)
         span = self.span(tree)
         with at(span):
-            op = self.build(cls, given, span)
+            op = self.build(cls, given, self.place(tree) or span)
         self.declare_results(op, tree, name)
         return op
 

@@ -13,7 +13,13 @@
       return()
     }
 
-Fields that have their default value are left out.
+Fields that have their default value are left out. With spans, the functions of the user's source stand above, and
+each op ends with its place in one of them: line, first and last column, all from 1.
+
+    @0 = "kernels.py" in "scale"
+    @1 = "kernels.py" in "helper" from @0:12:9-17
+
+      %y: f32 = mul(lhs=%x, rhs=%x) @1:4:12-16
 """
 
 from __future__ import annotations
@@ -34,7 +40,7 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_]")
 
 
 def to_text(function: Function, *, spans: bool = False) -> str:
-    """The whole function as text. With `spans`, each op ends with a `// file:line:column` comment."""
+    """The whole function as text. With `spans`, each op ends with its place in the user's source."""
     return _Printer(spans).function(function)
 
 
@@ -53,14 +59,17 @@ class _Printer:
         self.taken: set[str] = set()
         self.numbers = 0
         self.layouts: dict[Layout, str] = {}
+        self.sources: dict[tuple[str, str, Span | None], str] = {}
 
     def function(self, function: Function) -> str:
         params = ", ".join(self.declare(p) for p in function.params)
         records = "".join(self.record(name, getattr(function, name)) for name in RECORDS)
-        head = f"func @{_NOT_IN_A_NAME.sub('_', function.name)}({params}) {records}{{"
+        at = f"{self.place(function.span).lstrip()} ".lstrip()
+        head = f"func @{_NOT_IN_A_NAME.sub('_', function.name)}({params}) {records}{at}{{"
         decisions = map(self.decision, function.decisions)
         lines = [head, *decisions, *self.block_lines(function.body, "  "), "}"]
         header = [f"{alias} = {layout}" for layout, alias in self.layouts.items()]
+        header += [f"{alias} = {self.source_text(*source)}" for source, alias in self.sources.items()]
         return "\n".join([*header, ""] * bool(header) + lines) + "\n"
 
     def record(self, name: str, record: Any) -> str:
@@ -72,7 +81,21 @@ class _Printer:
         return f"  decision {decision.name} = {self.attribute(decision.value)}{reason}" + self.place(decision.span)
 
     def place(self, span: Span) -> str:
-        return f"  // {span}" if self.spans and span is not NO_SPAN else ""
+        """Where the op stands in the user's source, behind a space; nothing where that is not asked for or known."""
+        if not self.spans or span is NO_SPAN:
+            return ""
+        last = f"{span.end_line}:" if span.end_line not in (0, span.line) else ""
+        return f" {self.source(span)}:{span.line}:{span.col + 1}-{last}{span.end_col}"
+
+    def source(self, span: Span) -> str:
+        """The alias of the function that a place is in; that of its caller comes before it."""
+        if span.call_site is not None:
+            self.source(span.call_site)
+        return self.sources.setdefault((span.file, span.function, span.call_site), f"@{len(self.sources)}")
+
+    def source_text(self, file: str, function: str, call_site: Span | None) -> str:
+        inside = f" in {json.dumps(function)}" if function else ""
+        return json.dumps(file) + inside + (f" from{self.place(call_site)}" if call_site is not None else "")
 
     def block_lines(self, block: Block, indent: str) -> list[str]:
         return [line for op in block.ops for line in self.op(op, indent)]
@@ -81,17 +104,16 @@ class _Printer:
         results = ", ".join(self.declare(r) for r in op.results)
         args = [f"{n}={self.field(f, getattr(op, n))}" for n, f in op.fields.items() if self.is_shown(op, n, f)]
         text = f"{indent}{results}{' = ' if results else ''}{op.opcode}({', '.join(args)})"
+        at = self.place(op.span)
         lines: list[str] = []
         for name, field in op.fields.items():
             if field.kind != "body":
                 continue
             block: Block = getattr(op, name)
             params = f"({', '.join(self.declare(p) for p in block.params)})" if block.params else ""
-            lines += [f"{text} .{name}{params} {{", *self.block_lines(block, indent + "  ")]
-            text = indent + "}"
-        lines.append(text)
-        lines[0] += self.place(op.span)
-        return lines
+            lines += [f"{text}{at} .{name}{params} {{", *self.block_lines(block, indent + "  ")]
+            text, at = indent + "}", ""
+        return [*lines, text + at]
 
     def is_shown(self, op: Op, name: str, field: Field) -> bool:
         if field.kind == "body":

@@ -124,6 +124,7 @@ def make_parser() -> argparse.ArgumentParser:
         verb.add_argument("--args", default="", help=ARGS_HELP)
         if name == "ir":
             verb.add_argument("--no-passes", action="store_true", help="as the frontend makes it, before any pass")
+            verb.add_argument("--spans", action="store_true", help="each op with its place in the source")
         else:
             verb.add_argument("--target", metavar="TARGET", choices=_target_names(),
                               help=f"{' or '.join(', '.join(TARGETS).rsplit(', ', 1))}; default: this GPU's")
@@ -189,7 +190,7 @@ def _show(options: argparse.Namespace) -> Answer:
     kernel = load_kernel(options.kernel)
     args = parse_args(options.args)
     if options.command == "ir":
-        text = kernel.ir(*args, passes=not options.no_passes)
+        text = kernel.ir(*args, passes=not options.no_passes, spans=options.spans)
         return Answer({"kernel": kernel.__name__, "text": text}, lambda: print(text))
     text = getattr(kernel, options.command)(*args, target=options.target)
     target = kernel.lower(*args, target=options.target).target.name

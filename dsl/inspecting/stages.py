@@ -15,6 +15,7 @@ from tilewright.launching.specialise import Specialiser, frontend_spec
 from tilewright.launching.timeouts import limited
 from tilewright.tileir.core import Function
 from tilewright.tileir.plan import Aliases, Hints
+from tilewright.tileir.printer import to_text
 
 if TYPE_CHECKING:
     from tilewright.backend_ptx.abi import Lowered
@@ -60,11 +61,11 @@ class Stages:
         """What the frontend is told of each argument: a type, a constant, or a tuple of those."""
         return tuple(frontend_spec(argument, facts=True) for argument in self.arguments)
 
-    def text(self, *, passes: bool = True) -> str:
-        """The Tile IR as text. It does not depend on the target."""
+    def text(self, *, passes: bool = True, spans: bool = False) -> str:
+        """The Tile IR as text; with `spans`, each op with its place. It does not depend on the target."""
         if not passes:
-            return str(self._specialiser.translate(self.arguments, facts=True, aliases=self.aliases))
-        return str(self._made(lambda dump: self._tile_ir(dump)))
+            return to_text(self._specialiser.translate(self.arguments, facts=True, aliases=self.aliases), spans=spans)
+        return to_text(self._made(lambda dump: self._tile_ir(dump)), spans=spans)
 
     def tile_ir(self, *, passes: bool = True) -> Function:
         """The Tile IR function, after its passes, with the target's hints: a new one at each call, to change at will.

@@ -126,7 +126,8 @@ def test_failures_leave_their_dump(
 def test_command_line(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--args", "f32[4096,1024], f32[4096], 1024"]
     for verb, sign, more in (("ir", "func @row_sum", []), ("ir", "func @row_sum", ["--no-passes"]),
-                             ("llvm", "@row_sum", []), ("ptx", ".target sm_120a", ["--target", "sm_120a"])):
+                             ("ir", " @0:", ["--spans"]), ("llvm", "@row_sum", []),
+                             ("ptx", ".target sm_120a", ["--target", "sm_120a"])):
         assert main([verb, f"{file}:row_sum", *arguments, *more]) == 0
         assert sign in capsys.readouterr().out
     assert main(["ir", f"{file}:scale", "--args", "f32[?],f32"]) == 0

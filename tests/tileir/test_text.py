@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -12,10 +13,10 @@ from support.tileir.programs import random_function
 
 from tilewright.tileir.core import OPS, Block, Function
 from tilewright.tileir.diagnostics import NO_SPAN, Span, TileError, TileInternalError, TileSyntaxError, TileTypeError
-from tilewright.tileir.dtypes import ALL, float32, float64, int32, int64
+from tilewright.tileir.dtypes import ALL, bool_, float32, float64, int32, int64
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.arith import Constant
-from tilewright.tileir.ops.control import Return
+from tilewright.tileir.ops.control import If, Return, Yield
 from tilewright.tileir.ops.math import Neg
 from tilewright.tileir.parser import parse
 from tilewright.tileir.plan import Decision, Hints, MachinePlan, Role
@@ -116,13 +117,25 @@ def test_hints_become_unique_names() -> None:
     assert to_text(parse(text)) == text
 
 
-def test_span_comments_are_ignored() -> None:
+def test_spans_survive() -> None:
+    """Of ops in a helper, over several lines and with bodies, of the function and of its decisions."""
+    call = Span("kernel.py", 7, 4, 9, 2, "f")
     block = Block()
     param = block.add_param(TileType(float32), "x")
-    block.ops = [Neg(src=param, span=Span("kernel.py", 7, 4, 7, 9)), Return()]
-    text = to_text(Function("f", block), spans=True)
-    assert "neg(src=%x)  // kernel.py:7:5" in text
-    assert to_text(parse(text)) == to_text(Function("f", block))
+    then, orelse = Block(), Block()
+    then.ops, orelse.ops = [Yield(values=(), span=call)], [Yield(values=(), span=call)]
+    always = Constant(value=True, type=TileType(bool_), span=Span('a "b".py', 3, 0, 3, 9, "g", call))
+    block.ops = [always, If(cond=always.result, then=then, orelse=orelse, span=call), Neg(src=param, span=call),
+                 Return(span=call)]
+    function = Function("f", block, span=replace(call, line=1, col=0, end_line=1, end_col=9))
+    function.decisions = [Decision("warps", 4, "", call), Decision("warps", 8, "why", call), Decision("warps", 2)]
+    text = to_text(function, spans=True)
+    assert '@0 = "kernel.py" in "f"\n@1 = "a \\"b\\".py" in "g" from @0:7:5-9:2\n' in text
+    assert ") @0:1:1-9 {\n" in text and "neg(src=%x) @0:7:5-9:2\n" in text and "decision warps = 2\n" in text
+    again = parse(text)
+    assert to_text(again, spans=True) == text and to_text(again) == to_text(function)
+    assert again.span == function.span and [d.span for d in again.decisions] == [d.span for d in function.decisions]
+    assert [op.span for op in again.walk()] == [op.span for op in function.walk()]
 
 
 def test_names_may_be_used_again_in_another_scope() -> None:
@@ -133,6 +146,8 @@ def test_names_may_be_used_again_in_another_scope() -> None:
 
 
 BAD = {
+    "unknown source": ("neg(src=%z)", "neg(src=%z) @0:1:2-3", TileSyntaxError, "@0 is not defined above"),
+    "source defined twice": ("func @", '@0 = "a.py" @0 = "b.py" func @', TileSyntaxError, "@0 is defined twice"),
     "unknown op": ("neg(src", "nag(src", TileSyntaxError, "there is no operation nag"),
     "unknown value": ("src=%z", "src=%zz", TileSyntaxError, "%zz is not defined"),
     "out of scope": ("neg(src=%z)", "neg(src=%q)", TileSyntaxError, "%q is not defined"),
