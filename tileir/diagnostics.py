@@ -162,7 +162,8 @@ class TileCompilerTimeoutError(TileError):
 
 
 class CheckError(TileError):
-    """A checked launch has found errors. `reports` has each of them, and what was found beside, as `Report`s."""
+    """A checked launch has found errors. `reports` has each of them, and what was found beside
+    ([fields](checking.md#how-to-ask-for-it)); the text shows them with their source lines."""
 
     def __init__(self, message: str, span: Span = NO_SPAN, *, reports: Sequence[object] = ()) -> None:
         super().__init__(message, span)
@@ -173,7 +174,8 @@ class CheckError(TileError):
 
 
 class CheckWarning(UserWarning):
-    """What a checked launch has found that is no error by itself, or is not to stop the program."""
+    """A warning, not an error: what a checked launch has found that need not be wrong; with `on_report="warn"` its
+    errors, too."""
 
 
 class UnsupportedCallError(TileError):

@@ -197,7 +197,7 @@ def enum_tables() -> str:
 
 
 def error_table() -> str:
-    classes = [getattr(ct, n) for n in ct.__all__ if n.endswith("Error")]
+    classes = [getattr(ct, n) for n in ct.__all__ if n.endswith(("Error", "Warning"))]
     lines = ["### Errors", "", prose(inspect.getdoc(diagnostics.TileError) or ""), "",
              "| class | a kind of | raised for |", "|---|---|---|"]
     for c in classes:

@@ -22,6 +22,25 @@ CHECKS: dict[str, tuple[str, ...]] = {
 DEFAULT_CHECKS = frozenset(CHECKS) - {"numerics"}
 """What `check=True` checks: what is wrong under any reading of the kernel."""
 
+JSON_FIELDS = {
+    "kind": "one of the kinds above",
+    "severity": '"error", "warning" or "note"',
+    "message": "what is wrong, in a sentence",
+    "array": 'the name of the array, or ""',
+    "index": "the element, a list of integers, or null",
+    "block": "the block, three integers, or null",
+    "other_block": "the block of the second access, or null",
+    "values": "an object of the numbers that show it: integers, floats, strings, lists of these; NaN and infinities as "
+              "strings",
+    "reason": 'why it is wrong, or ""',
+    "hint": 'what to write instead, or ""',
+    "count": "how often it was met",
+    "command": 'what shows it again, or ""',
+    "places": "a list of up to two places, the one at fault first: `{label, calls}`; `calls`, outermost first, are "
+              "`{file, line, column, function}`, lines and columns from 1",
+}
+"""What `as_json` gives. docs/checking.md shows this table."""
+
 Coordinates = tuple[int, ...]
 
 
