@@ -55,7 +55,7 @@ def test_a_product_of_constants_is_a_constant() -> None:
         ct.store(out, 0, ct.load(x, 0, 1) - known)
         ct.store(out, 1, ct.load(x, 0, 1) - tile * ct.float32(1000003.25))
 
-    x, out = np.float32([3250010.25]), np.zeros(2, np.float32)
+    x, out = np.array([3250010.25], np.float32), np.zeros(2, np.float32)
     kernel[(1,)](x, out)
     product = np.float64(3.25) * 1000003.25
     assert np.float32(product) != product

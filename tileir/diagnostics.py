@@ -6,6 +6,7 @@ import contextlib
 import linecache
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +166,7 @@ class CheckError(TileError):
     """A checked launch has found errors. `reports` has each of them, and what was found beside
     ([fields](checking.md#how-to-ask-for-it)); the text shows them with their source lines."""
 
-    def __init__(self, message: str, span: Span = NO_SPAN, *, reports: Sequence[object] = ()) -> None:
+    def __init__(self, message: str, span: Span = NO_SPAN, *, reports: Sequence[Any] = ()) -> None:
         super().__init__(message, span)
         self.reports = tuple(reports)
 

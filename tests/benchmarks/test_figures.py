@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from benchmarks import compile as compile_times
@@ -26,7 +27,7 @@ def test_points_of_the_roofline() -> None:
 
 
 def test_peaks_are_the_best_limits() -> None:
-    def limit(**figures: float) -> dict:
+    def limit(**figures: float) -> dict[str, Any]:
         return {"name": "limit: x", "times": {"copy": 1000.0}, "bytes": 0.0, "flops": 0.0, "moved": 0.0, **figures}
 
     assert roofline.peaks([limit(bytes=4e9), limit(flops=7e11), limit(flops=6e11)]) == pytest.approx((4e12, 700.0))
@@ -50,7 +51,9 @@ def test_compile_times_by_stage(monkeypatch: pytest.MonkeyPatch) -> None:
     first = next(compile_times.kernels())
     monkeypatch.setattr(compile_times, "kernels", lambda: iter([first]))
     [line] = compile_times.rows(rounds=1)
-    total, parts = re.match(r"vector add, tile 1024\s+([\d.]+) ms to (?:machine code|PTX) \((.*); least", line).groups()
+    shown = re.match(r"vector add, tile 1024\s+([\d.]+) ms to (?:machine code|PTX) \((.*); least", line)
+    assert shown is not None, line
+    total, parts = shown.groups()
     found = dict(part.rsplit(" ", 1) for part in parts.split(", "))
     assert {"frontend", "passes", "lower", "llvm codegen"} < set(found)
     assert sum(map(float, found.values())) == pytest.approx(float(total), abs=2)

@@ -17,7 +17,10 @@ def bound(function: Any, *args: Any) -> list[Any]:
 
 
 def test_constants() -> None:
-    def kernel(a: tw.Constant, b: tw.Constant[int], c: tw.Constant[float], d: tw.Constant[bool]) -> None: ...
+    def kernel(
+        a: tw.Constant,  # type: ignore[type-arg]
+        b: tw.Constant[int], c: tw.Constant[float], d: tw.Constant[bool],
+    ) -> None: ...
 
     out = bound(kernel, 1, 2, 3.0, True)
     assert [type(x) for x in out] == [Const] * 4 and [x.value for x in out] == [1, 2, 3.0, True]
@@ -129,7 +132,7 @@ def test_annotation_of_another_kind() -> None:
 
 
 def test_tuples() -> None:
-    def kernel(a: tuple[tw.Constant[int], int], b: tuple[tw.Constant, ...], c: tw.Constant[tuple[int, int]],
+    def kernel(a: tuple[tw.Constant[int], int], b: tuple[tw.Constant[Any], ...], c: tw.Constant[tuple[int, int]],
                d: Any) -> None: ...
 
     a, b, c, d = bound(kernel, (1, 2), (3, 4, 5), (6, 7), (8, (9.0, np.zeros(2, np.int8))))
@@ -163,8 +166,11 @@ def test_lists() -> None:
             bound(kernel, [a, other])[0].type(True)
 
 
+ONE_COLUMN = tw.ArrayAnnotation(static_shape_dims=(1,))
+
+
 def test_static_dims_of_lists() -> None:
-    def kernel(xs: Annotated[list, tw.ListAnnotation(element=tw.ArrayAnnotation(static_shape_dims=(1,)))]) -> None: ...
+    def kernel(xs: Annotated[list[Any], tw.ListAnnotation(element=ONE_COLUMN)]) -> None: ...
 
     a = np.zeros((4, 16), np.float32)
     for facts in (True, False):

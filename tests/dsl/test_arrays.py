@@ -76,7 +76,7 @@ def test_dtypes(dtype: Any) -> None:
     (np.zeros(3, np.complex64), "complex64.*two arrays"), (np.zeros(3, ">f4"), "byte order"),
     (np.zeros(3, ml_dtypes.float4_e2m1fn), "float4.*uint8"), (np.array(["a"]), "dtype str"),
     (np.zeros(3, [("a", "i1"), ("b", "<i4")])["b"], "not multiples"),
-    (np.ma.masked_array(np.zeros(3), mask=[0, 1, 0]), "masked.*filled"),
+    (np.ma.masked_array(np.zeros(3), mask=[False, True, False]), "masked.*filled"),
 ])
 def test_refused_arrays(array: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):

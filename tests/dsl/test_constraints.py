@@ -60,7 +60,7 @@ def test_other_constraints() -> None:
     assert ConstantConstraint(0.0) != ConstantConstraint(-0.0)
     assert len({ConstantConstraint(1), ConstantConstraint(1.0), ConstantConstraint(True)}) == 3
     assert TupleConstraint([1, (2.0,)]).items == (ConstantConstraint(1), TupleConstraint([2.0]))
-    for make in (lambda: ConstantConstraint("a"), lambda: TupleConstraint(["a"]),  # type: ignore[arg-type]
+    for make in (lambda: ConstantConstraint("a"), lambda: TupleConstraint(["a"]),  # type: ignore[arg-type,list-item]
                  lambda: ScalarConstraint(int), lambda: ListConstraint(  # type: ignore[arg-type]
                      ScalarConstraint(ct.int32), alias_groups=(), elements_may_alias=False)):  # type: ignore[arg-type]
         with pytest.raises(TypeError):

@@ -105,7 +105,7 @@ def test_outputs(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="a cubin is binary"):
         export_kernel(scale, [signature], io.StringIO(), gpu_code="sm_80")
     with pytest.raises(TypeError, match="output_file must be a path or a file"):
-        export_kernel(scale, [signature], 3, gpu_code="sm_80", output_format="ptx")  # type: ignore[call-overload,arg-type]
+        export_kernel(scale, [signature], 3, gpu_code="sm_80", output_format="ptx")  # type: ignore[arg-type]
 
 
 def test_nothing_is_written_on_failure(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_nothing_is_written_on_failure(tmp_path: Path) -> None:
     assert path.read_text() == "old"
 
 
-GOOD = [array(), array(), ScalarConstraint(ct.float32), 64]
+GOOD: list[Any] = [array(), array(), ScalarConstraint(ct.float32), 64]
 
 
 @pytest.mark.parametrize("signatures, more, error, message", [
@@ -237,7 +237,7 @@ def test_launch_without_us(output_format: Any) -> None:
     module = check(cuda.cuModuleLoadData(out.getvalue() + b"\0"), "load")
     function = check(cuda.cuModuleGetFunction(module, info.symbol.encode()), "find")
     values = [table.pointer, 2, p.pointer, 40, 1, 0.5, 7, False, wide.pointer, 40, 1, z.pointer, 40, 1]
-    kinds = {"void*": ctypes.c_void_p, "const int64_t*": ctypes.c_void_p, "int32_t": ctypes.c_int32,
+    kinds: dict[str, Any] = {"void*": ctypes.c_void_p, "const int64_t*": ctypes.c_void_p, "int32_t": ctypes.c_int32,
              "int64_t": ctypes.c_int64, "float": ctypes.c_float, "bool": ctypes.c_bool}
     cells = [kinds[param.c_type](value) for param, value in zip(info.parameters, values, strict=True)]
     addresses = (ctypes.c_void_p * len(cells))(*(ctypes.addressof(c) for c in cells))

@@ -42,7 +42,7 @@ def make_scale() -> Any:
     def scale(x, a, b, k: tw.ScalarInt64, flag):
         i = tw.bid(0)
         t = tw.load(x, (i,), (16,)) * a + b
-        tw.store(x, (i,), tw.where(flag, t + k.astype(tw.float32), t))
+        tw.store(x, (i,), tw.where(flag, t + tw.astype(k, tw.float32), t))
 
     return scale
 
@@ -346,7 +346,12 @@ def test_cache_across_processes(cuda: FakeCuda, tmp_path: Path, monkeypatch: pyt
 
     compiled: list[object] = []
     whole = module.compile_kernel
-    monkeypatch.setattr(module, "compile_kernel", lambda *a, **k: compiled.append(a) or whole(*a, **k))
+
+    def counted(*args: Any, **options: Any) -> Any:
+        compiled.append(args)
+        return whole(*args, **options)
+
+    monkeypatch.setattr(module, "compile_kernel", counted)
     args = *three(), 16
     make_add()[(1,)](*args)
     assert len(compiled) == 1 and len(list((tmp_path / "cache").rglob("*.twk"))) == 1
@@ -367,18 +372,18 @@ def test_cache_across_processes(cuda: FakeCuda, tmp_path: Path, monkeypatch: pyt
 
 def test_many_threads_compile_once_per_kernel(cuda: FakeCuda) -> None:
     add = make_add()
-    sets = [(*three(n), 16) for n in (100, 256)]
+    arrays = [three(n) for n in (100, 256)]
     gate = threading.Barrier(8)
 
     def work(number: int) -> None:
         gate.wait()
         for step in range(20):
-            add[(1,)](*sets[(number + step) % 2])
+            add[(1,)](*arrays[(number + step) % 2], 16)
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
     assert len(cuda.linked) == 2 and len(cuda.launches) == 160
-    wanted = [[p for a in s[:3] for p in (a.pointer, a.shape[0], 1)] for s in sets]
+    wanted = [[p for a in three_of for p in (a.pointer, a.shape[0], 1)] for three_of in arrays]
     assert all(launch.params in wanted for launch in cuda.launches)
 
 

@@ -165,6 +165,9 @@ def test_a_list_is_no_grid() -> None:
             add[grid](x, y, z)
 
 
+FACTOR = 1
+
+
 def test_globals_are_captured_once() -> None:
     def run(kernel: Any) -> float:
         z = np.zeros(16, np.float32)

@@ -168,9 +168,14 @@ def test_kernel_facts_and_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path))
     x = tw.to_device(np.zeros(4096, np.float32))
     out = tw.to_device(np.zeros(4096, np.float32))
-    linked = []
+    linked: list[object] = []
     whole = module.compile_kernel
-    monkeypatch.setattr(module, "compile_kernel", lambda *a, **k: linked.append(a) or whole(*a, **k))
+
+    def counted(*args: Any, **options: Any) -> Any:
+        linked.append(args)
+        return whole(*args, **options)
+
+    monkeypatch.setattr(module, "compile_kernel", counted)
     for _ in range(2):
         kernel = add.replace_hints()
         kernel[(4,)](x, x, out, 1024)

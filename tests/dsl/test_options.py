@@ -54,7 +54,7 @@ def test_good_values(options: Any) -> None:
 
 def test_unknown_option() -> None:
     with pytest.raises(TypeError, match="no option 'occupanzy'"):
-        tw.tile_kernel(occupanzy=1)  # type: ignore[call-overload]
+        tw.tile_kernel(occupanzy=1)
 
 
 def test_by_target() -> None:

@@ -72,7 +72,8 @@ def test_defects_of_ours_keep_their_frames(monkeypatch: pytest.MonkeyPatch) -> N
     from tilewright.tracebacks import is_refusal
 
     def broken(*args: object) -> None:
-        {}["missing"]
+        empty: dict[str, int] = {}
+        empty["missing"]
 
     def odd(*args: object) -> int:
         return len(3)  # type: ignore[arg-type]

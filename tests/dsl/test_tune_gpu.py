@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from support import fake_cuda
 from support.fake_cuda import FakeCuda
-from support.tune_kernels import endless, grid, increment, scale
+from support.tune_kernels import array_of, endless, grid, increment, scale
 
 import tilewright as ct
 from tilewright.tune import TileLaunchTimeoutError, exhaustive_search
@@ -66,13 +66,13 @@ def test_job_on_a_gpu(cuda: FakeCuda) -> None:
     job = make_job(both, both[(2,)].grid, args, None)
     assert job.gpu == 0 and len(job.blocks) == 4 and [b.written for b in job.blocks].count(True) == 1
     run = prepared(job)
-    out = job.arguments[3].info
+    out = array_of(job, 3)
     view = np.ctypeslib.as_array((ctypes.c_float * 32).from_address(out.pointer))
     assert out.pointer != arrays[3].pointer and (view == 3).all()
     view[:] = 9  # what a kernel would do
     assert run() > 0 and (view == 3).all()
     launch = cuda.launches[-1]
-    assert launch.grid == (2, 1, 1) and launch.params[0] == job.arguments[0].info.pointer
+    assert launch.grid == (2, 1, 1) and launch.params[0] == array_of(job, 0).pointer
     assert launch.params[5] == 2.0 and launch.params[6] == out.pointer
     assert (arrays[3].to_host() == 3).all()
 

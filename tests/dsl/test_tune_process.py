@@ -11,7 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.tune_kernels import endless, grid, increment, scale
+from support.tune_kernels import array_of, endless, grid, increment, scale
 
 import tilewright as ct
 from tilewright.tune import exhaustive_search
@@ -39,7 +39,7 @@ def test_search_in_another_process() -> None:
 
 
 @ct.tile_kernel
-def applied(x, out, f: ct.Constant, tile: ct.Constant[int]):
+def applied(x, out, f: ct.Constant[Any], tile: ct.Constant[int]):
     i = ct.bid(0)
     ct.store(out, i, f(ct.load(x, i, tile)))
 
@@ -98,7 +98,7 @@ def test_each_run_sees_the_same_memory() -> None:
     run = prepared(job)
     for _ in range(3):
         run()
-        view = np.ctypeslib.as_array((ctypes.c_float * 16).from_address(job.arguments[0].info.pointer))
+        view = np.ctypeslib.as_array((ctypes.c_float * 16).from_address(array_of(job, 0).pointer))
         assert (view == 1).all(), "what a run writes is undone before the next"
     assert not x.any()
 
@@ -118,8 +118,7 @@ def test_memory_keeps_its_shape() -> None:
     assert len(job.blocks) == 5, "the two halves of one array are one block"
     assert [b.written for b in job.blocks].count(True) == 1
     prepared(job)()
-    info = job.arguments[5].info
-    raw = (ctypes.c_float * 46).from_address(info.pointer)
+    raw = (ctypes.c_float * 46).from_address(array_of(job, 5).pointer)
     got = np.ctypeslib.as_array(raw)[::3]
     mixed[(1,)](*args)
     assert np.array_equal(got, out) and out.any()

@@ -111,7 +111,8 @@ def counted(m: Any) -> Any:
 
 
 def in_both(m: Any) -> Any:
-    w, i = (1,), 0
+    w: Any = (1,)
+    i = 0
     while True:
         if i > m:
             if i > 8:

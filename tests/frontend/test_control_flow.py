@@ -254,13 +254,15 @@ def test_an_early_return_at_the_top_becomes_one_if() -> None:
 
 
 def test_a_dead_branch_is_not_checked() -> None:
+    nothing: Any = None
+
     @ct.tile_kernel
     def kernel(x, flag: ct.Constant[bool]):
         if flag:
-            v = ct.load(x, (0,), (8,)) + None
+            v = ct.load(x, (0,), (8,)) + nothing
         else:
             v = ct.load(x, (0,), (8,))
-        y = v if not flag else None + 1
+        y = v if not flag else nothing + 1
         ct.store(x, (0,), y)
 
     assert If.opcode not in kinds(kernel, X, False)

@@ -11,7 +11,7 @@ from tilewright.frontend.translate import in_words_of
 
 @tw.tile_kernel
 def clipped(x):
-    tw.store(x, 0, tw.clip(tw.load(x, 0, 8), 0.0, 1.0))
+    tw.store(x, 0, tw.clip(tw.load(x, 0, 8), 0.0, 1.0))  # type: ignore[attr-defined]
 
 
 def test_a_file_that_says_tw() -> None:

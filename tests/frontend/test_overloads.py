@@ -48,7 +48,7 @@ class Complex:
         return abs(self) < bound
 
 
-def result(function: Callable[[Any], Any]) -> Any:
+def result(function: Callable[[Any, Any], Any]) -> Any:
     """What a function of the numbers z and w gives, as real and imaginary part."""
 
     @ct.tile_kernel

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,17 +54,18 @@ def test_exec_inside_of_a_command_line() -> None:
 
 
 def test_exec_with_its_text_kept() -> None:
-    text, name, space = KERNEL.format(use=""), "<my kernels>", {}
+    text, name = KERNEL.format(use=""), "<my kernels>"
+    space: dict[str, Any] = {}
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
     exec(compile(text, name, "exec"), space)
     x = np.zeros(4, np.float32)
-    space["kernel"][1](x)  # type: ignore[index]
+    space["kernel"][1](x)
     assert (x == 7).all()
     bad = text.replace("7.0", "seven")
     linecache.cache[name] = (len(bad), None, bad.splitlines(True), name)
     exec(compile(bad, name, "exec"), space)
     with pytest.raises(ct.TileSyntaxError, match="seven") as caught:
-        space["kernel"][1](x)  # type: ignore[index]
+        space["kernel"][1](x)
     assert "ct.store(x, 0, ct.full((4,), seven" in str(caught.value), "the line is shown"
 
 

@@ -194,12 +194,12 @@ def test_division_by_constants(op: Any, dtype: Any, divisor: int) -> None:
     assert got.tolist() == want
 
 
-def divide_by(op: Any, a: np.ndarray, divisor: int, dtype: dt.DType) -> np.ndarray:
+def divide_by(op: type[arith.Binary], a: np.ndarray, divisor: int, dtype: dt.DType) -> np.ndarray:
     function = elementwise(lambda x: op(lhs=x, rhs=x), [dtype], dtype)
     ops = function.body.ops
-    at = next(i for i, o in enumerate(ops) if isinstance(o, op))
-    constant = arith.Constant(value=divisor, type=ops[at].lhs.type)
-    ops[at].rhs = constant.result
+    at, division = next((i, o) for i, o in enumerate(ops) if isinstance(o, op))
+    constant = arith.Constant(value=divisor, type=division.lhs.type)
+    division.rhs = constant.result
     ops.insert(at, constant)
     out = np.zeros_like(a)
     compile_function(function).run((-(-len(a) // TILE), 1, 1), [a, out])
@@ -224,9 +224,10 @@ def test_a_half_as_exponent_is_no_square_root(dtype: Any) -> None:
     want = np.zeros_like(x)
     want[:6] = 0.0, np.inf, 0.0, np.inf, 2.0, np.nan
     function = elementwise(lambda a, b: arith.Pow(lhs=a, rhs=b), [dtype, dtype], dtype)
-    at = next(i for i, op in enumerate(function.body.ops) if isinstance(op, arith.Pow))
-    half = function.body.ops[at].rhs = arith.Constant(value=0.5, type=function.body.ops[at].lhs.type).result
-    function.body.ops.insert(at, half.op)
+    at, power = next((i, op) for i, op in enumerate(function.body.ops) if isinstance(op, arith.Pow))
+    half = arith.Constant(value=0.5, type=power.lhs.type)
+    power.rhs = half.result
+    function.body.ops.insert(at, half)
     out = np.zeros_like(x)
     compile_function(function).run((1, 1, 1), [x, x, out])
     assert_same(out, want)

@@ -163,11 +163,10 @@ def through_tf32(x: np.ndarray, mode: RoundingMode) -> np.ndarray:
     body = Block([a, out])
     build = Builder(body)
     block = build.value(arrays.BlockId(axis=0))
-    place = {"steps": (TILE,), "order": (0,)}
-    tile = build.value(memory.Load(array=a, index=(block,), shape=(TILE,), **place))
+    tile = build.value(memory.Load(array=a, index=(block,), shape=(TILE,), steps=(TILE,), order=(0,)))
     tile = build.value(convert.Cast(src=tile, dtype=dt.tfloat32, rounding=mode))
     tile = build.value(convert.Cast(src=tile, dtype=dt.float32))
-    build.emit(memory.Store(array=out, index=(block,), value=tile, **place))
+    build.emit(memory.Store(array=out, index=(block,), value=tile, steps=(TILE,), order=(0,)))
     build.emit(control.Return())
     result = np.zeros(len(x), np.float32)
     compile_function(Function("tf32", body)).run((-(-len(x) // TILE), 1, 1), [x, result])

@@ -125,7 +125,8 @@ def test_stores(data: Any, rank: int) -> None:
     tile = tuple(data.draw(st.sampled_from([1, 2, 4])) for _ in range(rank))
     order = tuple(data.draw(st.permutations(range(rank))))
     shift = [data.draw(st.integers(-2, 2)) for _ in range(rank)]
-    grid = tuple(data.draw(st.integers(1, 6)) if k < rank else 1 for k in range(3))
+    x, y, z = (data.draw(st.integers(1, 6)) if k < rank else 1 for k in range(3))
+    grid = (x, y, z)
     dtype = dtype_of(target)
 
     params = [Value(array_type(dtype, rank)), Value(array_type(dtype, rank))]
@@ -134,9 +135,9 @@ def test_stores(data: Any, rank: int) -> None:
     for axis in range(rank):
         block = build.value(arrays.BlockId(axis=axis))
         index.append(build.value(arith.Add(lhs=block, rhs=number(build, shift[axis]))))
-    where = {"steps": tile, "order": tuple(range(rank))}
     blocks = tuple(build.value(arrays.BlockId(axis=axis)) for axis in range(rank))
-    value = build.value(memory.Load(array=params[1], index=blocks, shape=tile, **where))
+    value = build.value(memory.Load(array=params[1], index=blocks, shape=tile, steps=tile,
+                                    order=tuple(range(rank))))
     build.emit(memory.Store(array=params[0], index=tuple(index), value=value, steps=tile, order=order))
     build.emit(control.Return())
     program = compile_function(Function("stores", build.block))
@@ -211,10 +212,9 @@ def ragged(build: Builder, params: list[Value]) -> None:
     data, bounds, out = params
     block = build.value(arrays.BlockId(axis=0))
     after = build.value(arith.Add(lhs=block, rhs=number(build, 1)))
-    place = {"steps": (1,), "order": (0,)}
     ends = []
     for at in (block, after):
-        one = build.value(memory.Load(array=bounds, index=(at,), shape=(1,), **place))
+        one = build.value(memory.Load(array=bounds, index=(at,), shape=(1,), steps=(1,), order=(0,)))
         ends.append(build.value(shape.Reshape(src=one, shape=())))
     view = build.value(arrays.SliceArray(array=data, start=ends[0], stop=ends[1], axis=0, type=data.type))
     length = build.value(arrays.Extent(array=view, axis=0))

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from catalogue.all import one_per_kernel
 from catalogue.case import Case
+from support.interp_cases import full_grid
 from support.memories import Elsewhere, ReadOnly, Recorder, Refused
 
 import tilewright as tw
@@ -62,7 +63,7 @@ def run_on(memory: Memory, case: Case, function: Function, mode: str = "chunked"
     """The outputs of a case."""
     args = case.args()
     values = case.kernel.lower(*args).values
-    compile_function(function).run((*case.grid, 1, 1)[:3], values, ExecutionOptions(mode=mode, memory=memory))
+    compile_function(function).run(full_grid(case.grid), values, ExecutionOptions(mode=mode, memory=memory))
     if isinstance(memory, Elsewhere):
         memory.finish()
     return [np.asarray(a) for a in case.results(args)]
@@ -174,7 +175,7 @@ def test_a_memory_that_refuses_stops_every_kind_of_store(mode: str) -> None:
     for case in (c for c in CASES if 0 not in c.grid):
         for function in (ir_of(case), machine_ir(case)):
             for opcode in stores_of(case, function) - stopped if function else ():
-                assert refused_by(case, function, ReadOnly(opcode), mode) == opcode
+                assert function is not None and refused_by(case, function, ReadOnly(opcode), mode) == opcode
                 stopped.add(opcode)
     assert stopped >= {"store", "scatter", "atomic_rmw", "atomic_cas", "tma_store", "shared_store", "async_load",
                        "async_gather", "tma_load", "cluster_exchange"}
@@ -185,7 +186,7 @@ def refused_by(case: Case, function: Function, memory: Memory, mode: str, args: 
     args = args or case.args()
     values = case.kernel.lower(*args).values
     with pytest.raises(Refused) as caught:
-        compile_function(function).run((*case.grid, 1, 1)[:3], values, ExecutionOptions(mode=mode, memory=memory))
+        compile_function(function).run(full_grid(case.grid), values, ExecutionOptions(mode=mode, memory=memory))
     return caught.value.message.split()[0]
 
 
@@ -243,7 +244,7 @@ func @branch(%y: array<?xf32, strides=?>) {
 
 
 @pytest.mark.parametrize("limits", [{"chunk_blocks": 1}, {"chunk_bytes": 1}, {"chunk_blocks": 3}])
-def test_options_limit_chunks(limits: dict[str, int]) -> None:
+def test_options_limit_chunks(limits: dict[str, Any]) -> None:
     text = """
 func @count(%y: array<?xi32, strides=?>) {
   %b: i32 = block_id(axis=0)

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from support.interp_cases import assert_same, compile_function
 
-from tilewright.interp import ExecutionOptions, missing_handlers
+from tilewright.interp import ExecutionOptions, Program, missing_handlers
 from tilewright.interp.lowering import HANDLERS
 from tilewright.tileir.core import OPS
 from tilewright.tileir.diagnostics import Span, TileInternalError, TileTypeError
+from tilewright.tileir.ops.arith import Add
 from tilewright.tileir.parser import parse
 
 # x[b + shift] = f(x[b]) through one array, or from another one
@@ -30,7 +31,7 @@ func @step(%x: array<?xf32, strides=?>, %y: array<?xf32, strides=?>) {{
 """
 
 
-def step(shift: int, target: str, index: str = "%to") -> object:
+def step(shift: int, target: str, index: str = "%to") -> Program:
     return compile_function(parse(STEP.format(shift=shift, target=target, index=index)))
 
 
@@ -135,7 +136,7 @@ def test_wrong_arguments() -> None:
 def test_a_defect_names_the_op_and_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     function = parse(STEP.format(shift=0, target="y", index="%b"))
     span = Span("k.py", 7, 4, 7, 9)
-    next(op for op in function.walk() if op.opcode == "add" and op.lhs.type.shape).span = span
+    next(op for op in function.walk() if isinstance(op, Add) and op.lhs.type.shape).span = span
     broken = HANDLERS["add"]._replace(handler=lambda op, low: lambda a, b: 1 // 0)
     monkeypatch.setitem(HANDLERS, "add", broken)
     with pytest.raises(TileInternalError, match="add: ZeroDivisionError") as caught:

@@ -86,7 +86,7 @@ def test_sums_keep_their_bound(dtype: Any, length: int) -> None:
     last = float(ml_dtypes.finfo(x.dtype).eps) / 2
     for row, g in zip(x, got.ravel().astype(np.float64), strict=True):
         terms = [Fraction(float(v)) for v in row]
-        exact = sum(terms)
+        exact = sum(terms, Fraction())
         bound = length * inner * sum(map(abs, terms)) + Fraction(last) * abs(exact) * 2
         assert abs(Fraction(float(g)) - exact) <= bound
 

@@ -132,7 +132,7 @@ class Tile:
     def __ne__(self, other: Any) -> Tile:  # type: ignore[override]
         return both(self, other, lambda a, b, dtype: a != b, BOOL)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __neg__(self) -> Tile:
         return self.map(lambda v: -v if self.dtype.kind == "float" else num.wrap(-v, self.dtype))

@@ -22,6 +22,12 @@ from tilewright.tileir.types import ArrayType
 TILE = 128
 
 
+def full_grid(grid: Sequence[int]) -> tuple[int, int, int]:
+    """A grid with all its axes."""
+    x, y, z = (*grid, 1, 1)[:3]
+    return x, y, z
+
+
 def array_type(dtype: dt.DType, rank: int = 1) -> ArrayType:
     return ArrayType(dtype, (None,) * rank, (None,) * rank)
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import tilewright as ct
+from tilewright.arguments.arrays import ArrayInfo
+from tilewright.arguments.bind import ArrayArgument
+from tilewright.tune.job import Job
 
 
 @ct.tile_kernel
@@ -26,3 +29,10 @@ def endless(x):
 
 def grid(n: int) -> tuple[int, ...]:
     return (ct.cdiv(256, n),)
+
+
+def array_of(job: Job, position: int) -> ArrayInfo:
+    """The memory that a job has made for an array argument."""
+    argument = job.arguments[position]
+    assert isinstance(argument, ArrayArgument) and isinstance(argument.info, ArrayInfo)
+    return argument.info

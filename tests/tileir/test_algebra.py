@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -64,7 +65,7 @@ class Trial:
         assert_same(self.run(), before, *self.data)
 
 
-def with_constant(cls: type[Op], number: float, left: bool, **given: object) -> Callable[[Trial, Value, Value], Op]:
+def with_constant(cls: type[Op], number: float, left: bool, **given: Any) -> Callable[[Trial, Value, Value], Op]:
     def make(trial: Trial, a: Value, b: Value) -> Op:
         constant = trial.constant(number, a)
         return cls(lhs=constant, rhs=a, **given) if left else cls(lhs=a, rhs=constant, **given)

@@ -123,10 +123,12 @@ def test_spans_survive() -> None:
     block = Block()
     param = block.add_param(TileType(float32), "x")
     then, orelse = Block(), Block()
-    then.ops, orelse.ops = [Yield(values=(), span=call)], [Yield(values=(), span=call)]
-    always = Constant(value=True, type=TileType(bool_), span=Span('a "b".py', 3, 0, 3, 9, "g", call))
-    block.ops = [always, If(cond=always.result, then=then, orelse=orelse, span=call), Neg(src=param, span=call),
-                 Return(span=call)]
+    then.ops, orelse.ops = [Yield(values=())], [Yield(values=())]
+    always = Constant(value=True, type=TileType(bool_))
+    block.ops = [always, If(cond=always.result, then=then, orelse=orelse), Neg(src=param), Return()]
+    for op in (*block.ops, *then.ops, *orelse.ops):
+        op.span = call
+    always.span = Span('a "b".py', 3, 0, 3, 9, "g", call)
     function = Function("f", block, span=replace(call, line=1, col=0, end_line=1, end_col=9))
     function.decisions = [Decision("warps", 4, "", call), Decision("warps", 8, "why", call), Decision("warps", 2)]
     text = to_text(function, spans=True)

@@ -58,8 +58,8 @@ def lists_of_ops(module: Any) -> list[str]:
     for node in ast.parse(inspect.getsource(module)).body:
         for target in node.targets if isinstance(node, ast.Assign) else ():
             value = getattr(module, target.id, None) if isinstance(target, ast.Name) else None
-            classes = [v for v in value if isinstance(v, type)] if isinstance(value, tuple | frozenset | set) else []
-            if classes and len(classes) == len(value) and all(issubclass(v, Op) for v in classes):
+            values: list[Any] = list(value) if isinstance(value, tuple | frozenset | set) else []
+            if values and all(isinstance(v, type) and issubclass(v, Op) for v in values):
                 found.append(f"{module.__name__}.{ast.unparse(target)}")
     return found
 

@@ -51,7 +51,7 @@ def test_an_analysis_is_found_once() -> None:
 def test_only_what_a_pass_preserves_is_known_after_it(kept: Preserved) -> None:
     asked = unit()
     before = dict(zip(Analysis, ask(asked), strict=True))
-    PassManager((lambda u: kept,), (), lambda u: None).run(asked, verify=False)
+    PassManager[Unit]((lambda u: kept,), (), lambda u: None).run(asked, verify=False)
     after = dict(zip(Analysis, ask(asked), strict=True))
     assert {a for a in Analysis if after[a] is before[a]} == kept
 

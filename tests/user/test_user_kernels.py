@@ -18,7 +18,7 @@ SCRIPTS = sorted((Path(__file__).parent / "kernels").glob("*.py"))
 each = pytest.mark.parametrize("script", SCRIPTS, ids=lambda p: p.stem)
 
 
-def launches_by(monkeypatch: pytest.MonkeyPatch, launch: Callable[..., None]) -> None:
+def launches_by(monkeypatch: pytest.MonkeyPatch, launch: Callable[..., object]) -> None:
     """Let `kernel[grid](...)` of the scripts call launch(kernel, grid, args)."""
 
     def call(self: BoundKernel, *args: Any) -> None:

@@ -1,6 +1,6 @@
 """Arrays of a list that differ on a static axis."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -8,7 +8,7 @@ import tilewright as ct
 
 
 @ct.tile_kernel
-def kernel(xs: Annotated[list, ct.ListAnnotation(element=ct.ArrayAnnotation(static_shape_dims=(0,)))]):
+def kernel(xs: Annotated[list[Any], ct.ListAnnotation(element=ct.ArrayAnnotation(static_shape_dims=(0,)))]):
     ct.store(xs[0], (0,), 1.0)
 
 

@@ -10,7 +10,7 @@ import tilewright as ct
 @dataclasses.dataclass(frozen=True)
 class Pair:
     a: int
-    b: tuple = dataclasses.field(default_factory=tuple)
+    b: tuple[int, ...] = dataclasses.field(default_factory=tuple)
 
 
 @ct.tile_kernel

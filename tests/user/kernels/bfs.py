@@ -42,7 +42,7 @@ want = np.full(n, -1)
 want[0] = 0
 q = [0]
 for v in q:
-    for w in np.nonzero(adj[v])[0]:
+    for w in np.nonzero(adj[v])[0].tolist():
         if want[w] < 0:
             want[w] = want[v] + 1
             q.append(w)

@@ -10,7 +10,7 @@ import numpy as np
 
 class device:
     def __init__(self, name: Any) -> None:
-        self.type = (name.type if isinstance(name, device) else name).split(":")[0]
+        self.type: str = (name.type if isinstance(name, device) else name).split(":")[0]
 
 
 class dtype:
