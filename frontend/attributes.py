@@ -69,6 +69,14 @@ _METHODS: dict[str, tuple[str, ...]] = {
 
 _PYTHON_METHODS: dict[type, str] = {tuple: "tuple", Keywords: "dict"}
 
+# Methods that Python itself runs while compiling: their results are constants again.
+_OF_CONSTANTS: dict[type, tuple[str, ...]] = {
+    int: ("bit_count", "bit_length"),
+    float: ("is_integer",),
+    str: ("count", "endswith", "find", "index", "isalpha", "isdigit", "islower", "isupper", "lower", "lstrip",
+          "removeprefix", "removesuffix", "replace", "rstrip", "startswith", "strip", "upper"),
+}
+
 
 def extent(t: Translator, array: Value, axis: int) -> Val:
     """Length of an array along an axis: a constant where the user declared it static."""
@@ -91,6 +99,8 @@ def attribute(t: Translator, node: ast.Attribute) -> Val:
 
 def member(t: Translator, value: Val, name: str) -> Val:
     """`value.name`."""
+    if name in _OF_CONSTANTS.get(type(value), ()):
+        return getattr(value, name)
     readers, kind = _table(value)
     if readers is not None:
         if name in readers:
@@ -101,6 +111,11 @@ def member(t: Translator, value: Val, name: str) -> Val:
         if not hints and kind in ("TiledView", "RawArrayMemory"):
             hints = _members(readers, _METHODS[kind])
         raise TileTypeError(f"{named(value)} has no attribute {name}", hints=hints)
+    return _of_object(t, value, name)
+
+
+def _of_object(t: Translator, value: Val, name: str) -> Val:
+    """An attribute of what is neither a tile nor an array: of a module, an enum, a dataclass, a tuple and so on."""
     if isinstance(value, types.ModuleType):
         return _from_module(t, value, name)
     if isinstance(value, enum.Enum):

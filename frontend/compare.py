@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import types
 
 from tilewright.frontend import advice
 from tilewright.frontend.branches import short_circuit
@@ -13,7 +14,8 @@ from tilewright.frontend.values import Keywords, Struct, Text, Val, is_loose, is
 from tilewright.tileir.diagnostics import TileTypeError
 from tilewright.tileir.dtypes import DType
 
-_NAMES = (str, DType, enum.Enum, type, type(None))
+_SINGLE = (DType, enum.Enum, type, type(None), types.FunctionType)  # there is one of each, so that `is` has a meaning
+_NAMES = (str, *_SINGLE)
 
 
 def equals(t: Translator, x: Val, y: Val, negate: bool = False) -> Val:
@@ -51,10 +53,12 @@ def _equal_tuples(t: Translator, x: tuple[Val, ...], y: tuple[Val, ...]) -> Val:
 
 
 def identical(x: Val, y: Val) -> bool:
-    """`x is y`, where one side is None or a member of an enum."""
-    if x is None or y is None or isinstance(x, enum.Enum) or isinstance(y, enum.Enum):
+    """`x is y`, where one side is None, a dtype, a type, a function or a member of an enum, or both are bools."""
+    flags = isinstance(x, bool) and isinstance(y, bool)
+    if flags or isinstance(x, _SINGLE) or isinstance(y, _SINGLE):
         return x is y
-    raise TileTypeError("is: only `x is None` and `x is not None` are possible in a kernel", hints=["write x == y"])
+    raise TileTypeError("is: only None, dtypes, functions and members of enums have an identity in a kernel",
+                        hints=["write x == y"])
 
 
 def contains(t: Translator, x: Val, container: Val) -> Val:

@@ -25,32 +25,37 @@ def main(argv: list[str] | None = None) -> int:
         parser.error(f"there is no file {options.program}")
     install(cpu=options.cpu)
     sys.argv = [options.program, *options.args]
-    if options.module:
-        sys.path.insert(0, "")
-        runpy.run_module(options.program, run_name="__main__", alter_sys=True)
-        return 0
-    return run_file(Path(options.program))
+    try:
+        if options.module:
+            run_module(options.program)
+        else:
+            run_file(Path(options.program))
+    except Exception as error:
+        frames = _of_program(error.__traceback__)
+        sys.excepthook(type(error), error.with_traceback(frames), frames)
+        return 1
+    return 0
 
 
-def run_file(path: Path) -> int:
+def run_module(name: str) -> None:
+    """The module as `python -m` runs it."""
+    sys.path.insert(0, "")
+    runpy.run_module(name, run_name="__main__", alter_sys=True)
+
+
+def run_file(path: Path) -> None:
     """The file as Python itself runs it: in a module `__main__`, with its folder on the path."""
     module = ModuleType("__main__")
     module.__file__ = str(path)
     vars(module)["__builtins__"] = __builtins__
     sys.modules["__main__"] = module
     sys.path[0] = str(path.resolve().parent)
-    try:
-        exec(compile(path.read_bytes(), str(path), "exec", dont_inherit=True), vars(module))
-    except Exception as error:
-        frames = _of_program(error.__traceback__, str(path))
-        sys.excepthook(type(error), error.with_traceback(frames), frames)
-        return 1
-    return 0
+    exec(compile(path.read_bytes(), str(path), "exec", dont_inherit=True), vars(module))
 
 
-def _of_program(traceback: TracebackType | None, file: str) -> TracebackType | None:
+def _of_program(traceback: TracebackType | None) -> TracebackType | None:
     """The frames from the program's own on; none for a mistake of its syntax."""
-    while traceback is not None and traceback.tb_frame.f_code.co_filename != file:
+    while traceback is not None and traceback.tb_frame.f_code.co_filename in (__file__, "<frozen runpy>"):
         traceback = traceback.tb_next
     return traceback
 

@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import enum
 import functools
+import math
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -164,16 +165,17 @@ def call_value(
 
 
 def _call_native(function: Val, args: Sequence[Val], kwargs: Mapping[str, Val]) -> Val:
-    """Functions of Python's `math` work on constants."""
-    native = isinstance(function, types.BuiltinFunctionType) and function.__module__ == "math"
-    if not native or not _constants([*args, *kwargs.values()]):
+    """Functions of Python's `math`, and methods of constants, work on constants."""
+    owner = getattr(function, "__self__", None) if isinstance(function, types.BuiltinFunctionType) else None
+    if not (owner is math or isinstance(owner, int | float | str)) or not _constants([*args, *kwargs.values()]):
         raise _not_callable(function)
-    return folding.run(f"math.{function.__name__}", functools.partial(function, **kwargs), *args)
+    what = function.__name__ if owner is not math else f"math.{function.__name__}"
+    return folding.run(what, functools.partial(function, **kwargs), *args)
 
 
 def _constants(values: Sequence[Val]) -> bool:
     """Whether Python itself can compute with the arguments."""
-    return all(_constants(v) if isinstance(v, tuple) else is_loose(v) for v in values)
+    return all(_constants(v) if isinstance(v, tuple) else is_loose(v) or isinstance(v, str) for v in values)
 
 
 def _shifted(nodes: ArgumentNodes | None) -> ArgumentNodes | None:

@@ -102,6 +102,33 @@ def test_constants(capfd: pytest.CaptureFixture[str]) -> None:
         "4.0 6 4.0 2 32 True", "1 2", "(0, 16, 32) (1, 2)"]
 
 
+def test_methods_of_constants(capfd: pytest.CaptureFixture[str]) -> None:
+    @ct.tile_kernel
+    def kernel(name: ct.Constant[str], n: ct.Constant[int]):
+        print(n.bit_length(), (-n).bit_count(), 2.0.is_integer(), name.upper(), name.removeprefix("re"))
+        ct.static_assert(name.startswith(("re", "si")) and not name.endswith("lu ") and name.find("l") == 2)
+        rounds = n.bit_length() - 1
+        t = ct.zeros((1 << rounds,), ct.int32)
+        print(t.shape)
+
+    kernel[(1,)]("relu", 12)
+    assert capfd.readouterr().out.splitlines() == ["4 2 True RELU lu", "(8,)"]
+
+
+def test_identity_of_what_there_is_once(capfd: pytest.CaptureFixture[str]) -> None:
+    def relu(t: Any) -> Any:
+        return ct.maximum(t, 0.0)
+
+    @ct.tile_kernel
+    def kernel(x, act: ct.Constant, causal: ct.Constant[bool]):
+        print(x.dtype is ct.float16, x.dtype is not ct.float32, act is relu, act == relu, act is ct.exp, causal is True)
+
+    kernel[(1,)](np.zeros(1, np.float16), relu, False)
+    kernel[(1,)](np.zeros(1, np.float32), ct.exp, True)
+    assert capfd.readouterr().out.splitlines() == [
+        "True True True True False False", "False False False False True True"]
+
+
 def test_refusals() -> None:
     @ct.tile_kernel
     def root():
@@ -115,8 +142,18 @@ def test_refusals() -> None:
     def absent():
         (1, 2).index(3)
 
+    @ct.tile_kernel
+    def missing():
+        "relu".index("x")
+
+    @ct.tile_kernel
+    def splitting():
+        "a b".split()
+
     for kernel, error, words in ((root, ct.TileError, "math.sqrt cannot be called"),
                                  (absent, ct.TileValueError, "which is not in the tuple"),
+                                 (missing, ct.TileValueError, "index: substring not found"),
+                                 (splitting, ct.TileTypeError, "has no attribute split"),
                                  (domain, ct.TileValueError, "math.sqrt: ")):
         with pytest.raises(error, match=words):
             kernel[(1,)]()

@@ -55,8 +55,9 @@ def test_arguments_and_modules() -> None:
     assert done.returncode == 2 and "there is no file no_such_file.py" in done.stderr
 
 
-def test_a_mistake_shows_the_program_alone() -> None:
-    done = run(str(PROGRAMS / "wrong.py"))
+@pytest.mark.parametrize("words", [(str(PROGRAMS / "wrong.py"),), ("-m", "wrong")])
+def test_a_mistake_shows_the_program_alone(words: tuple[str, ...]) -> None:
+    done = run(*words, PYTHONPATH=os.pathsep.join([str(PROGRAMS), os.environ.get("PYTHONPATH", "")]))
     assert done.returncode == 1 and "the name no_such_name is not defined" in done.stderr
     files = [line.split('"')[1] for line in done.stderr.splitlines() if line.startswith("  File ")]
     assert "runpy" not in done.stderr and files[:2] == [str(PROGRAMS / "wrong.py")] * 2 and len(files) <= 3
