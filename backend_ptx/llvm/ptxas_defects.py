@@ -6,9 +6,11 @@ assembler of driver 580.159.04. LLVM chooses these instructions by itself, so th
 * `add.s16x2` with a constant: VIADD.16x2 gets an immediate of which one half is lost.
 * `abs.s16` and `neg.s16` of -32768: the result stays 32768 in a 32-bit register, and shifts, comparisons and divisions
   take it for positive.
-* `max.f32` with -0.0 and `min.f32` with 1.0 become one instruction with .SAT, which makes +0.0 of -0.0. With 0.0 they
-  do where the minimum comes first, too: then .SAT makes +0.0 of a NaN, which the minimum has made 1.0. The usual clamp,
-  `min(max(x, 0.0), 1.0)`, agrees with .SAT for all numbers and stays.
+* `max` with -0.0 and `min` with 1.0 become one instruction with .SAT, which makes +0.0 of -0.0. With 0.0 they do where
+  the minimum comes first, too: then .SAT makes +0.0 of a NaN, which the minimum has made 1.0. Of float64 they become
+  the maximum with +0.0 and then the minimum, which is the same. The usual clamp, `min(max(x, 0.0), 1.0)`, agrees with
+  .SAT for all numbers and stays.
+* `selp.f32` of -0.0 and -1.0 converts the integers 0 and -1, which gives +0.0.
 """
 
 from __future__ import annotations
@@ -23,10 +25,9 @@ _REPLACED = (
     (re.compile(rf"\b(abs|neg)\.s16 \t{_REGISTER}, {_REGISTER};"),
      r"{ .reg .b32 wide; cvt.s32.s16 wide, \3; \1.s32 wide, wide; cvt.u16.u32 \2, wide; }"),
 )
-
-
-_MINIMUM_OF_ONE = re.compile(r"\bmin\.f32 \t(%\w+), %\w+, 0f3F800000;")
-_MAXIMUM_OF_ZERO = re.compile(r"\bmax\.f32 \t(%\w+), (%\w+), 0f([08])0000000;")
+_CHOICE = re.compile(r"\bselp\.f32 \t(%\w+), 0f(80000000|BF800000), 0f(80000000|BF800000), ")
+_MINIMUM_OF_ONE = re.compile(r"\bmin\.f(?:32|64) \t(%\w+), %\w+, 0(?:f3F8|d3FF)0+;")
+_MAXIMUM_OF_ZERO = re.compile(r"\bmax\.f(32|64) \t(%\w+), (%\w+), 0([fd])([08])(0+);")
 
 
 def without_defects(ptx: str) -> str:
@@ -34,17 +35,18 @@ def without_defects(ptx: str) -> str:
     if "s16" in ptx:
         for pattern, instead in _REPLACED:
             ptx = pattern.sub(instead, ptx)
+    ptx = _CHOICE.sub(r"selp.b32 \t\1, 0x\2, 0x\3, ", ptx)
     minima = frozenset(_MINIMUM_OF_ONE.findall(ptx))
     if not minima:
         return ptx
 
     def maximum(found: re.Match[str]) -> str:
-        result, value, sign = found.groups()
+        bits, result, value, mark, sign, rest = found.groups()
         if value in minima:  # no NaN: floats compare as integers
-            return f"{'min.u32' if sign == '8' else 'max.s32'} \t{result}, {value}, 0x{sign}0000000;"
+            return f"{'min.u' if sign == '8' else 'max.s'}{bits} \t{result}, {value}, 0x{sign}{rest};"
         if sign == "0":
             return found[0]
-        zero = "0f80000000"
-        return f"{{ .reg .pred p; setp.ge.f32 p, {value}, {zero}; selp.f32 {result}, {value}, {zero}, p; }}"
+        zero = f"0{mark}{sign}{rest}"
+        return f"{{ .reg .pred p; setp.ge.f{bits} p, {value}, {zero}; selp.f{bits} {result}, {value}, {zero}, p; }}"
 
     return _MAXIMUM_OF_ZERO.sub(maximum, ptx)
