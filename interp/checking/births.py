@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.interp.checking.numerics import ops_behind
-from tilewright.interp.checking.places import block_coordinates, first_lane
+from tilewright.interp.checking.places import block_coordinates, called, first_lane
 from tilewright.interp.checking.report import Report
 from tilewright.interp.chunk import Regs
 from tilewright.interp.formats import as_float
@@ -58,7 +58,7 @@ def _odd(op: Any, low: Any, regs: Regs, value: Array, reach: Reach) -> None:
             made, of = ("NaN", "none of the operands is NaN") if kind == "nan" else (
                 "an infinity", "all operands are finite")
             numerics.born(op, replace(_report(op, low, regs, found), kind=kind, severity="warning", reason=of,
-                                      message=f"{_verb(op)} makes {made}, which is stored"))
+                                      message=f"{called(op)} makes {made}, which is stored"))
 
 
 def _flushed(op: Any, low: Any, regs: Regs, value: Array) -> None:
@@ -74,7 +74,7 @@ def _flushed(op: Any, low: Any, regs: Regs, value: Array) -> None:
         found = found & (given[1] != 0) & np.isfinite(given[1])
     if np.any(found):
         _note(op, low, regs, found, Report(
-            "underflow", f"{_verb(op)} makes zero of what is not zero", op.span, severity="note",
+            "underflow", f"{called(op)} makes zero of what is not zero", op.span, severity="note",
             reason=f"the result is too small for {op.result.type.dtype}"))
 
 
@@ -194,7 +194,7 @@ def wraps(op: Any, low: Any) -> Step | None:
         wrong = np.asarray(exact != got.astype(object), bool)
         if wrong.any():
             _note(op, low, regs, wrong, Report(
-                "wrap", f"{_verb(op)} of an index wraps around: the result does not fit {dtype}", op.span,
+                "wrap", f"{called(op)} of an index wraps around: the result does not fit {dtype}", op.span,
                 reason=f"integers of {dtype.bitwidth} bits wrap, and the element that is accessed is another one",
                 hint="compute the index in int64: tw.int64(x), or annotate the array with IndexedWithInt64"))
     return step
@@ -234,10 +234,6 @@ def _report(op: Any, low: Any, regs: Regs, found: Array) -> Report:
             whole = np.broadcast_to(held, found.shape) if held.ndim <= found.ndim else held
             values[name] = whole[lane].item()
     return Report("nan", "", op.span, block=block_coordinates(regs[0], lane[0] if varies else 0), values=values)
-
-
-def _verb(op: Op) -> str:
-    return op.opcode.removeprefix("reduce_")
 
 
 def _named(op: Any) -> list[tuple[str, Value]]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tilewright.interp.access import TileRegion
 from tilewright.interp.checking.log import Log
-from tilewright.interp.checking.places import block_of, element_of, extents_of, first_lane
+from tilewright.interp.checking.places import block_of, called, element_of, extents_of, first_lane
 from tilewright.interp.checking.report import Report
 from tilewright.interp.elements import ElementRegion
 from tilewright.interp.memory import Region
@@ -53,7 +53,7 @@ def _tile_report(region: TileRegion, op: Any, block: int) -> Report:
     past = any(f >= n for f, n in zip(first, extents, strict=True))
     values = {"first element": first, "tile": tuple(lengths), "shape": extents}
     common = {"span": op.span, "array": name, "index": first, "block": block_of(region, lane), "values": values}
-    what = f"{op.opcode} {VERBS.get(op.opcode, 'accesses')} {name}[{box}]"
+    what = f"{called(op)} {VERBS.get(op.opcode, 'accesses')} {name}[{box}]"
     if before or past:
         where = "starts before" if before else "lies outside"
         return Report(
@@ -93,7 +93,7 @@ def _over(mask: Any, shape: tuple[int, ...]) -> Any:
 def _element_report(region: ElementRegion, op: Any, lane: tuple[int, ...]) -> Report:
     index, extents, name = element_of(region, lane), extents_of(region, lane), region.array.name
     raw = is_raw(op)
-    what = f"{op.opcode} accesses {name}[{', '.join(map(str, index))}]"
+    what = f"{called(op)} accesses {name}[{', '.join(map(str, index))}]"
     return Report(
         "bounds", f"{what}, outside of its {'memory' if raw else 'shape'}", op.span, array=name, index=index,
         block=block_of(region, lane), values={"index": index, "elements" if raw else "shape": extents},

@@ -14,7 +14,7 @@ from tilewright.interp.arrays import ArrayRef, byte_range
 from tilewright.interp.checking.declared import forget
 from tilewright.interp.checking.log import Log
 from tilewright.interp.checking.origins import SHADOW, Origins
-from tilewright.interp.checking.places import block_of, element_of, first_lane
+from tilewright.interp.checking.places import block_of, called, element_of, first_lane
 from tilewright.interp.checking.report import Report
 from tilewright.interp.checking.shadow import ElementPlaces, Range, ranges_of
 from tilewright.interp.checking.taint import Shadow, joined
@@ -119,10 +119,22 @@ class Contents:
         entry, shadow, mask = self._entry(region), None, region.mask
         if entry is not None:
             shadow = self._stored(region, *entry)
+            self._check_old(region, op, *entry)
         if mask is not None and op.opcode == "atomic_rmw" and not np.all(mask):
             shadow = joined([shadow, np.where(mask, SHADOW.type(0), SHADOW.type(self.origins.of(op)))])
         if shadow is not None:
             self._found.append((region.blocks, shadow))
+
+    def _check_old(self, region: Region, op: Any, range_: Range, table: Any) -> None:
+        """An atomic operation on an element that nothing has written makes of it what is as undefined. An exchange
+        writes it; only who uses the old value is wrong."""
+        places = range_.places(region)
+        held = np.asarray(places.get(table, 0))
+        if held.any() and getattr(op, "kind", "cas") != "xchg":
+            wrong = places.spread(held, 0) if isinstance(places, ElementPlaces) else held
+            self._report(wrong, region, op, f"{called(op)} updates {{}}, which is undefined",
+                         "what it makes of it is undefined, too")
+        places.put(table, 0)
 
     def _check_places(self, region: Region, op: Op, what: str) -> None:
         """Where an index or the mask is undefined and the rest lets the access through, its place is undefined."""
@@ -134,7 +146,7 @@ class Contents:
         if unsure is not None:
             wrong = joined([wrong, self._active(unsure, region, None)])
         if wrong is not None and wrong.any():
-            self._report(wrong, region, op, f"{op.opcode} {what} depends on an undefined value",
+            self._report(wrong, region, op, f"{called(op)} {what} depends on an undefined value",
                          "an access must know where it goes")
 
     def _check_values(self, region: Region, op: Op) -> None:
@@ -144,7 +156,7 @@ class Contents:
             return
         wrong = self._active(given, region, region.mask)
         if wrong.any():
-            self._report(wrong, region, op, f"{op.opcode} writes an undefined value to {{}}",
+            self._report(wrong, region, op, f"{called(op)} writes an undefined value to {{}}",
                          "what the array then holds is undefined")
 
     def _active(self, shadow: Any, region: Region, mask: Any) -> Any:

@@ -12,6 +12,11 @@ from tilewright.interp.memory import Region
 Coordinates = tuple[int, ...]
 
 
+def called(op: Any) -> str:
+    """The user's word for an op."""
+    return f"atomic_{op.kind}" if op.opcode == "atomic_rmw" else str(op.opcode).removeprefix("reduce_")
+
+
 def block_of(region: Region, lane: Any) -> Coordinates:
     """The coordinates in the grid of the block of a lane (an index in `region.shape`)."""
     return block_coordinates(region.chunk, _number(region, lane))

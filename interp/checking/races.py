@@ -13,7 +13,7 @@ import numpy as np
 
 from tilewright.interp.checking.clocks import ACQUIRES, MOST_BLOCKS, RELEASES, Clocks
 from tilewright.interp.checking.log import Log
-from tilewright.interp.checking.places import element_of
+from tilewright.interp.checking.places import called, element_of
 from tilewright.interp.checking.report import Report
 from tilewright.interp.checking.shadow import ElementPlaces, Range, TilePlaces, ranges_of
 from tilewright.interp.checking.sharing import adds_floats, find_sharing, is_atomic
@@ -87,10 +87,10 @@ class Races:
             return
         what = ("atomic " if is_atomic(op) else "") + ("write" if writes else "read")
         access = self._access(range_, region, op)
-        if 0 in access.places.shape:
-            return
         if self._clocks is not None:
             self._clocks.run(int(access.own))
+        if 0 in access.places.shape:
+            return
         for other in CONFLICTS[what]:
             table = self._tables.get((id(range_), other))
             if table is not None:
@@ -280,7 +280,7 @@ def _race(
     whom = "another block" if other_block is None else f"block {other_block}"
     plain = "atomic" not in what or "atomic" not in other
     return Report(
-        "race", f"{access.op.opcode} {verb} {element}, which {whom} {also} in no order",
+        "race", f"{called(access.op)} {verb} {element}, which {whom} {also} in no order",
         access.op.span, array=name, index=index, block=block, other_block=other_block, related=other_op.span,
         related_label=f"{whom} {also} it here", label=f"block {block} {verb} it here",
         reason="between blocks nothing is ordered by itself" + (

@@ -134,6 +134,25 @@ def test_a_declared_array_is_forgotten_once_it_is_written():
         tw.uninitialized([1.0])
 
 
+def test_atomic_operations_need_memory_that_holds_something():
+    @tw.tile_kernel
+    def add(out):
+        tw.atomic_add(out, tw.bid(0), 1)
+
+    @tw.tile_kernel
+    def exchange(out):
+        tw.atomic_xchg(out, tw.bid(0), 1)
+
+    def array():
+        return tw.uninitialized(np.empty(3, np.int32))
+
+    [report] = add.interpret((3,), array(), check=True, on_report="collect")
+    assert report.message == "atomic_add updates out[0], which is undefined" and report.count == 3
+    assert exchange.interpret((3,), array(), check=True, on_report="collect") == []
+    [report] = exchange.interpret((2,), array(), check=True, on_report="collect")
+    assert report.kind == "unwritten" and report.index == (2,)
+
+
 @pytest.fixture
 def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCuda]:
     yield fake_cuda.install(monkeypatch)
