@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tilewright.interp.formats import format_of
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.types import SharedType, TileType
@@ -26,12 +28,12 @@ def uses(op: Op) -> list[Value]:
     return [*op.operands, *captured(*op.blocks)] if op.blocks else op.operands
 
 
-def deaths(block: Block) -> list[list[Value]]:
-    """For each op of a block, the results of ops of this block that are used there for the last time, or never."""
-    own = {r for op in block.ops for r in op.results}
+def deaths(ops: Sequence[Op]) -> list[list[Value]]:
+    """For each of the ops of a block, the results of others of them that are used there for the last time, or never."""
+    own = {r for op in ops for r in op.results}
     out: list[list[Value]] = []
     seen: set[Value] = set()
-    for op in reversed(block.ops):
+    for op in reversed(ops):
         dying = [v for v in dict.fromkeys([*uses(op), *op.results]) if v in own and v not in seen]
         seen.update(dying)
         out.append(dying)
@@ -56,7 +58,7 @@ def peak_bytes(function: Function) -> int:
 def _peak(block: Block) -> int:
     live = sum(byte_size(p) for p in block.params)
     peak = live
-    for op, dying in zip(block.ops, deaths(block), strict=True):
+    for op, dying in zip(block.ops, deaths(block.ops), strict=True):
         inner = max((_peak(b) for b in op.blocks), default=0)
         live += sum(byte_size(r) for r in op.results)
         peak = max(peak, live + inner)

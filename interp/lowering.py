@@ -118,15 +118,7 @@ class Lowering:
 
     def block(self, block: Block) -> Runner:
         """The ops of a block but its terminator, as one callable."""
-        pairs: list[tuple[Step, Op]] = []
-        for op, dying in zip(block.ops, deaths(block), strict=True):
-            if op.terminator:
-                continue
-            with at(op.span):
-                pairs.append((self.step(op), op))
-            dead = [self.slot(v) for v in dying if byte_size(v) * (64 if self.varies(v) else 1) >= RELEASE_BYTES]
-            if dead:
-                pairs.append((_release(dead), op))
+        pairs = self.steps(block)
         steps = tuple(step for step, _ in pairs)
 
         def run(regs: Regs) -> None:
@@ -146,6 +138,24 @@ class Lowering:
                 ) from error
 
         return run
+
+    def steps(self, block: Block) -> list[tuple[Step, Op]]:
+        """The ops of a block but its terminator, each with its step."""
+        return self.sequence(block.ops, dict(zip(block.ops, deaths(block.ops), strict=True)))
+
+    def sequence(self, ops: Sequence[Op], dying: dict[Op, list[Value]]) -> list[tuple[Step, Op]]:
+        """Steps of these ops, and of the release of what dies with each."""
+        pairs: list[tuple[Step, Op]] = []
+        for op in ops:
+            if op.terminator:
+                continue
+            with at(op.span):
+                pairs.append((self.step(op), op))
+            dead = [self.slot(v) for v in dying[op]
+                    if byte_size(v) * (64 if self.varies(v) else 1) >= RELEASE_BYTES]
+            if dead:
+                pairs.append((_release(dead), op))
+        return pairs
 
     def moves(self, sources: Any, targets: Any) -> Step:
         """Parallel assignment of values to values of a join; uniform ones are spread where the target varies."""

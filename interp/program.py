@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import random
-from collections.abc import Iterator, Sequence
-from typing import Any
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from tilewright.interp.arrays import ArrayRef, bind_array, byte_range, quoted
 from tilewright.interp.chunk import Chunk, Regs
 from tilewright.interp.formats import constant
 from tilewright.interp.hazards import find_hazards
+from tilewright.interp.jit import POLICY
 from tilewright.interp.liveness import peak_bytes
 from tilewright.interp.lowering import Lowering
 from tilewright.interp.options import DEFAULT, ExecutionOptions
@@ -27,15 +30,37 @@ Grid = tuple[int, int, int]
 EXCHANGES = ("cluster_gather", "cluster_exchange")
 
 
+class Variant:
+    """The closures for one way of cutting the grid; once they have run for a while, those that `loops` makes."""
+
+    def __init__(self, lowering: Lowering, loops: Callable[[], Lowering] | None) -> None:
+        self.lowering = lowering
+        self._loops = loops if POLICY.enabled else None
+        self._spent = 0.0
+        self.ran(0.0)
+
+    def ran(self, seconds: float) -> None:
+        """A chunk took so long."""
+        if self._loops is not None:
+            self._spent += seconds
+            if self._spent >= POLICY.seconds:
+                self.lowering, self._loops = self._loops(), None
+
+
 class Program:
-    """A function ready to run. Closures for each way of cutting the grid are made at first use and kept."""
+    """A function ready to run. Closures for each way of cutting the grid are made at first use and kept.
+
+    `loops`: may machine code stand for closures? Not where each op is to be seen.
+    """
+
+    loops: ClassVar[bool] = True
 
     def __init__(self, function: Function) -> None:
         self.function = function
         self.dependences = Dependences(function)
         self.hazards = find_hazards(function, self.dependences)
         self._peak = max(peak_bytes(function), 1)
-        self._variants: dict[tuple[frozenset[int], bool, frozenset[str]], Lowering] = {}
+        self._variants: dict[tuple[frozenset[int], bool, frozenset[str]], Variant] = {}
         # Blocks of a cluster that exchange values run together.
         self.together = function.plan.cluster if any(op.opcode in EXCHANGES for op in function.walk()) else 1
 
@@ -55,21 +80,26 @@ class Program:
             # Blocks that share memory in ways that the IR does not show run one after another.
             single = options.single or self.hazards.serial or overlapping
             axes, chunks = self._plan(grid, single, options)
-            lowering = self._variant(axes, overlapping, options.memory.checks)
+            variant = self._variant(axes, overlapping, options.memory.checks)
             for count, ids in chunks:
+                start = time.perf_counter()
+                lowering = variant.lowering
                 regs: Regs = [None] * lowering.slots
                 for slot, value in zip(lowering.params, bound, strict=True):
                     regs[slot] = value
                 regs[0] = Chunk(count, ids, grid, options)
                 lowering.run(regs)
+                variant.ran(time.perf_counter() - start)
         options.memory.end()
 
-    def _variant(self, axes: frozenset[int], overlapping: bool, checks: frozenset[str]) -> Lowering:
+    def _variant(self, axes: frozenset[int], overlapping: bool, checks: frozenset[str]) -> Variant:
         key = (axes, overlapping, checks)
         found = self._variants.get(key)
         if found is None:
             copied = self.hazards.accessed if overlapping else self.hazards.copied
-            found = self._variants[key] = self._lower(axes, copied, checks)
+            loops = functools.partial(self._lower_with_loops, axes, copied)
+            found = Variant(self._lower(axes, copied, checks), None if checks or not self.loops else loops)
+            self._variants[key] = found
         return found
 
     def _lower(self, axes: frozenset[int], copied: frozenset[int], checks: frozenset[str]) -> Lowering:
@@ -78,6 +108,11 @@ class Program:
         from tilewright.interp.checking.lowering import CheckedLowering
 
         return CheckedLowering(self.function, axes, copied, self.dependences, checks)
+
+    def _lower_with_loops(self, axes: frozenset[int], copied: frozenset[int]) -> Lowering:
+        from tilewright.interp.jit.lowering import LoopLowering
+
+        return LoopLowering(self.function, axes, copied, self.dependences)
 
     def _bind(self, args: Sequence[Any]) -> list[Any]:
         params = self.function.params

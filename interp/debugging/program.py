@@ -62,6 +62,8 @@ class DebugProgram(Program):
     """A marked function (`translate(..., debug=True)`) that stops where `breakpoint()` is called, and with `first` also
     at the first statement; of `block`, or of every block. `namespace`: the globals that the debugger sees."""
 
+    loops = False
+
     def __init__(
         self, function: Function, namespace: dict[str, Any], *, first: bool = False, block: Place | None = None
     ) -> None:

@@ -65,6 +65,8 @@ _SILENT = ("constant", "breakpoint")
 class TraceProgram(Program):
     """Runs a function block after block, and records the ops of `blocks` (None: of all)."""
 
+    loops = False
+
     def __init__(self, function: Function, blocks: Collection[Place] | None) -> None:
         super().__init__(function)
         self._blocks = blocks

@@ -134,7 +134,7 @@ def fma(op: arith.Fma, low: Lowering) -> Fn:
 # --- division of integers --------------------------------------------------------------------------------------------
 
 
-def _power_of_two(value: Value) -> int | None:
+def power_of_two(value: Value) -> int | None:
     """The exponent of a constant operand that is a power of two."""
     op = value.op
     while op is not None and op.opcode == "broadcast":
@@ -151,7 +151,7 @@ def floordiv(op: arith.FloorDiv, low: Lowering) -> Fn:
     if dtype.is_float:
         divide = float_fn(dtype, RoundingMode.RN, False, np.divide, rounding.div_error)
         return lambda a, b: np.floor(divide(a, b))
-    shift = _power_of_two(op.rhs)
+    shift = power_of_two(op.rhs)
     if shift is not None:
         amount = format_of(dtype).held.type(shift)
         return lambda a, b: a >> amount
@@ -176,7 +176,7 @@ def mod(op: arith.Mod, low: Lowering) -> Fn:
     if dtype.is_float:
         rnd = format_of(dtype).round
         return lambda a, b: rnd(np.remainder(a, b))
-    shift = _power_of_two(op.rhs)
+    shift = power_of_two(op.rhs)
     if shift is not None:
         mask = format_of(dtype).held.type((1 << shift) - 1)
         return lambda a, b: a & mask

@@ -1,0 +1,73 @@
+"""Which ops of a block become one loop.
+
+Ops of one shape that vary alike and have emitters gather in a group. The group runs where something else first asks for
+one of its results, or at the end of the block: element-wise ops have no effects, and tiles that are views of memory are
+views of what nobody writes, so later is as good. Other ops stay in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tilewright.interp.jit.emit import EMITTERS, HALVES, can_emit, holds
+from tilewright.interp.liveness import captured
+from tilewright.tileir.core import Block, Op, Value
+from tilewright.tileir.ops import arith, math
+
+# One of these alone is as fast in NumPy; every other emitter saves more than one array.
+_PLAIN = (arith.Add, arith.Sub, arith.Mul, arith.And, arith.Or, arith.Xor, arith.Compare, math.Neg, math.Abs, math.Not)
+Key = tuple[tuple[int, ...], bool]
+
+
+class Group:
+    """Ops that run as one loop, in their order."""
+
+    def __init__(self, key: Key) -> None:
+        self.shape, self.varies = key
+        self.ops: list[Op] = []
+
+    def pays(self) -> bool:
+        """Is a loop faster than the closures?"""
+        [op, *more] = self.ops
+        dtype = op.results[0].type.dtype
+        return bool(more) or not isinstance(op, _PLAIN) or dtype in HALVES
+
+
+def find_groups(block: Block, varies: Callable[[Value], bool]) -> list[Op | Group]:
+    """The ops of a block and its groups, in an order in which they may run."""
+    order: list[Op | Group] = []
+    open_: dict[Key, Group] = {}
+    home: dict[Value, Group] = {}
+
+    def close(group: Group) -> None:
+        if open_.get((group.shape, group.varies)) is group:
+            del open_[group.shape, group.varies]
+            order.append(group)
+
+    for op in block.ops:
+        key = _key(op, varies)
+        for value in (*op.operands, *captured(*op.blocks)):
+            group = home.get(value)
+            if group is not None and (key is None or group is not open_.get(key)):
+                close(group)
+        if key is None:
+            if op.terminator:
+                for group in list(open_.values()):
+                    close(group)
+            order.append(op)
+            continue
+        group = open_.setdefault(key, Group(key))
+        group.ops.append(op)
+        home[op.results[0]] = group
+    return order
+
+
+def _key(op: Op, varies: Callable[[Value], bool]) -> Key | None:
+    """The shape of an op that may be part of a loop, and whether it varies between blocks."""
+    if EMITTERS.of(op) is None or isinstance(op, arith.Constant):
+        return None
+    [result] = op.results
+    shape = result.type.shape
+    if not shape or not all(holds(v.type.dtype) for v in (*op.operands, result)) or not can_emit(op):
+        return None
+    return tuple(shape), varies(result)

@@ -1,0 +1,140 @@
+"""The loop around the elements: from an expression over operands to a function of NumPy arrays.
+
+A compiled loop takes up to three outer axes and rows of elements, which lie side by side in each operand, or are all
+one element. `FastLoop` brings operands into that form; what does not fit is copied first.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tilewright.interp.jit.engine import Function, compile_text
+
+Array = Any
+OUTER = 3
+
+# A body gives LLVM IR for one element: from the names of the operands' values to those of the results' and of a doubt.
+Body = Callable[[Sequence[str]], tuple[list[str], list[str], str]]
+
+
+class FastLoop:
+    """A function of arrays, element by element. `types` are LLVM's in memory, of the operands and then the results."""
+
+    def __init__(
+        self, types: Sequence[str], dtypes: Sequence[Any], operands: int, body: Body, declarations: str
+    ) -> None:
+        self._types = types
+        self._dtypes = [np.dtype(d) for d in dtypes]
+        self._operands = operands
+        self._body = body
+        self._declarations = declarations
+        self._compiled: dict[tuple[bool, ...], Function] = {}
+
+    def __call__(self, shape: tuple[int, ...], operands: Sequence[Array]) -> list[Array] | None:
+        """The results for operands that broadcast to `shape`; None where an element is in doubt."""
+        results = [np.empty(shape, d) for d in self._dtypes[self._operands :]]
+        sizes, strides, given = _aligned(shape, operands, results)
+        single = tuple(s[-1] == 0 for s in strides)
+        function = self._compiled.get(single)
+        if function is None:
+            function = self._compiled[single] = compile_text(self._text(single), "loop")
+        packed = array("q", sizes)
+        packed.extend([a.__array_interface__["data"][0] for a in (*given, *results)])
+        for s in strides:
+            packed.extend(s[:OUTER])
+        return None if function(packed.buffer_info()[0]) else results
+
+    def _text(self, single: Sequence[bool]) -> str:
+        types, count = self._types, len(self._types)
+        row = ", ".join(f"ptr noalias %p{k}" for k in range(count))
+        lines = [f"define internal i32 @row({row}, i64 %n) alwaysinline {{", "entry:"]
+        names = [f"%x{k}" for k in range(self._operands)]
+        lines += [f"  %x{k} = load {types[k]}, ptr %p{k}" for k in range(self._operands) if single[k]]
+        lines += ["  br label %each", "each:",
+                  "  %i = phi i64 [0, %entry], [%next, %each]", "  %was = phi i32 [0, %entry], [%now, %each]"]
+        for k in range(self._operands):
+            if not single[k]:
+                lines += [f"  %a{k} = getelementptr {types[k]}, ptr %p{k}, i64 %i",
+                          f"  %x{k} = load {types[k]}, ptr %a{k}"]
+        body, results, doubt = self._body(names)
+        lines += body
+        for k, value in enumerate(results, self._operands):
+            lines += [f"  %a{k} = getelementptr {types[k]}, ptr %p{k}, i64 %i",
+                      f"  store {types[k]} {value}, ptr %a{k}"]
+        lines += [f"  %d = zext i1 {doubt} to i32", "  %now = or i32 %was, %d", "  %next = add nuw nsw i64 %i, 1",
+                  "  %more = icmp ult i64 %next, %n", "  br i1 %more, label %each, label %done",
+                  "done:", "  ret i32 %now", "}"]
+        return "\n".join([self._declarations, *lines, _driver(count)])
+
+
+def _driver(count: int) -> str:
+    """`loop(pointer)`: the outer axes around `row`. The pointer is to sizes, addresses and outer strides (bytes)."""
+    lines = ["define i32 @loop(ptr %args) {", "entry:"]
+
+    def field(name: str, place: int, type_: str = "i64") -> None:
+        lines.extend([f"  %{name}.at = getelementptr i64, ptr %args, i64 {place}",
+                      f"  %{name} = load {type_}, ptr %{name}.at"])
+
+    for j in range(OUTER + 1):
+        field(f"n{j}", j)
+    for k in range(count):
+        field(f"b{k}", OUTER + 1 + k, "ptr")
+        for j in range(OUTER):
+            field(f"s{k}.{j}", OUTER + 1 + count + k * OUTER + j)
+    lines += ["  %n01 = mul i64 %n0, %n1", "  %rows = mul i64 %n01, %n2", "  br label %each", "each:",
+              "  %i = phi i64 [0, %entry], [%next, %each]", "  %was = phi i32 [0, %entry], [%now, %each]",
+              "  %i2 = urem i64 %i, %n2", "  %rest = udiv i64 %i, %n2",
+              "  %i1 = urem i64 %rest, %n1", "  %i0 = udiv i64 %rest, %n1"]
+    for k in range(count):
+        at = f"%b{k}"
+        for j in range(OUTER):
+            lines += [f"  %m{k}.{j} = mul i64 %i{j}, %s{k}.{j}",
+                      f"  %q{k}.{j} = getelementptr i8, ptr {at}, i64 %m{k}.{j}"]
+            at = f"%q{k}.{j}"
+    row = ", ".join(f"ptr %q{k}.{OUTER - 1}" for k in range(count))
+    lines += [f"  %r = call i32 @row({row}, i64 %n{OUTER})", "  %now = or i32 %was, %r",
+              "  %next = add i64 %i, 1", "  %more = icmp ult i64 %next, %rows",
+              "  br i1 %more, label %each, label %done", "done:", "  ret i32 %now", "}"]
+    return "\n".join(lines)
+
+
+def _aligned(
+    shape: tuple[int, ...], operands: Sequence[Array], results: Sequence[Array]
+) -> tuple[list[int], list[list[int]], Sequence[Array]]:
+    """Sizes of the outer axes and of rows, the strides of operands and results along them, and the operands."""
+    axes = [i for i, n in enumerate(shape) if n != 1]
+    sizes, strides = _merged([shape[i] for i in axes], [_strides(x, shape, axes) for x in (*operands, *results)])
+    items = [x.itemsize for x in (*operands, *results)]
+    if len(sizes) > OUTER + 1 or any(s[-1] not in (0, n) for s, n in zip(strides, items, strict=True)):
+        fixed = [np.ascontiguousarray(np.broadcast_to(x, shape)) if x.size > 1 else x for x in operands]
+        return _aligned(shape, fixed, results)
+    pad = OUTER + 1 - len(sizes)
+    return [1] * pad + sizes, [[0] * pad + s for s in strides], operands
+
+
+def _strides(x: Array, shape: tuple[int, ...], axes: list[int]) -> list[int]:
+    """The strides of an operand along some axes of the shape to which it broadcasts."""
+    if x.shape == shape:
+        own = x.strides
+        return [own[i] for i in axes]
+    more = len(shape) - x.ndim
+    return [x.strides[i - more] if i >= more and x.shape[i - more] != 1 else 0 for i in axes]
+
+
+def _merged(sizes: list[int], strides: list[list[int]]) -> tuple[list[int], list[list[int]]]:
+    """The same with neighbouring axes as one, where each operand goes through them in equal steps."""
+    if not sizes:
+        return [1], [[0] for _ in strides]
+    out, kept = [sizes[-1]], [[s[-1]] for s in strides]
+    for i in range(len(sizes) - 2, -1, -1):
+        if all(s[i] == k[0] * out[0] for s, k in zip(strides, kept, strict=True)):
+            out[0] *= sizes[i]
+            continue
+        out.insert(0, sizes[i])
+        for s, k in zip(strides, kept, strict=True):
+            k.insert(0, s[i])
+    return out, kept

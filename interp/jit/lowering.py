@@ -1,0 +1,126 @@
+"""The closures of a function, with loops in place of runs of element-wise ops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.interp.chunk import Regs
+from tilewright.interp.formats import format_of
+from tilewright.interp.jit import POLICY
+from tilewright.interp.jit import arith as _arith  # noqa: F401  (these three fill the table)
+from tilewright.interp.jit import convert as _convert  # noqa: F401
+from tilewright.interp.jit import math as _math  # noqa: F401
+from tilewright.interp.jit.emit import Emitter, Name, emit, memory
+from tilewright.interp.jit.groups import Group, find_groups
+from tilewright.interp.jit.loops import FastLoop
+from tilewright.interp.liveness import deaths
+from tilewright.interp.lowering import Lowering, Step
+from tilewright.tileir.analysis.effects import Dependences
+from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.ops import arith
+
+
+class LoopLowering(Lowering):
+    """As `Lowering`, with loops."""
+
+    def __init__(
+        self, function: Function, axes: frozenset[int], copied: frozenset[int], dependences: Dependences
+    ) -> None:
+        self._users: dict[Value, list[Op]] = {}
+        for op in function.walk():
+            for value in op.operands:
+                self._users.setdefault(value, []).append(op)
+        super().__init__(function, axes, copied, dependences)
+
+    def steps(self, block: Block) -> list[tuple[Step, Op]]:
+        order = find_groups(block, self.varies)
+        flat = [op for item in order for op in (item.ops if isinstance(item, Group) else [item])]
+        dying = dict(zip(flat, deaths(flat), strict=True))
+        pairs: list[tuple[Step, Op]] = []
+        for item in order:
+            if not isinstance(item, Group):
+                pairs += self.sequence([item], dying)
+                continue
+            closures = self.sequence(item.ops, dying)
+            pairs += [(self._run(item, closures, dying), item.ops[0])] if item.pays() else closures
+        return pairs
+
+    def _run(self, group: Group, closures: list[tuple[Step, Op]], dying: dict[Op, list[Value]]) -> Step:
+        inside = {op.results[0] for op in group.ops}
+        needed = dict.fromkeys(v for op in group.ops for v in op.operands)
+        sources = [v for v in needed if v not in inside and not isinstance(v.op, arith.Constant)]
+        results = [op.results[0] for op in group.ops if self._leaves(op.results[0], group)]
+        gone = self.slot_list(v for op in group.ops for v in dying[op] if v not in inside)
+        return Run(self, group, sources, results, [step for step, _ in closures], gone)
+
+    def _leaves(self, value: Value, group: Group) -> bool:
+        """Does anything outside of a group use a value of it?"""
+        return any(user not in group.ops for user in self._users.get(value, ()))
+
+
+class Run:
+    """A group as a step: closures at first, and for few elements; a loop when it has cost enough."""
+
+    def __init__(self, low: LoopLowering, group: Group, sources: Sequence[Value], results: Sequence[Value],
+                 closures: Sequence[Step], gone: Sequence[int]) -> None:
+        self._group = group
+        self._values = sources, results
+        self._sources, self._results, self._gone = low.slot_list(sources), low.slot_list(results), gone
+        self._closures = closures
+        self._size = 1
+        for n in group.shape:
+            self._size *= n
+        self._work = 0
+        self._loop: FastLoop | None = None
+        self._kept: list[object] = []  # tables that the code points to
+
+    def __call__(self, regs: Regs) -> None:
+        count = regs[0].count if self._group.varies else 1
+        if self._size * count >= POLICY.elements and (self._loop or self._pays(self._size * count)):
+            assert self._loop is not None
+            shape = (count, *self._group.shape) if self._group.varies else self._group.shape
+            found = self._loop(shape, [regs[s] for s in self._sources])
+            if found is not None:
+                for s, value in zip(self._results, found, strict=True):
+                    regs[s] = value
+                for s in self._gone:
+                    regs[s] = None
+                return
+        for step in self._closures:
+            step(regs)
+
+    def _pays(self, elements: int) -> bool:
+        self._work += elements * len(self._group.ops)
+        if self._work < POLICY.work:
+            return False
+        sources, results = self._values
+        values = [*sources, *results]
+        types = [memory(v.type.dtype) for v in values]
+        held = [format_of(v.type.dtype).held for v in values]
+        e = Emitter()
+        self._write(e, [f"%x{k}" for k in range(len(sources))])
+        self._loop = FastLoop(types, held, len(sources), lambda names: self._body(e), "\n".join(e.declared.values()))
+        return True
+
+    def _write(self, e: Emitter, names: Sequence[Name]) -> None:
+        """The code of all ops; `e.values` then names what each gives."""
+        sources, _ = self._values
+        for value, name in zip(sources, names, strict=True):
+            e.values[value] = e(f"trunc i8 {name} to i1") if value.type.dtype.is_bool else name
+        for op in self._group.ops:
+            for value in op.operands:
+                if value not in e.values and value.op is not None:
+                    emit(value.op, e)  # a constant
+            emit(op, e)
+        self._kept = e.tables
+
+    def _body(self, e: Emitter) -> tuple[list[str], list[str], str]:
+        out = []
+        lines = list(e.lines)
+        for k, value in enumerate(self._values[1]):
+            name = e.values[value]
+            if value.type.dtype.is_bool:
+                lines.append(f"  %b{k} = zext i1 {name} to i8")
+                name = f"%b{k}"
+            out.append(name)
+        return lines, out, e.doubt

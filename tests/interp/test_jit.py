@@ -1,0 +1,222 @@
+"""Loops of machine code give the bits of the closures: every op that has code, in every dtype, on all sorts of values;
+programs of the fuzzer; what groups may and may not contain."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from fuzz.generate import generate
+from fuzz.oracles import check
+from support.interp_cases import array_type, assert_same, samples
+
+import tilewright as tw
+from tilewright.interp import compile_function
+from tilewright.interp.formats import array_dtype
+from tilewright.interp.jit import POLICY
+from tilewright.interp.jit import lowering as loops
+from tilewright.interp.jit.emit import EMITTERS, holds
+from tilewright.interp.jit.groups import Group, find_groups
+from tilewright.tileir import dtypes as dt
+from tilewright.tileir.builder import Builder
+from tilewright.tileir.core import OPS, Block, Function, Op, Value
+from tilewright.tileir.diagnostics import TileError
+from tilewright.tileir.ops import arith, arrays, control, convert, math, memory
+from tilewright.tileir.types import TileType
+
+TILE, BLOCKS = 512, 8
+N = TILE * BLOCKS
+DTYPES = [d for d in dt.ALL if holds(d)]
+CASTS = [d for d in DTYPES if d is not dt.tfloat32]
+UNARY: dict[Any, Any] = {cls.opcode: cls for cls in OPS.values() if issubclass(cls, math.Unary | math.FloatTest)}
+DOUBTFUL = ("exp", "exp2", "expm1", "log", "log2", "sin", "cos", "tanh", "sigmoid")
+
+
+@pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("enabled", True), ("seconds", 0.0), ("work", 0), ("elements", 0)):
+        monkeypatch.setattr(POLICY, name, value)
+
+
+def ops_on(dtype: dt.DType, x: Value, y: Value, z: Value, cond: Value) -> Iterator[Callable[[], Op]]:
+    """Every op that may have code, on operands of a dtype."""
+    for cls in (arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Min, arith.Max, arith.And, arith.Or, arith.Xor,
+                arith.Shl, arith.Shr, arith.Eq, arith.Ne, arith.Lt, arith.Le, arith.Gt, arith.Ge):
+        yield lambda cls=cls: cls(lhs=x, rhs=y)
+    for cls in (arith.Min, arith.Max):
+        yield lambda cls=cls: cls(lhs=x, rhs=y, propagate_nan=True)
+    for name in EMITTERS:
+        if name in UNARY and name not in DOUBTFUL:
+            yield lambda name=name: UNARY[name](src=x)
+    yield lambda: arith.Fma(a=x, b=y, c=z)
+    yield lambda: arith.Select(cond=cond, lhs=x, rhs=y)
+    for target in CASTS:
+        yield lambda target=target: convert.Cast(src=x, dtype=target)
+        yield lambda target=target: convert.Bitcast(src=x, dtype=target)
+
+
+def all_ops(dtype: dt.DType) -> tuple[Function, list[dt.DType], list[str]]:
+    """A kernel that loads three tiles and stores what every op makes of them; the dtypes and names of its outputs."""
+    source = dt.float32 if dtype is dt.tfloat32 else dtype
+    ins = [Value(array_type(source), name) for name in "xyz"]
+    probe = Block(list(ins))
+    made = _write(Builder(probe), dtype, ins)
+    outs = [Value(array_type(v.type.dtype), f"out{k}") for k, v in enumerate(made)]
+    body = Block([*ins, *outs])
+    build = Builder(body)
+    values = _write(build, dtype, ins)
+    block = next(op.results[0] for op in body.ops if isinstance(op, arrays.BlockId))
+    for array, value in zip(outs, values, strict=True):
+        build.emit(memory.Store(array=array, index=(block,), value=value, steps=(TILE,), order=(0,)))
+    build.emit(control.Return())
+    names = [f"{v.op.opcode} to {v.type.dtype}" if v.op else "" for v in values]
+    return Function("kernel", body), [v.type.dtype for v in values], names
+
+
+def _write(build: Builder, dtype: dt.DType, ins: Sequence[Value]) -> list[Value]:
+    block = build.value(arrays.BlockId(axis=0))
+    x, y, z = (build.value(memory.Load(array=p, index=(block,), shape=(TILE,), steps=(TILE,), order=(0,))) for p in ins)
+    if dtype is dt.tfloat32:
+        x, y, z = (build.value(convert.Cast(src=v, dtype=dtype)) for v in (x, y, z))
+    cond = build.value(arith.Eq(lhs=y, rhs=z))
+    values = []
+    for make in ops_on(dtype, x, y, z, cond):
+        try:
+            value = build.value(make())
+        except (TileError, TypeError):
+            continue
+        if value.type.dtype is dt.tfloat32:
+            value = build.value(convert.Cast(src=value, dtype=dt.float32))
+        values.append(value)
+    if dtype.is_int:
+        eight = build.value(arith.Constant(value=8, type=TileType(dtype, (TILE,))))
+        values += [build.value(cls(lhs=x, rhs=eight)) for cls in (arith.FloorDiv, arith.Mod, arith.Mul)]
+    return values
+
+
+def inputs(dtype: dt.DType) -> list[Any]:
+    dtype = dt.float32 if dtype is dt.tfloat32 else dtype
+    out = [samples(dtype, N, seed) for seed in range(3)]
+    if dtype.is_float and dtype.bitwidth > 16:  # half of them where functions are neither 0 nor infinite
+        for k, x in enumerate(out):
+            x[::2] = (np.random.default_rng(k).standard_normal(N // 2) * 10.0 ** (k + 0.5)).astype(x.dtype)
+    if dtype is dt.bfloat16:  # products and quotients below the normal range are the closures'
+        out = [np.where(np.abs(x) < 2.0**-40, x.dtype.type(3), np.where(np.abs(x) > 2.0**40, x.dtype.type(np.inf), x))
+               for x in out]
+    return out
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_op_gives_the_bits_of_the_closures(dtype: Any, always: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    function, out_dtypes, names = all_ops(dtype)
+    given = inputs(dtype)
+    ran = []
+    real = loops.FastLoop.__call__
+    monkeypatch.setattr(loops.FastLoop, "__call__", lambda *args: ran.append(real(*args)) or ran[-1])
+    results = []
+    for enabled in (False, True):
+        monkeypatch.setattr(POLICY, "enabled", enabled)
+        outs = [np.zeros(N, array_dtype(d)) for d in out_dtypes]
+        compile_function(function).run((BLOCKS, 1, 1), [*given, *outs])
+        results.append(outs)
+    assert len(names) > 20 and ran and None not in ran
+    for name, want, got in zip(names, *results, strict=True):
+        assert_same(got, want, *given[:2]), name
+
+
+@pytest.mark.parametrize("dtype", [dt.float32, dt.float16, dt.bfloat16])
+@pytest.mark.parametrize("name", DOUBTFUL)
+def test_functions_alone(name: str, dtype: Any, always: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each in a loop of its own: where an element is in doubt, the closures compute all of a chunk."""
+    ran = []
+    real = loops.FastLoop.__call__
+    monkeypatch.setattr(loops.FastLoop, "__call__", lambda *args: ran.append(real(*args)) or ran[-1])
+    if dtype is dt.float32:
+        x = np.concatenate([*inputs(dtype), *inputs(dt.float32)])
+        x = x[(np.abs(x) < 2.0**20) | ~np.isfinite(x)] if name in ("sin", "cos") else x
+        x = x[: len(x) // TILE * TILE]
+    else:
+        x = np.arange(1 << 16, dtype=np.uint16).view(array_dtype(dtype))
+    both = []
+    for enabled in (False, True):
+        monkeypatch.setattr(POLICY, "enabled", enabled)
+        out = np.zeros_like(x)
+        compile_function(_one(UNARY[name], dtype)).run((len(x) // TILE, 1, 1), [x, out])
+        both.append(out)
+    assert_same(both[1], both[0], x)
+    assert ran and None not in ran
+
+
+def _one(cls: Any, dtype: dt.DType) -> Function:
+    x, out = Value(array_type(dtype), "x"), Value(array_type(dtype), "out")
+    body = Block([x, out])
+    build = Builder(body)
+    block = build.value(arrays.BlockId(axis=0))
+    tile = build.value(memory.Load(array=x, index=(block,), shape=(TILE,), steps=(TILE,), order=(0,)))
+    build.emit(memory.Store(array=out, index=(block,), value=build.value(cls(src=tile)), steps=(TILE,), order=(0,)))
+    build.emit(control.Return())
+    return Function("kernel", body)
+
+
+@pytest.mark.parametrize("seed", range(100, 106))
+def test_programs_of_the_fuzzer(seed: int, always: None) -> None:
+    check(generate(seed), ["oracle", "single"])
+
+
+def test_operands_of_any_strides(always: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Transposed, broadcast along rows and columns, from a matrix with a gap behind each row, cut by an edge."""
+    @tw.tile_kernel
+    def kernel(x, y, out):
+        i, j = tw.bid(0), tw.bid(1)
+        t, u = tw.load(x, (i, j), (8, 16)), tw.load(y, (j, i), (16, 8))
+        s = t * tw.transpose(u) + tw.sum(t, axis=1, keepdims=True)
+        tw.store(out, (i, j), tw.where(s > tw.sum(u, axis=1)[None, :], s * 2.0 + t, -s * t + 1.0))
+
+    x = np.random.default_rng(0).standard_normal((40, 200)).astype(np.float32)[:, :150]
+    y = np.random.default_rng(1).standard_normal((150, 40)).astype(np.float32)
+    both = []
+    for enabled in (False, True):
+        monkeypatch.setattr(POLICY, "enabled", enabled)
+        out = np.zeros((40, 150), np.float32)
+        compile_function(kernel.lower(x, y, out).tile_ir()).run((5, 10, 1), [x, y, out])
+        both.append(out)
+    assert both[0].any()
+    assert_same(both[1], both[0])
+
+
+def test_a_group_runs_before_what_needs_it() -> None:
+    @tw.tile_kernel
+    def kernel(x, out):
+        t = tw.load(x, tw.bid(0), 64)
+        a = t * 2.0 + 1.0
+        row = a.reshape((8, 8))
+        b = tw.exp(a) + t
+        tw.store(out, tw.bid(0), (row * row).reshape((64,)) + b)
+
+    spec = tw.spec("f32[640]")
+    body = kernel.lower(spec, spec).tile_ir().body
+    order = find_groups(body, lambda value: True)
+    flat = [op for item in order for op in (item.ops if isinstance(item, Group) else [item])]
+    assert sorted(map(id, flat)) == sorted(map(id, body.ops)) and any(isinstance(item, Group) for item in order)
+    place = {op: k for k, op in enumerate(flat)}
+    assert all(place[v.op] < place[op] for op in flat for v in op.operands if v.op is not None)
+
+
+def test_small_work_loads_no_compiler() -> None:
+    code = """
+import sys, numpy as np, tilewright as tw
+@tw.tile_kernel
+def kernel(x, out):
+    tw.store(out, tw.bid(0), tw.exp(tw.load(x, tw.bid(0), 64)) * 2.0)
+x = np.ones(640, np.float32)
+kernel[10](x, np.zeros_like(x))
+assert "llvmlite" not in sys.modules
+"""
+    environment = {name: value for name, value in os.environ.items() if name != "TILEWRIGHT_JIT"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
