@@ -44,6 +44,33 @@ class TileGrid:
             for i, s in zip(index, self.steps, strict=True)
         ]
 
+    def view(self, ref: ArrayRef, index: Sequence[Any], chunk: Chunk, varies: bool) -> Any:
+        """The memory of all tiles of a chunk as one view; None where an edge cuts one, or they lie at no equal steps.
+
+        It costs a fraction of a `TileRegion`, which knows all other cases.
+        """
+        offset, step, strides = ref.offset, 0, ref.strides
+        if isinstance(offset, np.ndarray):
+            return None
+        for place, by, length, axis in zip(index, self.steps, self.shape, self.order, strict=True):
+            extent, stride = ref.extents[axis], strides[axis]
+            if isinstance(place, np.ndarray) and place.ndim:
+                found = chunk.progression(place)
+                if found is None:
+                    return None
+                first, more = found[0] * by, found[1] * by
+                last = first + more * (chunk.count - 1)
+                step += more * stride
+            else:
+                first = last = int(place) * by
+            if isinstance(extent, np.ndarray) or min(first, last) < 0 or max(first, last) + length > extent:
+                return None
+            offset += first * stride
+        own = [strides[axis] for axis in self.order]
+        if varies:
+            return np.ndarray((chunk.count, *self.shape), ref.memory, ref.window, offset, (step, *own))
+        return np.ndarray(self.shape, ref.memory, ref.window, offset, own)
+
     def inside(self, starts: Sequence[Any], ref: ArrayRef) -> bool:
         """Does every tile of the chunk lie inside the array?"""
         for start, length, axis in zip(starts, self.shape, self.order, strict=True):

@@ -18,7 +18,7 @@ class Chunk:
     of the options, at hand for every access.
     """
 
-    __slots__ = ("count", "ids", "grid", "options", "memory", "poison")
+    __slots__ = ("count", "ids", "grid", "options", "memory", "poison", "_steps")
 
     def __init__(
         self, count: int, ids: tuple[Any, Any, Any], grid: tuple[int, int, int], options: ExecutionOptions
@@ -29,11 +29,35 @@ class Chunk:
         self.options = options
         self.memory = options.memory
         self.poison = options.poison
+        self._steps: dict[int, tuple[int, int] | None] = {}
+
+    def progression(self, index: Any) -> tuple[int, int] | None:
+        """The first of numbers over the blocks and the step between them; None where steps differ. Those of `ids` are
+        kept: most accesses are at the block's number."""
+        if not any(index is own for own in self.ids):
+            return progression(index)
+        found = self._steps.get(id(index), ())
+        if found == ():
+            found = self._steps[id(index)] = progression(index)
+        return found  # type: ignore[return-value]
 
     def take(self, blocks: Any) -> Chunk:
         """The chunk of some of these blocks."""
         ids = tuple(i[blocks] if isinstance(i, np.ndarray) and i.ndim else i for i in self.ids)
         return Chunk(len(blocks), ids, self.grid, self.options)
+
+
+def progression(numbers: Any) -> tuple[int, int] | None:
+    """The first of some integers and the step between them; None where steps differ."""
+    first, count = int(numbers[0]), len(numbers)
+    if count == 1:
+        return first, 0
+    step = int(numbers[1]) - first
+    if first + step * (count - 1) != int(numbers[-1]):
+        return None
+    if count > 2 and not (numbers[2:] - numbers[1:-1] == step).all():
+        return None
+    return first, step
 
 
 def take(value: Any, blocks: Any) -> Any:

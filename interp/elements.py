@@ -11,6 +11,7 @@ from tilewright.interp.access import over_tile
 from tilewright.interp.arrays import ArrayRef
 from tilewright.interp.chunk import Chunk
 from tilewright.interp.formats import Format
+from tilewright.interp.jit.elements import Where, gather, scatter
 from tilewright.interp.memory import Change, Region, Values
 
 
@@ -21,7 +22,7 @@ class ElementRegion(Region):
     not reach other memory. `given` is the user's mask alone; `padding` stands for what is not accessed.
     """
 
-    __slots__ = ("tile", "format", "given", "valid", "places", "padding")
+    __slots__ = ("tile", "format", "given", "padding", "_valid", "_places")
     kind = "elements"
 
     def __init__(self, ref: ArrayRef, indices: list[Any], mask: Any, tile: tuple[int, ...], format: Format,
@@ -31,16 +32,38 @@ class ElementRegion(Region):
         self.format = format
         self.given = mask
         self.padding = padding
-        rank, valid = len(tile), mask
-        offset = over_tile(ref.offset, rank)
-        for i, index in enumerate(indices):
+        self._places: Any = None
+        self._valid: Any = None
+
+    def _find(self) -> None:
+        """The place of each element in `line`, and which of them are accessed (None: all)."""
+        ref, rank, valid = self.array, len(self.tile), self.given
+        unit, base = ref.unit, over_tile(ref.offset, rank)
+        # Strides are whole units; only a view of raw elements may begin between them.
+        whole = isinstance(ref.offset, int) and ref.offset % unit == 0
+        by, places = (unit, base // unit) if whole else (1, base)
+        for i, index in enumerate(self.index):
             extent = over_tile(ref.extents[i], rank)
             if not _within(index, extent):
                 inside = (index >= 0) & (index < extent)
                 valid = inside if valid is None else valid & inside
-            offset = offset + np.asarray(index).astype(np.int64) * ref.strides[i]
-        self.valid = valid
-        self.places = np.asarray(offset // ref.unit)
+            step = ref.strides[i] // by
+            along = np.asarray(index).astype(np.int64)
+            places = places + (along if step == 1 else along * step)
+        self._valid = valid
+        self._places = np.asarray(places if whole else places // unit)
+
+    @property
+    def places(self) -> Any:
+        if self._places is None:
+            self._find()
+        return self._places
+
+    @property
+    def valid(self) -> Any:
+        if self._places is None:
+            self._find()
+        return self._valid
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -59,14 +82,31 @@ class ElementRegion(Region):
         full, line = self.shape, self.array.line
         if not len(line):
             return np.broadcast_to(self.padding, full)
+        where = self._where()
+        if where is not None:
+            fast = gather(where, np.asarray(self.padding, self.format.held), full)
+            if fast is not None:
+                return fast
         out = self.format.decode(line.take(self.places, mode="clip"))
         if self.valid is not None:
             out = np.where(self.valid, out, self.padding)
         return out if np.shape(out) == full else np.broadcast_to(out, full)
 
+    def _where(self) -> Where | None:
+        """For machine code, which knows elements that lie in memory as registers hold them; None for others."""
+        ref = self.array
+        if not self.format.plain or self._places is not None or ref.varies:
+            return None
+        base = ref.window.__array_interface__["data"][0] + ref.offset
+        mask = None if self.given is None else np.asarray(self.given)
+        return Where(base, ref.extents, ref.strides, [np.asarray(i) for i in self.index], mask)
+
     def write(self, values: Values) -> None:
         full, line = self.shape, self.array.line
         if not len(line):
+            return
+        where = self._where()
+        if where is not None and scatter(where, np.asarray(values), full):
             return
         places = np.broadcast_to(self.places, full)
         values = np.broadcast_to(values, full)
@@ -94,6 +134,12 @@ class ElementRegion(Region):
         if change.ufunc is not None:
             change.ufunc.at(line, places, encoded[0])
             return old.reshape(full)
+        run = _side_by_side(places)
+        if run is not None:
+            found = line[run].copy()
+            line[run] = change.new(found, *encoded)
+            old[lanes] = fmt.decode(found)
+            return old.reshape(full)
         found = np.empty(len(places), fmt.memory)
         for group in distinct(places):
             at = places[group]
@@ -109,6 +155,13 @@ def _within(index: Any, extent: Any) -> bool:
     if isinstance(extent, np.ndarray):
         return bool(np.all((index >= 0) & (index < extent)))
     return not index.size or bool(index.min() >= 0 and index.max() < extent)
+
+
+def _side_by_side(places: Any) -> slice | None:
+    """Places each behind the one before, as a slice."""
+    if len(places) < 2 or places[-1] - places[0] != len(places) - 1 or not (places[1:] > places[:-1]).all():
+        return None
+    return slice(int(places[0]), int(places[-1]) + 1)
 
 
 def distinct(places: Any) -> Iterator[Any]:

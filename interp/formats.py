@@ -15,6 +15,7 @@ import ml_dtypes
 import numpy as np
 
 from tilewright.interp import codes
+from tilewright.interp.jit import halves
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.rounding import nearest, round_bf16, round_f16, round_tf32
@@ -64,7 +65,7 @@ def format_of(dtype: DType) -> Format:
     if dtype is dt.bool_:
         return Format(dtype, np.dtype(np.bool_), np.dtype(np.bool_))
     if dtype is dt.float16:
-        return Format(dtype, float32, np.dtype(np.float16), _to_float32, lambda x: x.astype(np.float16), round_f16)
+        return Format(dtype, float32, np.dtype(np.float16), halves.decode, halves.encode, round_f16)
     if dtype is dt.bfloat16:
         return Format(dtype, float32, np.dtype(ml_dtypes.bfloat16), _to_float32, _bf16_encode, round_bf16)
     if dtype is dt.tfloat32:

@@ -19,7 +19,8 @@ from tilewright.tileir.ops import arith, arrays, atomics, convert, memory, outpu
 @dataclass(frozen=True)
 class Hazards:
     """`serial`: blocks must run one after another. `axes`: a chunk may spread over one of these grid axes only (None:
-    over any). The others are positions of parameters: `copied`, those of which loads must copy, since the function also
+    over any). `lone`: axes are limited by atomic operations that a memory which looks at each access sees block by
+    block. The others are positions of parameters: `copied`, those of which loads must copy, since the function also
     writes them; `written`, all that it writes; `accessed`, all that it touches."""
 
     serial: bool
@@ -27,31 +28,46 @@ class Hazards:
     copied: frozenset[int]
     written: frozenset[int]
     accessed: frozenset[int]
+    lone: bool = False
 
 
 def find_hazards(function: Function, dependences: Dependences) -> Hazards:
     """Classify a function."""
     accesses: dict[int, list[Op]] = {}
     read: set[int] = set()
-    serial = False
     used = {v for op in function.walk() for v in op.operands}
     for op in function.walk():
         effects = op.effects()
-        # Blocks that print come one after another, so that what each prints stays together.
-        serial |= (effects.ordered and not only_updates(op, used)) or isinstance(op, output.Print)
         for handle in dict.fromkeys((*effects.reads, *effects.writes)):
             for position in dependences.parameters(handle):
                 accesses.setdefault(position, []).append(op)
                 if handle in effects.reads:
                     read.add(position)
+    lone = _lone_atomics(function, accesses)
+    # Blocks that print come one after another, so that what each prints stays together.
+    serial = any(
+        isinstance(op, output.Print) or (op.effects().ordered and not only_updates(op, used) and op not in lone)
+        for op in function.walk())
     written = written_arrays(function)
     axes: frozenset[int] | None = None
     for position in sorted(written & read):
-        own = _axes_of(function, function.params[position], accesses[position], used)
+        ops = accesses[position]
+        own = frozenset((0,)) if ops[0] in lone else _axes_of(function, function.params[position], ops, used)
         if own is None:
             continue
         axes = own if axes is None else axes & own
-    return Hazards(serial or axes == frozenset(), axes, written & read, written, frozenset(accesses))
+    return Hazards(serial or axes == frozenset(), axes, written & read, written, frozenset(accesses),
+                   any(not only_updates(op, used) for op in lone))
+
+
+def _lone_atomics(function: Function, accesses: dict[int, list[Op]]) -> set[Op]:
+    """Atomic operations that each block executes once, as the only access to what their arrays may share memory with.
+
+    Along axis 0 the elements of a chunk come in the order of its blocks, which is all that their old values depend on.
+    What blocks tell each other by them lies in other arrays, whose accesses say for themselves whether it matters.
+    """
+    shared = {op for ops in accesses.values() if len(ops) > 1 for op in ops}
+    return {op for op in function.body.ops if isinstance(op, atomics.Atomic) and op not in shared}
 
 
 def only_updates(op: Op, used: set[Value]) -> bool:

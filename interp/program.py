@@ -18,6 +18,7 @@ from tilewright.interp.hazards import find_hazards
 from tilewright.interp.jit import POLICY
 from tilewright.interp.liveness import peak_bytes
 from tilewright.interp.lowering import Lowering
+from tilewright.interp.memory import PLAIN
 from tilewright.interp.options import DEFAULT, ExecutionOptions
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Function, Value
@@ -78,7 +79,8 @@ class Program:
         options.memory.begin(self.function, grid, bound)
         if 0 not in grid:
             # Blocks that share memory in ways that the IR does not show run one after another.
-            single = options.single or self.hazards.serial or overlapping
+            watched = self.hazards.lone and options.memory is not PLAIN
+            single = options.single or self.hazards.serial or overlapping or watched
             axes, chunks = self._plan(grid, single, options)
             variant = self._variant(axes, overlapping, options.memory.checks)
             for count, ids in chunks:

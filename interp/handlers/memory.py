@@ -13,6 +13,7 @@ from tilewright.interp.chunk import Chunk, Regs
 from tilewright.interp.elements import ElementRegion
 from tilewright.interp.formats import constant, format_of
 from tilewright.interp.lowering import Lowering, Step, impl_step
+from tilewright.interp.memory import PLAIN
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.enums import PaddingMode
 from tilewright.tileir.ops import memory
@@ -57,8 +58,12 @@ def tile_reader(op: Any, low: Lowering, varies: bool) -> Callable[[Regs], Any]:
 
     def read(regs: Regs) -> Any:
         chunk: Chunk = regs[0]
-        starts = grid.starts([regs[i] for i in index])
         ref, padding = regs[array], poison if chunk.poison else pad
+        if chunk.memory is PLAIN and isinstance(ref, ArrayRef):
+            view = grid.view(ref, [regs[i] for i in index], chunk, varies)
+            if view is not None:
+                return view if grid.views else view.copy() if fmt.plain else fmt.decode(view)
+        starts = grid.starts([regs[i] for i in index])
         if isinstance(ref, ArrayRef):
             return chunk.memory.read(TileRegion(grid, ref, starts, chunk, None, varies, padding), op)
         out = np.empty((chunk.count, *grid.shape), fmt.held)
@@ -84,6 +89,7 @@ def tile_writer(
 ) -> Callable[[Regs, Any], None]:
     """Writes tiles for an op that has the fields of a store, from values that have an axis over blocks, or not."""
     grid = TileGrid(op.order, shape, op.steps, format_of(op.array.type.dtype))
+    encode = grid.format.encode
     array, index = low.slot(op.array), low.slot_list(op.index)
     varying = [*(low.varies(i) for i in op.index), value_varies]
     place_varies = any(varying[:-1]) or low.varies(op.array)
@@ -92,6 +98,11 @@ def tile_writer(
         chunk: Chunk = regs[0]
         if value_varies and not place_varies:
             value = value[-1]  # all blocks write one place: the last one stays
+        if chunk.memory is PLAIN and isinstance(regs[array], ArrayRef):
+            view = grid.view(regs[array], [regs[i] for i in index], chunk, place_varies)
+            if view is not None:
+                view[...] = encode(value)
+                return
         starts = grid.starts([regs[i] for i in index])
         for ref, blocks, (*own, part) in each_array(regs[array], [*starts, value], varying):
             chunk.memory.write(TileRegion(grid, ref, own, chunk, blocks, place_varies), part, op)

@@ -6,6 +6,7 @@ one element. `FastLoop` brings operands into that form; what does not fit is cop
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,19 +23,26 @@ Body = Callable[[Sequence[str]], tuple[list[str], list[str], str]]
 
 
 class FastLoop:
-    """A function of arrays, element by element. `types` are LLVM's in memory, of the operands and then the results."""
+    """A function of arrays, element by element. `types` are LLVM's in memory, of the operands and then the results.
+
+    `numbers` of its last operands are 64-bit integers, which are the same for all elements.
+    """
 
     def __init__(
-        self, types: Sequence[str], dtypes: Sequence[Any], operands: int, body: Body, declarations: str
+        self, types: Sequence[str], dtypes: Sequence[Any], operands: int, body: Body, declarations: str,
+        numbers: int = 0,
     ) -> None:
         self._types = types
         self._dtypes = [np.dtype(d) for d in dtypes]
         self._operands = operands
         self._body = body
         self._declarations = declarations
+        self._numbers = [f"%c{k}" for k in range(numbers)]
         self._compiled: dict[tuple[bool, ...], Function] = {}
 
-    def __call__(self, shape: tuple[int, ...], operands: Sequence[Array]) -> list[Array] | None:
+    def __call__(
+        self, shape: tuple[int, ...], operands: Sequence[Array], numbers: Sequence[int] = ()
+    ) -> list[Array] | None:
         """The results for operands that broadcast to `shape`; None where an element is in doubt."""
         results = [np.empty(shape, d) for d in self._dtypes[self._operands :]]
         sizes, strides, given = _aligned(shape, operands, results)
@@ -46,11 +54,12 @@ class FastLoop:
         packed.extend([a.__array_interface__["data"][0] for a in (*given, *results)])
         for s in strides:
             packed.extend(s[:OUTER])
+        packed.extend(numbers)
         return None if function(packed.buffer_info()[0]) else results
 
     def _text(self, single: Sequence[bool]) -> str:
         types, count = self._types, len(self._types)
-        row = ", ".join(f"ptr noalias %p{k}" for k in range(count))
+        row = ", ".join([*(f"ptr noalias %p{k}" for k in range(count)), *(f"i64 {c}" for c in self._numbers)])
         lines = [f"define internal i32 @row({row}, i64 %n) alwaysinline {{", "entry:"]
         names = [f"%x{k}" for k in range(self._operands)]
         lines += [f"  %x{k} = load {types[k]}, ptr %p{k}" for k in range(self._operands) if single[k]]
@@ -60,7 +69,7 @@ class FastLoop:
             if not single[k]:
                 lines += [f"  %a{k} = getelementptr {types[k]}, ptr %p{k}, i64 %i",
                           f"  %x{k} = load {types[k]}, ptr %a{k}"]
-        body, results, doubt = self._body(names)
+        body, results, doubt = self._body([*names, *self._numbers])
         lines += body
         for k, value in enumerate(results, self._operands):
             lines += [f"  %a{k} = getelementptr {types[k]}, ptr %p{k}, i64 %i",
@@ -68,11 +77,12 @@ class FastLoop:
         lines += [f"  %d = zext i1 {doubt} to i32", "  %now = or i32 %was, %d", "  %next = add nuw nsw i64 %i, 1",
                   "  %more = icmp ult i64 %next, %n", "  br i1 %more, label %each, label %done",
                   "done:", "  ret i32 %now", "}"]
-        return "\n".join([self._declarations, *lines, _driver(count)])
+        return "\n".join([self._declarations, *lines, _driver(count, len(self._numbers))])
 
 
-def _driver(count: int) -> str:
-    """`loop(pointer)`: the outer axes around `row`. The pointer is to sizes, addresses and outer strides (bytes)."""
+def _driver(count: int, numbers: int) -> str:
+    """`loop(pointer)`: the outer axes around `row`. The pointer is to sizes, addresses, outer strides (bytes), numbers.
+    """
     lines = ["define i32 @loop(ptr %args) {", "entry:"]
 
     def field(name: str, place: int, type_: str = "i64") -> None:
@@ -85,6 +95,8 @@ def _driver(count: int) -> str:
         field(f"b{k}", OUTER + 1 + k, "ptr")
         for j in range(OUTER):
             field(f"s{k}.{j}", OUTER + 1 + count + k * OUTER + j)
+    for k in range(numbers):
+        field(f"c{k}", OUTER + 1 + count * (OUTER + 1) + k)
     lines += ["  %n01 = mul i64 %n0, %n1", "  %rows = mul i64 %n01, %n2", "  br label %each", "each:",
               "  %i = phi i64 [0, %entry], [%next, %each]", "  %was = phi i32 [0, %entry], [%now, %each]",
               "  %i2 = urem i64 %i, %n2", "  %rest = udiv i64 %i, %n2",
@@ -95,7 +107,7 @@ def _driver(count: int) -> str:
             lines += [f"  %m{k}.{j} = mul i64 %i{j}, %s{k}.{j}",
                       f"  %q{k}.{j} = getelementptr i8, ptr {at}, i64 %m{k}.{j}"]
             at = f"%q{k}.{j}"
-    row = ", ".join(f"ptr %q{k}.{OUTER - 1}" for k in range(count))
+    row = ", ".join([*(f"ptr %q{k}.{OUTER - 1}" for k in range(count)), *(f"i64 %c{k}" for k in range(numbers))])
     lines += [f"  %r = call i32 @row({row}, i64 %n{OUTER})", "  %now = or i32 %was, %r",
               "  %next = add i64 %i, 1", "  %more = icmp ult i64 %next, %rows",
               "  br i1 %more, label %each, label %done", "done:", "  ret i32 %now", "}"]
@@ -106,10 +118,13 @@ def _aligned(
     shape: tuple[int, ...], operands: Sequence[Array], results: Sequence[Array]
 ) -> tuple[list[int], list[list[int]], Sequence[Array]]:
     """Sizes of the outer axes and of rows, the strides of operands and results along them, and the operands."""
+    arrays = [*operands, *results]
+    if all(x.size == 1 or (x.shape == shape and x.flags.c_contiguous) for x in arrays):
+        size = math.prod(shape)
+        return [1] * OUTER + [size], [[0] * OUTER + [x.itemsize if x.size > 1 else 0] for x in arrays], operands
     axes = [i for i, n in enumerate(shape) if n != 1]
-    sizes, strides = _merged([shape[i] for i in axes], [_strides(x, shape, axes) for x in (*operands, *results)])
-    items = [x.itemsize for x in (*operands, *results)]
-    if len(sizes) > OUTER + 1 or any(s[-1] not in (0, n) for s, n in zip(strides, items, strict=True)):
+    sizes, strides = _merged([shape[i] for i in axes], [_strides(x, shape, axes) for x in arrays])
+    if len(sizes) > OUTER + 1 or any(s[-1] and s[-1] != x.itemsize for s, x in zip(strides, arrays, strict=True)):
         fixed = [np.ascontiguousarray(np.broadcast_to(x, shape)) if x.size > 1 else x for x in operands]
         return _aligned(shape, fixed, results)
     pad = OUTER + 1 - len(sizes)
@@ -118,11 +133,11 @@ def _aligned(
 
 def _strides(x: Array, shape: tuple[int, ...], axes: list[int]) -> list[int]:
     """The strides of an operand along some axes of the shape to which it broadcasts."""
+    own = x.strides
     if x.shape == shape:
-        own = x.strides
         return [own[i] for i in axes]
     more = len(shape) - x.ndim
-    return [x.strides[i - more] if i >= more and x.shape[i - more] != 1 else 0 for i in axes]
+    return [own[i - more] if i >= more and x.shape[i - more] != 1 else 0 for i in axes]
 
 
 def _merged(sizes: list[int], strides: list[list[int]]) -> tuple[list[int], list[list[int]]]:
@@ -131,8 +146,12 @@ def _merged(sizes: list[int], strides: list[list[int]]) -> tuple[list[int], list
         return [1], [[0] for _ in strides]
     out, kept = [sizes[-1]], [[s[-1]] for s in strides]
     for i in range(len(sizes) - 2, -1, -1):
-        if all(s[i] == k[0] * out[0] for s, k in zip(strides, kept, strict=True)):
-            out[0] *= sizes[i]
+        inner = out[0]
+        for s, k in zip(strides, kept, strict=True):
+            if s[i] != k[0] * inner:
+                break
+        else:
+            out[0] = inner * sizes[i]
             continue
         out.insert(0, sizes[i])
         for s, k in zip(strides, kept, strict=True):

@@ -18,7 +18,7 @@ from support.interp_cases import array_type, assert_same, samples
 import tilewright as tw
 from tilewright.interp import compile_function
 from tilewright.interp.formats import array_dtype
-from tilewright.interp.jit import POLICY
+from tilewright.interp.jit import POLICY, halves
 from tilewright.interp.jit import lowering as loops
 from tilewright.interp.jit.emit import EMITTERS, holds
 from tilewright.interp.jit.groups import Group, find_groups
@@ -111,13 +111,24 @@ def inputs(dtype: dt.DType) -> list[Any]:
     return out
 
 
+def watched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What loops give from now on; None where an element was in doubt."""
+    ran: list[Any] = []
+    real = loops.FastLoop.__call__
+
+    def call(*args: Any) -> Any:
+        ran.append(real(*args))
+        return ran[-1]
+
+    monkeypatch.setattr(loops.FastLoop, "__call__", call)
+    return ran
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_op_gives_the_bits_of_the_closures(dtype: Any, always: None, monkeypatch: pytest.MonkeyPatch) -> None:
     function, out_dtypes, names = all_ops(dtype)
     given = inputs(dtype)
-    ran = []
-    real = loops.FastLoop.__call__
-    monkeypatch.setattr(loops.FastLoop, "__call__", lambda *args: ran.append(real(*args)) or ran[-1])
+    ran = watched(monkeypatch)
     results = []
     for enabled in (False, True):
         monkeypatch.setattr(POLICY, "enabled", enabled)
@@ -126,16 +137,17 @@ def test_every_op_gives_the_bits_of_the_closures(dtype: Any, always: None, monke
         results.append(outs)
     assert len(names) > 20 and ran and None not in ran
     for name, want, got in zip(names, *results, strict=True):
-        assert_same(got, want, *given[:2]), name
+        try:
+            assert_same(got, want, *given[:2])
+        except AssertionError as error:
+            raise AssertionError(name) from error
 
 
 @pytest.mark.parametrize("dtype", [dt.float32, dt.float16, dt.bfloat16])
 @pytest.mark.parametrize("name", DOUBTFUL)
 def test_functions_alone(name: str, dtype: Any, always: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each in a loop of its own: where an element is in doubt, the closures compute all of a chunk."""
-    ran = []
-    real = loops.FastLoop.__call__
-    monkeypatch.setattr(loops.FastLoop, "__call__", lambda *args: ran.append(real(*args)) or ran[-1])
+    ran = watched(monkeypatch)
     if dtype is dt.float32:
         x = np.concatenate([*inputs(dtype), *inputs(dt.float32)])
         x = x[(np.abs(x) < 2.0**20) | ~np.isfinite(x)] if name in ("sin", "cos") else x
@@ -220,3 +232,43 @@ assert "llvmlite" not in sys.modules
     environment = {name: value for name, value in os.environ.items() if name != "TILEWRIGHT_JIT"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("width", [1, 2, 4, 8])
+@pytest.mark.parametrize("index", [np.int32, np.int64, np.uint8])
+def test_gathers_and_scatters(width: int, index: Any, always: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With masks, indices outside, places written twice, an array that is a part of another."""
+    @tw.tile_kernel
+    def kernel(x, rows, columns, out, back):
+        i = tw.bid(0)
+        r, c = tw.load(rows, i, 16), tw.load(columns, i, 8)
+        t = tw.gather(x, (r[:, None], c[None, :]), padding_value=7)
+        t += tw.gather(x, (r[:, None], c[None, :]), mask=r[:, None] > 3)
+        tw.store(out, (i, 0), t)
+        tw.scatter(back, (r[:, None] + 1, c[None, :]), t, mask=c[None, :] != 5)
+
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 100, (30, 40)).astype(f"i{width}")[3:25, ::-2]
+    low = 0 if index is np.uint8 else -9
+    rows, columns = rng.integers(low, 30, 160).astype(index), rng.integers(low, 30, 80).astype(index)
+    both = []
+    for enabled in (False, True):
+        monkeypatch.setattr(POLICY, "enabled", enabled)
+        out, back = np.zeros((160, 8), x.dtype), np.zeros((25, 21), x.dtype)
+        args = x, rows, columns, out, back
+        compile_function(kernel.lower(*args).tile_ir()).run((10, 1, 1), list(args))
+        both.append((out, back))
+    assert both[0][1].any()
+    for want, got in zip(*both, strict=True):
+        assert_same(got, want)
+
+
+def test_halves_keep_their_bits(always: None) -> None:
+    """All of float16, NaNs with their payload; numbers on and beside its ties, NaNs of float32."""
+    codes = np.arange(1 << 16, dtype=np.uint16)
+    with np.errstate(all="ignore"):
+        values = codes.view(np.float16).astype(np.float32)
+        assert (halves.decode(codes.view(np.float16)).view(np.uint32) == values.view(np.uint32)).all()
+        numbers = values.view(np.uint32)[:, None] + np.array([0, 1, 0xFFF, 0x1000, 0x1001], np.uint32)
+        numbers = numbers.view(np.float32)
+        assert (halves.encode(numbers).view(np.uint16) == numbers.astype(np.float16).view(np.uint16)).all()

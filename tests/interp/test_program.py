@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from support.interp_cases import assert_same, compile_function
 
+import tilewright as tw
 from tilewright.interp import ExecutionOptions, Program, missing_handlers
 from tilewright.interp.lowering import HANDLERS
 from tilewright.tileir.core import OPS
@@ -198,3 +199,30 @@ def test_every_op_has_a_handler() -> None:
     # Other tests declare ops of their own.
     ours = {name for name, cls in OPS.items() if cls.__module__.startswith("tilewright.")}
     assert not ours & set(missing_handlers())
+
+
+@pytest.mark.parametrize("distinct", [False, True])
+def test_old_values_of_one_atomic_come_block_after_block(distinct: bool) -> None:
+    """Where it is the only access to its array and each block executes it once, blocks still run side by side."""
+    @tw.tile_kernel
+    def kernel(at, counts, out):
+        i = tw.bid(0)
+        tw.store(out, (tw.bid(1), i), tw.atomic_add(counts, tw.load(at, i, 32), i + 1)[None, :])
+
+    @tw.tile_kernel
+    def twice(at, counts, out):
+        i = tw.bid(0)
+        for _ in range(2):
+            tw.store(out, (tw.bid(1), i), tw.atomic_add(counts, tw.load(at, i, 32), i + 1)[None, :])
+
+    at = np.arange(320, dtype=np.int32) if distinct else np.random.default_rng(0).integers(0, 40, 320).astype(np.int32)
+    for function, serial in ((kernel, False), (twice, True)):
+        results = []
+        for mode in ("chunked", "single"):
+            counts, out = np.zeros(320, np.int32), np.zeros((3, 320), np.int32)
+            program = compile_function(function.lower(at, counts, out).tile_ir())
+            assert program.hazards.serial == serial
+            program.run((10, 3, 1), [at, counts, out], ExecutionOptions(mode=mode))
+            results.append((counts, out))
+        for one, other in zip(*results, strict=True):
+            assert one.any() and (one == other).all()
