@@ -23,6 +23,9 @@ from tilewright.arguments.annotations import (
 )
 from tilewright.arguments.device_array import DeviceArray, gpu_available, to_device
 from tilewright.arguments.spec import Spec, spec
+from tilewright.comparing.entry import compare
+from tilewright.comparing.result import Comparison
+from tilewright.comparing.sides import Side
 from tilewright.inspecting.trace import Trace, trace
 from tilewright.kernel import function, launch, tile_kernel
 from tilewright.language import *  # noqa: F403
@@ -76,7 +79,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     # kernels and their launch
-    "tile_kernel", "kernel", "function", "launch", "trace", "Trace", "ByTarget",
+    "tile_kernel", "kernel", "function", "launch", "trace", "Trace",
+    "compare", "Comparison", "Side", "ByTarget",
     "Constant", "ConstantAnnotation", "ScalarInt64",
     "ScalarAnnotation", "IndexedWithInt64", "ArrayAnnotation", "ListAnnotation", "Spec", "spec", "to_device",
     "DeviceArray", "gpu_available", "compiler_timeout", "uninitialized",

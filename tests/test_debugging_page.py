@@ -1,4 +1,4 @@
-"""docs/debugging.md: each of its scripts prints what stands under it, pdb sessions included."""
+"""docs/debugging.md, docs/comparing.md: each script prints what stands under it, pdb sessions included."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parent.parent / "docs" / "debugging.md"
-PAIRS = re.findall(r"```python\n(# (\w+\.py)\n.*?)```\n\n```text\n(.*?)```", PAGE.read_text(), re.DOTALL)
+DOCS = Path(__file__).parent.parent / "docs"
+PAGES = {"debugging.md": 10, "comparing.md": 3}
+PAIRS = [pair for page in PAGES for pair in re.findall(
+    r"```python\n(# (\w+\.py)\n.*?)```\n\n```text\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)]
 COMMAND = re.compile(r"(?<=\(Pdb\) )(.*)\n")
 
 
-def test_the_page_has_its_kernels() -> None:
-    assert len(PAIRS) == PAGE.read_text().count("```python") == 10
+def test_the_pages_have_their_kernels() -> None:
+    assert {page: (DOCS / page).read_text().count("```python") for page in PAGES} == PAGES
+    assert len(PAIRS) == sum(PAGES.values())
 
 
 @pytest.mark.parametrize("script, name, printed", PAIRS, ids=[name for _, name, _ in PAIRS])

@@ -28,6 +28,16 @@ SCHEMAS: dict[str, dict[str, str]] = {
         "reports": "a list of the reports as docs/checking.md describes them, each with `kernel`, its name; an error "
                    "among them makes the exit status 1",
         "stopped": f"what ended the script early, `{{type, message, place}}`, or null; `place`: {_PLACE}"},
+    "compare": {
+        "kernel": "its name", "a": "the side's name", "b": "the side's name",
+        "equal": "whether both give the same, within what ops may; where not, the exit status is 1",
+        "exact": "whether to the bit",
+        "outputs": "of each array that differs `{name, elements, index, a, b}`: how many elements, and the first",
+        "first": "the op that is wrong, or null: `{op, text, place, side, block, iterations, element, a, b, want, "
+                 f"operands, sure}}`; `operands`: a list of `{{name, a, b}}`; `place`: {_PLACE}",
+        "made_by": "the pass that makes the difference, `lowering`, or empty where it was not looked for",
+        "notes": "a list of sentences", "error": "what stopped a side, or null",
+        "folder": "where it was saved, or null"},
     "doctor": {"ok": "whether there is no advice", "findings": "a list of `{what, state, advice}`"},
     "run": {
         "function": "its name", "grid": "three numbers",

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import tilewright
 from tilewright.backend_ptx.targets import TARGETS
@@ -147,6 +147,7 @@ def make_parser() -> argparse.ArgumentParser:
                                                      "bounds,races; default: all but numerics")
     check.add_argument("--seed", type=int, default=0, help="of generated inputs")
     _command(check, "check", _check)
+    _add_compare(verbs)
     doctor = verbs.add_parser("doctor", help="say what is installed, which GPU there is, and what is missing")
     _command(doctor, "doctor", _doctor)
     run = verbs.add_parser("run", help="run a Tile IR dump in the interpreter")
@@ -162,6 +163,19 @@ def make_parser() -> argparse.ArgumentParser:
     _command(actions.add_parser("log", help="list its kernels, last used first"), "cache log", _cache_log)
     _command(actions.add_parser("clear", help="remove all of them"), "cache clear", _cache_clear)
     return parser
+
+
+def _add_compare(verbs: Any) -> None:
+    compare = verbs.add_parser("compare", help="run a kernel in two ways, and find the first op whose results differ")
+    compare.add_argument("kernel", metavar="FILE.py:kernel", help="or a folder that --save has written")
+    compare.add_argument("--grid", help="blocks along x, y, z, such as 16 or 4,4")
+    compare.add_argument("--args", default="", help=SIMULATE_HELP)
+    compare.add_argument("--a", default="gpu", metavar="SIDE", help="gpu, interpreter, interpreter:single, frontend, "
+                         "simulator:TARGET or machine:TARGET")
+    compare.add_argument("--b", default="interpreter", metavar="SIDE", help="as for --a")
+    compare.add_argument("--seed", type=int, default=0, help="of generated inputs")
+    compare.add_argument("--save", type=Path, metavar="FOLDER", help="write what is needed to see a difference again")
+    _command(compare, "compare", _compare)
 
 
 def _command(parser: argparse.ArgumentParser, name: str, run: Callable[[argparse.Namespace], Answer]) -> None:
@@ -219,6 +233,12 @@ def _check(options: argparse.Namespace) -> Answer:
     from tilewright.cli.checked import checked
 
     return checked(options.where, options.args, options.grid, options.seed, options.checks)
+
+
+def _compare(options: argparse.Namespace) -> Answer:
+    from tilewright.cli.compare import compared
+
+    return compared(options.kernel, options.grid, options.args, options.a, options.b, options.seed, options.save)
 
 
 def _doctor(options: argparse.Namespace) -> Answer:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from tilewright.arguments.checks import check_outputs
 from tilewright.launching.grid import Grid
+from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import NO_SPAN, TileSimulationError
 
 if TYPE_CHECKING:
     from tilewright.backend_ptx.abi import Lowered
     from tilewright.backend_ptx.simulator import SimError
+    from tilewright.backend_ptx.targets import Target
     from tilewright.inspecting.stages import Stages
 
 Schedule = Literal["inorder", "random"]
@@ -33,6 +36,19 @@ def simulate(stages: Stages, grid: Grid, schedule: Schedule, seed: int) -> None:
         simulate_lowered(lowered, grid.size, stages.values, schedule=schedule, seed=seed)
     except SimError as error:
         raise _in_source(error, lowered, _names(stages)) from None
+
+
+def simulate_function(function: Function, target: Target, grid: Grid, values: Sequence[Any]) -> None:
+    """The same for a Tile IR function, whose passes are still to come; it gets line numbers."""
+    from tilewright.backend_ptx.compile import lower_kernel
+    from tilewright.backend_ptx.simulator import SimError, simulate_lowered
+
+    function.switches = replace(function.switches, line_info=True)
+    lowered = lower_kernel(function, target)
+    try:
+        simulate_lowered(lowered, grid.size, values)
+    except SimError as error:
+        raise _in_source(error, lowered, [value.hint for value in function.params]) from None
 
 
 def _in_source(error: SimError, lowered: Lowered, names: Sequence[str]) -> TileSimulationError:

@@ -50,7 +50,7 @@ class HostRunner:
         check_outputs(arguments, written)
         if grid.empty:
             return None if check is None else []
-        values, copy_back = _on_host(arguments)
+        values, copy_back = on_host(arguments)
         if check is None:
             program.run(grid.size, values, options or DEFAULT)
             copy_back()
@@ -85,7 +85,7 @@ class HostRunner:
 
         check_outputs(arguments, self._outputs(arguments, aliases, program.function))
         if not grid.empty:
-            values, copy_back = _on_host(arguments)
+            values, copy_back = on_host(arguments)
             program.run(grid.size, values, DEFAULT)
             copy_back()
 
@@ -133,7 +133,7 @@ class HostRunner:
         return observed(self._specialiser.name, make)
 
 
-def _on_host(arguments: Sequence[Argument]) -> tuple[list[Any], Callable[[], None]]:
+def on_host(arguments: Sequence[Argument]) -> tuple[list[Any], Callable[[], None]]:
     """The arguments as the interpreter takes them, and what copies the results back to where device arrays live."""
     copy_back = _mirror([real(array) for array in arrays(arguments) if real(array).device != HOST])
     return [interpreter_value(leaf) for leaf in leaves(arguments)], copy_back
