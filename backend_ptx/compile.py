@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol
@@ -209,7 +210,7 @@ def compile_kernel(
     `hints` stand in for those of the function. `judge` says what the assembler thinks of an attempt, `limits` is where
     the ladder starts.
     """
-    function = clone_function(function)
+    function = copy(function)
     function.hints, function.switches = function.hints if hints is None else hints, switches
     plan, rungs = settle(function, target, watch, judge=judge, limits=limits)
     return replace(plan.compiled, rungs=rungs)

@@ -24,13 +24,15 @@ _COMPARE: dict[type[ast.cmpop], tuple[str, str]] = {
 
 def binary(t: Translator, op: type[ast.operator], x: Val, y: Val) -> tuple[Val] | None:
     """What a method makes of `x op y`; None if neither side has one."""
+    if not (isinstance(x, Struct) or isinstance(y, Struct)):
+        return None
     word = _BINARY[op]
     return _either(t, f"__{word}__", f"__r{word}__", x, y)
 
 
 def comparison(t: Translator, op: type[ast.cmpop], x: Val, y: Val) -> tuple[Val] | None:
     """What a method makes of a comparison; None if neither side has one."""
-    if op not in _COMPARE:
+    if op not in _COMPARE or not (isinstance(x, Struct) or isinstance(y, Struct)):
         return None
     word, exchanged = _COMPARE[op]
     return _either(t, f"__{word}__", f"__{exchanged}__", x, y)

@@ -74,16 +74,9 @@ class Translator:
         """The place of a node (default: the present one) in the present function."""
         return self.scope.span(node or self.node)
 
-    @contextlib.contextmanager
-    def pointing(self, **nodes: ast.expr) -> Iterator[None]:
+    def pointing(self, **nodes: ast.expr) -> Pointing:
         """Place errors about an argument at the node that stands for it here: the operands of an operator."""
-        try:
-            yield
-        except TileError as error:
-            node = nodes.get(error.subject.argument)
-            if error.span is NO_SPAN and node is not None:
-                error.span = self.span(node)
-            raise
+        return Pointing(self, nodes)
 
     def _internal(self, error: Exception) -> TileInternalError:
         return TileInternalError(f"the frontend failed here: {type(error).__name__}: {error}", self.span())
@@ -114,6 +107,24 @@ class Translator:
             yield block
         finally:
             self.block = outer
+
+
+class Pointing:
+    """What `Translator.pointing` gives: a class, as there is one for every operator."""
+
+    __slots__ = ("t", "nodes")
+
+    def __init__(self, t: Translator, nodes: dict[str, ast.expr]) -> None:
+        self.t, self.nodes = t, nodes
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, TileError) and error.span is NO_SPAN:
+            node = self.nodes.get(error.subject.argument)
+            if node is not None:
+                error.span = self.t.span(node)
 
 
 def _check_size(value: Value) -> None:

@@ -340,7 +340,7 @@ class Op:
             setattr(self, name, tuple(value) if field.kind == "operands" else value)
         if given:
             raise TypeError(f"{self.opcode} has no field {', '.join(given)}")
-        self.results: tuple[Value, ...] = tuple(Value(t, "", self) for t in self.infer())
+        self.results: tuple[Value, ...] = tuple([Value(t, "", self) for t in self.infer()])
 
     def infer(self) -> tuple[Type, ...]:
         """The result types, or a TileTypeError when the operands do not fit."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from tilewright.backend_ptx.llvm.builder import Builder, Val
@@ -15,7 +16,7 @@ REGISTER: Final[Mapping[str, str]] = {
 }
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class Instruction:
     """An instruction that is emitted as inline assembly.
 
@@ -45,7 +46,7 @@ class Instruction:
     ptx: int = 70
     exact: bool = False
 
-    @property
+    @cached_property
     def constraints(self) -> str:
         """LLVM's constraint string, without the memory clobber. Tied operands come last, whatever their position."""
         parts = ["=" + REGISTER[t] for t in self.results]
@@ -53,7 +54,7 @@ class Instruction:
         parts += [str(self.tied[i]) for i in sorted(self.tied)]
         return ",".join(parts)
 
-    @property
+    @cached_property
     def order(self) -> tuple[int, ...]:
         """Positions of the operands in the order in which the call passes them: plain ones, then tied ones."""
         return (*(i for i in range(len(self.operands)) if i not in self.tied), *sorted(self.tied))
@@ -62,7 +63,7 @@ class Instruction:
     def memory(self) -> bool:
         return self.reads or self.writes
 
-    @property
+    @cached_property
     def result(self) -> str:
         """The LLVM type that the call returns: void, the one result, or a struct."""
         if not self.results:
@@ -71,7 +72,7 @@ class Instruction:
 
     def emit(self, b: Builder, *args: Val) -> tuple[Val, ...]:
         """Append the instruction to `b`; the arguments are scalars of exactly the types `operands`."""
-        given = tuple(a.type for a in args)
+        given = tuple([a.type for a in args])
         assert given == self.operands, f"{self.name}: operands {given}, expected {self.operands}"
         value = b.asm(
             self.asm, self.constraints, [args[i] for i in self.order], self.result, convergent=self.convergent,
@@ -79,9 +80,7 @@ class Instruction:
         )
         if value is None:
             return ()
-        if len(self.results) == 1:
-            return (value,)
-        return tuple(b.extractvalue(value, t, i) for i, t in enumerate(self.results))
+        return (value,) if len(self.results) == 1 else b.members(value, self.results)
 
     def emit1(self, b: Builder, *args: Val) -> Val:
         """`emit` of an instruction with one result."""

@@ -56,20 +56,18 @@ def float_text(elem: str, value: float) -> str:
     return f"0x{'H' if elem == 'half' else 'R'}{float_bits(elem, value):04X}"
 
 
-def wrapped(elem: str, value: int) -> int:
-    """`value` modulo 2^width, in the range of the signed type (i1: 0 or 1)."""
+@lru_cache(maxsize=4096)
+def int_constant(elem: str, value: int) -> tuple[int, str]:
+    """`value` modulo 2^width, in the range of the signed type (i1: 0 or 1), and as a decimal (i1: true or false). What
+    is folded from constants must not grow: the squares of a power would double in length 31 times."""
     bits = int(elem[1:])
     value &= (1 << bits) - 1
-    return value - (1 << bits) if bits > 1 and value >> (bits - 1) else value
-
-
-@lru_cache(maxsize=4096)
-def int_text(elem: str, value: int) -> str:
-    """`value`, wrapped to the width, as a signed decimal (i1: true or false)."""
-    number = wrapped(elem, value)
-    return ("true" if number else "false") if elem == "i1" else str(number)
+    if bits == 1:
+        return value, "true" if value else "false"
+    value -= value >> (bits - 1) << bits
+    return value, str(value)
 
 
 def const_text(elem: str, value: float | int | bool) -> str:
     """A scalar constant of type `elem`."""
-    return float_text(elem, float(value)) if elem in FLOATS else int_text(elem, int(value))
+    return float_text(elem, float(value)) if elem in FLOATS else int_constant(elem, int(value))[1]

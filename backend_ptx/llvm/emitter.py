@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.backend_ptx.llvm.constants import FLOATS, const_text, suffix, type_text, wrapped
+from tilewright.backend_ptx.llvm.constants import FLOATS, const_text, int_constant, suffix, type_text
 from tilewright.backend_ptx.llvm.values import Number, Operand, Val
 
 # Characters of a struct type from which on it gets a name.
@@ -30,10 +30,7 @@ class Emitter:
 
     def const(self, elem: str, value: Number, n: int = 0) -> Val:
         """The constant `value` (rounded or wrapped to the type), in every lane when n > 0."""
-        if elem not in FLOATS:
-            # What is folded from it must not grow: the squares of a power would double in length 31 times.
-            value = wrapped(elem, int(value))
-        text = const_text(elem, value)
+        value, text = (value, const_text(elem, value)) if elem in FLOATS else int_constant(elem, int(value))
         return Val(elem, n, f"splat ({elem} {text})" if n else text, value)
 
     def const_vector(self, elem: str, values: Sequence[Number]) -> Val:
@@ -75,7 +72,7 @@ class Emitter:
         if name not in self.declares:
             params = ", ".join(a.type for a in args)
             self.declares[name] = f"declare {result} @{name}({params})"
-        text = f"call {result} @{name}({', '.join(map(str, args))})"
+        text = f"call {result} @{name}({_listed(args)})"
         if elem == "void":
             self.raw(text)
             return None
@@ -109,7 +106,7 @@ class Emitter:
             self.convergent = True
             attribute = " #1"
         result = self._named(result)
-        line = f'call {result} asm {effect}"{text}", "{constraints}"({", ".join(map(str, args))}){attribute}'
+        line = f'call {result} asm {effect}"{text}", "{constraints}"({_listed(args)}){attribute}'
         if result == "void":
             self.raw(line)
             return None
@@ -124,6 +121,11 @@ class Emitter:
             return result
         return self.types.setdefault(result, f"%pack{len(self.types)}")
 
-    def extractvalue(self, aggregate: Val, elem: str, index: int, n: int = 0) -> Val:
-        """A member of a struct value (what an asm with several results returns)."""
-        return self.emit(elem, n, f"extractvalue {aggregate}, {index}")
+    def members(self, aggregate: Val, elems: Sequence[str]) -> tuple[Val, ...]:
+        """The members of a struct value, scalars of these types (what an asm with several results returns)."""
+        text = f"extractvalue {aggregate}, "
+        return tuple([self.emit(elem, 0, f"{text}{i}") for i, elem in enumerate(elems)])
+
+
+def _listed(args: Sequence[Val]) -> str:
+    return ", ".join([f"{a.type} {a.text}" for a in args])

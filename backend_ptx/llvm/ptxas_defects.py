@@ -19,15 +19,15 @@ import re
 
 _REGISTER = r"(%\w+)"
 _REPLACED = (
-    (re.compile(rf"\badd\.[su]16x2 \t{_REGISTER}, {_REGISTER}, {_REGISTER};"),
+    (re.compile(rf"add\.[su]16x2 \t{_REGISTER}, {_REGISTER}, {_REGISTER};"),
      r"{ .reg .b16 a, b, c, d; mov.b32 {a, b}, \2; mov.b32 {c, d}, \3; "
      r"add.s16 a, a, c; add.s16 b, b, d; mov.b32 \1, {a, b}; }"),
-    (re.compile(rf"\b(abs|neg)\.s16 \t{_REGISTER}, {_REGISTER};"),
+    (re.compile(rf"(abs|neg)\.s16 \t{_REGISTER}, {_REGISTER};"),
      r"{ .reg .b32 wide; cvt.s32.s16 wide, \3; \1.s32 wide, wide; cvt.u16.u32 \2, wide; }"),
 )
-_CHOICE = re.compile(r"\bselp\.f32 \t(%\w+), 0f(80000000|BF800000), 0f(80000000|BF800000), ")
-_MINIMUM_OF_ONE = re.compile(r"\bmin\.f(?:32|64) \t(%\w+), %\w+, 0(?:f3F8|d3FF)0+;")
-_MAXIMUM_OF_ZERO = re.compile(r"\bmax\.f(32|64) \t(%\w+), (%\w+), 0([fd])([08])(0+);")
+_CHOICE = re.compile(r"selp\.f32 \t(%\w+), 0f(80000000|BF800000), 0f(80000000|BF800000), ")
+_MINIMUM_OF_ONE = re.compile(r"min\.f(?:32|64) \t(%\w+), %\w+, 0(?:f3F8|d3FF)0+;")
+_MAXIMUM_OF_ZERO = re.compile(r"max\.f(32|64) \t(%\w+), (%\w+), 0([fd])([08])(0+);")
 
 
 def without_defects(ptx: str) -> str:

@@ -55,7 +55,7 @@ class Vectors(Emitter):
         if a.const is not None and b is None:
             return self.const(a.elem, a.const, len(lanes))
         if isinstance(a, Parts) and (b is None or (isinstance(b, Parts) and b.per == a.per)):
-            known = [*a.parts, *(b.parts if isinstance(b, Parts) else ())]
+            known = [*a.parts, *b.parts] if isinstance(b, Parts) else a.parts
             chosen = chosen_parts(lanes, a.per)
             if chosen is not None:
                 return self._parts([known[i] for i in chosen])

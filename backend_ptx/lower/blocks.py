@@ -17,7 +17,7 @@ from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.reduce import StripReduction, can_reduce_strips
 from tilewright.backend_ptx.lower.registry import lowering_of
 from tilewright.tileir.core import Block, Op, Value
-from tilewright.tileir.diagnostics import TileError, TileInternalError, at
+from tilewright.tileir.diagnostics import NO_SPAN, TileError, TileInternalError
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.types import TileType
 
@@ -33,18 +33,18 @@ def lower_block(ctx: Context, block: Block) -> None:
         ctx.locate(op.span)
         run = run_from(block.ops, number)
         done = number + max(1, len(run))
-        with at(op.span):
-            try:
-                if run:
-                    lower_run(ctx, run)
-                else:
-                    lowering_of(op)(ctx, op)
-            except TileError:
-                raise
-            except Exception as error:
-                raise TileInternalError(
-                    f"the lowering of {op.opcode} failed: {type(error).__name__}: {error}"
-                ) from error
+        try:
+            if run:
+                lower_run(ctx, run)
+            else:
+                lowering_of(op)(ctx, op)
+        except TileError as error:
+            error.span = op.span if error.span is NO_SPAN else error.span
+            raise
+        except Exception as error:
+            raise TileInternalError(
+                f"the lowering of {op.opcode} failed: {type(error).__name__}: {error}", op.span
+            ) from error
 
 
 # Registers of a tile from which on strips pay, and how many go together: enough to hide the latency of each op.

@@ -21,13 +21,14 @@ def live_ranges(block: Block, after: Live, reads: Callable[[Op], Iterable[tuple[
     for op in reversed(block.ops):
         results = dict(map(holder, op.results))
         yield op, {**alive, **results}
-        outer = (holder(v) for inner in op.blocks for v in taken(inner))
-        through = {**{v: size for v, size in alive.items() if v not in results}, **dict(outer)}
-        for inner in op.blocks:
-            yield from live_ranges(inner, through, reads, holder)
-        alive = dict(through)
+        alive = {v: size for v, size in alive.items() if v not in results}
+        if blocks := op.blocks:
+            alive.update(holder(v) for inner in blocks for v in taken(inner))
+            for inner in blocks:
+                yield from live_ranges(inner, alive, reads, holder)
         for value, size in reads(op):
-            alive[value] = max(size, alive.get(value, 0))
+            if size > alive.get(value, 0):
+                alive[value] = size
         yield op, alive
     if block.ops and block.params:
         yield block.ops[0], {**alive, **dict(map(holder, block.params))}

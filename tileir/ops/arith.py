@@ -7,6 +7,7 @@ from typing import ClassVar, NamedTuple
 
 from tilewright.tileir.analysis.floats import holds
 from tilewright.tileir.core import Op, Value, attribute, operand, require
+from tilewright.tileir.diagnostics import TileTypeError
 from tilewright.tileir.dtypes import DType, bool_
 from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.types import TileType, Type
@@ -21,7 +22,8 @@ def same_shape(opcode: str, *values: Value) -> None:
 def same_type(opcode: str, *values: Value) -> None:
     first = values[0].type.erased()
     for v in values[1:]:
-        require(v.type.erased() == first, f"{opcode}: operand types differ: {first} and {v.type}")
+        if v.type.erased() != first:  # the text of types costs more than the rest of the check
+            raise TileTypeError(f"{opcode}: operand types differ: {first} and {v.type}")
 
 
 class Kind(NamedTuple):
@@ -39,7 +41,8 @@ BITS = Kind("integers or bools", lambda dtype: not dtype.is_float)
 
 
 def check_kind(opcode: str, kind: Kind, value: Value) -> None:
-    require(kind.admits(value.type.dtype), f"{opcode}: expected {kind.name}, got {value.type}")
+    if not kind.admits(value.type.dtype):
+        raise TileTypeError(f"{opcode}: expected {kind.name}, got {value.type}")
 
 
 class Constant(Op, opcode="constant", rematerializable=True, speculatable=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilewright.tileir.core import Op, Value, attribute, operand, require
+from tilewright.tileir.diagnostics import TileTypeError
 from tilewright.tileir.dtypes import int32
 from tilewright.tileir.types import ArrayType, ListType, TileType, Type
 
@@ -29,8 +30,9 @@ class NumBlocks(Op, opcode="num_blocks", speculatable=True):
 
 def array_of(opcode: str, value: Value) -> ArrayType:
     """The type of an array operand."""
-    require(isinstance(value.type, ArrayType), f"{opcode}: expected an array, got {value.type}")
-    type_: ArrayType = value.type
+    type_ = value.type
+    if not isinstance(type_, ArrayType):  # the text of types costs more than the rest of the check
+        raise TileTypeError(f"{opcode}: expected an array, got {type_}")
     return type_
 
 
@@ -38,7 +40,8 @@ def check_index(opcode: str, *values: Value) -> None:
     """Indices and bounds are integer scalars."""
     for value in values:
         is_index = isinstance(value.type, TileType) and not value.type.shape and value.type.dtype.is_int
-        require(is_index, f"{opcode}: index of type {value.type}")
+        if not is_index:
+            raise TileTypeError(f"{opcode}: index of type {value.type}")
 
 
 class Extent(Op, opcode="extent", speculatable=True):

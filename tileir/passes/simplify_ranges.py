@@ -21,34 +21,39 @@ from typing import Any
 
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.analysis.ranges import IntFact
-from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.analysis.unit import ALL, NONE, Preserved, Unit
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.ops import arith
-from tilewright.tileir.rewrite import Rewriter, Rule, constant_value
+from tilewright.tileir.rewrite import Rewriter, constant_value
 from tilewright.tileir.rules import RuleTable
 from tilewright.tileir.types import TileType
 
 
-def simplify_ranges(unit: Unit) -> None:
+def simplify_ranges(unit: Unit) -> Preserved:
     known = unit.facts
-    Rewriter(RuleTable("rule of simplify_ranges", {Op: _rule(known)})).run(unit.function)
+    if all(_decided(op, known) is None for op in unit.function.walk()):
+        return ALL
 
-
-def _rule(known: Facts) -> Rule:
     def rule(op: Op, rewriter: Rewriter) -> Value | None:
-        fact = known.get(op.results[0]) if len(op.results) == 1 else None
-        if fact is None or op.blocks or constant_value(op.result) is not None:
-            return None
-        choose = _CHOOSE.of(op)
-        if fact.constant is not None and op.effects().none:
-            return _constant(fact.constant, op.result.type, rewriter)
-        return choose(op, known) if choose is not None and not op.result.type.dtype.is_bool else None
+        decided = _decided(op, known)
+        if not isinstance(decided, int):
+            return decided
+        type_: TileType = op.result.type
+        return rewriter.constant(bool(decided) if type_.dtype.is_bool else decided, type_.erased())
 
-    return rule
+    Rewriter(RuleTable("rule of simplify_ranges", {Op: rule})).run(unit.function)
+    return NONE
 
 
-def _constant(value: int, type_: TileType, rewriter: Rewriter) -> Value:
-    return rewriter.constant(bool(value) if type_.dtype.is_bool else value, type_.erased())
+def _decided(op: Op, known: Facts) -> Value | int | None:
+    """What the result of an op is, a number or another value, if that is known."""
+    fact = known.get(op.results[0]) if len(op.results) == 1 else None
+    if fact is None or op.blocks or constant_value(op.result) is not None:
+        return None
+    if fact.constant is not None and op.effects().none:
+        return fact.constant
+    choose = _CHOOSE.of(op)
+    return choose(op, known) if choose is not None and not op.result.type.dtype.is_bool else None
 
 
 def _min(op: Any, known: Facts) -> Value | None:

@@ -8,6 +8,7 @@ phases.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from functools import cached_property
 
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.cluster import ClusterGather
@@ -27,8 +28,9 @@ class Body:
         self.block, self.repeats, self.multiplies = block, repeats, multiplies
         self.phase = _numbered(block, _exchanges)
         self.step = _numbered(block, lambda op: op.reduces)
+        self._registers: dict[frozenset[Value], int] = {}
 
-    @property
+    @cached_property
     def last(self) -> int:
         """The number of its last phase."""
         return max(self.phase.values(), default=0)
@@ -37,13 +39,19 @@ class Body:
         """The most registers of a thread in tiles that are live across the start of a phase, but for those in
         `without`. Tiles that the body takes from outside or carries are live throughout; OTHER covers single
         registers."""
+        key = frozenset(without)
+        if key not in self._registers:
+            self._registers[key] = self._crossing(key)
+        return self._registers[key]
+
+    def _crossing(self, without: Collection[Value]) -> int:
         last: dict[Value, int] = {}
         for op in self.block.ops:
             for value in all_reads(op):
                 if value.op in self.phase and value not in without:
                     last[viewed(value)] = self.phase[op]
         outside = {viewed(v) for v in (*taken(self.block), *self.block.params)}.difference(map(viewed, without))
-        held = {v: registers_of(v) for v in (*last, *outside) if not is_uniform(v) and registers_of(v) > 1}
+        held = {v: count for v in (*last, *outside) if not is_uniform(v) and (count := registers_of(v)) > 1}
         crossing = (sum(count for v, count in held.items() if v in outside or self._made(v) < start <= last[v])
                     for start in range(1, self.last + 1))
         return max(crossing, default=0)

@@ -100,12 +100,11 @@ class _Relief:
         self.c.forget()
 
     def reload(self, body: Body) -> None:
-        if body.multiplies or not body.phase:
+        if body.multiplies or not body.phase or not self.movable:
             return
         movable = sinking.with_what_follows(self.movable, self.c.function)
         hoisted = {v for v in taken(body.block) if v.op in movable}  # which the body could load itself
-        kept, without = body.registers(), body.registers(without=hoisted)
-        if hoisted and RELOAD.passed(self._occupancy(kept), self._occupancy(without)):
+        if hoisted and RELOAD.passed(self._occupancy(body.registers()), self._occupancy(body.registers(hoisted))):
             self.reloaded |= sinking.reload(body, hoisted, movable)
             self._change()
             dce(self.c)
@@ -114,6 +113,8 @@ class _Relief:
         if body.multiplies or not body.step:
             return
         shared = [op for op in self.movable if same_for_all(op.index)]
+        if not shared and not self.reloaded:
+            return
         late = sinking.used_late(body, sinking.with_what_follows(shared, self.c.function).keys() | self.reloaded)
         if late:
             sinking.sink(body, late)
