@@ -21,8 +21,9 @@ def accelerate(position, mass, acceleration, soft: float, here: tw.Constant[int]
     mine = tuple(tw.load(position, (axis, i), (1, here)).reshape((here, 1)) for axis in tw.static_iter(range(3)))
     ax, ay, az = tw.zeros(here, tw.float32), tw.zeros(here, tw.float32), tw.zeros(here, tw.float32)
     for j in range(tw.num_tiles(mass, 0, there)):
-        theirs = tuple(tw.load(position, (axis, j), (1, there)) for axis in tw.static_iter(range(3)))
-        # Bodies past the end have no mass.
+        theirs = tuple(tw.load(position, (axis, j), (1, there), padding_mode=tw.PaddingMode.ZERO)
+                       for axis in tw.static_iter(range(3)))
+        # Bodies past the end have no mass. (Undetermined places could be NaN, and pull all the same.)
         m = tw.load(mass, j, there, padding_mode=tw.PaddingMode.ZERO)[None, :]
         px, py, pz = pull(theirs, mine, m, soft)
         ax, ay, az = ax + px, ay + py, az + pz

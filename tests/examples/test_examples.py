@@ -10,6 +10,10 @@ from types import ModuleType
 import pytest
 
 import tilewright as tw
+from tilewright.interp.checking.report import DEFAULT_CHECKS
+from tilewright.launching import launcher
+from tilewright.launching.checking import Checking
+from tilewright.launching.collecting import Collector
 
 FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("_"))
@@ -41,6 +45,16 @@ def test_in_the_interpreter(name: str, monkeypatch: pytest.MonkeyPatch, capsys: 
     out = capsys.readouterr().out
     assert "agrees with NumPy" in out if name in HOST_ONLY else lines_of("interpreter", out) > 0
     assert lines_of("GPU", out) == 0
+
+
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name != "tuned_matmul"])  # the kernel of `matmul`
+def test_checked(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checked launches have nothing to say of the examples."""
+    module, found = load(name, monkeypatch), Collector(lambda: "")
+    monkeypatch.setattr(tw, "gpu_available", lambda: False)
+    monkeypatch.setattr(launcher, "CHECKED", Checking(DEFAULT_CHECKS, listener=found))
+    module.main()
+    assert found.launches and not found.found("error", "warning"), "\n".join(str(report) for _, report in found.found())
 
 
 @pytest.mark.gpu
