@@ -66,7 +66,7 @@ sweep: $(STAMP)  ## compile and assemble thousands of kernels with all sorts of 
 assemble: $(STAMP)  ## assemble every catalogue kernel for every target (the tests: for two of them each)
 	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/catalogue/test_ptx.py
 
-check-catalogue: $(STAMP)  ## every catalogue kernel checked: nothing may be reported (the tests: two of each family)
+check-catalogue: $(STAMP)  ## every catalogue kernel and 2,000 generated ones checked: nothing may be reported (the tests: a part)
 	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/interp/checking/test_clean.py
 
 check-seeded: $(STAMP)  ## the kernels with seeded defects, checked in several orders of blocks (the tests: in one)

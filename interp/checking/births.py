@@ -196,7 +196,7 @@ def wraps(op: Any, low: Any) -> Step | None:
             _note(op, low, regs, wrong, Report(
                 "wrap", f"{called(op)} of an index wraps around: the result does not fit {dtype}", op.span,
                 reason=f"integers of {dtype.bitwidth} bits wrap, and the element that is accessed is another one",
-                hint="compute the index in int64: tw.int64(x), or annotate the array with IndexedWithInt64"))
+                hint="compute the index in int64: ct.int64(x), or annotate the array with IndexedWithInt64"))
     return step
 
 

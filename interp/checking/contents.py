@@ -59,7 +59,13 @@ class Contents:
 
     @property
     def any_declared(self) -> bool:
+        """Was some array declared to hold nothing?"""
         return bool(self._declared)
+
+    @property
+    def declared(self) -> frozenset[int]:
+        """The positions of parameters that were declared to hold nothing."""
+        return frozenset(position for _, position in self._declared)
 
     # ---- reads
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from tilewright.interp.checking.bounds import check_bounds
 from tilewright.interp.checking.contents import Contents
+from tilewright.interp.checking.covers import check_covers
 from tilewright.interp.checking.declared import declared
 from tilewright.interp.checking.log import Log
 from tilewright.interp.checking.numerics import Numerics
@@ -41,20 +42,20 @@ class CheckedMemory(Memory):
         return self.log.reports()
 
     def begin(self, function: Function, grid: tuple[int, int, int], arguments: Sequence[Any]) -> None:
-        self._function = function
         if "races" in self.checks:
             self._races = Races(function, grid, arguments, self.log)
         if "undefined" in self.checks:
             self._contents = Contents(function, arguments, declared(), self.log)
             if self._contents.any_declared:
                 self.checks |= {"memory"}
-
         if "numerics" in self.checks:
             self.numerics = Numerics(function, self.log)
+        self._launch = function, grid, arguments
 
     def end(self) -> None:
         if self._contents is not None:
-            self._contents.finish(self._function)
+            self._contents.finish(self._launch[0])
+            check_covers(*self._launch, self._contents.declared, self.log)
 
     def expect(self, op: Op, given: Any, where: Any, unsure: Any) -> None:
         """The shadows of values, indices and mask of the op that accesses memory next."""

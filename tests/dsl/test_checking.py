@@ -134,6 +134,18 @@ def test_a_declared_array_is_forgotten_once_it_is_written():
         tw.uninitialized([1.0])
 
 
+def test_a_grid_that_was_rounded_down_is_a_warning():
+    x, out = np.zeros(30, np.float32), np.zeros(30, np.float32)
+    with pytest.warns(tw.CheckWarning, match="the last 2 of 30 elements of out along axis 0 are never") as caught:
+        [report] = halve.interpret((7,), x, out, check=True) or []
+    assert (report.severity, report.index, report.hint) == ("warning", (28,), "use cdiv(30, 4), which rounds up")
+    assert len(caught) == 1
+    assert halve.interpret((8,), x, out, check=True) == []
+    assert halve.interpret((6,), x, out, check=True) == [], "a part of an array, on purpose"
+    assert [r.severity for r in halve.interpret((7,), x, tw.uninitialized(out), check=True, on_report="collect") or []
+            ] == ["error"]
+
+
 def test_atomic_operations_need_memory_that_holds_something():
     @tw.tile_kernel
     def add(out):

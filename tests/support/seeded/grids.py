@@ -20,6 +20,16 @@ def last_part_forgotten(x, out):  # <- unwritten
     tw.store(out, i, tw.load(x, i, 16) * 2.0)
 
 
+def number_of_blocks_rounded_down(x, out):
+    i = tw.bid(0)
+    tw.store(out, i, tw.sqrt(tw.load(x, i, 16)))  # <- unwritten
+
+
+def columns_rounded_down(x, out):
+    i, j = tw.bid(0), tw.bid(1)
+    tw.store(out, (j, i), tw.transpose(tw.load(x, (i, j), (8, 8))))  # <- unwritten
+
+
 def left_neighbour_of_the_first(x, out):
     i = tw.bid(0)
     left = tw.load(x, i - 1, 16, padding_mode=ZERO)  # <- bounds
@@ -123,6 +133,8 @@ def odd_elements_left_out(x, y, out):  # <- unwritten
 CASES = [
     (index_in_elements, (4,), lambda: (floats(64), floats(64), empty(64))),
     (last_part_forgotten, (50 // 16,), lambda: (floats(50), empty(50))),
+    (number_of_blocks_rounded_down, (50 // 16,), lambda: (floats(50), zeros(50))),
+    (columns_rounded_down, (2, 30 // 8), lambda: (floats(16, 30), zeros(30, 16))),
     (left_neighbour_of_the_first, (4,), lambda: (floats(64), empty(64))),
     (heat_in_place, (4,), lambda: (floats(64),)),
     (life_wraps_too_late, (8,), lambda: (floats(8, 16), empty(8, 16))),
