@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,15 @@ class Chunk:
     """The blocks that a run of closures works on: how many, their coordinates, and how the launch executes.
 
     `ids[axis]` is an int32 array over the blocks where the axis varies, else one int32. `memory` and `poison` are those
-    of the options, at hand for every access.
+    of the options, at hand for every access. `sides`: of a rectangle (interp/rectangles.py), its length along each of
+    its axes, that of the faster one first.
     """
 
-    __slots__ = ("count", "ids", "grid", "options", "memory", "poison", "_steps")
+    __slots__ = ("count", "ids", "grid", "options", "memory", "poison", "sides", "_steps", "_sides")
 
     def __init__(
-        self, count: int, ids: tuple[Any, Any, Any], grid: tuple[int, int, int], options: ExecutionOptions
+        self, count: int, ids: tuple[Any, Any, Any], grid: tuple[int, int, int], options: ExecutionOptions,
+        sides: dict[int, int] | None = None,
     ) -> None:
         self.count = count
         self.ids = ids
@@ -29,17 +32,31 @@ class Chunk:
         self.options = options
         self.memory = options.memory
         self.poison = options.poison
+        self.sides = sides
+        self._sides: dict[int, Chunk] = {}
         self._steps: dict[int, tuple[int, int] | None] = {}
 
     def progression(self, index: Any) -> tuple[int, int] | None:
         """The first of numbers over the blocks and the step between them; None where steps differ. Those of `ids` are
         kept: most accesses are at the block's number."""
-        if not any(index is own for own in self.ids):
+        x, y, z = self.ids
+        if index is not x and index is not y and index is not z:
             return progression(index)
-        found = self._steps.get(id(index), ())
-        if found == ():
-            found = self._steps[id(index)] = progression(index)
-        return found  # type: ignore[return-value]
+        key = id(index)
+        if key not in self._steps:
+            self._steps[key] = progression(index)
+        return self._steps[key]
+
+    def side(self, axis: int, numbers: Sequence[Any]) -> tuple[Chunk, list[Any]]:
+        """The chunk of one block for each position along an axis of a rectangle, and these numbers in its blocks."""
+        assert self.sides is not None
+        (first, length), _ = self.sides.items()
+        one = slice(0, length) if axis == first else slice(0, None, length)
+        side = self._sides.get(axis)
+        if side is None:
+            side = self._sides[axis] = self.take(np.arange(self.count)[one])
+        own = dict(zip(map(id, self.ids), side.ids, strict=True))
+        return side, [own.get(id(n), n[one]) if isinstance(n, np.ndarray) and n.ndim else n for n in numbers]
 
     def take(self, blocks: Any) -> Chunk:
         """The chunk of some of these blocks."""

@@ -5,7 +5,7 @@ Handlers, the NumPy implementations of ops, stand in `handlers/` and register th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from tilewright.interp.chunk import Regs, spread
@@ -66,14 +66,17 @@ class Lowering:
     """Compiles a function for chunks of blocks that differ along `axes` (none: one block at a time).
 
     Handlers ask it for `slot`, `varies`, `block`, `follow` and `overwritten`. `copied` are the positions of parameters
-    whose memory may change while tiles of it live.
+    whose memory may change while tiles of it live. `thin`: values that are held for each position along one axis of
+    a rectangle of blocks, by that axis (interp/rectangles.py).
     """
 
     def __init__(
-        self, function: Function, axes: frozenset[int], copied: frozenset[int], dependences: Dependences
+        self, function: Function, axes: frozenset[int], copied: frozenset[int], dependences: Dependences,
+        thin: Mapping[Value, int] | None = None,
     ) -> None:
         self.function = function
         self.axes = axes
+        self.thin = thin or {}
         self._copied = copied
         self._dependences = dependences
         self._varying = varying_values(function, axes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,12 +21,14 @@ from tilewright.interp.liveness import peak_bytes
 from tilewright.interp.lowering import Lowering
 from tilewright.interp.memory import PLAIN
 from tilewright.interp.options import DEFAULT, ExecutionOptions
+from tilewright.interp.rectangles import Thin, rectangles, sides, thin_values
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Function, Value
 from tilewright.tileir.diagnostics import TileTypeError
 from tilewright.tileir.types import ArrayType, ListType, TileType
 
 Grid = tuple[int, int, int]
+Pair = tuple[int, int]
 
 # Machine ops by which CTAs of a cluster give each other values.
 EXCHANGES = ("cluster_gather", "cluster_exchange")
@@ -61,7 +64,8 @@ class Program:
         self.dependences = Dependences(function)
         self.hazards = find_hazards(function, self.dependences)
         self._peak = max(peak_bytes(function), 1)
-        self._variants: dict[tuple[frozenset[int], bool, frozenset[str]], Variant] = {}
+        self._variants: dict[tuple[frozenset[int], bool, frozenset[str], Pair | None], Variant] = {}
+        self._thin: dict[Pair, Thin] = {}
         # Blocks of a cluster that exchange values run together.
         self.together = function.plan.cluster if any(op.opcode in EXCHANGES for op in function.walk()) else 1
 
@@ -81,40 +85,71 @@ class Program:
             # Blocks that share memory in ways that the IR does not show run one after another.
             watched = self.hazards.lone and options.memory is not PLAIN
             single = options.single or self.hazards.serial or overlapping or watched
-            axes, chunks = self._plan(grid, single, options)
-            variant = self._variant(axes, overlapping, options.memory.checks)
-            for count, ids in chunks:
+            pair = None if single else self._pair(grid, options)
+            if pair is None:
+                axes, chunks = self._plan(grid, single, options)
+            else:
+                axes, chunks = frozenset(pair), rectangles(grid, pair, 2 * self._limit(options))
+            variant = self._variant(axes, overlapping, options.memory.checks, pair)
+            for count, ids, *lengths in chunks:
                 start = time.perf_counter()
                 lowering = variant.lowering
                 regs: Regs = [None] * lowering.slots
                 for slot, value in zip(lowering.params, bound, strict=True):
                     regs[slot] = value
-                regs[0] = Chunk(count, ids, grid, options)
+                regs[0] = Chunk(count, ids, grid, options, *lengths)
                 lowering.run(regs)
                 variant.ran(time.perf_counter() - start)
         options.memory.end()
 
-    def _variant(self, axes: frozenset[int], overlapping: bool, checks: frozenset[str]) -> Variant:
-        key = (axes, overlapping, checks)
+    def _variant(
+        self, axes: frozenset[int], overlapping: bool, checks: frozenset[str], pair: Pair | None
+    ) -> Variant:
+        key = (axes, overlapping, checks, pair)
         found = self._variants.get(key)
         if found is None:
             copied = self.hazards.accessed if overlapping else self.hazards.copied
-            loops = functools.partial(self._lower_with_loops, axes, copied)
-            found = Variant(self._lower(axes, copied, checks), None if checks or not self.loops else loops)
-            self._variants[key] = found
+            thin = {} if pair is None else self._thin_of(pair)
+            loops = functools.partial(self._lower_with_loops, axes, copied, thin)
+            closures = self._lower(axes, copied, checks, thin)
+            found = self._variants[key] = Variant(closures, None if checks or not self.loops else loops)
         return found
 
-    def _lower(self, axes: frozenset[int], copied: frozenset[int], checks: frozenset[str]) -> Lowering:
+    def _lower(
+        self, axes: frozenset[int], copied: frozenset[int], checks: frozenset[str], thin: Thin
+    ) -> Lowering:
         if not checks:
-            return Lowering(self.function, axes, copied, self.dependences)
+            return Lowering(self.function, axes, copied, self.dependences, thin)
         from tilewright.interp.checking.lowering import CheckedLowering
 
         return CheckedLowering(self.function, axes, copied, self.dependences, checks)
 
-    def _lower_with_loops(self, axes: frozenset[int], copied: frozenset[int]) -> Lowering:
+    def _lower_with_loops(self, axes: frozenset[int], copied: frozenset[int], thin: Thin) -> Lowering:
         from tilewright.interp.jit.lowering import LoopLowering
 
-        return LoopLowering(self.function, axes, copied, self.dependences)
+        return LoopLowering(self.function, axes, copied, self.dependences, thin)
+
+    def _thin_of(self, pair: Pair) -> Thin:
+        """The thin values of rectangles along two axes."""
+        found = self._thin.get(pair)
+        if found is None:
+            found = self._thin[pair] = thin_values(self.function, pair, self.hazards.copied, self.dependences)
+        return found
+
+    def _pair(self, grid: Grid, options: ExecutionOptions) -> Pair | None:
+        """The axes along which rectangles of blocks are better chunks. They may be larger, as blocks share operands.
+        Other memories see the accesses of each block."""
+        if self.hazards.axes is not None or self.together > 1 or options.memory is not PLAIN or not self.loops:
+            return None
+        for pair in itertools.permutations((0, 1, 2), 2):
+            length, width = sides(grid, pair, 2 * self._limit(options))
+            if min(length, width) > 1 and length * width >= 8 and self._thin_of(pair):
+                return pair
+        return None
+
+    def _limit(self, options: ExecutionOptions) -> int:
+        """Blocks of a chunk."""
+        return max(1, min(options.chunk_blocks, options.chunk_bytes // self._peak))
 
     def _bind(self, args: Sequence[Any]) -> list[Any]:
         params = self.function.params
@@ -138,13 +173,13 @@ class Program:
 
     def _plan(
         self, grid: Grid, single: bool, options: ExecutionOptions,
-    ) -> tuple[frozenset[int], Iterator[tuple[int, Any]]]:
+    ) -> tuple[frozenset[int], Iterator[tuple[Any, ...]]]:
         """The grid axes over which a chunk spreads, and the chunks: (number of blocks, their places)."""
         if self.together > 1:
             return frozenset((0,)), _clusters(grid, self.together, options.order)
         if single:
             return frozenset(), _single_blocks(grid, options.order)
-        limit = max(1, min(options.chunk_blocks, options.chunk_bytes // self._peak))
+        limit = self._limit(options)
         axes = self._axes(grid, limit)
         return axes, _chunks(grid, axes, limit)
 
@@ -182,7 +217,7 @@ def bind(param: Value, argument: Any, position: int) -> Any:
     return constant(argument, type_.dtype)
 
 
-def _chunks(grid: Grid, axes: frozenset[int], limit: int) -> Iterator[tuple[int, Any]]:
+def _chunks(grid: Grid, axes: frozenset[int], limit: int) -> Iterator[tuple[Any, ...]]:
     if not axes:
         yield from _single_blocks(grid, None)
     elif len(axes) == 1:

@@ -11,6 +11,7 @@ from tilewright.interp.chunk import Regs
 from tilewright.interp.debugging.code import Machine, Writer
 from tilewright.interp.lowering import Lowering
 from tilewright.interp.program import Program
+from tilewright.interp.rectangles import Thin
 from tilewright.tileir.core import Function
 
 Place = tuple[int, int, int]
@@ -86,7 +87,9 @@ class DebugProgram(Program):
         debugger.set_trace(sys._getframe(1))
         return False
 
-    def _lower(self, axes: frozenset[int], copied: frozenset[int], checks: frozenset[str]) -> Lowering:
+    def _lower(
+        self, axes: frozenset[int], copied: frozenset[int], checks: frozenset[str], thin: Thin
+    ) -> Lowering:
         return Debugged(self, copied, self._namespace)
 
     def _plan(self, grid: Any, single: bool, options: Any) -> Any:

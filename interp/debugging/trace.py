@@ -10,6 +10,7 @@ from tilewright.interp.chunk import Regs
 from tilewright.interp.debugging.show import shown
 from tilewright.interp.lowering import Lowering, Step
 from tilewright.interp.program import Program
+from tilewright.interp.rectangles import Thin
 from tilewright.tileir.core import Function, Op
 from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.types import TileType
@@ -76,7 +77,9 @@ class TraceProgram(Program):
         if self._blocks is None or place in self._blocks:
             self.rows.append(Row(place, op.span, name, op.opcode, value))
 
-    def _lower(self, axes: frozenset[int], copied: frozenset[int], checks: frozenset[str]) -> Lowering:
+    def _lower(
+        self, axes: frozenset[int], copied: frozenset[int], checks: frozenset[str], thin: Thin
+    ) -> Lowering:
         return _Tracing(self, copied)
 
     def _plan(self, grid: Any, single: bool, options: Any) -> Any:

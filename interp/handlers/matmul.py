@@ -19,11 +19,13 @@ Array = Any
 @impl(matmul.Mma)
 def mma(op: matmul.Mma, low: Lowering) -> Callable[[Array, Array, Array], Array]:
     a_dtype, b_dtype, acc = op.a.type.dtype, op.b.type.dtype, op.acc.type.dtype
+    if op.a in low.thin:
+        return _of_rectangle(op, low)
     if acc is dt.int32:
         return _integer(op)
     rnd = format_of(acc).round
     product = product_of(op, low, (op.a,), (op.b,))
-    return lambda a, b, c: rnd(product(as_float(a, a_dtype), as_float(b, b_dtype)) + c)
+    return lambda a, b, c: rnd(plus(product(as_float(a, a_dtype), as_float(b, b_dtype)), c))
 
 
 @impl(matmul.MmaScaled)
@@ -71,10 +73,36 @@ def _stack_columns(a: Array, b: Array) -> Array:
     return np.matmul(a, wide).reshape(a.shape[0], count, n).transpose(1, 0, 2)
 
 
-def _integer(op: matmul.Mma) -> Callable[[Array, Array, Array], Array]:
-    """Products of 8-bit integers: below 2**24 (float32) or 2**53 (float64) a float sum is exact, and has BLAS."""
-    held = np.float32 if op.a.type.shape[-1] << 16 <= 1 << 24 else np.float64
+def _of_rectangle(op: matmul.Mma, low: Lowering) -> Callable[[Array, Array, Array], Array]:
+    """A tile for each block along one axis times one for each along the other, which is the slower one."""
+    a_dtype, b_dtype, acc = op.a.type.dtype, op.b.type.dtype, op.acc.type.dtype
+    rnd = format_of(acc).round
+    prepare = _exactly(op) if acc is dt.int32 else None
 
     def closure(a: Array, b: Array, c: Array) -> Array:
-        return np.matmul(a.astype(held), b.astype(held)).astype(np.int64).astype(np.int32) + c
+        a, b = (as_float(a, a_dtype), as_float(b, b_dtype)) if prepare is None else (prepare(a), prepare(b))
+        rows, m, k = a.shape
+        # For each tile of B the products with all of A, one below the other: the order of the blocks.
+        out = np.matmul(a.reshape(rows * m, k), b).reshape(-1, m, b.shape[2])
+        return rnd(plus(out if prepare is None else out.astype(np.int64).astype(np.int32), c))
+    return closure
+
+
+def plus(product: Array, c: Array) -> Array:
+    """The sum, in the place of the product where it fits there: nobody else has it."""
+    fits = isinstance(product, np.ndarray) and product.dtype == c.dtype and np.ndim(c) <= product.ndim
+    return np.add(product, c, out=product if fits else None)
+
+
+def _exactly(op: matmul.Mma) -> Callable[[Array], Array]:
+    """Products of 8-bit integers: below 2**24 (float32) or 2**53 (float64) a float sum is exact, and has BLAS."""
+    held = np.float32 if op.a.type.shape[-1] << 16 <= 1 << 24 else np.float64
+    return lambda x: x.astype(held)
+
+
+def _integer(op: matmul.Mma) -> Callable[[Array, Array, Array], Array]:
+    exactly = _exactly(op)
+
+    def closure(a: Array, b: Array, c: Array) -> Array:
+        return np.matmul(exactly(a), exactly(b)).astype(np.int64).astype(np.int32) + c
     return closure

@@ -55,15 +55,19 @@ def tile_reader(op: Any, low: Lowering, varies: bool) -> Callable[[Regs], Any]:
     grid = TileGrid(op.order, op.shape, op.steps, fmt, views=fmt.plain and not low.overwritten(op.array))
     array, index = low.slot(op.array), low.slot_list(op.index)
     varying = [low.varies(i) for i in op.index]
+    thin = low.thin.get(op.results[0]) if op.results else None
 
     def read(regs: Regs) -> Any:
         chunk: Chunk = regs[0]
         ref, padding = regs[array], poison if chunk.poison else pad
+        places = [regs[i] for i in index]
+        if thin is not None:
+            chunk, places = chunk.side(thin, places)
         if chunk.memory is PLAIN and isinstance(ref, ArrayRef):
-            view = grid.view(ref, [regs[i] for i in index], chunk, varies)
+            view = grid.view(ref, places, chunk, varies)
             if view is not None:
                 return view if grid.views else view.copy() if fmt.plain else fmt.decode(view)
-        starts = grid.starts([regs[i] for i in index])
+        starts = grid.starts(places)
         if isinstance(ref, ArrayRef):
             return chunk.memory.read(TileRegion(grid, ref, starts, chunk, None, varies, padding), op)
         out = np.empty((chunk.count, *grid.shape), fmt.held)

@@ -7,7 +7,7 @@ views of what nobody writes, so later is as good. Other ops stay in their order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from tilewright.interp.jit.emit import EMITTERS, HALVES, can_emit, holds
 from tilewright.interp.liveness import captured
@@ -16,14 +16,15 @@ from tilewright.tileir.ops import arith, math
 
 # One of these alone is as fast in NumPy; every other emitter saves more than one array.
 _PLAIN = (arith.Add, arith.Sub, arith.Mul, arith.And, arith.Or, arith.Xor, arith.Compare, math.Neg, math.Abs, math.Not)
-Key = tuple[tuple[int, ...], bool]
+Key = tuple[tuple[int, ...], bool, int | None]
 
 
 class Group:
     """Ops that run as one loop, in their order."""
 
     def __init__(self, key: Key) -> None:
-        self.shape, self.varies = key
+        self.key = key
+        self.shape, self.varies, self.thin = key
         self.ops: list[Op] = []
 
     def pays(self) -> bool:
@@ -33,19 +34,21 @@ class Group:
         return bool(more) or not isinstance(op, _PLAIN) or dtype in HALVES
 
 
-def find_groups(block: Block, varies: Callable[[Value], bool]) -> list[Op | Group]:
+def find_groups(
+    block: Block, varies: Callable[[Value], bool], thin: Mapping[Value, int] | None = None
+) -> list[Op | Group]:
     """The ops of a block and its groups, in an order in which they may run."""
     order: list[Op | Group] = []
     open_: dict[Key, Group] = {}
     home: dict[Value, Group] = {}
 
     def close(group: Group) -> None:
-        if open_.get((group.shape, group.varies)) is group:
-            del open_[group.shape, group.varies]
+        if open_.get(group.key) is group:
+            del open_[group.key]
             order.append(group)
 
     for op in block.ops:
-        key = _key(op, varies)
+        key = _key(op, varies, thin or {})
         for value in (*op.operands, *captured(*op.blocks)):
             group = home.get(value)
             if group is not None and (key is None or group is not open_.get(key)):
@@ -62,12 +65,12 @@ def find_groups(block: Block, varies: Callable[[Value], bool]) -> list[Op | Grou
     return order
 
 
-def _key(op: Op, varies: Callable[[Value], bool]) -> Key | None:
-    """The shape of an op that may be part of a loop, and whether it varies between blocks."""
+def _key(op: Op, varies: Callable[[Value], bool], thin: Mapping[Value, int]) -> Key | None:
+    """The shape of an op that may be part of a loop, whether it varies between blocks, and along which axis alone."""
     if EMITTERS.of(op) is None or isinstance(op, arith.Constant):
         return None
     [result] = op.results
     shape = result.type.shape
     if not shape or not all(holds(v.type.dtype) for v in (*op.operands, result)) or not can_emit(op):
         return None
-    return tuple(shape), varies(result)
+    return tuple(shape), varies(result), thin.get(result)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from tilewright.interp.chunk import Regs
+from tilewright.interp.chunk import Chunk, Regs
 from tilewright.interp.formats import format_of
 from tilewright.interp.jit import POLICY
 from tilewright.interp.jit import arith as _arith  # noqa: F401  (these three fill the table)
@@ -24,16 +24,17 @@ class LoopLowering(Lowering):
     """As `Lowering`, with loops."""
 
     def __init__(
-        self, function: Function, axes: frozenset[int], copied: frozenset[int], dependences: Dependences
+        self, function: Function, axes: frozenset[int], copied: frozenset[int], dependences: Dependences,
+        thin: Mapping[Value, int] | None = None,
     ) -> None:
         self._users: dict[Value, list[Op]] = {}
         for op in function.walk():
             for value in op.operands:
                 self._users.setdefault(value, []).append(op)
-        super().__init__(function, axes, copied, dependences)
+        super().__init__(function, axes, copied, dependences, thin)
 
     def steps(self, block: Block) -> list[tuple[Step, Op]]:
-        order = find_groups(block, self.varies)
+        order = find_groups(block, self.varies, self.thin)
         flat = [op for item in order for op in (item.ops if isinstance(item, Group) else [item])]
         dying = dict(zip(flat, deaths(flat), strict=True))
         pairs: list[tuple[Step, Op]] = []
@@ -58,6 +59,14 @@ class LoopLowering(Lowering):
         return any(user not in group.ops for user in self._users.get(value, ()))
 
 
+def _count(chunk: Chunk, group: Group) -> int:
+    """Along how many blocks the values of a group are held."""
+    if group.thin is not None:
+        assert chunk.sides is not None
+        return chunk.sides[group.thin]
+    return chunk.count if group.varies else 1
+
+
 class Run:
     """A group as a step: closures at first, and for few elements; a loop when it has cost enough."""
 
@@ -75,7 +84,7 @@ class Run:
         self._kept: list[object] = []  # tables that the code points to
 
     def __call__(self, regs: Regs) -> None:
-        count = regs[0].count if self._group.varies else 1
+        count = _count(regs[0], self._group)
         if self._size * count >= POLICY.elements and (self._loop or self._pays(self._size * count)):
             assert self._loop is not None
             shape = (count, *self._group.shape) if self._group.varies else self._group.shape
