@@ -25,6 +25,7 @@ from tilewright.interp.rectangles import Thin, rectangles, sides, thin_values
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Function, Value
 from tilewright.tileir.diagnostics import TileTypeError
+from tilewright.tileir.ops import matmul
 from tilewright.tileir.types import ArrayType, ListType, TileType
 
 Grid = tuple[int, int, int]
@@ -68,6 +69,8 @@ class Program:
         self._thin: dict[Pair, Thin] = {}
         # Blocks of a cluster that exchange values run together.
         self.together = function.plan.cluster if any(op.opcode in EXCHANGES for op in function.walk()) else 1
+        may_form = self.loops and self.hazards.axes is None and self.together == 1
+        self._products = may_form and any(isinstance(op, matmul.Mma) for op in function.walk())
 
     def run(self, grid: Grid, args: Sequence[Any], options: ExecutionOptions = DEFAULT) -> None:
         """Execute every block of the grid; arrays in `args` are written in place.
@@ -75,10 +78,15 @@ class Program:
         `args` has one entry per parameter: NumPy arrays, Python or NumPy scalars, lists of arrays.
         """
         with np.errstate(all="ignore"):
-            self._run(grid, self._bind(args), options)
+            bound = self._bind(args)
+            self._run(grid, bound, options, self._overlaps(bound))
 
-    def _run(self, grid: Grid, bound: list[Any], options: ExecutionOptions) -> None:
-        overlapping = self._overlaps(bound)
+    def run_apart(self, grid: Grid, bound: list[Any]) -> None:
+        """The same with the values of registers, of which no two arrays share memory."""
+        with np.errstate(all="ignore"):
+            self._run(grid, bound, DEFAULT, False)
+
+    def _run(self, grid: Grid, bound: list[Any], options: ExecutionOptions, overlapping: bool) -> None:
         grid = (grid[0] * self.function.plan.cluster, *grid[1:])
         options.memory.begin(self.function, grid, bound)
         if 0 not in grid:
@@ -139,7 +147,7 @@ class Program:
     def _pair(self, grid: Grid, options: ExecutionOptions) -> Pair | None:
         """The axes along which rectangles of blocks are better chunks. They may be larger, as blocks share operands.
         Other memories see the accesses of each block."""
-        if self.hazards.axes is not None or self.together > 1 or options.memory is not PLAIN or not self.loops:
+        if not self._products or options.memory is not PLAIN or grid.count(1) > 1:
             return None
         for pair in itertools.permutations((0, 1, 2), 2):
             length, width = sides(grid, pair, 2 * self._limit(options))

@@ -44,9 +44,7 @@ class HostRunner:
         from tilewright.interp.options import DEFAULT
 
         aliases = self._specialiser.aliases(arguments, facts=False)
-        key = check is not None, aliases, tuple(argument.key(False) for argument in arguments)
-        program, written = self._programs.get(
-            key, lambda: limited(self._specialiser.name, lambda: self._make(arguments, aliases, check is not None)))
+        program, written = self._program(arguments, aliases, check is not None)
         check_outputs(arguments, written)
         if grid.empty:
             return None if check is None else []
@@ -65,6 +63,17 @@ class HostRunner:
             stopped = error
         copy_back()
         return check.finish(self._specialiser.name, memory.reports, stopped)
+
+    def _program(self, arguments: Sequence[Argument], aliases: Aliases, checked: bool) -> tuple[Any, frozenset[int]]:
+        """The program, and the parameters that it may write."""
+        key = checked, aliases, tuple(argument.key(False) for argument in arguments)
+        made: tuple[Any, frozenset[int]] = self._programs.get(
+            key, lambda: limited(self._specialiser.name, lambda: self._make(arguments, aliases, checked)))
+        return made
+
+    def program(self, arguments: Sequence[Argument]) -> Any:
+        """What an unchecked launch runs for arguments that share no memory."""
+        return self._program(arguments, NO_ALIASES, False)[0]
 
     def debug(self, grid: Grid, arguments: Sequence[Argument], block: tuple[int, int, int] | None) -> None:
         """The same under a debugger that stops at the first statement of a block (None: of each)."""

@@ -18,6 +18,7 @@ from tilewright.arguments.arrays import HOST, is_torch
 from tilewright.arguments.bind import Argument, arrays
 from tilewright.arguments.checks import common_device, real
 from tilewright.arguments.constants import constant_key, is_typed_number
+from tilewright.arguments.sharing import near
 from tilewright.launching.checking import Checking, from_environment
 from tilewright.launching.grid import Grid, check_hardware, make_grid
 from tilewright.launching.specialise import Specialiser
@@ -101,6 +102,7 @@ class Launcher:
         self._host: Any = None
         self._gpu: Any = None
         self._plans: dict[Any, Any] = {}
+        self._host_plans: Any = None
         # Parameters that the short way takes by value; all others it reads by the type of the argument alone.
         self._constant = [p.constant for p in specialiser.params]
         self._count = len(specialiser.params)
@@ -113,6 +115,9 @@ class Launcher:
             args = self.call.complete(args, {})
         short = self._read(grid, args) if self._plans else None
         if short is None:
+            plans = self._host_plans if stream is None and CHECKED is None and not grid.empty else None
+            if plans is not None and plans.launch(grid.size, args):
+                return
             return self._launch_slowly(grid, args, stream, None, ())
         key, pointers, scalars, device = short
         known = self._plans.get(key)
@@ -194,6 +199,8 @@ class Launcher:
             device = current_ordinal()
         if FORCE_INTERPRETER or device is None or device == HOST:
             self.interpret(grid, arguments)
+            if device == HOST:
+                self._remember_on_host(args, arguments)
             return
         check_hardware(grid)
         plan = self.gpu.prepare(arguments, grid.linear, device)
@@ -221,6 +228,16 @@ class Launcher:
         if known is None:
             known = self._plans[key] = _Known(plan.pairs, bool(torch))
         known.remember(pointers, plan)
+
+    def _remember_on_host(self, args: tuple[Any, ...], arguments: Sequence[Argument]) -> None:
+        """The same for host arrays."""
+        if near(arguments):
+            return
+        if self._host_plans is None:
+            from tilewright.launching.host_plans import HostPlans
+
+            self._host_plans = HostPlans(self._constant)
+        self._host_plans.remember(args, arguments, self.host.program(arguments))
 
     def debug(self, grid: Grid, arguments: Sequence[Argument], block: tuple[int, int, int] | None) -> None:
         """Run in the interpreter under a debugger that stops in a block (None: in each)."""

@@ -22,13 +22,15 @@ class Policy:
     """When a run of ops becomes a loop. Compiling takes 10 to 40 ms, finding the runs of a kernel some milliseconds.
 
     `seconds`: how long a program executes as closures before runs are looked for. `work`: elements times ops after
-    which a run has cost about as much as a loop will. `elements`: fewer in one step are not worth the call of a loop.
+    which a run has cost about as much as a loop will; the `call` of a closure costs as much as so many elements.
+    `elements`: fewer in one step are not worth the call of a loop.
     """
 
     enabled: bool = True
     seconds: float = 0.005
     work: int = 1 << 23
-    elements: int = 1 << 11
+    call: int = 4000
+    elements: int = 1 << 8
 
     def always(self) -> None:
         """Make loops at once, whatever they cost."""

@@ -6,10 +6,9 @@ one element. `FastLoop` brings operands into that form; what does not fit is cop
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,9 +16,19 @@ from tilewright.interp.jit.engine import Function, compile_text
 
 Array = Any
 OUTER = 3
+_WAYS = 256  # kept of each loop
 
 # A body gives LLVM IR for one element: from the names of the operands' values to those of the results' and of a doubt.
 Body = Callable[[Sequence[str]], tuple[list[str], list[str], str]]
+
+
+class Way(NamedTuple):
+    """How a loop goes through arrays of certain shapes and strides; `copies`: through contiguous copies of them."""
+
+    function: Function
+    copies: bool
+    sizes: array[int]
+    strides: array[int]
 
 
 class FastLoop:
@@ -38,6 +47,7 @@ class FastLoop:
         self._body = body
         self._declarations = declarations
         self._numbers = [f"%c{k}" for k in range(numbers)]
+        self._ways: dict[Any, Way] = {}
         self._compiled: dict[tuple[bool, ...], Function] = {}
 
     def __call__(
@@ -45,17 +55,33 @@ class FastLoop:
     ) -> list[Array] | None:
         """The results for operands that broadcast to `shape`; None where an element is in doubt."""
         results = [np.empty(shape, d) for d in self._dtypes[self._operands :]]
-        sizes, strides, given = _aligned(shape, operands, results)
+        key = shape, *[(x.shape, x.strides) for x in operands]
+        way = self._ways.get(key)
+        if way is None:
+            way = self._way(shape, operands, results)
+            if len(self._ways) < _WAYS:
+                self._ways[key] = way
+        if way.copies:
+            operands = [np.ascontiguousarray(np.broadcast_to(x, shape)) if x.size > 1 else x for x in operands]
+        packed = array("q", way.sizes)
+        packed.extend([x.__array_interface__["data"][0] for x in operands])
+        packed.extend([x.__array_interface__["data"][0] for x in results])
+        packed.extend(way.strides)
+        packed.extend(numbers)
+        return None if way.function(packed.buffer_info()[0]) else results
+
+    def _way(self, shape: tuple[int, ...], operands: Sequence[Array], results: Sequence[Array]) -> Way:
+        found = direct = _aligned(shape, [*operands, *results])
+        if found is None:
+            fixed = [np.empty(shape if x.size > 1 else x.shape, x.dtype) for x in operands]
+            found = _aligned(shape, [*fixed, *results])
+        assert found is not None
+        sizes, strides = found
         single = tuple(s[-1] == 0 for s in strides)
         function = self._compiled.get(single)
         if function is None:
             function = self._compiled[single] = compile_text(self._text(single), "loop")
-        packed = array("q", sizes)
-        packed.extend([a.__array_interface__["data"][0] for a in (*given, *results)])
-        for s in strides:
-            packed.extend(s[:OUTER])
-        packed.extend(numbers)
-        return None if function(packed.buffer_info()[0]) else results
+        return Way(function, direct is None, array("q", sizes), array("q", [n for s in strides for n in s[:OUTER]]))
 
     def _text(self, single: Sequence[bool]) -> str:
         types, count = self._types, len(self._types)
@@ -114,21 +140,14 @@ def _driver(count: int, numbers: int) -> str:
     return "\n".join(lines)
 
 
-def _aligned(
-    shape: tuple[int, ...], operands: Sequence[Array], results: Sequence[Array]
-) -> tuple[list[int], list[list[int]], Sequence[Array]]:
-    """Sizes of the outer axes and of rows, the strides of operands and results along them, and the operands."""
-    arrays = [*operands, *results]
-    if all(x.size == 1 or (x.shape == shape and x.flags.c_contiguous) for x in arrays):
-        size = math.prod(shape)
-        return [1] * OUTER + [size], [[0] * OUTER + [x.itemsize if x.size > 1 else 0] for x in arrays], operands
+def _aligned(shape: tuple[int, ...], arrays: Sequence[Array]) -> tuple[list[int], list[list[int]]] | None:
+    """Sizes of the outer axes and of rows, and the strides of arrays along them; None where some must be copied."""
     axes = [i for i, n in enumerate(shape) if n != 1]
     sizes, strides = _merged([shape[i] for i in axes], [_strides(x, shape, axes) for x in arrays])
     if len(sizes) > OUTER + 1 or any(s[-1] and s[-1] != x.itemsize for s, x in zip(strides, arrays, strict=True)):
-        fixed = [np.ascontiguousarray(np.broadcast_to(x, shape)) if x.size > 1 else x for x in operands]
-        return _aligned(shape, fixed, results)
+        return None
     pad = OUTER + 1 - len(sizes)
-    return [1] * pad + sizes, [[0] * pad + s for s in strides], operands
+    return [1] * pad + sizes, [[0] * pad + s for s in strides]
 
 
 def _strides(x: Array, shape: tuple[int, ...], axes: list[int]) -> list[int]:

@@ -99,7 +99,7 @@ class Run:
             step(regs)
 
     def _pays(self, elements: int) -> bool:
-        self._work += elements * len(self._group.ops)
+        self._work += (elements + POLICY.call) * len(self._group.ops)
         if self._work < POLICY.work:
             return False
         sources, results = self._values
