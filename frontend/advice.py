@@ -189,8 +189,6 @@ def on_object(value: Any) -> list[str]:
         return ["use a tuple or a frozen dataclass; ct.static_eval(...) can read it as it is"]
     if any(hasattr(value, f"__{name}__") for name in ("array_interface", "dlpack", "cuda_array_interface")):
         return ["pass it as an argument of the kernel"]
-    if type(value).__name__ == "partial":
-        return ["write a function or a lambda that calls it with all arguments"]
     if type(value).__name__ == "tile_kernel":
         return ["a kernel is launched from the host only; put what both need into a plain function"]
     if isinstance(value, (bytes, complex)):

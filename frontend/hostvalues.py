@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import sys
 import types
 from typing import Any
@@ -17,7 +18,7 @@ from tilewright.tileir.dtypes import BY_NAME, DType
 
 _AS_THEY_ARE = (
     str, type(None), type(Ellipsis), enum.Enum, DType, types.ModuleType, types.FunctionType, types.BuiltinFunctionType,
-    types.MethodType, type, slice,
+    types.MethodType, type, slice, functools.partial,
 )
 # Functions that are not written in Python: names may stand for them, calls are refused with advice.
 NATIVE_FUNCTIONS = (

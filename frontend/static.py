@@ -144,13 +144,11 @@ def _constant_items(value: Val) -> Sequence[Val] | None:
 
 
 @syntax_form("tuple")
-def comprehension(t: Translator, node: ast.Call) -> Val:
-    """`tuple(e for x in ... if c)` over a tuple, a constant range or ct.static_iter(...)."""
+def comprehension(t: Translator, generator: ast.GeneratorExp) -> Val:
+    """The items of `(e for x in ... if c)`, over a tuple, a constant range or ct.static_iter(...)."""
     from tilewright.frontend.assign import assign
     from tilewright.frontend.truth import condition
 
-    [generator] = node.args
-    assert isinstance(generator, ast.GeneratorExp)
     around = t.scope
     # A scope of its own, in which functions made by the elements find the variables as they are at the end.
     t.scope = Scope(around.source, around, around.call_site, around.depth)

@@ -35,8 +35,8 @@ _MANAGER_CODE = contextlib.contextmanager(lambda: iter(())).__code__
 
 ArgumentNodes = tuple[Sequence[ast.expr], Sequence[ast.keyword]]
 
-# Functions that receive the call's AST: name -> handler(translator, node).
-SYNTAX_FORMS: dict[str, Callable[[Translator, ast.Call], Val]] = {}
+# Functions that receive the call's AST: name -> handler(translator, node); "tuple" receives its generator expression.
+SYNTAX_FORMS: dict[str, Callable[[Translator, Any], Val]] = {}
 
 
 def syntax_form(name: str) -> Callable[[Any], Any]:
@@ -57,7 +57,7 @@ def call(t: Translator, node: ast.Call) -> Val:
         _check_written_out(t, node.func, rule_name(function))
         return form(t, node)
     if function is tuple and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
-        return SYNTAX_FORMS["tuple"](t, node)
+        return SYNTAX_FORMS["tuple"](t, node.args[0])
     args, kwargs = elements(t, node.args), keyword_arguments(t, node.keywords)
     try:
         return call_value(t, function, args, kwargs, (node.args, node.keywords))
@@ -148,20 +148,33 @@ def call_value(
         return inline_function(t, function, args, kwargs)
     if isinstance(function, Closure):
         return inline_closure(t, function, args, kwargs)
-    if isinstance(function, BoundMethod):
-        return call_value(t, function.function, [function.receiver, *args], kwargs, _shifted(nodes), 1)
+    if isinstance(function, BoundMethod | types.MethodType | functools.partial):
+        return _call_holder(t, function, args, kwargs, nodes)
     if isinstance(function, DType):
         return _call_rule(t, RULES["dtype"], [function, *args], kwargs, _shifted(nodes), 1)
-    if isinstance(function, types.MethodType) and not isinstance(function.__func__, types.FunctionType):
-        raise _not_callable(function)
-    if isinstance(function, types.MethodType):
-        receiver = frontend_value(t, function.__self__, function.__name__)
-        return call_value(t, function.__func__, [receiver, *args], kwargs)
     if isinstance(function, Struct) and callable(function.type):
         return _call_method(t, function, "__call__", args, kwargs)
     if isinstance(function, type):
         return _call_type(t, function, args, kwargs)
     return _call_native(function, args, kwargs)
+
+
+def _call_holder(t: Translator, function: Val, args: Sequence[Val], kwargs: Mapping[str, Val],
+                 nodes: ArgumentNodes | None) -> Val:
+    """What holds its first arguments: a method its receiver, functools.partial any."""
+    if isinstance(function, BoundMethod):
+        return call_value(t, function.function, [function.receiver, *args], kwargs, _shifted(nodes), 1)
+    if isinstance(function, types.MethodType):
+        if not isinstance(function.__func__, types.FunctionType):
+            raise _not_callable(function)
+        receiver = frontend_value(t, function.__self__, function.__name__)
+        return call_value(t, function.__func__, [receiver, *args], kwargs)
+    what = "what functools.partial holds"
+    held = [frontend_value(t, value, what) for value in function.args]
+    named = {name: frontend_value(t, value, what) for name, value in function.keywords.items()}
+    for _ in held:
+        nodes = _shifted(nodes)
+    return call_value(t, frontend_value(t, function.func, what), [*held, *args], {**named, **kwargs}, nodes, len(held))
 
 
 def _call_native(function: Val, args: Sequence[Val], kwargs: Mapping[str, Val]) -> Val:

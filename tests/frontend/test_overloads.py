@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -127,6 +128,54 @@ def test_identity_of_what_there_is_once(capfd: pytest.CaptureFixture[str]) -> No
     kernel[(1,)](np.zeros(1, np.float32), ct.exp, True)
     assert capfd.readouterr().out.splitlines() == [
         "True True True True False False", "False False False False True True"]
+
+
+def test_partial_functions(capfd: pytest.CaptureFixture[str]) -> None:
+    def scaled(t: Any, by: float, shift: float = 0.0) -> Any:
+        return t * by + shift
+
+    double = functools.partial(scaled, by=2.0)
+    half_up = functools.partial(functools.partial(scaled, shift=1.0), by=0.5)
+    at_most = functools.partial(ct.minimum, 3.0)
+    wrong: Any = functools.partial(scaled, **{"by": {"two": 2.0}})  # type: ignore[arg-type]
+
+    @ct.tile_kernel
+    def kernel():
+        t = ct.arange(4, dtype=ct.float32)
+        print(double(t), double(t, by=4.0, shift=1.0), half_up(t), at_most(t * t))
+
+    @ct.tile_kernel
+    def refused():
+        wrong(ct.zeros((4,), ct.float32))
+
+    kernel[(1,)]()
+    assert capfd.readouterr().out.replace(".000000", "").replace("00000", "") == (
+        "[0, 2, 4, 6] [1, 5, 9, 13] [1, 1.5, 2, 2.5] [0, 1, 3, 3]\n")
+    with pytest.raises(ct.TileTypeError, match="what functools.partial holds is a dict"):
+        refused[(1,)]()
+
+
+def test_unpacking_what_is_generated(capfd: pytest.CaptureFixture[str]) -> None:
+    @ct.tile_kernel
+    def kernel(x):
+        a, b, c = (ct.load(x, i, 2) for i in range(3))
+        d, e = (ct.sum(t) for t in (a, b))
+        print(a + b, c, d, e)
+
+    @ct.tile_kernel
+    def too_many():
+        _a, _b = (i for i in range(3))
+
+    @ct.tile_kernel
+    def kept():
+        a = (i for i in range(3))  # noqa: F841
+
+    kernel[(1,)](np.arange(6, dtype=np.int32))
+    assert capfd.readouterr().out == "[2, 4] [4, 5] 1 5\n"
+    with pytest.raises(ct.TileValueError, match="too many values to unpack: expected 2, got 3"):
+        too_many[(1,)]()
+    with pytest.raises(ct.TileSyntaxError, match="a generator expression is not possible"):
+        kept[(1,)]()
 
 
 def test_refusals() -> None:

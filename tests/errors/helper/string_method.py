@@ -7,7 +7,7 @@ import tilewright as ct
 
 @ct.tile_kernel
 def kernel(x):
-    name = "a".upper()
+    name = "a b".split()
     ct.store(x, (0,), 1.0)
 
 
