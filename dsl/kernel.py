@@ -76,11 +76,12 @@ class tile_kernel:
         occupancy: int | ByTarget | None = None, opt_level: int | ByTarget | None = 3,
         num_worker_warps: int | ByTarget | None = None, grid: str | None = None, deterministic: bool = False,
     ) -> Callable[[Callable[..., Any]], tile_kernel]: ...
+    @public
     def __new__(cls, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
         rules = LaunchRules(**{name: options.pop(name) for name in _RULES if name in options})
         checked = _options(KernelOptions(), options, _RULES)
         if function is None:
-            return lambda wrapped: _make(cls, wrapped, checked, rules)
+            return public(lambda wrapped: _make(cls, wrapped, checked, rules))
         return _make(cls, function, checked, rules)
 
     @one_line

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from tilewright.tileir.plan import Hints
+from tilewright.tracebacks import public
 
 _MISSING: Any = object()
 
@@ -29,6 +30,7 @@ class ByTarget:
 
     __slots__ = ("default", "targets")
 
+    @public
     def __init__(self, *, default: Any = _MISSING, **targets: Any) -> None:
         for name in targets:
             if not re.fullmatch(r"sm_\d+", name):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import builtins
 import itertools
+import linecache
+import traceback
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -45,7 +47,19 @@ def run_python(t: Translator, node: ast.expr, what: str) -> Any:
         hint = "leave the inner one out" if name.startswith("static_") else f"call {name} outside of {what}"
         raise TileStaticEvalError(message, hints=[hint]) from error
     except (Exception, SystemExit, GeneratorExit) as error:  # exit() shall not end the host
-        raise TileStaticEvalError(f"{what}: {type(error).__name__}: {error}") from error
+        # The error itself stays as the context; printed in full, it would be longer than ours.
+        raise TileStaticEvalError(f"{what}: {type(error).__name__}: {error}", notes=_raised_at(error)) from None
+
+
+def _raised_at(error: BaseException) -> list[str]:
+    """Where a function of the user's, called by the expression, has raised an error."""
+    calls = list(traceback.walk_tb(error.__traceback__))[2:]  # behind our frame and that of the expression
+    for frame, line in reversed(calls):
+        code = frame.f_code
+        source = linecache.getline(code.co_filename, line).strip()
+        if source and not frame.f_globals.get("__name__", "").startswith("tilewright."):
+            return [f'raised in {code.co_name}, "{code.co_filename}", line {line}: {source}']
+    return []
 
 
 def _locals(t: Translator, names: Iterable[str]) -> dict[str, Any]:

@@ -202,8 +202,8 @@ def at(span: Span) -> Iterator[None]:
         raise
 
 
-# Of a longer chain of calls only the ends are shown.
-_MOST_FRAMES, _FIRST_FRAMES, _LAST_FRAMES = 10, 2, 1
+# Of a longer chain of calls only the ends are shown; an error shall fit into 15 lines, Python's own four included.
+_MOST_FRAMES, _FIRST_FRAMES, _LAST_FRAMES = 3, 1, 2
 
 
 def render(error: TileError) -> str:
@@ -211,32 +211,38 @@ def render(error: TileError) -> str:
     lines = [f"{error.headline}: {error.message}"]
     if error.span is not NO_SPAN:
         frames = error.span.chain
+        hidden = len(frames) - _FIRST_FRAMES - _LAST_FRAMES if len(frames) > _MOST_FRAMES else 0
+        shown = [*frames[:_FIRST_FRAMES], *frames[-_LAST_FRAMES:]] if hidden else frames
         gutter = max(len(str(s.end_line or s.line)) for s in [*frames, *(r.span for r in error.related)])
-        for depth, span in enumerate(frames):
-            innermost = depth == len(frames) - 1
-            if len(frames) > _MOST_FRAMES and _FIRST_FRAMES <= depth < len(frames) - _LAST_FRAMES:
-                if depth == _FIRST_FRAMES:
-                    hidden = len(frames) - _FIRST_FRAMES - _LAST_FRAMES
-                    lines.append(f"{' ' * gutter} ... {hidden} more calls")
-                continue
-            lines += _frame(span, gutter, "^", error.label if innermost else "called from here" if frames else "")
+        crowded = len(shown) + len(error.related) > 2
+        for depth, span in enumerate(shown[:-1]):
+            lines += _frame(span, gutter, "" if crowded else "^", "called from here")
+            if hidden and depth == _FIRST_FRAMES - 1:
+                lines.append(f"{' ' * gutter} ... {hidden} more calls")
+        main = _frame(frames[-1], gutter, "^", error.label)
+        lines += main[:1] + main[2:] if crowded else main
         for related in error.related:
-            lines += _frame(related.span, gutter, "-", related.label)
+            lines += _frame(related.span, gutter, "" if crowded else "-", related.label)
     lines += [f"  = note: {note}" for note in error.notes]
     lines += [f"  = hint: {hint}" for hint in error.hints]
     return "\n".join(lines)
 
 
 def _frame(span: Span, gutter: int, mark: str, label: str) -> list[str]:
+    """A place with its source, and a line of marks under it; without marks the label follows the place."""
     pad = " " * gutter
     last = span.end_line or span.line
     where = f"{span.line}-{last}" if last > span.line else str(span.line)
     columns = f"{span.col + 1}" if last > span.line else f"{span.col + 1}-{max(span.end_col, span.col + 1)}"
     inside = f" in {span.function}" if span.function else ""
     out = [f'{pad}--> "{span.file}", line {where}, columns {columns}{inside}']
+    if label and not mark:
+        out[0] += f": {label}"
     source = linecache.getline(span.file, span.line).rstrip("\n")
     if not source.strip():
         return out
+    if not mark:
+        return [*out, f"{span.line:>{gutter}} | {source.expandtabs(4)}"]
     end = span.end_col if last == span.line and span.end_col > span.col else len(source)
     caret = " " * len(source[: span.col].expandtabs(4)) + mark * max(1, len(source[span.col : end].expandtabs(4)))
     out.append(f"{pad} |")

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from tilewright.arguments.hints import annotations_of
 from tilewright.tileir.dtypes import DType, int32, int64
+from tilewright.tracebacks import public
 
 T = TypeVar("T")
 
@@ -52,6 +53,7 @@ class ScalarAnnotation:
 
     dtype: DType = int32
 
+    @public
     def __post_init__(self) -> None:
         if self.dtype not in (int32, int64):
             raise ValueError(f"ScalarAnnotation: dtype must be int32 or int64, not {self.dtype}")
@@ -83,6 +85,7 @@ class ArrayAnnotation:
     static_shape_dims: tuple[int, ...] = ()
     static_stride_dims: tuple[int, ...] = ()
 
+    @public
     def __post_init__(self) -> None:
         if self.index_dtype not in (int32, int64):
             raise ValueError(f"ArrayAnnotation: index_dtype must be int32 or int64, not {self.index_dtype}")
@@ -129,6 +132,7 @@ class ListAnnotation:
 
     element: Any = field(default_factory=ArrayAnnotation)
 
+    @public
     def __post_init__(self) -> None:
         found = [self.element] if isinstance(self.element, ArrayAnnotation) else [
             m for m in _metadata(self.element) if isinstance(m, ArrayAnnotation)]

@@ -8,6 +8,7 @@ from typing import Any
 from tilewright.arguments.arrays import HOST, ArrayInfo, describe, host_view, numpy_dtype
 from tilewright.arguments.dlpack import CUDA, make_capsule, row_major
 from tilewright.tileir.dtypes import DType
+from tilewright.tracebacks import public
 
 ALIGNMENT = 256  # of what GPU allocators return, in bytes
 _TYPESTR = {"bool": "|b1", "int": "<i", "uint": "<u", "float": "<f"}
@@ -125,6 +126,7 @@ def gpu_available() -> bool:
     return driver.available()
 
 
+@public
 def to_device(array: Any, device: int = 0, *, keep_strides: bool = False) -> DeviceArray:
     """Copy a host array to GPU memory.
 

@@ -9,6 +9,7 @@ from tilewright.arguments.annotations import ArrayAnnotation
 from tilewright.arguments.facts import ALIGN, MAX_FACT_RANK, MULTIPLE, array_type
 from tilewright.tileir.dtypes import BY_IR, BY_NAME, DType
 from tilewright.tileir.types import ArrayType
+from tilewright.tracebacks import public
 
 _ALIASES = {"bool": "bool_", "tf32": "tfloat32", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2"}
 _NUMBERS = r"\[([\d\s,?-]*)\]"
@@ -78,6 +79,7 @@ class Spec:
         return out + (f" align={self.align}" if self.align != 256 else "")
 
 
+@public
 def spec(text: str) -> Spec:
     """An argument known by type alone, from text: what a kernel is compiled for when there is no array at hand.
 

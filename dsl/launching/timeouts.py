@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from tilewright.tileir.diagnostics import TileCompilerTimeoutError
+from tilewright.tracebacks import public
 
 T = TypeVar("T")
 
@@ -40,6 +41,7 @@ class compiler_timeout:
         ct.compiler_timeout(0)  # ValueError
     """
 
+    @public
     def __init__(self, seconds: float) -> None:
         self.seconds = _checked(seconds, "compiler_timeout")
         self._before: list[contextvars.Token[float | None]] = []

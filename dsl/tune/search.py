@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from tilewright.kernel import tile_kernel
 from tilewright.launching.grid import make_grid
+from tilewright.tracebacks import public
 from tilewright.tune.local import LocalRuns
 from tilewright.tune.process import RemoteError, RemoteRuns, Worker
 from tilewright.tune.progress import Progress
@@ -17,6 +18,7 @@ from tilewright.tune.sampling import Samples, measure
 T = TypeVar("T")
 
 
+@public
 def exhaustive_search(
     search_space: Iterable[T], stream: Any, grid_fn: Callable[[T], tuple[int, ...]],
     kernel: tile_kernel | Callable[[T], tile_kernel], args_fn: Callable[[T], tuple[Any, ...]],

@@ -1,4 +1,4 @@
-"""One mistake takes at most 15 lines: in a script, in pytest and in IPython, for 12 mistakes that people make."""
+"""One mistake takes at most 15 lines: in a script, in pytest and in IPython, for 38 mistakes that people make."""
 
 from __future__ import annotations
 
@@ -21,6 +21,22 @@ import tilewright as tw
 
 x, y = np.zeros((64, 64), np.float32), np.zeros((64, 64), np.float32)
 
+def inner(t):
+    return t + tw.zeros((32, 32), tw.float32)
+
+def outer(t):
+    return inner(t) * 2
+
+def forever(t):
+    return forever(t)
+
+def lookup(table, key):
+    return table[key]
+
+@tw.tile_kernel(grid="N")
+def named(x: tw.Array["N", "M"], y: tw.Array["N", "M"]):
+    pass
+
 @tw.tile_kernel
 def kernel(x, y, n: tw.Constant[int], width=16):
     i = tw.bid(0)
@@ -42,6 +58,33 @@ MISTAKES = {
     "no_grid": ("pass", "kernel(x, y, 16)", "grid"),
     "missing_argument": ("pass", "kernel[(4,)](x, 16)", "2 were given"),
     "assertion": ("tw.assert_(t > 0, 'must be positive')", CALL, "must be positive"),
+    "in_helpers": ("v = outer(t)", CALL, "do not fit together"),
+    "recursion": ("v = forever(t)", CALL, "forever"),
+    "branches": ("if i > 0: v = 1.0\n    else: v = t\n    tw.store(y, (i, 0), v)", CALL, "float constant 1.0"),
+    "one_branch": ("if i > 0: v = 1.0\n    tw.store(y, (i, 0), v)", CALL, "v"),
+    "loop": ("s = 0\n    for k in range(3): s += tw.sum(t)", CALL, "float32"),
+    "typo": ("v = tw.arrange(16, dtype=tw.int32)", CALL, "arange"),
+    "method": ("tw.store(y, (i, 0), t.relu())", CALL, "relu"),
+    "keyword": ("v = tw.sum(t, dim=1)", CALL, "dim"),
+    "axis": ("v = tw.sum(t, axis=2)", CALL, "axis"),
+    "and_of_tiles": ("v = t > 0 and t < 1", CALL, "&"),
+    "a_list": ("xs = [t, u]", CALL, "list"),
+    "narrowing": ("tw.store(y, (i, 0), t.astype(tw.float64))", CALL, "astype"),
+    "returned": ("return t", CALL, "return"),
+    "array_arithmetic": ("tw.store(y, (i, 0), x / 2)", CALL, "load"),
+    "static_eval": ("v = tw.static_eval({}['a'])", CALL, "KeyError"),
+    "static_eval_of_a_function": ("v = tw.static_eval(lookup({}, 'a'))", CALL, "return table[key]"),
+    "static_assert": ("tw.static_assert(n == 8, 'n must be 8')", CALL, "n must be 8"),
+    "list_argument": ("pass", "kernel[(4,)]([1, 2], y, 16)", "x"),
+    "unknown_argument": ("pass", "kernel[(4,)](x, y, 16, wide=3)", "wide"),
+    "overflow": ("pass", "kernel[(4,)](x, y, 16, width=1 << 40)", "width"),
+    "grid_of_four": ("pass", "kernel[(4, 1, 1, 1)](x, y, 16)", "grid"),
+    "read_only": ("tw.store(x, (i, 0), t)", "x.flags.writeable = False; kernel[(4,)](x, y, 16)", "read-only"),
+    "dimensions": ("pass", "named(x, y[:3])", "N"),
+    "option": ("pass", "tw.tile_kernel(occupancy=77)(kernel)", "occupancy"),
+    "spec": ("pass", "tw.spec('f33[4]')", "f33"),
+    "simulated": ("i += 100; v = tw.gather(x, (i, i), check_bounds=False); tw.store(y, (i, 0), v)",
+                  "kernel.simulate((4,), x, y, 16, target='sm_80')", "x"),
 }
 
 
