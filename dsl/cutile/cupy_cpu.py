@@ -7,7 +7,9 @@ made those of the stand-in.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -30,6 +32,10 @@ class ndarray(np.ndarray):
     @property
     def device(self) -> device.Device:  # type: ignore[override]
         return device.Device(0)
+
+    @property
+    def data(self) -> Any:
+        return SimpleNamespace(ptr=self.ctypes.data, device=self.device)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         return np.asarray(array).view(ndarray)
@@ -134,12 +140,6 @@ class CupyStream(device.Stream):
     ptds = _null
 
 
-cuda = StandIn("cupy.cuda", SimpleNamespace(), Stream=CupyStream, ExternalStream=CupyStream, Event=device.Event,
-               Device=device.Device, get_current_stream=_current_stream, is_available=lambda: True, runtime=runtime,
-               get_elapsed_time=lambda start, end: start.elapsed_time(end),
-               stream=SimpleNamespace(Stream=CupyStream, Event=device.Event, get_current_stream=_current_stream))
-
-
 class MemoryPool:
     """A pool that holds nothing."""
 
@@ -151,10 +151,52 @@ class MemoryPool:
     total_bytes = free_bytes = n_free_blocks = get_limit = used_bytes
 
 
+nvtx = StandIn("cupy.cuda.nvtx", device.Nvtx)
+switches = StandIn("cupy.cuda.profiler", SimpleNamespace(), start=device.nothing, stop=device.nothing)
+cuda = StandIn("cupy.cuda", SimpleNamespace(), Stream=CupyStream, ExternalStream=CupyStream, Event=device.Event,
+               Device=device.Device, get_current_stream=_current_stream, is_available=lambda: True, runtime=runtime,
+               nvtx=nvtx, profiler=switches, MemoryPool=MemoryPool, set_allocator=device.nothing,
+               get_elapsed_time=lambda start, end: start.elapsed_time(end),
+               stream=SimpleNamespace(Stream=CupyStream, Event=device.Event, get_current_stream=_current_stream))
+
+
+def fuse(*args: Any, **options: Any) -> Any:
+    """`@cupy.fuse()` and `cupy.fuse(f)`: the function as it is."""
+    return args[0] if args and callable(args[0]) else lambda function: function
+
+
+@dataclass
+class Times:
+    """What cupyx.profiler.benchmark tells, in seconds."""
+
+    name: str
+    cpu_times: Any
+    gpu_times: Any
+
+    def __str__(self) -> str:
+        return f"{self.name}: CPU {1e6 * self.cpu_times.mean():.3f} us"
+
+
+def benchmark(func: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None,
+              n_repeat: int = 10, *, name: str | None = None, n_warmup: int = 1, **options: Any) -> Times:
+    """cupyx.profiler.benchmark by the CPU's clock, with at most 10 runs: a GPU's number of them takes minutes here."""
+    times = []
+    for _ in range(min(n_warmup, 1) + min(n_repeat, 10)):
+        start = time.perf_counter()
+        func(*args, **(kwargs or {}))
+        times.append(time.perf_counter() - start)
+    taken = np.array(times[min(n_warmup, 1):])
+    return Times(name or func.__name__, taken, taken[None])
+
+
+profiler = StandIn("cupyx.profiler", SimpleNamespace(), benchmark=benchmark, time_range=device.Nvtx.range,
+                   profile=device.Nvtx.range)
+cupyx = StandIn("cupyx", SimpleNamespace(), profiler=profiler)
+
 cupy = StandIn("cupy", np, ndarray=ndarray, asnumpy=asnumpy, get_array_module=get_array_module, random=random,
                cuda=cuda, linalg=StandIn("cupy.linalg", np.linalg), fft=StandIn("cupy.fft", np.fft),
-               testing=StandIn("cupy.testing", np.testing), get_default_memory_pool=MemoryPool,
+               testing=StandIn("cupy.testing", np.testing), fuse=fuse, get_default_memory_pool=MemoryPool,
                get_default_pinned_memory_pool=MemoryPool)
 
 MODULES: dict[str, ModuleType] = {module.__name__: module for module in (
-    cupy, random, cuda, runtime, cupy.linalg, cupy.fft, cupy.testing)}
+    cupy, random, cuda, runtime, nvtx, switches, cupy.linalg, cupy.fft, cupy.testing, cupyx, profiler)}

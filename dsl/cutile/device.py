@@ -5,7 +5,9 @@ Everything is done when a call returns, so streams and events have nothing to wa
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -21,7 +23,10 @@ def nothing(*args: Any, **named: Any) -> None:
 
 def properties(device: Any = None) -> SimpleNamespace:
     return SimpleNamespace(name=NAME, major=CAPABILITY[0], minor=CAPABILITY[1], total_memory=MEMORY,
-                           multi_processor_count=MULTIPROCESSORS, warp_size=32, L2_cache_size=32 << 20)
+                           multi_processor_count=MULTIPROCESSORS, warp_size=32, L2_cache_size=32 << 20,
+                           max_threads_per_multi_processor=2048, regs_per_multiprocessor=1 << 16,
+                           shared_memory_per_block=48 << 10, shared_memory_per_block_optin=227 << 10,
+                           shared_memory_per_multiprocessor=228 << 10)
 
 
 class Stream:
@@ -90,6 +95,18 @@ class Event:
         return (end.time - self.time) * 1e3
 
 
+class Nvtx:
+    """Ranges for NVIDIA's profilers, of which none looks: as torch.cuda.nvtx and cupy.cuda.nvtx name them."""
+
+    range_push = range_pop = range_start = range_end = mark = staticmethod(nothing)
+    RangePush = RangePop = RangePushC = Mark = MarkC = staticmethod(nothing)
+
+    @staticmethod
+    @contextlib.contextmanager
+    def range(*args: Any, **named: Any) -> Iterator[None]:
+        yield
+
+
 class Device:
     """Device 0, as an object and as a context."""
 
@@ -101,6 +118,10 @@ class Device:
     @property
     def attributes(self) -> dict[str, int]:
         return {"MultiProcessorCount": MULTIPROCESSORS}
+
+    @property
+    def mem_info(self) -> tuple[int, int]:
+        return (MEMORY, MEMORY)
 
     def __int__(self) -> int:
         return self.id

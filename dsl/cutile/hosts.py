@@ -38,7 +38,7 @@ class HostFinder(MetaPathFinder):
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         if name == "torch" and not self.looking:
             return self._torch()
-        if name == "cupy" or name.startswith("cupy."):
+        if name.partition(".")[0] in ("cupy", "cupyx"):
             from tilewright.cutile.cupy_cpu import MODULES
 
             if name in MODULES:

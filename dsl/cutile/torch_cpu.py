@@ -33,6 +33,7 @@ def patch(torch: Any) -> None:
                 setattr(owner, name, _redirected(torch, getattr(owner, name), prefix + name))
     _patch_moves(torch)
     _patch_generator(torch)
+    _patch_compile(torch)
     _patch_cuda(torch)
     patch_matmul(torch)
 
@@ -53,6 +54,7 @@ def _redirected(torch: Any, function: Callable[..., Any], label: str) -> Callabl
 
     @functools.wraps(function)
     def call(*args: Any, **named: Any) -> Any:
+        named.pop("pin_memory", None)  # torch of the CPU alone pins nothing
         ordinal = _is_ordinal(named.get("device"))
         if ordinal or any(map(is_cuda, args)) or any(map(is_cuda, named.values())):
             substituted(f'{label}(device="cuda")', "cpu")
@@ -113,6 +115,16 @@ def _patch_generator(torch: Any) -> None:
     torch.Generator = CpuGenerator
 
 
+def _patch_compile(torch: Any) -> None:
+    """torch.compile gives the function as it is: compiled for the CPU it would only take longer to start."""
+
+    def compile(model: Any = None, **options: Any) -> Any:
+        substituted("torch.compile()", "the function as it is")
+        return model if model is not None else lambda function: function
+
+    torch.compile = compile
+
+
 def _cuda_answers(torch: Any) -> dict[str, Any]:
     """What torch.cuda says of the CPU, by name."""
     stream = device.Stream()
@@ -123,10 +135,13 @@ def _cuda_answers(torch: Any) -> dict[str, Any]:
         "device": device.Device, "get_device_capability": lambda device=None: device_capability(),
         "get_device_name": lambda index=None: device.NAME, "get_device_properties": device.properties,
         "is_bf16_supported": lambda *args, **named: True, "is_initialized": lambda: True,
-        "mem_get_info": lambda index=None: (device.MEMORY, device.MEMORY),
+        "mem_get_info": lambda index=None: (device.MEMORY, device.MEMORY), "memory_summary": lambda *args, **named: "",
+        "get_rng_state": lambda index=None: torch.get_rng_state(),
+        "set_rng_state": lambda state, index=None: torch.set_rng_state(state),
     }
-    answers |= dict.fromkeys(("synchronize", "set_device", "empty_cache", "init", "reset_peak_memory_stats",
-                              "manual_seed", "manual_seed_all"), device.nothing)
+    answers |= dict.fromkeys(("synchronize", "set_device", "set_stream", "empty_cache", "init", "ipc_collect",
+                              "reset_peak_memory_stats", "reset_max_memory_allocated", "manual_seed",
+                              "manual_seed_all"), device.nothing)
     zero = dict.fromkeys(("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"))
     return answers | {name: lambda index=None: 0 for name in zero}
 
@@ -141,6 +156,7 @@ def _patch_cuda(torch: Any) -> None:
         cuda = torch.cuda = ModuleType("torch.cuda")
     for name, answer in _cuda_answers(torch).items():
         setattr(cuda, name, answer if isinstance(answer, type) else _named(answer, f"torch.cuda.{name}"))
+    setattr(cuda, "nvtx", device.Nvtx)  # noqa: B010  (a module as any other, to mypy)
 
 
 def _named(answer: Callable[..., Any], label: str) -> Callable[..., Any]:

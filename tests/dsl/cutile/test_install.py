@@ -74,9 +74,13 @@ def test_torch_that_is_there_already_is_patched_and_a_missing_one_stays_missing(
 import torch, tilewright.cutile
 tilewright.cutile.install(cpu=True)
 print(torch.zeros(3, device="cuda").shape, torch.zeros(3, device=0).device.type, torch.cuda.is_available())
+print(torch.compile(len) is len, torch.compile(mode="max-autotune")(len) is len, torch.zeros(3, pin_memory=True).shape)
+with torch.cuda.nvtx.range("all"):
+    torch.cuda.nvtx.range_push("part")
+    print(torch.cuda.get_device_properties(0).shared_memory_per_block_optin)
 """
     path = os.pathsep.join([str(STUBS), os.environ.get("PYTHONPATH", "")])
-    assert fresh(program, PYTHONPATH=path) == ["(3,) cpu True"]
+    assert fresh(program, PYTHONPATH=path) == ["(3,) cpu True", "True True (3,)", "232448"]
     with pytest.raises(AssertionError, match="No module named 'no_torch'"):
         fresh("import tilewright.cutile as c; c.install(cpu=True); import no_torch")
 
@@ -100,6 +104,22 @@ def test_names_of_cuda_devices(value: object, expected: bool) -> None:
     assert torch_cpu.is_cuda(value) is expected
 
 
+def test_cupy_s_profiler() -> None:
+    assert fresh("""
+import tilewright.cutile
+tilewright.cutile.install(cpu=True)
+import cupy as cp
+from cupyx.profiler import benchmark
+from cupy.cuda import nvtx
+calls = []
+nvtx.RangePush("all")
+times = benchmark(calls.append, (1,), n_repeat=500, n_warmup=20)
+nvtx.RangePop()
+cp.cuda.profiler.stop()
+print(len(calls), times.gpu_times.shape, times.cpu_times.shape, str(times).startswith("append: CPU"))
+""") == ["11 (1, 10) (10,) True"]
+
+
 def test_arrays_of_the_stand_in() -> None:
     x = cupy.arange(6, dtype=cupy.float32).reshape(2, 3)
     for made in (x, x.T, x[0], x[0, 0], x.sum(), x.mean(axis=0), x @ x.T, cupy.sum(x), cupy.exp(x), cupy.zeros_like(x),
@@ -114,5 +134,6 @@ def test_arrays_of_the_stand_in() -> None:
     x += 1
     assert copy[0, 0] == 7
     assert cupy.get_array_module(x) is cupy and cupy.get_array_module(copy) is np
+    assert x.data.ptr == x.ctypes.data and cupy.fuse(len) is cupy.fuse(kernel_name="n")(len) is len
     with pytest.raises(AttributeError, match="stand-in for cupy has no 'RawKernel'"):
         cupy.RawKernel  # noqa: B018
