@@ -17,6 +17,7 @@ from tilewright.tileir.core import Op, Value, attribute, operand, operands, opti
 from tilewright.tileir.dtypes import float32, int64, tfloat32
 from tilewright.tileir.enums import PaddingMode
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.ops.arrays import check_index
 from tilewright.tileir.ops.memory import check_tile_access
 from tilewright.tileir.types import SharedType, Type
 
@@ -63,6 +64,10 @@ class MbarrierWait(MbarrierOp, opcode="mbarrier_wait", waits_for=MBARRIER):
 
     parity: Value = operand()
     role: str = attribute(default="consumer")
+
+    def infer(self) -> tuple[Type, ...]:
+        check_index("mbarrier_wait", self.parity)
+        return super().infer()
 
 
 class MbarrierArrive(MbarrierOp, opcode="mbarrier_arrive", engine=MBARRIER, exclusive="barriers"):

@@ -9,6 +9,7 @@ from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Effects, Op, Value, attribute, operand, operands, optional_operand, require
 from tilewright.tileir.engines import Scope
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.ops.arrays import check_index
 from tilewright.tileir.ops.shape import taken
 from tilewright.tileir.types import SharedType, TileType, Type
 
@@ -97,6 +98,7 @@ class SharedLoad(BufferAccess, opcode="shared_load", reads="buffer"):
         buffer = self.buffer.type
         require(isinstance(buffer, SharedType), f"shared_load: {buffer} is not in shared memory")
         require_slot("shared_load", buffer, self.slot, self.ahead)
+        check_index("shared_load", *self.index)
         ok = len(self.index) == len(buffer.shape) if self.index else self.shape == buffer.shape
         require(ok, f"shared_load: {len(self.index)} indices and shape {self.shape} for {buffer}")
         return (TileType(buffer.dtype, self.shape),)

@@ -29,7 +29,7 @@ def corpus() -> tuple[str, ...]:
 
     out = [
         part
-        for path in sorted((ROOT / "tests/tileir/passes").glob("*.tile"))
+        for path in sorted((ROOT / "tests").glob("*/passes/**/*.tile"))
         for part in path.read_text().split("// ----- after\n")
     ]
     out += [to_text(random_function(seed, 12)) for seed in range(30)]
@@ -47,6 +47,29 @@ def opcodes() -> tuple[str, ...]:
     return tuple(OPS)
 
 
+def misused(rng: random.Random, text: str, words: list[str]) -> str:
+    """One or two words of one line put for others of their kind, so that most mutants come past the parser."""
+    lines = text.splitlines(True)
+    body = [k for k, line in enumerate(lines) if line.startswith("  ")]
+    for _ in range(rng.choice([1, 1, 2])):
+        k = rng.choice(body)
+        kind, instead = rng.choice([
+            (r"(?<=[=(, ])%\w+(?=[,)])", re.findall(r"%\w+(?=:)", "".join(lines[:k]))),
+            (r"(?<=[=(, ])-?\d+(?=[,)])", [w for w in NUMBERS if w.lstrip("-").isdigit()]),
+            (r"\b[a-z]\w*(?=\()", opcodes()),
+            (r"\b[a-z]+\d+\b(?=[,>)])", ["f16", "bf16", "f32", "f64", "i8", "i32", "u32", "i64", "i1", "tf32", "e4m3"]),
+            (r"\"\w+\"", re.findall(r"\"\w+\"", text)),
+            (r"(?<=\w=)[a-z]\w*", words),
+            (r"tile<[^>]*>", re.findall(r"tile<[^>,]*>", text)),
+            (r"(?<==)\([-\d, ]*\)", re.findall(r"(?<==)\([-\d, ]*\)", text)),
+        ])
+        found = list(re.finditer(kind, lines[k]))
+        if found and instead:
+            where = rng.choice(found)
+            lines[k] = lines[k][: where.start()] + rng.choice(instead) + lines[k][where.end() :]
+    return "".join(lines)
+
+
 def tile(seed: int) -> tuple[str, str]:
     """A mutant of Tile IR: parsed, verified, run, and where it is well formed taken through the passes."""
     rng = random.Random(seed)
@@ -61,7 +84,7 @@ def tile(seed: int) -> tuple[str, str]:
         "u64",
         "tile<3xf32>",
     ]
-    text = damaged(rng, text, words)
+    text = damaged(rng, text, words) if rng.random() < 0.4 else misused(rng, text, words)
     stage = ["parse"]
     try:
         with limited():
