@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ MODES = ("RN", "RZ", "RM", "RP")
 SUMS = ("ct.sub(ct.mul(a, b, {0}), c, {1})", "ct.sub(c, ct.mul(a, b, {0}), {1})", "ct.add(ct.mul(a, b, {0}), c, {1})",
         "ct.add(ct.mul(a, a, {0}), -a * a, {1})", "ct.sub(ct.mul(a, c, {0}), ct.mul(c, a, {1}), {1})",
         "ct.mul(a, b, {0}) - b * c")
+FLUSHED = ", flush_to_zero=True"
 
 
 @pytest.mark.parametrize("name", FINDS)
@@ -40,6 +42,9 @@ def test_fused_products_round_as_the_language_says(dtype: str) -> None:
     body = [f"{name} = ct.load({array}, 0, 16)" for name, array in zip("abc", "xyz", strict=True)]
     sums = [text.format(*(f"rounding_mode=ct.RoundingMode.{mode}" for mode in modes))
             for text in SUMS for modes in itertools.product(MODES, MODES) if modes[0] == modes[1] or "RM" in modes]
+    sums += ["a // b", "a % b", "a // 0.0", "a % -2.5", "1.5 // a", "-1.0 % a"]
+    if dtype == "float32":
+        sums += [re.sub(r"(RoundingMode.\w+)", rf"\1{FLUSHED}", text) for text in sums[::3]]
     body += [f"ct.store(out, {k}, {text})" for k, text in enumerate(sums)]
     out = Parameter("out", dtype, (16 * len(sums),), output=True)
     check(Program(3, (1,), [*parameters, out], [Node(text) for text in body]), EVERY)

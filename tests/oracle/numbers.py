@@ -135,6 +135,24 @@ def div(a: float, b: float, dtype: DType, mode: str = "RN") -> float:
     return _rounded(Fraction(a) / Fraction(b), math.copysign(1, a) * math.copysign(1, b) * 0.0, dtype, mode)
 
 
+def modulo(a: float, b: float, dtype: DType) -> float:
+    """The remainder with the sign of b."""
+    if math.isnan(a) or math.isnan(b) or math.isinf(a) or b == 0:
+        return math.nan
+    rest = math.fmod(a, b)
+    if rest == 0:
+        return math.copysign(0.0, b)
+    return rest if (rest < 0) == (b < 0) else float(add(rest, b, dtype))
+
+
+def flushing(function: Any, flush: bool) -> Any:
+    """A function of numbers, a dtype and a mode; with `flush` subnormal operands and results are zeros."""
+    def zero(v: float) -> float:
+        return math.copysign(0.0, v) if abs(v) < 2.0**-126 else v
+
+    return (lambda *args: zero(function(*map(zero, args[:-2]), *args[-2:]))) if flush else function
+
+
 def sqrt(a: float, dtype: DType) -> float:
     if math.isnan(a) or a < 0:
         return math.nan

@@ -162,8 +162,13 @@ def ffs(value: int) -> int:
     return (value & -value).bit_length()
 
 
-def divided(x: Tile, y: Tile, *, rounding_mode: str = "RN") -> Tile:
-    return both(x, y, lambda a, b, dtype: num.div(a, b, dtype, rounding_mode))
+def divided(x: Tile, y: Tile, *, rounding_mode: str = "RN", flush_to_zero: bool = False) -> Tile:
+    divide = num.flushing(num.div, flush_to_zero)
+    return both(x, y, lambda a, b, dtype: divide(a, b, dtype, rounding_mode))
+
+
+def summed(sign: int) -> Callable[..., Tile]:
+    return lambda x, y, *, rounding_mode="RN", flush_to_zero=False: added(x, y, 1, sign, rounding_mode, flush_to_zero)
 
 
 def unsigned(function: Callable[[int, int], int]) -> Callable[[Tile], Tile]:
@@ -174,9 +179,8 @@ def unsigned(function: Callable[[int, int], int]) -> Callable[[Tile], Tile]:
 FUNCTIONS: dict[str, Any] = {
     "sort": sort, "argsort": argsort, "topk": topk, "histogram": histogram, "join": join, "split": split,
     "interleave": interleave, "take": take, "roll": roll, "flip": flip, "insert": insert, "broadcast_to": broadcast_to,
-    "add": lambda x, y, *, rounding_mode="RN": added(x, y, 1, 1, rounding_mode),
-    "sub": lambda x, y, *, rounding_mode="RN": added(x, y, 1, -1, rounding_mode),
-    "mul": lambda x, y, *, rounding_mode="RN": multiplied(x, y, rounding_mode), "truediv": divided,
+    "add": summed(1), "sub": summed(-1), "truediv": divided,
+    "mul": lambda x, y, *, rounding_mode="RN", flush_to_zero=False: multiplied(x, y, rounding_mode, flush_to_zero),
     "popcount": unsigned(lambda v, n: v.bit_count()), "clz": unsigned(lambda v, n: n - v.bit_length()),
     "ffs": unsigned(lambda v, n: ffs(v)), "pow": lambda x, y: x**y, "divmod": lambda x, y: (x // y, x % y),
     "isinf": lambda x: x.map(math.isinf, BOOL), "isfinite": lambda x: x.map(math.isfinite, BOOL),

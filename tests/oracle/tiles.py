@@ -92,10 +92,18 @@ class Tile:
         return typed(other, self.dtype) / self
 
     def __floordiv__(self, other: Any) -> Tile:
-        return both(self, other, lambda a, b, dtype: num.wrap(a // b, dtype))
+        return both(self, other, lambda a, b, dtype: (
+            floor(num.div(a, b, dtype)) if dtype.kind == "float" else num.wrap(a // b, dtype)))
 
     def __mod__(self, other: Any) -> Tile:
-        return both(self, other, lambda a, b, dtype: num.wrap(a % b, dtype))
+        return both(self, other, lambda a, b, dtype: (
+            num.modulo(a, b, dtype) if dtype.kind == "float" else num.wrap(a % b, dtype)))
+
+    def __rfloordiv__(self, other: Any) -> Tile:
+        return typed(other, common(other, self)) // self
+
+    def __rmod__(self, other: Any) -> Tile:
+        return typed(other, common(other, self)) % self
 
     def __and__(self, other: Any) -> Tile:
         return both(self, other, lambda a, b, dtype: a & b)
@@ -148,9 +156,9 @@ class Product(Tile):
     """A product of floats as an expression: a sum or difference like it that takes it rounds once."""
 
     def __init__(self, dtype: DType, shape: Shape, at: dict[Shape, Number], factors: tuple[Tile, Tile],
-                 mode: str) -> None:
+                 options: tuple[str, bool]) -> None:
         super().__init__(dtype, shape, at)
-        self.factors, self.mode = factors, mode
+        self.factors, self.options = factors, options
 
 
 def whole(value: Any) -> int:
@@ -209,23 +217,24 @@ def both(x: Any, y: Any, function: Callable[[Number, Number, DType], Number], re
     return Tile(result or dtype, shape, {p: function(a.element(p), b.element(p), dtype) for p in positions(shape)})
 
 
-def multiplied(x: Any, y: Any, mode: str = "RN") -> Tile:
+def multiplied(x: Any, y: Any, mode: str = "RN", ftz: bool = False) -> Tile:
     x, y, dtype, shape = meet(x, y)
-    values = {p: num.mul(x.element(p), y.element(p), dtype, mode) for p in positions(shape)}
-    return Product(dtype, shape, values, (x, y), mode) if dtype.kind == "float" else Tile(dtype, shape, values)
+    multiply = num.flushing(num.mul, ftz)
+    values = {p: multiply(x.element(p), y.element(p), dtype, mode) for p in positions(shape)}
+    return Product(dtype, shape, values, (x, y), (mode, ftz)) if dtype.kind == "float" else Tile(dtype, shape, values)
 
 
-def added(x: Any, y: Any, first: int, second: int, mode: str = "RN") -> Tile:
+def added(x: Any, y: Any, first: int, second: int, mode: str = "RN", ftz: bool = False) -> Tile:
     """first * x + second * y, where a product of the same kind among the two is fused, the left one before the right
     one."""
     for product, other, sign, rest in ((x, y, first, second), (y, x, second, first)):
         c, _, dtype, shape = meet(other, product)
-        alike = isinstance(product, Product) and (product.dtype, product.shape, product.mode) == (dtype, shape, mode)
-        if alike:
-            a, b = product.factors
-            return Tile(dtype, shape, {p: num.fma(sign * a.element(p), b.element(p), rest * c.element(p), dtype, mode)
+        own = isinstance(product, Product) and (product.dtype, product.shape, *product.options)
+        if own == (dtype, shape, mode, ftz):
+            (a, b), fma = product.factors, num.flushing(num.fma, ftz)
+            return Tile(dtype, shape, {p: fma(sign * a.element(p), b.element(p), rest * c.element(p), dtype, mode)
                                        for p in positions(shape)})
-    return both(x, y, lambda a, b, dtype: num.add(first * a, second * b, dtype, mode))
+    return both(x, y, lambda a, b, dtype: num.flushing(num.add, ftz)(first * a, second * b, dtype, mode))
 
 
 def fold(x: Tile, axis: Any, combine: Callable[[Number, Number], Number], keepdims: bool = False) -> Tile:

@@ -50,6 +50,7 @@ FLOATS = (float16, bfloat16, float32, float64)
 STORED = tuple(d for d in ALL if d is not tfloat32)
 SOURCES = tuple(d for d in STORED if d is not float8_e5m3fnu)  # NumPy has no dtype for it
 COUNT = 200
+EDGES = (0.0, -0.0, 1.0, -1.0, 2.0, math.inf)
 
 
 def number(element: Any, dtype: DType) -> bool | int | float:
@@ -117,6 +118,8 @@ def test_float_arithmetic(dtype: DType, mode: RoundingMode) -> None:
         assert count > COUNT // 3
     make = lambda a, b, c: arith.Fma(a=a, b=b, c=c, rounding=mode)  # noqa: E731
     assert check(make, inputs(dtype, dtype, dtype), dtype) > COUNT // 3
+    edges = np.array(list(itertools.product(EDGES, repeat=3)), array_dtype(dtype))  # sums that cancel, and of zeros
+    assert check(make, [(dtype, edges[:, k]) for k in range(3)], dtype) > len(edges) // 3
     assert check(lambda a: functions.Sqrt(src=a, rounding=mode), inputs(dtype), dtype) > COUNT // 4
 
 

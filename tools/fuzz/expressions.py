@@ -214,7 +214,7 @@ class Expressions:
     def floating(self, dtype: str, shape: Shape, depth: int) -> str:
         ways: list[Callable[[str, Shape, int], str]] = [
             *[self.float_pair] * 3, *[self.fused] * 2, self.bounded, self.clamped, self.either, *[self.float_unary] * 2,
-            self.cast, self.directed, self.bitcast]
+            self.cast, self.directed, self.bitcast, self.remainder]
         return self.rng.choice(ways)(dtype, shape, depth)
 
     def float_pair(self, dtype: str, shape: Shape, depth: int) -> str:
@@ -229,8 +229,8 @@ class Expressions:
         if not shape:
             x = self.unknown(dtype)
         if self.rng.random() < 0.2:
-            modes = self.rng.choice(["RN", "RZ", "RM", "RP"]), self.rng.choice(["RN", "RZ", "RM", "RP"])
-            first, second = (f"rounding_mode=ct.RoundingMode.{mode}" for mode in (modes[0], self.rng.choice(modes)))
+            first, other = self.options(dtype), self.options(dtype)
+            second = self.rng.choice([first, first, other])
             operands = f"ct.mul({x}, {y}, {first})", z
             one, other = operands if self.rng.random() < 0.5 else operands[::-1]
             return f"ct.{self.rng.choice(['add', 'sub'])}({one}, {other}, {second})"
@@ -263,9 +263,19 @@ class Expressions:
     def directed(self, dtype: str, shape: Shape, depth: int) -> str:
         """With a rounding mode of its own."""
         a, b = self.expr(dtype, shape, depth), self.expr(dtype, self.narrower(shape), depth)
-        name, mode = self.rng.choice(["add", "sub", "mul", "truediv"]), self.rng.choice(["RN", "RZ", "RM", "RP"])
-        text = f"ct.{name}({a}, {b}, rounding_mode=ct.RoundingMode.{mode})"
+        name = self.rng.choice(["add", "sub", "mul", "truediv"])
+        text = f"ct.{name}({a}, {b}, {self.options(dtype)})"
         return f"abs({text})" if name == "mul" else text
+
+    def options(self, dtype: str) -> str:
+        """Of float arithmetic."""
+        flush = ", flush_to_zero=True" if dtype == "float32" and self.rng.random() < 0.2 else ""
+        return f"rounding_mode=ct.RoundingMode.{self.rng.choice(['RN', 'RZ', 'RM', 'RP'])}{flush}"
+
+    def remainder(self, dtype: str, shape: Shape, depth: int) -> str:
+        operands = self.pair(dtype, shape, depth)
+        one, other = operands if self.rng.random() < 0.5 else operands[::-1]
+        return f"({one} {self.rng.choice(['//', '%'])} {other})"
 
     def boolean(self, shape: Shape, depth: int) -> str:
         rng = self.rng

@@ -14,7 +14,8 @@ BARRIER = "%s: shared<i64> = shared_alloc(type=shared<i64>)\n  "
 REFUSED = {
     "a tile as index": (
         BUFFER + "%y: tile<2xf32> = shared_load(buffer=%s, index=(%u), shape=(2))", "index of type tile<4xi32>"),
-    "a float as index": (BUFFER + "%y: tile<2xf32> = shared_load(buffer=%s, index=(%x), shape=(2))", "index of type f32"),
+    "a float as index": (
+        BUFFER + "%y: tile<2xf32> = shared_load(buffer=%s, index=(%x), shape=(2))", "index of type f32"),
     "a float as parity": (BARRIER + "mbarrier_wait(barriers=%s, parity=%x)", "mbarrier_wait: index of type f32"),
     "a float as slot": (BARRIER + "mbarrier_wait(barriers=%s, slot=%x, parity=%i)", "slot of type f32"),
 }
