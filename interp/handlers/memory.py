@@ -114,6 +114,20 @@ def tile_writer(
     return write
 
 
+def tile_target(op: Any, low: Lowering) -> Callable[[Regs], Any]:
+    """The memory that a store of a plain dtype overwrites, as a view; None where it is no view, or not to be had."""
+    grid = TileGrid(op.order, op.value.type.shape, op.steps, format_of(op.array.type.dtype))
+    array, index = low.slot(op.array), low.slot_list(op.index)
+    place_varies = low.varies(op.array) or any(map(low.varies, op.index))
+
+    def target(regs: Regs) -> Any:
+        chunk, ref = regs[0], regs[array]
+        if chunk.memory is not PLAIN or not isinstance(ref, ArrayRef) or place_varies != low.varies(op.value):
+            return None
+        return grid.view(ref, [regs[i] for i in index], chunk, place_varies)
+    return target
+
+
 def element_operands(op: Any, low: Lowering) -> tuple[tuple[int, ...], list[bool]]:
     """Slots and variation of the index operands, then the mask where there is one."""
     values = [*op.indices, *([op.mask] if op.mask is not None else [])]

@@ -27,11 +27,11 @@ class Group:
         self.shape, self.varies, self.thin = key
         self.ops: list[Op] = []
 
-    def pays(self) -> bool:
-        """Is a loop faster than the closures?"""
+    def pays(self, stored: bool) -> bool:
+        """Is a loop faster than the closures? `stored`: it would write the result where it belongs."""
         [op, *more] = self.ops
         dtype = op.results[0].type.dtype
-        return bool(more) or not isinstance(op, _PLAIN) or dtype in HALVES
+        return stored or bool(more) or not isinstance(op, _PLAIN) or dtype in HALVES
 
 
 def find_groups(

@@ -51,11 +51,12 @@ class FastLoop:
         self._compiled: dict[tuple[bool, ...], Function] = {}
 
     def __call__(
-        self, shape: tuple[int, ...], operands: Sequence[Array], numbers: Sequence[int] = ()
+        self, shape: tuple[int, ...], operands: Sequence[Array], numbers: Sequence[int] = (), out: Array = None
     ) -> list[Array] | None:
-        """The results for operands that broadcast to `shape`; None where an element is in doubt."""
-        results = [np.empty(shape, d) for d in self._dtypes[self._operands :]]
-        key = shape, *[(x.shape, x.strides) for x in operands]
+        """The results for operands that broadcast to `shape`; None where an element is in doubt. `out`: where the only
+        result goes, of that shape; `may_write` says what it may be."""
+        results = [np.empty(shape, d) for d in self._dtypes[self._operands :]] if out is None else [out]
+        key = shape, None if out is None else out.strides, *[(x.shape, x.strides) for x in operands]
         way = self._ways.get(key)
         if way is None:
             way = self._way(shape, operands, results)
@@ -138,6 +139,11 @@ def _driver(count: int, numbers: int) -> str:
               "  %next = add i64 %i, 1", "  %more = icmp ult i64 %next, %rows",
               "  br i1 %more, label %each, label %done", "done:", "  ret i32 %now", "}"]
     return "\n".join(lines)
+
+
+def may_write(out: Array) -> bool:
+    """Is this memory of a form that a loop can write?"""
+    return bool(out.ndim <= OUTER + 1 and out.shape[-1] > 1 and out.strides[-1] == out.itemsize)
 
 
 def _aligned(shape: tuple[int, ...], arrays: Sequence[Array]) -> tuple[list[int], list[list[int]]] | None:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from tilewright.interp.chunk import Chunk, Regs
 from tilewright.interp.formats import format_of
+from tilewright.interp.handlers.memory import tile_target
 from tilewright.interp.jit import POLICY
 from tilewright.interp.jit import arith as _arith  # noqa: F401  (these three fill the table)
 from tilewright.interp.jit import convert as _convert  # noqa: F401
 from tilewright.interp.jit import math as _math  # noqa: F401
 from tilewright.interp.jit.emit import Emitter, Name, emit, memory
 from tilewright.interp.jit.groups import Group, find_groups
-from tilewright.interp.jit.loops import FastLoop
+from tilewright.interp.jit.loops import FastLoop, may_write
 from tilewright.interp.liveness import deaths
 from tilewright.interp.lowering import Lowering, Step
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.ops import arith
+from tilewright.tileir.ops.memory import Store
 
 
 class LoopLowering(Lowering):
@@ -38,15 +41,32 @@ class LoopLowering(Lowering):
         flat = [op for item in order for op in (item.ops if isinstance(item, Group) else [item])]
         dying = dict(zip(flat, deaths(flat), strict=True))
         pairs: list[tuple[Step, Op]] = []
-        for item in order:
-            if not isinstance(item, Group):
+        done: Op | None = None
+        for item, after in zip(order, [*order[1:], None], strict=True):
+            if isinstance(item, Group):
+                closures = self.sequence(item.ops, dying)
+                store = after if isinstance(after, Store) and self._stores(item, after) else None
+                if not item.pays(store is not None):
+                    pairs += closures
+                    continue
+                run = self._run(item, closures, dying)
+                step: Step = run
+                if store is not None:
+                    done = store
+                    step = _stored(run, tile_target(store, self), [s for s, _ in self.sequence([store], dying)])
+                pairs.append((step, item.ops[0]))
+            elif item is not done:
                 pairs += self.sequence([item], dying)
-                continue
-            closures = self.sequence(item.ops, dying)
-            pairs += [(self._run(item, closures, dying), item.ops[0])] if item.pays() else closures
         return pairs
 
-    def _run(self, group: Group, closures: list[tuple[Step, Op]], dying: dict[Op, list[Value]]) -> Step:
+    def _stores(self, group: Group, after: Store) -> bool:
+        """Does the next op store the only value that leaves a group, which nothing else needs?"""
+        if group.thin is not None or not format_of(after.value.type.dtype).plain:
+            return False
+        leaving = [op.results[0] for op in group.ops if self._leaves(op.results[0], group)]
+        return leaving == [after.value] and len(self._users[after.value]) == 1
+
+    def _run(self, group: Group, closures: list[tuple[Step, Op]], dying: dict[Op, list[Value]]) -> Run:
         inside = {op.results[0] for op in group.ops}
         needed = dict.fromkeys(v for op in group.ops for v in op.operands)
         sources = [v for v in needed if v not in inside and not isinstance(v.op, arith.Constant)]
@@ -67,6 +87,17 @@ def _count(chunk: Chunk, group: Group) -> int:
     return chunk.count if group.varies else 1
 
 
+def _stored(run: Run, target: Callable[[Regs], Any], store: Sequence[Step]) -> Step:
+    """A group and the store of its only result: the loop writes to the array itself where it can."""
+    def step(regs: Regs) -> None:
+        if run.writes(regs, target):
+            return
+        run(regs)
+        for each in store:
+            each(regs)
+    return step
+
+
 class Run:
     """A group as a step: closures at first, and for few elements; a loop when it has cost enough."""
 
@@ -84,19 +115,40 @@ class Run:
         self._kept: list[object] = []  # tables that the code points to
 
     def __call__(self, regs: Regs) -> None:
-        count = _count(regs[0], self._group)
-        if self._size * count >= POLICY.elements and (self._loop or self._pays(self._size * count)):
+        shape = self._shape(regs[0])
+        if shape is not None:
             assert self._loop is not None
-            shape = (count, *self._group.shape) if self._group.varies else self._group.shape
             found = self._loop(shape, [regs[s] for s in self._sources])
             if found is not None:
                 for s, value in zip(self._results, found, strict=True):
                     regs[s] = value
-                for s in self._gone:
-                    regs[s] = None
+                self._release(regs)
                 return
         for step in self._closures:
             step(regs)
+
+    def writes(self, regs: Regs, target: Callable[[Regs], Any]) -> bool:
+        """Execute as a loop that writes the only result to memory; False where it cannot, or is in doubt."""
+        shape = None if self._loop is None else self._shape(regs[0])
+        out = None if shape is None else target(regs)
+        if out is None or not may_write(out):
+            return False
+        assert self._loop is not None and shape is not None
+        found = self._loop(shape, [regs[s] for s in self._sources], (), out)
+        if found is not None:
+            self._release(regs)
+        return found is not None
+
+    def _shape(self, chunk: Chunk) -> tuple[int, ...] | None:
+        """The shape of the group's values where a loop computes them; None where closures do."""
+        count = _count(chunk, self._group)
+        if self._size * count < POLICY.elements or not (self._loop or self._pays(self._size * count)):
+            return None
+        return (count, *self._group.shape) if self._group.varies else self._group.shape
+
+    def _release(self, regs: Regs) -> None:
+        for s in self._gone:
+            regs[s] = None
 
     def _pays(self, elements: int) -> bool:
         self._work += (elements + POLICY.call) * len(self._group.ops)

@@ -201,6 +201,58 @@ def test_operands_of_any_strides(always: None, monkeypatch: pytest.MonkeyPatch) 
     assert_same(both[1], both[0])
 
 
+@tw.tile_kernel
+def in_place(x, y):
+    i = tw.bid(0)
+    t = tw.load(x, i, 16)
+    tw.store(x, i, t * 2.0 + tw.load(y, i, 16))
+    tw.store(y, i, t * 3.0 - tw.load(x, i, 16))
+
+
+@tw.tile_kernel
+def turned(x, y):
+    i, j = tw.bid(0), tw.bid(1)
+    t = tw.load(x, (i, j), (4, 16))
+    tw.store(y, (j, i), t * 2.0 + tw.exp(t), order="F")
+
+
+@tw.tile_kernel
+def one_place(x, y):
+    tw.store(y, 0, tw.load(x, tw.bid(0), 16) * 2.0 + 1.0)
+
+
+@tw.tile_kernel
+def deep(x, y):
+    t = tw.load(x, (tw.bid(0), 0), (4, 16)).reshape((2, 1, 2, 4, 4))
+    tw.store(y, (tw.bid(0), 0, 0, 0, 0), t * 2.0 + 1.0)
+
+
+@pytest.mark.parametrize("kernel, shape, out, grid", [
+    (in_place, (160,), (160,), (10, 1, 1)), (in_place, (150,), (150,), (10, 1, 1)),
+    (turned, (40, 64), (64, 40), (10, 4, 1)), (turned, (37, 60), (60, 37), (10, 4, 1)),
+    (one_place, (160,), (16,), (10, 1, 1)), (deep, (40, 16), (20, 1, 2, 4, 4), (10, 1, 1)),
+])
+def test_loops_that_store(
+    kernel: Any, shape: Any, out: Any, grid: Any, always: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The result of a group goes to the array itself; also through arrays that overlap, and backwards."""
+    whole = np.random.default_rng(0).standard_normal(6000).astype(np.float32)
+    ways: list[tuple[int, Any]] = [(0, slice(None)), (3000, slice(None, None, -1))]
+    if len(shape) == 1:
+        ways.append((16, slice(None)))  # y begins within x
+    for begin, part in ways:
+        both = []
+        for enabled in (False, True):
+            monkeypatch.setattr(POLICY, "enabled", enabled)
+            memory = whole.copy()
+            x = memory[: np.prod(shape)].reshape(shape)
+            y = memory[begin : begin + np.prod(out)].reshape(out)[part] if begin else np.zeros(out, np.float32)
+            compile_function(kernel.lower(x, np.zeros_like(y)).tile_ir()).run(grid, [x, y])
+            both.append((memory, y.copy()))
+        for want, got in zip(*both, strict=True):
+            assert_same(got, want)
+
+
 def test_a_group_runs_before_what_needs_it() -> None:
     @tw.tile_kernel
     def kernel(x, out):
