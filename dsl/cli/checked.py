@@ -36,8 +36,7 @@ def checked(where: str, args: str, grid: str | None, seed: int, checks: str) -> 
         raise UsageError("--checks: there is nothing to check")
     with _all_launches(replace(wanted, listener=collector)):
         if named:
-            _run_kernel(where, args, grid, seed)
-            stopped = None
+            stopped = _run_kernel(where, args, grid, seed, collector)
         elif grid is not None:
             raise UsageError(f"--grid goes with a kernel: {where}:name")
         else:
@@ -55,15 +54,22 @@ def _all_launches(wanted: Checking) -> Iterator[None]:
         launcher.check_launches(before)
 
 
-def _run_kernel(where: str, args: str, grid: str | None, seed: int) -> None:
-    kernel = load_kernel(where)
-    values = launch_values(args, seed)
-    if grid is not None:
-        kernel.interpret(parse_grid(grid), *values)
-    elif kernel.launcher.has_grid:
-        kernel(*values)
-    else:
-        raise UsageError(f"{where} needs --grid: the decorator of the kernel gives none")
+def _run_kernel(where: str, args: str, grid: str | None, seed: int, collector: Collector) -> TileError | None:
+    """Launch a kernel once; what stopped the launch (or one that the file makes), if there are reports that say why."""
+    try:
+        kernel = load_kernel(where)
+        values = launch_values(args, seed)
+        if grid is not None:
+            kernel.interpret(parse_grid(grid), *values)
+        elif kernel.launcher.has_grid:
+            kernel(*values)
+        else:
+            raise UsageError(f"{where} needs --grid: the decorator of the kernel gives none")
+    except TileError as error:
+        if not collector.found():
+            raise
+        return error
+    return None
 
 
 def _run_script(path: Path, words: list[str]) -> BaseException | None:
@@ -98,7 +104,7 @@ def _answer(where: str, collector: Collector, stopped: BaseException | None) -> 
         print(f"{where}: {_many(collector.launches, 'launch', 'es')} checked: "
               + ", ".join(_many(count, severity) for severity, count in counts.items()))
         if stopped is not None:
-            print(f"{where} stopped early:\n{_traceback(stopped, where)}", file=sys.stderr)
+            print(f"{where} stopped early:\n{_told(stopped, where)}", file=sys.stderr)
 
     return Answer(data, show, status=int(counts["error"] > 0 or stopped is not None))
 
@@ -126,5 +132,8 @@ def _own_frames(error: BaseException, where: str) -> TracebackType | None:
     return frame
 
 
-def _traceback(error: BaseException, where: str) -> str:
+def _told(error: BaseException, where: str) -> str:
+    """The traceback from the script's first frame on; of one of our errors, which has its place, the text alone."""
+    if isinstance(error, TileError):
+        return str(error)
     return "".join(traceback.format_exception(type(error), error, _own_frames(error, where))).rstrip()

@@ -27,6 +27,11 @@ def fine(x: tw.Array["N"]):
     i = tw.bid(0)
     tw.store(x, i, tw.load(x, i, 4) + 1.0)
 
+@tw.tile_kernel
+def waits(flags):
+    while tw.load(flags, 0, (), memory_order=tw.MemoryOrder.ACQUIRE, memory_scope=tw.MemoryScope.DEVICE) == 0:
+        pass
+
 def arrays():
     return np.ones(16, np.float32), np.zeros(16, np.float32)
 
@@ -114,6 +119,14 @@ def test_one_kernel_on_generated_arrays(folder: Path, capsys: Any) -> None:
     assert status == 1 and answer["launches"] == 1 and answer["reports"][0]["index"] == [16]
     assert main(["check", "kernels.py:fine", "--args=f32[16]"]) == 0
     assert capsys.readouterr().out == "kernels.py:fine: 1 launch checked: 0 errors, 0 warnings, 0 notes\n"
+
+
+def test_a_launch_that_is_stopped_has_its_reports(folder: Path, capsys: Any) -> None:
+    status, answer = ask(capsys, "kernels.py:waits", "--grid=1", "--args=i32[1]:zeros")
+    assert (status, answer["reports"][0]["kind"], answer["stopped"]["type"]) == (1, "progress", "Stopped")
+    assert answer["stopped"]["place"]["line"] == KERNELS.split("\n").index("def waits(flags):") + 2
+    assert main(["check", "kernels.py:far", "--grid=1", "--args=f32[4]"]) == 1, "an error that no report explains"
+    assert "takes 2 arguments" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words, message", [
