@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass, fields
 from typing import Any
 
+from tilewright.backend_ptx.targets import Target
 from tilewright.backend_ptx.tensor_maps import MAP_BYTES, TensorMapSpec, find_tensor_maps
 from tilewright.tileir.core import Function
 from tilewright.tileir.dtypes import BY_IR, DType, int32
@@ -110,6 +111,7 @@ class Lowered:
     hardware grid is `cluster` times as long as that of the launch, along its axis 0."""
 
     name: str
+    target: Target
     abi: KernelAbi
     llvm_text: str
     threads: int

@@ -60,7 +60,6 @@ class Compiled(Lowered):
     stage: "lower", "llvm parse", "llvm verify", "llvm passes", "llvm codegen".
     """
 
-    target: Target
     ptx: str
     timings: Mapping[str, float]
     rungs: tuple[str, ...] = ()
@@ -106,8 +105,8 @@ class Attempt:
         self._watch.text("kernel.ll", lowered.llvm_text)
         ptx, stages = llvm_to_ptx(lowered.llvm_text, self.target)
         self._watch.text("kernel.ptx", ptx)
-        own = {field.name: getattr(lowered, field.name) for field in fields(lowered)}
-        return Compiled(**own, target=self.target, ptx=ptx, timings={**timings, **stages}, limits=self.limits)
+        own = {field.name: getattr(lowered, field.name) for field in fields(lowered)} | {"target": self.target}
+        return Compiled(**own, ptx=ptx, timings={**timings, **stages}, limits=self.limits)
 
     @cached_property
     def facts(self) -> Facts:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError, TileValueError
+from tilewright.tileir.tensor_cores import ADA, AMPERE, BLACKWELL, HOPPER, TensorCores
 
 KIB = 1024
 
@@ -45,6 +46,7 @@ class Target:
     has_cluster: bool = False
     has_tma: bool = False  # cp.async.bulk.tensor and mbarrier.try_wait
     matrix_units: tuple[str, ...] = ("mma.sync", "fma")  # the preferred one first; records in ops/units.py
+    tensor_cores: TensorCores = AMPERE  # how they add
 
     @property
     def cpu(self) -> str:
@@ -75,18 +77,20 @@ NEWEST_PTX = 90
 _HOPPER: dict[str, Any] = dict(
     has_bf16_atomic=True, has_fp8_cvt=True, has_stmatrix=True, has_cluster=True, has_tma=True,
 )
+_BLACKWELL = _HOPPER | {"tensor_cores": BLACKWELL}
 
 SM_80 = Target("sm_80", (8, 0), False, 80, 163 * KIB, 164 * KIB, 2048, 32, fma_rate=64)
 SM_86 = Target("sm_86", (8, 6), False, 80, 99 * KIB, 100 * KIB, 1536, 16, mma_rate=512)
 # Conversions to float8 came to Ada with PTX 8.1: below it, what the hardware does would have to be refused.
 SM_89 = Target("sm_89", (8, 9), False, 81, 99 * KIB, 100 * KIB, 1536, 24, mma_rate=256, has_fp8_cvt=True,
-                has_fp8_mma=True)
+                has_fp8_mma=True, tensor_cores=ADA)
 # So did stores between CTAs (st.async).
 SM_90A = Target("sm_90a", (9, 0), True, 81, 227 * KIB, 228 * KIB, 2048, 32, matrix_units=("wgmma", "mma.sync", "fma"),
-                mma_rate=2048, **_HOPPER)
+                mma_rate=2048, tensor_cores=HOPPER, **_HOPPER)
 # +ptx80 makes LLVM exit the process for these two: their floors are 8.6 and 8.7.
-SM_100A = Target("sm_100a", (10, 0), True, 86, 227 * KIB, 228 * KIB, 2048, 32, mma_rate=4096, **_HOPPER)
-SM_120A = Target("sm_120a", (12, 0), True, 87, 99 * KIB, 100 * KIB, 1536, 24, mma_rate=512, has_fp8_mma=True, **_HOPPER)
+SM_100A = Target("sm_100a", (10, 0), True, 86, 227 * KIB, 228 * KIB, 2048, 32, mma_rate=4096, **_BLACKWELL)
+SM_120A = Target("sm_120a", (12, 0), True, 87, 99 * KIB, 100 * KIB, 1536, 24, mma_rate=512, has_fp8_mma=True,
+                 **_BLACKWELL)
 
 TARGETS: dict[str, Target] = {t.name: t for t in (SM_80, SM_86, SM_89, SM_90A, SM_100A, SM_120A)}
 DEFAULT = SM_90A

@@ -14,6 +14,7 @@ from tilewright.launching.bound import BoundKernel
 from tilewright.launching.checking import checking
 from tilewright.launching.grid import block_place, make_grid
 from tilewright.launching.launcher import Launcher
+from tilewright.launching.numerics import target_of
 from tilewright.launching.specialise import Specialiser
 from tilewright.options import ByTarget, KernelOptions, LaunchRules
 from tilewright.tracebacks import is_refusal, one_line, public
@@ -121,7 +122,8 @@ class tile_kernel:
     @public
     def interpret(
         self, grid: Any, *args: Any, mode: str = "chunked", order: str | int | None = None, poison: bool = False,
-        check: bool | str | Collection[str] = False, on_report: str = "raise", **named: Any,
+        check: bool | str | Collection[str] = False, on_report: str = "raise", numerics: str | None = None,
+        **named: Any,
     ) -> list[Report] | None:
         """Run in the interpreter, wherever the arrays live (device arrays are copied to the host and back).
 
@@ -130,9 +132,12 @@ class tile_kernel:
             blocks, "asc" (the default), "desc" or an int that seeds a random order: a kernel whose result depends on it
             has a race; `poison=True` fills UNDETERMINED padding with NaN (integers: bytes 0x5A) in place of zero, so
             that a result that depends on it shows. `check`: True, "all" or names of checks, which `docs/checking.md`
-            explains; `on_report`, "raise", "warn" (errors are warnings too) or "collect".
+            explains; `on_report`, "raise", "warn" (errors are warnings too) or "collect". `numerics`, a target such as
+            "sm_90a": the code that the backend makes for it is run, with matrix products bit for bit as its tensor
+            cores compute them (`docs/numerics.md`).
         Result: None; of a checked run, a list of reports.
-        Errors: those of a launch; ValueError for another mode or order; CheckError for what a check has found.
+        Errors: those of a launch; ValueError for another mode or order, and for `check` with `numerics`; TileValueError
+            for an unknown target; CheckError for what a check has found.
 
         Example:
             @ct.tile_kernel
@@ -149,8 +154,10 @@ class tile_kernel:
 
         made = make_grid(grid if isinstance(grid, tuple) else (grid,))
         options = ExecutionOptions(mode=mode, order=order, poison=poison)
+        checks = checking(check, on_report)
+        target = target_of(numerics, checks is not None)
         arguments = self.specialiser.bind(self.specialiser.call.complete(args, named))
-        return self.launcher.interpret(made, arguments, options, checking(check, on_report))
+        return self.launcher.interpret(made, arguments, options, checks, target)
 
     @public
     def debug(self, grid: Any, *args: Any, block: Any = None, **named: Any) -> None:
@@ -490,14 +497,16 @@ def function(func: Callable[..., Any] | None = None, /, *, host: bool = False, t
 @public
 def launch(
     stream: Any, grid: Any, kernel: Any, kernel_args: Any, /, *, programmatic_dependent_launch: bool = False,
-    check: bool | str | Collection[str] = False, on_report: str = "raise", **unknown: Never,
+    check: bool | str | Collection[str] = False, on_report: str = "raise", numerics: str | None = None,
+    **unknown: Never,
 ) -> list[Report] | None:
     """Run a kernel over a grid, with everything in one call; `kernel[grid](*args)` does the same.
 
     Arguments: `stream`, a torch, CuPy or numba stream or an int handle (0: the default stream), None for the arrays'
         own; `grid`, a tuple of up to three ints; `kernel`; `kernel_args`, a tuple with one entry per parameter.
     Options: `programmatic_dependent_launch=True` allows the kernel to start before the one queued ahead of it has
-        ended: a hint, of which no use is made. `check` and `on_report` run it checked, as `interpret` does.
+        ended: a hint, of which no use is made. `check` and `on_report` run it checked, as `interpret` does, `numerics`
+        in the interpreter too, with a GPU's arithmetic.
     Result: None; of a checked launch, a list of reports.
     Errors: as those of `kernel[grid]`, and TypeError for a grid or arguments that are no tuple; RuntimeError for a
         keyword that a launch does not have.
@@ -524,7 +533,9 @@ def launch(
         raise TypeError("launch: programmatic_dependent_launch must be True or False, "
                         f"not {programmatic_dependent_launch!r}")
     checks = checking(check, on_report)
-    if checks is None:
+    target = target_of(numerics, checks is not None)
+    if checks is None and target is None:
         kernel.launcher.launch_over(make_grid(grid), kernel_args, stream)
         return None
-    return kernel.launcher.interpret(make_grid(grid), kernel.specialiser.bind(kernel_args), check=checks)
+    arguments = kernel.specialiser.bind(kernel_args)
+    return kernel.launcher.interpret(make_grid(grid), arguments, check=checks, target=target)

@@ -15,6 +15,7 @@ from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import TileError, TileInternalError, TileUnsupportedFeatureError, at
 from tilewright.tileir.rules import RuleTable
+from tilewright.tileir.tensor_cores import TensorCores
 from tilewright.tileir.types import Type
 
 Step = Callable[[Regs], Any]
@@ -67,14 +68,16 @@ class Lowering:
 
     Handlers ask it for `slot`, `varies`, `block`, `follow` and `overwritten`. `copied` are the positions of parameters
     whose memory may change while tiles of it live. `thin`: values that are held for each position along one axis of
-    a rectangle of blocks, by that axis (interp/rectangles.py).
+    a rectangle of blocks, by that axis (interp/rectangles.py). `numerics`: whose sums of
+    products are computed, bit for bit.
     """
 
     def __init__(
         self, function: Function, axes: frozenset[int], copied: frozenset[int], dependences: Dependences,
-        thin: Mapping[Value, int] | None = None,
+        thin: Mapping[Value, int] | None = None, numerics: TensorCores | None = None,
     ) -> None:
         self.function = function
+        self.numerics = numerics
         self.axes = axes
         self.thin = thin or {}
         self._copied = copied

@@ -26,6 +26,7 @@ from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Function, Value
 from tilewright.tileir.diagnostics import TileTypeError
 from tilewright.tileir.ops import matmul
+from tilewright.tileir.tensor_cores import TensorCores
 from tilewright.tileir.types import ArrayType, ListType, TileType
 
 Grid = tuple[int, int, int]
@@ -60,8 +61,9 @@ class Program:
 
     loops: ClassVar[bool] = True
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, numerics: TensorCores | None = None) -> None:
         self.function = function
+        self.numerics = numerics
         self.dependences = Dependences(function)
         self.hazards = find_hazards(function, self.dependences)
         self._peak = max(peak_bytes(function), 1)
@@ -127,7 +129,7 @@ class Program:
         self, axes: frozenset[int], copied: frozenset[int], checks: frozenset[str], thin: Thin
     ) -> Lowering:
         if not checks:
-            return Lowering(self.function, axes, copied, self.dependences, thin)
+            return Lowering(self.function, axes, copied, self.dependences, thin, self.numerics)
         from tilewright.interp.checking.lowering import CheckedLowering
 
         return CheckedLowering(self.function, axes, copied, self.dependences, checks)
@@ -135,7 +137,7 @@ class Program:
     def _lower_with_loops(self, axes: frozenset[int], copied: frozenset[int], thin: Thin) -> Lowering:
         from tilewright.interp.jit.lowering import LoopLowering
 
-        return LoopLowering(self.function, axes, copied, self.dependences, thin)
+        return LoopLowering(self.function, axes, copied, self.dependences, thin, self.numerics)
 
     def _thin_of(self, pair: Pair) -> Thin:
         """The thin values of rectangles along two axes."""
@@ -204,9 +206,13 @@ class Program:
         return frozenset(a for a in (0, 1, 2) if grid[a] > 1)
 
 
-def compile_function(function: Function) -> Program:
-    """Prepare a Tile IR function for execution on NumPy arrays."""
-    return Program(function)
+def compile_function(function: Function, numerics: TensorCores | None = None) -> Program:
+    """Prepare a Tile IR function for execution on NumPy arrays.
+
+    `numerics`: products are those of these tensor cores, bit for bit. The function is then machine IR, which says by
+    which instructions.
+    """
+    return Program(function, numerics)
 
 
 def bind(param: Value, argument: Any, position: int) -> Any:

@@ -55,7 +55,7 @@ def emit_function(function: Function, target: Target) -> Lowered:
         _emit_body(ctx, written)
     params = [(_param_type(p, function, written), param_name(i)) for i, p in enumerate(abi.params)]
     frame = KernelText(abi.name, params, threads, min_blocks(function, target), cluster=function.plan.cluster)
-    return Lowered(name=abi.name, abi=abi, llvm_text=frame.text(ctx.b, debug), threads=threads,
+    return Lowered(name=abi.name, target=target, abi=abi, llvm_text=frame.text(ctx.b, debug), threads=threads,
                    shared_bytes=function.plan.shared_bytes, cluster=function.plan.cluster)
 
 

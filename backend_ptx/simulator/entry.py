@@ -107,7 +107,7 @@ def _simulate(lowered: Lowered, text: str, grid: Grid, args: Args, options: Opti
     hardware = (blocks[0] * y * z,) if lowered.abi.linear_grid else blocks
     simulate_text(
         text, lowered.name, hardware, lowered.threads, values, lowered.shared_bytes, cluster=lowered.cluster,
-        strict=strict, **options)
+        strict=strict, tensor_cores=lowered.target.tensor_cores, **options)
 
 
 def _require_numpy(args: Args) -> None:

@@ -22,6 +22,8 @@ from tilewright.backend_ptx.simulator.text.ir import Bits, GlobalVariable, LlvmM
 from tilewright.backend_ptx.simulator.text.modules import parse_module
 from tilewright.backend_ptx.simulator.text.types import Array as ArrayType
 from tilewright.backend_ptx.simulator.text.types import Ptr, Type, numpy_type, size_of
+from tilewright.backend_ptx.targets import DEFAULT
+from tilewright.tileir.tensor_cores import TensorCores
 
 Array = np.ndarray[Any, Any]
 Grid = int | Sequence[int]
@@ -60,7 +62,7 @@ class Options(TypedDict, total=False):
 
 def simulate_text(
     llvm_text: str, kernel_name: str, grid: Grid, threads: int, args: Sequence[Any], shared_bytes: int = 0, *,
-    cluster: int = 1, strict: bool = True, **options: Unpack[Options],
+    cluster: int = 1, strict: bool = True, tensor_cores: TensorCores = DEFAULT.tensor_cores, **options: Unpack[Options],
 ) -> None:
     """Execute a kernel's LLVM IR on the CPU; arrays among `args` are read and written in place.
 
@@ -70,7 +72,7 @@ def simulate_text(
         an address (null), an AddressTable for a list, a TensorMapArgument for a tensor map passed by value. `cluster`
         neighbours along the grid's first axis, a multiple of it, run together and reach each other's shared memory;
         then threads are numbered through all of them in reports. `strict` False is for text that LLVM has changed,
-        which may hold poison that nobody uses.
+        which may hold poison that nobody uses. `tensor_cores` are those of the GPU.
     Errors: SimError, which names the instruction, the line and the threads. KeyError without such a kernel; ValueError
         for another number of arguments, for clusters that do not divide the grid and for an unknown schedule.
     """
@@ -86,7 +88,7 @@ def simulate_text(
     memory = Memory(-(-threads // WARP) * cluster, options.get("races", True), cluster)
     symbols, shared_size, shared_valid = _place_globals(module, memory, shared_bytes)
     compiler = ModuleCompiler(module, _seen_by_threads(module, symbols, threads, cluster), OPERATIONS, strict)
-    machine = Machine(memory, threads, blocks, options.get("seed", 0), cluster)
+    machine = Machine(memory, threads, blocks, options.get("seed", 0), cluster, tensor_cores)
     with np.errstate(all="ignore"):
         kernel = compiler.function(kernel_name)
         arguments = _arguments(module.functions[kernel_name].params, args, memory)

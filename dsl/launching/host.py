@@ -13,6 +13,7 @@ from tilewright.arguments.checks import check_outputs, real
 from tilewright.inspecting.dumps import Dump, observed
 from tilewright.launching.checking import Checking
 from tilewright.launching.grid import Grid
+from tilewright.launching.numerics import program_of
 from tilewright.launching.specialise import Once, Specialiser
 from tilewright.launching.timeouts import limited
 from tilewright.tileir.analysis.effects import written_arrays
@@ -22,6 +23,7 @@ from tilewright.tileir.ops.debug import Breakpoint
 from tilewright.tileir.plan import NO_ALIASES, Aliases
 
 if TYPE_CHECKING:
+    from tilewright.backend_ptx.targets import Target
     from tilewright.interp.checking.report import Report
     from tilewright.interp.options import ExecutionOptions
 
@@ -35,16 +37,17 @@ class HostRunner:
 
     def run(
         self, grid: Grid, arguments: Sequence[Argument], options: ExecutionOptions | None = None,
-        check: Checking | None = None,
+        check: Checking | None = None, target: Target | None = None,
     ) -> list[Report] | None:
         """Check the outputs, then execute every block. Device arrays are copied to the host and back.
 
         A checked run gives its reports. It executes the IR before any pass: every access and promise is still there.
+        With a target, it is the IR that the backend makes for it, and products are those of its tensor cores.
         """
         from tilewright.interp.options import DEFAULT
 
-        aliases = self._specialiser.aliases(arguments, facts=False)
-        program, written = self._program(arguments, aliases, check is not None)
+        aliases = self._specialiser.aliases(arguments, facts=target is not None)
+        program, written = self._program(arguments, aliases, check is not None, target)
         check_outputs(arguments, written)
         if grid.empty:
             return None if check is None else []
@@ -64,11 +67,13 @@ class HostRunner:
         copy_back()
         return check.finish(self._specialiser.name, memory.reports, stopped)
 
-    def _program(self, arguments: Sequence[Argument], aliases: Aliases, checked: bool) -> tuple[Any, frozenset[int]]:
+    def _program(
+        self, arguments: Sequence[Argument], aliases: Aliases, checked: bool, target: Target | None = None,
+    ) -> tuple[Any, frozenset[int]]:
         """The program, and the parameters that it may write."""
-        key = checked, aliases, tuple(argument.key(False) for argument in arguments)
+        key = checked, target, aliases, tuple(argument.key(target is not None) for argument in arguments)
         made: tuple[Any, frozenset[int]] = self._programs.get(
-            key, lambda: limited(self._specialiser.name, lambda: self._make(arguments, aliases, checked)))
+            key, lambda: limited(self._specialiser.name, lambda: self._make(arguments, aliases, checked, target)))
         return made
 
     def program(self, arguments: Sequence[Argument]) -> Any:
@@ -127,8 +132,14 @@ class HostRunner:
             return written_arrays(function)
         return self._specialiser.outputs(arguments, facts=False)
 
-    def _make(self, arguments: Sequence[Argument], aliases: Aliases, checked: bool) -> tuple[Any, frozenset[int]]:
+    def _make(
+        self, arguments: Sequence[Argument], aliases: Aliases, checked: bool, target: Target | None,
+    ) -> tuple[Any, frozenset[int]]:
         from tilewright.interp import compile_function
+
+        if target is not None:
+            outputs = self._specialiser.outputs(arguments, facts=True)
+            return program_of(self._specialiser, arguments, aliases, target), outputs
 
         def make(dump: Dump | None) -> tuple[Any, frozenset[int]]:
             function = self._function(arguments, aliases, dump)

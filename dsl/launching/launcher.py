@@ -26,6 +26,7 @@ from tilewright.launching.streams import stream_handle, stream_of, torch_stream
 from tilewright.tileir.dtypes import DType
 
 if TYPE_CHECKING:
+    from tilewright.backend_ptx.targets import Target
     from tilewright.interp.checking.report import Report
     from tilewright.interp.options import ExecutionOptions
 
@@ -251,15 +252,15 @@ class Launcher:
 
     def interpret(
         self, grid: Grid, arguments: Sequence[Argument], options: ExecutionOptions | None = None,
-        check: Checking | None = None,
+        check: Checking | None = None, target: Target | None = None,
     ) -> list[Report] | None:
         """Run in the interpreter, wherever the arrays live; the reports of a checked run."""
         device = common_device(arguments)
-        if check is None and CHECKED is not None:
+        if check is None and target is None and CHECKED is not None:
             check = CHECKED
             if device is not None and device != HOST:
                 _say_once()
-        reports: list[Report] | None = self.host.run(grid, arguments, options, check)
+        reports: list[Report] | None = self.host.run(grid, arguments, options, check, target)
         return reports
 
     @property

@@ -13,9 +13,9 @@ import numpy as np
 
 from tilewright.interp.chunk import Regs, split
 from tilewright.interp.formats import format_of
-from tilewright.interp.handlers.matmul import mma, mma_scaled
 from tilewright.interp.handlers.memory import element_reader, tile_reader
 from tilewright.interp.handlers.shape import along, sub_tile
+from tilewright.interp.handlers.target_products import product_on, scaled_product_on
 from tilewright.interp.lowering import HANDLERS, Lowering, Step, impl, impl_step
 from tilewright.interp.shared import SharedBuffer, SharedRegion, slot_of
 from tilewright.tileir.ops import reduce
@@ -203,11 +203,11 @@ def arg_reduce_bits(op: Any, low: Lowering) -> Fn:
 @impl("mma_fma")
 def product(op: Any, low: Lowering) -> Fn:
     """As mma; the operands of mma_fma may be int32."""
-    return mma(op, low)
+    return product_on(op, low)
 
 
 @impl("mma_scaled_sync")
 def scaled_product(op: Any, low: Lowering) -> Fn:
     """As mma_scaled; the scales come behind the accumulator."""
-    multiply = mma_scaled(op, low)
+    multiply = scaled_product_on(op, low)
     return lambda a, b, c, sa, sb: multiply(a, sa, b, sb, c)

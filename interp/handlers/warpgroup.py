@@ -6,7 +6,7 @@ from typing import Any
 
 from tilewright.interp.chunk import Regs
 from tilewright.interp.formats import format_of
-from tilewright.interp.handlers.matmul import mma
+from tilewright.interp.handlers.target_products import product_on
 from tilewright.interp.lowering import Lowering, Step, impl_step
 from tilewright.interp.shared import SharedBuffer, SharedRegion, reader, slot_of
 
@@ -39,7 +39,7 @@ def shared_view(op: Any, low: Lowering) -> Step:
 @impl_step("wgmma")
 def wgmma(op: Any, low: Lowering) -> Step:
     """As mma; a buffer holds its tile as registers do."""
-    multiply, acc, dst = mma(op, low), low.slot(op.acc), low.slot(op.result)
+    multiply, acc, dst = product_on(op, low), low.slot(op.acc), low.slot(op.result)
     a, b = reader(op.a, op, low), reader(op.b, op, low)
 
     def step(regs: Regs) -> None:

@@ -21,6 +21,7 @@ from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.memory import Store
+from tilewright.tileir.tensor_cores import TensorCores
 
 
 class LoopLowering(Lowering):
@@ -28,13 +29,13 @@ class LoopLowering(Lowering):
 
     def __init__(
         self, function: Function, axes: frozenset[int], copied: frozenset[int], dependences: Dependences,
-        thin: Mapping[Value, int] | None = None,
+        thin: Mapping[Value, int] | None = None, numerics: TensorCores | None = None,
     ) -> None:
         self._users: dict[Value, list[Op]] = {}
         for op in function.walk():
             for value in op.operands:
                 self._users.setdefault(value, []).append(op)
-        super().__init__(function, axes, copied, dependences, thin)
+        super().__init__(function, axes, copied, dependences, thin, numerics)
 
     def steps(self, block: Block) -> list[tuple[Step, Op]]:
         order = find_groups(block, self.varies, self.thin)

@@ -1,7 +1,6 @@
 """Meanings of wgmma: MMAs that run beside the threads.
 
-Each warp of a warpgroup computes its 16 rows on its own, when it gets there: the hardware promises no more. Numbers are
-exact sums rounded once per step, so close to the hardware's, but not its bits.
+Each warp of a warpgroup computes its 16 rows on its own, when it gets there: the hardware promises no more.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from tilewright.backend_ptx.simulator.machine.state import WARP, BlockState, Mac
 from tilewright.backend_ptx.simulator.machine.tracked_registers import left_operands, register_operands, roots
 from tilewright.backend_ptx.simulator.memory.in_flight import begin_reads
 from tilewright.backend_ptx.simulator.memory.shared import peer
-from tilewright.backend_ptx.simulator.ops.matrix import matrix_of, values_of
+from tilewright.backend_ptx.simulator.ops.matrix import matrix_of, multiplied, values_of
 from tilewright.backend_ptx.simulator.text.ir import LlvmInstruction
 from tilewright.backend_ptx.simulator.text.types import Float
 
@@ -108,7 +107,8 @@ class _Run:
             _same_in_group(self.m, warp, (self.call.line, scale[at], *(x[at] for x in (*a, *b) if x)))
         d = self._accumulators() * (np.array(scale) != 0)[:, None, None]
         for step in range(len(self.call.steps)):
-            d = self._rounded(d + self._left(step, a[step]) @ self._right(b[step]).swapaxes(1, 2))
+            right = self._right(b[step]).swapaxes(1, 2)
+            d = self._wrapped(multiplied(self.m, "wgmma", self._kinds, self._left(step, a[step]), right, d))
         done = np.ones(self.m.warps, bool)
         done[self.warps] = False
         mma = OutstandingMma(self.call.form, self._words(d), done, self.reads, self.call.left)
@@ -189,10 +189,12 @@ class _Run:
         if fenced == 0 or fenced < late:
             raise Unfenced("wgmma takes registers that the warp wrote with no wgmma.fence after that", [warp * WARP])
 
-    def _rounded(self, d: Array) -> Array:
-        if self.call.kind.integer:
-            return d.astype(np.int64).astype(np.int32).astype(np.float64)
-        return d.astype(np.float16 if self.call.kind.acc == "f16" else np.float32).astype(np.float64)
+    @property
+    def _kinds(self) -> tuple[str, str, str]:
+        return self.call.kind.a, self.call.kind.b, self.call.kind.acc
+
+    def _wrapped(self, d: Array) -> Array:
+        return d.astype(np.int64).astype(np.int32).astype(np.float64) if self.call.kind.integer else d
 
     def _words(self, d: Array) -> Array:
         """The accumulators as words [registers, threads of the block]."""

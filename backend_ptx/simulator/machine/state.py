@@ -14,6 +14,8 @@ import numpy as np
 
 from tilewright.backend_ptx.simulator.errors import Divergence
 from tilewright.backend_ptx.simulator.memory.memory import Memory
+from tilewright.backend_ptx.targets import DEFAULT
+from tilewright.tileir.tensor_cores import TensorCores
 
 Array = np.ndarray[Any, Any]
 Value = Any  # an array, or a tuple of values for an aggregate
@@ -64,8 +66,10 @@ class Machine:
     """
 
     def __init__(
-        self, memory: Memory, threads: int, grid: tuple[int, int, int], seed: int, cluster: int = 1
+        self, memory: Memory, threads: int, grid: tuple[int, int, int], seed: int, cluster: int = 1,
+        tensor_cores: TensorCores = DEFAULT.tensor_cores,
     ) -> None:
+        self.tensor_cores = tensor_cores
         self.memory, self.grid, self.cluster = memory, grid, cluster
         self.block_threads, self.block_warps = threads, -(-threads // WARP)
         self.threads, self.warps = threads * cluster, self.block_warps * cluster

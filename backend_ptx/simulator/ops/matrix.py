@@ -1,8 +1,7 @@
 """Meanings of ldmatrix, stmatrix and mma.sync: fragments of a warp and matrices ("Matrix Fragments", PTX ISA).
 
 A fragment is described by two index arrays [32, registers, elements per register]: row and column of each element.
-The product is computed in float64 and rounded once; the hardware's own rounding of partial sums is not modelled, so
-results are close to the exact ones, as the hardware's are, but not its bits.
+Products are added as the target's tensor cores add them, bit for bit (tileir/fused_sums.py).
 """
 
 from __future__ import annotations
@@ -20,6 +19,10 @@ from tilewright.backend_ptx.simulator.memory.memory import SHARED
 from tilewright.backend_ptx.simulator.numbers import floats
 from tilewright.backend_ptx.simulator.ops.warp import by_warp, from_warps
 from tilewright.backend_ptx.simulator.text.ir import LlvmInstruction
+from tilewright.tileir import dtypes as dt
+from tilewright.tileir.enums import RoundingMode
+from tilewright.tileir.fused_sums import Operand, multiply_add, operand, scaled_operand
+from tilewright.tileir.rounding import fma_float64
 
 Array = np.ndarray[Any, Any]
 Facts = Mapping[str, Any]
@@ -100,16 +103,35 @@ def mma(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
         values = [r[s] for s in slots]
         a = matrix_of(m, values[: cut[0]], "A", shape, facts["a"])
         b = matrix_of(m, values[cut[0] : cut[1]], "B", shape, facts["b"])
-        if facts["scales"]:
-            a, b = _scaled(m, (a, b), values[cut[1] : cut[2]], facts)
-        d = a @ b + matrix_of(m, values[cut[2] :], "C", shape, acc)
+        words, start = values[cut[1] : cut[2]], matrix_of(m, values[cut[2] :], "C", shape, acc)
+        scaled = _scaled(m, (a, b), words, facts) if words else None
+        d = multiplied(m, "mma.sync", (facts["a"], facts["b"], acc), a, b, start, scaled)
         lanes = d[:, row, column]  # [warps, 32, registers, elements]
         m.put(r, target, tuple(from_warps(m, _registers(lanes[:, :, n], acc)) for n in range(row.shape[1])))
 
     return run
 
 
-def _scaled(m: Machine, operands: tuple[Array, Array], words: list[Array], facts: Facts) -> tuple[Array, Array]:
+def multiplied(
+    m: Machine, unit: str, kinds: tuple[str, str, str], a: Array, b: Array, c: Array,
+    scaled: tuple[Operand, Operand] | None = None,
+) -> Array:
+    """a @ b + c by one instruction of a unit; `kinds` are those of a, b and c. `scaled` are a and b with their scales.
+    """
+    left, right, acc = kinds
+    if acc == "s32":
+        return a @ b + c
+    if acc == "f64":  # one fused multiply-add after the other
+        for k in range(a.shape[-1]):
+            c = fma_float64(a[..., :, k, None], b[..., k, None, :], c, RoundingMode.RN)
+        return c
+    rule = m.tensor_cores.summation(unit, dt.BY_IR[left], a.shape[-1])
+    operands = scaled or (operand(a, dt.BY_IR[left]), operand(b, dt.BY_IR[right]))
+    sums: Array = multiply_add(*operands, c.astype(np.float32), rule, half=acc == "f16")
+    return sums
+
+
+def _scaled(m: Machine, operands: tuple[Array, Array], words: list[Array], facts: Facts) -> tuple[Operand, Operand]:
     """A and B times their scales: bytes of the words of lanes l with l % 4 below 2 (rows l/4 and l/4 + 8 of A) and of
     lanes with l % 4 = 0 (column l/4 of B)."""
     runs, k = facts["scales"], facts["shape"][2]
@@ -118,7 +140,9 @@ def _scaled(m: Machine, operands: tuple[Array, Array], words: list[Array], facts
         for w in words)
     rows = np.concatenate([rows[:, 0::4], rows[:, 1::4]], axis=1)
     left, right = (np.repeat(s, k // runs, axis=2) for s in (rows, columns[:, 0::4]))
-    return operands[0] * left, operands[1] * right.swapaxes(1, 2)
+    values, scales = dt.BY_IR[facts["a"]], dt.BY_IR[facts["scale"]]
+    return (scaled_operand(operands[0], values, left, scales),
+            scaled_operand(operands[1], values, right.swapaxes(1, 2), scales))
 
 
 def _registers(values: Array, acc: str) -> Array:

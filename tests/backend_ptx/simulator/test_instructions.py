@@ -16,6 +16,11 @@ from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.simulator import PendingCopy, SimError, simulate_text
 from tilewright.backend_ptx.simulator.assembly import MEANINGS
 from tilewright.backend_ptx.simulator.numbers.floats import from_fp8
+from tilewright.backend_ptx.targets import DEFAULT
+from tilewright.tileir.dtypes import BY_IR
+from tilewright.tileir.enums import RoundingMode
+from tilewright.tileir.fused_sums import multiply_add, operand, scaled_operand
+from tilewright.tileir.rounding import fma_float64
 
 
 def test_every_record_has_a_meaning() -> None:
@@ -106,8 +111,18 @@ def test_mma(name: str) -> None:
     c = random_matrix(rng, m, n, acc)
     operands = lanes_of(a, "A", facts["a"]) + lanes_of(b, "B", facts["b"]) + lanes_of(c, "C", acc)
     got = simulate_record(record, operands)
-    exact = value_of(a, facts["a"]).astype("f8") @ value_of(b, facts["b"]).astype("f8") + c.astype("f8")
-    want = lanes_of(exact.astype(ELEMENTS[acc][0]), "C", acc)
+    left, right = value_of(a, facts["a"]).astype("f8"), value_of(b, facts["b"]).astype("f8")
+    if acc == "s32":
+        d = left @ right + c
+    elif acc == "f64":
+        d = c
+        for i in range(k):
+            d = fma_float64(left[:, i, None], right[i], d, RoundingMode.RN)
+    else:
+        rule = DEFAULT.tensor_cores.summation("mma.sync", BY_IR[facts["a"]], k)
+        factors = operand(left, BY_IR[facts["a"]]), operand(right, BY_IR[facts["b"]])
+        d = multiply_add(*factors, c.astype("f4"), rule, half=acc == "f16")
+    want = lanes_of(d.astype(ELEMENTS[acc][0]), "C", acc)
     for g, w in zip(got, want, strict=True):
         np.testing.assert_array_equal(g, w)
 
@@ -151,8 +166,10 @@ def test_mma_with_scales(name: str) -> None:
     got = simulate_record(record, [*left, *right, *words, *lanes_of(c, "C", "f32")])
     values = [2.0 ** (s - 127.0) if low == 120 else value_of(s, "e4m3") for s in scales]
     wide = [np.repeat(v, k // runs, 1) for v in values]
-    exact = (a * wide[0]).astype("f8") @ (b * wide[1]).astype("f8").T + c
-    for g, w in zip(got, lanes_of(exact.astype("f4"), "C", "f32"), strict=True):
+    of = BY_IR[facts["scale"]]
+    rows, columns = (scaled_operand(x, BY_IR[kind], s, of) for x, s in ((a, wide[0]), (b.T, wide[1].T)))
+    want = multiply_add(rows, columns, c, DEFAULT.tensor_cores.summation("mma.sync", BY_IR[kind], k))
+    for g, w in zip(got, lanes_of(want, "C", "f32"), strict=True):
         np.testing.assert_array_equal(g, w)
 
 
