@@ -28,12 +28,13 @@ def load(
         or a permutation: axis k of the tile is axis order[k] of the array.
     Result: a tile of `shape` with the array's dtype. Elements past the end of the array take the padding of
         `padding_mode`; UNDETERMINED means that nothing may be assumed of them. A negative index, or a tile entirely
-        outside, is undefined.
+        outside, is not allowed.
     Options: `check_bounds=False` promises that the whole tile is inside. `memory_order` (WEAK, RELAXED, ACQUIRE) and
         `memory_scope` (BLOCK, DEVICE, SYS; NONE with WEAK) order the access towards other blocks. `latency` (1 to 10:
         how far ahead to load) and `allow_tma` are hints.
     Errors: TileTypeError for a wrong number of indices or lengths, an index that is no signed integer scalar, a shape
-        that is no constant or no power of two, a wrong order; TileValueError for a latency out of range.
+        that is no constant or no power of two, a wrong order; TileValueError for a latency out of range, and for a
+        negative constant index in code that can run.
 
     Example:
         @ct.tile_kernel

@@ -17,6 +17,7 @@ from tilewright.launching.timeouts import limited
 from tilewright.options import KernelOptions, LaunchRules
 from tilewright.tileir.analysis.determinism import check_deterministic
 from tilewright.tileir.analysis.effects import written_arrays
+from tilewright.tileir.analysis.negative_indices import check_indices
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileError, TileInternalError
 from tilewright.tileir.plan import NO_ALIASES, Aliases
@@ -108,6 +109,7 @@ class Specialiser:
             raise
         except Exception as error:
             raise internal_error(f"the passes over kernel {self.name}", error) from error
+        check_indices(function)
         if self.rules.deterministic:
             check_deterministic(function)
         if dump is not None:

@@ -52,7 +52,8 @@ class Load(TileAccess, opcode="load", reads="array"):
     """A tile of an array. With P = the array with axis k of P being axis order[k] of the array:
     result[e] = P[index * steps + e] for e in shape. `steps` is the tile's shape unless a tiled view says otherwise.
 
-    Elements outside the array (on either side) take the padding; `check_bounds=False` promises there are none.
+    Elements outside the array take the padding; `check_bounds=False` promises there are none. The language does not
+    allow indices below zero nor tiles wholly outside; executors give padding there, too.
     `latency` (1..10) and `allow_tma` are hints. `index` has one integer scalar per axis, in the order of P.
     """
 
