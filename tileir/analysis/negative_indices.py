@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.tileir.core import Function, Op
+from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.memory import TileAccess
@@ -28,4 +28,5 @@ def _refusal(op: TileAccess, axis: int, number: int) -> TileValueError:
         f"{op.opcode}: the index {number} along axis {axis} of {name} is negative: the tile starts at {start}, before "
         "the array", op.span,
         hints=["tiles are counted from 0, and not from the end: the last one is ct.num_tiles(array, axis, shape) - 1",
-               "if nothing shall be read there, guard the call with an if, or use ct.gather, which pads what lies outside"])
+               "if nothing shall be read there, guard the call with an if, or use ct.gather, which pads what lies "
+               "outside"])
