@@ -23,6 +23,7 @@ from typing import Any
 
 from tilewright.tileir.analysis.effects import Dependences, Summary, conflict
 from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.analysis.waiting import awaited
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.ops.control import If
 
@@ -39,6 +40,7 @@ class _Cse:
         self.new: dict[Value, Value] = {}
         self.pure: dict[Key, Op] = {}  # of the blocks around the current place
         self.loads: dict[Key, Op] = {}  # those whose memory is unchanged since
+        self.awaited: set[Op] = set()  # what loops around the current place wait for
 
     def block(self, block: Block) -> None:
         added: list[Key] = []
@@ -57,6 +59,8 @@ class _Cse:
         summary = self.dependences.summary(op)
         if summary.none:
             return self.share(op, self.pure, added)
+        if op in self.awaited:
+            return False
         if summary.only_reads:
             return self.share(op, self.loads, [])
         self.forget_loads(summary)
@@ -79,6 +83,7 @@ class _Cse:
 
     def structured(self, op: Op) -> None:
         summary = self.dependences.summary(op)
+        self.awaited |= awaited(op)
         if not isinstance(op, If):
             self.forget_loads(summary)  # an earlier iteration may have written
         for block in op.blocks:

@@ -18,7 +18,7 @@ After (the load reads, but nobody needs what it read; %s is not used, and %b onl
     }
     store(array=%q, index=(%i), value=%r, steps=(), order=())
 
-A loop without effects counts as one that ends.
+A loop without effects counts as one that ends, unless memory that it reads decides when: then it waits for somebody.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.analysis.waiting import awaited
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.ops import control
 
@@ -55,7 +56,7 @@ class _Liveness:
         for op in block.ops:
             inside = [self._find_roots(inner, op) for inner in op.blocks] if op._body_fields else ()
             kept = op.effectful and op.effects().kept
-            if kept or any(inside) or (op.terminator and parent is None):
+            if kept or any(inside) or (op.terminator and parent is None) or awaited(op):
                 self.need_op(op)
                 found = True
         return found

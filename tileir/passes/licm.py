@@ -19,7 +19,8 @@ After:
     }
 
 Pure ops never trap, so they move even from a loop that may not run. A load moves if nothing in the loop may write what
-it reads; one without bounds checks, in addition, only from a loop that surely runs.
+it reads; one without bounds checks, in addition, only from a loop that surely runs. What a while loop without effects
+waits for (tileir/analysis/waiting.py) stays.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.analysis.waiting import awaited
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.ops import control
 
@@ -54,11 +56,12 @@ class _Licm:
 
     def invariants(self, loop: control.For | control.While) -> list[Op]:
         moved: list[Op] = []
+        waited = awaited(loop)
         for block in loop.blocks:
             inside: set[Value] = set(block.params)
             stay: list[Op] = []
             for op in block.ops:
-                if self.may_move(op, loop, block) and not any(v in inside for v in op.operands):
+                if op not in waited and self.may_move(op, loop, block) and not any(v in inside for v in op.operands):
                     moved.append(op)
                 else:
                     stay.append(op)
