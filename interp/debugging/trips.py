@@ -9,6 +9,7 @@ from tilewright.interp.chunk import Regs
 from tilewright.interp.lowering import Lowering, Step
 from tilewright.interp.options import DEFAULT
 from tilewright.interp.program import Grid, Program
+from tilewright.interp.rectangles import Thin
 from tilewright.tileir.core import Function, Op
 from tilewright.tileir.ops.control import For, While
 
@@ -22,6 +23,8 @@ def most_trips(function: Function, grid: Grid, args: Sequence[Any]) -> dict[Op, 
 
 
 class _Counting(Program):
+    loops = False
+
     def __init__(self, function: Function) -> None:
         super().__init__(function)
         loops = [op for op in function.walk() if isinstance(op, For | While)]
@@ -34,7 +37,9 @@ class _Counting(Program):
             if first is not None:
                 self.counted[first] = loop
 
-    def _lower(self, axes: frozenset[int], copied: frozenset[int], checks: frozenset[str]) -> Lowering:
+    def _lower(
+        self, axes: frozenset[int], copied: frozenset[int], checks: frozenset[str], thin: Thin
+    ) -> Lowering:
         return _CountingLowering(self, copied)
 
     def _plan(self, grid: Any, single: bool, options: Any) -> Any:
