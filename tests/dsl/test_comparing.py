@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import fake_cuda
 from support.compiler_defects import (
     ARGS,
     DEFECTS,
@@ -25,7 +27,11 @@ from support.compiler_defects import (
 )
 
 import tilewright as tw
+from tilewright.arguments.arrays import numpy_dtype
+from tilewright.backend_ptx.runtime import kernel as runtime_kernel
 from tilewright.cli.main import main
+from tilewright.comparing.sides import interpret
+from tilewright.launching import gpu, host
 from tilewright.tileir.ops import arith, control, math
 from tilewright.tileir.passes import pipeline
 from tilewright.tileir.passes.manager import PassManager
@@ -213,6 +219,46 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     answer = json.loads(capsys.readouterr().out)
     assert answer["first"]["place"] == {"file": str(file), "line": 8, "column": 31}
     assert main(words[:2]) == 2
+
+
+def test_the_way_to_a_gpu_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a stand-in for the driver, and the interpreter in the place of the machine code."""
+    built: list[Any] = []
+    build, launch = runtime_kernel.build_kernel, gpu.DevicePlan.launch_bound
+
+    def build_kernel(function: Any, *rest: Any) -> Any:
+        built.append(function)
+        return build(function, *rest)
+
+    def launch_bound(plan: Any, grid: Any, arguments: Any, stream: int) -> None:
+        launch(plan, grid, arguments, stream)
+        values = [host.interpreter_value(leaf) if hasattr(leaf, "value") else _memory(leaf.info) for leaf in arguments]
+        interpret(built[-1], grid, values)
+
+    cuda = fake_cuda.install(monkeypatch)
+    monkeypatch.setattr(runtime_kernel, "build_kernel", build_kernel)
+    monkeypatch.setattr(gpu.DevicePlan, "launch_bound", launch_bound)
+    try:
+        assert run(running, "gpu").exact and cuda.launches
+        x, out = np.arange(64, dtype=np.float16)[::-1], np.zeros((2, 64), np.float32)[:, ::2]
+        assert tw.compare(rows, 2, x, out, a="gpu").exact
+    finally:
+        fake_cuda.uninstall()
+
+
+def _memory(info: Any) -> Any:
+    """The array in what stands for the memory of a GPU."""
+    low, high = info.span
+    memory = (ctypes.c_char * (high - low)).from_address(low)
+    dtype = numpy_dtype(info.dtype)
+    strides = [s * dtype.itemsize for s in info.strides]
+    return np.ndarray(info.shape, dtype, memory, info.pointer - low, strides)
+
+
+@tw.tile_kernel
+def rows(x, out):
+    i = tw.bid(0)
+    tw.store(out, (i, 0), tw.load(x, i, 32).astype(tw.float32).reshape((1, 32)))
 
 
 @pytest.mark.gpu
