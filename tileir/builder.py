@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from tilewright.tileir.core import Block, Op, Value
+from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import NO_SPAN, Span, at
 from tilewright.tileir.dtypes import DType, int32
 from tilewright.tileir.ops.arith import Constant
@@ -73,3 +73,17 @@ class Builder:
             yield block
         finally:
             self.block = outer
+
+
+class Constants:
+    """Integer constants, each built once, at the start of the function."""
+
+    def __init__(self, function: Function) -> None:
+        self.top = Builder(Block(), function.span)
+        self.made: dict[tuple[int, DType], Value] = {}
+
+    def __call__(self, value: int, dtype: DType = int32) -> Value:
+        key = (value, dtype)
+        if key not in self.made:
+            self.made[key] = self.top.number(value, dtype)
+        return self.made[key]

@@ -13,28 +13,15 @@ from collections.abc import Collection, Iterable
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.ops.layout import ConvertLayout
-from tilewright.backend_ptx.passes.pipelining.transfers import Address, Fetched, Recurrence, RefusalError
-from tilewright.tileir.analysis.facts import Facts
+from tilewright.backend_ptx.passes.pipelining.transfers import Address, Fetched, RefusalError
+from tilewright.tileir.analysis.places import harmless
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.carried import Loop, body_of, condition_of, entries
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.enums import MemoryOrder
-from tilewright.tileir.ops import arith
+from tilewright.tileir.iterations import Recurrence
 from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.memory import Gather, Load
-
-
-def harmless(op: Op, known: Facts) -> bool:
-    if isinstance(op, arith.FloorDiv | arith.CeilDiv | arith.Mod) and op.rhs.type.dtype.is_int:
-        divisor = known[op.rhs].constant
-        return divisor is not None and divisor > 0
-    return op.speculatable
-
-
-def may_be_cut(load: Load, axis: int, known: Facts) -> bool:
-    """Whether some tile of a load may reach beyond the array along an axis."""
-    extent, fact = load.array.type.extents[load.order[axis]], known[load.index[axis]]
-    return extent is None or fact.low < 0 or fact.high * load.steps[axis] + load.shape[axis] > extent
 
 
 def change_of_array(loop: Loop, array: Value, unit: Unit) -> str | None:

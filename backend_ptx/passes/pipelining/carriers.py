@@ -10,17 +10,17 @@ from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD, needs_proxy_f
 from tilewright.backend_ptx.ops.matmul import is_outstanding, left_outstanding, waits_for
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import ProxyFence, Stage, proxy_fences
-from tilewright.backend_ptx.passes.pipelining.addresses import may_be_cut
-from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Constants, Position
-from tilewright.backend_ptx.passes.pipelining.iterations import Lead, clone
-from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Recurrence, Transfer
+from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Position
+from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Transfer
 from tilewright.tileir.analysis.facts import Facts
-from tilewright.tileir.builder import Builder
+from tilewright.tileir.analysis.places import may_be_cut
+from tilewright.tileir.builder import Builder, Constants
 from tilewright.tileir.carried import body_of, carry, hand_on
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import int64
 from tilewright.tileir.engines import THREADS
 from tilewright.tileir.enums import PaddingMode
+from tilewright.tileir.iterations import Lead, Recurrence, clone
 from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.memory import Gather, Load

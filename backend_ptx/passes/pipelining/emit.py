@@ -25,10 +25,10 @@ from tilewright.backend_ptx.passes.matmul.operands import view_of
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Ring, Transfer
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
-from tilewright.tileir.builder import Builder
+from tilewright.tileir.builder import Builder, Constants
 from tilewright.tileir.carried import Loop, add_results, body_of, carry, hand_on
 from tilewright.tileir.core import Block, Function, Op, Value
-from tilewright.tileir.dtypes import DType, int32
+from tilewright.tileir.dtypes import int32
 from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.control import For, If, While
 from tilewright.tileir.types import SharedType, TileType
@@ -50,20 +50,6 @@ class Position(NamedTuple):
 
 
 Positions = dict[Ring, Position]
-
-
-class Constants:
-    """Integer constants, each built once, at the start of the function."""
-
-    def __init__(self, function: Function) -> None:
-        self.top = Builder(Block(), function.span)
-        self.made: dict[tuple[int, DType], Value] = {}
-
-    def __call__(self, value: int, dtype: DType = int32) -> Value:
-        key = (value, dtype)
-        if key not in self.made:
-            self.made[key] = self.top.number(value, dtype)
-        return self.made[key]
 
 
 class Carrier:

@@ -22,13 +22,13 @@ from tilewright.backend_ptx.ops.matmul import is_outstanding, left_outstanding
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.matmul.operands import dense_axis, slot_of, source_of
 from tilewright.backend_ptx.passes.pipelining.addresses import change_of_array, find_address, find_recurrence
-from tilewright.backend_ptx.passes.pipelining.iterations import Iterations
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, RefusalError, Ring, Source, Transfer, name_of
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.carried import Loop, body_of, maker_of, origins
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.engines import THREADS
 from tilewright.tileir.enums import MemoryOrder, PaddingMode
+from tilewright.tileir.iterations import Iterations
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.control import For, If, While
 from tilewright.tileir.ops.memory import Gather, Load

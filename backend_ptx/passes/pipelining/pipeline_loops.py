@@ -34,12 +34,13 @@ from tilewright.backend_ptx.passes.matmul.operands import still_read
 from tilewright.backend_ptx.passes.pipelining import legality
 from tilewright.backend_ptx.passes.pipelining.carriers import AsyncCopies, Staging, Tma
 from tilewright.backend_ptx.passes.pipelining.depth import Depths
-from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Constants, Expander
-from tilewright.backend_ptx.passes.pipelining.iterations import most_iterations
+from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Expander
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel
 from tilewright.backend_ptx.roles import plan_roles
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
+from tilewright.tileir.builder import Constants
 from tilewright.tileir.engines import THREADS, Engine
+from tilewright.tileir.iterations import most_iterations
 from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.passes.dce import dce
 

@@ -19,6 +19,7 @@ from tilewright.tileir.carried import Loop
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.engines import Engine
+from tilewright.tileir.iterations import Recurrence
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.types import SharedType
@@ -46,17 +47,6 @@ class Address(NamedTuple):
     places: tuple[Op, ...] = ()
     fetched: tuple[Fetched, ...] = ()
     params: tuple[Value, ...] = ()
-
-
-class Recurrence(NamedTuple):
-    """How carried values are computed from those of the previous iteration: `state` are their parameters, `steps` the
-    ops of the body that compute the next ones. In a while loop, `head` are the ops of its first block that compute the
-    body's parameters from the state, and also `condition` (None: known too late)."""
-
-    state: tuple[Value, ...] = ()
-    head: tuple[Op, ...] = ()
-    steps: tuple[Op, ...] = ()
-    condition: Value | None = None
 
 
 NO_RUN, NO_ADDRESS = GatherRun(), Address()

@@ -37,7 +37,7 @@ from tilewright.backend_ptx.resources.occupancy import resident
 from tilewright.backend_ptx.resources.registers import OTHER
 from tilewright.backend_ptx.resources.shared import EXCHANGES, buffer_bytes, peak_bytes
 from tilewright.tileir.analysis.live import taken
-from tilewright.tileir.analysis.places import same_for_all
+from tilewright.tileir.analysis.places import movable_loads, same_for_all
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Op
 from tilewright.tileir.ops.memory import Load
@@ -82,7 +82,7 @@ class _Relief:
 
     @cached_property
     def movable(self) -> set[Load]:
-        return sinking.movable_loads(self.c)
+        return movable_loads(self.c)
 
     def bodies(self) -> list[Body]:
         """Those of the function as it is now."""

@@ -16,24 +16,8 @@ from collections.abc import Collection
 
 from tilewright.backend_ptx.passes.pressure.bodies import Body
 from tilewright.backend_ptx.resources.registers import is_uniform
-from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
 from tilewright.tileir.core import Function, Op, Value
-from tilewright.tileir.enums import MemoryOrder
-from tilewright.tileir.ops.memory import Load
-
-
-def movable_loads(unit: Unit) -> set[Load]:
-    """Loads that read the same tile wherever they run: of arrays that the kernel does not write, in a kernel that
-    orders no accesses."""
-    function, dependences = unit.function, unit.dependences
-    summaries = [dependences.summary(op) for op in function.body.ops]
-    if any(s.ordered for s in summaries):
-        return set()
-    written: set[Value] = set().union(*(s.writes for s in summaries))
-    loads = (op for op in function.walk() if isinstance(op, Load) and op.shape)
-    weak = (op for op in loads if op.memory_order is MemoryOrder.WEAK)
-    return {op for op in weak if dependences.alias_class(op.array) not in written}
 
 
 def with_what_follows(loads: Collection[Op], function: Function) -> dict[Op, None]:

@@ -244,7 +244,7 @@ def test_reasons() -> None:
 
 def test_the_simulator_sees_a_copy_of_the_wrong_iteration(monkeypatch: pytest.MonkeyPatch) -> None:
     """The lead must go on by one iteration with each group of copies."""
-    from tilewright.backend_ptx.passes.pipelining.iterations import Lead
+    from tilewright.tileir.iterations import Lead
 
     monkeypatch.setattr(Lead, "step", lambda self, b, mapping: None)
     x, out = numbers(100, SIZE[1]), np.zeros(SIZE, np.float32)
