@@ -75,6 +75,9 @@ check-seeded: $(STAMP)  ## the kernels with seeded defects, checked in several o
 compare-seeded: $(STAMP)  ## tw.compare on every seeded defect of the compiler (the tests: some of them)
 	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/dsl/test_comparing.py
 
+prove-catalogue: $(STAMP)  ## bounds and races of every catalogue kernel, proved for all launches; what is open, with reasons
+	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q tests/interp/proving
+
 products: $(STAMP)  ## matrix multiplies of every small shape, dtype and target: assembled, simulated, decisions
 	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/backend_ptx/test_small_products.py
 

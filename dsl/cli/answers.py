@@ -38,6 +38,11 @@ SCHEMAS: dict[str, dict[str, str]] = {
         "made_by": "the pass that makes the difference, `lowering`, or empty where it was not looked for",
         "notes": "a list of sentences", "error": "what stopped a side, or null",
         "folder": "where it was saved, or null"},
+    "check --prove": {
+        "kernel": "its name", "assumptions": "a list of texts", "race_free": "whether no two blocks can race",
+        "verdicts": "a list of `{kind, status, what, place, other_place, reason, assuming, example, block, "
+                    "other_block}`; `kind`: bounds or race; `status`: proved, refuted or not decided; one that is "
+                    f"refuted makes the exit status 1; `place`: {_PLACE}"},
     "doctor": {"ok": "whether there is no advice", "findings": "a list of `{what, state, advice}`"},
     "run": {
         "function": "its name", "grid": "three numbers",
@@ -61,14 +66,16 @@ MAX_VALUES = 4096
 
 @dataclass(frozen=True)
 class Answer:
-    """`data`: the fields of the command's schema; `show` prints them for people; `status`, the exit status."""
+    """`data`: the fields of the command's schema; `show` prints them for people; `status`, the exit status; `command`:
+    the command's name where an option makes another of it."""
 
     data: dict[str, Any]
     show: Callable[[], None]
     status: int = 0
+    command: str = ""
 
     def as_json(self, command: str) -> str:
-        return _dumped({"command": command, **self.data})
+        return _dumped({"command": self.command or command, **self.data})
 
 
 class UsageError(Exception):

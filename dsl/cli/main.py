@@ -138,15 +138,7 @@ def make_parser() -> argparse.ArgumentParser:
                           help="warps side by side, or one at a time in an order that the seed chooses")
     simulate.add_argument("--seed", type=int, default=0, help="of generated inputs and of the order")
     _command(simulate, "simulate", _simulate)
-    check = verbs.add_parser("check", help="run a script, or one kernel, with every launch checked (docs/checking.md)")
-    check.add_argument("where", metavar="FILE.py[:kernel]", help="without a kernel the file runs as a script")
-    check.add_argument("--grid", help="of a kernel: blocks along x, y, z; not needed where its decorator gives them")
-    check.add_argument("--args", default="", help="of a kernel: as for simulate; of a script: the words of its command "
-                                                  "line")
-    check.add_argument("--checks", default="1", help='what to check: "all", or names separated by commas, such as '
-                                                     "bounds,races; default: all but numerics")
-    check.add_argument("--seed", type=int, default=0, help="of generated inputs")
-    _command(check, "check", _check)
+    _add_check(verbs)
     _add_compare(verbs)
     doctor = verbs.add_parser("doctor", help="say what is installed, which GPU there is, and what is missing")
     _command(doctor, "doctor", _doctor)
@@ -200,6 +192,20 @@ def _target_names() -> list[str]:
     return list(dict.fromkeys([*TARGETS, *(name.rstrip("a") for name in TARGETS)]))
 
 
+def _add_check(verbs: Any) -> None:
+    check = verbs.add_parser("check", help="run a script, or one kernel, with every launch checked (docs/checking.md)")
+    check.add_argument("where", metavar="FILE.py[:kernel]", help="without a kernel the file runs as a script")
+    check.add_argument("--grid", help="of a kernel: blocks along x, y, z; not needed where its decorator gives them")
+    check.add_argument("--args", default="", help="of a kernel: as for simulate; of a script: the words of its command "
+                                                  "line")
+    check.add_argument("--checks", default="1", help='what to check: "all", or names separated by commas, such as '
+                                                     "bounds,races; default: all but numerics")
+    check.add_argument("--seed", type=int, default=0, help="of generated inputs")
+    check.add_argument("--prove", action="store_true", help="of a kernel: decide bounds and races for all launches; "
+                                                            "--args and --grid are an example")
+    _command(check, "check", _check)
+
+
 def _show(options: argparse.Namespace) -> Answer:
     kernel = load_kernel(options.kernel)
     args = parse_args(options.args)
@@ -230,6 +236,10 @@ def _simulate(options: argparse.Namespace) -> Answer:
 
 
 def _check(options: argparse.Namespace) -> Answer:
+    if options.prove:
+        from tilewright.cli.prove import proved
+
+        return proved(options.where, options.args, options.grid)
     from tilewright.cli.checked import checked
 
     return checked(options.where, options.args, options.grid, options.seed, options.checks)

@@ -67,13 +67,15 @@ class Stages:
             return to_text(self._specialiser.translate(self.arguments, facts=True, aliases=self.aliases), spans=spans)
         return to_text(self._made(lambda dump: self._tile_ir(dump)), spans=spans)
 
-    def tile_ir(self, *, passes: bool = True) -> Function:
+    def tile_ir(self, *, passes: bool = True, facts: bool = True) -> Function:
         """The Tile IR function, after its passes, with the target's hints: a new one at each call, to change at will.
+
+        `facts=False`, without passes: for all arguments of these types, not only for those aligned and divisible alike.
         """
         if passes:
             function = self._made(self._tile_ir)
         else:
-            function = self._specialiser.translate(self.arguments, facts=True, aliases=self.aliases)
+            function = self._specialiser.translate(self.arguments, facts=facts, aliases=self.aliases)
         function.hints = self.hints
         return function
 

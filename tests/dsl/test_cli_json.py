@@ -60,7 +60,15 @@ def commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParse
 def test_every_command_has_json_and_a_schema() -> None:
     found = {verb.get_default("command"): verb for verb in commands(make_parser())}
     assert all("--json" in verb._option_string_actions for verb in found.values())
-    assert set(found) == {name for key in SCHEMAS if key != "an error" for name in key.split(", ")}
+    named = {name for key in SCHEMAS if key != "an error" for name in key.split(", ")}
+    assert set(found) == {name.partition(" --")[0] for name in named}
+
+
+def test_a_proof(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("z3")
+    answer = ask(capsys, "check", "--prove", KERNEL, ARGS)
+    assert answer["command"] == "check --prove" and answer["race_free"] and "grid[1] == 1" in answer["assumptions"]
+    assert {verdict["status"] for verdict in answer["verdicts"]} == {"proved"}
 
 
 @pytest.mark.parametrize("command, sign", [("ir", "func @vector_add"), ("llvm", "nvptx64"), ("ptx", ".target sm_90a")])
