@@ -34,6 +34,7 @@ def checked(where: str, args: str, grid: str | None, seed: int, checks: str) -> 
         raise UsageError(f"--checks: {str(error).removeprefix('check: ')}") from None
     if wanted is None:
         raise UsageError("--checks: there is nothing to check")
+    stopped: BaseException | None
     with _all_launches(replace(wanted, listener=collector)):
         if named:
             stopped = _run_kernel(where, args, grid, seed, collector)
