@@ -8,7 +8,7 @@ SMOKE := tests/test_layout.py tests/test_docs.py tests/dsl/test_import.py tests/
 	tests/tileir/passes tests/interp/test_tiles.py tests/backend_ptx/passes/test_golden.py \
 	tests/backend_ptx/lower/test_coverage.py tests/backend_ptx/simulator/test_threads.py tests/catalogue/test_golden.py
 
-.PHONY: help demo check format test smoke test-all lint gpu-test gpu-sanitize examples language-table sweep assemble check-catalogue check-seeded compare-seeded products target-numerics protocols fuzz bench-compile bench-interp clean
+.PHONY: help demo check format test smoke test-all lint gpu-test gpu-sanitize examples language-table sweep assemble check-catalogue check-seeded compare-seeded test-browser products target-numerics protocols fuzz bench-compile bench-interp clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -77,6 +77,9 @@ compare-seeded: $(STAMP)  ## tw.compare on every seeded defect of the compiler (
 
 prove-catalogue: $(STAMP)  ## bounds and races of every catalogue kernel, proved for all launches; what is open, with reasons
 	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q tests/interp/proving
+
+test-browser: $(STAMP)  ## the explorer's page in a headless Chromium, which must be there
+	TILEWRIGHT_REQUIRE_BROWSER=1 $(BIN)/python -m pytest -q tests/dsl/test_explorer_in_browser.py
 
 products: $(STAMP)  ## matrix multiplies of every small shape, dtype and target: assembled, simulated, decisions
 	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/backend_ptx/test_small_products.py

@@ -209,11 +209,11 @@ def _resident(target: Any, threads: int, registers: int, shared: int) -> int:
 
 def _matrix(cubin: bytes, ptx: str) -> str:
     """The matrix instruction that occurs most: of the machine code where it can be read, else of the PTX."""
-    from tilewright.backend_ptx.runtime.ptxas import sass
+    from tilewright.inspecting.sass import disassemble
     from tilewright.tileir.diagnostics import TileError
 
     try:
-        found = Counter(MATRIX_SASS.findall(sass(cubin)))
+        found = Counter(MATRIX_SASS.findall(disassemble(cubin)))
     except TileError:
         found = Counter(MATRIX_PTX.findall(ptx))
     return found.most_common(1)[0][0] if found else "no matrix instruction"

@@ -219,7 +219,7 @@ class tile_kernel:
         from tilewright.inspecting.simulation import simulate
 
         made = make_grid(grid if isinstance(grid, tuple) else (grid,))
-        simulate(self.lower(*args, target=target, **named), made, schedule, seed)
+        simulate(self.lower(*args, target=target, lineinfo=True, **named), made, schedule, seed)
 
     @public
     def replace_hints(self, **options: Any) -> tile_kernel:
@@ -261,11 +261,12 @@ class tile_kernel:
         return self.lower(*args, **named).text(passes=passes, spans=spans)
 
     @public
-    def llvm(self, *args: Any, target: str | None = None, **named: Any) -> str:
+    def llvm(self, *args: Any, target: str | None = None, lineinfo: bool = False, **named: Any) -> str:
         """The LLVM IR for these arguments; no GPU is needed.
 
         Arguments: as in `ir`; `target`, a name like "sm_90a", by default this machine's GPU's.
         Result: text.
+        Options: `lineinfo=True` adds the places of the source, through calls of helpers.
         Errors: TileValueError for an unknown target, TileUnsupportedFeatureError for what the target cannot do.
 
         Example:
@@ -277,14 +278,15 @@ class tile_kernel:
             assert "nvptx64" in double.llvm(ct.spec("f32[1024]"), target="sm_80")
             double.llvm(ct.spec("f32[1024]"), target="sm_10")  # TileValueError
         """
-        return self.compiled(*args, target=target, **named).llvm_text
+        return self.compiled(*args, target=target, lineinfo=lineinfo, **named).llvm_text
 
     @public
-    def ptx(self, *args: Any, target: str | None = None, **named: Any) -> str:
+    def ptx(self, *args: Any, target: str | None = None, lineinfo: bool = False, **named: Any) -> str:
         """The PTX for these arguments; no GPU is needed.
 
         Arguments: as in `llvm`.
         Result: text.
+        Options: `lineinfo=True` adds the lines of the source (`.loc`), and changes nothing else.
         Errors: as those of `llvm`.
 
         Example:
@@ -294,16 +296,18 @@ class tile_kernel:
                 ct.store(x, i, ct.load(x, i, 128) * 2.0)
 
             ptx = double.ptx(ct.spec("f32[1024]"), target="sm_90a")
-            assert ".target sm_90a" in ptx
+            assert ".target sm_90a" in ptx and ".loc" not in ptx
+            assert ".loc" in double.ptx(ct.spec("f32[1024]"), target="sm_90a", lineinfo=True)
         """
-        return self.compiled(*args, target=target, **named).ptx
+        return self.compiled(*args, target=target, lineinfo=lineinfo, **named).ptx
 
     @public
-    def cubin(self, *args: Any, target: str | None = None, **named: Any) -> bytes:
+    def cubin(self, *args: Any, target: str | None = None, lineinfo: bool = False, **named: Any) -> bytes:
         """The machine code for these arguments.
 
         Arguments: as in `llvm`.
         Result: bytes, an ELF file: made by the driver for this machine's GPU, by ptxas for another target.
+        Options: `lineinfo=True` adds the table of source lines that profilers and debuggers read.
         Errors: as those of `llvm`; TileUnsupportedFeatureError where ptxas is needed and not installed.
 
         Example:
@@ -315,14 +319,15 @@ class tile_kernel:
             if ct.gpu_available():
                 assert double.cubin(ct.spec("f32[1024]")).startswith(b"\\x7fELF")
         """
-        return self.lower(*args, target=target, **named).cubin()
+        return self.lower(*args, target=target, lineinfo=lineinfo, **named).cubin()
 
     @public
-    def sass(self, *args: Any, target: str | None = None, **named: Any) -> str:
+    def sass(self, *args: Any, target: str | None = None, lines: bool = False, **named: Any) -> str:
         """The machine code as text.
 
         Arguments: as in `llvm`.
         Result: text, by nvdisasm or cuobjdump (`tilewright doctor` says whether there is one).
+        Options: `lines=True` ends each instruction with its line of the source, `// kernel.py:12`; it needs nvdisasm.
         Errors: as those of `cubin`, and TileUnsupportedFeatureError without a disassembler.
 
         Example:
@@ -334,9 +339,10 @@ class tile_kernel:
             if ct.gpu_available():
                 print(double.sass(ct.spec("f32[1024]")))
         """
-        from tilewright.backend_ptx.runtime.ptxas import sass
+        from tilewright.inspecting.sass import disassemble, with_lines
 
-        return sass(self.cubin(*args, target=target, **named))
+        stages = self.lower(*args, target=target, lineinfo=lines, **named)
+        return with_lines(stages.cubin(), stages.compiled.ptx) if lines else disassemble(stages.cubin())
 
     @public
     def arg_specs(self, *args: Any, **named: Any) -> tuple[Any, ...]:
@@ -357,10 +363,11 @@ class tile_kernel:
         return self.lower(*args, **named).specs
 
     @public
-    def lower(self, *args: Any, target: str | None = None, **named: Any) -> Stages:
+    def lower(self, *args: Any, target: str | None = None, lineinfo: bool = False, **named: Any) -> Stages:
         """The kernel at every stage of its compilation, as objects: for tools and tests that look at more than text.
 
         Arguments: as in `llvm`.
+        Options: `lineinfo`, as in `llvm`, for all stages.
         Result: an object that makes a stage when it is asked for. `tile_ir()` is the typed Tile IR function with the
             hints of the target, `tile_ir(passes=False)` as the frontend makes it; `machine_ir(observer)` the function
             after the backend's passes, of which `observer(name, function)` sees each; `lowered` has the LLVM IR
@@ -384,13 +391,14 @@ class tile_kernel:
         """
         from tilewright.inspecting.stages import Stages
 
-        return Stages(self.specialiser, self.specialiser.call.complete(args, named), target)
+        return Stages(self.specialiser, self.specialiser.call.complete(args, named), target, lineinfo)
 
     @public
-    def compiled(self, *args: Any, target: str | None = None, **named: Any) -> Compiled:
+    def compiled(self, *args: Any, target: str | None = None, lineinfo: bool = False, **named: Any) -> Compiled:
         """Everything that the compiler says of the kernel.
 
         Arguments: as in `llvm`.
+        Options: `lineinfo`, as in `llvm`.
         Result: an object with `llvm_text`, `ptx`, `abi` (the parameters of the machine code), `threads` (per block),
             `shared_bytes`, `cluster` (CTAs that run each block) and `timings` (seconds by stage).
         Errors: as those of `llvm`.
@@ -404,7 +412,7 @@ class tile_kernel:
             made = double.compiled(ct.spec("f32[1024]"), target="sm_80")
             print(made.threads % 32, made.shared_bytes)  # 0 0
         """
-        return self.lower(*args, target=target, **named).compiled
+        return self.lower(*args, target=target, lineinfo=lineinfo, **named).compiled
 
     @property
     def hints(self) -> KernelOptions:

@@ -107,7 +107,7 @@ def test_hints_and_options_that_are_named_exist() -> None:
 @pytest.fixture(scope="module")
 def code() -> dict[str, str]:
     """SASS of the kernels that the table of instructions names."""
-    from tilewright.backend_ptx.runtime.ptxas import find_disassembler
+    from tilewright.inspecting.sass import find_disassembler
 
     try:
         find_disassembler()

@@ -62,6 +62,9 @@ def test_wheel(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     assert run(python, "program.py", cwd=tmp_path).split() == [str(site / "tilewright" / "__init__.py"), "56.0", "1"]
     assert run(python, "-m", "tilewright.cli.main", "--version", cwd=tmp_path).startswith("tilewright ")
+    (tmp_path / "kernel.py").write_text(PROGRAM)
+    run(python, "-m", "tilewright", "explore", "kernel.py", "--args", "f32[8]", "-o", "page.html", cwd=tmp_path)
+    assert "</html>" in (tmp_path / "page.html").read_text()
     if find_spec("mypy") is not None:
         (tmp_path / "typed.py").write_text("import tilewright as tw\nreveal_type(tw.gpu_available())\n")
         said = run(sys.executable, "-m", "mypy", "--python-executable", python, "--cache-dir", tmp_path / "cache",

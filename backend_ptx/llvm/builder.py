@@ -121,12 +121,11 @@ class Builder(Arithmetic):
 
         Only straight-line code from function parameters, constants and other values of the prologue.
         """
-        lines, dbg = self.lines, self.dbg
-        self.lines, self.dbg = self._prologue, ""
+        lines, self.lines = self.lines, self._prologue
         try:
             yield
         finally:
-            self.lines, self.dbg = lines, dbg
+            self.lines = lines
 
     # ---- text --------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import threading
 import time
@@ -34,6 +35,8 @@ def llvm_to_ptx(text: str, target: Target) -> tuple[str, dict[str, float]]:
     binding = _binding()
     with _lock:
         machine = _machine(binding, target)
+        if "!llvm.dbg.cu" in text:
+            _keep_places(binding)
         clock = [time.perf_counter()]
         try:
             module = binding.parse_assembly(text)
@@ -90,6 +93,14 @@ def _binding() -> Any:
         raise TileUnsupportedFeatureError(
             f"llvmlite cannot be imported: {error}", hints=["pip install 'llvmlite>=0.50,<0.51'"]) from None
     return binding
+
+
+@functools.cache
+def _keep_places(binding: Any) -> None:
+    """Instructions that LLVM moves to another block keep their places: else the index arithmetic in front of a loop
+    would have none. The options are the process's; they decide debug locations alone."""
+    for option in ("-pick-merged-source-locations", "-use-unknown-locations=Disable"):
+        binding.set_option("tilewright", option)
 
 
 def llvm_version() -> str:

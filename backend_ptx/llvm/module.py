@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tilewright.backend_ptx.llvm.builder import Builder
-from tilewright.tileir.diagnostics import Span
+from tilewright.tileir.diagnostics import NO_SPAN, Span
 
 DATA_LAYOUT = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 TRIPLE = "nvptx64-nvidia-cuda"
@@ -48,52 +49,76 @@ class KernelText:
 
 
 class DebugLines:
-    """Debug metadata that makes LLVM print `.loc` directives and nothing else (DebugDirectivesOnly)."""
+    """Debug metadata that makes LLVM print `.loc` directives and nothing else (DebugDirectivesOnly).
+
+    What comes from a helper says so, and which call it was inlined at.
+    """
 
     FIRST = 10
 
     def __init__(self, name: str, span: Span) -> None:
         self._lines: list[str] = []
-        self._locations: dict[tuple[str, int, int], str] = {}
-        self._scopes: dict[str, int] = {}
-        self._file = self._add(_file(span.file))
+        self._numbers: dict[object, int] = {}
+        self._kernel = span
+        file = self._file(span.file)
         self._unit = self._add(
-            f'distinct !DICompileUnit(language: DW_LANG_C, file: !{self._file}, producer: "tilewright", '
+            f'distinct !DICompileUnit(language: DW_LANG_C, file: !{file}, producer: "tilewright", '
             "isOptimized: true, runtimeVersion: 0, emissionKind: DebugDirectivesOnly)"
         )
-        kind = self._add("!DISubroutineType(types: !0)")
-        self._program = self._add(
-            f'distinct !DISubprogram(name: "{name}", scope: !{self._file}, file: !{self._file}, '
-            f"line: {span.line}, type: !{kind}, unit: !{self._unit}, "
-            "spFlags: DISPFlagDefinition | DISPFlagOptimized)"
-        )
-        self._scopes[span.file] = self._program
+        self._kind = self._add("!DISubroutineType(types: !0)")
+        self._program = self._subprogram(name, file, span.line)
 
     def _add(self, text: str) -> int:
         self._lines.append(text)
         return self.FIRST + len(self._lines) - 1
 
+    def _once(self, key: object, make: Callable[[], str]) -> int:
+        if key not in self._numbers:
+            text = make()  # may add what it refers to
+            self._numbers[key] = self._add(text)
+        return self._numbers[key]
+
     @property
     def subprogram(self) -> str:
         return f"!dbg !{self._program}"
 
-    def tail(self, span: Span) -> str:
-        """What an instruction made for `span` carries: `, !dbg !N`."""
-        key = (span.file, max(span.line, 1), span.col + 1)
-        found = self._locations.get(key)
-        if found is None:
-            scope = self._scope(span.file)
-            number = self._add(f"!DILocation(line: {key[1]}, column: {key[2]}, scope: !{scope})")
-            found = self._locations[key] = f", !dbg !{number}"
-        return found
+    def tail(self, span: Span, loop: Span = NO_SPAN) -> str:
+        """What an instruction made for `span` carries: `, !dbg !N`, and the start of the loop that it closes."""
+        start = ""
+        if loop is not NO_SPAN:
+            place = self._location(loop, "")
+            start = f", !llvm.loop !{self._add(f'distinct !{{!{self.FIRST + len(self._lines)}, !{place}}}')}"
+        return f"{start}, !dbg !{self._location(span, '')}"
 
-    def _scope(self, file: str) -> int:
-        if file not in self._scopes:
-            other = self._add(_file(file))
-            self._scopes[file] = self._add(
-                f"!DILexicalBlockFile(scope: !{self._program}, file: !{other}, discriminator: 0)"
-            )
-        return self._scopes[file]
+    def _location(self, span: Span, distinct: str) -> int:
+        def make() -> str:
+            call = span.call_site
+            inlined = "" if call is None else f", inlinedAt: !{self._location(call, 'distinct ')}"
+            line, column = max(span.line, 1), span.col + 1
+            return f"{distinct}!DILocation(line: {line}, column: {column}, scope: !{self._scope(span)}{inlined})"
+
+        return self._once((span, distinct), make)
+
+    def _scope(self, span: Span) -> int:
+        if span.call_site is not None:
+            key = span.file, span.function
+            if key not in self._numbers:
+                self._numbers[key] = self._subprogram(span.function, self._file(span.file), max(span.line, 1))
+            return self._numbers[key]
+        if span.file == self._kernel.file:
+            return self._program
+        file = self._file(span.file)
+        return self._once(
+            (span.file, None), lambda: f"!DILexicalBlockFile(scope: !{self._program}, file: !{file}, discriminator: 0)")
+
+    def _subprogram(self, name: str, file: int, line: int) -> int:
+        return self._add(
+            f'distinct !DISubprogram(name: "{_quote(name)}", scope: !{file}, file: !{file}, line: {line}, '
+            f"type: !{self._kind}, unit: !{self._unit}, spFlags: DISPFlagDefinition | DISPFlagOptimized)")
+
+    def _file(self, path: str) -> int:
+        folder, _, name = path.replace("\\", "/").rpartition("/")
+        return self._once(path, lambda: f'!DIFile(filename: "{_quote(name)}", directory: "{_quote(folder)}")')
 
     def metadata(self) -> list[str]:
         numbered = [f"!{self.FIRST + i} = {line}" for i, line in enumerate(self._lines)]
@@ -104,10 +129,5 @@ class DebugLines:
         ]
 
 
-def _file(path: str) -> str:
-    folder, _, name = path.replace("\\", "/").rpartition("/")
-    return f'!DIFile(filename: "{_quote(name)}", directory: "{_quote(folder)}")'
-
-
 def _quote(text: str) -> str:
-    return text.replace("\\", "\\5C").replace('"', "\\22")
+    return re.sub(rb'[^ -~]|["\\]', lambda byte: b"\\%02X" % byte[0][0], text.encode()).decode()

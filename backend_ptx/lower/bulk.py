@@ -40,6 +40,7 @@ def init_mbarriers(ctx: Context, rings: Sequence[ops.MbarrierInit]) -> None:
             if param.kind == "tensor_map":
                 instruction("prefetch.tensormap").emit(b, ctx.param(position))
         for op in rings:
+            ctx.locate(op.span)
             init_ring(ctx, ctx[op.barriers], op.count)
         instruction("fence.mbarrier_init").emit(b)
         instruction("fence.proxy.async").emit(b)

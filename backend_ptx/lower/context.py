@@ -19,7 +19,7 @@ from tilewright.tileir.analysis.facts import Facts, facts
 from tilewright.tileir.analysis.runs import Runs, runs
 from tilewright.tileir.analysis.uses import uses
 from tilewright.tileir.core import Function, Op, Value
-from tilewright.tileir.diagnostics import NO_SPAN
+from tilewright.tileir.diagnostics import NO_SPAN, Span
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.types import TileType
 
@@ -143,7 +143,8 @@ class Context:
         """`once` for a warp-uniform number: by a shuffle, after which ptxas knows that it is uniform."""
         return self.once(key, lambda b: instruction("shfl.idx").emit1(b, make(b), b.const("i32", 0)))
 
-    def locate(self, span: Any) -> None:
-        """What is emitted from here on has this span in the user's program."""
+    def locate(self, span: Span, loop: Span = NO_SPAN) -> None:
+        """What is emitted from here on has this span in the user's program. `loop`: where a loop that the next branch
+        closes starts."""
         if self.debug is not None and span is not NO_SPAN:
-            self.b.dbg = self.debug.tail(span)
+            self.b.dbg = self.debug.tail(span, loop)

@@ -8,7 +8,7 @@ from typing import Any
 from tilewright.backend_ptx.llvm.builder import Phi
 from tilewright.backend_ptx.lower.blocks import lower_block
 from tilewright.backend_ptx.lower.context import Context
-from tilewright.backend_ptx.lower.fragments import Fragment, flatten, rebuild
+from tilewright.backend_ptx.lower.fragments import Fragment, flatten, lanes_of, rebuild
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.tileir.core import Block, Value
 from tilewright.tileir.ops import control as ops
@@ -44,16 +44,23 @@ def for_(ctx: Context, op: ops.For) -> None:
     init = _fragments(ctx, op.init)
     body, done = b.label("loop"), b.label("done")
     before = b.block
+    # Registers are set to what the first iteration starts with at the branch, and where LLVM makes a block before the
+    # loop: their place is that of the first tile among it.
+    start = next((v.op.span for v in op.init if v.op is not None and lanes_of(v.type)), op.span)
+    ctx.locate(start)
     b.cbr(b.icmp("slt" if signed else "ult", lower_, upper), body, done)
     b.start(body)
     carried = Carried(ctx, [lower_, *init], op.loop.params)
     counter = ctx[op.loop.params[0]]
     lower_block(ctx, op.loop)
     following = _fragments(ctx, op.loop.terminator.operands)
+    ctx.locate(op.span)
     more = b.icmp("ugt", b.sub(upper, counter), step)
     after = b.add(counter, step)
     last = b.block
+    ctx.locate(op.span, loop=start)
     b.cbr(more, body, done)
+    ctx.locate(op.span)
     carried.arrive([lower_, *init], before)
     carried.arrive([after, *following], last)
     b.start(done)

@@ -47,6 +47,7 @@ def emit_function(function: Function, target: Target) -> Lowered:
     wanted = function.switches.line_info and function.span is not NO_SPAN
     debug = DebugLines(abi.name, function.span) if wanted else None
     ctx = Context(function, target, abi, warps, debug)
+    ctx.locate(function.span)
     written = written_arrays(function)
     threads = 32 * ctx.all_warps
     if function.plan.roles:

@@ -55,8 +55,8 @@ def left_outstanding(op: Op) -> int | None:
 
 def waits_for(products: Iterable[Op], pending: int = 0) -> list[Op]:
     """The waits, one for each unit, after which at most `pending` of these MMAs are outstanding."""
-    units = dict.fromkeys(op.unit for op in products if isinstance(op, Product) and op.unit.asynchronous)
-    return [unit.wait_for(pending=pending) for unit in units]
+    units = {op.unit: op.span for op in products if isinstance(op, Product) and op.unit.asynchronous}
+    return [unit.wait_for(pending=pending, span=span) for unit, span in units.items()]
 
 
 def _fragment_layouts(op: MmaSync, warps: int, rows_only: bool) -> ProductLayouts:

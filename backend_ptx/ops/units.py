@@ -19,6 +19,7 @@ from typing import Any
 from tilewright.backend_ptx.layouts.mma import ProductLayouts
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Op, Value
+from tilewright.tileir.diagnostics import NO_SPAN, Span
 from tilewright.tileir.engines import REGISTERS, SHARED, THREADS, Engine, Space
 
 UNITS: dict[str, MatrixUnit] = {}
@@ -80,7 +81,7 @@ class MatrixUnit:
         """Whether A may live in shared memory and in registers."""
         return SHARED in self.a and REGISTERS in self.a
 
-    def wait_for(self, accs: tuple[Value, ...] = (), pending: int = 0) -> Op:
+    def wait_for(self, accs: tuple[Value, ...] = (), pending: int = 0, span: Span = NO_SPAN) -> Op:
         """The op that waits until at most the newest `pending` MMAs are outstanding, and gives the accumulators."""
         assert self.wait is not None, f"{self.name}: nothing to wait for"
-        return self.wait(accs=accs, pending=pending)
+        return self.wait(accs=accs, pending=pending, span=span)

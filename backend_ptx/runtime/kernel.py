@@ -18,6 +18,7 @@ from tilewright.backend_ptx.runtime.link import JIT_OPTIONS, load_ptx
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileUnsupportedFeatureError
 from tilewright.tileir.plan import Hints, Limits, Switches, complaint, settings
+from tilewright.tileir.printer import to_text
 
 # A kernel may use this much dynamic shared memory without asking.
 PLAIN_SHARED_BYTES = 48 * 1024
@@ -117,7 +118,7 @@ def cache_key(function: Function, hints: Hints, switches: Switches, device: Devi
 
     target = device.target
     parts = (
-        str(function), hints, switches, target.name,
+        to_text(function, spans=switches.line_info), hints, switches, target.name,
         target.ptx, device.capability, llvm_version(), driver_version(), JIT_OPTIONS, source_digest(),
     )
     return hashlib.sha256(repr(parts).encode()).hexdigest()

@@ -30,7 +30,7 @@ def link_ptx(ptx: str, kernel: str, opt_level: int = 3) -> tuple[bytes, str]:
     Raises TileCompilerExecutionError with the assembler's message and the PTX lines that it names.
     """
     cuda = driver()
-    info, errors, keys, values = _options(opt_level)
+    info, errors, keys, values = _options(opt_level, ptx)
     state = check(cuda.cuLinkCreate(len(keys), keys, values), "cuLinkCreate")
     try:
         data = ptx.encode() + b"\0"
@@ -52,20 +52,25 @@ def load_ptx(ptx: str, kernel: str, opt_level: int = 3) -> tuple[Any, str]:
     Raises as `link_ptx` does.
     """
     cuda = driver()
-    info, errors, keys, values = _options(opt_level)
+    info, errors, keys, values = _options(opt_level, ptx)
     status, *module = cuda.cuModuleLoadDataEx(ptx.encode() + b"\0", len(keys), keys, values)
     if int(status):
         raise assembler_error(kernel, ptx, _text(errors) or str(status))
     return module[0], _text(info)
 
 
-def _options(opt_level: int) -> tuple[bytearray, bytearray, list[Any], list[Any]]:
+def has_lines(ptx: str) -> bool:
+    """Whether the text names lines of the source, which the machine code then does too."""
+    return "\t.loc\t" in ptx
+
+
+def _options(opt_level: int, ptx: str) -> tuple[bytearray, bytearray, list[Any], list[Any]]:
     """The buffers of both logs; the keys and the values of the options that name them."""
     info, errors = bytearray(LOG_BYTES), bytearray(LOG_BYTES)
     options = {
         "INFO_LOG_BUFFER": info, "INFO_LOG_BUFFER_SIZE_BYTES": LOG_BYTES,
         "ERROR_LOG_BUFFER": errors, "ERROR_LOG_BUFFER_SIZE_BYTES": LOG_BYTES, **dict(JIT_OPTIONS),
-        "OPTIMIZATION_LEVEL": JIT_LEVELS[opt_level],
+        "OPTIMIZATION_LEVEL": JIT_LEVELS[opt_level], **({"GENERATE_LINE_INFO": 1} if has_lines(ptx) else {}),
     }
     keys = driver().CUjit_option
     return info, errors, [getattr(keys, f"CU_JIT_{name}") for name in options], list(options.values())

@@ -1,4 +1,4 @@
-"""Programs of CUDA, where they are installed: ptxas makes machine code, a disassembler shows it as text.
+"""Programs of CUDA, where they are installed: ptxas makes machine code.
 
 Tests assemble with ptxas; users compile through the driver.
 """
@@ -15,9 +15,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tilewright.backend_ptx.runtime.link import assembler_error
+from tilewright.backend_ptx.runtime.link import assembler_error, has_lines
 from tilewright.backend_ptx.targets import Target, get_target
-from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,8 @@ def _run(ptx: str, arch: str, level: int) -> tuple[int, bytes, str]:
     with tempfile.TemporaryDirectory(prefix="tilewright-", dir=os.environ.get("TILEWRIGHT_TEMP_DIR")) as folder:
         source, output = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
         source.write_text(ptx)
-        command = [find_ptxas(), f"-arch={arch}", f"-O{level}", "-v", str(source), "-o", str(output)]
+        lines = ["-lineinfo"] if has_lines(ptx) else []
+        command = [find_ptxas(), f"-arch={arch}", f"-O{level}", *lines, "-v", str(source), "-o", str(output)]
         done = subprocess.run(command, capture_output=True, text=True)
         log = (done.stdout + done.stderr).replace(str(source), "kernel.ptx")
         return done.returncode, b"" if done.returncode else output.read_bytes(), log
@@ -91,30 +91,3 @@ def _run(ptx: str, arch: str, level: int) -> tuple[int, bytes, str]:
 
 def _number(pattern: str, log: str) -> int:
     return sum(int(n) for n in re.findall(pattern, log))
-
-
-_TOOLS = {"nvdisasm": ("--print-code",), "cuobjdump": ("--dump-sass",)}
-
-
-@functools.cache
-def find_disassembler() -> tuple[str, tuple[str, ...]]:
-    """(path, options before the cubin's name). TileUnsupportedFeatureError where there is none."""
-    for name, options in _TOOLS.items():
-        found = find_tool(name) or shutil.which(name, path="/usr/local/cuda/bin")
-        if found is not None:
-            return found, options
-    raise TileUnsupportedFeatureError(
-        "SASS needs a disassembler, and neither nvdisasm nor cuobjdump was found",
-        hints=["pip install nvidia-cuda-nvdisasm, or put a CUDA toolkit's bin folder on PATH"])
-
-
-def sass(cubin: bytes) -> str:
-    """The machine code of a cubin as text."""
-    tool, options = find_disassembler()
-    with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
-        file = Path(folder, "kernel.cubin")
-        file.write_bytes(cubin)
-        done = subprocess.run([tool, *options, str(file)], capture_output=True, text=True)
-    if done.returncode:
-        raise TileUnsupportedFeatureError(f"{Path(tool).name} failed: {done.stderr.strip()}")
-    return done.stdout

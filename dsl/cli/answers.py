@@ -21,6 +21,7 @@ SCHEMAS: dict[str, dict[str, str]] = {
     "decisions": {
         "kernel": "its name", "target": "its name",
         "decisions": f"a list of `{{name, value, reason, place}}`; `place`: {_PLACE}"},
+    "explore": {"kernel": "its name", "file": "the page", "bytes": "its size"},
     "simulate": {"kernel": "its name", "target": "its name", "grid": "three numbers", "schedule": "as asked for",
                  "seed": "as asked for; what is wrong comes as an error, whose `type` is TileSimulationError"},
     "check": {

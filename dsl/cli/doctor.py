@@ -91,7 +91,7 @@ def _ptxas() -> str:
 
 
 def _disassembler() -> str:
-    from tilewright.backend_ptx.runtime.ptxas import find_disassembler
+    from tilewright.inspecting.sass import find_disassembler
 
     return find_disassembler()[0]
 

@@ -14,7 +14,8 @@ import tilewright
 from tilewright.backend_ptx.targets import TARGETS
 from tilewright.cli.answers import Answer, UsageError, of_error, place_of
 from tilewright.cli.reading import load_kernel, parse_args, parse_grid, split_args
-from tilewright.tileir.diagnostics import TileError
+from tilewright.tileir.diagnostics import NO_SPAN, TileError
+from tilewright.tileir.plan import Decision
 
 ARGS_HELP = (
     "the kernel's arguments, separated by commas: arrays as dtype[extents] such as bf16[4096,4096] or f32[?,64], "
@@ -117,18 +118,13 @@ def make_parser() -> argparse.ArgumentParser:
     parser = Parser(prog="tilewright", description="Look inside tile kernels, and run IR dumps.")
     parser.add_argument("--version", action="version", version=f"tilewright {tilewright.__version__}")
     verbs = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, what in (("ir", "Tile IR"), ("llvm", "LLVM IR"), ("ptx", "PTX"), ("sass", "machine code"),
-                       ("decisions", "warps, instructions, rings and what else was decided for a target, and why")):
-        verb = verbs.add_parser(name, help=f"print a kernel's {what}")
-        verb.add_argument("kernel", metavar="FILE.py:kernel", help="the name may be left out where there is only one")
-        verb.add_argument("--args", default="", help=ARGS_HELP)
-        if name == "ir":
-            verb.add_argument("--no-passes", action="store_true", help="as the frontend makes it, before any pass")
-            verb.add_argument("--spans", action="store_true", help="each op with its place in the source")
-        else:
-            verb.add_argument("--target", metavar="TARGET", choices=_target_names(),
-                              help=f"{' or '.join(', '.join(TARGETS).rsplit(', ', 1))}; default: this GPU's")
-        _command(verb, name, _decisions if name == "decisions" else _show)
+    _add_stages(verbs)
+    explore = verbs.add_parser("explore", help="write a page that shows a kernel at every stage, linked line by line")
+    explore.add_argument("kernel", metavar="FILE.py:kernel", help="the name may be left out where there is only one")
+    explore.add_argument("--args", default="", help=ARGS_HELP)
+    explore.add_argument("--target", metavar="TARGET", choices=_target_names(), help="as for ptx")
+    explore.add_argument("-o", "--out", type=Path, required=True, metavar="PAGE.html", help="where to write it")
+    _command(explore, "explore", _explore)
     simulate = verbs.add_parser("simulate", help="run a kernel's GPU code on the CPU and check what its threads do")
     simulate.add_argument("kernel", metavar="FILE.py:kernel", help="the name may be left out where there is only one")
     simulate.add_argument("--grid", required=True, help="blocks along x, y, z, such as 16 or 4,4")
@@ -168,6 +164,26 @@ def _add_compare(verbs: Any) -> None:
     compare.add_argument("--seed", type=int, default=0, help="of generated inputs")
     compare.add_argument("--save", type=Path, metavar="FOLDER", help="write what is needed to see a difference again")
     _command(compare, "compare", _compare)
+
+
+def _add_stages(verbs: Any) -> None:
+    """The commands that print a kernel at one stage, and what was decided."""
+    for name, what in (("ir", "Tile IR"), ("llvm", "LLVM IR"), ("ptx", "PTX"), ("sass", "machine code"),
+                       ("decisions", "warps, instructions, rings and what else was decided for a target, and why")):
+        verb = verbs.add_parser(name, help=f"print a kernel's {what}")
+        verb.add_argument("kernel", metavar="FILE.py:kernel", help="the name may be left out where there is only one")
+        verb.add_argument("--args", default="", help=ARGS_HELP)
+        if name == "ir":
+            verb.add_argument("--no-passes", action="store_true", help="as the frontend makes it, before any pass")
+            verb.add_argument("--spans", action="store_true", help="each op with its place in the source")
+        else:
+            verb.add_argument("--target", metavar="TARGET", choices=_target_names(),
+                              help=f"{' or '.join(', '.join(TARGETS).rsplit(', ', 1))}; default: this GPU's")
+        if name in ("llvm", "ptx"):
+            verb.add_argument("--lineinfo", action="store_true", help="with the lines of the source")
+        if name == "sass":
+            verb.add_argument("--lines", action="store_true", help="each instruction with its line of the source")
+        _command(verb, name, _decisions if name == "decisions" else _show)
 
 
 def _command(parser: argparse.ArgumentParser, name: str, run: Callable[[argparse.Namespace], Answer]) -> None:
@@ -212,7 +228,8 @@ def _show(options: argparse.Namespace) -> Answer:
     if options.command == "ir":
         text = kernel.ir(*args, passes=not options.no_passes, spans=options.spans)
         return Answer({"kernel": kernel.__name__, "text": text}, lambda: print(text))
-    text = getattr(kernel, options.command)(*args, target=options.target)
+    lines = {name: getattr(options, name) for name in ("lineinfo", "lines") if name in options}
+    text = getattr(kernel, options.command)(*args, target=options.target, **lines)
     target = kernel.lower(*args, target=options.target).target.name
     return Answer({"kernel": kernel.__name__, "target": target, "text": text}, lambda: print(text))
 
@@ -225,7 +242,22 @@ def _decisions(options: argparse.Namespace) -> Answer:
     rows = [{"name": made.name, "value": made.value, "reason": made.reason, "place": place_of(made.span)}
             for made in found]
     return Answer({"kernel": kernel.__name__, "target": target, "decisions": rows},
-                  lambda: print(f"target: {target}", *found, sep="\n"))
+                  lambda: print(f"target: {target}", *map(_told_at_line, found), sep="\n"))
+
+
+def _told_at_line(made: Decision) -> str:
+    place = "" if made.span is NO_SPAN else f" [{Path(made.span.file).name}:{made.span.line}]"
+    return f"{made}{place}"
+
+
+def _explore(options: argparse.Namespace) -> Answer:
+    from tilewright.inspecting.explorer.page import page
+
+    kernel = load_kernel(options.kernel)
+    text = page(kernel, parse_args(options.args), options.target, options.args)
+    options.out.write_text(text, encoding="utf-8")
+    return Answer({"kernel": kernel.__name__, "file": str(options.out), "bytes": len(text.encode())},
+                  lambda: print(f"wrote {options.out}"))
 
 
 def _simulate(options: argparse.Namespace) -> Answer:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from tilewright.kernel import tile_kernel
     from tilewright.tileir.analysis.runs import Runs
     from tilewright.tileir.core import Function, Op
+    from tilewright.tileir.diagnostics import Span
     from tilewright.tileir.plan import Decision
     from tilewright.tileir.types import TileType
 
@@ -52,8 +53,10 @@ def _intervals(function: Function, target: Target) -> list[Decision]:
 def _products(function: Function) -> list[Decision]:
     from tilewright.tileir.plan import Decision
 
-    found = Counter(text for op in function.walk() if (text := _product(op)))
-    return [Decision("product", text + (f", {count} times" if count > 1 else "")) for text, count in found.items()]
+    spans = [(text, op.span) for op in function.walk() if (text := _product(op))]
+    first, found = dict(reversed(spans)), Counter(text for text, _ in spans)
+    return [Decision("product", text + (f", {count} times" if count > 1 else ""), "", first[text])
+            for text, count in found.items()]
 
 
 def _product(op: Op) -> str:
@@ -75,8 +78,11 @@ def _accesses(function: Function) -> list[Decision]:
 
     gathers = any(isinstance(op, (Gather, Scatter)) for op in function.walk())
     known = runs(function, facts(function)) if gathers else None
-    texts = dict.fromkeys(text for op in function.walk() if (text := _access(op, known)))
-    return [Decision(what, how) for what, _, how in (text.partition(": ") for text in texts)]
+    spans: dict[str, Span] = {}
+    for op in function.walk():
+        if text := _access(op, known):
+            spans.setdefault(text, op.span)
+    return [Decision(what, how, "", span) for text, span in spans.items() for what, _, how in [text.partition(": ")]]
 
 
 def _access(op: Op, known: Runs | None) -> str:

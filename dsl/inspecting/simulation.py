@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from tilewright.arguments.checks import check_outputs
+from tilewright.inspecting.places import Places
 from tilewright.launching.grid import Grid
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import NO_SPAN, TileSimulationError
@@ -31,7 +32,7 @@ def simulate(stages: Stages, grid: Grid, schedule: Schedule, seed: int) -> None:
     check_outputs(stages.arguments, written_arrays(stages.tile_ir()))
     if grid.empty:
         return
-    lowered = stages.with_lines
+    lowered = stages.lowered
     try:
         simulate_lowered(lowered, grid.size, stages.values, schedule=schedule, seed=seed)
     except SimError as error:
@@ -53,8 +54,6 @@ def simulate_function(function: Function, target: Target, grid: Grid, values: Se
 
 def _in_source(error: SimError, lowered: Lowered, names: Sequence[str]) -> TileSimulationError:
     """The error at the line of the source that its instruction comes from, in the user's names."""
-    from tilewright.backend_ptx.simulator.text.places import place_of
-
     def named(match: re.Match[str]) -> str:
         number = int(match.group(1))
         params = lowered.abi.params
@@ -62,7 +61,7 @@ def _in_source(error: SimError, lowered: Lowered, names: Sequence[str]) -> TileS
 
     what = type(error).__name__
     message = re.sub(r"\bp(\d+)\b", named, error.message)
-    place = place_of(lowered.llvm_text, error.line) if error.line else NO_SPAN
+    place = Places(lowered.llvm_text).at(error.line) if error.line else NO_SPAN
     return TileSimulationError(
         f"{what}: {message}", place, kind=what, threads=error.threads,
         notes=[f"threads {', '.join(map(str, error.threads))}..."] * bool(error.threads)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,10 +10,10 @@ from tilewright.arguments.arrays import HOST
 from tilewright.arguments.bind import Argument, arrays, runtime_values
 from tilewright.arguments.spec import Spec
 from tilewright.inspecting.dumps import Dump, observed
-from tilewright.launching.specialise import Specialiser, frontend_spec
+from tilewright.launching.specialise import Observer, Specialiser, frontend_spec
 from tilewright.launching.timeouts import limited
 from tilewright.tileir.core import Function
-from tilewright.tileir.plan import Aliases, Hints
+from tilewright.tileir.plan import Aliases, Hints, Switches
 from tilewright.tileir.printer import to_text
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from tilewright.backend_ptx.targets import Target
 
 T = TypeVar("T")
-Observer = Callable[[str, Function], None]
 
 
 class Stages:
@@ -35,12 +33,15 @@ class Stages:
         the PTX and the seconds of each stage.
     """
 
-    def __init__(self, specialiser: Specialiser, args: Sequence[Any], target: str | None) -> None:
+    def __init__(
+        self, specialiser: Specialiser, args: Sequence[Any], target: str | None, lineinfo: bool = False
+    ) -> None:
         self.name = specialiser.name
         self.arguments = specialiser.bind(args)
         self.values = list(runtime_values(self.arguments, args))
         self._specialiser = specialiser
         self._named = target
+        self._switches = Switches(line_info=lineinfo)
 
     @cached_property
     def target(self) -> Target:
@@ -67,13 +68,14 @@ class Stages:
             return to_text(self._specialiser.translate(self.arguments, facts=True, aliases=self.aliases), spans=spans)
         return to_text(self._made(lambda dump: self._tile_ir(dump)), spans=spans)
 
-    def tile_ir(self, *, passes: bool = True, facts: bool = True) -> Function:
+    def tile_ir(self, *, passes: bool = True, facts: bool = True, observer: Observer | None = None) -> Function:
         """The Tile IR function, after its passes, with the target's hints: a new one at each call, to change at will.
+        `observer(pass, function)` sees it as the frontend makes it ("frontend") and after each pass.
 
         `facts=False`, without passes: for all arguments of these types, not only for those aligned and divisible alike.
         """
         if passes:
-            function = self._made(self._tile_ir)
+            function = self._made(lambda dump: self._tile_ir(dump, observer))
         else:
             function = self._specialiser.translate(self.arguments, facts=facts, aliases=self.aliases)
         function.hints = self.hints
@@ -104,19 +106,10 @@ class Stages:
 
         def make(dump: Dump | None) -> Lowered:
             function = self._tile_ir(dump)
-            function.hints = self.hints
+            function.hints, function.switches = self.hints, self._switches
             return lower_kernel(function, self.target, dump)
 
         return self._made(make)
-
-    @cached_property
-    def with_lines(self) -> Lowered:
-        """The same with the places of the source at its instructions."""
-        from tilewright.backend_ptx.compile import lower_kernel
-
-        function = self.tile_ir()
-        function.switches = replace(function.switches, line_info=True)
-        return limited(self.name, lambda: lower_kernel(function, self.target))
 
     @cached_property
     def compiled(self) -> Compiled:
@@ -124,7 +117,7 @@ class Stages:
         from tilewright.backend_ptx.compile import compile_kernel
 
         def make(dump: Dump | None) -> Compiled:
-            return compile_kernel(self._tile_ir(dump), self.target, dump, hints=self.hints)
+            return compile_kernel(self._tile_ir(dump), self.target, dump, hints=self.hints, switches=self._switches)
 
         return self._made(make)
 
@@ -141,8 +134,9 @@ class Stages:
             return link_ptx(made.ptx, made.name, level)[0]
         return assemble(made.ptx, made.target, kernel=made.name, level=level).cubin
 
-    def _tile_ir(self, dump: Dump | None) -> Function:
-        return self._specialiser.make_tile_ir(self.arguments, facts=True, aliases=self.aliases, dump=dump)
+    def _tile_ir(self, dump: Dump | None, observer: Observer | None = None) -> Function:
+        return self._specialiser.make_tile_ir(
+            self.arguments, facts=True, aliases=self.aliases, dump=dump, observer=observer)
 
     def _made(self, make: Callable[[Dump | None], T]) -> T:
         """`make(dump)`, within the limit on its time and with what the environment asks to see of it."""

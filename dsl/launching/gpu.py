@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -59,7 +60,8 @@ class GpuRunner:
         """Compile and load for one device: a DeviceKernel, and the parameters that it writes by their own name."""
         from tilewright.backend_ptx.runtime.kernel import build_kernel
 
-        hints, switches = self._specialiser.hints.resolve(device.target.name), Switches(linear_grid=linear)
+        hints = self._specialiser.hints.resolve(device.target.name)
+        switches = Switches(linear_grid=linear, line_info=wants_lines())
 
         def make(dump: Dump | None) -> tuple[Any, frozenset[int]]:
             if dump is None:
@@ -129,6 +131,11 @@ class DevicePlan:
         finally:
             for table in tables:
                 free_async(table, stream)
+
+
+def wants_lines() -> bool:
+    """Whether TILEWRIGHT_LINEINFO asks for machine code that names the lines of the source."""
+    return os.environ.get("TILEWRIGHT_LINEINFO", "0").lower() not in ("", "0", "off", "false")
 
 
 def _exact_key(argument: Argument) -> Any:

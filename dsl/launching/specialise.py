@@ -23,6 +23,7 @@ from tilewright.tileir.diagnostics import TileError, TileInternalError
 from tilewright.tileir.plan import NO_ALIASES, Aliases
 
 T = TypeVar("T")
+Observer = Callable[[str, Function], None]
 
 
 class Once:
@@ -95,16 +96,22 @@ class Specialiser:
         return self._functions.get(key, lambda: self.make_tile_ir(arguments, facts=facts, aliases=aliases))
 
     def make_tile_ir(
-        self, arguments: Sequence[Argument], *, facts: bool, aliases: Aliases = NO_ALIASES, dump: Dump | None = None
+        self, arguments: Sequence[Argument], *, facts: bool, aliases: Aliases = NO_ALIASES, dump: Dump | None = None,
+        observer: Observer | None = None,
     ) -> Function:
-        """The same, made anew; `dump` sees each stage."""
+        """The same, made anew; `dump` and `observer` see each stage."""
         from tilewright.tileir.passes import run_pipeline
 
+        watching = [see for see in (dump.function if dump is not None else None, observer) if see is not None]
+
+        def look(name: str, now: Function) -> None:
+            for see in watching:
+                see(name, now)
+
         function = self.translate(arguments, facts=facts, aliases=aliases)
-        if dump is not None:
-            dump.function("frontend", function)
+        look("frontend", function)
         try:
-            run_pipeline(function, observer=dump.function if dump is not None else None)
+            run_pipeline(function, observer=look if watching else None)
         except TileError:
             raise
         except Exception as error:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.backend_ptx.runtime import ptxas
 from tilewright.backend_ptx.simulator import simulate
+from tilewright.inspecting import sass
 
 VALUES = np.resize(np.array([-0.0, 0.0, np.nan, -np.nan, 1.0, 2.0, -3.0, 0.25, 1e-42, -1e-42, np.inf, -np.inf]), 32)
 
@@ -106,7 +106,7 @@ def test_choices_of_minus_zero_and_minus_one_are_of_bits() -> None:
 def test_ptxas_leaves_the_instructions_instead_alone() -> None:
     """No conversion of integers, no maximum in front of the minimum."""
     try:
-        ptxas.find_disassembler()
+        sass.find_disassembler()
     except tw.TileUnsupportedFeatureError:
         pytest.skip("no disassembler is installed")
     single, double = tw.spec("f32[32]"), tw.spec("f64[32]")

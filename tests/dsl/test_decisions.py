@@ -83,7 +83,9 @@ def test_gathers_by_vectors_and_by_elements(file: Path) -> None:
 def test_command_line(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     args = "bf16[64,64], bf16[64,64], bf16[64,64], 64, 64, 32"
     assert main(["decisions", f"{file}:gemm", "--args", args, "--target", "sm_120a"]) == 0
-    assert capsys.readouterr().out.startswith("target: sm_120a\nproduct: mma.m16n8k16.f32.bf16, 64x64x32\n")
+    shown = capsys.readouterr().out
+    line = next(n for n, text in enumerate(file.read_text().splitlines(), 1) if "mma(" in text)
+    assert shown.startswith(f"target: sm_120a\nproduct: mma.m16n8k16.f32.bf16, 64x64x32 [products.py:{line}]\n")
     with pytest.raises(SystemExit):
         main(["decisions", f"{file}:gemm", "--args", args, "--target", "sm_1"])
     assert "choose from 'sm_80'" in capsys.readouterr().err

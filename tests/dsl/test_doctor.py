@@ -7,9 +7,9 @@ import sys
 import pytest
 
 import tilewright as tw
-from tilewright.backend_ptx.runtime import ptxas
 from tilewright.cli import doctor
 from tilewright.cli.main import main
+from tilewright.inspecting import sass
 
 
 def test_report_names_every_needed_package(capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,19 +36,19 @@ def test_broken_part_does_not_end_the_report(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_no_disassembler_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ptxas.shutil, "which", lambda *a, **k: None)
+    monkeypatch.setattr(sass.shutil, "which", lambda *a, **k: None)
     monkeypatch.setattr(sys, "path", [])
-    ptxas.find_disassembler.cache_clear()
+    sass.find_disassembler.cache_clear()
     try:
         with pytest.raises(tw.TileUnsupportedFeatureError, match="nvdisasm nor cuobjdump"):
-            ptxas.find_disassembler()
+            sass.find_disassembler()
     finally:
-        ptxas.find_disassembler.cache_clear()
+        sass.find_disassembler.cache_clear()
 
 
 def test_sass_of_a_kernel() -> None:
     try:
-        ptxas.find_disassembler()
+        sass.find_disassembler()
     except tw.TileUnsupportedFeatureError:
         pytest.skip("no disassembler is installed")
     from vector_add import vector_add

@@ -73,7 +73,7 @@ def test_a_missing_barrier_is_a_race_at_the_reduction(monkeypatch: pytest.Monkey
     """The barriers of the code are made to do nothing: the exchange between the warps races."""
     from tilewright.inspecting.stages import Stages
 
-    lowered = vars(Stages)["with_lines"].func
+    lowered = vars(Stages)["lowered"].func
 
     def without(self: Any) -> Any:
         import dataclasses
@@ -82,7 +82,7 @@ def test_a_missing_barrier_is_a_race_at_the_reduction(monkeypatch: pytest.Monkey
         lines = [line for line in made.llvm_text.split("\n") if "bar.sync 0" not in line]
         return dataclasses.replace(made, llvm_text="\n".join(lines))
 
-    monkeypatch.setattr(Stages, "with_lines", property(without))
+    monkeypatch.setattr(Stages, "lowered", property(without))
     with pytest.raises(TileSimulationError) as caught:
         row_sums.simulate((1,), np.ones((1, 4096), np.float32), np.zeros(1, np.float32), target="sm_80")
     assert caught.value.kind in ("Race", "UnwrittenRead")

@@ -28,6 +28,7 @@ from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
 from tilewright.tileir.builder import Builder, Constants
 from tilewright.tileir.carried import Loop, add_results, body_of, carry, hand_on
 from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.dtypes import int32
 from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.control import For, If, While
@@ -62,6 +63,11 @@ class Carrier:
         self.channel = channel
         self.ring = channel.ring
         self.constants, self.known, self.warps = constants, known, warps
+
+    @property
+    def span(self) -> Span:
+        """Where the first of its tiles comes from: what the ring takes is the work of that line."""
+        return self.channel.transfers[0].source.span
 
     def emit(self, b: Builder, ops: Sequence[Op]) -> None:
         for op in ops:
@@ -117,7 +123,8 @@ class Expander:
         start: Positions = {}
         for carrier in self.guarded:
             if carrier.ring not in start:
-                carrier.allocate(self.constants.top)
+                with self.constants.top.at(carrier.span):
+                    carrier.allocate(self.constants.top)
                 start[carrier.ring] = Position(self.constants(0), self.constants(0))
         self._block(self.function.body, start)
         self.function.body.ops[:0] = self.constants.top.block.ops
@@ -162,6 +169,7 @@ class Expander:
         hand_on(body_of(loop), [v for r in rings for v in ends[r].values])
         for carrier in carriers:
             if carrier.ring not in starts:
+                b.span = carrier.span
                 carrier.allocate(b)
                 carrier.before(b)
                 [slot], [last] = carry(loop, [self.constants(0)], ["slot"])
@@ -169,7 +177,7 @@ class Expander:
                 out[carrier.ring] = Position(last)
         b.block.ops.append(loop)
         for carrier in carriers:
-            behind = Builder(Block(), loop.span)
+            behind = Builder(Block(), carrier.span)
             place = carrier.after(behind, out[carrier.ring], following)
             following[place:place] = behind.block.ops
         return {r: out[r] for r in rings}
@@ -180,12 +188,12 @@ class Expander:
         """Rewrite the body of a carrier's loop; the position of the next iteration."""
         loop = carrier.channel.loop
         *ops, end = body_of(loop).ops
-        b = Builder(Block(), loop.span)
+        b = Builder(Block(), carrier.span)
         body = _Body(carrier, b, at)
         carrier.begin(b, at)
         for op in ops:
             body.rewrite(op)
-        b.span = end.span
+        b.span = carrier.span
         body.read_for(end)
         carrier.behind(b, end, at)
         carrier.end(b, at)

@@ -1,0 +1,76 @@
+"""The page of the explorer: what is shown, as JSON, inside a template with its style and script."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tilewright.inspecting.decisions import find
+from tilewright.inspecting.explorer.stages import Chain, Text, texts
+from tilewright.tileir.diagnostics import NO_SPAN
+
+if TYPE_CHECKING:
+    from tilewright.kernel import tile_kernel
+    from tilewright.tileir.plan import Decision
+
+
+def page(kernel: tile_kernel, args: tuple[Any, ...], target: str | None, told: str = "") -> str:
+    """The page of a kernel for these arguments, as HTML. `told`: the arguments in the user's words."""
+    stages = kernel.lower(*args, target=target, lineinfo=True)
+    name, decisions = find(kernel, args, target)
+    return render(kernel.__name__, name, told, list(texts(stages)), decisions)
+
+
+def render(kernel: str, target: str, told: str, stages: Sequence[Text], decisions: Sequence[Decision]) -> str:
+    """The page of these texts. Nothing in it asks the network for anything."""
+    data = as_data(stages, decisions)
+    pieces = {
+        "title": html.escape(f"{kernel} for {target}"),
+        "arguments": html.escape(told),
+        "style": piece("style.css"),
+        "script": piece("script.js"),
+        # Inside a script element only its end tag and comments have a meaning.
+        "data": json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"),
+    }
+    text = piece("page.html")
+    for key, value in pieces.items():
+        text = text.replace(f"<!--{key}-->", value)
+    return text
+
+
+def piece(name: str) -> str:
+    """A part of the template."""
+    return (files(__package__) / name).read_text(encoding="utf-8")
+
+
+def as_data(stages: Sequence[Text], decisions: Sequence[Decision]) -> dict[str, Any]:
+    """What the script reads. A place is a list of [file, line], both numbers, the innermost first; the lines of stages
+    refer to places by number, -1 where they have none."""
+    paths: dict[str, int] = {}
+    places: dict[Chain, int] = {}
+
+    def number(chain: Chain) -> int:
+        for path, _ in chain:
+            paths.setdefault(path, len(paths))
+        return places.setdefault(chain, len(places)) if chain else -1
+
+    shown = [{"kind": text.kind, "name": text.name, "lines": text.lines, "at": [number(c) for c in text.chains],
+              "changes": text.changes, "missing": text.missing} for text in stages]
+    made = [{"name": d.name, "value": str(d.value), "reason": d.reason,
+             "at": -1 if d.span is NO_SPAN else number(((d.span.file, d.span.line),))} for d in decisions]
+    return {
+        "files": [{"name": Path(path).name, "lines": _source(path)} for path in paths],
+        "places": [[[paths[path], line] for path, line in chain] for chain in places],
+        "stages": shown, "decisions": made,
+    }
+
+
+def _source(path: str) -> list[str]:
+    """The lines of a file; none where it is no file, as for code typed into an interpreter."""
+    import linecache
+
+    return [line.rstrip("\n") for line in linecache.getlines(path)]

@@ -1,0 +1,217 @@
+"""Machine code names the lines of the source: SASS by opcode, launches that ask for it, reports of other tools."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sanitize import find_sanitizer
+from support.fake_cuda import FakeCuda, install, uninstall
+
+import tilewright as tw
+from tilewright.backend_ptx.runtime.cache import open_cache
+from tilewright.cli.reading import load_kernel
+from tilewright.inspecting import sass
+from tilewright.inspecting.sass import SassLine, ptx_places, sass_lines
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+MATRIX = tw.spec("bf16[4096,4096]")
+ROWS = tw.spec("f32[4096,1000]")
+ARGS = {
+    "matmul for sm_90a": ("matmul", (MATRIX, MATRIX, MATRIX, 128, 256, 64), "sm_90a"),
+    "matmul for sm_80": ("matmul", (MATRIX, MATRIX, MATRIX, 128, 128, 64), "sm_80"),
+    "softmax for sm_90a": ("softmax", (ROWS, ROWS, 1024), "sm_90a"),
+    "softmax for sm_80": ("softmax", (ROWS, ROWS, 1024), "sm_80"),
+}
+LOADS = ("tw.load(a,", "tw.load(b,")
+MADE_BY: dict[str, dict[str, str | tuple[str, ...]]] = {
+    "matmul for sm_90a": {"HGMMA": "tw.mma", "UTMALDG": LOADS, "UTMASTG": "tw.store", "F2FP": "astype(c.dtype)",
+                          "CS2R": "tw.zeros", "STSM": "tw.store"},
+    "matmul for sm_80": {"HMMA": "tw.mma", "LDSM": "tw.mma", "LDGSTS": LOADS, "STG": "tw.store",
+                         "F2FP": "astype(c.dtype)", "CS2R": "tw.zeros"},
+    "softmax for sm_90a": {"LDG": "tw.load", "STG": "tw.store", "FMNMX": "tw.max", "FFMA": ("tw.exp2", "tw.store")},
+    "softmax for sm_80": {"LDG": "tw.load", "STG": "tw.store", "FMNMX": "tw.max"},
+}
+"""What the line must hold that an opcode's instructions come from; several: each holds one of them."""
+
+
+@pytest.fixture(scope="module")
+def code() -> dict[str, list[SassLine]]:
+    """The instructions of each kernel, without what fills the code up behind its end."""
+    try:
+        assert Path(sass.find_disassembler()[0]).stem == "nvdisasm"
+    except tw.TileError as error:
+        pytest.skip(str(error))
+    out = {}
+    for name, (file, args, target) in ARGS.items():
+        stages = load_kernel(f"{EXAMPLES}/{file}.py").lower(*args, target=target, lineinfo=True)
+        lines = [line for line in sass_lines(stages.cubin(), stages.compiled.ptx) if line.opcode]
+        while lines[-1].opcode in ("NOP", "BRA"):
+            lines.pop()
+        out[name] = lines
+    return out
+
+
+@pytest.mark.parametrize("name", ARGS)
+def test_sass_comes_from_the_line_whose_op_made_it(code: dict[str, list[SassLine]], name: str) -> None:
+    file = EXAMPLES / f"{ARGS[name][0]}.py"
+    source = file.read_text().splitlines()
+    for opcode, wanted in MADE_BY[name].items():
+        lines = {line.place.line for line in code[name] if line.opcode == opcode and line.place is not None}
+        words = (wanted,) if isinstance(wanted, str) else wanted
+        assert lines and all(any(w in source[n - 1] for w in words) for n in lines), f"{opcode}: lines {lines}"
+        assert opcode == "FFMA" or all(any(w in source[n - 1] for n in lines) for w in words), f"{opcode}: {lines}"
+        assert all(line.place is not None for line in code[name] if line.opcode == opcode)
+    places = [line.place for line in code[name]]
+    known = Counter(place.line for place in places if place is not None and Path(place.file) == file)
+    heads = sum(count for n, count in known.items() if source[n - 1].lstrip().startswith(("def ", "for ", "@")))
+    assert known.total() >= 0.95 * len(places), f"{known.total()} of {len(places)} instructions have a line"
+    assert heads <= 0.1 * len(places), f"{heads} of {len(places)} instructions are at the def or for"
+
+
+def test_lines_at_the_end_of_instructions(code: dict[str, list[SassLine]]) -> None:
+    text = load_kernel(f"{EXAMPLES}/softmax.py").sass(ROWS, ROWS, 1024, target="sm_90a", lines=True)
+    [line] = {part.split("// ")[1] for part in text.splitlines() if "STG.E" in part}
+    assert line == f"softmax.py:{number_of('softmax.py', 'tw.store')}"
+    plain = load_kernel(f"{EXAMPLES}/softmax.py").sass(ROWS, ROWS, 1024, target="sm_90a")
+    assert instructions(text) == instructions(plain), "the lines change no instruction"
+
+
+def number_of(file: str, words: str) -> int:
+    return next(n for n, line in enumerate((EXAMPLES / file).read_text().splitlines(), 1) if words in line)
+
+
+def instructions(text: str) -> list[str]:
+    lines = (line.partition("  //")[0].strip() for line in text.splitlines())
+    return [line for line in lines if line.startswith("/*")]
+
+
+def test_only_nvdisasm_knows_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sass, "find_disassembler", lambda: ("/usr/bin/cuobjdump", ()))
+    with pytest.raises(tw.TileUnsupportedFeatureError, match="need nvdisasm"):
+        sass_lines(b"", "")
+
+
+# ---- through helpers ------------------------------------------------------------------------------------------------
+
+
+def inner(t):
+    return tw.exp(t)
+
+
+def outer(t):
+    return inner(t) - t
+
+
+@tw.tile_kernel
+def helped(x, out):
+    t = tw.load(x, 0, 128)
+    tw.store(out, 0, outer(t))
+
+
+def test_the_chain_of_calls() -> None:
+    """LLVM's text says at which call a helper was inlined; PTX has the innermost line."""
+    x = tw.spec("f32[128]")
+    made = helped.compiled(x, x, target="sm_80", lineinfo=True)
+    assert 'name: "inner"' in made.llvm_text and 'name: "outer"' in made.llvm_text
+    assert made.llvm_text.count("inlinedAt: ") >= 3
+    innermost = inspect.getsourcelines(inner)[1] + 1
+    assert innermost in {place.line for place in ptx_places(made.ptx).values()}
+
+
+@tw.tile_kernel
+def past_the_end(out):
+    write(out)
+
+
+def write(out):
+    tw.scatter(out, tw.bid(0) * 128 + tw.arange(128, dtype=tw.int32), 1.0, check_bounds=False)  # the seeded store
+
+
+def test_the_simulator_shows_the_call() -> None:
+    with pytest.raises(tw.TileError, match="OutOfRange") as caught:
+        past_the_end.simulate((1,), np.zeros(100, np.float32), target="sm_80")
+    call = caught.value.loc.call_site
+    assert caught.value.loc.function == "write" and call is not None and call.function == "past_the_end"
+    assert "called from here" in str(caught.value)
+
+
+# ---- launches --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
+    yield install(monkeypatch)
+    uninstall()
+
+
+def test_launches_that_ask_for_lines(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver is told, and the cache keeps both kinds apart; code with lines is made anew where a line moves."""
+    asked: list[bool] = []
+    load = FakeCuda.cuModuleLoadDataEx
+
+    def watched(self: FakeCuda, image: bytes, count: int, keys: list[str], values: list[object]) -> object:
+        asked.append("CU_JIT_GENERATE_LINE_INFO" in keys)
+        return load(self, image, count, keys, values)
+
+    monkeypatch.setattr(FakeCuda, "cuModuleLoadDataEx", watched)
+    x = tw.to_device(np.ones(128, np.float32))
+
+    def launch(above: int, lines: str) -> None:
+        space: dict[str, object] = {"tw": tw}
+        file = tmp / f"kernel{above}.py"
+        file.write_text("\n" * above + "@tw.tile_kernel\ndef k(x):\n    tw.store(x, 0, tw.load(x, 0, 128) * 2.0)\n")
+        exec(compile(file.read_text(), str(tmp / "kernel.py"), "exec"), space)
+        shutil.copy(file, tmp / "kernel.py")
+        linecache.checkcache()
+        monkeypatch.setenv("TILEWRIGHT_LINEINFO", lines)
+        space["k"][(1,)](x)  # type: ignore[index]
+
+    cache = open_cache()
+    assert cache is not None
+    tmp = cache.folder.parent
+    counts = []
+    for above, lines in ((0, "0"), (3, "0"), (0, "1"), (0, "1"), (3, "1")):
+        launch(above, lines)
+        counts.append(len(list(cache.entries())))
+    assert counts == [1, 1, 2, 2, 3]
+    assert asked == [".loc" in text for text in cuda.linked] and asked.count(True) >= 2 and not asked[0]
+
+
+PROGRAM = """
+import numpy as np, tilewright as tw
+
+@tw.tile_kernel
+def past_the_end(out):
+    i = tw.bid(0) * 128 + tw.arange(128, dtype=tw.int32)
+    tw.scatter(out, i + (1 << 24), 1.0, check_bounds=False)
+
+out = tw.to_device(np.zeros(100, np.float32))
+past_the_end[(1,)](out)
+out.to_host()
+"""
+
+
+@pytest.mark.gpu
+def test_compute_sanitizer_names_the_line(tmp_path: Path) -> None:
+    try:
+        sanitizer = find_sanitizer()
+    except SystemExit as error:
+        pytest.skip(str(error))
+    file = tmp_path / "program.py"
+    file.write_text(PROGRAM)
+    done = subprocess.run(
+        [sanitizer, "--tool", "memcheck", sys.executable, str(file)], capture_output=True, text=True,
+        env={**os.environ, "TILEWRIGHT_LINEINFO": "1", "PYTHONPATH": os.pathsep.join(sys.path)})
+    line = next(n for n, text in enumerate(PROGRAM.splitlines(), 1) if "tw.scatter" in text)
+    assert "Invalid __global__ write" in done.stdout and f"program.py:{line}" in done.stdout, done.stdout[-3000:]
