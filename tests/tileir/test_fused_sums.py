@@ -91,7 +91,8 @@ def numbers(rng: np.random.Generator, shape: tuple[int, int], dtype: DType, spre
         x[same, 1] = -x[same, 0]
     if dtype is dt.tfloat32:
         return (x.astype(np.float32).view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32).astype(np.float64)
-    return np.nan_to_num(x.astype(NUMPY[dtype]).astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+    with np.errstate(over="ignore"):
+        return np.nan_to_num(x.astype(NUMPY[dtype]).astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
 
 
 def bits(x: Array) -> Array:
