@@ -110,9 +110,6 @@ class Emitter:
         if result == "void":
             self.raw(line)
             return None
-        if result[0] == "<":
-            lanes, _, elem = result[1:-1].partition(" x ")
-            return self.emit(elem, int(lanes), line)
         return self.emit(result, 0, line)
 
     def _named(self, result: str) -> str:

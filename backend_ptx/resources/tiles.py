@@ -22,7 +22,8 @@ def room(target: Target) -> int:
 
 def too_large(function: Function, target: Target) -> TileValueError | None:
     """The error for a function whose tiles do not fit, at the user's line; None where they do."""
-    found = live_ranges(function.body, {}, lambda op: map(_held, op.operands), _held)
+    ranges = live_ranges(function.body, {}, lambda op: map(_held, op.operands), _held)
+    found = ((op, dict(alive)) for op, alive in ranges)
     op, alive = max(found, key=lambda at: sum(at[1].values()), default=(None, {}))
     total = sum(alive.values())
     if op is None or total <= room(target):

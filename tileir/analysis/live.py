@@ -12,7 +12,8 @@ Live = dict[Value, int]
 
 def live_ranges(block: Block, after: Live, reads: Callable[[Op], Iterable[tuple[Value, int]]],
                 holder: Callable[[Value], tuple[Value, int]]) -> Iterator[tuple[Op, Live]]:
-    """Each op of a block and of the blocks in it, with what is live after it, and again with what is live before it.
+    """Each op of a block and of the blocks in it, with what is live after it, and again with what is live before it; a
+    mapping that changes from one op to the next.
 
     `after`: what is needed after the block, or during all of it. `holder` is the value in which another one lives and
     what it takes, `reads` what an op needs of such values.
@@ -20,8 +21,10 @@ def live_ranges(block: Block, after: Live, reads: Callable[[Op], Iterable[tuple[
     alive = dict(after)
     for op in reversed(block.ops):
         results = dict(map(holder, op.results))
-        yield op, {**alive, **results}
-        alive = {v: size for v, size in alive.items() if v not in results}
+        alive.update(results)
+        yield op, alive
+        for value in results:
+            del alive[value]
         if blocks := op.blocks:
             alive.update(holder(v) for inner in blocks for v in taken(inner))
             for inner in blocks:
