@@ -110,8 +110,11 @@ class Pair:
         name = making(runner, function, right, None if isinstance(bad, TileError) else bad)
         if name == LOWERING and isinstance(bad, TileError):
             return found
-        told = (f"the IR computes what {'ab'[1 - wrong]} does after every pass: the lowering is what is wrong"
-                if name == LOWERING else f"the IR computes what {'ab'[wrong]} does from the pass {name} on")
+        told = f"the IR computes what {'ab'[wrong]} does from the pass {name} on"
+        if name == LOWERING:
+            told = f"the IR computes what {'ab'[1 - wrong]} does after every pass: the lowering is what is wrong"
+            if found.first is None:
+                told += ", or many ops that differ by as much as they may"
         return replace(found, made_by=name, notes=(*found.notes, told))
 
     def _wrong(self, found: Comparison, results: list[Any]) -> int | None:
