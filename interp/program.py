@@ -13,6 +13,7 @@ import numpy as np
 
 from tilewright.interp import handlers  # noqa: F401  (fills the table of handlers)
 from tilewright.interp.arrays import ArrayRef, bind_array, byte_range, quoted
+from tilewright.interp.blas import one_thread
 from tilewright.interp.chunk import Chunk, Regs
 from tilewright.interp.formats import constant
 from tilewright.interp.hazards import find_hazards
@@ -73,6 +74,7 @@ class Program:
         self.together = function.plan.cluster if any(op.opcode in EXCHANGES for op in function.walk()) else 1
         may_form = self.loops and self.hazards.axes is None and self.together == 1
         self._products = may_form and any(isinstance(op, matmul.Mma) for op in function.walk())
+        self._multiplies = any("mma" in op.opcode for op in function.walk())
 
     def run(self, grid: Grid, args: Sequence[Any], options: ExecutionOptions = DEFAULT) -> None:
         """Execute every block of the grid; arrays in `args` are written in place.
@@ -81,12 +83,19 @@ class Program:
         """
         with np.errstate(all="ignore"):
             bound = self._bind(args)
-            self._run(grid, bound, options, self._overlaps(bound))
+            self._execute(grid, bound, options, self._overlaps(bound))
 
     def run_apart(self, grid: Grid, bound: list[Any]) -> None:
         """The same with the values of registers, of which no two arrays share memory."""
         with np.errstate(all="ignore"):
-            self._run(grid, bound, DEFAULT, False)
+            self._execute(grid, bound, DEFAULT, False)
+
+    def _execute(self, grid: Grid, bound: list[Any], options: ExecutionOptions, overlapping: bool) -> None:
+        if not self._multiplies:
+            self._run(grid, bound, options, overlapping)
+            return
+        with one_thread():
+            self._run(grid, bound, options, overlapping)
 
     def _run(self, grid: Grid, bound: list[Any], options: ExecutionOptions, overlapping: bool) -> None:
         grid = (grid[0] * self.function.plan.cluster, *grid[1:])

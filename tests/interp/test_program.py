@@ -10,7 +10,7 @@ import pytest
 from support.interp_cases import assert_same, compile_function
 
 import tilewright as tw
-from tilewright.interp import ExecutionOptions, Program, missing_handlers
+from tilewright.interp import ExecutionOptions, Program, blas, missing_handlers
 from tilewright.interp.lowering import HANDLERS
 from tilewright.tileir.core import OPS
 from tilewright.tileir.diagnostics import Span, TileInternalError, TileTypeError
@@ -199,6 +199,25 @@ def test_every_op_has_a_handler() -> None:
     # Other tests declare ops of their own.
     ours = {name for name, cls in OPS.items() if cls.__module__.startswith("tilewright.")}
     assert not ours & set(missing_handlers())
+
+
+def test_products_run_on_one_thread_of_blas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In launches that overlap, too; after the last one there are as many as before, also if it fails."""
+    threads = [4]
+    monkeypatch.setattr(blas, "_controls", lambda: (lambda: threads[-1], threads.append))
+    with blas.one_thread(), pytest.raises(KeyError), blas.one_thread():
+        assert threads == [4, 1]
+        raise KeyError
+    assert threads == [4, 1, 4]
+
+    @tw.tile_kernel
+    def kernel(a, out):
+        t = tw.load(a, (0, 0), (16, 16))
+        tw.store(out, (0, 0), tw.mma(t, t, tw.zeros((16, 16), tw.float32)))
+
+    a = np.eye(16, dtype=np.float32)
+    kernel[1](a, np.zeros_like(a))
+    assert threads == [4, 1, 4, 1, 4]
 
 
 @pytest.mark.parametrize("distinct", [False, True])
