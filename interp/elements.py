@@ -120,6 +120,11 @@ class ElementRegion(Region):
         """Elements that meet at one place are served in their order, so old values are those of a run of one element
         after another."""
         full, line, fmt = self.shape, self.array.line, self.format
+        run = self._side_by_side() if fmt.plain and change.ufunc is None else None
+        if run is not None:
+            whole = line[run].reshape(full).copy()
+            line[run] = change.new(whole, *(np.broadcast_to(v, full) for v in change.values)).reshape(-1)
+            return whole
         given = [np.broadcast_to(v, full).reshape(-1) for v in change.values]
         # Where nothing happens a compare-and-swap returns what it expected; the others may return anything.
         old = given[0].copy() if change.kind == "cas" else np.zeros(given[0].shape, fmt.held)
@@ -134,12 +139,6 @@ class ElementRegion(Region):
         if change.ufunc is not None:
             change.ufunc.at(line, places, encoded[0])
             return old.reshape(full)
-        run = _side_by_side(places)
-        if run is not None:
-            found = line[run].copy()
-            line[run] = change.new(found, *encoded)
-            old[lanes] = fmt.decode(found)
-            return old.reshape(full)
         found = np.empty(len(places), fmt.memory)
         for group in distinct(places):
             at = places[group]
@@ -148,6 +147,16 @@ class ElementRegion(Region):
         old[lanes] = fmt.decode(found)
         return old.reshape(full)
 
+    def _side_by_side(self) -> slice | None:
+        """The places, where all elements are accessed, each behind the one before: none meets another."""
+        if self.valid is not None or self.places.shape != self.shape or self.places.size < 2:
+            return None
+        places = self.places.reshape(-1)
+        first, last = int(places[0]), int(places[-1])
+        if first < 0 or last - first != len(places) - 1 or not (places[1:] > places[:-1]).all():
+            return None
+        return slice(first, last + 1)
+
 
 def _within(index: Any, extent: Any) -> bool:
     """Are all indices inside 0..extent-1?"""
@@ -155,13 +164,6 @@ def _within(index: Any, extent: Any) -> bool:
     if isinstance(extent, np.ndarray):
         return bool(np.all((index >= 0) & (index < extent)))
     return not index.size or bool(index.min() >= 0 and index.max() < extent)
-
-
-def _side_by_side(places: Any) -> slice | None:
-    """Places each behind the one before, as a slice."""
-    if len(places) < 2 or places[-1] - places[0] != len(places) - 1 or not (places[1:] > places[:-1]).all():
-        return None
-    return slice(int(places[0]), int(places[-1]) + 1)
 
 
 def distinct(places: Any) -> Iterator[Any]:
