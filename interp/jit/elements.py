@@ -10,6 +10,7 @@ import numpy as np
 
 from tilewright.interp.jit import POLICY
 from tilewright.interp.jit.emit import Emitter, Name
+from tilewright.interp.jit.engine import usable
 from tilewright.interp.jit.loops import FastLoop
 
 Array = Any
@@ -60,7 +61,7 @@ def _run(where: Where, values: Array, shape: tuple[int, ...], writes: bool) -> l
     loop = _loops.get(key)
     if loop is None:
         _work[key] = _work.get(key, 0) + math.prod(shape) * _OPS
-        if _work[key] < POLICY.work:
+        if _work[key] < POLICY.work or not usable():
             return None
         loop = _loops[key] = _make(key)
     operands = [values.view(f"u{values.itemsize}"), *where.indices]

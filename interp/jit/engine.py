@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from functools import cache
 from typing import Any
 
 # LLVM's context is not made for several threads; it is our own, so that only the interpreter's wait for each other.
@@ -12,6 +13,19 @@ _made: list[Any] = []
 
 Function = Any
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+
+
+@cache
+def usable() -> bool:
+    """Has this CPU the instructions that loops count on? LLVM would call functions for them that nobody has."""
+    try:
+        from llvmlite import binding
+
+        features = binding.get_host_cpu_features()
+        x86 = binding.get_process_triple().startswith(("x86_64", "i686"))
+    except (ImportError, OSError, RuntimeError):
+        return False
+    return not x86 or bool(features.get("f16c") and features.get("fma"))
 
 
 def compile_text(text: str, name: str) -> Function:

@@ -12,6 +12,7 @@ import numpy as np
 
 from tilewright.interp.jit import POLICY
 from tilewright.interp.jit.emit import Emitter, Name
+from tilewright.interp.jit.engine import usable
 from tilewright.interp.jit.loops import FastLoop
 
 Array = Any
@@ -33,7 +34,7 @@ class Conversion:
             return self._slow(x)
         if self._loop is None:
             self._work += 4 * x.size
-            if self._work < POLICY.work:
+            if self._work < POLICY.work or not usable():
                 return self._slow(x)
             unsigned = [f"u{np.dtype(d).itemsize}" for d in self._dtypes]
             e = Emitter()

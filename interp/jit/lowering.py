@@ -13,6 +13,7 @@ from tilewright.interp.jit import arith as _arith  # noqa: F401  (these three fi
 from tilewright.interp.jit import convert as _convert  # noqa: F401
 from tilewright.interp.jit import math as _math  # noqa: F401
 from tilewright.interp.jit.emit import Emitter, Name, emit, memory
+from tilewright.interp.jit.engine import usable
 from tilewright.interp.jit.groups import Group, find_groups
 from tilewright.interp.jit.loops import FastLoop, may_write
 from tilewright.interp.liveness import deaths
@@ -153,7 +154,7 @@ class Run:
 
     def _pays(self, elements: int) -> bool:
         self._work += (elements + POLICY.call) * len(self._group.ops)
-        if self._work < POLICY.work:
+        if self._work < POLICY.work or not usable():
             return False
         sources, results = self._values
         values = [*sources, *results]

@@ -18,7 +18,7 @@ from support.interp_cases import array_type, assert_same, samples
 import tilewright as tw
 from tilewright.interp import compile_function
 from tilewright.interp.formats import array_dtype
-from tilewright.interp.jit import POLICY, halves
+from tilewright.interp.jit import POLICY, engine, halves
 from tilewright.interp.jit import lowering as loops
 from tilewright.interp.jit.emit import EMITTERS, holds
 from tilewright.interp.jit.groups import Group, find_groups
@@ -269,6 +269,19 @@ def test_a_group_runs_before_what_needs_it() -> None:
     assert sorted(map(id, flat)) == sorted(map(id, body.ops)) and any(isinstance(item, Group) for item in order)
     place = {op: k for k, op in enumerate(flat)}
     assert all(place[v.op] < place[op] for op in flat for v in op.operands if v.op is not None)
+
+
+def test_a_cpu_without_the_instructions_has_no_loops(always: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("llvmlite.binding.get_process_triple", lambda: "x86_64-unknown-linux-gnu")
+    for features, able in (({"f16c": True, "fma": True}, True), ({"f16c": False, "fma": True}, False), ({}, False)):
+        monkeypatch.setattr("llvmlite.binding.get_host_cpu_features", lambda features=features: features)
+        assert engine.usable.__wrapped__() == able
+    monkeypatch.setattr(loops, "usable", lambda: False)
+    ran = watched(monkeypatch)
+    x = np.ones(TILE, np.float32)
+    out = np.zeros_like(x)
+    compile_function(_one(math.Exp, dt.float32)).run((1, 1, 1), [x, out])
+    assert (out == np.float32(np.e)).all() and not ran
 
 
 def test_small_work_loads_no_compiler() -> None:
