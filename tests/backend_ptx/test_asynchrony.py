@@ -87,10 +87,10 @@ def _asked(node: ast.AST, named: Callable[[ast.AST], set[str]]) -> set[str]:
     if isinstance(node, ast.MatchClass):
         return {f"case {name}" for name in named(node.cls)}
     if isinstance(node, ast.MatchValue):
-        return {f"case {n.value}" for n in ast.walk(node) if isinstance(n, ast.Constant) and n.value in TEXTS}
+        return {f"case {text}" for text in TEXTS & {n.value for n in ast.walk(node) if isinstance(n, ast.Constant)}}
     if isinstance(node, ast.Compare):
         sides = [node.left, *node.comparators]
-        texts = {n.value for side in sides for n in ast.walk(side) if isinstance(n, ast.Constant)} & TEXTS
+        texts = TEXTS & {n.value for side in sides for n in ast.walk(side) if isinstance(n, ast.Constant)}
         types = {name for side in sides for name in named(side)}
         return {f"compares {what}" for what in texts | types}
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and HELPER.fullmatch(node.name):

@@ -130,7 +130,7 @@ class Draw:
     def run(self, kernel: Any, grid: int, args: tuple[Any, ...], want: dict[int, Array]) -> None:
         if self.warps is not None:
             kernel = kernel.replace_hints(num_worker_warps=self.warps)
-        how = {"schedule": "random", "seed": self.seed} if self.seed % 2 else {}
+        how: Any = {"schedule": "random", "seed": self.seed} if self.seed % 2 else {}
         simulate(kernel, grid, args, self.target, **how)
         for position, expected in want.items():
             error = np.abs(args[position].astype(np.float64) - expected).max()

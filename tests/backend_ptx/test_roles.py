@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from catalogue import hopper
 from catalogue.case import Case
@@ -11,7 +13,7 @@ from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.roles import CONSUMER, PRODUCER, first_warp, initial_ops, project
 from tilewright.backend_ptx.simulator import Deadlock, simulate_lowered
 from tilewright.backend_ptx.targets import get_target
-from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.core import Function, Value
 from tilewright.tileir.plan import Role
 
 TARGET = get_target("sm_90a")
@@ -26,7 +28,7 @@ def compiled(case: Case) -> Function:
     return made
 
 
-def of_producer(function: Function) -> list[Op]:
+def of_producer(function: Function) -> list[Any]:
     return [op for op in function.walk() if op.effects().role == PRODUCER]
 
 
@@ -42,8 +44,8 @@ def with_two_producers(function: Function) -> Function:
     words = [v for op in initial_ops(function) for v in op.operands]
     mine = (rings[-1], words[words.index(rings[-1]) + 1])  # "empty" is initialised behind "full"
     for op in of_producer(function):
-        if op.barriers in mine:  # type: ignore[attr-defined]
-            op.role = SECOND  # type: ignore[attr-defined]
+        if op.barriers in mine:
+            op.role = SECOND
     function.plan.roles = (*function.plan.roles, Role(SECOND, 1))
     return function
 

@@ -19,7 +19,7 @@ import pytest
 import tilewright as tw
 from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
 from tilewright.backend_ptx.simulator import simulate
-from tilewright.backend_ptx.targets import NEWEST_PTX, TARGETS, Target
+from tilewright.backend_ptx.targets import NEWEST_PTX, TARGETS
 from tilewright.inspecting.decisions import decisions
 
 THOROUGH = bool(os.environ.get("TILEWRIGHT_THOROUGH"))
@@ -31,8 +31,8 @@ PAIRS: tuple[tuple[Any, Any, str], ...] = (
     (E4M3, np.float32, "f32.e4m3.e4m3"), (E5M2, np.float16, "f16.e5m2.e5m2"), (np.float64, np.float64, "f64.f64"),
 )
 SIZES = (1, 2, 4, 8, 16, 64)
-SHAPES = [(batch, *sizes) for batch, each in ((1, SIZES), (3, (1, 4, 16)))
-          for sizes in itertools.product(each, repeat=3) if min(sizes) < 16]
+SHAPES = [(batch, m, n, k) for batch, each in ((1, SIZES), (3, (1, 4, 16)))
+          for m, n, k in itertools.product(each, repeat=3) if min(m, n, k) < 16]
 SIMULATED = ("sm_80", "sm_90a")
 
 
@@ -115,14 +115,15 @@ def test_every_shape(case: Case) -> None:
 def test_the_newest_ptx_chooses_the_same_instruction(pair: tuple[Any, Any, str]) -> None:
     """A driver takes newer PTX than the floor that is compiled for without one: what is tested here runs there."""
     kernel, args = arguments(Case(pair, (1, 16, 8, 16), "sm_90a"))
+    targets: list[Any] = [TARGETS["sm_90a"], TARGETS["sm_90a"].with_ptx(NEWEST_PTX)]
     chosen = [[text for text in decisions(kernel, args, target) if text.startswith("product: ")]
-              for target in (TARGETS["sm_90a"], TARGETS["sm_90a"].with_ptx(NEWEST_PTX))]
+              for target in targets]
     assert chosen[0] == chosen[1]
 
 
 @pytest.mark.parametrize("target", [TARGETS["sm_89"].with_ptx(NEWEST_PTX), TARGETS["sm_120a"]], ids=str)
 @pytest.mark.parametrize("pair", [pair for pair in PAIRS if pair[0] in (E4M3, E5M2)], ids=lambda pair: pair[2])
-def test_targets_with_tensor_cores_for_float8(pair: tuple[Any, Any, str], target: Target) -> None:
+def test_targets_with_tensor_cores_for_float8(pair: tuple[Any, Any, str], target: Any) -> None:
     shapes = [sizes for sizes in SHAPES if sizes[3] > 4]  # of a shorter k multiply-adds may be faster
     for sizes in shapes if THOROUGH else random.Random(2).sample(shapes, 4):
         kernel, args = arguments(Case(pair, sizes, target.name))

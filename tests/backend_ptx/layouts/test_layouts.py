@@ -36,12 +36,11 @@ def blockeds(draw: st.DrawFn, shape: tuple[int, ...] | None = None, warps: int |
 @st.composite
 def plains(draw: st.DrawFn, shape: tuple[int, ...], warps: int) -> Layout:
     """Any assignment of index bits to registers, lanes and warps, with copies anywhere."""
-    bits = [1 << k for k in range(sum(log2(n) for n in shape))]
-    bits = draw(st.permutations(bits))
+    bits: list[int] = draw(st.permutations([1 << k for k in range(sum(log2(n) for n in shape))]))
     lane, warp = [0] * 5, [0] * log2(warps)
-    slots = [(lane, i) for i in range(5)] + [(warp, i) for i in range(len(warp))]
+    slots = [(part, i) for part in (lane, warp) for i in range(len(part))]
     for where, i in draw(st.permutations(slots)):
-        if bits and draw(st.integers(0, 3)):
+        if bits and draw(st.integers(0, 3)) > 0:
             where[i] = bits.pop()
     return distributed(shape, bits, lane, warp)
 

@@ -8,13 +8,14 @@ from tilewright.backend_ptx.layouts.blocked import blocked
 from tilewright.backend_ptx.layouts.matrices import matrix_rows, ring_layout, widest_copy
 from tilewright.backend_ptx.layouts.mma import Fragment, fragment_layouts
 from tilewright.backend_ptx.layouts.shared import access_vector, bank_conflicts, copy_vector, offset_bases
+from tilewright.tileir.layout import Layout
 
 FRAGMENTS = {4: Fragment(16, 8, 8, 1), 2: Fragment(16, 8, 16, 2), 1: Fragment(16, 8, 32, 4)}
 # (M, N, K, warps)
 SIZES = [(128, 128, 64, 8), (128, 256, 64, 8), (64, 64, 32, 4), (128, 128, 32, 4), (64, 32, 128, 4), (256, 64, 32, 8)]
 
 
-def layouts(size: tuple[int, int, int, int], width: int, operand: str):  # type: ignore[no-untyped-def]
+def layouts(size: tuple[int, int, int, int], width: int, operand: str) -> tuple[Layout, int]:
     m, n, k, warps = size
     return getattr(fragment_layouts((m, n), k, FRAGMENTS[width], warps), operand), warps
 

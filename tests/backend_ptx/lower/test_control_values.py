@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -37,9 +37,11 @@ class Kernel:
         return self.b.value(cls(lhs=lhs, rhs=rhs))
 
     @contextmanager
-    def loop(self, lower: Value, upper: Value, step: Value, init: list[Value]) -> Iterator[tuple[list[Value], list]]:
+    def loop(
+        self, lower: Value, upper: Value, step: Value, init: Sequence[Value],
+    ) -> Iterator[tuple[list[Value], list[Value]]]:
         """The body's parameters, and a list to put the yielded values and then the results in."""
-        handed: list = []
+        handed: list[Value] = []
         with self.b.into([lower.type, *(v.type for v in init)]) as body:
             yield body.params, handed
             self.b.emit(control.Yield(values=tuple(handed)))
@@ -70,7 +72,8 @@ def counting(type: TileType = INT) -> Function:
     """Iterations, sum and last value of a loop over range(s0, s1, s2)."""
     k = Kernel(3, type)
     zero = k.number(0)
-    with k.loop(*k.scalars, init=[zero, zero, zero]) as (params, handed):
+    lower, upper, step = k.scalars
+    with k.loop(lower, upper, step, [zero, zero, zero]) as (params, handed):
         i, count, total, _ = params
         handed += [k(arith.Add, count, k.number(1)), k(arith.Add, total, i), i]
     return k.finish(*handed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,7 +41,7 @@ def compare(function: Function, target: str, adjust: Callable[[list[np.ndarray]]
                 f"{have[wrong[0]]!r}, expected {want[wrong[0]]!r}")
 
 
-def _computed(function: Function) -> list:
+def _computed(function: Function) -> list[Any]:
     return [op.value.op for op in function.walk() if isinstance(op, Store)]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.interp_cases import full_grid
 
 from tilewright.backend_ptx.simulator import simulate_function
 from tilewright.interp import compile_function
@@ -75,7 +76,7 @@ def filled(shape: tuple[int, ...], dtype: Any, seed: int = 1) -> np.ndarray:
 
 def check(function: Function, grid: tuple[int, ...], args: list[Any], outputs: Sequence[int], **how: Any) -> None:
     """Run both executors on copies of the outputs and compare them byte by byte."""
-    blocks = (*grid, 1, 1)[:3]
+    blocks = full_grid(grid)
     wanted = [_like(a) if i in outputs else a for i, a in enumerate(args)]
     got = [_like(a) if i in outputs else a for i, a in enumerate(args)]
     compile_function(function).run(blocks, wanted)

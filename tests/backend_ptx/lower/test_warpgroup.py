@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from catalogue import hopper
@@ -45,7 +46,7 @@ def is_caught(case: Case, function: Function) -> bool:
     for seed in range(SEEDS):
         args = case.args()
         try:
-            how = {"schedule": "random", "seed": seed} if seed else {}
+            how: Any = {"schedule": "random", "seed": seed} if seed else {}
             simulate_lowered(lowered, case.grid, case.kernel.lower(*args).values, max_steps=20_000, **how)
             case.check(case.results(args), case.reference(*case.args()), "the simulator")
         except (SimError, AssertionError):

@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from support.decisions import told
+from support.interp_cases import full_grid
 from support.pass_kernels import function
 
 from tilewright.backend_ptx.compilation import Compilation
@@ -22,6 +23,7 @@ from tilewright.backend_ptx.targets import TARGETS, get_target
 from tilewright.interp import compile_function
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Function
+from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.parser import parse
 from tilewright.tileir.plan import Hints
 from tilewright.tileir.printer import to_text
@@ -67,7 +69,7 @@ def formed(f: Function, target: str = "sm_90a") -> Function:
 
 def shapes(f: Function) -> list[tuple[int, ...]]:
     """Of what the products take and give."""
-    [product] = [op for op in f.walk() if op.opcode == "mma"]
+    [product] = [op for op in f.walk() if isinstance(op, Mma)]
     return [v.type.shape for v in (product.a, product.b, product.result)]
 
 
@@ -230,7 +232,7 @@ def test_same_results(after: str, grid: tuple[int, ...]) -> None:
     m, n, k = 128 * grid[0] - 56, 64 * grid[1] - 24, 72
     a, b = (rng.integers(-3, 4, s).astype(ml_dtypes.bfloat16) for s in ((m, k), (k, n)))
     start = rng.integers(-9, 9, (m, n)).astype(np.float32)
-    padded = (*grid, 1, 1)[:3]
+    padded = full_grid(grid)
     if "array=%y" in after and len(grid) == 3:
         pytest.skip("two blocks would update one tile")
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.interp_cases import full_grid
 from support.pass_kernels import KERNELS, function
 
 from tilewright.backend_ptx.pipeline import run_passes
@@ -25,7 +26,7 @@ def arguments(name: str) -> list[Any]:
 
 def interpreted(f: Function, name: str) -> list[Any]:
     args = arguments(name)
-    compile_function(f).run((*KERNELS[name].grid, 1, 1)[:3], args)
+    compile_function(f).run(full_grid(KERNELS[name].grid), args)
     return args
 
 

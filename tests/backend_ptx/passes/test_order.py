@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from support.pass_kernels import function
-from tests.backend_ptx.passes.test_golden import SHOWN, Shown
+from support.shown_passes import SHOWN, Shown
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.pipeline import ORDER, PIPELINE

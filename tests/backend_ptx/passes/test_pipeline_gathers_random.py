@@ -37,9 +37,9 @@ def places(rows, k, first, rows_form, columns_form, shift, tr, tc):
 
 
 @tw.tile_kernel
-def mixed(x, y, rows, out, n: int, lower: int, upper: int, step: tw.Constant[int], one: tw.Constant[tuple],
-          other: tw.Constant[tuple], masked: tw.Constant[int], padding: tw.Constant[int], twice: tw.Constant[bool],
-          tr: tw.Constant[int], tc: tw.Constant[int]):
+def mixed(x, y, rows, out, n: int, lower: int, upper: int, step: tw.Constant[int],
+          one: tw.Constant[tuple[Any, ...]], other: tw.Constant[tuple[Any, ...]], masked: tw.Constant[int],
+          padding: tw.Constant[int], twice: tw.Constant[bool], tr: tw.Constant[int], tc: tw.Constant[int]):
     first = tw.load(rows, (0,), (tr,), padding_mode=ZERO)
     acc = tw.zeros((tr, tc), tw.float32)
     turned = tw.zeros((tc, tr), tw.float32)

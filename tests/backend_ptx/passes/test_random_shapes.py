@@ -66,7 +66,7 @@ class Chain:
         return x
 
     def factors(self, size: int) -> tuple[int, ...]:
-        out = []
+        out: list[int] = []
         while size > 1 and len(out) < 3:
             out.append(self.draw(st.sampled_from([n for n in (2, 4, 16, size) if n <= size])))
             size //= out[-1]

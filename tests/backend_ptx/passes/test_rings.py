@@ -10,6 +10,7 @@ import pytest
 from catalogue import hopper
 from catalogue.case import Case
 from support.decisions import told
+from support.interp_cases import full_grid
 from support.pass_kernels import function
 
 from tilewright.backend_ptx.ops.bulk import MbarrierExpect, TmaLoad
@@ -58,7 +59,7 @@ def visits(part: Function, case: Case, monkeypatch: pytest.MonkeyPatch) -> list[
     """What a role does at each set of mbarriers, in the order of their allocation."""
     recorder = Recorder(monkeypatch)
     args = case.args()
-    compile_function(part).run((*case.grid, 1, 1)[:3], case.kernel.lower(*args).values, ExecutionOptions(mode="single"))
+    compile_function(part).run(full_grid(case.grid), case.kernel.lower(*args).values, ExecutionOptions(mode="single"))
     order = [op.result for op in part.walk() if isinstance(op, SharedAlloc)]
     return [(what, recorder.seen[what, b]) for b in order for what in ("wait", "arrive") if (what, b) in recorder.seen]
 

@@ -276,7 +276,8 @@ def test_interpreted_pieces_are_the_same(order: tuple[int, int]) -> None:
         compile_function(parse(text)).run((2, 2, 1), [x, out, 0])
         results.append(out)
     assert results[0].any()
-    np.testing.assert_array_equal(*(r.view(np.uint16) for r in results))
+    before, after = (r.view(np.uint16) for r in results)
+    np.testing.assert_array_equal(before, after)
 
 
 @pytest.mark.parametrize("bulk", [False, True])

@@ -90,6 +90,7 @@ def test_leftovers_of_killed_writers_go(tmp_path: Path) -> None:
 
 def test_entries_are_looked_at_once_for_a_part_of_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[int] = []
+    stores = 0
     monkeypatch.setattr(DiskCache, "_evict", lambda self: looks.append(stores))
     cache = DiskCache(tmp_path, limit=module.LOOKS * 5 * len(encode(ENTRY, KEY)))
     for stores in range(13):

@@ -71,7 +71,7 @@ def test_a_wrong_grid_of_text_is_named() -> None:
 
 def test_unknown_schedules_are_refused() -> None:
     with pytest.raises(ValueError, match="'inorder' or 'random', not 'fast'"):
-        simulate(scale, 1, (np.zeros(4, np.float32), 1.0, 4), "sm_80", schedule="fast")  # type: ignore[typeddict-item]
+        simulate(scale, 1, (np.zeros(4, np.float32), 1.0, 4), "sm_80", schedule="fast")  # type: ignore[arg-type]
 
 
 class Foreign:

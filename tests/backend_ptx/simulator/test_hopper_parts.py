@@ -237,11 +237,15 @@ def signal(steps: list[str], **how: Any) -> np.ndarray:
         pointer = b.gep(Val("ptr addrspace(3)", 0, "@smem"), b.mul(b.and_(kernel.tid, 31), 4))
         kernel.out(b.load("float", 0, pointer, 4))
 
+    def twice() -> None:
+        for _ in range(2):
+            emit(b, "mbarrier.arrive", box, one)
+
     lane0 = b.icmp("eq", b.and_(kernel.tid, 31), 0)
     sender: dict[str, Callable[[], None]] = {
         "store": lambda: emit(b, "st.shared.b32", mine, one, b.const("i32", 0x3F800000)),
         "warp": lambda: emit(b, "bar.warp.sync"), "arrive": lambda: emit(b, "mbarrier.arrive", box, lane0),
-        "twice": lambda: [emit(b, "mbarrier.arrive", box, one) for _ in range(2)] and None,
+        "twice": twice,
         "over": lambda: emit(b, "st.shared.b32", box, lane0, zero),
         "init": lambda: kernel.only(first, lambda: emit(b, "mbarrier.init", box, b.const("i32", 1))),
     }
@@ -264,7 +268,7 @@ def signal(steps: list[str], **how: Any) -> np.ndarray:
 @pytest.mark.parametrize("how", SCHEDULES)
 def test_mbarriers_order_ordinary_accesses(how: dict[str, Any]) -> None:
     got = signal(["store", "warp", "arrive"], **how)
-    np.testing.assert_array_equal(got, np.repeat(np.float32([0, 1]), 32))
+    np.testing.assert_array_equal(got, np.repeat(np.array([0, 1], np.float32), 32))
 
 
 @pytest.mark.parametrize("how", SCHEDULES)

@@ -151,9 +151,9 @@ def test_mma_with_scales(name: str) -> None:
     if kind == "e2m1":
         codes = [rng.integers(0, 16, shape).astype(np.uint8) for shape in ((m, k), (n, k))]
         a, b = (E2M1[x & 7] * (1 - 2.0 * (x >> 3)) for x in codes)
-        words = [sum(x[:, e::8].astype(np.uint32) << 4 * e for e in range(8)) for x in codes]  # [rows, words]
-        left = [words[0][np.arange(32) // 4 + 8 * h, np.arange(32) % 4 + 4 * w] for w in (0, 1) for h in (0, 1)]
-        right = [words[1][np.arange(32) // 4, np.arange(32) % 4 + 4 * w] for w in (0, 1)]
+        packed = [np.bitwise_or.reduce([x[:, e::8].astype(np.uint32) << 4 * e for e in range(8)]) for x in codes]
+        left = [packed[0][np.arange(32) // 4 + 8 * h, np.arange(32) % 4 + 4 * w] for w in (0, 1) for h in (0, 1)]
+        right = [packed[1][np.arange(32) // 4, np.arange(32) % 4 + 4 * w] for w in (0, 1)]
     else:
         ma, mb = random_matrix(rng, m, k, kind), random_matrix(rng, k, n, kind)
         a, b = value_of(ma, kind), value_of(mb, kind).T

@@ -23,7 +23,7 @@ from tilewright.tileir.printer import to_text
 @pytest.mark.parametrize("schedule", ["inorder", "random"])
 @pytest.mark.parametrize("name", CASES)
 def test_gpu_code_prints_what_the_interpreter_prints(
-    name: str, schedule: str, capfd: pytest.CaptureFixture[str]
+    name: str, schedule: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
     kernel, make, grid = CASES[name]
     kernel[(grid,)](make())
@@ -152,7 +152,7 @@ def test_only_the_blocks_that_get_there_assert_and_print(capfd: pytest.CaptureFi
 
 @pytest.mark.parametrize("schedule", ["inorder", "random"])
 def test_an_assertion_that_fails_writes_one_line_and_ends_all(
-    schedule: str, capfd: pytest.CaptureFixture[str]
+    schedule: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
     line = f"test_output.py:{asserting.__wrapped__.__code__.co_firstlineno + 3}: assertion failed: 100% too large\n"
     with pytest.raises(ct.TileAssertionError, match=r"block \(1, 0, 0\)"):

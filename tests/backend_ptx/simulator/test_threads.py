@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from support.simulator.text import BAR, WARP_BAR, module, per_thread, run
@@ -25,7 +27,7 @@ def exchange(barrier: str, distance: int) -> str:
 
 @pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
 def test_missing_barrier_is_a_race(schedule: str, seed: int) -> None:
-    how = {"more": SHARED, "threads": 128, "schedule": schedule, "seed": seed}
+    how: dict[str, Any] = {"more": SHARED, "threads": 128, "schedule": schedule, "seed": seed}
     run(exchange(BAR, 64), "", [], **how)
     run(exchange("", 0), "", [], **how)  # one thread may read back what it wrote
     # Whether the value happens to be there depends on the order; that the order is open does not.
@@ -267,4 +269,4 @@ turn:
   store i32 5, ptr addrspace(3) @s
   {BAR}"""
     run(start + body, "ptr addrspace(1) %out", [out], more=SHARED, schedule=schedule, seed=seed)
-    np.testing.assert_array_equal(out, np.repeat(np.uint32([6, 7]), 32))
+    np.testing.assert_array_equal(out, np.repeat(np.array([6, 7], np.uint32), 32))

@@ -1,0 +1,51 @@
+"""What shows each pass of the backend: the rows of its golden files."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Shown(NamedTuple):
+    """The kernel on which a pass is shown, the target, the warps where the kernel would get fewer, the blocks of a
+    cluster."""
+
+    kernel: str
+    target: str = "sm_90a"
+    warps: int | None = None
+    ctas: int | None = None
+
+
+SHOWN = {
+    "scale_operands": Shown("block_scaled"),
+    "widen_reductions": Shown("reduce_axes"),
+    "form_clusters": Shown("gemm_bf16", ctas=2),
+    "mask_paddings": Shown("running_max"),
+    "select_instructions": Shown("gemm"),
+    "choose_warps": Shown("transpose"),
+    "assign_layouts": Shown("transpose"),
+    "split_reductions": Shown("normalise_rows", warps=4),
+    "relieve_pressure": Shown("scaled_rows"),
+    "make_folds_warp_local": Shown("prefix_sum", warps=4),
+    "elect_thread_for_atomics": Shown("locked_sum"),
+    "share_printed": Shown("printed"),
+    "share_gathered": Shown("normalise_rows", ctas=2),
+    "wait_for_mmas": Shown("gemm"),
+    "hoist_conversions": Shown("widened_transpose"),
+    "split_stores": Shown("gemm_bf16"),
+    "pipeline_loops": Shown("accumulate"),
+    "lower_conversions": Shown("transpose"),
+    "split_mmas": Shown("gemm", "sm_80"),
+    "plan_shared_memory": Shown("accumulate", warps=4),
+    "insert_barriers": Shown("in_place"),
+    "ping_pong_warpgroups": Shown("chained_rows", warps=8),
+    # What a pass does elsewhere.
+    "scale_operands-sm_120a": Shown("block_scaled", "sm_120a"),
+    "form_clusters-rows": Shown("normalise_rows", ctas=2),
+    "relieve_pressure-spill": Shown("wide_rows"),
+    "pipeline_loops-tma": Shown("gemm"),
+    "pipeline_loops-staged": Shown("scaled_right"),
+    "pipeline_loops-cluster": Shown("gemm_bf16", ctas=2),
+    "select_instructions-sm_80": Shown("gemm", "sm_80"),
+    "assign_layouts-wgmma": Shown("chained_products"),
+    "lower_conversions-stage": Shown("scaled_gemm"),
+}
