@@ -17,7 +17,7 @@ from tilewright.backend_ptx.llvm.module import DebugLines, KernelText
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.diagnostics import Span
 
-STEP = 1 if os.environ.get("TILEWRIGHT_THOROUGH") else 40
+STEP = 1 if os.environ.get("TILEWRIGHT_THOROUGH") else 80
 DIRECTIVES = re.compile(r"\s*(\.loc\b|\.file\b|\$L__(tmp|func_begin|func_end)\d+:|//|\.section\s+\.debug)|\s*$")
 
 
