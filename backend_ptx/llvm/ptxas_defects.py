@@ -10,6 +10,7 @@ assembler of driver 580.159.04. LLVM chooses these instructions by itself, so th
   the minimum comes first, too: then .SAT makes +0.0 of a NaN, which the minimum has made 1.0. Of float64 they become
   the maximum with +0.0 and then the minimum, which is the same. The usual clamp, `min(max(x, 0.0), 1.0)`, agrees with
   .SAT for all numbers and stays.
+  Of single float16 (HADD2.SAT) it does so in either order and of pairs never, so that maxima are of pairs.
 * `selp.f32` of -0.0 and -1.0 converts the integers 0 and -1, which gives +0.0.
 """
 
@@ -26,6 +27,9 @@ _REPLACED = (
      r"{ .reg .b32 wide; cvt.s32.s16 wide, \3; \1.s32 wide, wide; cvt.u16.u32 \2, wide; }"),
 )
 _CHOICE = re.compile(r"selp\.f32 \t(%\w+), 0f(80000000|BF800000), 0f(80000000|BF800000), ")
+_SINGLE = re.compile(rf"max\.f16 \t{_REGISTER}, {_REGISTER}, {_REGISTER};")
+_OF_PAIRS = (r"{ .reg .b32 one, other; .reg .b16 rest; mov.b32 one, {\2, \2}; mov.b32 other, {\3, \3}; "
+             r"max.f16x2 one, one, other; mov.b32 {\1, rest}, one; }")
 _MINIMUM_OF_ONE = re.compile(r"min\.f(?:32|64) \t(%\w+), %\w+, 0(?:f3F8|d3FF)0+;")
 _MAXIMUM_OF_ZERO = re.compile(r"max\.f(32|64) \t(%\w+), (%\w+), 0([fd])([08])(0+);")
 
@@ -35,6 +39,7 @@ def without_defects(ptx: str) -> str:
     if "s16" in ptx:
         for pattern, instead in _REPLACED:
             ptx = pattern.sub(instead, ptx)
+    ptx = _SINGLE.sub(_OF_PAIRS, ptx)
     ptx = _CHOICE.sub(r"selp.b32 \t\1, 0x\2, 0x\3, ", ptx)
     minima = frozenset(_MINIMUM_OF_ONE.findall(ptx))
     if not minima:

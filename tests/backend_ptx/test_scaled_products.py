@@ -211,8 +211,9 @@ def test_gpu(form: Form, tile: tuple[int, int, int]) -> None:
         arrays, exact = operands(form, *sizes, seed)
         if not exact_sums:
             rng = np.random.default_rng(seed)
-            finite = np.flatnonzero(np.isfinite(value_table(form.scale)))[-80:-40].astype(np.uint8)
-            table = value_table(form.kind)
+            # Scales that no sum overflows with.
+            finite = np.flatnonzero(np.abs(np.log2(np.abs(value_table(form.scale)) + 2.0**-99)) < 20).astype(np.uint8)
+            table = value_table(form.kind)[:16 if form.kind is E2M1 else 256]
             some = np.flatnonzero(np.isfinite(table)).astype(np.uint8)
             wide = [rng.choice(some, s) for s in ((sizes[0], sizes[2]), (sizes[1], sizes[2]))]
             scales = [rng.choice(finite, (w.shape[0], sizes[2] // form.block)) for w in wide]

@@ -63,8 +63,22 @@ def choices_the_other_way(x, out):
     tw.store(out, (0,), tw.minimum(tw.maximum(t, -1.0), -0.0))
 
 
+@tw.tile_kernel
+def of_one(x, out):
+    """Each element alone: float16 is not computed in pairs."""
+    for i in range(32):
+        tw.store(out, (i,), tw.minimum(tw.maximum(tw.load(x, (i,), (1,)), -0.0), 1.0))
+
+
+@tw.tile_kernel
+def of_one_minimum_first(x, out):
+    for i in range(32):
+        tw.store(out, (i,), tw.maximum(tw.minimum(tw.load(x, (i,), (1,)), 1.0), -0.0))
+
+
 CLAMPS = [maximum_first, minimum_first, to_minus_zero, to_minus_zero_skipping_nans, minimum_first_to_minus_zero, sums]
-KERNELS = [*CLAMPS, below_minus_zero, choices, choices_the_other_way]
+ALONE = [of_one, of_one_minimum_first]
+KERNELS = [*CLAMPS, *ALONE, below_minus_zero, choices, choices_the_other_way]
 DTYPES = [np.float16, np.float32, np.float64]
 
 
@@ -93,6 +107,12 @@ def test_only_the_usual_clamp_has_a_maximum_of_floats(width: int) -> None:
     texts = [kernel.ptx(array, array, target="sm_90a") for kernel in CLAMPS]
     assert [f"max.f{width}" in text for text in texts] == [True, False, False, False, False, False]
     assert f"max.s{width} \t%" in texts[1] and f"min.u{width} \t%" in texts[4] and f"setp.ge.f{width} p" in texts[3]
+
+
+def test_single_float16_are_computed_in_pairs() -> None:
+    array = tw.spec("f16[32]")
+    texts = [kernel.ptx(array, array, target="sm_90a") for kernel in ALONE]
+    assert all("max.f16x2" in text and "max.f16 " not in text for text in texts)
 
 
 def test_choices_of_minus_zero_and_minus_one_are_of_bits() -> None:

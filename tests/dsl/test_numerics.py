@@ -57,9 +57,13 @@ def test_the_gpu_agrees(product: Product) -> None:
     there = [tw.to_device(x) if isinstance(x, np.ndarray) else x for x in host]
     product.kernel.interpret((2,), *host, numerics=target.name)
     product.kernel[2](*there)
-    found = there[2].to_host()
-    differ = bits(found) != bits(host[2])
+    differ = bits(one_nan(there[2].to_host())) != bits(one_nan(host[2]))
     assert not differ.any(), f"{differ.sum()} of {differ.size} bytes differ"
+
+
+def one_nan(x: Any) -> Any:
+    """With one code for every NaN: threads make others than x86 processors, and the language promises none."""
+    return np.where(np.isnan(x.astype(np.float64)), x.dtype.type(np.nan), x)
 
 
 def half_precision() -> list[Any]:
