@@ -11,7 +11,8 @@ assembler of driver 580.159.04. LLVM chooses these instructions by itself, so th
   the maximum with +0.0 and then the minimum, which is the same. The usual clamp, `min(max(x, 0.0), 1.0)`, agrees with
   .SAT for all numbers and stays.
   Of single float16 (HADD2.SAT) it does so in either order and of pairs never, so that maxima are of pairs.
-* `selp.f32` of -0.0 and -1.0 converts the integers 0 and -1, which gives +0.0.
+* `selp.f32` of -0.0 and -1.0 converts the integers 0 and -1, and of -0.0 and 1.0 becomes the comparison's own result as
+  a float (FSET.BF): both give +0.0.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _REPLACED = (
     (re.compile(rf"(abs|neg)\.s16 \t{_REGISTER}, {_REGISTER};"),
      r"{ .reg .b32 wide; cvt.s32.s16 wide, \3; \1.s32 wide, wide; cvt.u16.u32 \2, wide; }"),
 )
-_CHOICE = re.compile(r"selp\.f32 \t(%\w+), 0f(80000000|BF800000), 0f(80000000|BF800000), ")
+_CHOICE = re.compile(r"selp\.f32 \t(%\w+), 0f(80000000|[3B]F800000), 0f(80000000|[3B]F800000), ")
 _SINGLE = re.compile(rf"max\.f16 \t{_REGISTER}, {_REGISTER}, {_REGISTER};")
 _OF_PAIRS = (r"{ .reg .b32 one, other; .reg .b16 rest; mov.b32 one, {\2, \2}; mov.b32 other, {\3, \3}; "
              r"max.f16x2 one, one, other; mov.b32 {\1, rest}, one; }")

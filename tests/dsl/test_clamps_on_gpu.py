@@ -76,9 +76,15 @@ def of_one_minimum_first(x, out):
         tw.store(out, (i,), tw.maximum(tw.minimum(tw.load(x, (i,), (1,)), 1.0), -0.0))
 
 
+@tw.tile_kernel
+def compared(x, out):
+    t = tw.load(x, (0,), (32,))
+    tw.store(out, (0,), tw.where(t < 0.5, tw.full((32,), -0.0, out.dtype), tw.full((32,), 1.0, out.dtype)))
+
+
 CLAMPS = [maximum_first, minimum_first, to_minus_zero, to_minus_zero_skipping_nans, minimum_first_to_minus_zero, sums]
 ALONE = [of_one, of_one_minimum_first]
-KERNELS = [*CLAMPS, *ALONE, below_minus_zero, choices, choices_the_other_way]
+KERNELS = [*CLAMPS, *ALONE, below_minus_zero, choices, choices_the_other_way, compared]
 DTYPES = [np.float16, np.float32, np.float64]
 
 
@@ -118,7 +124,8 @@ def test_single_float16_are_computed_in_pairs() -> None:
 def test_choices_of_minus_zero_and_minus_one_are_of_bits() -> None:
     """ptxas would convert the integers 0 and -1."""
     array = tw.spec("f32[32]")
-    for kernel, first, second in ((choices, "80000000", "BF800000"), (choices_the_other_way, "BF800000", "80000000")):
+    for kernel, first, second in ((choices, "80000000", "BF800000"), (choices_the_other_way, "BF800000", "80000000"),
+                                  (compared, "80000000", "3F800000")):
         text = kernel.ptx(array, array, target="sm_90a")
         assert "selp.f32" not in text and f", 0x{first}, 0x{second}, %p" in text
 
