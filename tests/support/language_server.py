@@ -29,7 +29,8 @@ class Server:
         self.limit.start()
 
     def __enter__(self) -> Self:
-        answer = self.request("initialize", processId=os.getpid(), rootUri=self.folder.as_uri(), capabilities={},
+        answer = self.request("initialize", processId=os.getpid(), rootUri=self.folder.as_uri(),
+                              capabilities={"workspace": {"configuration": True, "workspaceFolders": True}},
                               workspaceFolders=[{"uri": self.folder.as_uri(), "name": "user"}])
         if answer is None:
             self.__exit__()
