@@ -66,6 +66,18 @@ def estimated_registers(function: Function) -> int:
 def live_registers(function: Function, body: Block | None = None) -> int:
     """The most registers of tiles and scalars live at one op, in each thread. Needs layouts on every tile. `body`: of
     that one alone, with what it takes from outside."""
+    return max((total for _, total in _live(function, body)), default=0)
+
+
+def registers_by_op(function: Function) -> dict[Op, int]:
+    """The same at each op of a function: what is live before it or after it, whichever is more."""
+    out: dict[Op, int] = {}
+    for op, total in _live(function, None):
+        out[op] = max(out.get(op, 0), total)
+    return out
+
+
+def _live(function: Function, body: Block | None) -> Iterator[tuple[Op, int]]:
     blocks = [function.body, *(block for op in function.walk() for block in op.blocks)]
     outstanding = {op: values for block in blocks for op, values in _held_by_outstanding(block).items()}
     held: dict[Value, tuple[Value, int]] = {}
@@ -86,8 +98,8 @@ def live_registers(function: Function, body: Block | None = None) -> int:
             yield value, -(-size * taken_of_it // count)
 
     around = {} if body is None else dict(map(holder, taken(body)))
-    found = live_ranges(body or function.body, around, reads, holder)
-    return max((sum(alive.values()) for _, alive in found), default=0)
+    for op, alive in live_ranges(body or function.body, around, reads, holder):
+        yield op, sum(alive.values())
 
 
 def _weight(value: Value) -> int:

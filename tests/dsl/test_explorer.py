@@ -145,9 +145,9 @@ def test_places_leave_the_text() -> None:
 
 def test_the_script_names_what_the_page_has() -> None:
     """Ids that the script looks for are in the template or made by the script."""
-    from tilewright.inspecting.explorer.page import piece
+    from tilewright.inspecting.explorer.page import SCRIPTS, piece
 
-    script, template = piece("script.js"), piece("page.html")
+    script, template = "".join(map(piece, SCRIPTS)), piece("page.html")
     wanted = set(re.findall(r'getElementById\("([\w-]+)"\)', script))
-    made = set(re.findall(r'id="([\w-]+)"', template)) | {"choice-source"}
+    made = set(re.findall(r'id="([\w-]+)"', template)) | set(re.findall(r'id: "([\w-]+)"', script)) | {"choice-source"}
     assert wanted <= made

@@ -121,6 +121,35 @@ def test_the_keyboard_and_the_changes_of_a_pass(browser: str, tmp_path: Path) ->
     assert out["changed"] > 0 and out["hidden"] is True and out["unnamed"] == 0
 
 
+def test_layouts_and_resources(browser: str, tmp_path: Path) -> None:
+    """The pictures answer to the arrow keys and say the same as their tables."""
+    out = run(browser, tmp_path, MATMUL, """
+        document.getElementById("tab-layouts").click();
+        const picture = (kind) => document.querySelector(`figure[data-kind='${kind}']`);
+        const said = (kind) => picture(kind).querySelector(".said").textContent;
+        picture("tile").querySelector("canvas").focus(); out.first = said("tile");
+        press("ArrowRight"); out.right = said("tile"); press("ArrowDown"); out.down = said("tile");
+        out.legend = document.querySelectorAll(".legend li").length;
+        const table = picture("tile").nextElementSibling; table.open = true;
+        table.dispatchEvent(new Event("toggle"));
+        out.cells = [...table.querySelectorAll("tbody tr")[1].children].slice(0, 3).map((cell) => cell.textContent);
+        picture("shared").querySelector("canvas").focus(); press("ArrowDown"); out.bank = said("shared");
+        document.getElementById("tab-layouts").focus(); press("ArrowRight");
+        out.tab = document.activeElement.id;
+        out.shown = document.querySelectorAll("[role=tabpanel]:not([hidden])").length;
+        out.occupancy = document.getElementById("occupancy").textContent;
+        out.rows = document.querySelectorAll(".program tbody tr").length;
+        out.ops = JSON.parse(document.getElementById("data").textContent).views.program.length;
+    """)
+    assert out["first"] == "element (0, 0) → warp 0, lane 0, register 0"
+    assert out["right"] == "element (0, 1) → warp 0, lane 0, register 1"
+    assert out["down"] == "element (1, 1) → warp 0, lane 4, register 1" and out["legend"] == 8
+    assert out["cells"] == ["1", "w0 l4 r0", "w0 l4 r1"]
+    assert out["bank"] == "element (1, 0) → byte 144 of the buffer: bank 4, row 1 of 128 bytes"
+    assert out["tab"] == "tab-resources" and out["shown"] == 1 and out["rows"] == out["ops"] > 50
+    assert out["occupancy"].startswith("1 CTA of 384 threads")
+
+
 def test_without_machine_code(browser: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tilewright.inspecting import sass
 

@@ -10,29 +10,38 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilewright.inspecting.decisions import find
-from tilewright.inspecting.explorer.stages import Chain, Text, texts
+from tilewright.inspecting.explorer.places import Numbering
+from tilewright.inspecting.explorer.stages import Text, texts
+from tilewright.inspecting.explorer.views import views
 from tilewright.tileir.diagnostics import NO_SPAN
 
 if TYPE_CHECKING:
     from tilewright.kernel import tile_kernel
     from tilewright.tileir.plan import Decision
 
+SCRIPTS = ("base.js", "code.js", "pictures.js", "layouts.js", "resources.js", "start.js")
+
 
 def page(kernel: tile_kernel, args: tuple[Any, ...], target: str | None, told: str = "") -> str:
     """The page of a kernel for these arguments, as HTML. `told`: the arguments in the user's words."""
     stages = kernel.lower(*args, target=target, lineinfo=True)
     name, decisions = find(kernel, args, target)
-    return render(kernel.__name__, name, told, list(texts(stages)), decisions)
+    number = Numbering()
+    return render(kernel.__name__, name, told, list(texts(stages)), decisions, views(stages, number), number)
 
 
-def render(kernel: str, target: str, told: str, stages: Sequence[Text], decisions: Sequence[Decision]) -> str:
-    """The page of these texts. Nothing in it asks the network for anything."""
-    data = as_data(stages, decisions)
+def render(
+    kernel: str, target: str, told: str, stages: Sequence[Text], decisions: Sequence[Decision],
+    shown: dict[str, Any] | None = None, number: Numbering | None = None,
+) -> str:
+    """The page of these texts and of what `views` gave, with the places that it numbered. Nothing in it asks the
+    network for anything."""
+    data = as_data(stages, decisions, number or Numbering()) | {"views": shown or {}}
     pieces = {
         "title": html.escape(f"{kernel} for {target}"),
         "arguments": html.escape(told),
         "style": piece("style.css"),
-        "script": piece("script.js"),
+        "script": "\n".join(map(piece, SCRIPTS)),
         # Inside a script element only its end tag and comments have a meaning.
         "data": json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"),
     }
@@ -47,24 +56,16 @@ def piece(name: str) -> str:
     return (files(__package__) / name).read_text(encoding="utf-8")
 
 
-def as_data(stages: Sequence[Text], decisions: Sequence[Decision]) -> dict[str, Any]:
+def as_data(stages: Sequence[Text], decisions: Sequence[Decision], number: Numbering) -> dict[str, Any]:
     """What the script reads. A place is a list of [file, line], both numbers, the innermost first; the lines of stages
     refer to places by number, -1 where they have none."""
-    paths: dict[str, int] = {}
-    places: dict[Chain, int] = {}
-
-    def number(chain: Chain) -> int:
-        for path, _ in chain:
-            paths.setdefault(path, len(paths))
-        return places.setdefault(chain, len(places)) if chain else -1
-
     shown = [{"kind": text.kind, "name": text.name, "lines": text.lines, "at": [number(c) for c in text.chains],
               "changes": text.changes, "missing": text.missing} for text in stages]
     made = [{"name": d.name, "value": str(d.value), "reason": d.reason,
              "at": -1 if d.span is NO_SPAN else number(((d.span.file, d.span.line),))} for d in decisions]
     return {
-        "files": [{"name": Path(path).name, "lines": _source(path)} for path in paths],
-        "places": [[[paths[path], line] for path, line in chain] for chain in places],
+        "files": [{"name": Path(path).name, "lines": _source(path)} for path in number.files],
+        "places": [[[number.files[path], line] for path, line in chain] for chain in number.chains],
         "stages": shown, "decisions": made,
     }
 

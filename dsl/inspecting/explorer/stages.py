@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from tilewright.inspecting.explorer.places import Chain, chain_of
 from tilewright.inspecting.places import Places
 from tilewright.inspecting.sass import ptx_places, sass_lines
 from tilewright.tileir.core import Function
@@ -18,9 +19,6 @@ from tilewright.tileir.printer import to_text
 
 if TYPE_CHECKING:
     from tilewright.inspecting.stages import Stages
-
-Chain = tuple[tuple[str, int], ...]
-"""(file, line) of an op, then those of the calls that led to it, the innermost first; empty: unknown."""
 
 _SOURCE = re.compile(r'@\d+ = ("(?:[^"\\]|\\.)*").*?(?: from @(\d+):(\d+):\S+)?$')
 _DEBUG = re.compile(r"(, !llvm\.loop !\d+)?,? !dbg !\d+")
@@ -48,7 +46,7 @@ def texts(stages: Stages) -> Iterator[Text]:
     yield from _tile_ir(stages)
     made = stages.compiled
     places = Places(made.llvm_text)
-    known = [(line, _chain_of(places, number)) for number, line in enumerate(made.llvm_text.splitlines(), 1)
+    known = [(line, chain_of(places.at(number))) for number, line in enumerate(made.llvm_text.splitlines(), 1)
              if not line.startswith("!")]
     llvm = Text("llvm", "LLVM IR", [_DEBUG.sub("", line) for line, _ in known], [chain for _, chain in known])
     yield llvm
@@ -112,11 +110,6 @@ def located(name: str, text: str) -> Text:
 def _chain(sources: Sequence[tuple[str, Chain]], alias: str, line: str) -> Chain:
     file, caller = sources[int(alias)]
     return ((file, int(line)), *caller)
-
-
-def _chain_of(places: Places, number: int) -> Chain:
-    span = places.at(number)
-    return tuple((part.file, part.line) for part in reversed(span.chain)) if span.line else ()
 
 
 def _longer(chains: Sequence[Chain]) -> Callable[[tuple[str, int] | None], Chain]:

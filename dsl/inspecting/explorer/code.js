@@ -1,21 +1,17 @@
-"use strict";
-(() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
+// The texts of all stages side by side, whose lines mark each other.
+page.view("code", "Code", (panel) => {
+  const { data, element } = page;
   const kinds = [["source", "Source"], ["tile", "Tile IR"], ["llvm", "LLVM IR"], ["ptx", "PTX"], ["sass", "SASS"]];
   const panes = new Map();
+  const texts = element("div", { className: "panes" });
   let kept = null;  // the line whose counterparts stay marked
 
-  const element = (name, options = {}, ...children) => {
-    const made = Object.assign(document.createElement(name), options);
-    made.append(...children);
-    return made;
-  };
   const key = ([file, line]) => `${file}:${line}`;
 
   // A line of a text: `keys` are its places in the source, the innermost first.
   const lineOf = (text, label, keys, more = "") => {
     const made = element("li", { tabIndex: -1, className: more });
-    made.append(element("span", { className: "at", ariaHidden: "true", textContent: label }), text || " ");
+    made.append(element("span", { className: "at", "aria-hidden": "true", textContent: label }), text || " ");
     made.dataset.keys = keys.join(" ");
     return made;
   };
@@ -58,17 +54,17 @@
   };
 
   const makePane = ([kind, title]) => {
-    const list = element("ol", { className: "text", id: `text-${kind}`, ariaLabel: title });
+    const list = element("ol", { className: "text", id: `text-${kind}`, "aria-label": title });
     const bar = element("div", { className: "bar" }, element("h2", { textContent: title }));
-    const box = element("section", { className: "pane", id: `pane-${kind}`, ariaLabel: title }, bar, list);
+    const box = element("section", { className: "pane", id: `pane-${kind}`, "aria-label": title }, bar, list);
     const pane = { kind, box, list };
     panes.set(kind, pane);
-    document.getElementById("main").append(box);
+    texts.append(box);
     const shown = element("input", { type: "checkbox", checked: true });
     shown.addEventListener("change", () => { box.hidden = !shown.checked; });
-    document.getElementById("panes").append(element("label", {}, shown, ` ${title}`));
+    shownPanes.append(element("label", {}, shown, ` ${title}`));
     const choices = kind === "source" ? data.files : data.stages.filter((stage) => stage.kind === kind);
-    const choice = element("select", { id: `choice-${kind}`, ariaLabel: `${title}: which` });
+    const choice = element("select", { id: `choice-${kind}`, "aria-label": `${title}: which` });
     choices.forEach((one, index) => choice.append(element("option", { value: index, textContent: one.name })));
     const changes = element("input", { type: "checkbox", id: "changes" });
     const show = () => {
@@ -170,6 +166,12 @@
     event.preventDefault();
   });
 
+  panel.append(
+    element("div", { className: "tools", role: "group", "aria-label": "Which panes are shown", id: "panes" }),
+    element("p", { className: "help", textContent: "Point at a line, or go to one with Tab and the arrow keys: its " +
+      "counterparts are marked. Enter or a click keeps them marked and scrolls to them." }),
+    element("p", { id: "said", role: "status", "aria-live": "polite" }), texts);
+  const shownPanes = document.getElementById("panes");
   kinds.forEach(makePane);
   const general = data.decisions.filter((made) => made.at < 0);
   if (general.length) {
@@ -187,4 +189,4 @@
     const head = shown.querySelector(`li[data-keys="${file}:${line}"]`);
     if (head) shown.scrollTop = head.offsetTop - shown.offsetTop - 8;
   }
-})();
+});
