@@ -70,7 +70,7 @@ check-catalogue: $(STAMP)  ## every catalogue kernel and 2,000 generated ones ch
 	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/interp/checking/test_clean.py
 
 check-seeded: $(STAMP)  ## the kernels with seeded defects, checked in several orders of blocks (the tests: in one)
-	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/interp/checking/test_seeded.py
+	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/interp/checking/test_seeded.py tests/interp/checking/test_seeded_blind.py
 
 compare-seeded: $(STAMP)  ## tw.compare on every seeded defect of the compiler (the tests: some of them)
 	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/dsl/test_comparing.py

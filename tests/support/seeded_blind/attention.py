@@ -1,9 +1,10 @@
 """Attention and what stands around it: packed sequences, caches, rotary embeddings; each with one defect."""
 
+import itertools
 import math
 
 import numpy as np
-from seeded_blind.launches import Launch
+from support.seeded_blind.launches import Launch
 
 import tilewright as ct
 
@@ -43,7 +44,7 @@ def packed_attention_launch():
     starts = np.array([0, 10, 26, 33], np.int32)
     q, k, v = normal(1, 3, 33, 16)
     want = np.zeros_like(q)
-    for a, b in zip(starts[:-1], starts[1:], strict=True):
+    for a, b in itertools.pairwise(starts):
         want[a:b] = softmax(q[a:b] @ k[a:b].T / 4) @ v[a:b]
     return Launch((3,), (q, k, v, starts, np.zeros_like(q), 16, 16), {4: want}, 1e-4)
 

@@ -1,7 +1,7 @@
 """Element-wise kernels, each with one defect (see twins.py for the marks)."""
 
 import numpy as np
-from seeded_blind.launches import Launch
+from support.seeded_blind.launches import Launch
 
 import tilewright as ct
 

@@ -1,7 +1,7 @@
 """Gathers, scatters, histograms, embeddings and routing, each with one defect."""
 
 import numpy as np
-from seeded_blind.launches import Launch
+from support.seeded_blind.launches import Launch
 
 import tilewright as ct
 
@@ -15,13 +15,13 @@ def normal(seed, *shape):
 @ct.tile_kernel
 def embedding_gradient(grad, tokens, out, TOKENS: ct.Constant[int], WIDTH: ct.Constant[int]):
     """Each token's row of the gradient is added to the row of the table that it came from."""
-    column = ct.arange(WIDTH, dtype=ct.int32)
     for r in range(TOKENS):
         at = ct.bid(0) * TOKENS + r
         token = ct.gather(tokens, at, padding_value=-1)
         if token >= 0:
             row = ct.load(grad, (at, 0), (1, WIDTH))
-            # DEFECT(races): ct.atomic_add(out, (token, column[None, :]), row, memory_order=RELAXED)
+            # MISSING: column = ct.arange(WIDTH, dtype=ct.int32)[None, :]
+            # DEFECT(races): ct.atomic_add(out, (token, column), row, memory_order=RELAXED)
             ct.store(out, (token, 0), ct.load(out, (token, 0), (1, WIDTH)) + row)
 
 
@@ -58,8 +58,8 @@ def keep_positive(x, out, used, TILE: ct.Constant[int]):
     t = ct.gather(x, at, padding_value=-1)
     keep = t > 0.0
     rank = ct.cumsum(keep.astype(ct.int32)) - 1
-    base = ct.atomic_add(used, 0, ct.sum(keep.astype(ct.int32)), memory_order=RELAXED)
-    # MISSING: rank = rank + base
+    # ALSO: rank += ct.atomic_add(used, 0, ct.sum(keep.astype(ct.int32)), memory_order=RELAXED)
+    ct.atomic_add(used, 0, ct.sum(keep.astype(ct.int32)), memory_order=RELAXED)
     # HERE(races)
     ct.scatter(out, rank, t, mask=keep)
 

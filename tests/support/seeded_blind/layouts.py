@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from seeded_blind.launches import Launch
+from support.seeded_blind.launches import Launch
 
 import tilewright as ct
 

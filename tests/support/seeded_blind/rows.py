@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from seeded_blind.launches import Launch
+from support.seeded_blind.launches import Launch
 
 import tilewright as ct
 
@@ -150,9 +150,9 @@ def count_zeros(x, count, TILE: ct.Constant[int]):
     i = ct.bid(0)
     # HERE(initialisation)
     t = ct.load(x, i, TILE)
-    inside = i * TILE + ct.arange(TILE, dtype=ct.int32) < x.shape[0]
-    # ALSO: zeros = ct.sum(((t == 0.0) & inside).astype(ct.int32))
-    zeros = ct.sum((t == 0.0).astype(ct.int32))
+    # MISSING: inside = i * TILE + ct.arange(TILE, dtype=ct.int32) < x.shape[0]
+    # ALSO: zeros = ct.sum(ct.where((t == 0.0) & inside, 1, 0))
+    zeros = ct.sum(ct.where(t == 0.0, 1, 0))
     # HERE(initialisation)
     ct.atomic_add(count, 0, zeros, memory_order=ct.MemoryOrder.RELAXED)
 

@@ -1,7 +1,7 @@
 """Sorting, searching and counting, each with one defect."""
 
 import numpy as np
-from seeded_blind.launches import Launch
+from support.seeded_blind.launches import Launch
 
 import tilewright as ct
 

@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from seeded_blind.launches import Launch
+from support.seeded_blind.launches import Launch
 
 THEMES = ("elementwise", "rows", "products", "attention", "stencils", "indexed", "waiting", "searching", "layouts")
 MARK = re.compile(r"^(?P<indent> *)# (?P<word>DEFECT|HERE|ALSO|MISSING)(?:\((?P<kinds>[a-z|]+)\))?(?:: (?P<text>.*))?$")
@@ -39,11 +39,11 @@ class Seeded:
 
     def launch(self) -> Launch:
         """Fresh arrays, for one launch."""
-        return getattr(importlib.import_module(f"seeded_blind.{self.theme}"), f"{self.name}_launch")()
+        return getattr(importlib.import_module(f"support.seeded_blind.{self.theme}"), f"{self.name}_launch")()
 
     def kernel(self):
         """With the defect."""
-        return getattr(importlib.import_module(f"seeded_blind.{self.theme}"), self.name)
+        return getattr(importlib.import_module(f"support.seeded_blind.{self.theme}"), self.name)
 
     def twin(self, folder: Path):
         """Without it; `folder` is where the repaired file is written."""

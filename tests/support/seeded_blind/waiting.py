@@ -1,7 +1,7 @@
 """Blocks that wait for each other: locks, flags, tickets, chains, last blocks; each with one defect."""
 
 import numpy as np
-from seeded_blind.launches import Launch
+from support.seeded_blind.launches import Launch
 
 import tilewright as ct
 
