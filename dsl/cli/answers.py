@@ -24,6 +24,14 @@ SCHEMAS: dict[str, dict[str, str]] = {
     "explore": {"kernel": "its name", "file": "the page", "bytes": "its size"},
     "simulate": {"kernel": "its name", "target": "its name", "grid": "three numbers", "schedule": "as asked for",
                  "seed": "as asked for; what is wrong comes as an error, whose `type` is TileSimulationError"},
+    "estimate": {
+        "kernel": "its name", "grid": "three numbers", "device": "the GPU's name", "target": "its target's name",
+        "arrays": "a list of `{name, dtype, shape, bytes, read, written}`; `read`, `written`: `{unique, most, "
+                  "requested}` in bytes: each one once, at most so many, and as often as they are asked for",
+        "operations": "how many, by kind", "flops": "those on floats", "intensity": "operations for each byte",
+        "dram_bytes": "what memory moves, at least and at most", "exact": "whether nothing is accessed twice",
+        "seconds": "the least time", "limit": "bandwidth or compute",
+        "shares": "how busy memory and each kind of unit are then, 0 to 1", "notes": "a list of sentences"},
     "check": {
         "file": "as asked for", "launches": "how many were checked",
         "reports": "a list of the reports as docs/checking.md describes them, each with `kernel`, its name; an error "

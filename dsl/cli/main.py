@@ -134,6 +134,7 @@ def make_parser() -> argparse.ArgumentParser:
                           help="warps side by side, or one at a time in an order that the seed chooses")
     simulate.add_argument("--seed", type=int, default=0, help="of generated inputs and of the order")
     _command(simulate, "simulate", _simulate)
+    _add_estimate(verbs)
     _add_check(verbs)
     _add_compare(verbs)
     doctor = verbs.add_parser("doctor", help="say what is installed, which GPU there is, and what is missing")
@@ -164,6 +165,15 @@ def _add_compare(verbs: Any) -> None:
     compare.add_argument("--seed", type=int, default=0, help="of generated inputs")
     compare.add_argument("--save", type=Path, metavar="FOLDER", help="write what is needed to see a difference again")
     _command(compare, "compare", _compare)
+
+
+def _add_estimate(verbs: Any) -> None:
+    estimate = verbs.add_parser("estimate", help="say what a launch moves and computes, and what bounds it on a GPU")
+    estimate.add_argument("kernel", metavar="FILE.py:kernel", help="the name may be left out where there is only one")
+    estimate.add_argument("--grid", help="blocks along x, y, z; not needed where the kernel's decorator gives them")
+    estimate.add_argument("--args", default="", help=ESTIMATE_HELP)
+    estimate.add_argument("--gpu", default="h200", help="h200, h100, a100, a40, l40, b200 or rtx-pro-6000")
+    _command(estimate, "estimate", _estimate)
 
 
 def _add_stages(verbs: Any) -> None:
@@ -200,6 +210,12 @@ RUN_HELP = (
 SIMULATE_HELP = (
     "the kernel's arguments, separated by commas: FILE.npy, dtype[extents] for random numbers, dtype[extents]:zeros, "
     ":ones or :arange, Python literals, lists as [..,..], tuples as (..,..)"
+)
+
+
+ESTIMATE_HELP = (
+    "the kernel's arguments, separated by commas: arrays as dtype[extents], or where their contents decide what is "
+    "read as FILE.npy or dtype[extents]:zeros, :ones, :arange or :random; Python literals; lists and tuples of those"
 )
 
 
@@ -258,6 +274,12 @@ def _explore(options: argparse.Namespace) -> Answer:
     options.out.write_text(text, encoding="utf-8")
     return Answer({"kernel": kernel.__name__, "file": str(options.out), "bytes": len(text.encode())},
                   lambda: print(f"wrote {options.out}"))
+
+
+def _estimate(options: argparse.Namespace) -> Answer:
+    from tilewright.cli.estimate import answer
+
+    return answer(options.kernel, options.args, options.grid, options.gpu)
 
 
 def _simulate(options: argparse.Namespace) -> Answer:

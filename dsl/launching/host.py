@@ -155,7 +155,7 @@ class HostRunner:
 
 def on_host(arguments: Sequence[Argument]) -> tuple[list[Any], Callable[[], None]]:
     """The arguments as the interpreter takes them, and what copies the results back to where device arrays live."""
-    copy_back = _mirror([real(array) for array in arrays(arguments) if real(array).device != HOST])
+    copy_back = mirror([real(array) for array in arrays(arguments) if real(array).device != HOST])
     return [interpreter_value(leaf) for leaf in leaves(arguments)], copy_back
 
 
@@ -173,7 +173,7 @@ def interpreter_value(leaf: Leaf) -> Any:
         return numpy_dtype(leaf.dtype).type(leaf.value)
 
 
-def _mirror(infos: Sequence[ArrayInfo]) -> Callable[[], None]:
+def mirror(infos: Sequence[ArrayInfo]) -> Callable[[], None]:
     """Give device arrays copies in host memory; the function returned copies them back.
 
     Arrays whose ranges overlap (columns of one matrix) share one mirror, so that each sees its own bytes only change.
