@@ -26,6 +26,7 @@ from tilewright.arguments.spec import Spec, spec
 from tilewright.comparing.entry import compare
 from tilewright.comparing.result import Comparison
 from tilewright.comparing.sides import Side
+from tilewright.deriving.grad import grad
 from tilewright.inspecting.trace import Trace, trace
 from tilewright.kernel import function, launch, tile_kernel
 from tilewright.language import *  # noqa: F403
@@ -80,6 +81,8 @@ __version__ = "0.1.0"
 __all__ = [
     # kernels and their launch
     "tile_kernel", "kernel", "function", "launch", "trace", "Trace",
+    # kernels made of kernels
+    "grad",
     "compare", "Comparison", "Side", "ByTarget",
     "Constant", "ConstantAnnotation", "ScalarInt64",
     "ScalarAnnotation", "IndexedWithInt64", "ArrayAnnotation", "ListAnnotation", "Spec", "spec", "to_device",

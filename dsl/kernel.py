@@ -7,14 +7,14 @@ import functools
 import types
 from collections.abc import Callable, Collection
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, Literal, Never, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypeVar, overload
 
-from tilewright.arguments.annotations import read_params
 from tilewright.launching.bound import BoundKernel
 from tilewright.launching.checking import checking
 from tilewright.launching.grid import block_place, make_grid
 from tilewright.launching.launcher import Launcher
 from tilewright.launching.numerics import target_of
+from tilewright.launching.sources import PythonSource, Source
 from tilewright.launching.specialise import Specialiser
 from tilewright.options import ByTarget, KernelOptions, LaunchRules
 from tilewright.tracebacks import is_refusal, one_line, public
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tilewright.interp.checking.report import Report
 
 F = TypeVar("F", bound=Callable[..., Any])
+K = TypeVar("K", bound="tile_kernel")
 
 _MAX_GRIDS = 4096
 _RULES = tuple(field.name for field in fields(LaunchRules))
@@ -222,7 +223,7 @@ class tile_kernel:
         simulate(self.lower(*args, target=target, lineinfo=True, **named), made, schedule, seed)
 
     @public
-    def replace_hints(self, **options: Any) -> tile_kernel:
+    def replace_hints(self, **options: Any) -> Self:
         """A new kernel of the same function with other options; the old one stays as it is.
 
         Options: those of `tile_kernel`.
@@ -237,7 +238,10 @@ class tile_kernel:
             assert wide is not kernel
             kernel.replace_hints(color=3)  # TypeError
         """
-        return _make(type(self), self.__wrapped__, _options(self.hints, options), self.specialiser.rules)
+        source = self.specialiser.source
+        hinted = kernel_of(source, _options(self.hints, options), self.specialiser.rules, type(self))
+        vars(hinted).update({name: value for name, value in vars(self).items() if name not in vars(hinted)})
+        return hinted
 
     @public
     def ir(self, *args: Any, passes: bool = True, spans: bool = False, **named: Any) -> str:
@@ -434,9 +438,16 @@ def _make(cls: type[tile_kernel], function: Any, options: KernelOptions, rules: 
         given = f"the class {function.__name__}" if isinstance(function, type) else type(function).__name__
         raise TypeError(f"tile_kernel takes a Python function, not {given}; write def or lambda")
     _refuse_method(function)
-    kernel = object.__new__(cls)
+    kernel = kernel_of(PythonSource(function), options, rules, cls)
     functools.update_wrapper(kernel, function)
-    kernel.specialiser = Specialiser(function, read_params(function), options, rules)
+    return kernel
+
+
+def kernel_of(source: Source, options: KernelOptions, rules: LaunchRules, cls: type[K]) -> K:
+    """The kernel that a source describes, with hints and rules of its launches."""
+    kernel = object.__new__(cls)
+    kernel.__name__ = kernel.__qualname__ = source.name
+    kernel.specialiser = Specialiser(source, options, rules)
     kernel.launcher = Launcher(kernel.specialiser)
     kernel._bound = {}
     return kernel

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 _STARRED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 class CallSignature:
-    """The parameters of one kernel function: their names, kinds and defaults."""
+    """The parameters of one kernel: their names, kinds and defaults."""
 
-    def __init__(self, function: Callable[..., Any], kernel: str) -> None:
+    def __init__(self, parameters: Sequence[inspect.Parameter], kernel: str) -> None:
         self._kernel = kernel
-        self._parameters = list(inspect.signature(function).parameters.values())
+        self._parameters = list(parameters)
         self._positional = sum(p.kind is not inspect.Parameter.KEYWORD_ONLY for p in self._parameters)
         self._names = [p.name for p in self._parameters if p.kind is not inspect.Parameter.POSITIONAL_ONLY]
         # *args and **kwargs: the frontend refuses such a kernel, whatever its arguments.

@@ -10,7 +10,8 @@ from tilewright.arguments.arrays import HOST
 from tilewright.arguments.bind import Argument, arrays, runtime_values
 from tilewright.arguments.spec import Spec
 from tilewright.inspecting.dumps import Dump, observed
-from tilewright.launching.specialise import Observer, Specialiser, frontend_spec
+from tilewright.launching.sources import frontend_spec
+from tilewright.launching.specialise import Observer, Specialiser
 from tilewright.launching.timeouts import limited
 from tilewright.tileir.core import Function
 from tilewright.tileir.plan import Aliases, Hints, Switches

@@ -112,7 +112,7 @@ class HostRunner:
         from tilewright.interp.debugging.program import DebugProgram
 
         function = self._specialiser.translate(arguments, facts=False, aliases=aliases, debug=True)
-        return DebugProgram(function, dict(self._specialiser.function.__globals__), first=first, block=block)
+        return DebugProgram(function, dict(self._specialiser.source.namespace), first=first, block=block)
 
     def text(self, arguments: Sequence[Argument]) -> tuple[str, frozenset[int]]:
         """The Tile IR that `run` executes for these arguments, as text, and the parameters that it may write."""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Sequence
-from types import FunctionType
 from typing import Any, TypeVar
 
-from tilewright.arguments.annotations import Param
-from tilewright.arguments.bind import Argument, Const, Tuple, bind
+from tilewright.arguments.bind import Argument, bind
 from tilewright.arguments.call import CallSignature
 from tilewright.arguments.dimensions import Dimensions
 from tilewright.arguments.sharing import find_aliases, near
 from tilewright.inspecting.dumps import Dump
+from tilewright.launching.sources import Source
 from tilewright.launching.timeouts import limited
 from tilewright.options import KernelOptions, LaunchRules
 from tilewright.tileir.analysis.determinism import check_deterministic
@@ -54,18 +53,16 @@ class Once:
 
 
 class Specialiser:
-    """One kernel function, its parameters and hints: binds arguments, and makes the Tile IR for them."""
+    """One kernel's source, its parameters and hints: binds arguments, and makes the Tile IR for them."""
 
-    def __init__(
-        self, function: FunctionType, params: Sequence[Param], hints: KernelOptions, rules: LaunchRules
-    ) -> None:
-        self.function = function
-        self.name = function.__name__
-        self.params = params
-        self.call = CallSignature(function, self.name)
+    def __init__(self, source: Source, hints: KernelOptions, rules: LaunchRules) -> None:
+        self.source = source
+        self.name = source.name
+        self.params = source.params
+        self.call = CallSignature(source.parameters, self.name)
         self.hints = hints
         self.rules = rules
-        self.dimensions = Dimensions(params, rules.grid, self.name)
+        self.dimensions = Dimensions(self.params, rules.grid, self.name)
         self._functions = Once()
 
     def bind(self, args: Sequence[Any]) -> list[Argument]:
@@ -75,6 +72,7 @@ class Specialiser:
         arguments = bind(self.params, args)
         if self.dimensions.any:
             self.dimensions.check(arguments)
+        self.source.check(arguments)
         return arguments
 
     def aliases(self, arguments: Sequence[Argument], *, facts: bool) -> Aliases:
@@ -126,31 +124,16 @@ class Specialiser:
     def translate(
         self, arguments: Sequence[Argument], *, facts: bool, aliases: Aliases = NO_ALIASES, debug: bool = False
     ) -> Function:
-        """The Tile IR as the frontend makes it, before any pass; with `debug`, marked for a debugger."""
-        from tilewright.frontend import translate
-
-        specs = tuple(frontend_spec(argument, facts=facts) for argument in arguments)
+        """The Tile IR as the kernel's source makes it, before any pass; with `debug`, marked for a debugger."""
         try:
-            return translate(self.function, specs, name=self.name, hints=self.hints.resolve(""), aliases=aliases,
-                             debug=debug)
+            return self.source.translate(
+                arguments, facts=facts, hints=self.hints.resolve(""), aliases=aliases, debug=debug)
         except TileError:
             raise
         except RecursionError:
             raise
         except Exception as error:
             raise internal_error(f"the translation of kernel {self.name}", error) from error
-
-
-def frontend_spec(argument: Argument, *, facts: bool) -> Any:
-    """The argument as the frontend wants it: a type, a ConstArg, or a tuple of those."""
-    from tilewright.frontend import ConstArg
-
-    if isinstance(argument, Const):
-        return ConstArg(argument.value)
-    if isinstance(argument, Tuple):
-        items = tuple(frontend_spec(item, facts=facts) for item in argument.items)
-        return items if argument.kind is tuple else argument.kind(*items)
-    return argument.type(facts)
 
 
 def internal_error(what: str, error: Exception) -> TileInternalError:

@@ -145,7 +145,7 @@ class _Search(Generic[T]):
         if not hints:
             return kernel
         hinted = kernel.replace_hints(**hints)
-        return self._hinted.setdefault((id(kernel.specialiser.function), hinted.hints), hinted)
+        return self._hinted.setdefault((id(kernel.specialiser.source), hinted.hints), hinted)
 
     def _advice(self, name: str) -> str:
         if name == "CudaError" and self._timeout is None:

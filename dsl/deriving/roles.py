@@ -1,0 +1,65 @@
+"""Which parameters a gradient kernel has beside those of the kernel that it is of, and what each is for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The parameters of a gradient kernel by what they are for, in the order of its call: first all of the kernel's
+    own, then one for the cotangent of each output, then one for the gradient of each array of `wrt`.
+
+    Attributes: `arguments`, the kernel's own parameters; `outputs` and `wrt`, those among them that were named;
+        `cotangents`, `out_grad` for an output `out`: read; `gradients`, `x_grad` for an array `x`: added to.
+    """
+
+    arguments: tuple[str, ...]
+    outputs: tuple[str, ...]
+    wrt: tuple[str, ...]
+
+    @property
+    def cotangents(self) -> tuple[str, ...]:
+        return tuple(f"{name}_grad" for name in self.outputs)
+
+    @property
+    def gradients(self) -> tuple[str, ...]:
+        return tuple(f"{name}_grad" for name in self.wrt)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """All names, in the order of the call."""
+        return (*self.arguments, *self.cotangents, *self.gradients)
+
+    def of(self, name: str) -> str:
+        """The parameter of the kernel that a cotangent or gradient belongs to."""
+        return name.removesuffix("_grad")
+
+
+def roles_of(kernel: str, arguments: tuple[str, ...], wrt: object, outputs: object) -> Roles:
+    """The roles for these names. TypeError for what is no name or tuple of names, ValueError for names that are no
+    parameters, or stand twice."""
+    roles = Roles(arguments, _names("outputs", outputs), _names("wrt", wrt))
+    for what, names in (("wrt", roles.wrt), ("outputs", roles.outputs)):
+        for k, name in enumerate(names):
+            if name not in arguments:
+                raise ValueError(f"grad: {what} names {name!r}, which is no parameter of kernel {kernel}; it has "
+                                 f"{', '.join(arguments)}")
+            if name in names[:k]:
+                raise ValueError(f"grad: {what} names {name!r} twice")
+    both = [name for name in roles.wrt if name in roles.outputs]
+    if both:
+        raise ValueError(f"grad: {both[0]!r} is named in wrt and in outputs; an array that is read and overwritten has "
+                         "no gradient, so let the kernel store into another one")
+    taken = [name for name in (*roles.cotangents, *roles.gradients) if name in arguments]
+    if taken:
+        raise ValueError(f"grad: kernel {kernel} has a parameter {taken[0]!r} already, which would be the name of the "
+                         f"array that belongs to {roles.of(taken[0])!r}; call it otherwise")
+    return roles
+
+
+def _names(what: str, given: object) -> tuple[str, ...]:
+    names = (given,) if isinstance(given, str) else given
+    if not isinstance(names, (tuple, list)) or not names or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"grad: {what} must be the name of a parameter, or a tuple of names, not {given!r}")
+    return tuple(names)

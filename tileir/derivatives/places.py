@@ -1,0 +1,206 @@
+"""Which accesses are shown to touch different elements: those of different blocks, and of different iterations.
+
+All of it rests on one question: given the indices of an access, which integers can be told from them? Two runs of the
+access that differ in such an integer differ in an index, and tiles that do not overlap lie at different indices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import Any
+
+from tilewright.tileir.analysis.uses import parents
+from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.ops.arith import Add, CeilDiv, Constant, FloorDiv, Mod, Mul, Shl, Sub
+from tilewright.tileir.ops.arrays import AssumeDivisible, BlockId, Extent, NumBlocks, Stride
+from tilewright.tileir.ops.control import For, If
+from tilewright.tileir.ops.convert import Cast
+from tilewright.tileir.ops.memory import Load, Store, TileAccess
+
+_EVERYWHERE = (Constant, Extent, Stride, NumBlocks)
+_ARITHMETIC = (Add, Sub, Mul, FloorDiv, CeilDiv, Mod, Shl, Cast, AssumeDivisible)
+
+
+class Places:
+    """What is known of the accesses of one function."""
+
+    def __init__(self, function: Function) -> None:
+        self._params = set(function.params)
+        self._parents = parents(function)
+        self._homes = {op: block for block in _blocks(function.body) for op in block.ops}
+        self._axes = {op.axis for op in function.walk() if isinstance(op, BlockId)}
+        self._pairs = _pairs(function)
+
+    def apart(self, accesses: Sequence[Op]) -> bool:
+        """Whether no two blocks touch the same element by these accesses."""
+        tiles = [op for op in accesses if isinstance(op, (Load, Store)) and _tiled(op)]
+        if len(tiles) < len(accesses) or len({op.array for op in tiles}) > 1:
+            return False
+        if not self._axes:
+            return True  # all blocks do the same, so there is but one
+        places = [set(_indices(op)) for op in tiles]
+        common = set.intersection(*places) if places else set()
+        told = self._told(value for value, *_ in common)
+        return self._axes <= {v.op.axis for v in told if isinstance(v.op, BlockId)}
+
+    def rerun(self, access: Op) -> For | None:
+        """A loop in whose iterations the access is not shown to touch different elements; None if there is no such."""
+        loops = self._loops(access)
+        told = self._told(v for v, *_ in _indices(access)) if isinstance(access, TileAccess) and _tiled(access) else ()
+        return next((loop for loop in loops if loop.loop.params[0] not in told), None)
+
+    def overlapping(self, accesses: Sequence[Op]) -> tuple[Op, Op] | None:
+        """Two accesses that may touch the same element within a block, the later one second; None if none do."""
+        for first, second in combinations(accesses, 2):
+            if not self._exclusive(first, second) and not _differ(first, second):
+                return first, second
+        return None
+
+    def _loops(self, op: Op) -> list[For]:
+        return [around for around in self._around(op) if isinstance(around, For)]
+
+    def _around(self, op: Op) -> list[Op]:
+        """The ops in whose bodies an op stands, from the inside out."""
+        out: list[Op] = []
+        above = self._parents.get(self._homes[op])
+        while above is not None:
+            out.append(above)
+            above = self._parents.get(self._homes[above])
+        return out
+
+    def _exclusive(self, first: Op, second: Op) -> bool:
+        """Whether the ops stand in the two branches of one decision."""
+        chains = [[op, *self._around(op)] for op in (first, second)]
+        for around in chains[0]:
+            if isinstance(around, If) and around in chains[1]:
+                inner = [chain[chain.index(around) - 1] for chain in chains]
+                return self._homes[inner[0]] is not self._homes[inner[1]]
+        return False
+
+    # ---- what indices tell
+
+    def _told(self, values: Iterable[Value]) -> set[Value]:
+        """All integers that follow from these."""
+        told: set[Value] = set()
+        work = list(values)
+        while work:
+            value = work.pop()
+            if value not in told:
+                told.add(value)
+                work += self._sources(value)
+                work += self._joined(value, told)
+        return told
+
+    def _sources(self, value: Value) -> list[Value]:
+        op = value.op
+        if isinstance(op, (Add, Sub)):
+            return [a for a, b in ((op.lhs, op.rhs), (op.rhs, op.lhs)) if self._same_everywhere(b)]
+        if isinstance(op, Mul):
+            return [a for a, b in ((op.lhs, op.rhs), (op.rhs, op.lhs)) if _nonzero(b)]
+        if isinstance(op, Shl):
+            return [op.lhs] if _constant(op.rhs) is not None else []
+        if isinstance(op, Cast):
+            wide = op.src.type.dtype.is_int and op.dtype.is_int and op.dtype.bitwidth >= op.src.type.dtype.bitwidth
+            return [op.src] if wide else []
+        if isinstance(op, AssumeDivisible):
+            return [op.src]
+        return self._start_of(value) if op is None else []
+
+    def _start_of(self, value: Value) -> list[Value]:
+        """Of `for i in range(block, n, blocks)`, i tells the block."""
+        loop = self._parents.get(value.owner) if isinstance(value.owner, Block) else None
+        if not isinstance(loop, For) or value is not loop.loop.params[0]:
+            return []
+        start, step = loop.lower.op, loop.step.op
+        strided = isinstance(start, BlockId) and isinstance(step, NumBlocks) and start.axis == step.axis
+        return [loop.lower] if strided else []
+
+    def _joined(self, value: Value, told: set[Value]) -> list[Value]:
+        """Quotient and remainder tell the dividend."""
+        pair = self._pairs.get(value)
+        return [] if pair is None or not pair[0] <= told else [pair[1]]
+
+    def _same_everywhere(self, value: Value) -> bool:
+        """Whether a value is the same in all blocks and iterations."""
+        op = value.op
+        if op is None:
+            return value in self._params
+        if isinstance(op, _EVERYWHERE):
+            return True
+        return isinstance(op, _ARITHMETIC) and all(map(self._same_everywhere, op.operands))
+
+
+def _blocks(block: Block) -> Iterable[Block]:
+    yield block
+    for op in block.ops:
+        for inner in op.blocks:
+            yield from _blocks(inner)
+
+
+def _pairs(function: Function) -> dict[Value, tuple[set[Value], Value]]:
+    """Quotients and remainders of the same operands: both, and the dividend."""
+    out: dict[Value, tuple[set[Value], Value]] = {}
+    found: dict[Any, Value] = {}
+    for op in function.walk():
+        if not isinstance(op, (FloorDiv, Mod)):
+            continue
+        divisor = _constant(op.rhs)
+        by = op.rhs if divisor is None else divisor
+        found[type(op), op.lhs, by] = op.result
+        both = [found.get((kind, op.lhs, by)) for kind in (FloorDiv, Mod)]
+        if None not in both:
+            for value in both:
+                assert value is not None
+                out[value] = {v for v in both if v is not None}, op.lhs
+    return out
+
+
+def _tiled(op: TileAccess) -> bool:
+    """Whether tiles at different indices do not overlap, of an array that is a parameter."""
+    shape = op.tile.type.shape
+    return op.array.op is None and all(n <= step for n, step in zip(shape, op.steps, strict=True))
+
+
+def _indices(op: TileAccess) -> list[tuple[Value, int, int, int]]:
+    """Per axis: the index, the axis of the array, the tile's length and the step."""
+    return list(zip(op.index, op.order, op.tile.type.shape, op.steps, strict=True))
+
+
+def _differ(first: Op, second: Op) -> bool:
+    """Whether two accesses of one block, at the same point of its loops, touch different elements: their indices along
+    an axis lie a constant apart."""
+    if not (isinstance(first, (Load, Store)) and isinstance(second, (Load, Store)) and _tiled(first)
+            and _tiled(second) and first.array is second.array):
+        return False
+    there = {axis: (value, step) for value, axis, _, step in _indices(second)}
+    return any(
+        step == there[axis][1] and _apart(value, there[axis][0]) for value, axis, _, step in _indices(first))
+
+
+def _apart(first: Value, second: Value) -> bool:
+    (base, offset), (other, distance) = _offset(first), _offset(second)
+    return base is other and offset != distance
+
+
+def _offset(value: Value) -> tuple[Value | None, int]:
+    """The value as a base and a constant; a constant has no base."""
+    number = _constant(value)
+    if number is not None:
+        return None, number
+    op = value.op
+    if isinstance(op, (Add, Sub)):
+        more = _constant(op.rhs)
+        if more is not None:
+            base, offset = _offset(op.lhs)
+            return base, offset + (more if isinstance(op, Add) else -more)
+    return value, 0
+
+
+def _constant(value: Value) -> int | None:
+    op = value.op
+    return int(op.value) if isinstance(op, Constant) else None
+
+
+def _nonzero(value: Value) -> bool:
+    return _constant(value) not in (None, 0)

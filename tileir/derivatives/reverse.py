@@ -1,0 +1,120 @@
+"""The reverse pass: a kernel's ops once more, and after them, from the last to the first, what becomes of adjoints.
+
+Of a value of the forward kernel, `now` is the value that has been recomputed in the derived one. Its adjoint is how
+the result changes with it; `give` adds to that, `take` ends it, when everything that reads the value has given.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from tilewright.tileir.core import Block, Op, Value
+from tilewright.tileir.derivatives.emitter import Emitter, adjoint_dtype, adjoint_type
+from tilewright.tileir.derivatives.rules import rule_of
+from tilewright.tileir.types import Type
+
+Given = Value | Callable[[], Value]
+
+
+class Reverse:
+    """The state of a reverse pass. `b` appends to the derived kernel."""
+
+    def __init__(self, block: Block, varied: set[Value], seeding: set[Op]) -> None:
+        self.b = Emitter(block)
+        self.varied = varied
+        self.seeding = seeding  # the ops that bring cotangents in, and those around them
+        self.cotangents: Mapping[Value, Value] = {}  # of parameters: the arrays that hold these
+        self.gradients: Mapping[Value, Value] = {}
+        self.apart: frozenset[Value] = frozenset()  # parameters of which no two blocks read the same elements
+        self._now: dict[Value, Value] = {}
+        self.adjoints: dict[Value, Value] = {}
+
+    # ---- values of the forward kernel
+
+    def now(self, value: Value) -> Value:
+        """The value, as it has been recomputed here."""
+        return self._now[value]
+
+    def know(self, values: Sequence[Value], now: Sequence[Value]) -> None:
+        """From here on these stand for values of the forward kernel."""
+        self._now.update(zip(values, now, strict=True))
+
+    def replay(self, ops: Sequence[Op]) -> None:
+        """Append the ops again, without what they do beside computing results."""
+        for op in ops:
+            if op.effectful and op.effects().kept:
+                continue
+            copy = op.clone(self._now)
+            for block in copy.blocks:
+                _leave_out_effects(block)
+            self.b.block.ops.append(copy)
+
+    def replay_body(self, block: Block, values: Sequence[Value]) -> list[Value]:
+        """Append the ops of a body, its parameters being these values; gives what it hands back."""
+        self.know(block.params, values)
+        self.replay(block.ops[:-1])
+        return [self.now(value) for value in block.terminator.operands]
+
+    # ---- adjoints
+
+    def wants(self, value: Value) -> bool:
+        """Whether the value has an adjoint: it changes with an array that a gradient is asked for."""
+        return value in self.varied
+
+    def give(self, value: Value, adjoint: Given) -> None:
+        """Add to the adjoint of a value, where it has one; a function is called only then."""
+        if value not in self.varied:
+            return
+        made = adjoint() if callable(adjoint) else adjoint
+        made = self.b.cast(made, adjoint_dtype(value.type.dtype))
+        before = self.adjoints.get(value)
+        now = self.adjoints[value] = made if before is None else self.b.add(before, made)
+        now.hint = now.hint or (f"d_{value.hint}" if value.hint else "")
+
+    def take(self, value: Value) -> Value:
+        """The adjoint of a value; zero where nothing has given."""
+        found = self.adjoints.pop(value, None)
+        return self.zero(value) if found is None else found
+
+    def zero(self, value: Value) -> Value:
+        """An adjoint of the value that is zero."""
+        return self.b.constant(0.0, adjoint_type(value.type))
+
+    def once(self, make: Callable[[], Value]) -> Callable[[], Value]:
+        """The same function, whose ops are appended at its first call only."""
+        made: list[Value] = []
+
+        def get() -> Value:
+            if not made:
+                made.append(make())
+            return made[0]
+
+        return get
+
+    # ---- the walk
+
+    def reverse(self, block: Block) -> None:
+        """The adjoints of a block's ops, from the last to the first."""
+        for op in reversed(block.ops[:-1]):
+            if op in self.seeding or any(result in self.adjoints for result in op.results):
+                with self.b.at(op.span):
+                    rule_of(op)(op, self)
+
+    @contextlib.contextmanager
+    def inside(self, params: Sequence[Type] = (), hints: Sequence[str] = ()) -> Iterator[Block]:
+        """A new body, in which no value has an adjoint yet; what is known in it is forgotten behind it."""
+        known, adjoints = self._now, self.adjoints
+        self._now, self.adjoints = dict(known), {}
+        try:
+            with self.b.into(params, hints) as block:
+                yield block
+        finally:
+            self._now, self.adjoints = known, adjoints
+
+
+def _leave_out_effects(block: Block) -> None:
+    block.ops = [op for op in block.ops if not (op.effectful and op.effects().kept)]
+    for op in block.ops:
+        for inner in op.blocks:
+            _leave_out_effects(inner)
