@@ -8,7 +8,7 @@ SMOKE := tests/test_layout.py tests/test_docs.py tests/dsl/test_import.py tests/
 	tests/tileir/passes tests/interp/test_tiles.py tests/backend_ptx/passes/test_golden.py \
 	tests/backend_ptx/lower/test_coverage.py tests/backend_ptx/simulator/test_threads.py tests/catalogue/test_golden.py
 
-.PHONY: help demo check format test smoke test-all lint gpu-test gpu-sanitize examples language-table sweep assemble check-catalogue check-seeded compare-seeded test-browser products target-numerics protocols fuzz bench-compile bench-interp clean
+.PHONY: help demo check format test smoke test-all lint gpu-test gpu-sanitize gpu-report examples language-table sweep assemble check-catalogue check-seeded compare-seeded test-browser products target-numerics protocols fuzz bench-compile bench-interp clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -56,6 +56,10 @@ gpu-test:  ## the GPU tests from an uninstalled checkout, no network: needs a dr
 gpu-sanitize:  ## the catalogue's kernels under compute-sanitizer (memcheck, racecheck, synccheck, initcheck), as gpu-test
 	$(PYTHON) tools/link_tree.py
 	PYTHONPATH=$(CURDIR)/build/typing:$$PYTHONPATH $(PYTHON) tools/sanitize.py
+
+gpu-report:  ## everything that needs a GPU in lanes side by side: tests, sanitizer, fuzzing, benchmarks; as gpu-test
+	$(PYTHON) tools/link_tree.py
+	$(PYTHON) tools/gpu_report.py
 
 language-table: $(STAMP)  ## print which names of the language are implemented where, and what calls them
 	$(BIN)/python tools/language_table.py
