@@ -8,7 +8,7 @@ SMOKE := tests/test_layout.py tests/test_docs.py tests/dsl/test_import.py tests/
 	tests/tileir/passes tests/interp/test_tiles.py tests/backend_ptx/passes/test_golden.py \
 	tests/backend_ptx/lower/test_coverage.py tests/backend_ptx/simulator/test_threads.py tests/catalogue/test_golden.py
 
-.PHONY: help demo check format test smoke test-all lint gpu-test gpu-sanitize gpu-report examples language-table sweep assemble check-catalogue check-seeded compare-seeded test-browser products target-numerics protocols fuzz bench-compile bench-interp clean
+.PHONY: help demo check format test smoke test-all lint gpu-test gpu-sanitize gpu-report examples language-table sweep assemble check-catalogue check-seeded compare-seeded test-browser products target-numerics protocols fuzz mutants bench-compile bench-interp clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -102,6 +102,11 @@ fuzz: $(STAMP)  ## N random programs and N mutants of each kind from SEED on, SE
 	for what in programs ir tile kernels cli cache; do \
 		PYTHONPATH=$(CURDIR)/tools $(BIN)/python -m fuzz $$what -n $(N) --seed $(SEED) --seconds $(SECONDS) -j 2 || exit 1; \
 	done
+
+mutants: $(STAMP)  ## a mutation test: 150 small defects drawn by SEED, run by the tests that enter them; resumes
+	PYTHONPATH=$(CURDIR)/tools $(BIN)/python -m mutants record -j 2
+	PYTHONPATH=$(CURDIR)/tools $(BIN)/python -m mutants run --seed $(SEED) -j 2
+	PYTHONPATH=$(CURDIR)/tools $(BIN)/python -m mutants report --seed $(SEED)
 
 bench-compile: $(STAMP)  ## time from a Python function to PTX, stage by stage
 	$(BIN)/python -m benchmarks.compile
