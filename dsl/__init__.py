@@ -26,6 +26,7 @@ from tilewright.arguments.spec import Spec, spec
 from tilewright.comparing.entry import compare
 from tilewright.comparing.result import Comparison
 from tilewright.comparing.sides import Side
+from tilewright.deriving.from_ir import kernel_from_ir
 from tilewright.deriving.grad import grad
 from tilewright.inspecting.trace import Trace, trace
 from tilewright.kernel import function, launch, tile_kernel
@@ -82,7 +83,7 @@ __all__ = [
     # kernels and their launch
     "tile_kernel", "kernel", "function", "launch", "trace", "Trace",
     # kernels made of kernels
-    "grad",
+    "grad", "kernel_from_ir",
     "compare", "Comparison", "Side", "ByTarget",
     "Constant", "ConstantAnnotation", "ScalarInt64",
     "ScalarAnnotation", "IndexedWithInt64", "ArrayAnnotation", "ListAnnotation", "Spec", "spec", "to_device",

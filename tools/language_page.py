@@ -36,7 +36,7 @@ HOST = {
     "looking inside": "tile_kernel.ir tile_kernel.llvm tile_kernel.ptx tile_kernel.cubin tile_kernel.sass "
                       "tile_kernel.lower tile_kernel.compiled tile_kernel.arg_specs tile_kernel.interpret "
                       "tile_kernel.debug trace tile_kernel.simulate compare Side Comparison spec uninitialized",
-    "kernels made of kernels": "grad",
+    "kernels made of kernels": "grad kernel_from_ir",
     "arrays on a GPU": "to_device DeviceArray DeviceArray.to_host gpu_available",
 }
 """What runs on the host, by part. Modules (`tune`, `compilation`) follow with all that they export."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from tilewright.arguments.spec import spec
 from tilewright.cli.answers import UsageError
+from tilewright.deriving.from_ir import kernel_from_ir
 from tilewright.kernel import tile_kernel
 from tilewright.tileir.diagnostics import TileError
 
@@ -19,11 +20,13 @@ MAX_DEPTH = 20  # of brackets: lists of arrays in tuples of tuples; Python's par
 
 
 def load_kernel(where: str) -> tile_kernel:
-    """The kernel at FILE.py:name; the file is imported as a module of its own."""
+    """The kernel at FILE.py:name; the file is imported as a module of its own. FILE.tile holds one as Tile IR."""
     file, _, name = where.rpartition(":") if ".py:" in where else (where, "", "")
     path = Path(file)
     if not path.is_file():
         raise UsageError(f"there is no file {file}")
+    if path.suffix == ".tile":
+        return kernel_from_ir(path)
     sys.path.insert(0, str(path.parent.resolve()))
     module_spec = importlib.util.spec_from_file_location(path.stem, path)
     if module_spec is None or module_spec.loader is None:

@@ -11,7 +11,7 @@ from tilewright.arguments.annotations import Param
 from tilewright.arguments.bind import Argument, ArrayArgument, ArrayList, leaves
 from tilewright.arguments.spec import Spec
 from tilewright.deriving.roles import Roles
-from tilewright.launching.sources import Source
+from tilewright.launching.sources import Source, no_statements
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.plan import NO_ALIASES, Aliases, Hints
@@ -51,6 +51,8 @@ class GradientSource:
         from tilewright.tileir.derivatives import gradient
         from tilewright.tileir.passes import run_pipeline
 
+        if debug:
+            raise no_statements(self.name)
         own = arguments[: len(self.roles.arguments)]
         self._check_apart(arguments, aliases)
         function = self.forward.translate(own, facts=facts, hints=hints, aliases=NO_ALIASES, debug=False)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from tilewright.arguments.annotations import Param, read_params
 from tilewright.arguments.bind import Argument, Const, Tuple
 from tilewright.tileir.core import Function
+from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 from tilewright.tileir.plan import Aliases, Hints
 
 
@@ -75,3 +76,10 @@ def frontend_spec(argument: Argument, *, facts: bool) -> Any:
         items = tuple(frontend_spec(item, facts=facts) for item in argument.items)
         return items if argument.kind is tuple else argument.kind(*items)
     return argument.type(facts)
+
+
+def no_statements(kernel: str) -> TileUnsupportedFeatureError:
+    """The error for a debugger that is asked for where no Python function is."""
+    return TileUnsupportedFeatureError(
+        f"kernel {kernel} is no Python function, so that a debugger has no statements to stop at",
+        hints=["tw.trace shows what each op computes"])

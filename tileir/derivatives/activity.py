@@ -2,43 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.carried import carried
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.ops.control import For, If, While
+from tilewright.tileir.ops.convert import Bitcast
 from tilewright.tileir.types import ArrayType, ListType, TileType
 
 
 def varied_values(function: Function, sources: frozenset[Value]) -> set[Value]:
-    """The float tiles that are computed from elements of the parameters `sources`, along paths of floats."""
-    dependences = Dependences(function)
-    classes = {dependences.alias_class(source) for source in sources}
-    varied: set[Value] = set()
+    """The float tiles that are computed from elements of the parameters `sources`, along paths of floats, or from bits
+    of such floats."""
+    walk = _Walk(function, sources)
     while True:
-        before = len(varied)
-        _pass(function.body, dependences, classes, varied)
-        if len(varied) == before:
-            return varied
+        before = len(walk.varied), len(walk.bits)
+        walk.over(function.body)
+        if before == (len(walk.varied), len(walk.bits)):
+            return walk.varied
 
 
-def _pass(block: Block, dependences: Dependences, classes: set[Value], varied: set[Value]) -> None:
-    for op in block.ops:
-        for inner in op.blocks:
-            _pass(inner, dependences, classes, varied)
-        if isinstance(op, (For, If, While)):
-            for met in carried(op):
-                if any(value in varied for value in met):
-                    varied.update(value for value in met if is_float(value))
-        elif any(value in varied for value in op.operands) or _reads(op, dependences, classes):
-            varied.update(value for value in op.results if is_float(value))
+class _Walk:
+    """One walk after the other over a function, until nothing is added."""
 
+    def __init__(self, function: Function, sources: frozenset[Value]) -> None:
+        self.dependences = Dependences(function)
+        self.classes = {self.dependences.alias_class(source) for source in sources}
+        self.varied: set[Value] = set()
+        self.bits: set[Value] = set()  # integers that hold bits of varied floats, and what is made of them
 
-def _reads(op: Op, dependences: Dependences, classes: set[Value]) -> bool:
-    return op.effectful and any(
-        isinstance(memory.type, (ArrayType, ListType)) and dependences.alias_class(memory) in classes
-        for memory in op.effects().reads)
+    def over(self, block: Block) -> None:
+        for op in block.ops:
+            for inner in op.blocks:
+                self.over(inner)
+            if isinstance(op, (For, If, While)):
+                for met in carried(op):
+                    self.meet(met, met)
+            elif self.reads(op):
+                self.varied.update(op.results)
+            else:
+                self.meet(op.operands, op.results, bits=isinstance(op, Bitcast))
+
+    def meet(self, sources: Sequence[Value], targets: Sequence[Value], *, bits: bool = False) -> None:
+        """What sources are, targets become; a bitcast makes bits of floats, and floats of these bits."""
+        floats = any(value in self.varied for value in sources)
+        integers = any(value in self.bits for value in sources)
+        for value in targets:
+            if is_float(value) and (floats or (integers and bits)):
+                self.varied.add(value)
+            elif not is_float(value) and (integers or (floats and bits)) and isinstance(value.type, TileType):
+                self.bits.add(value)
+
+    def reads(self, op: Op) -> bool:
+        """Whether an op reads floats from one of the sources."""
+        return op.effectful and any(
+            isinstance(memory.type, (ArrayType, ListType)) and self.dependences.alias_class(memory) in self.classes
+            for memory in op.effects().reads) and all(map(is_float, op.results))
 
 
 def is_float(value: Value) -> bool:
