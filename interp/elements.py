@@ -22,7 +22,7 @@ class ElementRegion(Region):
     not reach other memory. `given` is the user's mask alone; `padding` stands for what is not accessed.
     """
 
-    __slots__ = ("tile", "format", "given", "padding", "_valid", "_places")
+    __slots__ = ("tile", "format", "given", "padding", "_valid", "_places", "_inside")
     kind = "elements"
 
     def __init__(self, ref: ArrayRef, indices: list[Any], mask: Any, tile: tuple[int, ...], format: Format,
@@ -34,6 +34,16 @@ class ElementRegion(Region):
         self.padding = padding
         self._places: Any = None
         self._valid: Any = None
+        self._inside: list[bool] | None = None
+
+    @property
+    def inside(self) -> list[bool]:
+        """Along each axis of the array: is no index outside, also of those that the mask excludes?"""
+        if self._inside is None:
+            rank = len(self.tile)
+            self._inside = [_within(index, over_tile(extent, rank))
+                            for index, extent in zip(self.index, self.array.extents, strict=True)]
+        return self._inside
 
     def _find(self) -> None:
         """The place of each element in `line`, and which of them are accessed (None: all)."""
@@ -43,8 +53,8 @@ class ElementRegion(Region):
         whole = isinstance(ref.offset, int) and ref.offset % unit == 0
         by, places = (unit, base // unit) if whole else (1, base)
         for i, index in enumerate(self.index):
-            extent = over_tile(ref.extents[i], rank)
-            if not _within(index, extent):
+            if not self.inside[i]:
+                extent = over_tile(ref.extents[i], rank)
                 inside = (index >= 0) & (index < extent)
                 valid = inside if valid is None else valid & inside
             step = ref.strides[i] // by

@@ -16,13 +16,13 @@ kernel waits for them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from tilewright.tileir.core import Function, Op
+from tilewright.tileir.core import Function, Op, Value
 
 Values = Any
 """Elements as registers hold them (interp/formats.py): an ndarray, or a NumPy scalar."""
@@ -127,8 +127,20 @@ class Memory:
     def end(self) -> None:
         """The launch has ended without an error."""
 
+    def direct(self, op: Op) -> bool:
+        """May an op access the memory itself where its tiles lie wholly inside the array? Nobody then sees it."""
+        return self is PLAIN
+
+    def rectangles(self, tiles: Iterable[Value]) -> bool:
+        """May these tiles be read once for all blocks of a rectangle that load them (`share`)?"""
+        return self is PLAIN
+
     def read(self, region: Region, op: Op) -> Values:
         """The values of a region."""
+        return region.read()
+
+    def share(self, region: Region, whole: Callable[[], Region], op: Op) -> Values:
+        """The values of a region that several blocks load alike; `whole()` has them for each block."""
         return region.read()
 
     def write(self, region: Region, values: Values, op: Op) -> None:

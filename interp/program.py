@@ -129,9 +129,9 @@ class Program:
         if found is None:
             copied = self.hazards.accessed if overlapping else self.hazards.copied
             thin = {} if pair is None else self._thin_of(pair)
-            loops = functools.partial(self._lower_with_loops, axes, copied, thin)
+            loops = functools.partial(self._lower_with_loops, axes, copied, checks, thin)
             closures = self._lower(axes, copied, checks, thin)
-            found = self._variants[key] = Variant(closures, None if checks or not self.loops else loops)
+            found = self._variants[key] = Variant(closures, loops if self.loops and "numerics" not in checks else None)
         return found
 
     def _lower(
@@ -141,9 +141,15 @@ class Program:
             return Lowering(self.function, axes, copied, self.dependences, thin, self.numerics)
         from tilewright.interp.checking.lowering import CheckedLowering
 
-        return CheckedLowering(self.function, axes, copied, self.dependences, checks)
+        return CheckedLowering(self.function, axes, copied, self.dependences, checks, thin)
 
-    def _lower_with_loops(self, axes: frozenset[int], copied: frozenset[int], thin: Thin) -> Lowering:
+    def _lower_with_loops(
+        self, axes: frozenset[int], copied: frozenset[int], checks: frozenset[str], thin: Thin
+    ) -> Lowering:
+        if checks:
+            from tilewright.interp.checking.lowering import CheckedLoops
+
+            return CheckedLoops(self.function, axes, copied, self.dependences, checks, thin)
         from tilewright.interp.jit.lowering import LoopLowering
 
         return LoopLowering(self.function, axes, copied, self.dependences, thin, self.numerics)
@@ -157,13 +163,15 @@ class Program:
 
     def _pair(self, grid: Grid, options: ExecutionOptions) -> Pair | None:
         """The axes along which rectangles of blocks are better chunks. They may be larger, as blocks share operands.
-        Other memories see the accesses of each block."""
-        if not self._products or options.memory is not PLAIN or grid.count(1) > 1:
+        Other memories may want to see the accesses of each block."""
+        if not self._products or grid.count(1) > 1:
             return None
         for pair in itertools.permutations((0, 1, 2), 2):
             length, width = sides(grid, pair, 2 * self._limit(options))
-            if min(length, width) > 1 and length * width >= 8 and self._thin_of(pair):
-                return pair
+            if min(length, width) > 1 and length * width >= 8:
+                thin = self._thin_of(pair)
+                if thin and options.memory.rectangles(thin):
+                    return pair
         return None
 
     def _limit(self, options: ExecutionOptions) -> int:

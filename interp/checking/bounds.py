@@ -75,7 +75,7 @@ def _tiles(region: TileRegion, extents: tuple[int, ...]) -> str:
 
 
 def _check_elements(region: ElementRegion, op: Any, log: Log) -> None:
-    if region.valid is region.given and len(region.array.line):
+    if len(region.array.line) and all(region.inside):
         return
     shape = region.shape
     wrong = np.logical_not(np.broadcast_to(region.valid if len(region.array.line) else False, shape))

@@ -104,7 +104,16 @@ class Contents:
 
     def expect(self, op: Op, given: Shadow, where: Shadow, unsure: Shadow) -> None:
         """The shadows of the values, the indices and the mask of the op that accesses memory next."""
-        self._expected = op, given, where, unsure
+        nothing = given is None and where is None and unsure is None
+        self._expected = None if nothing else (op, given, where, unsure)
+
+    def expects(self, op: Op) -> bool:
+        """May values, indices or mask of this op's next access be undefined?"""
+        return self._expected is not None and self._expected[0] is op
+
+    def logs(self, ref: ArrayRef) -> bool:
+        """Is there an entry for each element of this array?"""
+        return byte_range(ref)[0] in self._tables
 
     def write(self, region: Region, op: Op) -> None:
         """Values are about to be written (`expect` has told their shadows)."""

@@ -6,7 +6,7 @@ flow moves, splits and merges it as it does all values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tilewright.interp.checking import births, progress
@@ -16,6 +16,7 @@ from tilewright.interp.checking.suspects import find_suspects
 from tilewright.interp.checking.taint import TAINT
 from tilewright.interp.checking.uses import AFTER, BEFORE, watch
 from tilewright.interp.chunk import Regs
+from tilewright.interp.jit.lowering import LoopLowering
 from tilewright.interp.lowering import Lowering, Runner, Step
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.analysis.effects import Dependences
@@ -31,7 +32,7 @@ class CheckedLowering(Lowering):
 
     def __init__(
         self, function: Function, axes: frozenset[int], copied: frozenset[int], dependences: Dependences,
-        checks: frozenset[str],
+        checks: frozenset[str], thin: Mapping[Value, int] | None = None,
     ) -> None:
         self.checks = checks
         self.origins = Origins(function)
@@ -46,7 +47,7 @@ class CheckedLowering(Lowering):
         self.index_arithmetic = births.index_arithmetic(function) if self._numerics else frozenset()
         # Bodies of folds work on scalars that stand for arrays of any shape.
         self._folded = {op for outer in function.walk() if isinstance(outer, fold.Fold) for op in outer.combine.walk()}
-        super().__init__(function, axes, copied, dependences)
+        super().__init__(function, axes, copied, dependences, thin)
 
     @property
     def nothing(self) -> int:
@@ -129,6 +130,14 @@ class CheckedLowering(Lowering):
         if op.blocks or rule is None or not any(r in self.suspects for r in op.results):
             return None
         return rule(op, self)
+
+
+class CheckedLoops(CheckedLowering, LoopLowering):
+    """The same with loops of machine code where no operand may be undefined: then no result is, as all ops of loops
+    divide by nothing but powers of two. Not with the check of numerics, which looks at each result."""
+
+    def shadows(self, values: Iterable[Value]) -> tuple[int, ...]:
+        return tuple(self.shadow(value) for value in values if value in self.suspects)
 
 
 def in_turn(steps: list[Step]) -> Step:

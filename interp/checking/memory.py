@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from tilewright.interp.arrays import ArrayRef
 from tilewright.interp.checking.bounds import check_bounds
 from tilewright.interp.checking.contents import Contents
 from tilewright.interp.checking.covers import check_covers
@@ -16,10 +17,13 @@ from tilewright.interp.checking.numerics import Numerics
 from tilewright.interp.checking.places import element_of
 from tilewright.interp.checking.races import Races
 from tilewright.interp.checking.report import DEFAULT_CHECKS, Report, command_line
+from tilewright.interp.checking.suspects import find_suspects
 from tilewright.interp.memory import Change, Memory, Region, Values
-from tilewright.tileir.core import Function, Op
+from tilewright.tileir.analysis.effects import Dependences
+from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.enums import MemoryOrder
+from tilewright.tileir.ops.memory import Load
 
 
 class CheckedMemory(Memory):
@@ -51,6 +55,46 @@ class CheckedMemory(Memory):
         if "numerics" in self.checks:
             self.numerics = Numerics(function, self.log)
         self._launch = function, grid, arguments
+        self._quiet = self._find_quiet(function, arguments)
+
+    def _find_quiet(self, function: Function, arguments: Sequence[Any]) -> frozenset[Op]:
+        """The ops whose accesses need no look where they lie inside the array: blocks cannot race for it, and nobody
+        has declared that it holds nothing. Of numbers that go wrong, stores tell."""
+        dependences = Dependences(function)
+        seen: set[int] = set()
+        for position, argument in enumerate(arguments):
+            for ref in argument if isinstance(argument, list) else [argument]:
+                if isinstance(ref, ArrayRef) and self._logged(ref):
+                    seen.add(position)
+        quiet = set()
+        for op in function.walk():
+            effects = op.effects()
+            handles = (*effects.reads, *effects.writes)
+            if handles and not (effects.writes and "numerics" in self.checks) and not any(
+                    seen & dependences.parameters(handle) for handle in handles):
+                quiet.add(op)
+        return frozenset(quiet)
+
+    def _logged(self, ref: ArrayRef) -> bool:
+        """Are there entries for each element of an array?"""
+        return bool(self._races is not None and self._races.logs(ref)) or bool(
+            self._contents is not None and self._contents.logs(ref))
+
+    def direct(self, op: Op) -> bool:
+        return op in self._quiet and not self._watchers and (
+            self._contents is None or not self._contents.expects(op))
+
+    def rectangles(self, tiles: Iterable[Value]) -> bool:
+        suspects: frozenset[Value] = frozenset()
+        if self._contents is not None:
+            suspects = find_suspects(self._launch[0], "memory" in self.checks)
+        return all(value not in suspects and (not isinstance(value.op, Load) or value.op in self._quiet)
+                   for value in tiles)
+
+    def share(self, region: Region, whole: Callable[[], Region], op: Op) -> Values:
+        if self._bounds:
+            check_bounds(whole(), op, self.log)
+        return region.read()
 
     def end(self) -> None:
         if self._contents is not None:

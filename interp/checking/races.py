@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tilewright.interp.arrays import ArrayRef
 from tilewright.interp.checking.clocks import ACQUIRES, MOST_BLOCKS, RELEASES, Clocks
 from tilewright.interp.checking.log import Log
 from tilewright.interp.checking.places import called, element_of
@@ -79,6 +80,10 @@ class Races:
         self._pending: tuple[Access, Table, str] | None = None
         self._chunk: Any = None
         self._numbers: Any = None
+
+    def logs(self, ref: ArrayRef) -> bool:
+        """Are accesses to this array noted?"""
+        return ref.window.__array_interface__["data"][0] in self._ranges
 
     def look(self, region: Region, op: Op, *, reads: bool, writes: bool) -> None:
         """An access is about to happen."""

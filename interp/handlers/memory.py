@@ -61,19 +61,25 @@ def tile_reader(op: Any, low: Lowering, varies: bool) -> Callable[[Regs], Any]:
         chunk: Chunk = regs[0]
         ref, padding = regs[array], poison if chunk.poison else pad
         places = [regs[i] for i in index]
+        whole, everywhere = chunk, places
         if thin is not None:
             chunk, places = chunk.side(thin, places)
-        if chunk.memory is PLAIN and isinstance(ref, ArrayRef):
+        memory = chunk.memory
+        if (memory is PLAIN or memory.direct(op)) and isinstance(ref, ArrayRef):
             view = grid.view(ref, places, chunk, varies)
             if view is not None:
                 return view if grid.views else view.copy() if fmt.plain else fmt.decode(view)
         starts = grid.starts(places)
         if isinstance(ref, ArrayRef):
-            return chunk.memory.read(TileRegion(grid, ref, starts, chunk, None, varies, padding), op)
+            region = TileRegion(grid, ref, starts, chunk, None, varies, padding)
+            if thin is None:
+                return memory.read(region, op)
+            return memory.share(
+                region, lambda: TileRegion(grid, ref, grid.starts(everywhere), whole, None, varies, padding), op)
         out = np.empty((chunk.count, *grid.shape), fmt.held)
         for part, blocks, own in each_array(ref, starts, varying):
             where = slice(None) if blocks is None else blocks
-            out[where] = chunk.memory.read(TileRegion(grid, part, own, chunk, blocks, True, padding), op)
+            out[where] = memory.read(TileRegion(grid, part, own, chunk, blocks, True, padding), op)
         return out
 
     return read
@@ -102,7 +108,7 @@ def tile_writer(
         chunk: Chunk = regs[0]
         if value_varies and not place_varies:
             value = value[-1]  # all blocks write one place: the last one stays
-        if chunk.memory is PLAIN and isinstance(regs[array], ArrayRef):
+        if (chunk.memory is PLAIN or chunk.memory.direct(op)) and isinstance(regs[array], ArrayRef):
             view = grid.view(regs[array], [regs[i] for i in index], chunk, place_varies)
             if view is not None:
                 view[...] = encode(value)
@@ -122,7 +128,9 @@ def tile_target(op: Any, low: Lowering) -> Callable[[Regs], Any]:
 
     def target(regs: Regs) -> Any:
         chunk, ref = regs[0], regs[array]
-        if chunk.memory is not PLAIN or not isinstance(ref, ArrayRef) or place_varies != low.varies(op.value):
+        if not isinstance(ref, ArrayRef) or place_varies != low.varies(op.value):
+            return None
+        if chunk.memory is not PLAIN and not chunk.memory.direct(op):
             return None
         return grid.view(ref, [regs[i] for i in index], chunk, place_varies)
     return target

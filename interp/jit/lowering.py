@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tilewright.interp.chunk import Chunk, Regs
@@ -65,6 +65,8 @@ class LoopLowering(Lowering):
         """Does the next op store the only value that leaves a group, which nothing else needs?"""
         if group.thin is not None or not format_of(after.value.type.dtype).plain:
             return False
+        if self.shadows(after.index):
+            return False  # a step of its own looks at them
         leaving = [op.results[0] for op in group.ops if self._leaves(op.results[0], group)]
         return leaving == [after.value] and len(self._users[after.value]) == 1
 
@@ -75,6 +77,10 @@ class LoopLowering(Lowering):
         results = [op.results[0] for op in group.ops if self._leaves(op.results[0], group)]
         gone = self.slot_list(v for op in group.ops for v in dying[op] if v not in inside)
         return Run(self, group, sources, results, [step for step, _ in closures], gone)
+
+    def shadows(self, values: Iterable[Value]) -> tuple[int, ...]:
+        """Registers that say more of these values, in which loops know nothing but None."""
+        return ()
 
     def _leaves(self, value: Value, group: Group) -> bool:
         """Does anything outside of a group use a value of it?"""
@@ -109,6 +115,7 @@ class Run:
         self._values = sources, results
         self._sources, self._results, self._gone = low.slot_list(sources), low.slot_list(results), gone
         self._closures = closures
+        self._unsure, self._sure = low.shadows(sources), low.shadows(results)
         self._size = 1
         for n in group.shape:
             self._size *= n
@@ -117,13 +124,15 @@ class Run:
         self._kept: list[object] = []  # tables that the code points to
 
     def __call__(self, regs: Regs) -> None:
-        shape = self._shape(regs[0])
+        shape = self._shape(regs)
         if shape is not None:
             assert self._loop is not None
             found = self._loop(shape, [regs[s] for s in self._sources])
             if found is not None:
                 for s, value in zip(self._results, found, strict=True):
                     regs[s] = value
+                for s in self._sure:
+                    regs[s] = None
                 self._release(regs)
                 return
         for step in self._closures:
@@ -131,7 +140,7 @@ class Run:
 
     def writes(self, regs: Regs, target: Callable[[Regs], Any]) -> bool:
         """Execute as a loop that writes the only result to memory; False where it cannot, or is in doubt."""
-        shape = None if self._loop is None else self._shape(regs[0])
+        shape = None if self._loop is None else self._shape(regs)
         out = None if shape is None else target(regs)
         if out is None or not may_write(out):
             return False
@@ -141,9 +150,12 @@ class Run:
             self._release(regs)
         return found is not None
 
-    def _shape(self, chunk: Chunk) -> tuple[int, ...] | None:
+    def _shape(self, regs: Regs) -> tuple[int, ...] | None:
         """The shape of the group's values where a loop computes them; None where closures do."""
-        count = _count(chunk, self._group)
+        count = _count(regs[0], self._group)
+        for s in self._unsure:
+            if regs[s] is not None:
+                return None
         if self._size * count < POLICY.elements or not (self._loop or self._pays(self._size * count)):
             return None
         return (count, *self._group.shape) if self._group.varies else self._group.shape
