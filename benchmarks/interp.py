@@ -61,13 +61,18 @@ def overheads() -> Iterator[str]:
     yield f"a serial block {measured(blocks)[0] / 100 * 1e6:10.1f} us"
 
 
-def main(wanted: Sequence[str]) -> None:
+def alone(module: str, words: Sequence[str]) -> None:
+    """Go on, in a new process where need be, on one core and with one thread of BLAS."""
     if any(os.environ.get(name) != "1" for name in THREADS):
         # They are read when NumPy is imported, which it is by now.
-        os.execve(sys.executable, [sys.executable, "-m", "benchmarks.interp", *wanted],
+        os.execve(sys.executable, [sys.executable, "-m", module, *words],
                   {**os.environ, **dict.fromkeys(THREADS, "1")})
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+def main(wanted: Sequence[str]) -> None:
+    alone("benchmarks.interp", wanted)
     print(f"{'':<40}{'interpreter':>13} {'NumPy':>13} {'ratio':>8}")
     for line in rows(wanted):
         print(line, flush=True)

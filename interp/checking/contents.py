@@ -90,7 +90,8 @@ class Contents:
         held = np.asarray(places.get(table, 0))
         if not held.any():
             return None
-        return places.spread(held, 0) if isinstance(places, ElementPlaces) else held
+        # A copy: what is written next does not change what has been read.
+        return places.spread(held, 0) if isinstance(places, ElementPlaces) else held.copy()
 
     def found(self) -> list[tuple[Any, Shadow]]:
         """The shadows of what has been read since the last call, each with its blocks."""

@@ -13,9 +13,10 @@ from tilewright.interp.checking import births, progress
 from tilewright.interp.checking.origins import Origins
 from tilewright.interp.checking.promises import PROMISES
 from tilewright.interp.checking.suspects import find_suspects
-from tilewright.interp.checking.taint import TAINT
+from tilewright.interp.checking.taint import TAINT, follows_shadows
 from tilewright.interp.checking.uses import AFTER, BEFORE, watch
 from tilewright.interp.chunk import Regs
+from tilewright.interp.jit.groups import Group
 from tilewright.interp.jit.lowering import LoopLowering
 from tilewright.interp.lowering import Lowering, Runner, Step
 from tilewright.tileir import dtypes as dt
@@ -134,10 +135,16 @@ class CheckedLowering(Lowering):
 
 class CheckedLoops(CheckedLowering, LoopLowering):
     """The same with loops of machine code where no operand may be undefined: then no result is, as all ops of loops
-    divide by nothing but powers of two. Not with the check of numerics, which looks at each result."""
+    divide by nothing but powers of two. Else the loop computes the values, and steps behind it the shadows, if they
+    need no values for it. Not with the check of numerics, which looks at each result."""
 
     def shadows(self, values: Iterable[Value]) -> tuple[int, ...]:
         return tuple(self.shadow(value) for value in values if value in self.suspects)
+
+    def behind(self, group: Group) -> list[Step] | None:
+        if not all(follows_shadows(op) for op in group.ops):
+            return None
+        return [step for step in map(self._taint, group.ops) if step is not None]
 
 
 def in_turn(steps: list[Step]) -> Step:

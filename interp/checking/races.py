@@ -59,7 +59,7 @@ class Races:
     """The log of one launch."""
 
     def __init__(self, function: Function, grid: tuple[int, int, int], arguments: Any, log: Log) -> None:
-        sharing = find_sharing(function, grid)
+        sharing = find_sharing(function, grid, arguments)
         self.log = log
         self._grid = grid
         blocks = grid[0] * grid[1] * grid[2]
@@ -78,6 +78,7 @@ class Races:
         self._dtype: Any = np.int32 if blocks << self._shift < 1 << 30 else np.int64
         self._tables: dict[tuple[int, str], Table] = {}
         self._pending: tuple[Access, Table, str] | None = None
+        self._found: tuple[Region, TilePlaces | ElementPlaces] | None = None
         self._chunk: Any = None
         self._numbers: Any = None
 
@@ -120,7 +121,7 @@ class Races:
         range_ = self._ranges.get(region.array.window.__array_interface__["data"][0])
         if range_ is None or self._clocks is None or not is_atomic(op):
             return
-        places = range_.places(region)
+        places = self._places(range_, region)
         everywhere: Any = np.ones(places.shape, bool)
         if isinstance(places, TilePlaces):
             everywhere = everywhere if region.mask is None else region.mask
@@ -142,7 +143,14 @@ class Races:
             self._clocks.overwrite(written)
 
     def _keys(self, range_: Range, places: Any, where: Any) -> list[Any]:
-        return [(id(range_), n) for n in np.unique(places.lanes(where)).tolist()]
+        lanes = places.lanes(where)
+        return [(id(range_), n) for n in (np.unique(lanes) if lanes.size > 1 else lanes).tolist()]
+
+    def _places(self, range_: Range, region: Region) -> TilePlaces | ElementPlaces:
+        """Those of an access, which are asked for before it and after."""
+        if self._found is None or self._found[0] is not region:
+            self._found = region, range_.places(region)
+        return self._found[1]
 
     def _table(self, range_: Range, what: str) -> Table:
         key = id(range_), what
@@ -152,7 +160,7 @@ class Races:
         return found
 
     def _access(self, range_: Range, region: Region, op: Op) -> Access:
-        places = range_.places(region)
+        places = self._places(range_, region)
         numbers = self._block_numbers(region)
         several = len(numbers) > 1
         own: Any = numbers[0]
@@ -192,6 +200,8 @@ class Races:
 
     def _compare(self, access: Access, table: Table, what: str, other: str) -> None:
         codes = access.places.get(table.codes, NOBODY)
+        if not (codes != NOBODY).any():
+            return
         found = np.asarray(self._unordered(access, table, codes))
         if found.any():
             self._report(access, np.broadcast_to(found, access.places.shape), codes, what, other)

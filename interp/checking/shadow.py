@@ -77,6 +77,26 @@ class TilePlaces:
         self.region = region
         self.shape = region.shape
         self.block_shape = (-1, *(1,) * len(region.grid.shape))
+        self._box = self._find_box()
+
+    def _find_box(self) -> tuple[int, tuple[int, ...]] | None:
+        """The first entry and the distances along the axes, of a box that is the same for all blocks and inside."""
+        region, array = self.region, self.region.array
+        if region.varies or not region.inside or isinstance(array.offset, np.ndarray):
+            return None
+        unit, at = self._range.unit, byte_range(array)[0] - self._range.base + array.offset
+        strides = []
+        for start, axis in zip(region.index, region.grid.order, strict=True):
+            if isinstance(start, np.ndarray):
+                return None
+            at += start * array.strides[axis]
+            strides.append(array.strides[axis] // unit)
+        return int(at) // unit, tuple(strides)
+
+    def _view(self, table: Table) -> Any:
+        assert self._box is not None
+        (first, strides), item = self._box, table.itemsize
+        return np.ndarray(self.shape, table.dtype, table, first * item, tuple(s * item for s in strides))
 
     def _on(self, table: Table, fill: Any) -> TileRegion:
         region, grid = self.region, self.region.grid
@@ -86,9 +106,14 @@ class TilePlaces:
         return TileRegion(own, ref, list(region.index), chunk, region.blocks, region.varies, fill)
 
     def get(self, table: Table, fill: Any) -> Any:
+        if self._box is not None:
+            return self._view(table)
         return self._on(table, fill).read()
 
     def put(self, table: Table, values: Any) -> None:
+        if self._box is not None:
+            self._view(table)[...] = values
+            return
         self._on(table, 0).write(np.broadcast_to(values, self.shape))
 
     def lanes(self, found: Any) -> Any:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from tilewright.interp.hazards import only_updates, private_axes
+from tilewright.interp.checking.affine import Forms, own_axes
+from tilewright.interp.hazards import only_updates
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.enums import MemoryOrder, MemoryScope
 from tilewright.tileir.ops.atomics import Atomic, AtomicRmw
+from tilewright.tileir.types import ArrayType
 
 WITHIN_A_BLOCK = (MemoryScope.BLOCK, MemoryScope.CLUSTER, MemoryScope.NONE)
 
@@ -22,8 +25,8 @@ class Sharing(NamedTuple):
     synchronised: bool
 
 
-def find_sharing(function: Function, grid: tuple[int, int, int]) -> Sharing:
-    """Look at all accesses of a function, for a grid."""
+def find_sharing(function: Function, grid: tuple[int, int, int], arguments: Sequence[Any]) -> Sharing:
+    """Look at all accesses of a function, in one launch."""
     dependences = Dependences(function)
     accesses: dict[int, list[Op]] = {}
     written: set[int] = set()
@@ -39,21 +42,22 @@ def find_sharing(function: Function, grid: tuple[int, int, int]) -> Sharing:
                     written.add(position)
     if synchronised:
         written |= {n for n, ops in accesses.items() if any(op.effects().ordered for op in ops)}
+    forms = Forms(function, grid, arguments)
     wide = {axis for axis in (0, 1, 2) if grid[axis] > 1}
     contested = frozenset(
         position for position in written
-        if wide and not _ordered_anyway(function, function.params[position], accesses[position], wide, synchronised))
+        if wide and not _ordered_anyway(forms, function.params[position], accesses[position], wide, synchronised))
     return Sharing(contested, synchronised)
 
 
-def _ordered_anyway(function: Function, root: Value, ops: list[Op], wide: set[int], synchronised: bool) -> bool:
+def _ordered_anyway(forms: Forms, root: Value, ops: list[Op], wide: set[int], synchronised: bool) -> bool:
     """Whether no two blocks can race for `root`: it is only updated atomically, by operations of which the
-    order does not show, or each block has tiles of its own."""
+    order does not show, or each block has elements of its own."""
     if synchronised and any(op.effects().ordered for op in ops):
         return False  # what blocks learn of each other goes through it
     if all(isinstance(op, Atomic) and is_atomic(op) and not adds_floats(op) for op in ops):
         return True
-    return wide <= private_axes(function, root, ops)
+    return isinstance(root.type, ArrayType) and wide <= own_axes(forms, root, ops)
 
 
 def adds_floats(op: Op) -> bool:

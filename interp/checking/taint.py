@@ -73,6 +73,11 @@ def join(op: Op, low: Shadows) -> Step:
     return step
 
 
+def follows_shadows(op: Op) -> bool:
+    """Does the rule of an op look at nothing but the shadows of its operands?"""
+    return TAINT.of(op) is join or (isinstance(op, arith.Mul) and op.lhs.type.dtype.is_float)
+
+
 def _absorbing(op: Any, low: Shadows, neutral: Any) -> Step:
     """As `join`; but where one operand is defined and has this value, the result does not depend on the other."""
     a, b, target, whole = low.slot(op.lhs), low.slot(op.rhs), low.shadow(op.result), low.full(op.result)

@@ -78,6 +78,10 @@ class LoopLowering(Lowering):
         gone = self.slot_list(v for op in group.ops for v in dying[op] if v not in inside)
         return Run(self, group, sources, results, [step for step, _ in closures], gone)
 
+    def behind(self, group: Group) -> list[Step] | None:
+        """What computes those of a group's values, where it needs no values but those that leave the group."""
+        return None
+
     def shadows(self, values: Iterable[Value]) -> tuple[int, ...]:
         """Registers that say more of these values, in which loops know nothing but None."""
         return ()
@@ -116,6 +120,7 @@ class Run:
         self._sources, self._results, self._gone = low.slot_list(sources), low.slot_list(results), gone
         self._closures = closures
         self._unsure, self._sure = low.shadows(sources), low.shadows(results)
+        self._behind = low.behind(group) if self._unsure else None
         self._size = 1
         for n in group.shape:
             self._size *= n
@@ -124,7 +129,8 @@ class Run:
         self._kept: list[object] = []  # tables that the code points to
 
     def __call__(self, regs: Regs) -> None:
-        shape = self._shape(regs)
+        unsure = self._is_unsure(regs)
+        shape = None if unsure and self._behind is None else self._shape(regs[0])
         if shape is not None:
             assert self._loop is not None
             found = self._loop(shape, [regs[s] for s in self._sources])
@@ -133,6 +139,8 @@ class Run:
                     regs[s] = value
                 for s in self._sure:
                     regs[s] = None
+                for step in self._behind or () if unsure else ():
+                    step(regs)
                 self._release(regs)
                 return
         for step in self._closures:
@@ -140,7 +148,7 @@ class Run:
 
     def writes(self, regs: Regs, target: Callable[[Regs], Any]) -> bool:
         """Execute as a loop that writes the only result to memory; False where it cannot, or is in doubt."""
-        shape = None if self._loop is None else self._shape(regs)
+        shape = None if self._loop is None or self._is_unsure(regs) else self._shape(regs[0])
         out = None if shape is None else target(regs)
         if out is None or not may_write(out):
             return False
@@ -150,12 +158,16 @@ class Run:
             self._release(regs)
         return found is not None
 
-    def _shape(self, regs: Regs) -> tuple[int, ...] | None:
-        """The shape of the group's values where a loop computes them; None where closures do."""
-        count = _count(regs[0], self._group)
-        for s in self._unsure:
+    def _is_unsure(self, regs: Regs) -> bool:
+        """Is more to be said of an operand than its value?"""
+        for s in self._unsure:  # noqa: SIM110  (most groups have none)
             if regs[s] is not None:
-                return None
+                return True
+        return False
+
+    def _shape(self, chunk: Chunk) -> tuple[int, ...] | None:
+        """The shape of the group's values where a loop computes them; None where closures do."""
+        count = _count(chunk, self._group)
         if self._size * count < POLICY.elements or not (self._loop or self._pays(self._size * count)):
             return None
         return (count, *self._group.shape) if self._group.varies else self._group.shape
