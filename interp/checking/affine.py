@@ -111,11 +111,11 @@ def own_axes(forms: Forms, root: Value, accesses: Iterable[Op]) -> frozenset[int
         if any(len({step for step, _ in each.turns}) < len(each.turns) for each in every):
             continue  # two loops of equal steps
         both = Form(min(e.low for e in every), max(e.high for e in every), one.blocks, tuple(turns.items()))
-        found |= _told_apart(both, forms.grid)
+        found |= told_apart(both, forms.grid)
     return frozenset(found)
 
 
-def _told_apart(form: Form, grid: tuple[int, int, int]) -> set[int]:
+def told_apart(form: Form, grid: tuple[int, int, int]) -> set[int]:
     """The axes of the block numbers that a value of this form gives away."""
     terms: list[tuple[int, int, int]] = [(1, form.high - form.low + 1, -1), *((s, n, -1) for s, n in form.turns)]
     terms += [(abs(b), n, axis) for axis, (b, n) in enumerate(zip(form.blocks, grid, strict=True)) if b]

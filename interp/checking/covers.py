@@ -13,8 +13,8 @@ from typing import Any
 from tilewright.interp.arrays import ArrayRef
 from tilewright.interp.checking.log import Log
 from tilewright.interp.checking.report import Report
-from tilewright.tileir.analysis.effects import Dependences
-from tilewright.tileir.core import Function, Op, Value
+from tilewright.interp.checking.touches import touches
+from tilewright.tileir.core import Function, Value
 from tilewright.tileir.ops import arrays, convert
 from tilewright.tileir.ops.memory import Store
 
@@ -39,15 +39,8 @@ def check_covers(
 
 def _lone_stores(function: Function) -> dict[int, Store]:
     """Of the parameters that one store writes, in every block once, and nothing else touches: that store."""
-    dependences = Dependences(function)
-    touched: dict[int, list[Op]] = {}
-    for op in function.walk():
-        effects = op.effects()
-        for handle in dict.fromkeys((*effects.reads, *effects.writes)):
-            for position in dependences.parameters(handle):
-                touched.setdefault(position, []).append(op)
     whole = {op for op in function.body.ops if isinstance(op, Store)}
-    return {position: op for position, [op, *others] in touched.items()
+    return {position: op for position, [op, *others] in touches(function).accesses.items()
             if not others and isinstance(op, Store) and op in whole and op.array is function.params[position]}
 
 

@@ -18,8 +18,8 @@ from tilewright.interp.checking.places import element_of
 from tilewright.interp.checking.races import Races
 from tilewright.interp.checking.report import DEFAULT_CHECKS, Report, command_line
 from tilewright.interp.checking.suspects import find_suspects
+from tilewright.interp.checking.touches import touches
 from tilewright.interp.memory import Change, Memory, Region, Values
-from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.enums import MemoryOrder
@@ -60,20 +60,15 @@ class CheckedMemory(Memory):
     def _find_quiet(self, function: Function, arguments: Sequence[Any]) -> frozenset[Op]:
         """The ops whose accesses need no look where they lie inside the array: blocks cannot race for it, and nobody
         has declared that it holds nothing. Of numbers that go wrong, stores tell."""
-        dependences = Dependences(function)
         seen: set[int] = set()
         for position, argument in enumerate(arguments):
             for ref in argument if isinstance(argument, list) else [argument]:
                 if isinstance(ref, ArrayRef) and self._logged(ref):
                     seen.add(position)
-        quiet = set()
-        for op in function.walk():
-            effects = op.effects()
-            handles = (*effects.reads, *effects.writes)
-            if handles and not (effects.writes and "numerics" in self.checks) and not any(
-                    seen & dependences.parameters(handle) for handle in handles):
-                quiet.add(op)
-        return frozenset(quiet)
+        known = touches(function)
+        return frozenset(
+            op for op, read in known.reads.items()
+            if seen.isdisjoint(read | known.writes[op]) and not (known.writes[op] and "numerics" in self.checks))
 
     def _logged(self, ref: ArrayRef) -> bool:
         """Are there entries for each element of an array?"""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tilewright.interp.checking.affine import Forms, own_axes
+from tilewright.interp.checking.touches import touches
 from tilewright.interp.hazards import only_updates
-from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.enums import MemoryOrder, MemoryScope
 from tilewright.tileir.ops.atomics import Atomic, AtomicRmw
@@ -27,19 +27,13 @@ class Sharing(NamedTuple):
 
 def find_sharing(function: Function, grid: tuple[int, int, int], arguments: Sequence[Any]) -> Sharing:
     """Look at all accesses of a function, in one launch."""
-    dependences = Dependences(function)
-    accesses: dict[int, list[Op]] = {}
-    written: set[int] = set()
+    known = touches(function)
+    accesses, written = known.accesses, set(known.written)
     used = {v for op in function.walk() for v in op.operands}
     synchronised = False
     for op in function.walk():
         effects = op.effects()
         synchronised |= effects.ordered and not only_updates(op, used)
-        for handle in dict.fromkeys((*effects.reads, *effects.writes)):
-            for position in dependences.parameters(handle):
-                accesses.setdefault(position, []).append(op)
-                if handle in effects.writes:
-                    written.add(position)
     if synchronised:
         written |= {n for n, ops in accesses.items() if any(op.effects().ordered for op in ops)}
     forms = Forms(function, grid, arguments)
