@@ -1,6 +1,6 @@
 """Times of launches in the interpreter, unchecked and checked, on a few megabytes: `python -m benchmarks.checked`.
 
-On one core, with one thread of BLAS. The two take turns; a time is the least of several runs, in seconds of this
+On one core, with one thread of BLAS. The two alternate; a time is the least of several runs, in seconds of this
 process. Loops of machine code are compiled before: a checked program is another one than the unchecked.
 
     python -m benchmarks.checked softmax matmul     # cases whose names contain one of these words
@@ -18,7 +18,10 @@ from typing import Any
 import numpy as np
 
 import tilewright as tw
+from benchmarks import interp_cases
 from benchmarks.interp import alone
+from tilewright.launching.checking import checking
+from tilewright.launching.launcher import check_launches
 
 ZERO = tw.PaddingMode.ZERO
 ROUNDS = 14
@@ -131,7 +134,7 @@ def cases() -> Iterator[tuple[str, Any, tuple[int, ...], tuple[Any, ...]]]:
 
 
 def milliseconds(runs: Sequence[Callable[[], Any]]) -> list[float]:
-    """The least time of each; they take turns."""
+    """The least time of each; they alternate."""
     best = [float("inf")] * len(runs)
     for turn in range(ROUNDS):
         for k, run in enumerate(runs):
@@ -142,28 +145,51 @@ def milliseconds(runs: Sequence[Callable[[], Any]]) -> list[float]:
     return best
 
 
-def main(wanted: Sequence[str]) -> None:
-    alone("benchmarks.checked", wanted)
-    ratios = []
+Pair = tuple[str, Callable[[], Any], Callable[[], Any], float]
+
+
+def pairs(wanted: Sequence[str]) -> Iterator[Pair]:
+    """Name, the unchecked and the checked launch, and milliseconds in each that are of neither."""
+    def chosen(name: str) -> bool:
+        return not wanted or any(word in name for word in wanted)
+
     for name, kernel, grid, args in cases():
-        if wanted and not any(word in name for word in wanted):
-            continue
-        fresh = [a.copy() for a in args]
+        if chosen(name):
+            fresh = [a.copy() for a in args]
+            [copies] = milliseconds([partial(_renew, args, fresh)])
+            yield name, *(partial(_again, kernel, grid, args, fresh, check) for check in (False, True)), copies
+    for case in interp_cases.cases():
+        if chosen(case.name):
+            yield case.name, case.ours, partial(_checked, case.ours), 0.0
 
-        def again(check: bool, kernel: Any = kernel, grid: Any = grid, args: Any = args, fresh: Any = fresh) -> None:
-            _renew(args, fresh)
-            kernel.interpret(grid, *args, check=check, on_report="collect")
 
-        copies = milliseconds([partial(_renew, args, fresh)])[0]
-        plain, checked = (t - copies for t in milliseconds([partial(again, False), partial(again, True)]))
-        ratios.append(checked / plain)
-        print(f"{name:<32}{plain:10.2f} ms {checked:10.2f} ms {checked / plain:8.2f}", flush=True)
-    print(f"median {statistics.median(ratios):.2f}, worst {max(ratios):.2f}")
+def _again(kernel: Any, grid: Any, args: Any, fresh: Any, check: bool) -> None:
+    _renew(args, fresh)
+    kernel.interpret(grid, *args, check=check, on_report="collect")
 
 
 def _renew(args: Sequence[Any], fresh: Sequence[Any]) -> None:
     for a, f in zip(args, fresh, strict=True):
         a[...] = f
+
+
+def _checked(run: Callable[[], Any]) -> None:
+    check_launches(checking(True, "collect"))
+    try:
+        run()
+    finally:
+        check_launches(None)
+
+
+def main(wanted: Sequence[str]) -> None:
+    alone("benchmarks.checked", wanted)
+    ratios = []
+    print(f"{'':<40}{'unchecked':>13} {'checked':>13} {'ratio':>8}")
+    for name, plainly, checked, copies in pairs(wanted):
+        plain, looked = (t - copies for t in milliseconds([plainly, checked]))
+        ratios.append(looked / plain)
+        print(f"{name:<40}{plain:10.3f} ms {looked:10.3f} ms {looked / plain:8.2f}", flush=True)
+    print(f"{len(ratios)} cases: median {statistics.median(ratios):.2f}, worst {max(ratios):.2f}")
 
 
 if __name__ == "__main__":

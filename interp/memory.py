@@ -131,6 +131,10 @@ class Memory:
         """May an op access the memory itself where its tiles lie wholly inside the array? Nobody then sees it."""
         return self is PLAIN
 
+    def side_by_side(self) -> bool:
+        """May blocks run side by side that learn of each other by atomic operations alone, once in each block?"""
+        return self is PLAIN
+
     def rectangles(self, tiles: Iterable[Value]) -> bool:
         """May these tiles be read once for all blocks of a rectangle that load them (`share`)?"""
         return self is PLAIN

@@ -20,7 +20,6 @@ from tilewright.interp.hazards import find_hazards
 from tilewright.interp.jit import POLICY
 from tilewright.interp.liveness import peak_bytes
 from tilewright.interp.lowering import Lowering
-from tilewright.interp.memory import PLAIN
 from tilewright.interp.options import DEFAULT, ExecutionOptions
 from tilewright.interp.rectangles import Thin, rectangles, sides, thin_values
 from tilewright.tileir.analysis.effects import Dependences
@@ -102,7 +101,7 @@ class Program:
         options.memory.begin(self.function, grid, bound)
         if 0 not in grid:
             # Blocks that share memory in ways that the IR does not show run one after another.
-            watched = self.hazards.lone and options.memory is not PLAIN
+            watched = self.hazards.lone and not options.memory.side_by_side()
             single = options.single or self.hazards.serial or overlapping or watched
             pair = None if single else self._pair(grid, options)
             if pair is None:

@@ -79,6 +79,9 @@ class CheckedMemory(Memory):
         return op in self._quiet and not self._watchers and (
             self._contents is None or not self._contents.expects(op))
 
+    def side_by_side(self) -> bool:
+        return self._races is None or not self._races.synchronised
+
     def rectangles(self, tiles: Iterable[Value]) -> bool:
         suspects: frozenset[Value] = frozenset()
         if self._contents is not None:

@@ -16,8 +16,9 @@ from tilewright.interp.checking.clocks import ACQUIRES, MOST_BLOCKS, RELEASES, C
 from tilewright.interp.checking.log import Log
 from tilewright.interp.checking.places import called, element_of
 from tilewright.interp.checking.report import Report
-from tilewright.interp.checking.shadow import ElementPlaces, Range, TilePlaces, ranges_of
+from tilewright.interp.checking.shadow import ElementPlaces, Range, TilePlaces, claim, ranges_of
 from tilewright.interp.checking.sharing import adds_floats, find_sharing, is_atomic
+from tilewright.interp.elements import ElementRegion
 from tilewright.interp.memory import Change, Region
 from tilewright.tileir.core import Function, Op
 from tilewright.tileir.enums import MemoryOrder
@@ -66,6 +67,7 @@ class Races:
         contested = [arguments[n] for n in sharing.contested]
         refs = [ref for value in contested for ref in (value if isinstance(value, list) else [value])]
         self._ranges = ranges_of(refs) if blocks > 1 else {}
+        self.synchronised = sharing.synchronised
         self._clocks = Clocks(blocks) if sharing.synchronised else None
         if sharing.synchronised and blocks > MOST_BLOCKS:
             self._ranges = {}
@@ -75,7 +77,8 @@ class Races:
         self._ops = [op for op in function.walk() if op.effectful]
         self._number = {op: n for n, op in enumerate(self._ops)}
         self._shift = max(len(self._ops) - 1, 1).bit_length()
-        self._dtype: Any = np.int32 if blocks << self._shift < 1 << 30 else np.int64
+        most = blocks << self._shift
+        self._dtype: Any = np.int16 if most < 1 << 14 else np.int32 if most < 1 << 30 else np.int64
         self._tables: dict[tuple[int, str], Table] = {}
         self._pending: tuple[Access, Table, str] | None = None
         self._found: tuple[Region, TilePlaces | ElementPlaces] | None = None
@@ -92,6 +95,9 @@ class Races:
         if range_ is None:
             return
         what = ("atomic " if is_atomic(op) else "") + ("write" if writes else "read")
+        claimed = self._claim(range_, region, op) if what == "write" and isinstance(region, ElementRegion) else None
+        if claimed:
+            return
         access = self._access(range_, region, op)
         if self._clocks is not None:
             self._clocks.run(int(access.own))
@@ -99,12 +105,21 @@ class Races:
             return
         for other in CONFLICTS[what]:
             table = self._tables.get((id(range_), other))
-            if table is not None:
+            if table is not None and claimed is None:
                 self._compare(access, table, what, other)
         if self._clocks is not None and is_atomic(op):
             self._pending = access, self._table(range_, what), what
         else:
             self._enter(access, self._table(range_, what), what)
+
+    def _claim(self, range_: Range, region: ElementRegion, op: Op) -> bool | None:
+        """The quick way for writes of single elements of which nothing is known but other such writes; as `claim`."""
+        others = any((id(range_), other) in self._tables for other in CONFLICTS["write"][1:])
+        if others or self._clocks is not None or not region.varies:
+            return None
+        numbers = self._block_numbers(region).reshape(-1, *(1,) * len(region.tile))
+        codes = np.asarray((numbers << self._shift) | self._number[op], self._dtype)
+        return claim(range_, region, self._table(range_, "write").codes, codes, self._shift)
 
     def updated(self, region: Any, change: Change, op: Op, old: Any) -> None:
         """An atomic operation has happened that found `old`. A compare-and-swap writes where it finds what it expects.

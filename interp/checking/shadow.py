@@ -15,6 +15,7 @@ from tilewright.interp.access import TileGrid, TileRegion
 from tilewright.interp.arrays import ArrayRef, byte_range
 from tilewright.interp.elements import ElementRegion
 from tilewright.interp.formats import Format
+from tilewright.interp.jit.elements import Where, same, scatter
 from tilewright.interp.memory import Region
 
 Table = Any  # an ndarray of one axis with an entry for each place of a range
@@ -135,14 +136,16 @@ class ElementPlaces:
         self.region = region
         full = region.shape
         start = byte_range(region.array)[0] - range_.base
-        places = np.broadcast_to((region.places * region.array.unit + start) // range_.unit, full)
+        places = region.places
+        if region.array.unit != range_.unit or start:
+            places = (places * region.array.unit + start) // range_.unit
+        places = np.broadcast_to(places, full).reshape(-1)
+        self._lanes: Any = None  # all
         if not len(region.array.line):
             self._lanes = np.empty(0, np.int64)
-        elif region.valid is None:
-            self._lanes = np.arange(places.size)
-        else:
+        elif region.valid is not None:
             self._lanes = np.flatnonzero(np.broadcast_to(region.valid, full))
-        self._places = places.reshape(-1)[self._lanes]
+        self._places = places if self._lanes is None else places[self._lanes]
         self.shape = self._places.shape
         self._per_block = max(int(np.prod(region.tile)), 1)
 
@@ -157,18 +160,40 @@ class ElementPlaces:
 
     def blocks(self, numbers: Any) -> Any:
         """Of each lane its block, of the numbers of the region's blocks."""
+        if self._lanes is None:
+            return np.repeat(numbers, self._per_block)
         return numbers[self._lanes // self._per_block]
 
     def lane(self, found: Any) -> tuple[int, ...]:
-        flat = int(self._lanes[int(np.argmax(found))])
+        flat = int(np.argmax(found))
+        flat = flat if self._lanes is None else int(self._lanes[flat])
         return tuple(int(i) for i in np.unravel_index(flat, self.region.shape))
 
     def take(self, values: Any) -> Any:
         """Of values in the shape of the region those that are accessed."""
-        return np.broadcast_to(values, self.region.shape).reshape(-1)[self._lanes]
+        flat = np.broadcast_to(values, self.region.shape).reshape(-1)
+        return flat if self._lanes is None else flat[self._lanes]
 
     def spread(self, values: Any, fill: Any) -> Any:
         """Values of the accessed elements in the shape of the region, the others as `fill`."""
+        if self._lanes is None:
+            return np.array(values).reshape(self.region.shape)
         out = np.full(int(np.prod(self.region.shape)), fill, values.dtype)
         out[self._lanes] = values
         return out.reshape(self.region.shape)
+
+
+def claim(range_: Range, region: ElementRegion, table: Table, codes: Any, low: int) -> bool | None:
+    """Put codes, by block, if all entries are empty or of the same block: equal up to the `low` lowest bits. False if
+    then blocks of the region have met; None where entries are others', or no loop can do it, and nothing was put."""
+    ref, unit, item = region.array, range_.unit, table.itemsize
+    if ref.varies or not len(ref.line) or any(s % unit for s in (*ref.strides, ref.offset)):
+        return None
+    at = (byte_range(ref)[0] - range_.base + ref.offset) // unit * item + table.__array_interface__["data"][0]
+    mask = None if region.given is None else np.asarray(region.given)
+    strides = [s // unit * item for s in ref.strides]
+    where = Where(at, ref.extents, strides, [np.asarray(i) for i in region.index], mask)
+    # Three passes, as the first and the last can look at many elements at once.
+    if not same(where, codes, region.shape, low) or not scatter(where, codes, region.shape):
+        return None
+    return bool(same(where, codes, region.shape, low))

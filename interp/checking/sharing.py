@@ -28,27 +28,26 @@ class Sharing(NamedTuple):
 def find_sharing(function: Function, grid: tuple[int, int, int], arguments: Sequence[Any]) -> Sharing:
     """Look at all accesses of a function, in one launch."""
     known = touches(function)
-    accesses, written = known.accesses, set(known.written)
+    accesses = known.accesses
     used = {v for op in function.walk() for v in op.operands}
     synchronised = False
     for op in function.walk():
         effects = op.effects()
         synchronised |= effects.ordered and not only_updates(op, used)
-    if synchronised:
-        written |= {n for n, ops in accesses.items() if any(op.effects().ordered for op in ops)}
     forms = Forms(function, grid, arguments)
     wide = {axis for axis in (0, 1, 2) if grid[axis] > 1}
-    contested = frozenset(
-        position for position in written
-        if wide and not _ordered_anyway(forms, function.params[position], accesses[position], wide, synchronised))
-    return Sharing(contested, synchronised)
+    contested = {position for position in known.written
+                 if wide and not _ordered_anyway(forms, function.params[position], accesses[position], wide)}
+    if all(is_atomic(op) for position in contested for op in accesses[position]):
+        return Sharing(frozenset(contested), False)  # whatever blocks learn of each other, nothing needs it
+    if synchronised:
+        contested |= {n for n, ops in accesses.items() if any(op.effects().ordered for op in ops)}
+    return Sharing(frozenset(contested), synchronised)
 
 
-def _ordered_anyway(forms: Forms, root: Value, ops: list[Op], wide: set[int], synchronised: bool) -> bool:
+def _ordered_anyway(forms: Forms, root: Value, ops: list[Op], wide: set[int]) -> bool:
     """Whether no two blocks can race for `root`: it is only updated atomically, by operations of which the
     order does not show, or each block has elements of its own."""
-    if synchronised and any(op.effects().ordered for op in ops):
-        return False  # what blocks learn of each other goes through it
     if all(isinstance(op, Atomic) and is_atomic(op) and not adds_floats(op) for op in ops):
         return True
     return isinstance(root.type, ArrayType) and wide <= own_axes(forms, root, ops)

@@ -31,12 +31,12 @@ class Where(NamedTuple):
 
 
 class Key(NamedTuple):
-    """What a loop is made for: the bytes of an element, the dtypes of the indices."""
+    """What a loop is made for: the bytes of an element, the dtypes of the indices, and what it does."""
 
     size: int
     kinds: tuple[str, ...]
     masked: bool
-    writes: bool
+    does: str  # "read", "write" or "compare"
 
 
 _loops: dict[Key, FastLoop] = {}
@@ -45,19 +45,26 @@ _work: dict[Key, int] = {}
 
 def gather(where: Where, padding: Array, shape: tuple[int, ...]) -> Array | None:
     """The elements, in the dtype of the padding, which stands for those outside. None where a loop does not pay yet."""
-    found = _run(where, padding, shape, writes=False)
+    found = _run(where, padding, shape, "read")
     return None if found is None else found[0].view(padding.dtype)
 
 
 def scatter(where: Where, values: Array, shape: tuple[int, ...]) -> bool:
     """Write the values, one after another; False where a loop does not pay yet, and nothing is written."""
-    return _run(where, values, shape, writes=True) is not None
+    return _run(where, values, shape, "write") is not None
 
 
-def _run(where: Where, values: Array, shape: tuple[int, ...], writes: bool) -> list[Array] | None:
+def same(where: Where, codes: Array, shape: tuple[int, ...], low: int) -> bool | None:
+    """Are all elements -1, or equal to these codes up to the `low` lowest bits? None where a loop does not pay yet."""
+    found: bool | None = _run(where._replace(strides=[*where.strides, low]), codes, shape, "compare", doubt=False)
+    return found
+
+
+def _run(where: Where, values: Array, shape: tuple[int, ...], does: str, doubt: Any = None) -> Any:
+    """What the loop of these operands gives; `doubt` where it says no."""
     if not POLICY.enabled:
         return None
-    key = Key(values.itemsize, tuple(index.dtype.str for index in where.indices), where.mask is not None, writes)
+    key = Key(values.itemsize, tuple(index.dtype.str for index in where.indices), where.mask is not None, does)
     loop = _loops.get(key)
     if loop is None:
         _work[key] = _work.get(key, 0) + math.prod(shape) * _OPS
@@ -67,15 +74,17 @@ def _run(where: Where, values: Array, shape: tuple[int, ...], writes: bool) -> l
     operands = [values.view(f"u{values.itemsize}"), *where.indices]
     if where.mask is not None:
         operands.append(where.mask.view(np.uint8))
-    return loop(shape, operands, (where.base, *where.extents, *where.strides))
+    found = loop(shape, operands, (where.base, *where.extents, *where.strides))
+    return doubt if found is None else found or True
 
 
 def _make(key: Key) -> FastLoop:
     count, element = len(key.kinds), f"i{8 * key.size}"
     types = [element, *(f"i{8 * np.dtype(k).itemsize}" for k in key.kinds), *(["i8"] * key.masked)]
-    results = [] if key.writes else [element]
+    results = [element] if key.does == "read" else []
     dtypes = [f"u{int(t[1:]) // 8}" for t in (*types, *results)]
-    return FastLoop([*types, *results], dtypes, len(types), lambda names: _body(names, key), "", 1 + 2 * count)
+    return FastLoop([*types, *results], dtypes, len(types), lambda names: _body(names, key), "",
+                    1 + 2 * count + (key.does == "compare"))
 
 
 def _body(names: Sequence[Name], key: Key) -> tuple[list[str], list[Name], Name]:
@@ -83,15 +92,21 @@ def _body(names: Sequence[Name], key: Key) -> tuple[list[str], list[Name], Name]
     value, *indices = names[: 1 + count]
     offset, *numbers = names[1 + count + key.masked :]
     valid = e(f"icmp ne i8 {names[1 + count]}, 0") if key.masked else "true"
-    for index, kind, extent, stride in zip(indices, key.kinds, numbers[:count], numbers[count:], strict=True):
+    extents, strides = numbers[:count], numbers[count : 2 * count]
+    for index, kind, extent, stride in zip(indices, key.kinds, extents, strides, strict=True):
         bits = 8 * np.dtype(kind).itemsize
         wide = e(f"{'sext' if 'i' in kind else 'zext'} i{bits} {index} to i64") if bits < 64 else index
         valid = e.do("and i1", valid, e(f"icmp ult i64 {wide}, {extent}"))
         offset = e.do("add i64", offset, e(f"mul i64 {wide}, {stride}"))
     element, nothing = f"i{8 * key.size}", str(_NOTHING.__array_interface__["data"][0])
     pointer = e(f"inttoptr i64 {e.select(valid, 'i64', offset, nothing)} to ptr")
-    if key.writes:
+    if key.does == "write":
         e.lines.append(f"  store {element} {value}, ptr {pointer}")
         return e.lines, [], "false"
     found = e(f"load {element}, ptr {pointer}")
+    if key.does == "compare":
+        low = e(f"trunc i64 {numbers[-1]} to {element}") if key.size < 8 else numbers[-1]
+        other = e.do(f"icmp ne {element}", e.do(f"ashr {element}", found, low), e.do(f"ashr {element}", value, low))
+        taken = e.do("and i1", e.do("and i1", valid, other), e.do(f"icmp ne {element}", found, "-1"))
+        return e.lines, [], taken
     return e.lines, [e.select(valid, element, found, value)], "false"

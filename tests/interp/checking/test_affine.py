@@ -111,5 +111,6 @@ def test_a_value_of_no_form_has_none() -> None:
 
     made = tw.tile_kernel(kernel).lower(ints(64), ints(64)).tile_ir(passes=False)
     forms = Forms(made, (4, 1, 1), [bind(p, ints(64), i) for i, p in enumerate(made.params)])
+    scatter: Any
     [scatter] = [op for op in made.walk() if op.opcode == "scatter"]
     assert forms.of(scatter.indices[0]) is None
