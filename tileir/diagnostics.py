@@ -171,6 +171,8 @@ class CheckError(TileError):
         self.reports = tuple(reports)
 
     def __str__(self) -> str:
+        if len(self.reports) == 1:  # whose first line the message repeats
+            return "\n".join([self.message, *str(self.reports[0]).split("\n")[1:]])
         return "\n".join([self.message, *(f"\n{report}" for report in self.reports)])
 
 

@@ -45,7 +45,7 @@ class Checking:
             return reports
         errors = [report for report in reports if report.severity == "error"]
         if errors and self.on_report == "raise":
-            raise CheckError(headline(name, errors), errors[0].span, reports=reports) from cause
+            raise CheckError(headline(name, errors, len(reports)), errors[0].span, reports=reports) from cause
         if self.on_report != "collect":
             for report in reports:
                 if report.severity != "note":
@@ -53,8 +53,10 @@ class Checking:
         return reports
 
 
-def headline(name: str, errors: list[Report]) -> str:
-    """The first line of the error."""
+def headline(name: str, errors: list[Report], reports: int) -> str:
+    """The first line of the error, which is one of so many `reports`."""
+    if reports == 1:
+        return f"{name}: {errors[0].headline}: {errors[0].message}"
     count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
     return f"{name}: {count}: " + errors[0].message
 

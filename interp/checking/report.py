@@ -6,6 +6,7 @@ import shlex
 import sys
 from dataclasses import dataclass, field, replace
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 from tilewright.tileir.diagnostics import NO_SPAN, Related, Span, TileError, render
@@ -42,6 +43,7 @@ JSON_FIELDS = {
 """What `as_json` gives. docs/checking.md shows this table."""
 
 Coordinates = tuple[int, ...]
+_WIDE = 100  # a note that is longer takes another line
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +81,28 @@ class Report:
             self.message, self.span, label=self.label, related=self._related(), notes=notes,
             hints=[self.hint] if self.hint else [],
         )
-        error.headline = f"{self.severity} ({self.kind})"
+        error.headline = self.headline
         return render(error)
 
+    @property
+    def headline(self) -> str:
+        """What stands before the message."""
+        return f"{self.severity} ({self.kind})"
+
     def _place(self) -> list[str]:
-        out = []
         where = [] if self.block is None else [f"in block {self.block}"]
         if self.other_block is not None:
             where.append(f"and block {self.other_block}")
         if self.array and self.index is not None:
             where.append(f"at {self.array}[{', '.join(map(str, self.index))}]")
-        if where:
-            out.append(" ".join(where) + (f", and {self.count - 1} more like this" if self.count > 1 else ""))
-        if self.values:
-            out.append(", ".join(f"{name} = {value}" for name, value in self.values.items()))
-        return out
+        values = ", ".join(f"{name} = {value}" for name, value in self.values.items())
+        more = f", and {self.count - 1} more like this" if self.count > 1 else ""
+        if not where:
+            return [values] if values else []
+        line = " ".join(where)
+        if values and len(line) + len(values) + len(more) <= _WIDE:
+            return [f"{line}, where {values}{more}"]
+        return [line + more, *([values] if values else [])]
 
     def _related(self) -> list[Related]:
         if self.related is None or self.related is NO_SPAN:
@@ -136,7 +145,12 @@ def command_line(checks: frozenset[str]) -> str:
         wanted = "1"
     else:
         wanted = "all" if checks == frozenset(CHECKS) else ",".join(sorted(checks))
-    script = sys.argv[0] if sys.argv else ""
+    script, *words = sys.argv or [""]
     if not script or script == "-c":
         return ""
-    return f"TILEWRIGHT_CHECK={wanted} {shlex.join(['python', *sys.argv])}"
+    module = getattr(sys.modules["__main__"], "__spec__", None)
+    if module is not None:
+        started = ["python", "-m", module.name.removesuffix(".__main__")]
+    else:
+        started = ["python", script] if script.endswith(".py") else [Path(script).name]
+    return f"TILEWRIGHT_CHECK={wanted} {shlex.join([*started, *words])}"

@@ -1,4 +1,4 @@
-"""One mistake takes at most 15 lines: in a script, in pytest and in IPython, for 38 mistakes that people make."""
+"""One mistake takes at most 15 lines: in a script, in pytest and in IPython, for 39 mistakes that people make."""
 
 from __future__ import annotations
 
@@ -85,6 +85,9 @@ MISTAKES = {
     "spec": ("pass", "tw.spec('f33[4]')", "f33"),
     "simulated": ("i += 100; v = tw.gather(x, (i, i), check_bounds=False); tw.store(y, (i, 0), v)",
                   "kernel.simulate((4,), x, y, 16, target='sm_80')", "x"),
+    "checked": ("k = tw.arange(64, dtype=tw.int32)\n"
+                "    tw.store(x, (i, 0), t + tw.gather(y, (i + 61, k), check_bounds=False)[None])",
+                "kernel.interpret((4,), x, y, 16, check=True)", "error (bounds): gather accesses y[64, 0]"),
 }
 
 
