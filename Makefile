@@ -41,7 +41,7 @@ test-all:  ## the tests on every Python found from 3.11 up, each with an environ
 	$(PYTHON) tools/test_all.py
 
 examples: $(STAMP)  ## run every example, each checks itself
-	for f in examples/[!_]*.py; do echo "== $$f"; $(BIN)/python $$f || exit 1; done
+	for f in examples/[!_]*.py examples/lessons/*.py; do echo "== $$f"; $(BIN)/python $$f || exit 1; done
 
 lint: $(STAMP)  ## ruff (format and lint) and mypy, on the package and on what stands around it
 	$(BIN)/python tools/link_tree.py
@@ -60,6 +60,12 @@ gpu-sanitize:  ## the catalogue's kernels under compute-sanitizer (memcheck, rac
 gpu-report:  ## everything that needs a GPU in lanes side by side: tests, sanitizer, fuzzing, benchmarks; as gpu-test
 	$(PYTHON) tools/link_tree.py
 	$(PYTHON) tools/gpu_report.py
+
+.PHONY: docs
+docs: $(STAMP)  ## the documentation's site, into build/site; a warning is an error
+	$(BIN)/python -m pip install --quiet -e '.[docs]'
+	$(BIN)/python -m mkdocs build --quiet --strict -f tools/docs_site/mkdocs.yml
+	@echo "open build/site/index.html"
 
 language-table: $(STAMP)  ## print which names of the language are implemented where, and what calls them
 	$(BIN)/python tools/language_table.py

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import importlib.util
 import inspect
 import re
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from tilewright.frontend.promotion import common_typed
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = ["language.md", "derivatives.md", "numerics.md", "performance.md", "coming-from-cutile.md",
-         "coming-from-triton.md"]
+         "coming-from-triton.md", "coming-from-numba.md", "coming-from-cuda.md"]
 PARTS = language_page.parts()
 NAMES = [name for names in PARTS.values() for name in names]
 FUNCTIONS = [name for part in (*language_page.LANGUAGE, "additions") for name in PARTS[part]]
@@ -109,16 +108,9 @@ def programs_of_pages() -> Iterator[Any]:
 def test_example_does_what_it_states(
     program: doc_examples.Program, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "example.py"
-    path.write_text(program.source)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    try:
-        spec.loader.exec_module(importlib.util.module_from_spec(spec))
-    except Exception as error:
-        assert type(error).__name__ == program.error, f"{program.source}\n{error}"
+    doc_examples.run(program, tmp_path / "example.py")
+    if program.error:
         return
-    assert not program.error, f"{program.error} was not raised by\n{program.source}"
     printed = [line.rstrip() for line in capfd.readouterr().out.splitlines()]
     if "gpu_available" in program.source and not program.expected:
         return  # what it prints depends on the device, if there is one

@@ -6,11 +6,13 @@ comment, what it prints (more lines follow as comment lines); behind a line that
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import re
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from textwrap import indent
 
 IMPORTS = "import numpy as np\n\nimport tilewright as ct\n\n"
@@ -42,6 +44,22 @@ def programs(code: str, *, script: bool) -> Iterator[Program]:
     yield Program(_whole(kept, script), tuple(_expected(lines, comments, refused)))
     for i, error in refused.items():
         yield Program(_whole([*kept[:i], lines[i], *kept[i + 1:]], script), (), error)
+
+
+def run(program: Program, path: Path) -> None:
+    """Write a program to a file, from which kernels read their source, and run it as a module.
+
+    AssertionError where it does not raise what it states; what it prints is the caller's to compare.
+    """
+    path.write_text(program.source)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    try:
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+    except Exception as error:
+        assert type(error).__name__ == program.error, f"{program.source}\n{error}"
+        return
+    assert not program.error, f"{program.error} was not raised by\n{program.source}"
 
 
 def _nothing(line: str) -> str:

@@ -13,6 +13,7 @@ from tilewright.interp.program import Program
 from tilewright.interp.rectangles import Thin
 from tilewright.tileir.core import Function, Op
 from tilewright.tileir.diagnostics import Span
+from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.types import TileType
 
 Place = tuple[int, int, int]
@@ -33,12 +34,16 @@ class Row:
 class _Tracing(Lowering):
     def __init__(self, program: TraceProgram, copied: frozenset[int]) -> None:
         self._program = program
+        self._in_fold = False
         super().__init__(program.function, frozenset(), copied, program.dependences)
 
     def step(self, op: Op) -> Step:
+        # The body of a fold runs on many pairs of elements at a time: its ops have no one value.
+        outside, self._in_fold = self._in_fold, self._in_fold or isinstance(op, Fold)
         plain = super().step(op)
+        self._in_fold = outside
         record = self._program.record
-        rows = list(self._rows(op))
+        rows = [] if outside else list(self._rows(op))
 
         def step(regs: Regs) -> None:
             plain(regs)

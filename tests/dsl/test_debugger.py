@@ -142,6 +142,18 @@ def test_a_trace_has_a_row_for_each_result() -> None:
     np.testing.assert_array_equal(out, expected(x))
 
 
+def test_a_trace_has_one_row_for_a_fold() -> None:
+    """A scan runs its body on many pairs at a time: the body's ops have no rows of their own."""
+    @tw.tile_kernel
+    def scan(x):
+        tw.store(x, tw.bid(0), tw.cumsum(tw.load(x, tw.bid(0), 8)))
+
+    x = np.ones(16, np.int32)
+    found = tw.trace(scan, (2,), x, blocks=[1])
+    assert [row.op for row in found.rows if row.op in ("add", "scan_with", "load")] == ["load", "scan_with"]
+    np.testing.assert_array_equal(x, np.tile(np.arange(1, 9), 2))
+
+
 def test_a_trace_reads_as_a_table() -> None:
     x, out = x_and_out()
     text = str(tw.trace(walk, (2,), x, out, 1, blocks=[0])).splitlines()

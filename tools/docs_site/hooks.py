@@ -1,0 +1,28 @@
+"""What mkdocs calls while it builds the site: the pages come from `site_pages`, the navigation from `nav`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+from docs_site.nav import nav
+from docs_site.pages import site_pages
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    config.nav = nav()
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    for name, text in site_pages().items():
+        old = files.get_file_from_path(name)
+        if old is not None:
+            files.remove(old)
+        files.append(File.generated(config, name, content=text))
+    return files
