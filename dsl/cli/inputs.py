@@ -20,6 +20,29 @@ def launch_values(args: str, seed: int) -> list[Any]:
     return [_value(text, random) for text in split_args(args)]
 
 
+def specified_values(args: str) -> list[Any]:
+    """The same for what looks at a launch: a spec for `dtype[extents]`, and an array only where a file or a fill says
+    that the contents matter."""
+    return [_specified(text) for text in split_args(args)]
+
+
+def _specified(text: str) -> Any:
+    value = literal(text)
+    if value is not None:
+        return value[0]
+    if text.startswith("[") and text.endswith("]"):
+        return [_specified(part) for part in split_args(text[1:-1])]
+    if text.startswith("(") and text.endswith(")"):
+        return tuple(_specified(part) for part in split_args(text[1:-1]))
+    if text.endswith(".npy"):
+        return loaded(Path(text))
+    if ":" in text:
+        import numpy
+
+        return generated(text, numpy.random.default_rng(0))
+    return spec(text)
+
+
 def _value(text: str, random: Any) -> Any:
     value = literal(text)
     if value is not None:

@@ -121,7 +121,9 @@ def make_parser() -> argparse.ArgumentParser:
     _add_stages(verbs)
     explore = verbs.add_parser("explore", help="write a page that shows a kernel at every stage, linked line by line")
     explore.add_argument("kernel", metavar="FILE.py:kernel", help="the name may be left out where there is only one")
-    explore.add_argument("--args", default="", help=ARGS_HELP)
+    explore.add_argument("--args", default="", help=ESTIMATE_HELP)
+    explore.add_argument("--grid", help="blocks along x, y, z, for what each block reads and writes; not needed where "
+                                        "the kernel's decorator gives them")
     explore.add_argument("--target", metavar="TARGET", choices=_target_names(), help="as for ptx")
     explore.add_argument("-o", "--out", type=Path, required=True, metavar="PAGE.html", help="where to write it")
     _command(explore, "explore", _explore)
@@ -267,13 +269,9 @@ def _told_at_line(made: Decision) -> str:
 
 
 def _explore(options: argparse.Namespace) -> Answer:
-    from tilewright.inspecting.explorer.page import page
+    from tilewright.cli.explore import explored
 
-    kernel = load_kernel(options.kernel)
-    text = page(kernel, parse_args(options.args), options.target, options.args)
-    options.out.write_text(text, encoding="utf-8")
-    return Answer({"kernel": kernel.__name__, "file": str(options.out), "bytes": len(text.encode())},
-                  lambda: print(f"wrote {options.out}"))
+    return explored(options.kernel, options.args, options.grid, options.target, options.out)
 
 
 def _estimate(options: argparse.Namespace) -> Answer:

@@ -13,21 +13,28 @@ from tilewright.inspecting.decisions import find
 from tilewright.inspecting.explorer.places import Numbering
 from tilewright.inspecting.explorer.stages import Text, texts
 from tilewright.inspecting.explorer.views import views
+from tilewright.launching.grid import make_grid
 from tilewright.tileir.diagnostics import NO_SPAN
 
 if TYPE_CHECKING:
     from tilewright.kernel import tile_kernel
     from tilewright.tileir.plan import Decision
 
-SCRIPTS = ("base.js", "code.js", "pictures.js", "layouts.js", "resources.js", "start.js")
+SCRIPTS = ("base.js", "code.js", "pictures.js", "layouts.js", "accesses.js", "resources.js", "start.js")
 
 
-def page(kernel: tile_kernel, args: tuple[Any, ...], target: str | None, told: str = "") -> str:
-    """The page of a kernel for these arguments, as HTML. `told`: the arguments in the user's words."""
+def page(
+    kernel: tile_kernel, args: tuple[Any, ...], target: str | None, told: str = "",
+    grid: Sequence[int] | None = None,
+) -> str:
+    """The page of a kernel for these arguments, as HTML. `told`: the arguments in the user's words. `grid`: for the map
+    of what each block accesses."""
+    if grid is not None:
+        grid = make_grid(tuple(grid)).size
     stages = kernel.lower(*args, target=target, lineinfo=True)
     name, decisions = find(kernel, args, target)
     number = Numbering()
-    return render(kernel.__name__, name, told, list(texts(stages)), decisions, views(stages, number), number)
+    return render(kernel.__name__, name, told, list(texts(stages)), decisions, views(stages, number, grid), number)
 
 
 def render(

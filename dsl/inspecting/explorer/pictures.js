@@ -79,18 +79,26 @@
       context.drawImage(cells, 0, 0);
       const ratio = devicePixelRatio || 1;
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
-      context.strokeStyle = css("--text");
+      context.strokeStyle = css("--outline");
       context.fillStyle = css("--back");
-      context.lineWidth = size > 5 ? 2 : 1;
+      context.lineWidth = 2;
       context.globalAlpha = options.dims ? 0.75 : 1;
+      const stands = (r, c) => r >= 0 && c >= 0 && r < rows && c < columns && options.marked(r, c, at);
+      context.beginPath();
       for (let r = 0; options.marked && (at || !options.dims) && r < rows; r++) {
         for (let c = 0; c < columns; c++) {
           const [x, y] = place(r, c);
-          const stands = options.marked(r, c, at);
-          if (options.dims && !stands) context.fillRect(x, y, size, size);
-          else if (!options.dims && stands) context.strokeRect(x + 0.5, y + 0.5, size - 1.5, size - 1.5);
+          const here = stands(r, c);
+          if (options.dims && !here) context.fillRect(x, y, size, size);
+          if (options.dims || !here) continue;
+          // The outline of all that stands out, not of each cell.
+          if (!stands(r - 1, c)) { context.moveTo(x, y); context.lineTo(x + size, y); }
+          if (!stands(r + 1, c)) { context.moveTo(x, y + size); context.lineTo(x + size, y + size); }
+          if (!stands(r, c - 1)) { context.moveTo(x, y); context.lineTo(x, y + size); }
+          if (!stands(r, c + 1)) { context.moveTo(x + size, y); context.lineTo(x + size, y + size); }
         }
       }
+      context.stroke();
       context.globalAlpha = 1;
       if (!at) return;
       context.strokeStyle = css("--cursor");

@@ -1,17 +1,21 @@
-"""What the page shows beside the texts: layouts, shared memory, registers and occupancy."""
+"""What the page shows beside the texts: layouts, accesses, registers and occupancy."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilewright.inspecting.explorer import layouts, resources
 from tilewright.inspecting.explorer.places import Numbering
+from tilewright.tileir.core import Function
 
 if TYPE_CHECKING:
     from tilewright.inspecting.stages import Stages
 
+MOST_BLOCKS = 1 << 20
 
-def views(stages: Stages, number: Numbering) -> dict[str, Any]:
+
+def views(stages: Stages, number: Numbering, grid: Sequence[int] | None = None) -> dict[str, Any]:
     """The data of each view, by its name; what does not exist for a kernel is left out."""
     function = stages.machine_ir()
     return {
@@ -20,4 +24,31 @@ def views(stages: Stages, number: Numbering) -> dict[str, Any]:
         "program": resources.program(function, number),
         "memory": resources.memory_map(function),
         "occupancy": resources.occupancy(function, stages),
+        **_accesses(stages, function, number, grid),
     }
+
+
+def _accesses(stages: Stages, function: Function, number: Numbering, grid: Sequence[int] | None) -> dict[str, Any]:
+    """The map of arrays, if there is a grid, and the sectors of each access."""
+    from tilewright.inspecting.explorer.accesses import access_map, record
+    from tilewright.inspecting.explorer.running import arrays_for
+    from tilewright.inspecting.explorer.sectors import sectors
+    from tilewright.inspecting.explorer.skeleton import skeleton
+
+    out: dict[str, Any] = {}
+    seen = {}
+    if grid is None:
+        out["unmapped"] = "The map needs a grid: give --grid, the number of blocks along each axis."
+    elif (size := grid[0] * grid[1] * grid[2]) > MOST_BLOCKS or not size:
+        out["unmapped"] = f"The map is made for grids of 1 to {MOST_BLOCKS} blocks; this one has {size}."
+    else:
+        made = skeleton(stages.tile_ir())
+        values = arrays_for(stages.values, made.decides)
+        if values is None:
+            out["unmapped"] = "The map needs the extents of all arrays: write numbers in place of ?."
+        else:
+            recorder = record(made, (grid[0], grid[1], grid[2]), values[0])
+            seen = {(op.span, tuple(getattr(op, "shape", ()))): found for op, found in recorder.first.items()}
+            names = [value.hint for value in function.params]
+            out["accesses"] = {**access_map(recorder, number), "invented": [names[p] for p in values[1]]}
+    return {**out, "sectors": sectors(function, stages.values, seen, number)}
