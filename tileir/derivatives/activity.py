@@ -38,7 +38,7 @@ class _Walk:
                 self.over(inner)
             if isinstance(op, (For, If, While)):
                 for met in carried(op):
-                    self.meet(met, met)
+                    self.meet(met, [value for value in met if value.owner is op or value.owner in op.blocks])
             elif self.reads(op):
                 self.varied.update(op.results)
             else:

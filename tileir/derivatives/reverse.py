@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.derivatives.emitter import Emitter, adjoint_dtype, adjoint_type
 from tilewright.tileir.derivatives.rules import rule_of
+from tilewright.tileir.enums import PaddingMode
+from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.types import Type
 
 Given = Value | Callable[[], Value]
@@ -46,8 +48,7 @@ class Reverse:
             if op.effectful and op.effects().kept:
                 continue
             copy = op.clone(self._now)
-            for block in copy.blocks:
-                _leave_out_effects(block)
+            _settle(copy)
             self.b.block.ops.append(copy)
 
     def replay_body(self, block: Block, values: Sequence[Value]) -> list[Value]:
@@ -113,8 +114,12 @@ class Reverse:
             self._now, self.adjoints = known, adjoints
 
 
-def _leave_out_effects(block: Block) -> None:
-    block.ops = [op for op in block.ops if not (op.effectful and op.effects().kept)]
-    for op in block.ops:
-        for inner in op.blocks:
-            _leave_out_effects(inner)
+def _settle(op: Op) -> None:
+    """Leave out what the bodies of an op do beside computing results. Padding that may be anything becomes zero: beyond
+    the ends of arrays adjoints are zero, and a zero times a NaN would not be."""
+    if isinstance(op, Load) and op.padding is PaddingMode.UNDETERMINED:
+        op.padding = PaddingMode.ZERO
+    for block in op.blocks:
+        block.ops = [inner for inner in block.ops if not (inner.effectful and inner.effects().kept)]
+        for inner in block.ops:
+            _settle(inner)
