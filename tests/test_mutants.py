@@ -135,6 +135,15 @@ def test_records_are_packed() -> None:
     assert recorder.unpacked(recorder.packed(hits)) == 1 | 1 << 3 | 1 << 19
 
 
+def test_what_is_cached_is_forgotten() -> None:
+    from tilewright.backend_ptx.instructions import table
+
+    first = table.instructions()
+    assert table.instructions() is first
+    recorder.forget([table.__name__])
+    assert table.instructions() is not first
+
+
 def test_the_sample_is_even() -> None:
     def item(name: str) -> SimpleNamespace:
         return SimpleNamespace(nodeid=name, get_closest_marker=lambda marker: None)

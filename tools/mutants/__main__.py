@@ -46,7 +46,7 @@ def record(options: argparse.Namespace) -> int:
 
 def run(options: argparse.Namespace) -> int:
     log = options.folder / f"log-{options.seed}.jsonl"
-    done = {entry["name"] for entry in report.read(log)}
+    done = {entry["name"] for entry in report.read(log) if not options.again or entry["outcome"] in runner.CAUGHT}
     mutants = list(itertools.islice(sites.drawn(options.seed), options.n))
     if options.only:
         mutants, done = [m for m in mutants if m.name in options.only], set()
@@ -118,6 +118,7 @@ def parser() -> argparse.ArgumentParser:
         new.add_argument("-n", type=int, default=150, help="how many, in the order of the draw")
         new.set_defaults(what=what)
         if what is run:
+            new.add_argument("--again", action="store_true", help="run those that survived again, with this budget")
             new.add_argument("--only", nargs="+", metavar="NAME", help="these of them, again and without log")
             new.add_argument("--tests", nargs="+", metavar="TEST", help="these tests in place of the recorded ones")
             new.add_argument("--budget", type=float, default=40.0, help="recorded seconds of tests for each")

@@ -13,6 +13,7 @@ from mutants import probes, tree
 from mutants.recorder import IMPORT, unpacked
 from mutants.sites import Mutant
 
+FILE = 0.2  # seconds to import and collect a file of tests
 FEW = 10  # tests, of so few that a cache may be the reason
 
 
@@ -27,6 +28,10 @@ class Test:
     @property
     def function(self) -> str:
         return self.name.partition("[")[0]
+
+    @property
+    def file(self) -> str:
+        return self.name.partition("::")[0]
 
 
 class Coverage:
@@ -66,11 +71,14 @@ class Coverage:
         ranked = _in_turn(own)
         if len(own) < FEW:
             ranked += _in_turn([test for test in self.around(mutant) if test not in own])
-        out = []
+        out: list[Test] = []
+        files = set[str]()
         for test in ranked:
-            if test.seconds <= budget:
+            seconds = test.seconds + FILE * (test.file not in files)
+            if seconds <= budget:
                 out.append(test)
-                budget -= test.seconds
+                files.add(test.file)
+                budget -= seconds
         return out
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import builtins
 import collections
+import functools
 import importlib
 import importlib.machinery
 import json
@@ -16,7 +17,7 @@ import os
 import sys
 import time
 import types
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +66,10 @@ class Recorder:
         self._sample, self._deadline = sample, deadline
         self._outcome = ""
 
+        self._modules = [tree.module(path) for path in tree.sources()]
+        for module in self._modules:  # so that no test seems to enter what runs when a module is imported
+            importlib.import_module(module)
         if IMPORT not in self._seen:
-            import_all()
             self._write(IMPORT, "imported", 0.0)
 
     @pytest.hookimpl(trylast=True)
@@ -76,6 +79,7 @@ class Recorder:
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
         hits: bytearray = getattr(builtins, probes.NAME)
+        forget(self._modules)
         hits[:] = bytes(len(hits))
         self._outcome, start = "passed", seconds()
         yield
@@ -96,10 +100,12 @@ class Recorder:
             self._outcome = report.outcome
 
 
-def import_all() -> None:
-    """All modules with probes, so that no test seems to enter what runs when its module is imported."""
-    for path in tree.sources():
-        importlib.import_module(tree.module(path))
+def forget(names: Iterable[str]) -> None:
+    """Clear what functions of modules have cached, so that each test enters all that it depends on."""
+    for name in names:
+        for value in vars(sys.modules[name]).values():
+            if isinstance(value, functools._lru_cache_wrapper) and value.__module__ == name:
+                value.cache_clear()
 
 
 def sampled(items: list[pytest.Item], count: int) -> list[pytest.Item]:

@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from mutants import tree
-from mutants.runner import KILLED, SURVIVED, TIMEOUT, UNCOVERED
+from mutants.runner import CAUGHT, SURVIVED, UNCOVERED
 from mutants.sites import Mutant
 
 Entry = dict[str, Any]
 
 
 def read(log: Path) -> list[Entry]:
-    return [json.loads(line) for line in log.open()] if log.exists() else []
+    """The last result of each mutant."""
+    entries = map(json.loads, log.open()) if log.exists() else ()
+    return list({entry["name"]: entry for entry in entries}.values())
 
 
 def equivalent() -> dict[str, str]:
@@ -59,7 +61,7 @@ def text(entries: Sequence[Entry]) -> str:
         if outcome in (SURVIVED, UNCOVERED):
             note = f"equivalent: {why}" if why else f"{entry['tests']} tests"
             parts.append(f"{mutant.name} {outcome}, {note}\n{diff(mutant)}\n")
-    caught = counts[KILLED] + counts[TIMEOUT]
+    caught = sum(counts[outcome] for outcome in CAUGHT)
     there = len(entries) - counts["equivalent"]
     share = f"{100 * caught / there:.1f} %" if there else "none"
     parts.append(", ".join(f"{n} {outcome}" for outcome, n in counts.most_common()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import resource
 import signal
@@ -17,9 +18,8 @@ from mutants.scratch import Scratch
 from mutants.sites import Mutant
 
 KILLED, TIMEOUT, SURVIVED, UNCOVERED = "killed", "timeout", "survived", "not covered"
-# Tests and their seconds in a first process and in a second one; the rest has a third. Most mutants fail soon, and
-# pytest collects all files before it runs one.
-PARTS = ((10, 3.0), (40, 6.0))
+CAUGHT = (KILLED, TIMEOUT)
+PARTS = ((8, 2.0), (25, 4.0), (50, 8.0))  # the most tests of the first parts, and their seconds; the rest is the last
 START, SLOWER = 15.0, 4.0  # CPU seconds for imports and collection, and how much slower than recorded tests may be
 WALL = 20.0  # the same, for seconds on the clock of a busy machine
 # A name may hold blanks and dashes between its brackets.
@@ -47,10 +47,8 @@ def run(mutant: Mutant, tests: Sequence[Test], scratch: Scratch) -> Result:
     start = time.time()
     scratch.put(mutant)
     try:
-        for part in in_parts(tests):
-            outcome, killer, why = run_tests([t.name for t in part], sum(t.seconds for t in part), scratch)
-            if outcome != SURVIVED:
-                break
+        names = [[test.name for test in part] for part in in_parts(tests)]
+        outcome, killer, why = run_tests(names, sum(test.seconds for test in tests), scratch)
     finally:
         scratch.take_out(mutant)
     return Result(outcome, killer, why, len(tests), round(time.time() - start, 1))
@@ -67,15 +65,13 @@ def in_parts(tests: Sequence[Test]) -> list[Sequence[Test]]:
     return [part for part in (*out, rest) if part]
 
 
-def run_tests(names: Sequence[str], seconds: float, scratch: Scratch, *options: str) -> tuple[str, str, str]:
+def run_tests(parts: Sequence[Sequence[str]], seconds: float, scratch: Scratch) -> tuple[str, str, str]:
     """The outcome of tests that take so many seconds, the test that failed and the message."""
     limit = int(START + SLOWER * seconds)
-    listed = scratch.folder / "build" / "tests.txt"
-    listed.write_text("\n".join(names))
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-rfE", "--no-header", "--tb=no", "-p", "no:cacheprovider",
-               *options, f"@{listed}"]
-    if _has_hypothesis():
-        command.insert(-1, "--hypothesis-seed=0")
+    options = ["-q", "-x", "-rfE", "--no-header", "--tb=no", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
+    listed = scratch.folder / "build" / "tests.json"
+    listed.write_text(json.dumps([parts, options]))
+    command = [sys.executable, "-m", "mutants.session", str(listed)]
     try:
         done = subprocess.run(command, cwd=scratch.folder, env=scratch.environment, stdin=subprocess.DEVNULL, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=WALL * limit, errors="replace",
@@ -96,14 +92,6 @@ def judged(status: int, output: str, limit: int) -> tuple[str, str, str]:
     return KILLED, "", f"pytest ended with {status}: {last}"[:300]
 
 
-def _has_hypothesis() -> bool:
-    try:
-        import hypothesis  # noqa: F401
-    except ImportError:
-        return False
-    return True
-
-
 def confirmed(names: Sequence[str], scratch: Scratch) -> list[str]:
     """Those of the tests that fail without any mutant, and so kill nothing."""
-    return [name for name in names if run_tests([name], 60.0, scratch)[0] != SURVIVED]
+    return [name for name in names if run_tests([[name]], 60.0, scratch)[0] != SURVIVED]
