@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FOLDERS = "backend_ptx|benchmarks|docs|dsl|examples|frontend|interp|tests|tileir|tools"
 
 
@@ -21,7 +21,7 @@ def test_named_files_exist(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    for link in re.findall(r"\]\(([\w./-]+\.md)\)", page.read_text()):
+    for link in re.findall(r"\]\(([\w./-]+\.(?:md|py))\)", page.read_text()):
         assert (page.parent / link).exists(), f"{page.name}: {link}"
 
 

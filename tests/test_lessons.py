@@ -69,6 +69,13 @@ def test_lessons_are_numbered_as_their_scripts() -> None:
     assert [int(name[:2]) for name in pages] == list(range(1, len(pages) + 1))
 
 
+def test_the_readme_prints_what_it_says(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    [code] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    [program] = doc_examples.programs(code, script=True)
+    doc_examples.run(program, tmp_path / "readme.py")
+    assert capfd.readouterr().out.splitlines() == list(program.expected) == ["200.0 200.0"]
+
+
 MEASURED = (DOCS / "performance.md").read_text().partition("## As measured")[2]
 ROW = re.compile(r"^\| (`[^`]+`) \| ([^|]+) \| ([^|]+?) \|", re.MULTILINE)
 
