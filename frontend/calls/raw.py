@@ -46,6 +46,7 @@ def load_offset(
     return t.emit(
         ops.Gather, array=array, indices=(places,), mask=mask_argument(t, op, mask, shape), shape=shape,
         padding=fit(t, op, "padding_value", padding, shape), check_bounds=False, latency=latency_hint(op, latency),
+        undetermined=padding_value is None,
     )
 
 

@@ -156,6 +156,7 @@ def load_advanced_indexing(
     return t.emit(
         ops.Gather, array=array, indices=tiles, mask=None, shape=shape, check_bounds=True,
         padding=padding_constant(t, mode, array.type.dtype, shape), latency=latency_hint(op, latency),
+        undetermined=mode is PaddingMode.UNDETERMINED,
     )
 
 

@@ -18,12 +18,12 @@ from tilewright.interp.checking.places import block_of, called, element_of, firs
 from tilewright.interp.checking.report import Report
 from tilewright.interp.checking.shadow import ElementPlaces, Range, ranges_of
 from tilewright.interp.checking.taint import Shadow, joined
+from tilewright.interp.checking.touches import touches
 from tilewright.interp.checking.uses import undefined
 from tilewright.interp.memory import Region
-from tilewright.tileir.analysis.effects import written_arrays
 from tilewright.tileir.core import Function, Op
 from tilewright.tileir.enums import PaddingMode
-from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.ops.memory import Gather, Load
 
 
 class Contents:
@@ -38,6 +38,7 @@ class Contents:
         self._declared: list[tuple[ArrayRef, int]] = []
         self._found: list[tuple[Any, Shadow]] = []
         self._expected: tuple[Op, Shadow, Shadow, Shadow] | None = None
+        self._writers: set[Op] = set()
         for position, argument in enumerate(arguments):
             for ref in argument if isinstance(argument, list) else [argument]:
                 if isinstance(ref, ArrayRef) and ref.window.size and _within(byte_range(ref), declared):
@@ -72,26 +73,26 @@ class Contents:
     def read(self, region: Region, op: Op) -> None:
         """Values of a region are about to be read: remember which of them are undefined."""
         shadow: Shadow = None
-        if isinstance(op, Load) and op.padding is PaddingMode.UNDETERMINED:
+        if _leaves_padding(op):
             mask = region.mask
             # Of an access that is reported anyway, what follows from it is not.
             if mask is not None and not self._log.has(("bounds", op)):
                 shadow = np.where(mask, SHADOW.type(0), SHADOW.type(self.origins.of(op)))
         entry = self._entry(region)
         if entry is not None:
-            shadow = joined([shadow, self._stored(region, *entry)])
+            shadow = joined([shadow, self._stored(region, op, *entry)])
         if self._expected is not None and self._expected[0] is op:
             self._check_places(region, op, "reads at a place that")
         if shadow is not None:
             self._found.append((region.blocks, shadow))
 
-    def _stored(self, region: Region, range_: Range, table: Any) -> Shadow:
+    def _stored(self, region: Region, op: Op, range_: Range, table: Any) -> Shadow:
         places = range_.places(region)
         held = np.asarray(places.get(table, 0))
         if not held.any():
             return None
-        # A copy: what is written next does not change what has been read.
-        return places.spread(held, 0) if isinstance(places, ElementPlaces) else held.copy()
+        held = np.where(held, SHADOW.type(self.origins.of_reading(op)), SHADOW.type(0))
+        return places.spread(held, 0) if isinstance(places, ElementPlaces) else held
 
     def found(self) -> list[tuple[Any, Shadow]]:
         """The shadows of what has been read since the last call, each with its blocks."""
@@ -125,6 +126,7 @@ class Contents:
         if entry is not None:
             range_, table = entry
             range_.places(region).put(table, 0)
+            self._writers.add(op)
 
     def update(self, region: Region, op: Any) -> None:
         """An atomic operation is about to happen. Of the old values that it gives, those of elements that it does not
@@ -134,7 +136,8 @@ class Contents:
             self._check_values(region, op)
         entry, shadow, mask = self._entry(region), None, region.mask
         if entry is not None:
-            shadow = self._stored(region, *entry)
+            self._writers.add(op)
+            shadow = self._stored(region, op, *entry)
             self._check_old(region, op, *entry)
         if mask is not None and op.opcode == "atomic_rmw" and not np.all(mask):
             shadow = joined([shadow, np.where(mask, SHADOW.type(0), SHADOW.type(self.origins.of(op)))])
@@ -206,25 +209,36 @@ class Contents:
 
     def finish(self, function: Function) -> None:
         """Elements of declared arrays that the kernel writes, but not all of them, are an error."""
-        written = written_arrays(function)
+        known = touches(function)
         for ref, position in self._declared:
-            if position not in written:
+            if position not in known.written:
                 continue
             forget(byte_range(ref))
             range_, table = self._tables[byte_range(ref)[0]]
             window = range_.ref(ref, table)
             left = np.asarray(window.view(int(window.offset), tuple(ref.extents), window.strides)) != 0
             if left.any():
-                self._log.add(("unwritten", position, ref.name), 1, partial(_unwritten, ref.name, left, function))
+                writing = [op for op in known.accesses[position] if position in known.writes[op]]
+                came = [op for op in writing if op in self._writers]
+                report = partial(_unwritten, ref.name, left, function, (came or writing)[0], bool(came))
+                self._log.add(("unwritten", position, ref.name), 1, report)
 
 
-def _unwritten(name: str, left: Any, function: Function) -> Report:
+def _leaves_padding(op: Op) -> bool:
+    """Does the user not say what elements hold that are not accessed?"""
+    if isinstance(op, Load):
+        return op.padding is PaddingMode.UNDETERMINED
+    return isinstance(op, Gather) and op.undetermined
+
+
+def _unwritten(name: str, left: Any, function: Function, writer: Op, came: bool) -> Report:
     index, count = first_lane(left), int(np.count_nonzero(left))
     return Report(
         "unwritten", f"{count} of {left.size} elements of {name} are never written, "
         f"{name}[{', '.join(map(str, index))}] first", function.span, array=name, index=index,
         values={"unwritten": count, "elements": left.size}, reason=f"{name} was declared uninitialised",
-        hint="the grid or an index is wrong, or a store is missing",
+        related=writer.span, related_label="what is written is written here" if came else "no block comes here",
+        hint="the grid, a condition or an index is wrong, or a store is missing",
     )
 
 

@@ -9,9 +9,11 @@ import numpy as np
 
 from tilewright.interp.arrays import ArrayRef
 from tilewright.interp.checking.bounds import check_bounds
+from tilewright.interp.checking.collisions import check_collisions
 from tilewright.interp.checking.contents import Contents
-from tilewright.interp.checking.covers import check_covers
+from tilewright.interp.checking.covers import Covers
 from tilewright.interp.checking.declared import declared
+from tilewright.interp.checking.locks import Locks
 from tilewright.interp.checking.log import Log
 from tilewright.interp.checking.numerics import Numerics
 from tilewright.interp.checking.places import element_of
@@ -35,6 +37,8 @@ class CheckedMemory(Memory):
         self._bounds = "bounds" in checks
         self._races: Races | None = None
         self._contents: Contents | None = None
+        self._covers: Covers | None = None
+        self._locks: Locks | None = None
         self.numerics: Numerics | None = None
         self._watchers = 0
         self._changes = 0
@@ -48,10 +52,14 @@ class CheckedMemory(Memory):
     def begin(self, function: Function, grid: tuple[int, int, int], arguments: Sequence[Any]) -> None:
         if "races" in self.checks:
             self._races = Races(function, grid, arguments, self.log)
+        if "progress" in self.checks:
+            locks = Locks(function, grid, self.log)
+            self._locks = locks if locks.active else None
         if "undefined" in self.checks:
             self._contents = Contents(function, arguments, declared(), self.log)
             if self._contents.any_declared:
                 self.checks |= {"memory"}
+            self._covers = Covers(function, grid, arguments, self._contents.declared)
         if "numerics" in self.checks:
             self.numerics = Numerics(function, self.log)
         self._launch = function, grid, arguments
@@ -68,7 +76,8 @@ class CheckedMemory(Memory):
         known = touches(function)
         return frozenset(
             op for op, read in known.reads.items()
-            if seen.isdisjoint(read | known.writes[op]) and not (known.writes[op] and "numerics" in self.checks))
+            if seen.isdisjoint(read | known.writes[op]) and not (known.writes[op] and "numerics" in self.checks)
+            and not (self._covers is not None and self._covers.follows(op)))
 
     def _logged(self, ref: ArrayRef) -> bool:
         """Are there entries for each element of an array?"""
@@ -95,9 +104,11 @@ class CheckedMemory(Memory):
         return region.read()
 
     def end(self) -> None:
-        if self._contents is not None:
+        if self._contents is not None and self._covers is not None:
             self._contents.finish(self._launch[0])
-            check_covers(*self._launch, self._contents.declared, self.log)
+            self._covers.finish(self.log)
+        if self._locks is not None:
+            self._locks.finish()
 
     def expect(self, op: Op, given: Any, where: Any, unsure: Any) -> None:
         """The shadows of values, indices and mask of the op that accesses memory next."""
@@ -128,6 +139,8 @@ class CheckedMemory(Memory):
                 self._races.synchronise(region, op, reads=True, writes=None)
         if self._contents is not None:
             self._contents.read(region, op)
+        if self._locks is not None:
+            self._locks.read(region, op)
         if self._watchers:
             self._remember(region, op)
         return region.read()
@@ -139,16 +152,19 @@ class CheckedMemory(Memory):
             self._races.look(region, op, reads=False, writes=True)
             if getattr(op, "memory_order", MemoryOrder.WEAK) is not MemoryOrder.WEAK:
                 self._races.synchronise(region, op, reads=False, writes=True)
-        if self._contents is not None:
+        if self._contents is not None and self._covers is not None:
             self._contents.write(region, op)
+            self._covers.write(region, op)
+        if self._locks is not None:
+            self._locks.write(region, op)
         if self.numerics is not None:
             self.numerics.write(region, values, op)
-        if self._watchers and region.kind != "shared":
-            before = np.array(region.read())
-            region.write(values)
-            self._changes += before.tobytes() != np.array(region.read()).tobytes()
-            return
+        before = np.array(region.read()).tobytes() if self._watchers and region.kind != "shared" else None
         region.write(values)
+        if before is not None:
+            self._changes += before != np.array(region.read()).tobytes()
+        if self._races is not None:
+            check_collisions(region, values, op, self.log)
 
     def update(self, region: Region, change: Change, op: Op) -> Values:
         if self._bounds:
@@ -167,6 +183,8 @@ class CheckedMemory(Memory):
             self._changes += before.tobytes() != np.array(region.read()).tobytes()
         if self._races is not None:
             self._races.updated(region, change, op, old)
+        if self._locks is not None:
+            self._locks.update(region, change, op, old)
         return old
 
     def _remember(self, region: Region, op: Op) -> None:

@@ -30,7 +30,7 @@ def _makes(op: Any, uninitialised: bool) -> bool:
     if isinstance(op, memory.Load):
         return uninitialised or op.padding is PaddingMode.UNDETERMINED
     if isinstance(op, memory.Gather):
-        return uninitialised
+        return uninitialised or op.undetermined
     if isinstance(op, atomics.AtomicRmw):
         return uninitialised or op.mask is not None or op.check_bounds
     if isinstance(op, atomics.AtomicCas):

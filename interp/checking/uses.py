@@ -54,6 +54,8 @@ def undefined(message: str, op: Op, number: int, origins: Origins, reason: str) 
 _HINTS = {
     "padding that the load leaves undetermined":
         "say what the padding is (padding_mode=ct.PaddingMode.ZERO, NEG_INF, ...), or mask it with ct.where",
+    "padding that the access leaves undetermined":
+        "say what the padding is (padding_mode=, of raw memory padding_value=), or mask it with ct.where",
     "memory that nothing has written": "write it first, in this launch or before",
     "a division by zero": "mask these divisors with ct.where",
 }

@@ -158,6 +158,7 @@ def element_reader(op: Any, low: Lowering, varies: bool) -> Callable[[Regs], Any
     slots, varying = element_operands(op, low)
     varying = [*varying, low.varies(op.padding)]
     n, shape, masked = len(op.indices), tuple(op.shape), op.mask is not None
+    poison = poison_value(op.array.type.dtype) if getattr(op, "undetermined", False) else None
 
     def read(regs: Regs) -> Any:
         chunk: Chunk = regs[0]
@@ -167,7 +168,10 @@ def element_reader(op: Any, low: Lowering, varies: bool) -> Callable[[Regs], Any
             region = ElementRegion(ref, own[:n], mask, shape, fmt, chunk, blocks, varies, own[-1])
             return chunk.memory.read(region, op)
 
-        operands = [*(regs[s] for s in slots), regs[padding]]
+        held = regs[padding]
+        if poison is not None and chunk.poison:
+            held = np.full_like(held, poison)
+        operands = [*(regs[s] for s in slots), held]
         ref = regs[array]
         if isinstance(ref, ArrayRef):
             return one(ref, None, operands, varies)

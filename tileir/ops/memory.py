@@ -118,7 +118,9 @@ def check_gather(op: Any) -> tuple[int, ...]:
 
 class Gather(Op, opcode="gather", reads="array"):
     """result[e] = array[indices[0][e], indices[1][e], ...]; `padding[e]` where the mask is False or, with
-    `check_bounds`, any index is negative or past the end. `shape` is the shape of every index tile."""
+    `check_bounds`, any index is negative or past the end. `shape` is the shape of every index tile.
+
+    `undetermined`: the user may not rely on the padding; executors give it all the same."""
 
     array: Value = operand()
     indices: tuple[Value, ...] = operands()
@@ -127,6 +129,7 @@ class Gather(Op, opcode="gather", reads="array"):
     shape: tuple[int, ...] = attribute()
     check_bounds: bool = attribute(default=True)
     latency: int | None = attribute(default=None)
+    undetermined: bool = attribute(default=False)
 
     def infer(self) -> tuple[Type, ...]:
         result = TileType(array_of("gather", self.array).dtype, check_gather(self))

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.defects import bounds, progress, races, undefined
+from support.defects import bounds, covers, locking, progress, races, undefined
 from support.defects.marks import marked, places
 
 import tilewright as tw
 
-CASES = [*bounds.CASES, *races.CASES, *undefined.CASES, *progress.CASES]
+CASES = [*bounds.CASES, *races.CASES, *undefined.CASES, *progress.CASES, *covers.CASES, *locking.CASES]
+CLEAN = [*undefined.CLEAN, *covers.CLEAN, *locking.CLEAN, *races.CLEAN]
 
 
 @pytest.mark.parametrize("function, grid, make", CASES, ids=[case[0].__name__ for case in CASES])
@@ -35,7 +36,7 @@ def test_the_defect_is_reported_at_its_line(function: Any, grid: Any, make: Any)
             kernel.interpret(grid, *make(), check=True)
 
 
-@pytest.mark.parametrize("function, grid, make", undefined.CLEAN, ids=[case[0].__name__ for case in undefined.CLEAN])
+@pytest.mark.parametrize("function, grid, make", CLEAN, ids=[case[0].__name__ for case in CLEAN])
 @pytest.mark.parametrize("mode", ["chunked", "single"])
 def test_right_kernels_are_clean(function: Any, grid: Any, make: Any, mode: str) -> None:
     found = tw.tile_kernel(function).interpret(grid, *make(), mode=mode, check=True, on_report="collect")
@@ -62,3 +63,37 @@ def test_a_deadlock_names_what_it_waits_for() -> None:
         tw.tile_kernel(function).interpret(grid, *make(), check=True)
     [report] = caught.value.reports
     assert report.block == (0, 0, 0) and report.related.line == report.span.line
+
+
+def test_the_first_place_that_memory_is_read_at_is_named() -> None:
+    @tw.tile_kernel
+    def adds(x, y, out):
+        first = tw.load(x, 0, 4)
+        second = tw.load(y, 0, 4)
+        tw.store(out, 0, second * first)
+
+    x, y = tw.uninitialized(np.ones(4, np.float32)), tw.uninitialized(np.ones(4, np.float32))
+    [report] = adds.interpret(1, x, y, np.zeros(4, np.float32), check=True, on_report="collect")
+    assert report.kind == "undefined" and report.related_label == "memory that nothing has written"
+    assert report.related is not None
+    assert report.related.line == inspect.getsourcelines(adds.__wrapped__)[1] + 2
+
+
+@pytest.mark.parametrize("limit, label", [(2, "what is written is written here"), (0, "no block comes here")])
+def test_unwritten_elements_name_the_store(limit: int, label: str) -> None:
+    @tw.tile_kernel
+    def fills(out, limit):
+        if tw.bid(0) < limit:
+            tw.store(out, tw.bid(0), tw.zeros(4, tw.int32))
+
+    [report] = fills.interpret(4, tw.uninitialized(np.zeros(16, np.int32)), limit, check=True, on_report="collect")
+    assert report.kind == "unwritten" and report.related_label == label
+    assert report.related is not None
+    assert report.related.line == inspect.getsourcelines(fills.__wrapped__)[1] + 3
+
+
+def test_poison_reaches_rows_that_are_not_there() -> None:
+    function, grid, make = next(case for case in undefined.CASES if case[0] is undefined.rows_that_are_not_there)
+    args = make()
+    tw.tile_kernel(function).interpret(grid, *args, poison=True)
+    assert np.isnan(args[2]).all()

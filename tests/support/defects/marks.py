@@ -19,4 +19,4 @@ def marked(function: Any) -> set[tuple[str, int]]:
 def places(report: Any) -> set[tuple[str, int]]:
     """Kind and line; of a race both lines: the order of blocks decides which comes second."""
     spans = [report.span, report.related] if report.kind == "race" else [report.span]
-    return {(report.kind, span.line) for span in spans}
+    return {(report.kind, span.line) for span in spans if span is not None}

@@ -171,6 +171,16 @@ def grid_has_a_second_axis(x, out):
     tw.store(out, i, tw.load(x, i, 16))  # <- race
 
 
+def several_values(keys, out):
+    tw.scatter(out, tw.load(keys, 0, 16), tw.arange(16, dtype=tw.int32))  # <- race
+
+
+def several_values_of_some_block(keys, out):
+    i = tw.bid(0)
+    rows = tw.full((16,), i, tw.int32)
+    tw.scatter(out, (rows, tw.load(keys, i, 16)), tw.arange(16, dtype=tw.int32))  # <- race
+
+
 CASES = [
     (split_k, (2, 3), lambda: (floats(32, 48), floats(48, 16), np.zeros((32, 16), np.float32))),
     (histogram, 4, lambda: ((np.arange(64) % 7).astype(np.int32), ints(8))),
@@ -195,4 +205,36 @@ CASES = [
     (helper_adds, 3, lambda: (floats(48), np.zeros(16, np.float32))),
     (of_lists, 2, lambda: ([floats(16), floats(16)], np.zeros(2, np.float32))),
     (grid_has_a_second_axis, (2, 2), lambda: (floats(32), np.zeros(32, np.float32))),
+    (several_values, 1, lambda: (ints(16) + np.arange(16, dtype=np.int32) % 7, ints(8))),
+    (several_values_of_some_block, 3, lambda: (
+        np.where(np.arange(48) == 37, 4, np.arange(48) % 16).astype(np.int32), np.zeros((3, 16), np.int32))),
 ]
+
+
+def same_value_often(keys, out):
+    tw.scatter(out, tw.load(keys, 0, 16), 1)
+
+
+def others_masked(keys, out):
+    i = tw.arange(16, dtype=tw.int32)
+    tw.scatter(out, tw.load(keys, 0, 16), i, mask=i < 7)
+
+
+def outside_often(keys, out):
+    i = tw.arange(16, dtype=tw.int32)
+    tw.scatter(out, tw.where(i < 7, 6 - i, 99), i)
+
+
+def each_at_its_own(keys, out):
+    i = tw.bid(0)
+    rows = tw.full((16,), i, tw.int32)
+    tw.scatter(out, (rows, 15 - tw.arange(16, dtype=tw.int32)), i * 16 + tw.arange(16, dtype=tw.int32))
+
+
+CLEAN = [
+    (same_value_often, 1, lambda: (ints(16) + np.arange(16, dtype=np.int32) % 7, ints(8))),
+    (others_masked, 1, lambda: (ints(16) + np.arange(16, dtype=np.int32) % 7, ints(8))),
+    (outside_often, 1, lambda: (ints(16), ints(8))),
+    (each_at_its_own, 3, lambda: (ints(16), np.zeros((3, 16), np.int32))),
+]
+"""Right kernels, and some whose several values are equal."""

@@ -185,6 +185,17 @@ def through_integers(x, out):
     tw.store(out, 0, tw.max(t))  # <- undefined
 
 
+def rows_that_are_not_there(table, ids, out):
+    rows = tw.load_advanced_indexing(table, (tw.load(ids, 0, 4), tw.Slice(0, 8)))
+    tw.store(out, 0, tw.sum(rows, axis=0))  # <- undefined
+
+
+def masked_without_padding(x, out):
+    i = tw.arange(16, dtype=I32)
+    t = x.get_raw_memory().load_offset(i, mask=i < x.shape[0], padding_value=None)
+    tw.store(out, 0, tw.sum(t))  # <- undefined
+
+
 CASES = [
     (row_max, 2, lambda: (floats(2, 6), floats(2))),
     (row_min, 2, lambda: (floats(2, 6), floats(2))),
@@ -216,6 +227,8 @@ CASES = [
     (old_value_outside, 1, lambda: (ints(10), ints(16))),
     (asserted, 1, lambda: (floats(10), floats(10))),
     (through_integers, 1, lambda: (floats(10), ints(1))),
+    (rows_that_are_not_there, 1, lambda: (floats(6, 8), ints(4) * 3 - 1, floats(8))),
+    (masked_without_padding, 1, lambda: (floats(10), floats(1))),
 ]
 
 
@@ -275,7 +288,16 @@ def whole_depth(a, b, c):
                                        tw.zeros((16, 16), tw.float32)))
 
 
+def rows_with_padding(table, ids, out):
+    at = (tw.load(ids, 0, 4), tw.Slice(0, 8))
+    rows = tw.load_advanced_indexing(table, at, padding_mode=tw.PaddingMode.ZERO)
+    tw.store(out, 0, tw.sum(rows, axis=0))
+    known = tw.load_advanced_indexing(table, at)
+    tw.store_advanced_indexing(table, at, known)
+
+
 CLEAN = [
+    (rows_with_padding, 1, lambda: (floats(6, 8), ints(4) * 3 - 1, floats(8))),
     (masked, 1, lambda: (floats(10), 10, floats(2))),
     (skipped_by_the_store, 2, lambda: (floats(20), floats(20), floats(20))),
     (indices_of_padding, 2, lambda: (ints(20), floats(20), floats(20))),

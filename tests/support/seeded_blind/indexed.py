@@ -110,6 +110,7 @@ def csr_times_vector(starts, columns, values, x, y, TILE: ct.Constant[int]):
 def csr_times_vector_launch():
     rng = np.random.default_rng(6)
     dense = np.where(rng.random((12, 30)) < 0.3, rng.standard_normal((12, 30)), 0).astype(np.float32)
+    dense[-1] = np.arange(30) < 3  # its entries are the last ones, and no whole tile
     at, x = np.nonzero(dense), normal(7, 30)
     starts = np.concatenate([[0], np.cumsum((dense != 0).sum(axis=1))]).astype(np.int32)
     arrays = starts, at[1].astype(np.int32), dense[at], x, np.zeros(12, np.float32)
