@@ -34,6 +34,7 @@ from tilewright.language import *  # noqa: F403
 from tilewright.launching.checking import uninitialized
 from tilewright.launching.timeouts import compiler_timeout
 from tilewright.options import ByTarget
+from tilewright.profiling.profile import Profile, profile
 from tilewright.tileir.diagnostics import (
     CheckError,
     CheckWarning,
@@ -84,7 +85,7 @@ __all__ = [
     "tile_kernel", "kernel", "function", "launch", "trace", "Trace",
     # kernels made of kernels
     "grad", "kernel_from_ir",
-    "compare", "Comparison", "Side", "ByTarget",
+    "compare", "Comparison", "Side", "ByTarget", "profile", "Profile",
     "Constant", "ConstantAnnotation", "ScalarInt64",
     "ScalarAnnotation", "IndexedWithInt64", "ArrayAnnotation", "ListAnnotation", "Spec", "spec", "to_device",
     "DeviceArray", "gpu_available", "compiler_timeout", "uninitialized",

@@ -13,6 +13,7 @@ from tilewright.launching.bound import BoundKernel
 from tilewright.launching.checking import checking
 from tilewright.launching.grid import block_place, make_grid
 from tilewright.launching.launcher import Launcher
+from tilewright.launching.log import start_if_wanted
 from tilewright.launching.numerics import target_of
 from tilewright.launching.sources import PythonSource, Source
 from tilewright.launching.specialise import Specialiser
@@ -438,6 +439,7 @@ def _make(cls: type[tile_kernel], function: Any, options: KernelOptions, rules: 
         given = f"the class {function.__name__}" if isinstance(function, type) else type(function).__name__
         raise TypeError(f"tile_kernel takes a Python function, not {given}; write def or lambda")
     _refuse_method(function)
+    start_if_wanted()
     kernel = kernel_of(PythonSource(function), options, rules, cls)
     functools.update_wrapper(kernel, function)
     return kernel

@@ -1,4 +1,4 @@
-"""docs/debugging.md, docs/comparing.md: each script prints what stands under it, pdb sessions included."""
+"""The pages on debugging, comparing and profiling: each script prints what stands under it, pdb sessions included."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parent.parent / "docs"
-PAGES = {"debugging.md": 10, "comparing.md": 3}
+PAGES = {"debugging.md": 10, "comparing.md": 3, "profiling.md": 2}
 PAIRS = [pair for page in PAGES for pair in re.findall(
     r"```python\n(# (\w+\.py)\n.*?)```\n\n```text\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)]
 COMMAND = re.compile(r"(?<=\(Pdb\) )(.*)\n")

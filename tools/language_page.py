@@ -35,7 +35,8 @@ HOST = {
     "annotations": "ArrayAnnotation ListAnnotation ScalarAnnotation ConstantAnnotation",
     "looking inside": "tile_kernel.ir tile_kernel.llvm tile_kernel.ptx tile_kernel.cubin tile_kernel.sass "
                       "tile_kernel.lower tile_kernel.compiled tile_kernel.arg_specs tile_kernel.interpret "
-                      "tile_kernel.debug trace tile_kernel.simulate compare Side Comparison spec uninitialized",
+                      "tile_kernel.debug trace tile_kernel.simulate compare Side Comparison profile Profile "
+                      "spec uninitialized",
     "kernels made of kernels": "grad kernel_from_ir",
     "arrays on a GPU": "to_device DeviceArray DeviceArray.to_host gpu_available",
 }

@@ -16,7 +16,7 @@ from typing import Any
 import tilewright as ct
 
 CONTRACT = {
-    "kernels and launch": "kernel function launch trace Trace compare Comparison Side ByTarget",
+    "kernels and launch": "kernel function launch trace Trace compare Comparison Side ByTarget profile Profile",
     "annotations": "Constant ConstantAnnotation ScalarInt64 ScalarAnnotation IndexedWithInt64 ArrayAnnotation "
                    "ListAnnotation",
     "dtypes": "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 tfloat32 "

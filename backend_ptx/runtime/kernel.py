@@ -17,6 +17,7 @@ from tilewright.backend_ptx.runtime.driver import Device, check, driver, driver_
 from tilewright.backend_ptx.runtime.link import JIT_OPTIONS, load_ptx
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileUnsupportedFeatureError
+from tilewright.tileir.events import timed
 from tilewright.tileir.plan import Hints, Limits, Switches, complaint, settings
 from tilewright.tileir.printer import to_text
 
@@ -56,12 +57,22 @@ def build_kernel(
     With a watch the cache is not read, so that it sees every stage.
     """
     device.ensure_current()
+    with timed("compile", function.name, executor=str(device.target)) as facts:
+        return _build(function, device, hints, switches, watch, facts)
+
+
+def _build(
+    function: Function, device: Device, hints: Hints, switches: Switches, watch: Watch | None, facts: dict[str, Any],
+) -> DeviceKernel:
     cache = open_cache()
+    facts["cache"] = "off" if cache is None else "hit"
     key = cache_key(function, hints, switches, device)
     entry = cache.load(key) if cache is not None and watch is None else None
     kernel = load_entry(entry, device) if entry is not None else None
     if kernel is not None:
         return kernel
+    if cache is not None:
+        facts["cache"] = "miss"
     assembler = DriverJudge(hints.opt_level)
     compiled = compile_kernel(function, device.target, watch, hints=hints, switches=switches, judge=assembler,
                               limits=_accepted(cache, key))
@@ -70,6 +81,7 @@ def build_kernel(
             "log": log, "opt_level": hints.opt_level, "cluster": compiled.cluster, "rungs": list(compiled.rungs),
             "limits": settings(compiled.limits)}
     entry = Entry(meta, compiled.ptx)
+    facts["seconds"] = dict(compiled.timings)
     kernel = _load(entry, compiled.abi, device, dict(compiled.timings), module)
     if cache is not None:
         cache.store(key, entry)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.backend_ptx.runtime.driver import Device, check, driver
+from tilewright.tileir.events import timed
 
 
 class Buffer:
@@ -22,8 +23,11 @@ class Buffer:
         self._core: Any = None
         self._free: Any = None
         device.ensure_current()
-        if size == 0:
-            return
+        if size:
+            with timed("memory", "allocate", bytes=size):
+                self._allocate(device, size)
+
+    def _allocate(self, device: Device, size: int) -> None:
         try:
             from cuda.core import Device as CoreDevice
         except ImportError:
@@ -42,18 +46,21 @@ class Buffer:
 
 def upload(device: Device, pointer: int, source: int, size: int) -> None:
     """Copy `size` bytes from host address `source` to the device; returns when they are there."""
-    _with_context(device, lambda cuda: cuda.cuMemcpyHtoD(pointer, source, size), "copying to the GPU")
+    with timed("memory", "copy to the GPU", bytes=size):
+        _with_context(device, lambda cuda: cuda.cuMemcpyHtoD(pointer, source, size), "copying to the GPU")
 
 
 def download(device: Device, target: int, pointer: int, size: int) -> None:
     """Copy `size` bytes to host address `target`, after all earlier work of the device."""
     synchronise(device)
-    _with_context(device, lambda cuda: cuda.cuMemcpyDtoH(target, pointer, size), "copying from the GPU")
+    with timed("memory", "copy from the GPU", bytes=size):
+        _with_context(device, lambda cuda: cuda.cuMemcpyDtoH(target, pointer, size), "copying from the GPU")
 
 
 def synchronise(device: Device) -> None:
     """Wait for all work of the device; this is also where a fault of an earlier kernel shows."""
-    _with_context(device, lambda cuda: cuda.cuCtxSynchronize(), "an earlier kernel on the GPU, or waiting for it,")
+    with timed("wait", "all work of the GPU"):
+        _with_context(device, lambda cuda: cuda.cuCtxSynchronize(), "an earlier kernel on the GPU, or waiting for it,")
 
 
 def _with_context(device: Device, call: Any, what: str) -> None:

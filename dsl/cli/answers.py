@@ -32,6 +32,16 @@ SCHEMAS: dict[str, dict[str, str]] = {
         "dram_bytes": "what memory moves, at least and at most", "exact": "whether nothing is accessed twice",
         "seconds": "the least time", "limit": "bandwidth or compute",
         "shares": "how busy memory and each kind of unit are then, 0 to 1", "notes": "a list of sentences"},
+    "profile": {
+        "file": "as asked for", "seconds": "how long it ran; all times are in seconds",
+        "broken": "whether a kernel failed on the GPU",
+        "kernels": "a list of `{kernel, grid, arguments, executor, limits, launches, failed, host_seconds, "
+                   "device_seconds, estimate, reached}`; `limits`: the GPU; `estimate`: as `estimate` answers, or "
+                   "null; `reached`: the share of its limit, or null",
+        "launches": "a list of `{kernel, start, end, thread, stream, failed, device}`; `device`: when it began and "
+                    "ended on the GPU, or null",
+        "events": "compilations, memory operations and waits: a list of `{kind, name, start, end, thread, facts}`",
+        "stopped": "as for check"},
     "check": {
         "file": "as asked for", "launches": "how many were checked",
         "reports": "a list of the reports as docs/checking.md describes them, each with `kernel`, its name; an error "

@@ -41,7 +41,7 @@ def checked(where: str, args: str, grid: str | None, seed: int, checks: str) -> 
         elif grid is not None:
             raise UsageError(f"--grid goes with a kernel: {where}:name")
         else:
-            stopped = _run_script(Path(where), shlex.split(args))
+            stopped = run_script(Path(where), shlex.split(args))
     return _answer(where, collector, stopped)
 
 
@@ -73,7 +73,7 @@ def _run_kernel(where: str, args: str, grid: str | None, seed: int, collector: C
     return None
 
 
-def _run_script(path: Path, words: list[str]) -> BaseException | None:
+def run_script(path: Path, words: list[str]) -> BaseException | None:
     """Run a file as Python does; what it ends with, if not well. What it prints is no part of the answer."""
     if not path.is_file():
         raise UsageError(f"there is no file {path}")
@@ -97,7 +97,7 @@ def _answer(where: str, collector: Collector, stopped: BaseException | None) -> 
     counts = {severity: len(collector.found(severity)) for severity in ("error", "warning", "note")}
     data = {"file": where, "launches": collector.launches,
             "reports": [{"kernel": kernel, **report.as_json()} for kernel, report in found],
-            "stopped": _as_data(stopped, where)}
+            "stopped": as_data(stopped, where)}
 
     def show() -> None:
         for kernel, report in found:
@@ -105,7 +105,7 @@ def _answer(where: str, collector: Collector, stopped: BaseException | None) -> 
         print(f"{where}: {_many(collector.launches, 'launch', 'es')} checked: "
               + ", ".join(_many(count, severity) for severity, count in counts.items()))
         if stopped is not None:
-            print(f"{where} stopped early:\n{_told(stopped, where)}", file=sys.stderr)
+            print(f"{where} stopped early:\n{told(stopped, where)}", file=sys.stderr)
 
     return Answer(data, show, status=int(counts["error"] > 0 or stopped is not None))
 
@@ -114,7 +114,7 @@ def _many(count: int, word: str, plural: str = "s") -> str:
     return f"{count} {word}{'' if count == 1 else plural}"
 
 
-def _as_data(stopped: BaseException | None, where: str) -> dict[str, Any] | None:
+def as_data(stopped: BaseException | None, where: str) -> dict[str, Any] | None:
     if stopped is None:
         return None
     if isinstance(stopped, TileError):
@@ -133,7 +133,7 @@ def _own_frames(error: BaseException, where: str) -> TracebackType | None:
     return frame
 
 
-def _told(error: BaseException, where: str) -> str:
+def told(error: BaseException, where: str) -> str:
     """The traceback from the script's first frame on; of one of our errors, which has its place, the text alone."""
     if isinstance(error, TileError):
         return str(error)

@@ -137,6 +137,7 @@ def make_parser() -> argparse.ArgumentParser:
     simulate.add_argument("--seed", type=int, default=0, help="of generated inputs and of the order")
     _command(simulate, "simulate", _simulate)
     _add_estimate(verbs)
+    _add_profile(verbs)
     _add_check(verbs)
     _add_compare(verbs)
     doctor = verbs.add_parser("doctor", help="say what is installed, which GPU there is, and what is missing")
@@ -176,6 +177,17 @@ def _add_estimate(verbs: Any) -> None:
     estimate.add_argument("--args", default="", help=ESTIMATE_HELP)
     estimate.add_argument("--gpu", default="h200", help="h200, h100, a100, a40, l40, b200 or rtx-pro-6000")
     _command(estimate, "estimate", _estimate)
+
+
+def _add_profile(verbs: Any) -> None:
+    profile = verbs.add_parser("profile", help="run a script, and say what its launches cost, move and compute")
+    profile.add_argument("script", metavar="FILE.py")
+    profile.add_argument("--args", default="", help="the words of the script's command line")
+    profile.add_argument("--gpu", help="whose limits to hold launches against, as for estimate; default: the one that "
+                                       "they run on")
+    profile.add_argument("--trace", type=Path, metavar="FILE.json", help="write a trace for ui.perfetto.dev")
+    profile.add_argument("--roofline", type=Path, metavar="FILE.png", help="write a picture, by matplotlib")
+    _command(profile, "profile", _profile)
 
 
 def _add_stages(verbs: Any) -> None:
@@ -278,6 +290,12 @@ def _estimate(options: argparse.Namespace) -> Answer:
     from tilewright.cli.estimate import answer
 
     return answer(options.kernel, options.args, options.grid, options.gpu)
+
+
+def _profile(options: argparse.Namespace) -> Answer:
+    from tilewright.cli.profile import answer
+
+    return answer(options.script, options.args, options.gpu, options.trace, options.roofline)
 
 
 def _simulate(options: argparse.Namespace) -> Answer:

@@ -61,6 +61,11 @@ class Estimate:
         return sum(n for kind, n in self.operations.items() if kind != INTEGER and kind != "tensor i8")
 
     @property
+    def work(self) -> int:
+        """The FLOPs, and the operations of tensor cores on integers."""
+        return sum(n for kind, n in self.operations.items() if kind != INTEGER)
+
+    @property
     def bytes_read(self) -> dict[str, int]:
         """By array: the different bytes that are read, which memory has to deliver at least."""
         return {a.name: a.read.unique for a in self.arrays}
@@ -90,8 +95,7 @@ class Estimate:
     @property
     def intensity(self) -> float:
         """Operations for each byte that memory moves at least; those of tensor cores on integers included."""
-        work = sum(n for kind, n in self.operations.items() if kind != INTEGER)
-        return work / self.dram_bytes[0] if self.dram_bytes[0] else 0.0
+        return self.work / self.dram_bytes[0] if self.dram_bytes[0] else 0.0
 
     @property
     def seconds_memory(self) -> float:

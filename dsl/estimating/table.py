@@ -6,7 +6,7 @@ from typing import Any
 
 from tilewright.estimating.flops import INTEGER
 from tilewright.estimating.result import ArrayTraffic, Bytes, Estimate
-from tilewright.estimating.words import columns, duration, percent, scaled
+from tilewright.tileir.words import columns, duration, percent, scaled
 
 
 def told(estimate: Estimate) -> str:

@@ -19,6 +19,7 @@ from tilewright.launching.timeouts import limited
 from tilewright.tileir.analysis.effects import written_arrays
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileError, TileInternalError
+from tilewright.tileir.events import timed
 from tilewright.tileir.ops.debug import Breakpoint
 from tilewright.tileir.plan import NO_ALIASES, Aliases
 
@@ -150,7 +151,8 @@ class HostRunner:
                 function = self._specialiser.translate(arguments, facts=False, aliases=aliases)
             return compile_function(function), outputs
 
-        return observed(self._specialiser.name, make)
+        with timed("compile", self._specialiser.name, executor="interpreter"):
+            return observed(self._specialiser.name, make)
 
 
 def on_host(arguments: Sequence[Argument]) -> tuple[list[Any], Callable[[], None]]:

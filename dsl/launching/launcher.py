@@ -321,3 +321,15 @@ def own_stream(arguments: Sequence[Argument]) -> int:
 
         synchronise_stream(other)
     return streams[0] if streams else 0
+
+
+watched_launch: Any = None
+"""What a launch goes through while launches are watched: watching.py."""
+
+
+def _watched(self: Launcher, grid: Grid, args: tuple[Any, ...], stream: Any) -> None:
+    watched_launch(self, grid, args, stream)
+
+
+WATCHED = _watched.__code__
+"""The code that `Launcher.launch` has while launches are watched."""

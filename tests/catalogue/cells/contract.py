@@ -70,6 +70,8 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "trace": ("called on the host", "tests/dsl/test_debugger.py::test_a_trace_has_a_row_for_each_result"),
     "compare": ("called on the host", "tests/dsl/test_comparing.py::test_a_correct_kernel_is_equal"),
     "Side": ("given to compare, on the host", "tests/dsl/test_comparing.py::test_two_tile_lengths"),
+    "profile": ("records launches on the host", "tests/dsl/test_profile.py::test_launches_of_the_interpreter"),
+    "Profile": ("what profile gives, on the host", "tests/dsl/test_profile.py::test_launches_of_the_interpreter"),
     "Comparison": ("what compare gives, on the host",
                    "tests/dsl/test_comparing.py::test_the_report_shows_the_line_the_block_and_the_operands"),
     "Trace": ("what trace gives, on the host", "tests/dsl/test_debugger.py::test_a_trace_reads_as_a_table"),

@@ -22,7 +22,7 @@ from catalogue import (
     views,
 )
 from catalogue.case import Case
-from counted import Recorder
+from support.counted import Recorder
 
 from tilewright.estimating import Bytes, estimate
 from tilewright.interp.options import ExecutionOptions

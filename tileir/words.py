@@ -25,7 +25,7 @@ def duration(seconds: float) -> str:
     for power, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
         if seconds >= power:
             return f"{_three(seconds / power)} {unit}"
-    return f"{_three(seconds * 1e9)} ns"
+    return f"{_three(seconds * 1e9)} ns" if seconds >= 1e-9 or not seconds else "under 1 ns"
 
 
 def percent(share: float) -> str:

@@ -1,0 +1,1 @@
+"""`tilewright.profiling`: what launches cost, move and compute."""

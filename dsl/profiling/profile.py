@@ -1,0 +1,178 @@
+"""`tw.profile()`: what the launches inside of a `with` cost, move and compute."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable
+from pathlib import Path
+from threading import get_ident
+from time import perf_counter_ns
+from types import TracebackType
+from typing import Any
+
+from tilewright.arguments.arrays import is_torch
+from tilewright.arguments.bind import Argument, arrays
+from tilewright.estimating.devices import DeviceLimits, limits_of
+from tilewright.launching import watching
+from tilewright.launching.launcher import Launcher, own_stream
+from tilewright.launching.signature import as_specs, device_of, signature
+from tilewright.launching.streams import stream_handle, torch_stream
+from tilewright.profiling.records import Kind, Launched, Recording, limits_of_gpu
+from tilewright.tileir.events import LISTENERS
+from tilewright.tracebacks import public
+
+DEFAULT = "h200"
+
+
+class Profile(Recording):
+    """What `profile()` gives: the launches of the process, of all its threads, while the `with` is open. Profiles may
+    be nested and may overlap; each has the launches that were made while it was open.
+
+    Attributes, once the `with` has ended, by an exception too: `launches`, each a record with its `kind`, `start`,
+        `end` and `device`; `events`, the compilations, memory operations and waits; `rows`, the launches by kernel,
+        grid and arguments, the longest first; `seconds`, how long the profile was open.
+
+    Example:
+        with ct.profile() as p:
+            pass
+        print(p.rows, str(p).startswith("0 launches"))  # [] True
+    """
+
+    def __init__(self, device: str | DeviceLimits | None = None) -> None:
+        super().__init__()
+        self._limits = None if device is None else limits_of(device)
+        self._kinds: dict[Hashable, Kind] = {}
+        self._raw: list[tuple[Kind, int, int, int, Any, bool]] = []
+        self._timers: dict[int, Any] = {}
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Profile:
+        if self.start:
+            raise RuntimeError("this profile has been used; make another one: with tw.profile() as p")
+        LISTENERS.append(self.events.append)
+        watching.watch(self._launch)
+        self.start = perf_counter_ns()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        watching.unwatch(self._launch)
+        LISTENERS.remove(self.events.append)
+        self.broken = not all([timer.wait() for timer in self._timers.values()])
+        self.end = perf_counter_ns()
+        self.launches = [self._read(*raw) for raw in self._raw]
+        for timer in self._timers.values():
+            timer.close()
+
+    def __str__(self) -> str:
+        from tilewright.profiling.table import told
+
+        return told(self)
+
+    def as_data(self) -> dict[str, Any]:
+        """The same as JSON has it."""
+        from tilewright.profiling.table import as_data
+
+        return as_data(self)
+
+    def save_trace(self, path: str | Path) -> None:
+        """Write a trace that ui.perfetto.dev and chrome://tracing show."""
+        from tilewright.profiling.trace import write
+
+        write(self, Path(path))
+
+    def save_roofline(self, path: str | Path) -> None:
+        """Write a picture of each kernel under the limits of the GPU; it needs matplotlib (the extra `viz`)."""
+        from tilewright.profiling.picture import draw
+
+        draw(self, Path(path))
+
+    def _launch(self, launch: watching.Launch, launcher: Launcher, grid: Any, args: tuple[Any, ...],
+                stream: Any) -> None:
+        """In the place of a launch."""
+        key = launcher, grid.size, signature(args)
+        kind = self._kinds.get(key)
+        if kind is None:
+            kind = self._first(key, launcher, grid, args)
+        timer, pair, failed = kind.timer, None, True
+        if timer is not None:
+            pair = timer.start(kind.stream(args) if stream is None else stream_handle(stream))
+        start = perf_counter_ns()
+        try:
+            launch(launcher, grid, args, stream)
+            failed = False
+        finally:
+            end = perf_counter_ns()
+            if timer is not None and pair is not None:
+                timer.record(pair[2], pair[0])
+            self._raw.append((kind, start, end, get_ident(), pair, failed))
+
+    def _first(self, key: Hashable, launcher: Launcher, grid: Any, args: tuple[Any, ...]) -> Kind:
+        """The kind of a launch of which there was none before."""
+        specialiser = launcher._specialiser
+        limits = self._limits or limits_of(DEFAULT)
+        with self._lock:
+            try:
+                arguments = specialiser.bind(launcher.call.complete(args, {}))
+                device = device_of(arguments)
+                specs = tuple(as_specs(argument) for argument in arguments)
+            except Exception:  # the launch itself says what is wrong
+                return self._kinds.setdefault(key, Kind(specialiser, grid.size, None, "none", limits))
+            if device is None:
+                return self._kinds.setdefault(key, Kind(specialiser, grid.size, specs, "interpreter", limits))
+            timer = self._timer(device)
+            limits = self._limits or limits_of_gpu(timer.device.name) or limits
+            return self._kinds.setdefault(key, Kind(
+                specialiser, grid.size, specs, timer.device.name, limits, timer,
+                _stream_reader(specialiser, arguments, device)))
+
+    def _timer(self, device: int) -> Any:
+        from tilewright.profiling.events import DeviceTimer
+
+        found = self._timers.get(device)
+        if found is None:
+            found = self._timers[device] = DeviceTimer(device)
+        return found
+
+    def _read(self, kind: Kind, start: int, end: int, thread: int, pair: Any, failed: bool) -> Launched:
+        times = None if pair is None or self.broken or kind.timer is None else kind.timer.read(pair)
+        return Launched(kind, start, end, thread, 0 if pair is None else pair[0], times, failed)
+
+
+def _stream_reader(specialiser: Any, arguments: list[Argument], device: int) -> Any:
+    """From the arguments of a launch without a stream to the stream that it runs on."""
+    owners = [array.info.owner for array in arrays(arguments)]  # type: ignore[union-attr]
+    if any(is_torch(type(owner)) for owner in owners):
+        return lambda args: torch_stream(device)
+    if all(type(owner).__module__ == "tilewright.arguments.device_array" for owner in owners):
+        return lambda args: 0
+    return lambda args: own_stream(specialiser.bind(args))
+
+
+@public
+def profile(*, device: str | DeviceLimits | None = None) -> Profile:
+    """A context that records every launch: its cost on the host, its time on the GPU, the bytes that it moves and the
+    operations that it computes, and what was compiled, copied and waited for.
+
+    Options: `device`, the GPU whose limits the launches are held against: by default the one that they run on, and
+        "h200" where they run in the interpreter.
+    Result: a Profile: `print(p)` shows it as a table, `p.as_data()` as JSON has it, `p.save_trace("trace.json")` writes
+        what ui.perfetto.dev shows, `p.save_roofline("roofline.png")` a picture.
+    Errors: TileValueError for an unknown GPU.
+
+    Example:
+        @ct.tile_kernel
+        def double(x):
+            i = ct.bid(0)
+            ct.store(x, i, ct.load(x, i, 128) * 2.0)
+
+        x = np.ones(1024, np.float32)
+        with ct.profile() as p:
+            for _ in range(3):
+                double[(8,)](x)
+        [row] = p.rows
+        print(row.kind.kernel, row.launches, row.estimate.bytes_read, row.estimate.flops)  # double 3 {'x': 4096} 1024
+        ct.profile(device="h300")  # TileValueError
+    """
+    return Profile(device)
