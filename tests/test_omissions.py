@@ -15,6 +15,7 @@ from tilewright.backend_ptx.lower.registry import LOWERINGS
 from tilewright.frontend.calls.registry import RULES
 from tilewright.interp.lowering import HANDLERS
 from tilewright.tileir.core import OPS
+from tilewright.tileir.derivatives.rules import ADJOINTS
 from tilewright.tileir.ops.reduce import REDUCTIONS, Reduction
 
 
@@ -44,6 +45,10 @@ def no_combination(patch: pytest.MonkeyPatch) -> None:
     patch.delitem(COMBINERS, "reduce_prod")
 
 
+def no_adjoint(patch: pytest.MonkeyPatch) -> None:
+    patch.delitem(ADJOINTS, "permute")
+
+
 def no_cell(patch: pytest.MonkeyPatch) -> None:
     patch.delitem(language_evidence.cells(), "prod")
 
@@ -66,6 +71,8 @@ SEEDED: list[tuple[Callable[[pytest.MonkeyPatch], None], str]] = [
     (no_lowering, "permute has no lowering: write it, or refuse the op, in backend_ptx/lower/shape.py"),
     (no_combination, "reduce_prod has no lowering: COMBINERS in backend_ptx/lower/reduce.py lacks how two fragments "
                      "become one"),
+    (no_adjoint, "permute has no adjoint: write it in tileir/derivatives/shape.py, or the reason in "
+                 "tileir/derivatives/refused.py"),
     (no_cell, "prod has no executed cell: add it to tests/catalogue/cells/"),
     (no_row, "prod has no row in the contract: add it to CONTRACT in tools/language_table.py"),
     (no_stub, "prod has no stub: write it in dsl/language/ and add it to __all__ there and in the package's list"),

@@ -16,7 +16,8 @@ class gradient_kernel(tile_kernel):
 
 @public
 def grad(
-    kernel: tile_kernel, /, *, wrt: str | tuple[str, ...], outputs: str | tuple[str, ...]
+    kernel: tile_kernel, /, *, wrt: str | tuple[str, ...], outputs: str | tuple[str, ...],
+    stored_once: str | tuple[str, ...] = (),
 ) -> gradient_kernel:
     """The kernel that carries cotangents from a kernel's outputs back to its inputs: reverse-mode differentiation.
 
@@ -25,6 +26,8 @@ def grad(
     Result: a kernel of the same grid and hints. It takes the kernel's arguments (of the outputs only the shapes count),
         then `out_grad` for each output `out`, then `x_grad` for each array `x` of `wrt`, to which it adds: give zeros
         for the gradient alone. These are float arrays of the same shapes, of any dtype. `roles` lists the names.
+    Options: `stored_once`, the names of outputs each element of which the kernel stores once, where the indices do not
+        show it (tiles in an order of the kernel's own): a promise.
     Errors: TypeError and ValueError for names that do not fit; when the kernel is specialised,
         TileUnsupportedFeatureError at the line of what has no derivative.
 
@@ -47,7 +50,7 @@ def grad(
         raise TypeError(f"grad: the kernel must be made with @tile_kernel, not {type(kernel).__name__}")
     specialiser = kernel.specialiser
     names = tuple(p.name for p in specialiser.params)
-    roles = roles_of(kernel.__name__, names, wrt, outputs)
+    roles = roles_of(kernel.__name__, names, wrt, outputs, stored_once)
     made = kernel_of(GradientSource(specialiser.source, roles), kernel.hints, specialiser.rules, gradient_kernel)
     made.roles = roles
     return made

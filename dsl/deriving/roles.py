@@ -11,12 +11,14 @@ class Roles:
     own, then one for the cotangent of each output, then one for the gradient of each array of `wrt`.
 
     Attributes: `arguments`, the kernel's own parameters; `outputs` and `wrt`, those among them that were named;
-        `cotangents`, `out_grad` for an output `out`: read; `gradients`, `x_grad` for an array `x`: added to.
+        `stored_once`, the outputs of which that is promised; `cotangents`, `out_grad` for an output `out`: read;
+        `gradients`, `x_grad` for an array `x`: added to.
     """
 
     arguments: tuple[str, ...]
     outputs: tuple[str, ...]
     wrt: tuple[str, ...]
+    stored_once: tuple[str, ...] = ()
 
     @property
     def cotangents(self) -> tuple[str, ...]:
@@ -36,10 +38,13 @@ class Roles:
         return name.removesuffix("_grad")
 
 
-def roles_of(kernel: str, arguments: tuple[str, ...], wrt: object, outputs: object) -> Roles:
+def roles_of(
+    kernel: str, arguments: tuple[str, ...], wrt: object, outputs: object, stored_once: object
+) -> Roles:
     """The roles for these names. TypeError for what is no name or tuple of names, ValueError for names that are no
     parameters, or stand twice."""
-    roles = Roles(arguments, _names("outputs", outputs), _names("wrt", wrt))
+    once = _names("stored_once", stored_once) if stored_once != () else ()
+    roles = Roles(arguments, _names("outputs", outputs), _names("wrt", wrt), once)
     for what, names in (("wrt", roles.wrt), ("outputs", roles.outputs)):
         for k, name in enumerate(names):
             if name not in arguments:
@@ -47,6 +52,9 @@ def roles_of(kernel: str, arguments: tuple[str, ...], wrt: object, outputs: obje
                                  f"{', '.join(arguments)}")
             if name in names[:k]:
                 raise ValueError(f"grad: {what} names {name!r} twice")
+    other = next((name for name in once if name not in roles.outputs), None)
+    if other is not None:
+        raise ValueError(f"grad: stored_once names {other!r}, which is not named in outputs")
     both = [name for name in roles.wrt if name in roles.outputs]
     if both:
         raise ValueError(f"grad: {both[0]!r} is named in wrt and in outputs; an array that is read and overwritten has "

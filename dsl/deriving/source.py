@@ -63,7 +63,8 @@ class GradientSource:
         def types(names: Sequence[str]) -> dict[int, Type]:
             return {at[name]: _type(by_name[f"{name}_grad"], facts) for name in names}
 
-        return gradient(function, types(self.roles.outputs), types(self.roles.wrt), name=self.name)
+        return gradient(function, types(self.roles.outputs), types(self.roles.wrt), name=self.name,
+                        stored_once=frozenset(at[name] for name in self.roles.stored_once))
 
     def _check_apart(self, arguments: Sequence[Argument], aliases: Aliases) -> None:
         """A gradient shares memory with nothing: what is added to it would change what is read."""

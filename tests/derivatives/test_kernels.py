@@ -131,7 +131,7 @@ def cross_entropy(logits, labels, loss, N: tw.Constant[int]):
     chosen = tw.zeros((), logits.dtype)
     for k in range(tw.cdiv(logits.shape[1], N)):
         t = tw.load(logits, (i, k), (1, N), padding_mode=LOW)
-        here = tw.arange(N, dtype=tw.int32) + k * N == label
+        here = tw.equal(tw.arange(N, dtype=tw.int32) + k * N, label)
         chosen = chosen + tw.sum(tw.where(here[None, :], t, 0.0))
         higher = tw.maximum(top, tw.max(t, axis=1, keepdims=True))
         total = total * tw.exp(top - higher) + tw.sum(tw.exp(t - higher), axis=1, keepdims=True)

@@ -13,12 +13,14 @@ import tilewright.backend_ptx.lower.families  # noqa: F401
 import tilewright.backend_ptx.ops  # noqa: F401
 import tilewright.frontend
 import tilewright.interp.handlers  # noqa: F401
+import tilewright.tileir.derivatives  # noqa: F401
 from tilewright.backend_ptx.lower.reduce import COMBINERS
 from tilewright.backend_ptx.lower.registry import LOWERINGS, REFUSALS
 from tilewright.frontend.calls.call import SYNTAX_FORMS
 from tilewright.frontend.calls.registry import RULES
 from tilewright.interp.lowering import HANDLERS
 from tilewright.tileir.core import OPS, Op
+from tilewright.tileir.derivatives.rules import ADJOINTS, REFUSED
 from tilewright.tileir.ops.reduce import REDUCTIONS
 
 # Rules that users write in another way than as a function: the name of their cells.
@@ -42,6 +44,10 @@ def op_omissions() -> Iterator[str]:
         yield f"{opcode} has no handler in the interpreter: write it in interp/handlers/{_family(OPS[opcode])}"
     for opcode in set(LOWERINGS.missing(ours)) & set(REFUSALS.missing(ours)):
         yield f"{opcode} has no lowering: write it, or refuse the op, in backend_ptx/lower/{_family(OPS[opcode])}"
+    tile_ops = [cls for cls in ours if ".tileir.ops." in cls.__module__ and not cls._io]
+    for opcode in set(ADJOINTS.missing(tile_ops)) - REFUSED.keys():
+        yield (f"{opcode} has no adjoint: write it in tileir/derivatives/{_family(OPS[opcode])}, or the reason in "
+               "tileir/derivatives/refused.py")
     for opcode in COMBINERS.missing(kind for kind in REDUCTIONS.values() if kind.merged_by is None):
         yield f"{opcode} has no lowering: COMBINERS in backend_ptx/lower/reduce.py lacks how two fragments become one"
 

@@ -12,7 +12,7 @@ from tilewright.tileir.ops.atomics import AtomicRmw
 
 
 def check_outputs(
-    function: Function, stores: Mapping[int, list[Op]], varied: set[Value], places: Places
+    function: Function, stores: Mapping[int, list[Op]], places: Places, stored_once: frozenset[int]
 ) -> None:
     """Each output is written, no element of it twice, and no op that writes gives back what it has found."""
     used = {value for op in function.walk() for value in op.operands}
@@ -25,19 +25,24 @@ def check_outputs(
         name = function.params[position].hint
         if not ops:
             raise TileTypeError(f"{name} is no output: nothing is stored in it", function.span)
-        if all(isinstance(op, AtomicRmw) for op in ops):
+        if position in stored_once or all(isinstance(op, AtomicRmw) for op in ops):
             continue
         pair = places.overlapping(ops)
         if pair is not None:
             raise TileUnsupportedFeatureError(
                 f"this may overwrite what was stored in {name} before", pair[1].span,
                 related=[Related(pair[0].span, "stored here")],
-                hints=["store each element of an output once: a gradient does not know which value stayed"])
+                hints=["store each element of an output once: a gradient does not know which value stayed",
+                       promise(name)])
         for op in ops:
             if places.rerun(op) is not None:
                 raise TileUnsupportedFeatureError(
                     f"an iteration may overwrite what an earlier one has stored in {name}", op.span,
-                    hints=["index the store with the loop variable, or store behind the loop"])
+                    hints=["index the store with the loop variable, or store behind the loop", promise(name)])
+
+
+def promise(name: str) -> str:
+    return f'where it is so and cannot be seen from the indices, say it: grad(..., stored_once="{name}")'
 
 
 def check_reads(function: Function, dependences: Dependences, varied: set[Value], sources: frozenset[Value]) -> None:

@@ -17,9 +17,13 @@ from tilewright.tileir.passes.dce import dce
 from tilewright.tileir.types import Type
 
 
-def gradient(function: Function, outputs: Mapping[int, Type], wrt: Mapping[int, Type], *, name: str) -> Function:
+def gradient(
+    function: Function, outputs: Mapping[int, Type], wrt: Mapping[int, Type], *, name: str,
+    stored_once: frozenset[int] = frozenset(),
+) -> Function:
     """The derived function. Its parameters are those of `function`, then the arrays that hold the cotangents of
-    `outputs`, then those to which the gradients of `wrt` are added; both map positions of parameters to types.
+    `outputs`, then those to which the gradients of `wrt` are added; both map positions of parameters to types. The
+    caller promises that the kernel stores each element of the outputs `stored_once` once.
 
     `function` is what the frontend has made, after its passes; it is not changed. Its stores are left out.
     Raises TileError, with the place, for what has no derivative.
@@ -29,7 +33,7 @@ def gradient(function: Function, outputs: Mapping[int, Type], wrt: Mapping[int, 
     varied = varied_values(function, sources)
     dependences, places = Dependences(function), Places(function)
     stores = _stores(function, dependences, {k: params[k] for k in outputs})
-    check_outputs(function, stores, varied, places)
+    check_outputs(function, stores, places, stored_once)
     check_reads(function, dependences, varied, sources)
     seeding = {op for ops in stores.values() for op in ops}
     ops_around(function.body, seeding)

@@ -6,17 +6,19 @@ access that differ in such an integer differ in an index, and tiles that do not 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import combinations
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations, combinations_with_replacement
+from math import gcd, inf
 from typing import Any
 
 from tilewright.tileir.analysis.uses import parents
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.ops.arith import Add, CeilDiv, Constant, FloorDiv, Mod, Mul, Shl, Sub
 from tilewright.tileir.ops.arrays import AssumeDivisible, BlockId, Extent, NumBlocks, Stride
-from tilewright.tileir.ops.control import For, If
+from tilewright.tileir.ops.control import For, If, While
 from tilewright.tileir.ops.convert import Cast
-from tilewright.tileir.ops.memory import Load, Store, TileAccess
+from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store, TileAccess
+from tilewright.tileir.ops.shape import Broadcast, Iota, Reshape
 
 _EVERYWHERE = (Constant, Extent, Stride, NumBlocks)
 _ARITHMETIC = (Add, Sub, Mul, FloorDiv, CeilDiv, Mod, Shl, Cast, AssumeDivisible)
@@ -39,23 +41,45 @@ class Places:
             return False
         if not self._axes:
             return True  # all blocks do the same, so there is but one
-        places = [set(_indices(op)) for op in tiles]
-        common = set.intersection(*places) if places else set()
-        told = self._told(value for value, *_ in common)
+        return all(self._apart(first, second) for first, second in combinations_with_replacement(tiles, 2))
+
+    def _apart(self, first: Load | Store, second: Load | Store) -> bool:
+        """Whether two accesses, by different blocks, touch different elements."""
+        ours, theirs = _indices(first), _indices(second)
+        pairs = [(mine, other) for mine, *tiling in ours for other, *same in theirs if tiling == same]
+        if any(_never_equal(mine, other) for mine, other in pairs):
+            return True
+        told = self._told((value for value, other in pairs if value is other), self._same_everywhere)
         return self._axes <= {v.op.axis for v in told if isinstance(v.op, BlockId)}
 
     def rerun(self, access: Op) -> For | None:
         """A loop in whose iterations the access is not shown to touch different elements; None if there is no such."""
-        loops = self._loops(access)
-        told = self._told(v for v, *_ in _indices(access)) if isinstance(access, TileAccess) and _tiled(access) else ()
-        return next((loop for loop in loops if loop.loop.params[0] not in told), None)
+        told = self._told(_told_by(access), self._same_in_block)
+        return next((loop for loop in self._loops(access) if loop.loop.params[0] not in told), None)
 
     def overlapping(self, accesses: Sequence[Op]) -> tuple[Op, Op] | None:
         """Two accesses that may touch the same element within a block, the later one second; None if none do."""
         for first, second in combinations(accesses, 2):
-            if not self._exclusive(first, second) and not _differ(first, second):
+            if not self._exclusive(first, second) and not self._differ(first, second):
                 return first, second
         return None
+
+    def _differ(self, first: Op, second: Op) -> bool:
+        """Whether two accesses of one block touch different elements: their indices along an axis lie apart."""
+        if not (isinstance(first, (Load, Store)) and isinstance(second, (Load, Store)) and _tiled(first)
+                and _tiled(second) and first.array is second.array):
+            return False
+        there = {axis: (value, step) for value, axis, _, step in _indices(second)}
+        return any(
+            step == there[axis][1] and self._differing(value, there[axis][0])
+            for value, axis, _, step in _indices(first))
+
+    def _differing(self, first: Value, second: Value) -> bool:
+        """Whether two integers differ, also in different iterations: by a constant, from a base that stays the same, or
+        from multiples of a larger number."""
+        (base, offset), (other, distance) = _offset(first), _offset(second)
+        stays = base is other and offset != distance and (base is None or self._same_in_block(base))
+        return stays or _never_equal(first, second)
 
     def _loops(self, op: Op) -> list[For]:
         return [around for around in self._around(op) if isinstance(around, For)]
@@ -80,22 +104,24 @@ class Places:
 
     # ---- what indices tell
 
-    def _told(self, values: Iterable[Value]) -> set[Value]:
-        """All integers that follow from these."""
+    def _told(self, values: Iterable[Value], same: Callable[[Value], bool]) -> set[Value]:
+        """All integers that follow from these, and from those that are the same wherever the access runs."""
         told: set[Value] = set()
         work = list(values)
         while work:
             value = work.pop()
             if value not in told:
                 told.add(value)
-                work += self._sources(value)
+                work += self._sources(value, same)
                 work += self._joined(value, told)
         return told
 
-    def _sources(self, value: Value) -> list[Value]:
+    def _sources(self, value: Value, same: Callable[[Value], bool]) -> list[Value]:
         op = value.op
         if isinstance(op, (Add, Sub)):
-            return [a for a, b in ((op.lhs, op.rhs), (op.rhs, op.lhs)) if self._same_everywhere(b)]
+            return self._terms(op.lhs, op.rhs, same)
+        if isinstance(op, (Broadcast, Reshape)):
+            return [op.src]
         if isinstance(op, Mul):
             return [a for a, b in ((op.lhs, op.rhs), (op.rhs, op.lhs)) if _nonzero(b)]
         if isinstance(op, Shl):
@@ -106,6 +132,33 @@ class Places:
         if isinstance(op, AssumeDivisible):
             return [op.src]
         return self._start_of(value) if op is None else []
+
+    def _terms(self, first: Value, second: Value, same: Callable[[Value], bool]) -> list[Value]:
+        """Those of two terms that their sum or difference tells."""
+        if self._reach(first) <= _factor(second) or self._reach(second) <= _factor(first):
+            return [first, second]
+        return [a for a, b in ((first, second), (second, first)) if _uniform(b) and same(b)]
+
+    def _reach(self, value: Value) -> int | float:
+        """How many values from 0 on an integer, or the elements of a tile, may have; infinity if that is not known."""
+        op = value.op
+        if isinstance(op, Iota):
+            return op.size if op.size - 1 <= op.dtype.int_range[1] else inf
+        if isinstance(op, (Broadcast, Reshape, Cast)):
+            return self._reach(op.src)
+        if isinstance(op, Add):
+            return self._reach(op.lhs) + self._reach(op.rhs) - 1
+        if isinstance(op, Mul):
+            times = _constant(op.rhs) or 0
+            return (self._reach(op.lhs) - 1) * times + 1 if times > 0 else inf
+        if isinstance(op, Mod):
+            divisor = _constant(op.rhs)
+            return divisor if divisor is not None and divisor > 0 else inf
+        loop = self._parents.get(value.owner) if isinstance(value.owner, Block) else None
+        if not isinstance(loop, For) or value is not loop.loop.params[0]:
+            return inf
+        first, end = _constant(loop.lower), _constant(loop.upper)
+        return max(end, 1) if first is not None and end is not None and first >= 0 else inf
 
     def _start_of(self, value: Value) -> list[Value]:
         """Of `for i in range(block, n, blocks)`, i tells the block."""
@@ -120,6 +173,11 @@ class Places:
         """Quotient and remainder tell the dividend."""
         pair = self._pairs.get(value)
         return [] if pair is None or not pair[0] <= told else [pair[1]]
+
+    def _same_in_block(self, value: Value) -> bool:
+        """Whether a value is the same in all iterations of one block's loops."""
+        return self._same_everywhere(value) or (value.op is not None and not any(
+            isinstance(around, (For, While)) for around in self._around(value.op)))
 
     def _same_everywhere(self, value: Value) -> bool:
         """Whether a value is the same in all blocks and iterations."""
@@ -167,20 +225,34 @@ def _indices(op: TileAccess) -> list[tuple[Value, int, int, int]]:
     return list(zip(op.index, op.order, op.tile.type.shape, op.steps, strict=True))
 
 
-def _differ(first: Op, second: Op) -> bool:
-    """Whether two accesses of one block, at the same point of its loops, touch different elements: their indices along
-    an axis lie a constant apart."""
-    if not (isinstance(first, (Load, Store)) and isinstance(second, (Load, Store)) and _tiled(first)
-            and _tiled(second) and first.array is second.array):
-        return False
-    there = {axis: (value, step) for value, axis, _, step in _indices(second)}
-    return any(
-        step == there[axis][1] and _apart(value, there[axis][0]) for value, axis, _, step in _indices(first))
+def _told_by(op: Op) -> Sequence[Value]:
+    """The integers that two runs of an access share if they touch the same element; none where that is not known."""
+    if isinstance(op, (Gather, Scatter)):
+        return op.indices if op.array.op is None else ()
+    return op.index if isinstance(op, TileAccess) and _tiled(op) else ()
 
 
-def _apart(first: Value, second: Value) -> bool:
+def _uniform(value: Value) -> bool:
+    """Whether a value is a scalar, or a tile whose elements are all one."""
+    op = value.op
+    return not value.type.shape or isinstance(op, Constant) or (
+        isinstance(op, (Broadcast, Reshape)) and _uniform(op.src))
+
+
+def _factor(value: Value | None) -> int:
+    """A number of which the value is a multiple, 1 where none is known."""
+    op = None if value is None else value.op
+    if isinstance(op, (Broadcast, Reshape, Cast)):
+        return _factor(op.src)
+    if isinstance(op, (Add, Sub)):
+        return gcd(_factor(op.lhs), _factor(op.rhs))
+    return abs(_constant(op.rhs) or 1) if isinstance(op, Mul) else 1
+
+
+def _never_equal(first: Value, second: Value) -> bool:
+    """Whether two integers differ wherever each is computed: constants, or others between the same multiples."""
     (base, offset), (other, distance) = _offset(first), _offset(second)
-    return base is other and offset != distance
+    return base is other and offset != distance and (base is None or abs(offset - distance) < _factor(base))
 
 
 def _offset(value: Value) -> tuple[Value | None, int]:
