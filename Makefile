@@ -89,6 +89,7 @@ prove-catalogue: $(STAMP)  ## bounds and races of every catalogue kernel, proved
 	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q tests/interp/proving
 
 test-browser: $(STAMP)  ## the explorer's page in a headless Chromium, which must be there
+	if command -v npm >/dev/null; then npm install --silent --no-audit --no-fund --prefix build/browser axe-core@4.14.1; fi
 	TILEWRIGHT_REQUIRE_BROWSER=1 $(BIN)/python -m pytest -q tests/dsl/test_explorer_in_browser.py
 
 products: $(STAMP)  ## matrix multiplies of every small shape, dtype and target: assembled, simulated, decisions

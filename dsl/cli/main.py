@@ -125,6 +125,8 @@ def make_parser() -> argparse.ArgumentParser:
     explore.add_argument("--grid", help="blocks along x, y, z, for what each block reads and writes; not needed where "
                                         "the kernel's decorator gives them")
     explore.add_argument("--target", metavar="TARGET", choices=_target_names(), help="as for ptx")
+    explore.add_argument("--run", action="store_true", dest="run_it",
+                         help="run the kernel too, on the GPU if there is one, and show the time and what it wrote")
     explore.add_argument("-o", "--out", type=Path, required=True, metavar="PAGE.html", help="where to write it")
     _command(explore, "explore", _explore)
     simulate = verbs.add_parser("simulate", help="run a kernel's GPU code on the CPU and check what its threads do")
@@ -283,7 +285,7 @@ def _told_at_line(made: Decision) -> str:
 def _explore(options: argparse.Namespace) -> Answer:
     from tilewright.cli.explore import explored
 
-    return explored(options.kernel, options.args, options.grid, options.target, options.out)
+    return explored(options.kernel, options.args, options.grid, options.target, options.out, options.run_it)
 
 
 def _estimate(options: argparse.Namespace) -> Answer:

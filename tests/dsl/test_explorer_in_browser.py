@@ -1,7 +1,7 @@
 """The explorer's page in a headless Chromium: marks follow the pointer and the keyboard, and nothing goes wrong.
 
 A script that is added to the page plays the user and leaves what it saw in the document. `make test-browser` fails
-where there is no browser; `make test` skips these.
+where there is no browser; `make test` skips these, and those that take minutes also where there is one.
 """
 
 from __future__ import annotations
@@ -15,15 +15,39 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.cli.reading import load_kernel, parse_args
+from tilewright.cli.inputs import specified_values
+from tilewright.cli.reading import load_kernel
 from tilewright.inspecting.explorer.page import page
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+AXE = ROOT / "build" / "browser" / "node_modules" / "axe-core" / "axe.min.js"  # where `make test-browser` puts it
 MATMUL = ("matmul.py:matmul", "bf16[4096,4096], bf16[4096,4096], bf16[4096,4096], 128, 256, 64")
 SOFTMAX = ("softmax.py:softmax", "f32[4096,1000], f32[4096,1000], 1024")
+
+thorough = pytest.mark.skipif(not os.environ.get("TILEWRIGHT_REQUIRE_BROWSER"),
+                              reason="two minutes of browser: make test-browser runs it")
+
+STARTS = np.array([0, 100, 101, 138, 268], np.int32)
+TEN: dict[str, tuple[str, str, tuple[int, ...], dict[int, Any]]] = {
+    "matmul": (*MATMUL, (512,), {}),
+    "persistent matmul": ("persistent_matmul.py", MATMUL[1], (132,), {}),
+    "softmax": (*SOFTMAX, (4096,), {}),
+    "attention": ("attention.py:attention", "f16[268,4,64], f16[268,2,64], f16[268,2,64], 0, f16[268,4,64], "
+                  "f32[4,268], 0.125, 64, 32, 64", (3, 4, 4), {3: STARTS}),
+    "transpose": ("transpose.py", "f32[1000,531], f32[531,1000], 64, 64", (16, 9), {}),
+    "gather": ("embedding.py", "f16[500,100], i64[77]:arange, f16[77,100], 16, 64", (5, 2), {}),
+    "vector add": ("vector_add.py", "f32[10000], f32[10000], f32[10000], 256", (40,), {}),
+    "histogram": ("histogram.py", "f32[10000], i32[50], -3.0, 3.0, 512", (20,), {}),
+    "layer norm": ("layer_norm.py:layer_norm", "f32[64,1000], f32[1000], f32[1000], f32[64,1000], f32[64], f32[64], "
+                   "1e-5, 256", (64,), {}),
+    "int8 weights": ("int8_weights.py", "f16[64,256], i8[128,256], f16[128,4], f16[64,128], 32, 64, 64", (2, 2), {}),
+}
+"""Kernel, arguments, grid, and arrays in place of some arguments."""
 
 BEFORE = "<script>window.wrong = []; addEventListener('error', (e) => wrong.push(e.message));" \
          "addEventListener('securitypolicyviolation', (e) => wrong.push(e.blockedURI));</script>"
@@ -38,7 +62,9 @@ const press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent("k
 const out = {};
 %s
 out.wrong = wrong;
-document.getElementById("result").textContent = JSON.stringify(out);
+const finish = () => { document.getElementById("result").textContent = JSON.stringify(out); };
+if (out.promise) out.promise.then(finish, (error) => { wrong.push(String(error)); finish(); });
+else finish();
 </script>"""
 
 
@@ -52,16 +78,21 @@ def browser() -> str:
     return found
 
 
-def run(browser: str, folder: Path, what: tuple[str, str], played: str) -> Any:
+def run(
+    browser: str, folder: Path, what: tuple[str, str], played: str, grid: tuple[int, ...] | None = None,
+    given: dict[int, Any] | None = None, *options: str,
+) -> Any:
     """What the script saw; no error on the console."""
     kernel = load_kernel(f"{EXAMPLES}/{what[0]}")
-    text = page(kernel, parse_args(what[1]), "sm_90a", what[1])
+    args = tuple((given or {}).get(k, arg) for k, arg in enumerate(specified_values(what[1])))
+    text = page(kernel, args, "sm_90a", what[1], grid)
     file = folder / "page.html"
-    file.write_text(text.replace("<main", BEFORE + "<main").replace("</body>", PLAYED % played + "</body>"))
+    played = PLAYED.replace("%s", played)
+    file.write_text(text.replace("<main", BEFORE + "<main").replace("</body>", played + "</body>"))
     done = subprocess.run(
         [browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom",
-         f"--user-data-dir={folder}/profile", "--virtual-time-budget=5000", file.as_uri()],
-        capture_output=True, text=True, timeout=120)
+         f"--user-data-dir={folder}/profile", "--virtual-time-budget=60000", *options, file.as_uri()],
+        capture_output=True, text=True, timeout=180)
     told = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
     assert not told, told
     found = re.search(r'<pre id="result">(.*?)</pre>', done.stdout, re.DOTALL)
@@ -134,7 +165,7 @@ def test_layouts_and_resources(browser: str, tmp_path: Path) -> None:
         table.dispatchEvent(new Event("toggle"));
         out.cells = [...table.querySelectorAll("tbody tr")[1].children].slice(0, 3).map((cell) => cell.textContent);
         picture("shared").querySelector("canvas").focus(); press("ArrowDown"); out.bank = said("shared");
-        document.getElementById("tab-layouts").focus(); press("ArrowRight");
+        document.getElementById("tab-layouts").focus(); press("ArrowRight"); press("ArrowRight");
         out.tab = document.activeElement.id;
         out.shown = document.querySelectorAll("[role=tabpanel]:not([hidden])").length;
         out.occupancy = document.getElementById("occupancy").textContent;
@@ -148,6 +179,71 @@ def test_layouts_and_resources(browser: str, tmp_path: Path) -> None:
     assert out["bank"] == "element (1, 0) → byte 144 of the buffer: bank 4, row 1 of 128 bytes"
     assert out["tab"] == "tab-resources" and out["shown"] == 1 and out["rows"] == out["ops"] > 50
     assert out["occupancy"].startswith("1 CTA of 384 threads")
+
+
+@thorough
+@pytest.mark.parametrize("name", TEN)
+def test_ten_kernels(browser: str, tmp_path: Path, name: str) -> None:
+    """Lines mark each other both ways, a pass shows what it changed, and every picture answers to the keyboard."""
+    where, args, grid, given = TEN[name]
+    out = run(browser, tmp_path, (where, args), """
+        const store = find("tile", "store(") || find("tile", "scatter(") || find("tile", "atomic_rmw(");
+        point(store); out.from_tile = all();
+        const line = pane("source").querySelector(".marked"); point(line); out.from_source = all();
+        const choice = document.getElementById("choice-tile");
+        choice.selectedIndex = 1; document.getElementById("changes").click();
+        out.changed = pane("tile").querySelectorAll(".added, .removed").length;
+        const go = (view) => document.getElementById(`tab-${view}`).click();
+        const step = (kind) => {
+          const picture = document.querySelector(`figure[data-kind='${kind}']`);
+          if (!picture) return "";
+          picture.querySelector("canvas").focus(); press("ArrowRight"); press("ArrowLeft");
+          return picture.querySelector(".said").textContent;
+        };
+        go("layouts"); out.layout = step("tile"); out.banks = step("shared");
+        go("accesses"); out.access = step("access"); out.sentence = document.getElementById("accessed").textContent;
+        out.arrays = document.querySelectorAll("#choice-array option").length;
+        const input = document.getElementById("block"); input.value = input.max;
+        input.dispatchEvent(new Event("input")); out.block = input.nextElementSibling.textContent;
+        go("resources"); out.occupancy = document.getElementById("occupancy").textContent;
+        go("pipeline"); out.pipeline = document.querySelector("#view-pipeline h2").textContent;
+        go("roofline"); out.bound = document.getElementById("bound").textContent;
+        out.wide = document.documentElement.scrollWidth <= innerWidth;
+    """, grid, given)
+    assert out["from_tile"]["ptx"] and len(out["from_tile"]["source"]) == 1
+    assert out["from_source"]["tile"] and out["from_source"]["ptx"] and out["changed"] > 0
+    assert re.match(r"element \(0(, 0)*\) → warp 0, lane 0, register 0", out["layout"])
+    assert out["banks"] == "" or re.match(r"element \(0.*bank 0, row 0", out["banks"])
+    assert "each element" in out["access"] and out["sentence"].startswith("Each element of") and out["arrays"] >= 2
+    last = ", ".join(str(n - 1) for n in grid)
+    assert out["block"] == (f"block {last}" if len(grid) == 1 else f"block ({last})")
+    assert "occupancy" in out["occupancy"] and "takes at least" in out["bound"] and out["wide"]
+    pipelined = name in ("matmul", "persistent matmul", "attention")
+    assert out["pipeline"].startswith("Loop at" if pipelined else "No software pipeline") or name == "int8 weights"
+
+
+@thorough
+@pytest.mark.parametrize("scheme", [0, 1], ids=["dark", "light"])
+def test_nothing_that_axe_finds(browser: str, tmp_path: Path, scheme: int) -> None:
+    """Roles, names, contrast and focus order, by axe-core, with every view open. 0 is dark for Chromium."""
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed: make test-browser does it where there is npm")
+    library = json.dumps(AXE.read_text()).replace("<", "\\u003c")
+    where, args, grid, given = TEN["gather" if scheme else "transpose"]
+    out = run(browser, tmp_path, (where, args), """
+        const code = document.createElement("script"); code.textContent = AXE; document.body.append(code);
+        out.found = [];
+        out.promise = (async () => {
+          for (const tab of document.querySelectorAll("[role=tab]")) {
+            tab.click();
+            document.querySelectorAll("details").forEach((part) => { part.open = true; });
+            const { violations, passes } = await axe.run(document, { resultTypes: ["violations"] });
+            out.checked = (out.checked || 0) + passes.length;
+            out.found.push(...violations.map((one) => [tab.id, one.id, one.nodes[0].html.slice(0, 200)]));
+          }
+        })();
+    """.replace("AXE", library), grid, given, f"--blink-settings=preferredColorScheme={scheme}")
+    assert out["found"] == [] and out["checked"] > 100
 
 
 def test_without_machine_code(browser: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

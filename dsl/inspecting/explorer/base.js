@@ -58,6 +58,11 @@ const page = {
     return page.element("div", { className: "scrolls", tabIndex: 0, role: "region", "aria-label": label }, ...children);
   },
 
+  // A picture of SVG that is not made smaller than can be read.
+  framed(svg) {
+    return page.element("div", { className: "scrolls", tabIndex: 0, role: "region", "aria-label": "Picture" }, svg);
+  },
+
   // "matmul.py, line 12", or nothing for what has no place.
   where(at) {
     if (at < 0) return "";

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.inspecting.decisions import find
 from tilewright.inspecting.explorer.places import Numbering
+from tilewright.inspecting.explorer.runs import launched
 from tilewright.inspecting.explorer.stages import Text, texts
 from tilewright.inspecting.explorer.views import views
 from tilewright.launching.grid import make_grid
@@ -20,21 +21,24 @@ if TYPE_CHECKING:
     from tilewright.kernel import tile_kernel
     from tilewright.tileir.plan import Decision
 
-SCRIPTS = ("base.js", "code.js", "pictures.js", "layouts.js", "accesses.js", "resources.js", "start.js")
+SCRIPTS = ("base.js", "code.js", "pictures.js", "layouts.js", "accesses.js", "resources.js",
+           "pipeline.js", "roofline.js", "run.js", "start.js")
 
 
 def page(
     kernel: tile_kernel, args: tuple[Any, ...], target: str | None, told: str = "",
-    grid: Sequence[int] | None = None,
+    grid: Sequence[int] | None = None, run: bool = False,
 ) -> str:
     """The page of a kernel for these arguments, as HTML. `told`: the arguments in the user's words. `grid`: for the map
-    of what each block accesses."""
-    if grid is not None:
-        grid = make_grid(tuple(grid)).size
+    of what each block accesses and the roofline. `run`: launch it over that grid too, on the GPU if there is one."""
+    size = None if grid is None else make_grid(tuple(grid)).size
     stages = kernel.lower(*args, target=target, lineinfo=True)
     name, decisions = find(kernel, args, target)
     number = Numbering()
-    return render(kernel.__name__, name, told, list(texts(stages)), decisions, views(stages, number, grid), number)
+    shown = views(stages, number, size)
+    if run:
+        shown["run"] = launched(kernel, args, size)
+    return render(kernel.__name__, name, told, list(texts(stages)), decisions, shown, number)
 
 
 def render(

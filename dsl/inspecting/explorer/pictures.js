@@ -139,6 +139,10 @@
       again, at: move };
   };
 
+  // The same for parts of SVG, whose colours are those of the classes.
+  page.legendOf = (entries) => page.element("ul", { className: "legend" }, ...entries.map(([name, text]) =>
+    page.element("li", {}, page.element("span", { className: `swatch of-${name}`, "aria-hidden": "true" }), text)));
+
   // Swatches with what they stand for.
   page.legend = (entries) => page.element("ul", { className: "legend" }, ...entries.map(([colour, text]) =>
     page.element("li", {}, page.element("span", { className: "swatch", style: `background: ${colour}`, "aria-hidden": "true" }), text)));

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tilewright.inspecting.explorer import layouts, resources
+from tilewright.inspecting.explorer import layouts, resources, timeline
 from tilewright.inspecting.explorer.places import Numbering
 from tilewright.tileir.core import Function
+from tilewright.tileir.diagnostics import TileError
 
 if TYPE_CHECKING:
     from tilewright.inspecting.stages import Stages
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MOST_BLOCKS = 1 << 20
 
 
-def views(stages: Stages, number: Numbering, grid: Sequence[int] | None = None) -> dict[str, Any]:
+def views(stages: Stages, number: Numbering, grid: tuple[int, int, int] | None = None) -> dict[str, Any]:
     """The data of each view, by its name; what does not exist for a kernel is left out."""
     function = stages.machine_ir()
     return {
@@ -24,11 +24,28 @@ def views(stages: Stages, number: Numbering, grid: Sequence[int] | None = None) 
         "program": resources.program(function, number),
         "memory": resources.memory_map(function),
         "occupancy": resources.occupancy(function, stages),
+        "timelines": timeline.timelines(function, stages.target, number),
+        "intervals": timeline.intervals(function, stages.target, number),
         **_accesses(stages, function, number, grid),
+        **_estimate(stages, grid),
     }
 
 
-def _accesses(stages: Stages, function: Function, number: Numbering, grid: Sequence[int] | None) -> dict[str, Any]:
+def _estimate(stages: Stages, grid: tuple[int, int, int] | None) -> dict[str, Any]:
+    """The roofline, or in "estimated" why there is none."""
+    from tilewright.inspecting.explorer.roofline import roofline
+
+    if grid is None:
+        return {"estimated": "The roofline needs a grid: give --grid, the number of blocks along each axis."}
+    try:
+        return {"roofline": roofline(stages, grid)}
+    except (TileError, TypeError) as error:
+        return {"estimated": f"There is no roofline for these arguments: {error}"}
+
+
+def _accesses(
+    stages: Stages, function: Function, number: Numbering, grid: tuple[int, int, int] | None
+) -> dict[str, Any]:
     """The map of arrays, if there is a grid, and the sectors of each access."""
     from tilewright.inspecting.explorer.accesses import access_map, record
     from tilewright.inspecting.explorer.running import arrays_for
@@ -47,7 +64,7 @@ def _accesses(stages: Stages, function: Function, number: Numbering, grid: Seque
         if values is None:
             out["unmapped"] = "The map needs the extents of all arrays: write numbers in place of ?."
         else:
-            recorder = record(made, (grid[0], grid[1], grid[2]), values[0])
+            recorder = record(made, grid, values[0])
             seen = {(op.span, tuple(getattr(op, "shape", ()))): found for op, found in recorder.first.items()}
             names = [value.hint for value in function.params]
             out["accesses"] = {**access_map(recorder, number), "invented": [names[p] for p in values[1]]}
