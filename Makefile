@@ -64,7 +64,7 @@ gpu-report:  ## everything that needs a GPU in lanes side by side: tests, saniti
 .PHONY: docs
 docs: $(STAMP)  ## the documentation's site, into build/site; a warning is an error
 	$(BIN)/python -m pip install --quiet -e '.[docs]'
-	$(BIN)/python -m mkdocs build --quiet --strict -f tools/docs_site/mkdocs.yml
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict -f tools/docs_site/mkdocs.yml
 	@echo "open build/site/index.html"
 
 language-table: $(STAMP)  ## print which names of the language are implemented where, and what calls them

@@ -26,3 +26,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             files.remove(old)
         files.append(File.generated(config, name, content=text))
     return files
+
+
+# What the theme leaves out for people who do not see the page, or use it without a mouse.
+ACCESSIBLE = {
+    'data-md-component="search" role="dialog"': 'data-md-component="search" role="dialog" aria-label="Search"',
+    "<th></th>": "<td></td>",
+}
+
+
+def on_post_page(output: str, page: object, config: MkDocsConfig) -> str:
+    for old, new in ACCESSIBLE.items():
+        output = output.replace(old, new)
+    return output
