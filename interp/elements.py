@@ -14,6 +14,9 @@ from tilewright.interp.formats import Format
 from tilewright.interp.jit.elements import Where, gather, scatter
 from tilewright.interp.memory import Change, Region, Values
 
+ROW = 16
+"""Fewer elements side by side are not worth a copy of their own."""
+
 
 class ElementRegion(Region):
     """An element of an array for each element of a tile.
@@ -92,6 +95,9 @@ class ElementRegion(Region):
         full, line = self.shape, self.array.line
         if not len(line):
             return np.broadcast_to(self.padding, full)
+        rows = self._rows()
+        if rows is not None:
+            return rows
         where = self._where()
         if where is not None:
             fast = gather(where, np.asarray(self.padding, self.format.held), full)
@@ -101,6 +107,29 @@ class ElementRegion(Region):
         if self.valid is not None:
             out = np.where(self.valid, out, self.padding)
         return out if np.shape(out) == full else np.broadcast_to(out, full)
+
+    def _rows(self) -> Values | None:
+        """The elements where each row of the tile lies side by side in memory; None where it does not."""
+        ref, length = self.array, self.tile[-1] if self.tile else 0
+        if length < ROW or self.given is not None or not self.format.plain or ref.varies or not self.index:
+            return None
+        *others, last = (np.asarray(i) for i in self.index)
+        if any(i.ndim and i.strides[-1] and i.shape[-1] > 1 for i in others) or any(
+                i.ndim > 1 + len(self.tile) for i in others) or last.shape[-1:] != (length,) or any(
+                step for step, n in zip(last.strides[:-1], last.shape, strict=False) if n > 1):
+            return None
+        along = last[(0,) * (last.ndim - 1)]
+        first, stride = int(along[0]), ref.strides[-1]
+        if first < 0 or first + length > ref.extents[-1] or not (along[1:] - along[:-1] == 1).all():
+            return None
+        picked = [i[..., 0] if i.ndim else i for i in others]
+        if not all(_within(i, n) for i, n in zip(picked, ref.extents, strict=False)):
+            return None
+        full = self.shape
+        rows = ref.view(ref.offset + first * stride, (*ref.extents[:-1], length), ref.strides)
+        if len(picked) == 1 and rows.flags.c_contiguous:
+            return rows.take(np.broadcast_to(picked[0], full[:-1]), axis=0)
+        return rows[tuple(np.broadcast_to(i, full[:-1]) for i in picked)] if picked else None
 
     def _where(self) -> Where | None:
         """For machine code, which knows elements that lie in memory as registers hold them; None for others."""
@@ -159,6 +188,9 @@ class ElementRegion(Region):
 
     def _side_by_side(self) -> slice | None:
         """The places, where all elements are accessed, each behind the one before: none meets another."""
+        found = self._one_run()
+        if found is not None:
+            return found
         if self.valid is not None or self.places.shape != self.shape or self.places.size < 2:
             return None
         places = self.places.reshape(-1)
@@ -166,6 +198,23 @@ class ElementRegion(Region):
         if first < 0 or last - first != len(places) - 1 or not (places[1:] > places[:-1]).all():
             return None
         return slice(first, last + 1)
+
+    def _one_run(self) -> slice | None:
+        """The same of an array of one axis whose indices count up, which takes no places."""
+        ref = self.array
+        [index, *more] = (np.asarray(i) for i in self.index)
+        if more or self.given is not None or ref.varies or ref.strides[0] != ref.unit or ref.offset % ref.unit:
+            return None
+        if index.shape != self.shape or not index.flags.c_contiguous or index.size < 2:
+            return None
+        flat = index.reshape(-1)
+        first, last = int(flat[0]), int(flat[-1])
+        if first < 0 or last - first != len(flat) - 1 or last >= ref.extents[0]:
+            return None
+        if not np.array_equal(flat, np.arange(first, last + 1, dtype=flat.dtype)):
+            return None
+        start = ref.offset // ref.unit
+        return slice(start + first, start + last + 1)
 
 
 def _within(index: Any, extent: Any) -> bool:

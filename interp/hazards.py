@@ -130,3 +130,20 @@ def _own_axes(index: Value, function: Function) -> set[int]:
 def _fixed(value: Value, function: Function) -> bool:
     """A constant or a scalar parameter."""
     return value in function.params or isinstance(value.op, arith.Constant)
+
+
+def ends(function: Function) -> list[tuple[int, int, int, int, int]]:
+    """Of tiles whose index is a block number: the grid axis, the position of the parameter and its axis, the distance
+    between tiles and their length."""
+    positions = {param: n for n, param in enumerate(function.params)}
+    out: dict[tuple[int, int, int, int, int], None] = {}
+    for op in function.walk():
+        if not isinstance(op, memory.Load | memory.Store) or op.array not in positions:
+            continue
+        for axis in range(op.array.type.rank):
+            index, step, length = _place(op, axis)
+            while isinstance(index.op, convert.Cast | arrays.AssumeDivisible):
+                index = index.op.src
+            if isinstance(index.op, arrays.BlockId):
+                out[index.op.axis, positions[op.array], axis, step, length] = None
+    return list(out)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tilewright.interp.formats import format_of
 from tilewright.tileir.core import Block, Function, Op, Value
@@ -50,17 +50,20 @@ def byte_size(value: Value) -> int:
     return 0
 
 
-def peak_bytes(function: Function) -> int:
-    """The most bytes that are live at once in one block."""
-    return _peak(function.body)
+def peak_bytes(function: Function, nowhere: Collection[Value] = ()) -> int:
+    """The most bytes that are live at once in one block; values of `nowhere` take none."""
+    return _peak(function.body, nowhere)
 
 
-def _peak(block: Block) -> int:
-    live = sum(byte_size(p) for p in block.params)
+def _peak(block: Block, nowhere: Collection[Value]) -> int:
+    def size(values: Sequence[Value]) -> int:
+        return sum(byte_size(v) for v in values if v not in nowhere)
+
+    live = size(block.params)
     peak = live
     for op, dying in zip(block.ops, deaths(block.ops), strict=True):
-        inner = max((_peak(b) for b in op.blocks), default=0)
-        live += sum(byte_size(r) for r in op.results)
+        inner = max((_peak(b, nowhere) for b in op.blocks), default=0)
+        live += size(op.results)
         peak = max(peak, live + inner)
-        live -= sum(byte_size(v) for v in dying)
+        live -= size(dying)
     return peak

@@ -88,6 +88,11 @@ class Lowering:
         self.run = self.block(function.body)
 
     @property
+    def peak(self) -> int | None:
+        """The bytes that live at once in a block, if that is known better than from the function."""
+        return None
+
+    @property
     def slots(self) -> int:
         """Number of registers, register 0 (the chunk) included."""
         return len(self._slots) + 1

@@ -16,7 +16,7 @@ from tilewright.interp.arrays import ArrayRef, bind_array, byte_range, quoted
 from tilewright.interp.blas import one_thread
 from tilewright.interp.chunk import Chunk, Regs
 from tilewright.interp.formats import constant
-from tilewright.interp.hazards import find_hazards
+from tilewright.interp.hazards import ends, find_hazards
 from tilewright.interp.jit import POLICY
 from tilewright.interp.liveness import peak_bytes
 from tilewright.interp.lowering import Lowering
@@ -56,10 +56,12 @@ class Variant:
 class Program:
     """A function ready to run. Closures for each way of cutting the grid are made at first use and kept.
 
-    `loops`: may machine code stand for closures? Not where each op is to be seen.
+    `loops`: may machine code stand for closures? Not where each op is to be seen. `serial`: must blocks run one after
+    another, whatever the kernel is?
     """
 
     loops: ClassVar[bool] = True
+    serial: ClassVar[bool] = False
 
     def __init__(self, function: Function, numerics: TensorCores | None = None) -> None:
         self.function = function
@@ -74,6 +76,7 @@ class Program:
         may_form = self.loops and self.hazards.axes is None and self.together == 1
         self._products = may_form and any(isinstance(op, matmul.Mma) for op in function.walk())
         self._multiplies = any("mma" in op.opcode for op in function.walk())
+        self._ends = ends(function)
 
     def run(self, grid: Grid, args: Sequence[Any], options: ExecutionOptions = DEFAULT) -> None:
         """Execute every block of the grid; arrays in `args` are written in place.
@@ -102,13 +105,14 @@ class Program:
         if 0 not in grid:
             # Blocks that share memory in ways that the IR does not show run one after another.
             watched = self.hazards.lone and not options.memory.side_by_side()
-            single = options.single or self.hazards.serial or overlapping or watched
+            single = options.single or self.serial or self.hazards.serial or overlapping or watched
             pair = None if single else self._pair(grid, options)
-            if pair is None:
-                axes, chunks = self._plan(grid, single, options)
-            else:
-                axes, chunks = frozenset(pair), rectangles(grid, pair, 2 * self._limit(options))
+            axes = self._axes(grid, single, options) if pair is None else frozenset(pair)
             variant = self._variant(axes, overlapping, options.memory.checks, pair)
+            if pair is None:
+                chunks = self._chunks(grid, axes, single, options, variant, bound)
+            else:
+                chunks = rectangles(grid, pair, 2 * self._limit(options))
             for count, ids, *lengths in chunks:
                 start = time.perf_counter()
                 lowering = variant.lowering
@@ -173,9 +177,9 @@ class Program:
                     return pair
         return None
 
-    def _limit(self, options: ExecutionOptions) -> int:
+    def _limit(self, options: ExecutionOptions, peak: int | None = None) -> int:
         """Blocks of a chunk."""
-        return max(1, min(options.chunk_blocks, options.chunk_bytes // self._peak))
+        return max(1, min(options.chunk_blocks, options.chunk_bytes // (self._peak if peak is None else max(peak, 1))))
 
     def _bind(self, args: Sequence[Any]) -> list[Any]:
         params = self.function.params
@@ -197,20 +201,37 @@ class Program:
             for i, (low, high) in enumerate(written) for a, b in written[i + 1 :] + others
         )
 
-    def _plan(
-        self, grid: Grid, single: bool, options: ExecutionOptions,
-    ) -> tuple[frozenset[int], Iterator[tuple[Any, ...]]]:
-        """The grid axes over which a chunk spreads, and the chunks: (number of blocks, their places)."""
+    def _axes(self, grid: Grid, single: bool, options: ExecutionOptions) -> frozenset[int]:
+        """The grid axes over which a chunk spreads."""
         if self.together > 1:
-            return frozenset((0,)), _clusters(grid, self.together, options.order)
-        if single:
-            return frozenset(), _single_blocks(grid, options.order)
-        limit = self._limit(options)
-        axes = self._axes(grid, limit)
-        return axes, _chunks(grid, axes, limit)
+            return frozenset((0,))
+        return frozenset() if single else self._spread(grid, self._limit(options))
 
-    def _axes(self, grid: Grid, limit: int) -> frozenset[int]:
-        """The grid axes over which a chunk spreads: one long axis (its tiles are views), else all of them."""
+    def _chunks(
+        self, grid: Grid, axes: frozenset[int], single: bool, options: ExecutionOptions, variant: Variant,
+        bound: Sequence[Any],
+    ) -> Iterator[tuple[Any, ...]]:
+        """The chunks: number of blocks, their places."""
+        if self.together > 1:
+            return _clusters(grid, self.together, options.order)
+        if single:
+            return _single_blocks(grid, options.order)
+        # The sums of products depend on how many rows are multiplied at once.
+        limit = self._limit(options, None if self._multiplies else variant.lowering.peak)
+        if len(axes) == 1:
+            [axis] = axes
+            return _runs(grid, axis, limit, self._cut(grid, axis, bound))
+        return _linear(grid, axes, limit) if axes else _single_blocks(grid, None)
+
+    def _cut(self, grid: Grid, axis: int, bound: Sequence[Any]) -> bool:
+        """Does the edge of an array cut the tiles of the last blocks along an axis?"""
+        for along, position, array_axis, step, length in self._ends:
+            if along == axis and (grid[axis] - 1) * step + length > bound[position].extents[array_axis]:
+                return True
+        return False
+
+    def _spread(self, grid: Grid, limit: int) -> frozenset[int]:
+        """The grid axes of chunks: one long axis (its tiles are views), else all of them."""
         allowed = self.hazards.axes
         candidates = [a for a in (0, 1, 2) if allowed is None or a in allowed]
         best = max(candidates, key=lambda a: grid[a])
@@ -247,16 +268,6 @@ def bind(param: Value, argument: Any, position: int) -> Any:
     return constant(argument, type_.dtype)
 
 
-def _chunks(grid: Grid, axes: frozenset[int], limit: int) -> Iterator[tuple[Any, ...]]:
-    if not axes:
-        yield from _single_blocks(grid, None)
-    elif len(axes) == 1:
-        [axis] = axes
-        yield from _runs(grid, axis, limit)
-    else:
-        yield from _linear(grid, axes, limit)
-
-
 def _single_blocks(grid: Grid, order: str | int | None) -> Iterator[tuple[int, Any]]:
     total = grid[0] * grid[1] * grid[2]
     numbers: Any = range(total)
@@ -275,11 +286,15 @@ def _clusters(grid: Grid, blocks: int, order: str | int | None) -> Iterator[tupl
         yield blocks, (np.arange(x * blocks, (x + 1) * blocks, dtype=np.int32), y, z)
 
 
-def _runs(grid: Grid, axis: int, limit: int) -> Iterator[tuple[int, Any]]:
-    """Runs of consecutive blocks along one axis."""
+def _runs(grid: Grid, axis: int, limit: int, cut: bool) -> Iterator[tuple[int, Any]]:
+    """Runs of consecutive blocks along one axis; `cut`: where they are long the last block is alone, as its tiles are
+    no views of memory."""
     outer = [range(1) if a == axis else range(grid[a]) for a in (0, 1, 2)]
-    length = _even(grid[axis], limit)
-    pieces = [np.arange(i, min(i + length, grid[axis]), dtype=np.int32) for i in range(0, grid[axis], length)]
+    total, rest = grid[axis], []
+    if cut and min(total, limit) >= 16:
+        total, rest = total - 1, [np.arange(total - 1, total, dtype=np.int32)]
+    length = _even(total, limit)
+    pieces = [np.arange(i, min(i + length, total), dtype=np.int32) for i in range(0, total, length)] + rest
     for z in outer[2]:
         for y in outer[1]:
             for x in outer[0]:

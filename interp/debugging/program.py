@@ -64,6 +64,7 @@ class DebugProgram(Program):
     at the first statement; of `block`, or of every block. `namespace`: the globals that the debugger sees."""
 
     loops = False
+    serial = True
 
     def __init__(
         self, function: Function, namespace: dict[str, Any], *, first: bool = False, block: Place | None = None
@@ -91,6 +92,3 @@ class DebugProgram(Program):
         self, axes: frozenset[int], copied: frozenset[int], checks: frozenset[str], thin: Thin
     ) -> Lowering:
         return Debugged(self, copied, self._namespace)
-
-    def _plan(self, grid: Any, single: bool, options: Any) -> Any:
-        return super()._plan(grid, True, options)

@@ -72,6 +72,7 @@ class TraceProgram(Program):
     """Runs a function block after block, and records the ops of `blocks` (None: of all)."""
 
     loops = False
+    serial = True
 
     def __init__(self, function: Function, blocks: Collection[Place] | None) -> None:
         super().__init__(function)
@@ -86,6 +87,3 @@ class TraceProgram(Program):
         self, axes: frozenset[int], copied: frozenset[int], checks: frozenset[str], thin: Thin
     ) -> Lowering:
         return _Tracing(self, copied)
-
-    def _plan(self, grid: Any, single: bool, options: Any) -> Any:
-        return super()._plan(grid, True, options)

@@ -24,6 +24,7 @@ def most_trips(function: Function, grid: Grid, args: Sequence[Any]) -> dict[Op, 
 
 class _Counting(Program):
     loops = False
+    serial = True
 
     def __init__(self, function: Function) -> None:
         super().__init__(function)
@@ -41,9 +42,6 @@ class _Counting(Program):
         self, axes: frozenset[int], copied: frozenset[int], checks: frozenset[str], thin: Thin
     ) -> Lowering:
         return _CountingLowering(self, copied)
-
-    def _plan(self, grid: Any, single: bool, options: Any) -> Any:
-        return super()._plan(grid, True, options)
 
 
 class _CountingLowering(Lowering):

@@ -147,6 +147,16 @@ def emit(op: Op, e: Emitter) -> Name | None:
 
 def can_emit(op: Op) -> bool:
     """Does an op with these attributes and dtypes have code?"""
+    return _tried(op) is not None
+
+
+def may_doubt(op: Op) -> bool:
+    """May its code not know the last bit of an element?"""
+    e = _tried(op)
+    return e is not None and e.doubt != "false"
+
+
+def _tried(op: Op) -> Emitter | None:
     e = Emitter()
     e.values = dict.fromkeys(op.operands, "%x")
-    return emit(op, e) is not None
+    return None if emit(op, e) is None else e

@@ -12,16 +12,16 @@ from tilewright.interp.jit import POLICY
 from tilewright.interp.jit import arith as _arith  # noqa: F401  (these three fill the table)
 from tilewright.interp.jit import convert as _convert  # noqa: F401
 from tilewright.interp.jit import math as _math  # noqa: F401
-from tilewright.interp.jit.emit import Emitter, Name, emit, memory
+from tilewright.interp.jit.emit import Emitter, Name, emit, may_doubt, memory
 from tilewright.interp.jit.engine import usable
 from tilewright.interp.jit.groups import Group, find_groups
 from tilewright.interp.jit.loops import FastLoop, may_write
-from tilewright.interp.liveness import deaths
+from tilewright.interp.liveness import deaths, peak_bytes
 from tilewright.interp.lowering import Lowering, Step
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.ops import arith
-from tilewright.tileir.ops.memory import Store
+from tilewright.tileir.ops.memory import Load, Store
 from tilewright.tileir.tensor_cores import TensorCores
 
 
@@ -36,7 +36,18 @@ class LoopLowering(Lowering):
         for op in function.walk():
             for value in op.operands:
                 self._users.setdefault(value, []).append(op)
+        loads = (op for op in function.walk() if isinstance(op, Load))
+        self._nowhere = {op.result for op in loads if self._is_view(op, copied, dependences)}
+        self._certain = True
+        self._runs: list[Run] = []
         super().__init__(function, axes, copied, dependences, thin, numerics)
+        # What is the same for all blocks is there once.
+        self._nowhere.update(v for op in function.walk() for v in op.results if not self.varies(v))
+        self._peak = peak_bytes(function, self._nowhere)
+
+    @property
+    def peak(self) -> int | None:
+        return self._peak if self._certain and all(run.compiled for run in self._runs) else None
 
     def steps(self, block: Block) -> list[tuple[Step, Op]]:
         order = find_groups(block, self.varies, self.thin)
@@ -52,6 +63,8 @@ class LoopLowering(Lowering):
                     pairs += closures
                     continue
                 run = self._run(item, closures, dying)
+                self._runs.append(run)
+                self._count(item, store)
                 step: Step = run
                 if store is not None:
                     done = store
@@ -60,6 +73,18 @@ class LoopLowering(Lowering):
             elif item is not done:
                 pairs += self.sequence([item], dying)
         return pairs
+
+    @staticmethod
+    def _is_view(op: Load, copied: frozenset[int], dependences: Dependences) -> bool:
+        """Is the tile a view of memory, where it lies inside the array?"""
+        return format_of(op.array.type.dtype).plain and copied.isdisjoint(dependences.parameters(op.array))
+
+    def _count(self, group: Group, store: Store | None) -> None:
+        """What a loop computes lies nowhere, unless another op needs it. Where a loop may be in doubt, chunks must stay
+        small: a doubt sends a whole chunk to the closures."""
+        self._certain = self._certain and not any(map(may_doubt, group.ops))
+        results = (op.results[0] for op in group.ops)
+        self._nowhere.update(v for v in results if store is not None or not self._leaves(v, group))
 
     def _stores(self, group: Group, after: Store) -> bool:
         """Does the next op store the only value that leaves a group, which nothing else needs?"""
@@ -145,6 +170,11 @@ class Run:
                 return
         for step in self._closures:
             step(regs)
+
+    @property
+    def compiled(self) -> bool:
+        """Is there a loop?"""
+        return self._loop is not None
 
     def writes(self, regs: Regs, target: Callable[[Regs], Any]) -> bool:
         """Execute as a loop that writes the only result to memory; False where it cannot, or is in doubt."""
