@@ -62,6 +62,11 @@ SCHEMAS: dict[str, dict[str, str]] = {
         "verdicts": "a list of `{kind, status, what, place, other_place, reason, assuming, example, block, "
                     "other_block}`; `kind`: bounds or race; `status`: proved, refuted or not decided; one that is "
                     f"refuted makes the exit status 1; `place`: {_PLACE}"},
+    "check --certify": {
+        "kernel": "its name", "assumptions": "a list of texts",
+        "outputs": "a list of `{name, block_order, grid, batch, trees}`; the first three are `{holds, reason, place, "
+                   "assuming}`; `batch` has `axes`, `along`, `rows` and `shared` by axis, and `tile_size`, too; "
+                   f"`trees`: a list of `{{text, place, fixed}}`; `place`: {_PLACE}"},
     "doctor": {"ok": "whether there is no advice", "findings": "a list of `{what, state, advice}`"},
     "run": {
         "function": "its name", "grid": "three numbers",

@@ -251,6 +251,8 @@ def _add_check(verbs: Any) -> None:
     check.add_argument("--seed", type=int, default=0, help="of generated inputs")
     check.add_argument("--prove", action="store_true", help="of a kernel: decide bounds and races for all launches; "
                                                             "--args and --grid are an example")
+    check.add_argument("--certify", action="store_true", help="of a kernel: which outputs depend on the order of "
+                       "blocks, the grid or other rows; --args and --grid as for --prove")
     _command(check, "check", _check)
 
 
@@ -312,6 +314,10 @@ def _check(options: argparse.Namespace) -> Answer:
         from tilewright.cli.prove import proved
 
         return proved(options.where, options.args, options.grid)
+    if options.certify:
+        from tilewright.cli.certify import certified
+
+        return certified(options.where, options.args, options.grid)
     from tilewright.cli.checked import checked
 
     return checked(options.where, options.args, options.grid, options.seed, options.checks)

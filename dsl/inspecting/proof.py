@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilewright.arguments.spec import Spec
+from tilewright.tileir.core import Function
 from tilewright.tileir.types import ArrayType
 
 if TYPE_CHECKING:
-    from tilewright.interp.proving import Proof
+    from tilewright.interp.proving import Known, Proof
     from tilewright.kernel import tile_kernel
 
 
@@ -20,15 +21,22 @@ def prove_kernel(kernel: tile_kernel, args: Sequence[Any], grid: tuple[int, ...]
         of them is not taken for granted.
     Errors: TileError for what does not compile.
     """
-    from tilewright.interp.proving import Known, prove
+    from tilewright.interp.proving import prove
 
     stages = kernel.lower(*args)
     function = stages.tile_ir(passes=False, facts=False)
+    return prove(function, example(function, stages.values, grid))
+
+
+def example(function: Function, values: Sequence[Any], grid: tuple[int, ...] | None) -> Known:
+    """The launch at hand: what is known of extents, by parameter, and of the grid."""
+    from tilewright.interp.proving import Known
+
     sizes = {(position, axis): size
-             for position, (param, value) in enumerate(zip(function.params, stages.values, strict=True))
+             for position, (param, value) in enumerate(zip(function.params, values, strict=True))
              if isinstance(param.type, ArrayType)
              for axis, size in enumerate(_extents(value)) if size is not None}
-    return prove(function, Known(grid, sizes))
+    return Known(grid, sizes)
 
 
 def _extents(value: Any) -> tuple[int | None, ...]:

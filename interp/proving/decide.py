@@ -142,8 +142,8 @@ def decide(function: Function, found: Sequence[MemoryUse], known: Known) -> Iter
     prover = Prover(function, found, known)
     for access in found:
         yield _bounds(prover, access)
-    for one, other in _rivals(prover.world, found):
-        yield _race(prover, one, other)
+    for one, other in rivals(prover.world, found):
+        yield race(prover, one, other)
 
 
 def _bounds(prover: Prover, access: MemoryUse) -> Verdict:
@@ -163,7 +163,7 @@ def _bounds(prover: Prover, access: MemoryUse) -> Verdict:
                          f"{name}: an index can be out of bounds")
 
 
-def _rivals(world: World, found: Sequence[MemoryUse]) -> Iterator[tuple[MemoryUse, MemoryUse]]:
+def rivals(world: World, found: Sequence[MemoryUse]) -> Iterator[tuple[MemoryUse, MemoryUse]]:
     """Pairs of accesses to memory of one class of which at least one writes, and not both are atomic."""
     for i, one in enumerate(found):
         for other in found[i:]:
@@ -172,7 +172,7 @@ def _rivals(world: World, found: Sequence[MemoryUse]) -> Iterator[tuple[MemoryUs
                 yield one, other
 
 
-def _race(prover: Prover, one: MemoryUse, other: MemoryUse) -> Verdict:
+def race(prover: Prover, one: MemoryUse, other: MemoryUse) -> Verdict:
     name = prover.world.name(one.array)
     ordered = next((a for a in prover.found if a.ordered), None)
     at_all = Terms(prover.world, "block")
@@ -206,3 +206,20 @@ def _meet(a: Part, a_offsets: Sequence[Formula], b: Part, b_offsets: Sequence[Fo
             out += [element >= low + offset, element < low + offset + part.lengths[axis],
                     element >= offset, element < offset + part.extents[axis]]
     return out
+
+
+def written_twice(prover: Prover, access: MemoryUse) -> Verdict:
+    """Whether two elements of one scatter can be the same element of the array."""
+    op = access.op
+
+    def make() -> Question:
+        t = Terms(prover.world, "block")
+        here, there = ([t.fresh(f"element{axis}", 0, n - 1) for axis, n in enumerate(op.shape)] for _ in range(2))
+        masked = [] if op.mask is None else [t.at(op.mask, tuple(at)) for at in (here, there)]
+        same = [t.at(index, tuple(here)) == t.at(index, tuple(there)) for index in op.indices]
+        apart = z3().Or(*(a != b for a, b in zip(here, there, strict=True)))
+        return Question([*t.reaches(op), *masked, *same, apart], (t,))
+
+    name = prover.world.name(access.array)
+    return prover.decide("race", access, make, f"{name}: no element is written twice",
+                         f"{name}: an element may be written twice")
