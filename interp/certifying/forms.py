@@ -23,7 +23,7 @@ Terms = frozenset[tuple[Value, int]]
 NO_TERMS: Terms = frozenset()
 
 
-class Form(NamedTuple):
+class Linear(NamedTuple):
     """`terms` + `along` + `number`; `along` has the factors of the position along axes of the tile."""
 
     terms: Terms = NO_TERMS
@@ -34,23 +34,23 @@ class Form(NamedTuple):
     def unknowns(self) -> frozenset[Value]:
         return frozenset(value for value, _ in self.terms)
 
-    def scaled(self, factor: int) -> Form:
+    def scaled(self, factor: int) -> Linear:
         if factor == 0:
-            return Form()
-        return Form(frozenset((v, n * factor) for v, n in self.terms), tuple((a, n * factor) for a, n in self.along),
+            return Linear()
+        return Linear(frozenset((v, n * factor) for v, n in self.terms), tuple((a, n * factor) for a, n in self.along),
                     self.number * factor)
 
-    def plus(self, other: Form, sign: int = 1) -> Form:
+    def plus(self, other: Linear, sign: int = 1) -> Linear:
         other = other.scaled(sign)
         terms, along = dict(self.terms), dict(self.along)
         for value, n in other.terms:
             terms[value] = terms.get(value, 0) + n
         for axis, n in other.along:
             along[axis] = along.get(axis, 0) + n
-        return Form(frozenset((v, n) for v, n in terms.items() if n),
+        return Linear(frozenset((v, n) for v, n in terms.items() if n),
                     tuple(sorted((a, n) for a, n in along.items() if n)), self.number + other.number)
 
-    def moved(self, where: dict[int, int]) -> Form:
+    def moved(self, where: dict[int, int]) -> Linear:
         """The same with axes under other numbers; those that `where` lacks have one element."""
         return self._replace(along=tuple(sorted((where[a], n) for a, n in self.along if a in where)))
 
@@ -61,37 +61,37 @@ def primitive(terms: Terms) -> Terms:
     return frozenset((value, n // common) for value, n in terms)
 
 
-_RULES: RuleTable[Callable[[Any], Form | None]] = RuleTable("linear form")
+_RULES: RuleTable[Callable[[Any], Linear | None]] = RuleTable("linear form")
 
 
-def form_of(value: Value) -> Form | None:
+def form_of(value: Value) -> Linear | None:
     """The form of an integer; None for a tile that has none. A scalar without one is an unknown."""
     if not isinstance(value.type, TileType) or not value.type.dtype.is_int:
         return None
     rule = None if value.op is None else _RULES.of(value.op)
     form = None if rule is None else rule(value.op)
-    return Form(frozenset({(value, 1)})) if form is None and not value.type.shape else form
+    return Linear(frozenset({(value, 1)})) if form is None and not value.type.shape else form
 
 
 @_RULES.register(arith.Constant)
-def _constant(op: arith.Constant) -> Form:
-    return Form(number=int(op.value))
+def _constant(op: arith.Constant) -> Linear:
+    return Linear(number=int(op.value))
 
 
 @_RULES.register(arith.Add)
-def _add(op: arith.Add) -> Form | None:
+def _add(op: arith.Add) -> Linear | None:
     left, right = form_of(op.lhs), form_of(op.rhs)
     return None if left is None or right is None else left.plus(right)
 
 
 @_RULES.register(arith.Sub)
-def _sub(op: arith.Sub) -> Form | None:
+def _sub(op: arith.Sub) -> Linear | None:
     left, right = form_of(op.lhs), form_of(op.rhs)
     return None if left is None or right is None else left.plus(right, -1)
 
 
 @_RULES.register(arith.Mul)
-def _mul(op: arith.Mul) -> Form | None:
+def _mul(op: arith.Mul) -> Linear | None:
     for one, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         factor, form = form_of(one), form_of(other)
         if factor is not None and form is not None and not factor.terms and not factor.along:
@@ -100,7 +100,7 @@ def _mul(op: arith.Mul) -> Form | None:
 
 
 @_RULES.register(arith.Shl)
-def _shl(op: arith.Shl) -> Form | None:
+def _shl(op: arith.Shl) -> Linear | None:
     left, right = form_of(op.lhs), form_of(op.rhs)
     if left is None or right is None or right.terms or right.along or not 0 <= right.number < 64:
         return None
@@ -108,35 +108,35 @@ def _shl(op: arith.Shl) -> Form | None:
 
 
 @_RULES.register(convert.Cast)
-def _cast(op: convert.Cast) -> Form | None:
+def _cast(op: convert.Cast) -> Linear | None:
     """Of an integer that keeps its value unless it wraps."""
     return form_of(op.src)
 
 
 @_RULES.register(arrays.AssumeDivisible)
-def _same(op: arrays.AssumeDivisible) -> Form | None:
+def _same(op: arrays.AssumeDivisible) -> Linear | None:
     return form_of(op.src)
 
 
 @_RULES.register(shape.Iota)
-def _iota(op: shape.Iota) -> Form:
-    return Form(along=((0, 1),))
+def _iota(op: shape.Iota) -> Linear:
+    return Linear(along=((0, 1),))
 
 
 @_RULES.register(shape.Broadcast)
-def _broadcast(op: shape.Broadcast) -> Form | None:
+def _broadcast(op: shape.Broadcast) -> Linear | None:
     form, lengths = form_of(op.src), op.src.type.shape
     return None if form is None else form.moved({axis: axis for axis, n in enumerate(lengths) if n > 1})
 
 
 @_RULES.register(shape.Permute)
-def _permute(op: shape.Permute) -> Form | None:
+def _permute(op: shape.Permute) -> Linear | None:
     form = form_of(op.src)
     return None if form is None else form.moved({old: new for new, old in enumerate(op.axes)})
 
 
 @_RULES.register(shape.Reshape)
-def _reshape(op: shape.Reshape) -> Form | None:
+def _reshape(op: shape.Reshape) -> Linear | None:
     form, moves = form_of(op.src), squeezed(op)
     return None if form is None or moves is None else form.moved(moves)
 
@@ -178,7 +178,7 @@ def places(op: Any) -> list[Stretch | None]:
     return found
 
 
-def _of_elements(form: Form | None, lengths: tuple[int, ...]) -> Stretch | None:
+def _of_elements(form: Linear | None, lengths: tuple[int, ...]) -> Stretch | None:
     if form is None or len(form.along) > 1:
         return None
     if not form.along:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tilewright.interp.certifying.forms import Form, Stretch, Terms, form_of, places, primitive, told_by
+from tilewright.interp.certifying.forms import Linear, Stretch, Terms, form_of, places, primitive, told_by
 from tilewright.interp.certifying.kinds import KINDS, OWN, SHARED, Kind, Mixed, joined, same_along
 from tilewright.interp.certifying.slices import Code, limits
 from tilewright.tileir.carried import carried, maker_of
@@ -151,7 +151,7 @@ class RowSlice:
         self.visited[op] = None
         return self._of_op(op)
 
-    def _of_form(self, value: Value, form: Form) -> Kind | None:
+    def _of_form(self, value: Value, form: Linear) -> Kind | None:
         """Of an integer by the numbers in it; None for an unknown that is none of the store's numbers."""
         varies = frozenset(axis for axis, _ in form.along)
         if form.terms and primitive(form.terms) in self.told:
@@ -165,7 +165,7 @@ class RowSlice:
             return None
         return joined([Kind(None, varies), *(self.kind(v) for v in unknowns)], value.op)
 
-    def _row_number(self, value: Value, form: Form) -> Kind:
+    def _row_number(self, value: Value, form: Linear) -> Kind:
         if not self._guarding or len(form.along) > 1:
             raise Mixed(NUMBER, _span(value), by_use=True)
         if self.place.axis is None:
