@@ -157,3 +157,14 @@ def test_accesses_in_static_eval() -> None:
 
     with pytest.raises(ct.TileStaticEvalError, match="TiledView.load cannot be called here"):
         kernel[(1,)](np.zeros(4))
+
+
+def test_characters_that_the_output_has_not() -> None:
+    @ct.tile_kernel
+    def kernel(out):
+        ct.print("\u00e9", ct.load(out, 0, 1))
+
+    ascii_only = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)
+    with contextlib.redirect_stdout(ascii_only):
+        kernel.interpret(1, np.ones(1, np.int32))
+    assert ascii_only.buffer.getvalue() == b"\\xe9 [1]\n"

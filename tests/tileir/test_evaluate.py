@@ -12,6 +12,7 @@ import pytest
 from support.interp_cases import apply, bits, samples
 
 from tilewright.interp.formats import array_dtype
+from tilewright.tileir.analysis.convert import exact_cast
 from tilewright.tileir.analysis.evaluate import convert_constant, evaluate, round_to
 from tilewright.tileir.analysis.floats import EXACT_MODES, decode, encode
 from tilewright.tileir.core import OPS, Op
@@ -197,3 +198,18 @@ def test_rounding_is_to_the_nearest_code() -> None:
             assert round_to(middle, dtype) == (low if i % 2 == 0 else high)
             assert round_to(math.nextafter(middle, 0), dtype) == low
             assert round_to(-math.nextafter(middle, math.inf), dtype) == -high
+
+
+def test_formats_without_a_sign_clamp_to_their_smallest_value() -> None:
+    for value in (0.0, -0.0, -1.5, -math.inf):
+        assert round_to(value, float8_e5m3fnu) == 0.0
+        assert round_to(value, float8_e8m0fnu) == 2.0**-127
+
+
+@pytest.mark.parametrize("source", [int8, uint8, int16, uint16], ids=str)
+def test_casts_that_keep_every_integer(source: DType) -> None:
+    """All integers of a dtype survive a cast to floats if, and only if, it is called exact."""
+    numbers = range(source.int_range[0], source.int_range[1] + 1)
+    for dtype in (bfloat16, float16, float32, float8_e4m3fn, float8_e5m2):
+        kept = all(convert_constant(n, dtype) == n for n in numbers)
+        assert exact_cast(source, dtype) == kept, dtype

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tilewright as tw
 from tilewright.interp import compile_function
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.analysis.facts import facts
@@ -17,6 +18,7 @@ from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function, Value
 from tilewright.tileir.ops import arith, arrays, control, memory, shape
 from tilewright.tileir.ops.convert import Cast
+from tilewright.tileir.parser import parse
 from tilewright.tileir.types import ArrayType, TileType
 
 SHAPE = (8, 32)
@@ -157,3 +159,17 @@ def test_usual_indices() -> None:
     assert one(lambda d: d.b.value(arith.Mod(lhs=d.tiles[2], rhs=d.number(16))))[1] == Run(16, 1)
     assert one(lambda d: d.b.value(arith.Add(lhs=d.tiles[1], rhs=d.number(1)))) == (Run(1, 8), Run(1, 1))
     assert one(lambda d: d.tiles[3]) == (Run(), Run())
+
+
+def test_an_index_that_a_while_loop_carries() -> None:
+    @tw.tile_kernel
+    def walk(x, out, n):
+        k, i, s = 0, tw.arange(64, dtype=tw.int32), tw.zeros((64,), tw.float32)
+        while k < n:
+            s += tw.gather(x, i)
+            k, i = k + 1, i + 64
+        tw.store(out, 0, s)
+
+    function = parse(walk.ir(tw.spec("f32[?]"), tw.spec("f32[?]"), tw.spec("i32")))
+    [gather] = [op for op in function.walk() if isinstance(op, memory.Gather)]
+    assert runs(function, facts(function))[gather.indices[0]] == (Run(64, 1),)

@@ -86,3 +86,15 @@ def test_one_thread_updates_a_scalar() -> None:
     text = lower_function(f, TARGET).llvm_text
     [line] = [line for line in text.splitlines() if "atom.relaxed.gpu.global.add.u32" in line]
     assert "i1 %v" in line  # a predicate: the owner's
+
+
+def test_a_tile_without_edges_keeps_its_order() -> None:
+    @ct.tile_kernel
+    def copied(x, out):
+        acquire, release, device = ct.MemoryOrder.ACQUIRE, ct.MemoryOrder.RELEASE, ct.MemoryScope.DEVICE
+        t = ct.load(x, 0, 128, memory_order=acquire, memory_scope=device, check_bounds=False)
+        ct.store(out, 0, t, memory_order=release, memory_scope=device, check_bounds=False)
+
+    text = copied.ptx(ct.spec("i32[?]"), ct.spec("i32[?]"), target="sm_80")
+    assert "ld.acquire.gpu.global" in text and "st.release.gpu.global" in text
+    assert "ld.global" not in text and "st.global" not in text

@@ -97,3 +97,14 @@ def test_poison_reaches_rows_that_are_not_there() -> None:
     args = make()
     tw.tile_kernel(function).interpret(grid, *args, poison=True)
     assert np.isnan(args[2]).all()
+
+
+def test_a_promise_names_the_block_that_breaks_it() -> None:
+    @tw.tile_kernel
+    def promised(x, out):
+        n = tw.assume_divisible_by(tw.gather(x, tw.bid(0)), 4)
+        tw.store(out, tw.bid(0), n)
+
+    x = np.array([4, 8, 6, 12], np.int32)
+    [report] = promised.interpret(4, x, np.zeros(4, np.int32), check=True, on_report="collect")
+    assert report.kind == "promise" and report.block == (2, 0, 0)

@@ -16,7 +16,9 @@ pytest.importorskip("z3")
 
 
 def proof_of(kernel: Any, *args: Any, grid: tuple[int, ...] | None = None) -> Proof:
-    return prove_kernel(kernel, [tw.spec(a) if isinstance(a, str) else a for a in args], grid)
+    proof = prove_kernel(kernel, [tw.spec(a) if isinstance(a, str) else a for a in args], grid)
+    assert all(len(set(v.assuming)) == len(v.assuming) for v in proof.verdicts), "an assumption is named twice"
+    return proof
 
 
 @tw.tile_kernel
@@ -235,3 +237,28 @@ def test_without_z3(monkeypatch: pytest.MonkeyPatch) -> None:
     proof = proof_of(scale, "f32[?]", "f32[?]", 256)
     assert proof.in_bounds == (0, 2)
     assert all("pip install 'tilewright[prove]'" in v.reason for v in proof.verdicts if v.status != "proved")
+
+
+@tw.tile_kernel
+def two_rows(x, out, least: tw.Constant[int]):
+    at = tw.arange(2, dtype=tw.int32)[:, None] * 4 + tw.arange(4, dtype=tw.int32)[None, :]
+    long_enough = tw.full((1, 2, 4), least, tw.int32) <= x.shape[0]
+    tw.store(out, (0, 0, 0), tw.gather(x, at[None], mask=long_enough, check_bounds=False))
+
+
+@pytest.mark.parametrize("least, status", [(8, "proved"), (4, "refuted")])
+def test_axes_of_length_1_come_and_go(least: int, status: str) -> None:
+    proof = proof_of(two_rows, "f32[?]", "f32[1,2,4]", least, grid=(1,))
+    assert [v.status for v in proof.verdicts if v.kind == "bounds"] == [status, "proved"]
+
+
+@tw.tile_kernel
+def more_and_more(x, out):
+    i, j, k = tw.bid(0), tw.bid(1), tw.bid(2)
+    first = tw.load(x, (i, 0, 0), (8, 1, 1))
+    tw.store(out, (i, j, k), first + tw.load(x, (i, j, k), (8, 8, 8)))
+
+
+def test_what_is_assumed_already_is_not_assumed_again() -> None:
+    proof = proof_of(more_and_more, "f32[?,?,?]", "f32[?,?,?]")
+    assert [len(v.assuming) for v in proof.verdicts if v.kind == "bounds"] == [1, 3, 3]

@@ -13,6 +13,10 @@ def floats(*shape):
     return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
 
 
+def tile_one_before(x, out):
+    tw.store(out, tw.bid(0), tw.load(x, tw.bid(0) - 1, 1))              # <- bounds
+
+
 def gather_far(x, out):
     t = tw.gather(x, tw.full((4,), 1000, I32), check_bounds=False)      # <- bounds
     tw.store(out, 0, t)
@@ -137,6 +141,7 @@ def slice_outside(x, out):
 
 
 CASES = [
+    (tile_one_before, 2, lambda: (floats(2), floats(2))),
     (gather_far, 1, lambda: (floats(16), floats(4))),
     (gather_negative, 1, lambda: (floats(16), floats(16))),
     (gather_last_block, 4, lambda: (floats(50), floats(64))),

@@ -17,6 +17,10 @@ def ints(*shape):
     return np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
 
 
+def bytes_of(*shape):
+    return (ints(*shape) % 5 + 1).astype(np.int8)
+
+
 def row_max(x, out):
     t = tw.load(x, (tw.bid(0), 0), (1, 8))
     tw.store(out, tw.bid(0), tw.max(t))  # <- undefined
@@ -62,6 +66,11 @@ def product_padded_once(a, b, c):
     for k in range(tw.num_tiles(a, axis=1, shape=(16, 16))):
         acc = tw.mma(tw.load(a, (0, k), (16, 16), padding_mode=zero), tw.load(b, (k, 0), (16, 16)), acc)
     tw.store(c, (0, 0), acc)  # <- undefined
+
+
+def product_of_integers(a, b, c):
+    tw.store(c, (0, 0), tw.mma(tw.load(a, (0, 0), (16, 16)), tw.load(b, (0, 0), (16, 16)),  # <- undefined
+                               tw.zeros((16, 16), I32)))
 
 
 def scan(x, out):
@@ -205,6 +214,7 @@ CASES = [
     (softmax, 2, lambda: (floats(2, 5), floats(2, 5))),
     (product, 1, lambda: (floats(16, 24), floats(24, 16), floats(16, 16))),
     (product_padded_once, 1, lambda: (floats(16, 24), floats(24, 16), floats(16, 16))),
+    (product_of_integers, 1, lambda: (bytes_of(16, 10), bytes_of(10, 16), ints(16, 16))),
     (scan, 1, lambda: (floats(10), floats(10))),
     (fold, 1, lambda: (floats(10), floats(1))),
     (branch, 2, lambda: (floats(20), floats(2))),
@@ -296,8 +306,36 @@ def rows_with_padding(table, ids, out):
     tw.store_advanced_indexing(table, at, known)
 
 
+def zeros_along_the_depth(a, b, c, d):
+    zero = tw.PaddingMode.ZERO
+    some, none = tw.load(a, (0, 0), (16, 16)), tw.load(a, (0, 0), (16, 16), padding_mode=zero)
+    other = tw.load(b, (0, 0), (16, 16), padding_mode=zero)
+    tw.store(c, (0, 0), tw.mma(some, other, tw.zeros((16, 16), I32)))
+    tw.store(d, (0, 0), tw.mma(none, tw.load(b, (0, 0), (16, 16)), tw.zeros((16, 16), I32)))
+
+
+def place_of_the_largest_so_far(x, out):
+    def later(a, i, b, j):
+        return tw.where(b > a, b, a), tw.where(b > a, j, i)
+
+    _, place = tw.scan((tw.load(x, 0, 16), tw.arange(16, dtype=I32)), 0, later, (-1.0, 0))
+    tw.store(out, 0, place)
+
+
+def stored_where_it_is_defined(x, out):
+    i = tw.bid(0)
+    s = 0.0
+    if i % 2 == 1:
+        s = tw.sum(tw.load(x, i, 16))
+    if i % 2 == 0:
+        tw.store(out, i, s)
+
+
 CLEAN = [
     (rows_with_padding, 1, lambda: (floats(6, 8), ints(4) * 3 - 1, floats(8))),
+    (zeros_along_the_depth, 1, lambda: (bytes_of(16, 10), bytes_of(10, 16), ints(16, 16), ints(16, 16))),
+    (place_of_the_largest_so_far, 1, lambda: (floats(10), ints(10))),
+    (stored_where_it_is_defined, 4, lambda: (floats(60), floats(4))),
     (masked, 1, lambda: (floats(10), 10, floats(2))),
     (skipped_by_the_store, 2, lambda: (floats(20), floats(20), floats(20))),
     (indices_of_padding, 2, lambda: (ints(20), floats(20), floats(20))),
