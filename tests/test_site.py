@@ -9,7 +9,17 @@ from collections import Counter
 import pytest
 from docs_site.gallery import SUBJECTS, page
 from docs_site.nav import nav, pages_of
-from docs_site.pages import ELSEWHERE, ROOT, anchors, language_anchors, links, outside_code, relinked, site_pages
+from docs_site.pages import (
+    ELSEWHERE,
+    ROOT,
+    anchors,
+    language_anchors,
+    links,
+    outside_code,
+    relinked,
+    site_pages,
+    spaced,
+)
 
 PAGES = site_pages()
 IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
@@ -66,6 +76,15 @@ def test_links_follow_what_the_site_makes_of_files() -> None:
                     "docs/lessons/x.md", "lessons/x.md")
     assert made == "[a](../reference/reductions-and-scans.md#cumsum) [b](../examples/fft.md) `c`"
     assert set(language_anchors()) >= {"limits-and-decisions", "dtypes", "kernelgrid"}
+
+
+def test_tables_and_lists_stand_apart() -> None:
+    assert spaced("\n| `X \\| None` | a \\| b |\n") == "\n| `X | None` | a \\| b |\n"
+    made = spaced("<!-- a -->\n| b | c |\n|---|---|\n| d | e |\n<!-- end -->\ntext\n- item\n  goes on\n- item\n\n"
+                  "```\na\n- b\n```\n")
+    assert made.splitlines()[:9] == [
+        "<!-- a -->", "", "| b | c |", "|---|---|", "| d | e |", "", "<!-- end -->", "text", ""]
+    assert made.endswith("- item\n  goes on\n- item\n\n```\na\n- b\n```\n")
 
 
 def test_nothing_is_loaded_from_another_host() -> None:

@@ -13,6 +13,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,6 +23,7 @@ REFERENCE = "<!-- generated from the docstrings"
 LINK = re.compile(r"`[^`\n]*`|(?<![!\\])\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 CODE = re.compile(r"^\[code: ([^\]]+)\]\(([^)]+\.py)\)$", re.MULTILINE)
 FENCE = re.compile(r"^( *)```.*?^\1```[ ]*$", re.MULTILINE | re.DOTALL)
+ITEM = re.compile(r"([-*]|\d+\.) ")
 HEADING = re.compile(r"^(#+) (.*)$", re.MULTILINE)
 ELSEWHERE = ("http://", "https://", "mailto:")
 OTHERS = {"changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}
@@ -134,6 +136,23 @@ def relinked(text: str, source: str, page: str) -> str:
     return "".join(LINK.sub(link, part) if is_prose else part for is_prose, part in outside_code(text))
 
 
+def spaced(text: str) -> str:
+    r"""The text with what mkdocs needs and GitHub does not: a blank line around each table and before each list, and no
+    backslash before a | in the code of a table."""
+    return "".join(_spaced(part) if is_prose else part for is_prose, part in outside_code(text))
+
+
+def _spaced(prose: str) -> str:
+    lines = prose.split("\n")
+    out = lines[:1]
+    for before, line in pairwise(lines):
+        starts_list = ITEM.match(line) and not before.startswith(" ") and not ITEM.match(before)
+        if before.strip() and line.strip() and (starts_list or before.startswith("|") != line.startswith("|")):
+            out.append("")
+        out.append(re.sub(r"`[^`]*`", lambda m: m[0].replace(r"\|", "|"), line) if line.startswith("|") else line)
+    return "\n".join(out)
+
+
 # ---- all of them --------------------------------------------------------------------------------------------------
 
 
@@ -157,7 +176,7 @@ def site_pages() -> dict[str, str]:
         out[name] = relinked((ROOT / source).read_text(), source, name)
     for path in sorted((ROOT / "examples").glob("[!_]*.py")):
         out[f"examples/{path.stem}.md"] = example_page(path)
-    return out
+    return {name: spaced(text) for name, text in out.items()}
 
 
 def relinked_prose(text: str) -> str:
