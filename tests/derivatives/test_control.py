@@ -98,6 +98,18 @@ def test_a_sum_is_not_recomputed() -> None:
     assert sum(isinstance(op, For) for op in ops_of(kernel_of(powers), given)) == 2
 
 
+def test_decisions_say_what_is_added_and_recomputed() -> None:
+    from tilewright.inspecting.decisions import decisions
+
+    specs = [tw.spec("f32[?]"), tw.spec("f32[?]"), tw.spec("i32"), tw.spec("f32[?]"), tw.spec("f32[?]")]
+    found = {name: decisions(tw.grad(kernel_of(f), wrt="x", outputs="out"), tuple(specs), "sm_90a")
+             for name, f in (("sums", sums), ("powers", powers))}
+    added = "gradient: x: loads and stores (no two blocks read the same elements)"
+    assert all(added in lines for lines in found.values())
+    assert not any("carried_values" in line for line in found["sums"])
+    assert any(line.startswith("carried_values: recomputed (adjoints need them") for line in found["powers"])
+
+
 @tw.tile_kernel
 def strided(x, out):
     """Every block takes each so many-th tile."""

@@ -98,6 +98,7 @@ def _again(op: For, trip: Value, r: Reverse) -> list[Value]:
         r.b.emit(Yield(values=tuple(r.replay_body(op.loop, block.params))))
     init = tuple(r.now(v) for v in op.init)
     made = r.b.emit(For(lower=r.now(op.lower), upper=trip, step=r.now(op.step), init=init, loop=block))
+    r.recomputing.add(made)
     return list(made.results)
 
 

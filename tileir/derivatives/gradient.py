@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.derivatives import decisions
 from tilewright.tileir.derivatives.activity import varied_values
 from tilewright.tileir.derivatives.checks import check_outputs, check_reads, check_survivors
 from tilewright.tileir.derivatives.control import ops_around
@@ -42,13 +43,17 @@ def gradient(
     r.know(params, [body.add_param(p.type, p.hint) for p in params])
     r.cotangents = {params[k]: body.add_param(t, f"{params[k].hint}_grad") for k, t in outputs.items()}
     r.gradients = {params[k]: body.add_param(t, f"{params[k].hint}_grad") for k, t in wrt.items()}
-    r.apart = frozenset(p for p in sources if places.apart(_reads(function, dependences, p, varied)))
+    reads = {p: _reads(function, dependences, p, varied) for p in r.gradients}
+    r.apart = frozenset(p for p, ops in reads.items() if places.apart(ops))
     r.b.span = function.span
     r.replay(function.body.ops[:-1])
     r.reverse(function.body)
     r.b.emit(Return())
     derived = Function(name, body, function.hints, function.span)
     dce(Unit(derived))
+    derived.decisions = [
+        *(decisions.addition(p.hint, p in r.apart, ops[0].span) for p, ops in reads.items() if ops),
+        *(decisions.recomputed(op.span) for op in derived.walk() if op in r.recomputing and op.results)]
     check_survivors(derived, {r.now(p) for p in params if dependences.alias_class(p) in dependences.written})
     return derived
 

@@ -29,6 +29,7 @@ class Reverse:
         self.cotangents: Mapping[Value, Value] = {}  # of parameters: the arrays that hold these
         self.gradients: Mapping[Value, Value] = {}
         self.apart: frozenset[Value] = frozenset()  # parameters of which no two blocks read the same elements
+        self.recomputing: set[Op] = set()  # loops that compute what a forward loop carries, up to an iteration
         self._now: dict[Value, Value] = {}
         self.adjoints: dict[Value, Value] = {}
 
