@@ -69,5 +69,7 @@ class DeviceTimer:
     def close(self) -> None:
         """Free the events."""
         destroy = getattr(driver(), "cuEventDestroy", None)
-        for event in self._made if destroy is not None else ():
+        if destroy is None:
+            return
+        for event in self._made:
             destroy(event)
