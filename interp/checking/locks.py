@@ -9,6 +9,7 @@ themselves does not: in another order of blocks it goes the other way.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from tilewright.interp.checking.places import block_coordinates, element_of
 from tilewright.interp.checking.report import Report
 from tilewright.interp.checking.sharing import is_atomic
 from tilewright.interp.memory import Change, Region
-from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.ops import control
 from tilewright.tileir.ops.atomics import AtomicCas, AtomicRmw
 
@@ -47,8 +48,8 @@ class Locks:
 
     def __init__(self, function: Function, grid: tuple[int, int, int], log: Log) -> None:
         blocks = grid[0] * grid[1] * grid[2]
-        self._tries = _tries(function) if 1 < blocks <= MOST_BLOCKS else frozenset()
-        self.active = bool(self._tries)
+        self._tries = _tries(function)
+        self.active = 1 < blocks <= MOST_BLOCKS and _may_nest(function.body, self._tries)
         self._log = log
         self._grid = grid
         self._clocks = Clocks(blocks if self.active else 0)
@@ -78,20 +79,22 @@ class Locks:
         """An atomic operation has happened that found `old`."""
         if not self._run(region):
             return
-        written: Any = True
-        if change.kind == "cas":
-            written = np.broadcast_to(old == change.values[0], region.shape)
+        written = np.broadcast_to(change.kind != "cas" or old == change.values[0], region.shape)
         keys = _keys(region, None)
         if len(keys) == 1 and region.shape in ((), (1,)):
             [key] = keys
             if op in self._tries:
                 self._wait(key, region, op)
-            if isinstance(op, AtomicCas | AtomicRmw) and _exchanges(op) and np.all(written):
+            if _exchanges(op) and written.all():
                 self._change(key, region, np.ravel(old)[0], np.ravel(change.values[-1])[0])
         keys = [key for key in keys if key not in self._locks]
+        if not keys:
+            return
         if is_atomic(op) and op.memory_order in ACQUIRES:
             self._clocks.acquire(keys)
-        self._publish([key for key in _keys(region, written) if key not in self._locks], op, joins=True)
+        if not written.all():
+            keys = [key for key in _keys(region, written) if key not in self._locks]
+        self._publish(keys, op, joins=True)
 
     def _run(self, region: Region) -> bool:
         if not self.active or region.chunk.count != 1:
@@ -142,7 +145,7 @@ class Locks:
         for wait in self._waits.values():
             ring = _ring([wait], following, steps)
             if ring:
-                self._log.add(("ring", frozenset(w.op for w in ring)), 1, lambda ring=ring: self._report(ring))  # type: ignore[misc]
+                self._log.add(("ring", frozenset(w.op for w in ring)), 1, partial(self._report, ring))
 
     def _report(self, ring: list[Wait]) -> Report:
         first, second = ring[0], ring[1]
@@ -183,6 +186,8 @@ def _together(a: Wait, b: Wait) -> bool:
 def _keys(region: Region, where: Any) -> list[Key]:
     """The addresses of the elements that are accessed, of those where `where` holds."""
     offsets, mask = np.asarray(region.offsets()), region.mask
+    if offsets.size == 1 and mask is None and where is None:
+        return [int(offsets.flat[0]) + _window(region)]
     taken: Any = np.ones(offsets.shape, bool) if mask is None else np.broadcast_to(mask, offsets.shape)
     if where is not None:
         taken = taken & where
@@ -193,8 +198,8 @@ def _window(region: Region) -> int:
     return int(region.array.window.__array_interface__["data"][0])
 
 
-def _exchanges(op: AtomicCas | AtomicRmw) -> bool:
-    return isinstance(op, AtomicCas) or op.kind == "xchg"
+def _exchanges(op: Op) -> bool:
+    return isinstance(op, AtomicCas) or (isinstance(op, AtomicRmw) and op.kind == "xchg")
 
 
 def _tries(function: Function) -> frozenset[Op]:
@@ -206,10 +211,26 @@ def _tries(function: Function) -> frozenset[Op]:
         if not isinstance(loop, control.While):
             continue
         inside = [op for block in loop.blocks for op in block.walk() if op.effectful]
-        if all(isinstance(op, AtomicCas | AtomicRmw) and _exchanges(op) for op in inside):
+        if all(map(_exchanges, inside)):
             decisive = _behind(loop, [loop.before.terminator.operands[0]])
             found.update(op for op in inside if any(r in decisive for r in op.results) and _always_alike(op, loop))
     return frozenset(found)
+
+
+def _may_nest(body: Block, tries: frozenset[Op]) -> bool:
+    """Can a block try to take a lock while it has another? Not with one loop that tries, which runs once."""
+    loops = [(op, again) for op, again in _loops(body, repeated=False) if any(
+        inner in tries for block in op.blocks for inner in block.walk())]
+    return len(loops) > 1 or any(again for _, again in loops)
+
+
+def _loops(body: Block, repeated: bool) -> Iterator[tuple[control.While, bool]]:
+    """The while loops of a body, and whether they stand in another loop."""
+    for op in body.ops:
+        if isinstance(op, control.While):
+            yield op, repeated
+        for block in op.blocks:
+            yield from _loops(block, repeated or op.repeats)
 
 
 def _behind(loop: control.While, values: Sequence[Value]) -> set[Value]:

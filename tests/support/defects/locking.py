@@ -50,6 +50,16 @@ def waits_inside_of_a_branch(locks, total):
     free(locks, 0)
 
 
+def all_of_them(locks, total):
+    i, n = tw.bid(0), locks.shape[0]
+    for k in range(n):
+        while tw.atomic_cas(locks, (i + k) % n, 0, 1, memory_order=ACQUIRE) == 1:  # <- progress
+            pass
+    tw.store(total, 0, tw.load(total, 0, ()) + 1)
+    for k in range(n):
+        free(locks, k)
+
+
 def zeros(*lengths):
     return tuple(np.zeros(n, np.int32) for n in lengths)
 
@@ -58,6 +68,7 @@ CASES = [
     (two_in_both_orders, 2, lambda: zeros(2, 1)),
     (philosophers, 3, lambda: zeros(3, 3)),
     (waits_inside_of_a_branch, 2, lambda: zeros(2, 1)),
+    (all_of_them, 3, lambda: zeros(3, 1)),
 ]
 
 
