@@ -16,7 +16,7 @@ class ExecutionOptions:
     instead of zero. `memory`: what performs every access to arrays and shared buffers.
 
     A chunk has at most `chunk_blocks` blocks, and about `chunk_bytes` of live tiles: by measurement, smaller chunks pay
-    more per closure, and larger ones miss the caches.
+    more per closure, and larger ones miss the caches. `threads`: at most so many (None: what `threads.wanted` says).
     """
 
     mode: str = "chunked"
@@ -25,6 +25,7 @@ class ExecutionOptions:
     memory: Memory = PLAIN
     chunk_blocks: int = 8192
     chunk_bytes: int = 1536 << 10
+    threads: int | None = None
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:

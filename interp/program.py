@@ -11,7 +11,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tilewright.interp import handlers  # noqa: F401  (fills the table of handlers)
+from tilewright.interp import (
+    handlers,  # noqa: F401  (fills the table of handlers)
+    threads,
+)
 from tilewright.interp.arrays import ArrayRef, bind_array, byte_range, quoted
 from tilewright.interp.blas import one_thread
 from tilewright.interp.chunk import Chunk, Regs
@@ -20,7 +23,9 @@ from tilewright.interp.hazards import ends, find_hazards
 from tilewright.interp.jit import POLICY
 from tilewright.interp.liveness import peak_bytes
 from tilewright.interp.lowering import Lowering
+from tilewright.interp.memory import PLAIN
 from tilewright.interp.options import DEFAULT, ExecutionOptions
+from tilewright.interp.progress import progress
 from tilewright.interp.rectangles import Thin, rectangles, sides, thin_values
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Function, Value
@@ -50,7 +55,8 @@ class Variant:
         if self._loops is not None:
             self._spent += seconds
             if self._spent >= POLICY.seconds:
-                self.lowering, self._loops = self._loops(), None
+                loops, self._loops = self._loops, None
+                self.lowering = loops()
 
 
 class Program:
@@ -113,16 +119,40 @@ class Program:
                 chunks = self._chunks(grid, axes, single, options, variant, bound)
             else:
                 chunks = rectangles(grid, pair, 2 * self._limit(options))
-            for count, ids, *lengths in chunks:
-                start = time.perf_counter()
-                lowering = variant.lowering
-                regs: Regs = [None] * lowering.slots
-                for slot, value in zip(lowering.params, bound, strict=True):
-                    regs[slot] = value
-                regs[0] = Chunk(count, ids, grid, options, *lengths)
-                lowering.run(regs)
-                variant.ran(time.perf_counter() - start)
+            alone = single or self.together > 1 or options.memory is not PLAIN
+            self._work(grid, bound, options, variant, chunks, 1 if alone else options.threads or threads.wanted())
         options.memory.end()
+
+    def _work(
+        self, grid: Grid, bound: list[Any], options: ExecutionOptions, variant: Variant, chunks: Iterator[Any],
+        most: int,
+    ) -> None:
+        """Execute the chunks, on at most so many threads."""
+        blocks = grid[0] * grid[1] * grid[2]
+        shown = None if self.serial else progress(self.function.name, blocks)
+
+        def work(chunk: Any) -> None:
+            count, ids, *lengths = chunk
+            start = time.perf_counter()
+            lowering = variant.lowering
+            regs: Regs = [None] * lowering.slots
+            for slot, value in zip(lowering.params, bound, strict=True):
+                regs[slot] = value
+            regs[0] = Chunk(count, ids, grid, options, *lengths)
+            lowering.run(regs)
+            variant.ran(time.perf_counter() - start)
+            if shown is not None:
+                shown.ran(count)
+
+        try:
+            if most > 1:
+                threads.spread(chunks, work, blocks, most, lambda: threads.independent(self.function, grid, bound))
+            else:
+                for chunk in chunks:
+                    work(chunk)
+        finally:
+            if shown is not None:
+                shown.end()
 
     def _variant(
         self, axes: frozenset[int], overlapping: bool, checks: frozenset[str], pair: Pair | None
@@ -218,6 +248,9 @@ class Program:
             return _single_blocks(grid, options.order)
         # The sums of products depend on how many rows are multiplied at once.
         limit = self._limit(options, None if self._multiplies else variant.lowering.peak)
+        total = grid[0] * grid[1] * grid[2]
+        if total * self._peak >= threads.LARGE:
+            limit = min(limit, max(self._limit(options), -(-total // threads.CHUNKS)))
         if len(axes) == 1:
             [axis] = axes
             return _runs(grid, axis, limit, self._cut(grid, axis, bound))

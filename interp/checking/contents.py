@@ -18,9 +18,9 @@ from tilewright.interp.checking.places import block_of, called, element_of, firs
 from tilewright.interp.checking.report import Report
 from tilewright.interp.checking.shadow import ElementPlaces, Range, ranges_of
 from tilewright.interp.checking.taint import Shadow, joined
-from tilewright.interp.checking.touches import touches
 from tilewright.interp.checking.uses import undefined
 from tilewright.interp.memory import Region
+from tilewright.interp.touches import touches
 from tilewright.tileir.core import Function, Op
 from tilewright.tileir.enums import PaddingMode
 from tilewright.tileir.ops.memory import Gather, Load

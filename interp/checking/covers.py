@@ -17,8 +17,8 @@ from tilewright.interp.access import TileRegion
 from tilewright.interp.arrays import ArrayRef
 from tilewright.interp.checking.log import Log
 from tilewright.interp.checking.report import Report
-from tilewright.interp.checking.touches import touches
 from tilewright.interp.memory import Region
+from tilewright.interp.touches import touches
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.ops import arith, arrays, control, convert
 from tilewright.tileir.ops.memory import Store

@@ -20,8 +20,8 @@ from tilewright.interp.checking.places import element_of
 from tilewright.interp.checking.races import Races
 from tilewright.interp.checking.report import DEFAULT_CHECKS, Report, command_line
 from tilewright.interp.checking.suspects import find_suspects
-from tilewright.interp.checking.touches import touches
 from tilewright.interp.memory import Change, Memory, Region, Values
+from tilewright.interp.touches import touches
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.enums import MemoryOrder

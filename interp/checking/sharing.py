@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tilewright.interp.checking.affine import Forms, own_axes
-from tilewright.interp.checking.touches import touches
+from tilewright.interp.affine import Forms, own_axes
 from tilewright.interp.hazards import only_updates
+from tilewright.interp.touches import touches
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.enums import MemoryOrder, MemoryScope
 from tilewright.tileir.ops.atomics import Atomic, AtomicRmw

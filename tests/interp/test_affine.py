@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.interp.checking.affine import Form, Forms, told_apart
+from tilewright.interp.affine import Form, Forms, told_apart
 from tilewright.interp.checking.sharing import find_sharing
 from tilewright.interp.program import bind
 
