@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from tilewright.estimating.slicing import Slice, is_access
 from tilewright.interp.access import each_array
 from tilewright.interp.arrays import ArrayRef
-from tilewright.interp.chunk import Regs
+from tilewright.interp.chunk import Chunk, Regs
 from tilewright.interp.lowering import Lowering, Runner, Step
 from tilewright.interp.options import ExecutionOptions
 from tilewright.interp.program import Pair, Program
@@ -29,15 +29,34 @@ BODIES = (control.For, control.While, control.If)
 
 
 class Observer(Protocol):
-    """Who is told of the accesses. `count`: how many blocks access; where indices do not vary by block, all the same.
+    """Who is told of the accesses. Where indices do not vary by block, all `blocks` access the same.
 
     `starts` are the first elements of a tile along its axes, `indices` those of each element along the array's axes:
     numbers, or arrays over the blocks (elements: over blocks and tile). `mask` excludes elements.
     """
 
     def bound(self, values: Sequence[Any]) -> None: ...
-    def tile(self, op: Op, ref: ArrayRef, starts: list[Any], count: int) -> None: ...
-    def elements(self, op: Op, ref: ArrayRef, indices: list[Any], mask: Any, count: int) -> None: ...
+    def tile(self, op: Op, ref: ArrayRef, starts: list[Any], blocks: Accessing) -> None: ...
+    def elements(self, op: Op, ref: ArrayRef, indices: list[Any], mask: Any, blocks: Accessing) -> None: ...
+
+
+class Accessing(NamedTuple):
+    """The blocks that make an access: `count` of them, those of a chunk that are numbered in each of `chosen`, one
+    within the other (None: all)."""
+
+    count: int
+    chunk: Chunk
+    chosen: tuple[Any, ...]
+
+    @property
+    def ids(self) -> tuple[Any, Any, Any]:
+        """Their coordinates in the grid: int64 arrays."""
+        whole = [np.broadcast_to(np.asarray(i, np.int64), (self.chunk.count,)) for i in self.chunk.ids]
+        for numbers in self.chosen:
+            if numbers is not None:
+                whole = [i[numbers] for i in whole]
+        x, y, z = whole
+        return x, y, z
 
 
 class CountingProgram(Program):
@@ -143,8 +162,8 @@ class CountingLowering(Lowering):
             if chosen is not None:
                 operands = [v[chosen] if by else v for v, by in zip(operands, varying, strict=True)]
                 ref, count = (ref.take(chosen) if self.varies(op.array) else ref), len(chosen)
-            for one, blocks, own in each_array(ref, operands, varying):
-                blocks = count if blocks is None else len(blocks)
+            for one, part, own in each_array(ref, operands, varying):
+                blocks = Accessing(count if part is None else len(part), regs[0], (chosen, part))
                 if tiled:
                     starts = [np.asarray(i, np.int64) * s for i, s in zip(own, steps, strict=True)]
                     observer.tile(op, one, starts, blocks)

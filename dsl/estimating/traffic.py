@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from tilewright.estimating.boxes import distinct, union, volumes
 from tilewright.interp.access import over_tile
 from tilewright.interp.arrays import ArrayRef
 from tilewright.tileir.core import Op
+
+if TYPE_CHECKING:
+    from tilewright.estimating.counting import Accessing
 
 # Above so many elements no array is marked element by element: what is unique is then known as an interval.
 MAX_MARKS = 1 << 28
@@ -79,7 +82,8 @@ class Traffic:
                 if isinstance(ref, ArrayRef):
                     self.arrays[ref.name] = ref
 
-    def tile(self, op: Op, ref: ArrayRef, starts: list[Any], count: int) -> None:
+    def tile(self, op: Op, ref: ArrayRef, starts: list[Any], blocks: Accessing) -> None:
+        count = blocks.count
         root = self.arrays[ref.name]
         found = _origin(ref, root)
         shape, order = tile_shape(op), op.order  # type: ignore[attr-defined]
@@ -98,7 +102,8 @@ class Traffic:
             origin = np.stack(np.broadcast_arrays(*found, np.zeros(rows))[:-1], axis=1) if found else 0
             accesses.add(low + origin, high + origin, times)
 
-    def elements(self, op: Op, ref: ArrayRef, indices: list[Any], mask: Any, count: int) -> None:
+    def elements(self, op: Op, ref: ArrayRef, indices: list[Any], mask: Any, blocks: Accessing) -> None:
+        count = blocks.count
         root, size, rank = self.arrays[ref.name], int(np.prod(op.shape)), len(op.shape)  # type: ignore[attr-defined]
         valid: Any = np.asarray(True) if mask is None else np.asarray(mask)
         for index, extent in zip(indices, ref.extents, strict=True):

@@ -15,25 +15,22 @@ from tilewright.cli.reading import load_kernel, parse_args
 from tilewright.inspecting.explorer import accesses, sectors
 from tilewright.inspecting.explorer.accesses import access_map, record
 from tilewright.inspecting.explorer.places import Numbering
-from tilewright.inspecting.explorer.running import arrays_for
-from tilewright.inspecting.explorer.skeleton import Skeleton, skeleton
 from tilewright.inspecting.explorer.views import views
 from tilewright.inspecting.stages import Stages
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def of(where: str, args: str) -> Stages:
-    return load_kernel(f"{EXAMPLES}/{where}").lower(*parse_args(args), target="sm_90a")
+def of(where: str, args: str, given: dict[int, Any] | None = None) -> Stages:
+    """A kernel for arguments, with arrays in place of some."""
+    values = [(given or {}).get(k, value) for k, value in enumerate(parse_args(args))]
+    return load_kernel(f"{EXAMPLES}/{where}").lower(*values, target="sm_90a")
 
 
-def mapped(stages: Stages, *grid: int, given: dict[int, Any] | None = None) -> tuple[Skeleton, dict[str, Any]]:
-    """The skeleton, and the map by array."""
-    made = skeleton(stages.tile_ir())
-    values = arrays_for([(given or {}).get(k, v) for k, v in enumerate(stages.values)], made.decides)
-    assert values is not None
-    found = access_map(record(made, (*grid, 1, 1, 1)[:3], values[0]), Numbering())  # type: ignore[arg-type]
-    return made, {one["name"]: one for one in found["arrays"]} | {"all": found}
+def mapped(stages: Stages, *grid: int) -> dict[str, Any]:
+    """The map, and that of each array by its name."""
+    found = access_map(record(stages, (*grid, 1, 1, 1)[:3])[0], Numbering())  # type: ignore[arg-type]
+    return {one["name"]: one for one in found["arrays"]} | {"all": found}
 
 
 def cells(array: dict[str, Any], kind: int, block: int) -> set[int]:
@@ -43,8 +40,7 @@ def cells(array: dict[str, Any], kind: int, block: int) -> set[int]:
 
 def test_a_product_reads_each_operand_as_often_as_there_are_blocks_beside() -> None:
     stages = of("matmul.py:matmul", "bf16[4096,4096], bf16[4096,4096], bf16[4096,4096], 128, 256, 64")
-    made, maps = mapped(stages, 512)
-    assert not made.decides and not made.serial and not any("mma" in op.opcode for op in made.function.walk())
+    maps = mapped(stages, 512)
     a, b, c = maps["a"], maps["b"], maps["c"]
     assert a["cells"] == [64, 64] and a["sizes"] == [64, 64] and a["kinds"][1] is None
     assert set(a["kinds"][0]["times"]) == {16.0} and set(b["kinds"][0]["times"]) == {32.0}
@@ -58,7 +54,7 @@ def test_a_product_reads_each_operand_as_often_as_there_are_blocks_beside() -> N
 
 
 def test_edges_and_turned_tiles() -> None:
-    _, maps = mapped(of("transpose.py:transpose", "f32[1000,531], f32[531,1000], 64, 64"), 16, 9)
+    maps = mapped(of("transpose.py:transpose", "f32[1000,531], f32[531,1000], 64, 64"), 16, 9)
     for name, kind in (("x", 0), ("out", 1)):
         found = maps[name]["kinds"][kind]
         assert set(found["times"]) == {1.0} and set(found["blocks"]) == {1}, "no cell has parts of two tiles"
@@ -67,7 +63,7 @@ def test_edges_and_turned_tiles() -> None:
 
 
 def test_one_axis_and_a_count_of_every_element() -> None:
-    _, maps = mapped(of("vector_add.py:vector_add", "f32[10000], f32[10000], f32[10000], 256"), 40)
+    maps = mapped(of("vector_add.py:vector_add", "f32[10000], f32[10000], f32[10000], 256"), 40)
     x = maps["x"]
     assert x["cells"] == [1, 2500] and x["sizes"] == [1, 4] and x["elements"][0] == 10000
     assert cells(x, 0, 39) == set(range(39 * 64, 2500))
@@ -76,8 +72,7 @@ def test_one_axis_and_a_count_of_every_element() -> None:
 def test_indices_from_memory_decide() -> None:
     tokens = np.array([3, 3, 40, -1, 499, 500, *range(71)])
     args = "f16[500,100], i64[77], f16[77,100], 16, 64"
-    made, maps = mapped(of("embedding.py:embed", args), 5, 2, given={1: tokens})
-    assert made.decides == {1} and not made.serial
+    maps = mapped(of("embedding.py:embed", args, {1: tokens}), 5, 2)
     read = np.append(tokens, [0, 0, 0])  # the last tile ends beyond the tokens: its padding is row 0
     inside = read[(read >= 0) & (read < 500)]
     assert maps["table"]["elements"] == [100 * len(inside), 0]
@@ -90,8 +85,7 @@ def test_indices_from_memory_decide() -> None:
 def test_views_of_sequences_and_branches() -> None:
     starts = np.array([0, 100, 101, 138, 268], np.int32)
     args = "f16[268,4,64], f16[268,2,64], f16[268,2,64], i32[5], f16[268,4,64], f32[4,268], 0.125, 64, 32, 64"
-    made, maps = mapped(of("attention.py:attention", args), 3, 4, 4, given={3: starts})
-    assert made.decides == {3}
+    maps = mapped(of("attention.py:attention", args, {3: starts}), 3, 4, 4)
     assert set(maps["out"]["kinds"][1]["times"]) == {1.0} and maps["out"]["elements"][1] == 268 * 4 * 64
     lengths = np.diff(starts)
     keys = sum(min((i + 1) * 64, -(-n // 32) * 32, n) for n in lengths for i in range(-(-n // 64)))
@@ -100,14 +94,13 @@ def test_views_of_sequences_and_branches() -> None:
 
 def test_a_lock_that_blocks_pass_on_is_taken() -> None:
     stages = of("split_k_atomics.py:split_k_locked", "f32[256,256], f32[256,256], f32[256,256], i32[4,4], 64, 64")
-    made, maps = mapped(stages, 4, 4, 4)
-    assert made.serial and made.decides == {3}
+    maps = mapped(stages, 4, 4, 4)
     assert set(maps["c"]["kinds"][0]["times"]) == {4.0} and set(maps["c"]["kinds"][0]["blocks"]) == {4}
 
 
 def test_a_run_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(accesses, "REGIONS", 10)
-    _, maps = mapped(of("matmul.py:matmul", "f32[256,256], f32[256,256], f32[256,256], 64, 64, 16"), 16)
+    monkeypatch.setattr(accesses, "ACCESSES", 10)
+    maps = mapped(of("matmul.py:matmul", "f32[256,256], f32[256,256], f32[256,256], 64, 64, 16"), 16)
     assert maps["all"]["ended"] and maps["a"]["elements"][0] > 0
 
 

@@ -1,8 +1,9 @@
 """The map of each array: which block reads and writes which part, and how often each element is read.
 
-A kernel's skeleton runs in the interpreter, on a memory that notes every access and performs those that decide where
-others go. Arrays are shown as pictures of at most CELLS x CELLS cells. Of each cell are known the mean number of times
-that an element of it is read or written, exactly, and the blocks that touch it.
+The accesses come from a counting run (`tilewright.estimating.counting`): the kernel in the interpreter, without the
+arithmetic that decides neither whether nor where something is accessed. Arrays are shown as pictures of at most
+CELLS x CELLS cells. Of each cell are known the mean number of times that an element of it is read or written, exactly,
+and the blocks that touch it.
 """
 
 from __future__ import annotations
@@ -10,20 +11,23 @@ from __future__ import annotations
 import contextlib
 import math
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tilewright.arguments.spec import Spec
+from tilewright.estimating.counting import Accessing, CountingProgram
+from tilewright.estimating.traffic import tile_shape
+from tilewright.estimating.values import counting_values
 from tilewright.inspecting.explorer.places import Numbering, chain_of
-from tilewright.inspecting.explorer.skeleton import Skeleton
-from tilewright.interp.access import TileRegion
+from tilewright.interp.access import over_tile
+from tilewright.interp.arrays import ArrayRef
 from tilewright.interp.blas import one_thread
-from tilewright.interp.hazards import Hazards
-from tilewright.interp.memory import Change, Memory, Region, Values
-from tilewright.interp.options import ExecutionOptions
-from tilewright.interp.program import Program
-from tilewright.tileir.core import Function, Op
+from tilewright.tileir.core import Op
+
+if TYPE_CHECKING:
+    from tilewright.inspecting.stages import Stages
 
 CELLS = 64
 LINE = CELLS * CELLS  # cells of an array of one axis
@@ -32,10 +36,9 @@ WORD = 64  # bits
 # is ended.
 KEPT = 4096
 WORK = 1 << 27
-REGIONS = 40_000
+ACCESSES = 40_000
 
 READ, WRITE = 0, 1
-FREE = Hazards(False, None, frozenset(), frozenset(), frozenset())
 
 
 class Enough(BaseException):
@@ -143,109 +146,130 @@ class ArrayMap:
                 "blocks": touched.sum(axis=0).reshape(-1).tolist(), "runs": runs, "of": of_block}
 
 
-class Recorder(Memory):
-    """Notes each access of a skeleton, and performs the real ones. `first` keeps, of each gather or scatter, the
-    offsets in bytes and the mask of the first block that is seen."""
+class Recorder:
+    """Observes a counting run. `first` keeps, of each gather or scatter, the offsets in bytes of the elements, and
+    which of them are accessed, in the first block that is seen."""
 
-    def __init__(self, made: Skeleton) -> None:
-        self.made = made
+    def __init__(self, grid: tuple[int, int, int]) -> None:
+        self.grid = grid
         self.maps: dict[str, ArrayMap] = {}
         self.counts: Counter[tuple[Op, str]] = Counter()
         self.first: dict[Op, tuple[Any, Any]] = {}
         self.ended = False
-        self._regions = self._work = 0
+        self._accesses = self._work = 0
 
-    def begin(self, function: Function, grid: tuple[int, int, int], arguments: Sequence[Any]) -> None:
-        self.grid = grid
-        for argument in arguments:
-            for ref in argument if isinstance(argument, list) else [argument]:
-                if hasattr(ref, "window"):
+    def bound(self, values: Sequence[Any]) -> None:
+        for value in values:
+            for ref in value if isinstance(value, list) else [value]:
+                if isinstance(ref, ArrayRef):
                     array = ref.view(ref.offset, ref.extents, ref.strides)
-                    self.maps[ref.name] = ArrayMap(ref.name, array, math.prod(grid))
+                    self.maps[ref.name] = ArrayMap(ref.name, array, math.prod(self.grid))
 
-    def read(self, region: Region, op: Op) -> Values:
-        self._note(region, op)
-        return region.read()
+    def tile(self, op: Op, ref: ArrayRef, starts: list[Any], blocks: Accessing) -> None:
+        shown, count = self.maps[ref.name], blocks.count
+        low, high = (np.zeros((count, len(ref.extents)), np.int64) for _ in range(2))
+        for start, length, axis in zip(starts, tile_shape(op), op.order, strict=True):  # type: ignore[attr-defined]
+            low[:, axis] = np.maximum(start, 0)
+            high[:, axis] = np.minimum(start + length, ref.extents[axis])
+        numbers = self._numbers(blocks)
+        with self._noted(op, shown) as how:
+            if len(ref.strides) == shown.array.ndim:
+                shift = _coordinates(np.broadcast_to(ref.offset, (count,)), shown.array)
+                shown.boxes(how, numbers, low + shift, high + shift)
+                return
+            # A view with axes of its own: element by element.
+            offsets = np.broadcast_to(ref.offset, (count,))
+            for number, first, end, offset in zip(numbers, low, high, offsets, strict=True):
+                along = np.ix_(*(np.arange(a, b) * s for a, b, s in zip(first, end, ref.strides, strict=True)))
+                self._places(shown, how, np.asarray(number), offset + sum(along, np.int64(0)), np.asarray(True))
 
-    def write(self, region: Region, values: Values, op: Op) -> None:
-        self._note(region, op)
-        if op in self.made.real:
-            region.write(values)
+    def elements(self, op: Op, ref: ArrayRef, indices: list[Any], mask: Any, blocks: Accessing) -> None:
+        shown, rank = self.maps[ref.name], len(op.shape)  # type: ignore[attr-defined]
+        valid: Any = np.asarray(True if mask is None else mask)
+        offsets: Any = over_tile(ref.offset, rank)
+        for index, extent, stride in zip(indices, ref.extents, ref.strides, strict=True):
+            along = np.asarray(index, np.int64)
+            valid = valid & (along >= 0) & (along < over_tile(extent, rank))
+            offsets = offsets + along * stride
+        full = (blocks.count, *op.shape)  # type: ignore[attr-defined]
+        offsets, valid = np.broadcast_to(offsets, full), np.broadcast_to(valid, full)
+        self.first.setdefault(op, (np.array(offsets[0]), np.array(valid[0])))
+        numbers = self._numbers(blocks).reshape(-1, *(1,) * rank)
+        with self._noted(op, shown) as how:
+            self._places(shown, how, numbers, offsets, valid)
 
-    def update(self, region: Region, change: Change, op: Op) -> Values:
-        self._note(region, op)
-        return region.update(change)
+    def _numbers(self, blocks: Accessing) -> Any:
+        """The number of each block in the grid, the first axis fastest."""
+        x, y, z = blocks.ids
+        return x + self.grid[0] * (y + self.grid[1] * z)
 
-    def _note(self, region: Region, op: Op) -> None:
-        kind = self.made.kinds[op]
-        how = {"read": (READ,), "write": (WRITE,), "update": (READ, WRITE)}[kind]
-        shown = self.maps[region.array.name]
-        ids = region.block_ids
-        blocks = ids[:, 0] + self.grid[0] * (ids[:, 1] + self.grid[1] * ids[:, 2])
+    @contextlib.contextmanager
+    def _noted(self, op: Op, shown: ArrayMap) -> Iterator[tuple[int, ...]]:
+        """Whether an access reads or writes; afterwards how many elements it had is noted."""
+        effects = op.effects()
+        how = (READ,) * bool(effects.reads) + (WRITE,) * bool(effects.writes)
         before = shown.elements[how[0]]
-        if isinstance(region, TileRegion) and len(region.array.strides) == shown.array.ndim:
-            self._boxes(region, shown, how, blocks)
-        else:
-            self._places(region, shown, how, blocks, op)
-            self._work += math.prod(region.shape)
+        yield how
         self.counts[op, shown.name] += shown.elements[how[0]] - before
-        self._regions += 1
-        if self._work > WORK or self._regions > REGIONS:
+        self._accesses += 1
+        if self._work > WORK or self._accesses > ACCESSES:
             self.ended = True
             raise Enough
 
-    def _boxes(self, region: TileRegion, shown: ArrayMap, how: Sequence[int], blocks: Any) -> None:
-        ref, count = region.array, len(blocks)
-        shape, order = region.grid.shape, region.grid.order
-        low, high = (np.zeros((count, shown.array.ndim), np.int64) for _ in range(2))
-        for k, axis in enumerate(order):
-            start = np.broadcast_to(region.index[k], (count,))
-            low[:, axis] = np.maximum(start, 0)
-            high[:, axis] = np.minimum(start + shape[k], ref.extents[axis])
-        shift = _coordinates(np.broadcast_to(ref.offset, (count,)), shown.array)
-        shown.boxes(how, blocks, low + shift, high + shift)
-
-    def _places(self, region: Region, shown: ArrayMap, how: Sequence[int], blocks: Any, op: Op) -> None:
-        """Where each block accesses elements of its own choice; a uniform region is that of each block."""
-        offsets, mask = region.offsets(), region.mask
-        tile = region.shape[1:] if region.varies else region.shape
-        full = (len(blocks), *tile)
-        offsets = np.broadcast_to(offsets, full)
-        valid = np.broadcast_to(True if mask is None else mask, full)
-        self.first.setdefault(op, (np.array(offsets[0]), np.array(valid[0])))
-        numbers = np.broadcast_to(blocks.reshape(-1, *(1,) * len(tile)), full)[valid]
+    def _places(self, shown: ArrayMap, how: Sequence[int], numbers: Any, offsets: Any, valid: Any) -> None:
+        """Blocks of these numbers access elements at these offsets in bytes where `valid`; arrays of one shape."""
+        numbers, offsets, valid = np.broadcast_arrays(numbers, offsets, valid)
+        self._work += valid.size
         at = _coordinates(offsets[valid], shown.array)
-        flat = np.ravel_multi_index(tuple(at.T), shown.array.shape, mode="clip") if shown.array.ndim else 0 * numbers
-        shown.places(how, numbers, flat)
+        flat = at[:, :0].sum(axis=1)
+        if shown.array.ndim:
+            flat = np.ravel_multi_index(tuple(at.T), shown.array.shape, mode="clip")
+        shown.places(how, numbers[valid], flat)
 
 
-class _Program(Program):
-    """A skeleton, whose blocks only run one after another where what they write decides something."""
-
-    loops = False
-
-    def __init__(self, made: Skeleton) -> None:
-        super().__init__(made.function)
-        if not made.serial:
-            self.hazards = FREE
-
-
-def record(made: Skeleton, grid: tuple[int, int, int], values: Sequence[Any]) -> Recorder:
-    """Run a skeleton on arrays, of which it changes those that decide where accesses go."""
-    recorder = Recorder(made)
-    options = ExecutionOptions(memory=recorder, chunk_bytes=1 << 40, chunk_blocks=KEPT)
+def record(stages: Stages, grid: tuple[int, int, int]) -> tuple[Recorder, list[str]]:
+    """The accesses of a launch over the grid, and the names of the arrays whose contents had to be made up although
+    they decide something. Errors: TypeError for arguments of which too little is known to run."""
+    recorder = Recorder(grid)
+    program = CountingProgram(stages.tile_ir(), recorder)
+    decides = sorted({p for op in program.slice.contents for p in program.dependences.parameters(op.array)})
+    values = counting_values(stages.arguments, bool(decides))
+    invented = invent(stages.values, values, decides)
     with contextlib.suppress(Enough), one_thread():
-        _Program(made).run(grid, values, options)
-    return recorder
+        program.count(grid, values)
+    return recorder, [program.function.params[p].hint for p in invented]
+
+
+def invent(given: Sequence[Any], values: Sequence[Any], decides: Sequence[int]) -> list[int]:
+    """Fill the arrays at these positions of which only the type is given: integers from 0 to below the largest extent,
+    floats from 0 to 1. The positions of those that were."""
+    random = np.random.default_rng(0)
+    most = max((n for value in values for n in getattr(value, "shape", ())), default=1)
+    out = [p for p in decides if any(isinstance(one, Spec) for one in _items(given[p]))]
+    for position in out:
+        for one, array in zip(_items(given[position]), _items(values[position]), strict=True):
+            if isinstance(one, Spec):
+                made = random.random(array.shape) if one.dtype.is_float else random.integers(0, most, array.shape)
+                array[...] = made.astype(array.dtype)
+    return out
+
+
+def _items(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def access_map(recorder: Recorder, number: Numbering) -> dict[str, Any]:
     """For the page: the arrays that were accessed, and their accesses."""
     maps = [found for found in recorder.maps.values() if any(found.elements)]
-    rows = [{"what": recorder.made.kinds[op], "array": name, "at": number(chain_of(op.span)), "elements": count}
+    rows = [{"what": _kind(op), "array": name, "at": number(chain_of(op.span)), "elements": count}
             for (op, name), count in recorder.counts.items()]
     return {"grid": list(recorder.grid), "kept": KEPT, "ended": recorder.ended, "ops": rows,
             "arrays": [found.as_data() for found in maps]}
+
+
+def _kind(op: Op) -> str:
+    effects = op.effects()
+    return "update" if effects.reads and effects.writes else "read" if effects.reads else "write"
 
 
 def _split(shape: tuple[int, ...]) -> int:

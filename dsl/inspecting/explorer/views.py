@@ -48,24 +48,20 @@ def _accesses(
 ) -> dict[str, Any]:
     """The map of arrays, if there is a grid, and the sectors of each access."""
     from tilewright.inspecting.explorer.accesses import access_map, record
-    from tilewright.inspecting.explorer.running import arrays_for
     from tilewright.inspecting.explorer.sectors import sectors
-    from tilewright.inspecting.explorer.skeleton import skeleton
 
     out: dict[str, Any] = {}
     seen = {}
     if grid is None:
         out["unmapped"] = "The map needs a grid: give --grid, the number of blocks along each axis."
-    elif (size := grid[0] * grid[1] * grid[2]) > MOST_BLOCKS or not size:
-        out["unmapped"] = f"The map is made for grids of 1 to {MOST_BLOCKS} blocks; this one has {size}."
+    elif not 0 < grid[0] * grid[1] * grid[2] <= MOST_BLOCKS:
+        out["unmapped"] = f"The map is made for grids of 1 to {MOST_BLOCKS} blocks."
     else:
-        made = skeleton(stages.tile_ir())
-        values = arrays_for(stages.values, made.decides)
-        if values is None:
-            out["unmapped"] = "The map needs the extents of all arrays: write numbers in place of ?."
+        try:
+            recorder, invented = record(stages, grid)
+        except (TileError, TypeError) as error:
+            out["unmapped"] = f"There is no map for these arguments: {error}"
         else:
-            recorder = record(made, grid, values[0])
             seen = {(op.span, tuple(getattr(op, "shape", ()))): found for op, found in recorder.first.items()}
-            names = [value.hint for value in function.params]
-            out["accesses"] = {**access_map(recorder, number), "invented": [names[p] for p in values[1]]}
+            out["accesses"] = {**access_map(recorder, number), "invented": invented}
     return {**out, "sectors": sectors(function, stages.values, seen, number)}
