@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from html import escape
 from typing import NamedTuple, Protocol
 
 from tilewright.backend_ptx import decisions
@@ -64,6 +65,14 @@ class Compiled(Lowered):
     timings: Mapping[str, float]
     rungs: tuple[str, ...] = ()
     limits: Limits = Limits()
+
+    def _repr_html_(self) -> str:
+        """How a notebook displays it: resources and the PTX, folded, without scripts or colours."""
+        head = f"<strong>{escape(self.name)}</strong> for {self.target}: {self.threads} threads a CTA, "
+        text = f'<pre style="overflow-x: auto; text-align: left">{escape(self.ptx)}</pre>'
+        lines = len(self.ptx.splitlines())
+        return (f"<div>{head}{self.shared_bytes} bytes of shared memory<details><summary>PTX, {lines} lines</summary>"
+                f"{text}</details></div>")
 
 
 class Attempt:

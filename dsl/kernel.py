@@ -427,6 +427,12 @@ class tile_kernel:
     def __repr__(self) -> str:
         return f"<tile_kernel {self.__name__}>"
 
+    def _repr_html_(self) -> str:
+        """How a notebook displays the kernel: its source and options."""
+        from tilewright.inspecting.notebook import of_kernel
+
+        return of_kernel(self.__name__, self.hints, getattr(self, "__wrapped__", None))
+
     def __reduce__(self) -> str:
         """Copies are the kernel itself; a kernel of a module's top level is pickled by its name, as functions are."""
         return str(self.__qualname__)

@@ -4,8 +4,8 @@ interpreter without the values that decide neither."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -40,7 +40,8 @@ class Observer(Protocol):
     def elements(self, op: Op, ref: ArrayRef, indices: list[Any], mask: Any, blocks: Accessing) -> None: ...
 
 
-class Accessing(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Accessing:
     """The blocks that make an access: `count` of them, those of a chunk that are numbered in each of `chosen`, one
     within the other (None: all)."""
 

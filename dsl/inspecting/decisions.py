@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from tilewright.inspecting.deciding import decisions_of
+
 if TYPE_CHECKING:
-    from tilewright.backend_ptx.targets import Target
     from tilewright.kernel import tile_kernel
-    from tilewright.tileir.analysis.runs import Runs
-    from tilewright.tileir.core import Function, Op
-    from tilewright.tileir.diagnostics import Span
     from tilewright.tileir.plan import Decision
-    from tilewright.tileir.types import TileType
 
 
 def decisions(kernel: tile_kernel, args: tuple[Any, ...], target: str | None) -> list[str]:
@@ -24,102 +20,5 @@ def decisions(kernel: tile_kernel, args: tuple[Any, ...], target: str | None) ->
 
 def find(kernel: tile_kernel, args: tuple[Any, ...], target: str | None) -> tuple[str, list[Decision]]:
     """The target's name, and the decisions as records."""
-    from tilewright.tileir.plan import Decision, settings
-
     stages = kernel.lower(*args, target=target)
-    products: list[Decision] = []
-
-    def look(name: str, function: Function) -> None:
-        if name == "select_instructions":  # later passes cut products into steps
-            products[:] = _products(function)
-
-    function = stages.machine_ir(look)
-    asked = [Decision(name, value, "your hint") for name, value in settings(stages.hints).items()
-             if name != "opt_level"]
-    made = [*function.decisions, *_intervals(function, stages.target)]
-    shared = Decision("shared_bytes", function.plan.shared_bytes)
-    return stages.target.name, [*products, *asked, *made, shared, *_accesses(function)]
-
-
-def _intervals(function: Function, target: Target) -> list[Decision]:
-    """The bound on the initiation interval of each innermost loop, and the pipe that sets it."""
-    from tilewright.backend_ptx import decisions
-    from tilewright.backend_ptx.resources.pipes import bounds
-
-    return [decisions.initiation_interval(found.cycles, found.pipe, found.loop.span)
-            for found in bounds(function, target)]
-
-
-def _products(function: Function) -> list[Decision]:
-    from tilewright.tileir.plan import Decision
-
-    spans = [(text, op.span) for op in function.walk() if (text := _product(op))]
-    first, found = dict(reversed(spans)), Counter(text for text, _ in spans)
-    return [Decision("product", text + (f", {count} times" if count > 1 else ""), "", first[text])
-            for text, count in found.items()]
-
-
-def _product(op: Op) -> str:
-    """The instruction and the shape of a matrix product, "" for other ops."""
-    from tilewright.backend_ptx.ops.matmul import Product
-
-    if not isinstance(op, Product):
-        return ""
-    m, k = op.a.type.shape[-2:]
-    return f"{op.unit.describe(op)}, {m}x{op.b.type.shape[-1]}x{k}"
-
-
-def _accesses(function: Function) -> list[Decision]:
-    """How each tile comes from memory or goes there, and whose it is."""
-    from tilewright.tileir.analysis.facts import facts
-    from tilewright.tileir.analysis.runs import runs
-    from tilewright.tileir.ops.memory import Gather, Scatter
-    from tilewright.tileir.plan import Decision
-
-    gathers = any(isinstance(op, (Gather, Scatter)) for op in function.walk())
-    known = runs(function, facts(function)) if gathers else None
-    spans: dict[str, Span] = {}
-    for op in function.walk():
-        if text := _access(op, known):
-            spans.setdefault(text, op.span)
-    return [Decision(what, how, "", span) for text, span in spans.items() for what, _, how in [text.partition(": ")]]
-
-
-def _access(op: Op, known: Runs | None) -> str:
-    from tilewright.tileir.engines import GLOBAL
-    from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store
-
-    for start in op.effects().starts:
-        if start.space is GLOBAL:
-            verb = "store to" if start.writes else "gather of" if "indices" in op.fields else "load of"
-            return f"{verb} {start.memory.hint}: {start.engine.family}"
-    match op:
-        case Load() if op.shape:
-            return f"load of {op.array.hint}: {_width(op, op.result.type)}"
-        case Store() if op.value.type.shape:
-            return f"store to {op.array.hint}: {_width(op, op.value.type)}"
-        case Gather() if op.shape:
-            return f"gather of {op.array.hint}: {_gathered(op, known)}"
-        case Scatter() if op.shape:
-            return f"scatter to {op.array.hint}: {_gathered(op, known)}"
-    return ""
-
-
-def _width(op: Any, tile: TileType) -> str:
-    """What a thread moves by one instruction where no edge cuts the tile."""
-    from tilewright.backend_ptx.layouts.memory import tile_access
-    from tilewright.backend_ptx.layouts.queries import vector_along
-
-    access = tile_access(op.array.type, op.order, op.steps, tile.shape)
-    vector = min(access.vector, vector_along(tile.layout, access.order[0])) if access.contiguous else 1
-    return f"{vector * tile.dtype.bytes} bytes at a time"
-
-
-def _gathered(op: Any, known: Any) -> str:
-    """The same for a gather or scatter, where the index of the dense axis counts up."""
-    from tilewright.backend_ptx.layouts.memory import gather_access
-    from tilewright.backend_ptx.layouts.queries import vector_along
-
-    access = gather_access(op.array.type, op.shape, tuple(known[i] for i in op.indices))
-    vector = min(access.vector, vector_along(op.indices[0].type.layout, access.order[0]))
-    return f"{vector * op.array.type.dtype.bytes} bytes at a time"
+    return stages.target.name, decisions_of(stages)

@@ -44,6 +44,14 @@ class Stages:
         self._named = target
         self._switches = Switches(line_info=lineinfo)
 
+    def _repr_html_(self) -> str:
+        """How a notebook displays them: the source with decisions at their lines, other decisions, the Tile IR."""
+        from tilewright.inspecting.deciding import decisions_of
+        from tilewright.inspecting.notebook import of_stages
+
+        function = getattr(self._specialiser.source, "function", None)
+        return of_stages(self.name, self.target.name, function, lambda: decisions_of(self), self.text)
+
     @cached_property
     def target(self) -> Target:
         """The named target; else that of the arguments' GPU; else that of the first GPU here; else the default."""

@@ -8,7 +8,7 @@ from typing import Any
 from docs_site.pages import DOCS, language_pages, site_pages
 
 START = ("index.md", "install.md", "first-kernel.md")
-GUIDES = ("debugging.md", "checking.md", "comparing.md", "profiling.md", "numerics.md", "performance.md")
+GUIDES = ("explorer.md", "debugging.md", "checking.md", "comparing.md", "profiling.md", "numerics.md", "performance.md")
 COMING_FROM = {
     "cuTile": "coming-from-cutile.md", "Triton": "coming-from-triton.md", "Numba": "coming-from-numba.md",
     "CUDA C++": "coming-from-cuda.md",

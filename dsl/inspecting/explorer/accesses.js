@@ -48,8 +48,8 @@
     const { times, blocks } = array.kinds[kind];
     const [least, most] = [Math.min(...times), Math.max(...times)];
     const each = least === most ? often(most) : `${rounded(least)} to ${rounded(most)} times, on average ${rounded(mean(array, kind))}`;
-    const whose = `${Math.max(...blocks)} block${Math.max(...blocks) === 1 ? "" : "s"}`;
-    return `Each element of ${array.name} is ${KINDS[kind]} ${each}; up to ${whose} touch one cell of the picture.`;
+    const together = Math.max(...blocks);
+    return `Each element of ${array.name} is ${KINDS[kind]} ${each}; ${together === 1 ? "no cell of the picture is touched by two blocks" : `up to ${together} blocks touch one cell of the picture`}.`;
   }).join(" ");
 
   const mapView = () => {
@@ -92,7 +92,7 @@
         columnLabel: (c) => String(c * array.sizes[1]),
         idle: `Outlined: the part that block ${blockName(block, accesses.grid)} has ${KINDS[how]}. Point at a cell to see whose it is.`,
         caption: `${array.name}: ${dims(array.shape)} elements of ${array.itemsize} bytes. A cell is ${of.wrapped || array.cells[0] === 1 ? array.sizes[1] : dims(array.sizes)} ` +
-          `element${array.sizes[0] * array.sizes[1] > 1 ? "s" : ""}; the stronger its colour, the more often they are ${KINDS[how]}: at most ${often(most)}.` });
+          `element${array.sizes[0] * array.sizes[1] > 1 ? "s" : ""}${of.wrapped ? `, a line ${of.columns} cells` : ""}; the stronger its colour, the more often they are ${KINDS[how]}: at most ${often(most)}.` });
       picture.box.dataset.kind = "access";
       picture.own = (b) => { own = cellsOf(kind, b); picture.again(); };
       box.replaceChildren(element("p", { id: "accessed", textContent: sentence(array) }), picture.box,

@@ -232,8 +232,9 @@ def record(stages: Stages, grid: tuple[int, int, int]) -> tuple[Recorder, list[s
     they decide something. Errors: TypeError for arguments of which too little is known to run."""
     recorder = Recorder(grid)
     program = CountingProgram(stages.tile_ir(), recorder)
-    decides = sorted({p for op in program.slice.contents for p in program.dependences.parameters(op.array)})
-    values = counting_values(stages.arguments, bool(decides))
+    contents: list[Any] = program.slice.contents
+    decides = sorted({p for op in contents for p in program.dependences.parameters(op.array)})
+    values = counting_values(stages.arguments, bool(contents))
     invented = invent(stages.values, values, decides)
     with contextlib.suppress(Enough), one_thread():
         program.count(grid, values)

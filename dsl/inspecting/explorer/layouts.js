@@ -67,7 +67,8 @@
 
   const tileView = (layouts) => {
     let chosen = 0;
-    let kind = 0;
+    // One warp has one colour: then the lanes say more.
+    let kind = layouts[0].warp.length ? 0 : 1;
     const box = element("div", {});
     const show = () => {
       const layout = layouts[chosen];
@@ -120,6 +121,7 @@
       element("div", { className: "choices" },
         page.choice("Layout of", entries, (n) => { chosen = n; show(); }, "choice-layout"),
         page.choice("Coloured by", KINDS, (n) => { kind = n; show(); }, "choice-colour")), box);
+    part.querySelector("#choice-colour").value = String(kind);
     show();
     return part;
   };

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tilewright.inspecting.decisions import find
+from tilewright.inspecting.deciding import decisions_of
 from tilewright.inspecting.explorer.places import Numbering
 from tilewright.inspecting.explorer.runs import launched
 from tilewright.inspecting.explorer.stages import Text, texts
@@ -33,7 +33,7 @@ def page(
     of what each block accesses and the roofline. `run`: launch it over that grid too, on the GPU if there is one."""
     size = None if grid is None else make_grid(tuple(grid)).size
     stages = kernel.lower(*args, target=target, lineinfo=True)
-    name, decisions = find(kernel, args, target)
+    name, decisions = stages.target.name, decisions_of(stages)
     number = Numbering()
     shown = views(stages, number, size)
     if run:

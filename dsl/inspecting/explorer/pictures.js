@@ -15,7 +15,7 @@
     return `hsl(212 ${40 + 40 * share}% ${light}%)`;
   };
 
-  const MARGIN = 34;
+  const TOP = 17;
   const WIDEST = 1100;
   const TALLEST = 560;
 
@@ -27,19 +27,22 @@
   // `columnLabel`: of a cell number. `text(r, c)`: in large cells.
   page.picture = (options) => {
     const { rows, columns, label } = options;
-    const wanted = options.cell || Math.min((WIDEST - MARGIN) / columns, TALLEST / rows);
+    const rowLabel = options.rowLabel || String;
+    const columnLabel = options.columnLabel || String;
+    const left = Math.max(34, 10 + 6.5 * rowLabel(rows - 1).length);
+    const wanted = options.cell || Math.min((WIDEST - left) / columns, TALLEST / rows);
     const size = Math.max(options.least || 3, Math.min(28, Math.floor(wanted)));
     const canvas = page.element("canvas", { tabIndex: 0, role: "application", "aria-roledescription": "picture",
       "aria-label": `${label}. Use the arrow keys to move from cell to cell; the same as a table follows.` });
     const said = page.element("p", { className: "said", role: "status", "aria-live": "polite", textContent: " " });
     let at = null;
     let kept = [0, 0];
-    const width = MARGIN + columns * size + 2;
-    const height = MARGIN / 2 + rows * size + 2;
+    const width = left + columns * size + 2;
+    const height = TOP + rows * size + 2;
     const context = canvas.getContext("2d");
-    const place = (r, c) => [MARGIN + c * size, MARGIN / 2 + r * size];
-    const labels = (count, write) => {
-      const step = [1, 2, 4, 8, 16, 32, 64, 128, 256].find((s) => s * size >= 26) || 512;
+    const place = (r, c) => [left + c * size, TOP + r * size];
+    const labels = (count, room, write) => {
+      const step = [1, 2, 4, 8, 16, 32, 64, 128, 256].find((s) => s * size >= room) || 512;
       for (let i = 0; i < count; i += step) write(i);
     };
     const cells = document.createElement("canvas");
@@ -55,9 +58,9 @@
       into.textBaseline = "middle";
       into.fillStyle = css("--faint");
       into.textAlign = "right";
-      labels(rows, (r) => into.fillText((options.rowLabel || String)(r), MARGIN - 4, place(r, 0)[1] + size / 2));
+      labels(rows, 22, (r) => into.fillText(rowLabel(r), left - 4, place(r, 0)[1] + size / 2));
       into.textAlign = "left";
-      labels(columns, (c) => into.fillText((options.columnLabel || String)(c), place(0, c)[0], MARGIN / 4));
+      labels(columns, 12 + 6.5 * columnLabel(columns - 1).length, (c) => into.fillText(columnLabel(c), place(0, c)[0], TOP / 2));
       into.textAlign = "center";
       const gap = size > 5 ? 1 : 0;
       for (let r = 0; r < rows; r++) {
@@ -114,8 +117,8 @@
     };
     const under = (event) => {
       const box = canvas.getBoundingClientRect();
-      const c = Math.floor((event.clientX - box.left - MARGIN) / size);
-      const r = Math.floor((event.clientY - box.top - MARGIN / 2) / size);
+      const c = Math.floor((event.clientX - box.left - left) / size);
+      const r = Math.floor((event.clientY - box.top - TOP) / size);
       return r >= 0 && c >= 0 && r < rows && c < columns ? [r, c] : null;
     };
     canvas.addEventListener("mousemove", (event) => { const cell = under(event); if (cell) move(cell); });

@@ -32,7 +32,7 @@
     const frame = (title, y, content) => drawn("g", { transform: `translate(${left},${y})` },
       drawn("text", { x: -6, y: 10, class: "axis end" }, title[0]), drawn("text", { x: -6, y: height, class: "axis end" }, "0"),
       drawn("rect", { x: 0, y: 0, width, height, class: "frame" }), ...content);
-    const svg = drawn("svg", { viewBox: `0 0 ${left + width + 4} ${2 * height + 54}`, role: "img", "aria-label": label + ". The table below has the same numbers." },
+    const svg = drawn("svg", { viewBox: `0 0 ${left + width + 4} ${memory.length ? 2 * height + 54 : height + 10}`, role: "img", "aria-label": label + ". The table below has the same numbers." },
       frame([String(most)], 4, [drawn("polyline", { points: curve(registers, most, width, height), class: "curve" }),
         drawn("text", { x: 6, y: 14, class: "axis" }, "registers")]));
     const total = Math.max(...memory.map((one) => one.start + one.bytes), 1);
@@ -46,7 +46,7 @@
       })]));
       svg.append(drawn("text", { x: left, y: 2 * height + 48, class: "axis" }, "shared memory: each buffer from its first use to its last; ops from left to right"));
     }
-    return element("figure", {}, svg, element("figcaption", { textContent: "Above: live registers of tiles and scalars in each thread. " +
+    return element("figure", {}, page.framed(svg), element("figcaption", { textContent: "Above: live registers of tiles and scalars in each thread. " +
       (memory.length ? "Below: which bytes of shared memory each buffer has, and while which ops." : "The kernel uses no shared memory.") }));
   };
 

@@ -1,7 +1,7 @@
 // The roofline of a GPU with the kernel's point.
 {
   const { element, drawn } = page;
-  const { roofline, run, estimated: why = "" } = page.data.views;
+  const { roofline, run, accesses, estimated: why = "" } = page.data.views;
 
   const scaled = (value, unit) => {
     const units = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
@@ -9,7 +9,7 @@
     return `${Number((value / size).toPrecision(3))} ${prefix}${unit}`;
   };
   page.duration = (seconds) => (seconds >= 1 ? `${Number(seconds.toPrecision(3))} s` : seconds >= 1e-3 ? `${Number((1e3 * seconds).toPrecision(3))} ms`
-    : `${Number((1e6 * seconds).toPrecision(3))} µs`);
+    : seconds >= 1e-6 ? `${Number((1e6 * seconds).toPrecision(3))} µs` : `${Number((1e9 * seconds).toPrecision(3))} ns`);
 
   // The unit that works longest, and all operations as if it did them: the height of the point.
   const busiest = (device) => Object.entries(device.kinds).sort((a, b) => b[1] - a[1])[0];
@@ -70,6 +70,7 @@
     const show = (n) => {
       const device = roofline.devices[n];
       box.replaceChildren(
+        ...(device.seconds < 2e-6 ? [element("p", { textContent: "So little work takes less than it takes to launch a kernel." })] : []),
         element("p", { id: "bound", textContent: `On the ${device.title} this launch takes at least ${page.duration(device.seconds)}. ` +
           (device.limit === "compute" ? `What bounds it is arithmetic (${(busiest(device) || [""])[0]}): memory could feed more.`
             : "What bounds it is memory: the arithmetic units wait for bytes.") +
@@ -78,6 +79,7 @@
         ...tables(device));
     };
     const part = element("section", { "aria-label": "Roofline" }, element("h2", { textContent: "Roofline" }),
+      ...(accesses?.invented.length ? [element("p", { className: "warning", textContent: `The contents of ${accesses.invented.join(" and ")} are not given: here they count as zeros.` })] : []),
       ...roofline.notes.map((text) => element("p", { className: "warning", textContent: `${text[0].toUpperCase()}${text.slice(1)}.` })),
       element("div", { className: "choices" }, page.choice("GPU", roofline.devices.map((device) => device.title), show, "choice-gpu")), box);
     show(0);
