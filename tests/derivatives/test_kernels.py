@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import erf, pi, sqrt
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from support.gradcheck import gradients
@@ -75,7 +76,7 @@ def layer_norm(x, w, b, out, eps, N: tw.Constant[int]):
     t = tw.where(inside, t - mean, 0.0)
     scale = tw.rsqrt(tw.sum(t * t, axis=1, keepdims=True) / n + eps)
     weight, bias = tw.load(w, 0, N, padding_mode=ZERO), tw.load(b, 0, N, padding_mode=ZERO)
-    tw.store(out, (i, 0), t * scale * weight[None, :] + bias[None, :])
+    tw.store(out, (i, 0), (t * scale * weight[None, :] + bias[None, :]).astype(out.dtype))
 
 
 def test_layer_norm() -> None:
@@ -270,3 +271,30 @@ def test_they_assemble(name: str, target: str) -> None:
     stages = tw.grad(kernel, wrt=wrt, outputs=output).lower(*given, *constants, *extra, target=target)
     assert f".target {target}" in stages.compiled.ptx
     assert not has_ptxas() or stages.cubin().startswith(b"\x7fELF")
+
+
+def test_they_run_in_the_simulator() -> None:
+    """The GPU code of a derived kernel with matrix products, a loop and atomic additions."""
+    x, w, b, g = (normal(*shape).astype(np.float32) for shape in ((5, 11), (11, 6), (6,), (5, 6)))
+    arguments = {"x": x, "w": w, "b": b, "out": g, "TM": 8, "TN": 8, "TK": 8}
+    want = gradients(linear_gelu, (1,), arguments, ["x", "w", "b"], ["out"], [g], np.float32)
+    made = [np.zeros_like(a) for a in (x, w, b)]
+    backward = tw.grad(linear_gelu, wrt=("x", "w", "b"), outputs="out")
+    backward.simulate((1,), *arguments.values(), g.copy(), *made, target="sm_80")
+    for got, wanted in zip(made, want, strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype, bound", [(np.float16, 2.0**-8), (ml_dtypes.bfloat16, 2.0**-5), (np.float32, 2.0**-19)])
+def test_narrow_arrays_beside_float64(dtype: Any, bound: float) -> None:
+    """A float32 gradient of narrow arrays, against the float64 gradient at the same values: the error is that of
+    adjoints rounded to the dtype, relative to the largest gradient."""
+    x, w, b, g = (normal(*shape).astype(dtype) for shape in ((6, 16), (16,), (16,), (6, 16)))
+    exact = [a.astype(np.float64) for a in (x, w, b, g)]
+
+    def of(x: Any, w: Any, b: Any, g: Any, kind: Any) -> list[Any]:
+        given = {"x": x, "w": w, "b": b, "out": np.zeros_like(x), "eps": kind(1e-5), "N": 16}
+        return gradients(layer_norm, (3,), given, ["x", "w", "b"], ["out"], [g], kind)
+
+    for got, want in zip(of(x, w, b, g, np.float32), of(*exact, np.float64), strict=True):
+        assert np.abs(got - want).max() <= bound * np.abs(want).max()
