@@ -290,11 +290,11 @@ def test_narrow_arrays_beside_float64(dtype: Any, bound: float) -> None:
     """A float32 gradient of narrow arrays, against the float64 gradient at the same values: the error is that of
     adjoints rounded to the dtype, relative to the largest gradient."""
     x, w, b, g = (normal(*shape).astype(dtype) for shape in ((6, 16), (16,), (16,), (6, 16)))
-    exact = [a.astype(np.float64) for a in (x, w, b, g)]
 
-    def of(x: Any, w: Any, b: Any, g: Any, kind: Any) -> list[Any]:
+    def of(kind: Any, x: Any, w: Any, b: Any, g: Any) -> list[Any]:
         given = {"x": x, "w": w, "b": b, "out": np.zeros_like(x), "eps": kind(1e-5), "N": 16}
         return gradients(layer_norm, (3,), given, ["x", "w", "b"], ["out"], [g], kind)
 
-    for got, want in zip(of(x, w, b, g, np.float32), of(*exact, np.float64), strict=True):
+    exact = of(np.float64, *(a.astype(np.float64) for a in (x, w, b, g)))
+    for got, want in zip(of(np.float32, x, w, b, g), exact, strict=True):
         assert np.abs(got - want).max() <= bound * np.abs(want).max()

@@ -164,10 +164,11 @@ def test_long_launches_say_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.delenv("TILEWRIGHT_PROGRESS", raising=False)
     shown = {}
     for terminal, asked in ((False, ""), (True, ""), (False, "1"), (True, "0")):
-        monkeypatch.setattr(sys, "stderr", Terminal() if terminal else io.StringIO())
+        stderr = Terminal() if terminal else io.StringIO()
+        monkeypatch.setattr(sys, "stderr", stderr)
         monkeypatch.setenv("TILEWRIGHT_PROGRESS", asked)
         run(INDEPENDENT["softmax"], 1)
-        shown[terminal, asked] = sys.stderr.getvalue()  # type: ignore[attr-defined]
+        shown[terminal, asked] = stderr.getvalue()
     assert shown[False, ""] == shown[True, "0"] == ""
     assert "tilewright: softmax: 8 of 90 blocks in 0 s" in shown[False, "1"]
     assert shown[False, "1"].splitlines()[-1].startswith("tilewright: softmax: 90 of 90 blocks")
