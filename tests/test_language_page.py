@@ -17,8 +17,8 @@ import tilewright as ct
 from tilewright.frontend.promotion import common_typed
 
 DOCS = Path(__file__).parent.parent / "docs"
-PAGES = ["language.md", "derivatives.md", "numerics.md", "performance.md", "coming-from-cutile.md",
-         "coming-from-triton.md", "coming-from-numba.md", "coming-from-cuda.md"]
+PAGES = ["language.md", "derivatives.md", "kernels-as-values.md", "numerics.md", "performance.md",
+         "coming-from-cutile.md", "coming-from-triton.md", "coming-from-numba.md", "coming-from-cuda.md"]
 PARTS = language_page.parts()
 NAMES = [name for names in PARTS.values() for name in names]
 FUNCTIONS = [name for part in (*language_page.LANGUAGE, "additions") for name in PARTS[part]]

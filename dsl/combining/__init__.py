@@ -1,0 +1,1 @@
+"""Kernels as values: what they write, kernels over batches, chains of launches as one kernel."""
