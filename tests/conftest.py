@@ -6,9 +6,13 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from support.chromium import Chromium
 
 # How long an example takes depends on what else the machine does: no example fails for it.
 settings.register_profile("untimed", deadline=None)
@@ -73,3 +77,13 @@ def _private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     patch.delenv("TILEWRIGHT_DUMP_DIR", raising=False)
     yield
     patch.undo()
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    """A browser for the tests that `make test-browser` runs."""
+    from support.chromium import Chromium
+
+    browser = Chromium(tmp_path_factory.mktemp("chromium"))
+    yield browser
+    browser.close()

@@ -1,36 +1,30 @@
 """The explorer's page in a headless Chromium: marks follow the pointer and the keyboard, and nothing goes wrong.
 
-A script that is added to the page plays the user and leaves what it saw in the document. `make test-browser` fails
-where there is no browser; `make test` skips these, and those that take minutes also where there is one.
+`make test-browser` runs these, and fails where there is no browser.
 """
 
 from __future__ import annotations
 
-import html
-import json
-import os
+import functools
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support.axe import violations
+from support.chromium import Chromium, in_browser
 
 import tilewright as tw
 from tilewright.cli.inputs import specified_values
 from tilewright.cli.reading import load_kernel
 from tilewright.inspecting.explorer.page import page
 
-ROOT = Path(__file__).parents[2]
-EXAMPLES = ROOT / "examples"
-AXE = ROOT / "build" / "browser" / "node_modules" / "axe-core" / "axe.min.js"  # where `make test-browser` puts it
+pytestmark = in_browser
+EXAMPLES = Path(__file__).parents[2] / "examples"
+VIEWS = ("code", "layouts", "accesses", "resources", "pipeline", "roofline")
 MATMUL = ("matmul.py:matmul", "bf16[4096,4096], bf16[4096,4096], bf16[4096,4096], 128, 256, 64")
 SOFTMAX = ("softmax.py:softmax", "f32[4096,1000], f32[4096,1000], 1024")
-
-thorough = pytest.mark.skipif(not os.environ.get("TILEWRIGHT_REQUIRE_BROWSER"),
-                              reason="two minutes of browser: make test-browser runs it")
 
 STARTS = np.array([0, 100, 101, 138, 268], np.int32)
 TEN: dict[str, tuple[str, str, tuple[int, ...], dict[int, Any]]] = {
@@ -49,9 +43,7 @@ TEN: dict[str, tuple[str, str, tuple[int, ...], dict[int, Any]]] = {
 }
 """Kernel, arguments, grid, and arrays in place of some arguments."""
 
-BEFORE = "<script>window.wrong = []; addEventListener('error', (e) => wrong.push(e.message));" \
-         "addEventListener('securitypolicyviolation', (e) => wrong.push(e.blockedURI));</script>"
-PLAYED = """<pre id="result"></pre><script>
+PLAYED = """
 const pane = (kind) => document.getElementById(`text-${kind}`);
 const marked = (kind) => [...pane(kind).querySelectorAll(".marked, .chosen")].map((line) => line.textContent);
 const all = () => Object.fromEntries(["source", "tile", "llvm", "ptx", "sass"].map((kind) => [kind, marked(kind)]));
@@ -61,49 +53,35 @@ const point = (line) => line.dispatchEvent(new MouseEvent("mouseover", { bubbles
 const press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
 const out = {};
 %s
-out.wrong = wrong;
-const finish = () => { document.getElementById("result").textContent = JSON.stringify(out); };
-if (out.promise) out.promise.then(finish, (error) => { wrong.push(String(error)); finish(); });
-else finish();
-</script>"""
+return out;
+"""
 
 
-@pytest.fixture(scope="module")
-def browser() -> str:
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None:
-        if os.environ.get("TILEWRIGHT_REQUIRE_BROWSER"):
-            pytest.fail("there is no chromium: apt-get install chromium")
-        pytest.skip("there is no chromium")
-    return found
+@functools.cache
+def text_of(name: str) -> str:
+    """The page of one of the ten kernels, for sm_90a."""
+    where, told, grid, given = TEN[name]
+    args = tuple(given.get(k, arg) for k, arg in enumerate(specified_values(told)))
+    return page(load_kernel(f"{EXAMPLES}/{where}"), args, "sm_90a", told, grid)
 
 
-def run(
-    browser: str, folder: Path, what: tuple[str, str], played: str, grid: tuple[int, ...] | None = None,
-    given: dict[int, Any] | None = None, *options: str,
-) -> Any:
-    """What the script saw; no error on the console."""
-    kernel = load_kernel(f"{EXAMPLES}/{what[0]}")
-    args = tuple((given or {}).get(k, arg) for k, arg in enumerate(specified_values(what[1])))
-    text = page(kernel, args, "sm_90a", what[1], grid)
+def write_page(folder: Path, text: str) -> str:
+    """Write a page; its address."""
     file = folder / "page.html"
-    played = PLAYED.replace("%s", played)
-    file.write_text(text.replace("<main", BEFORE + "<main").replace("</body>", played + "</body>"))
-    done = subprocess.run(
-        [browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom",
-         f"--user-data-dir={folder}/profile", "--virtual-time-budget=60000", *options, file.as_uri()],
-        capture_output=True, text=True, timeout=180)
-    told = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    assert not told, told
-    found = re.search(r'<pre id="result">(.*?)</pre>', done.stdout, re.DOTALL)
-    assert found is not None and found[1], done.stdout[-2000:] + done.stderr[-2000:]
-    out = json.loads(html.unescape(found[1]))
-    assert out["wrong"] == []
+    file.write_text(text)
+    return file.as_uri()
+
+
+def run(browser: Chromium, folder: Path, text: str, played: str) -> Any:
+    """What a script sees that plays the user of a page; no error on the console, no request to anywhere."""
+    with browser.page(write_page(folder, text)) as shown:
+        out = shown.run(PLAYED.replace("%s", played))
+        assert shown.wrong() == []
     return out
 
 
-def test_marks_follow_the_pointer_both_ways(browser: str, tmp_path: Path) -> None:
-    out = run(browser, tmp_path, MATMUL, """
+def test_marks_follow_the_pointer_both_ways(chromium: Chromium, tmp_path: Path) -> None:
+    out = run(chromium, tmp_path, text_of("matmul"), """
         point(find("source", "tw.mma")); out.mma = all(); out.said = document.getElementById("said").textContent;
         point(find("ptx", "cp.async.bulk.tensor.2d.shared")); out.load = all();
         point(find("tile", "tma_store")); out.store = all();
@@ -132,8 +110,8 @@ def test_marks_follow_the_pointer_both_ways(browser: str, tmp_path: Path) -> Non
     assert any(note.startswith("product: wgmma") for note in out["notes"]) and "num_warps: 8" in out["general"]
 
 
-def test_the_keyboard_and_the_changes_of_a_pass(browser: str, tmp_path: Path) -> None:
-    out = run(browser, tmp_path, SOFTMAX, """
+def test_the_keyboard_and_the_changes_of_a_pass(chromium: Chromium, tmp_path: Path) -> None:
+    out = run(chromium, tmp_path, text_of("softmax"), """
         const first = pane("source").querySelector("li[tabindex='0']");
         first.focus(); press("ArrowDown"); press("ArrowDown");
         out.third = document.activeElement.querySelector(".at").textContent;
@@ -152,9 +130,9 @@ def test_the_keyboard_and_the_changes_of_a_pass(browser: str, tmp_path: Path) ->
     assert out["changed"] > 0 and out["hidden"] is True and out["unnamed"] == 0
 
 
-def test_layouts_and_resources(browser: str, tmp_path: Path) -> None:
+def test_layouts_and_resources(chromium: Chromium, tmp_path: Path) -> None:
     """The pictures answer to the arrow keys and say the same as their tables."""
-    out = run(browser, tmp_path, MATMUL, """
+    out = run(chromium, tmp_path, text_of("matmul"), """
         document.getElementById("tab-layouts").click();
         const picture = (kind) => document.querySelector(`figure[data-kind='${kind}']`);
         const said = (kind) => picture(kind).querySelector(".said").textContent;
@@ -181,12 +159,11 @@ def test_layouts_and_resources(browser: str, tmp_path: Path) -> None:
     assert out["occupancy"].startswith("1 CTA of 384 threads")
 
 
-@thorough
 @pytest.mark.parametrize("name", TEN)
-def test_ten_kernels(browser: str, tmp_path: Path, name: str) -> None:
+def test_ten_kernels(chromium: Chromium, tmp_path: Path, name: str) -> None:
     """Lines mark each other both ways, a pass shows what it changed, and every picture answers to the keyboard."""
-    where, args, grid, given = TEN[name]
-    out = run(browser, tmp_path, (where, args), """
+    grid = TEN[name][2]
+    out = run(chromium, tmp_path, text_of(name), """
         const store = find("tile", "store(") || find("tile", "scatter(") || find("tile", "atomic_rmw(");
         point(store); out.from_tile = all();
         const line = pane("source").querySelector(".marked"); point(line); out.from_source = all();
@@ -209,7 +186,7 @@ def test_ten_kernels(browser: str, tmp_path: Path, name: str) -> None:
         go("pipeline"); out.pipeline = document.querySelector("#view-pipeline h2").textContent;
         go("roofline"); out.bound = document.getElementById("bound").textContent;
         out.wide = document.documentElement.scrollWidth <= innerWidth;
-    """, grid, given)
+    """)
     assert out["from_tile"]["ptx"] and len(out["from_tile"]["source"]) == 1
     assert out["from_source"]["tile"] and out["from_source"]["ptx"] and out["changed"] > 0
     assert re.match(r"element \(0(, 0)*\) → warp 0, lane 0, register 0", out["layout"])
@@ -222,36 +199,25 @@ def test_ten_kernels(browser: str, tmp_path: Path, name: str) -> None:
     assert out["pipeline"].startswith("Loop at" if pipelined else "No software pipeline") or name == "int8 weights"
 
 
-@thorough
-@pytest.mark.parametrize("scheme", [0, 1], ids=["dark", "light"])
-def test_nothing_that_axe_finds(browser: str, tmp_path: Path, scheme: int) -> None:
-    """Roles, names, contrast and focus order, by axe-core, with every view open. 0 is dark for Chromium."""
-    if not AXE.is_file():
-        pytest.skip("axe-core is not installed: make test-browser does it where there is npm")
-    library = json.dumps(AXE.read_text()).replace("<", "\\u003c")
-    where, args, grid, given = TEN["gather" if scheme else "transpose"]
-    out = run(browser, tmp_path, (where, args), """
-        const code = document.createElement("script"); code.textContent = AXE; document.body.append(code);
-        out.found = [];
-        out.promise = (async () => {
-          for (const tab of document.querySelectorAll("[role=tab]")) {
-            tab.click();
-            document.querySelectorAll("details").forEach((part) => { part.open = true; });
-            const { violations, passes } = await axe.run(document, { resultTypes: ["violations"] });
-            out.checked = (out.checked || 0) + passes.length;
-            out.found.push(...violations.map((one) => [tab.id, one.id, one.nodes[0].html.slice(0, 200)]));
-          }
-        })();
-    """.replace("AXE", library), grid, given, f"--blink-settings=preferredColorScheme={scheme}")
-    assert out["found"] == [] and out["checked"] > 100
+@pytest.mark.parametrize(("name", "dark"), [("gather", False), ("transpose", True)], ids=["light", "dark"])
+def test_nothing_that_axe_finds(chromium: Chromium, tmp_path: Path, name: str, dark: bool) -> None:
+    """Roles, names, contrast and focus order, with every view open."""
+    with chromium.page(write_page(tmp_path, text_of(name)), dark=dark) as shown:
+        for view in VIEWS:
+            found = violations(shown, f"""
+                document.getElementById("tab-{view}").click();
+                document.querySelectorAll("details").forEach((part) => {{ part.open = true; }});
+            """)
+            assert found == [], view
 
 
-def test_without_machine_code(browser: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_machine_code(chromium: Chromium, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tilewright.inspecting import sass
 
     def missing() -> Any:
         raise tw.TileUnsupportedFeatureError("no disassembler")
 
     monkeypatch.setattr(sass, "find_disassembler", missing)
-    out = run(browser, tmp_path, SOFTMAX, 'out.said = document.querySelector("#pane-sass .missing").textContent;')
+    text = text_of.__wrapped__("softmax")
+    out = run(chromium, tmp_path, text, 'out.said = document.querySelector("#pane-sass .missing").textContent;')
     assert "tilewright[explore]" in out["said"]
