@@ -2,90 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from support.gradcheck import gradcheck, gradients
+from derivatives.table import ONE, TWO, case
+from derivatives.tile_table import TILES, of_tile
+from support.gradcheck import ROUNDING, gradcheck, gradients
 
 import tilewright as tw
 from tilewright.tileir import derivatives, ops
-from tilewright.tileir.core import OPS
-from tilewright.tileir.derivatives.rules import ADJOINTS, REFUSED
+from tilewright.tileir.core import OPS, Op
+from tilewright.tileir.derivatives.activity import varied_values
+from tilewright.tileir.derivatives.rules import ADJOINTS, REFUSED, constant
+
+FAMILIES = [module.__name__ for module in map(ops.__dict__.get, ops.__all__) if module is not None]
 
 
-def positions() -> Any:
-    return tw.broadcast_to(tw.arange(8, dtype=tw.int32), (2, 8))
-
-
-def larger(a: Any, b: Any) -> Any:
-    high = tw.maximum(a, b)
-    return high + tw.log(tw.exp(a - high) + tw.exp(b - high))
-
-
-def affine(a: Any, p: Any, b: Any, q: Any) -> Any:
-    return a * b, q + b * p
-
-
-def with_place(a: Any, i: Any, b: Any, j: Any) -> Any:
-    return tw.where(a > b, a, b), tw.where(a > b, i, j)
-
-
-def recurrence(t: Any, reverse: bool) -> Any:
-    u, v = tw.scan((tw.sigmoid(t), t * t), 1, affine, (1.0, 0.0), reverse=reverse)
-    return u + v
-
-
-def placed(t: Any) -> Any:
-    value, place = tw.reduce((t, positions()), 1, with_place, (-1e30, 0), keepdims=True)
-    return value * value + place.astype(tw.float64)
-
-
-# What is made of a tile of 2 x 8, and the width of the result.
-FUNCTIONS: dict[str, tuple[Callable[[Any], Any], int]] = {
-    "sum": (lambda t: tw.sum(t, 1, keepdims=True), 1),
-    "sum of all": (lambda t: t * tw.sum(t, (0, 1), keepdims=True), 8),
-    "max and min": (lambda t: tw.max(t, 1, keepdims=True) + tw.min(t * t, 1, keepdims=True), 1),
-    "prod": (lambda t: tw.prod(t, 1, keepdims=True), 1),
-    "cumsum": (lambda t: tw.cumsum(t, 1), 8), "cumsum from the end": (lambda t: tw.cumsum(t, 0, reverse=True), 8),
-    "cumprod": (lambda t: tw.cumprod(t, 1), 8), "cumprod from the end": (lambda t: tw.cumprod(t, 1, reverse=True), 8),
-    "scan": (lambda t: tw.scan(t, 1, larger, -1e30), 8),
-    "scan from the end": (lambda t: tw.scan(t, 1, larger, -1e30, reverse=True), 8),
-    "scan of pairs": (lambda t: recurrence(t, False), 8),
-    "scan of pairs from the end": (lambda t: recurrence(t, True), 8),
-    "reduce by a sum": (lambda t: tw.reduce(t * t, 1, lambda a, b: a + b, 0.0, keepdims=True), 1),
-    "reduce by a product": (lambda t: tw.reduce(t, 1, lambda a, b: a * b, 1.0, keepdims=True), 1),
-    "reduce": (lambda t: tw.reduce(t, 1, larger, -1e30, keepdims=True), 1), "reduce with a place": (placed, 1),
-    "cat": (lambda t: tw.cat((t * t, tw.sin(t)), 1), 16),
-    "extract": (lambda t: tw.extract(t * t, (0, 1), (2, 4)), 4),
-    "insert": (lambda t: tw.insert(t * t, (0, 0), tw.extract(tw.sin(t), (0, 1), (2, 4))), 8),
-    "take": (lambda t: tw.take(t * t, positions() // 2, 1), 8),
-    "sorted by positions": (lambda t: tw.take(t, tw.argsort(t.astype(tw.float32), 1), 1) * positions(), 8),
-    "flip and roll": (lambda t: tw.flip(t, 1) * tw.roll(t, 3, 1), 8),
-    "transpose": (lambda t: tw.transpose(tw.transpose(t) * 2.0) * t, 8),
-    "permute and reshape": (
-        lambda t: t * tw.reshape(tw.permute(tw.reshape(t, (2, 2, 4)), (2, 0, 1)), (2, 8)), 8),
-    "matmul": (lambda t: tw.matmul(t, tw.transpose(tw.sin(t))), 2),
-    "batched mma": (lambda t: tw.reshape(tw.mma(
-        tw.reshape(t, (2, 2, 4)), tw.reshape(t * t, (2, 4, 2)), tw.reshape(tw.extract(t, (0, 0), (2, 4)), (2, 2, 2))),
-        (2, 4)), 4),
-}
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", TILES)
 def test_of_a_tile(name: str) -> None:
-    """With a tile that reaches beyond the array: what lies there has no part."""
-    function, width = FUNCTIONS[name]
+    """In arrays that fill the tile, that end within it, and of one element: what lies beyond has no part."""
+    kernel, width = of_tile(name), TILES[name][1]
+    for shape in ((3, 8), (3, 5), (1, 1)):
+        x = np.random.default_rng(3).standard_normal(shape)
+        gradcheck(kernel, (2,), {"x": x, "out": np.zeros((shape[0], width))}, ["x"])
+
+
+@pytest.mark.parametrize("name", TILES)
+def test_narrow_dtypes_beside_float64(name: str) -> None:
+    """The error is some roundings of the largest gradient or element: sums and scans round at each step."""
+    kernel, width = of_tile(name), TILES[name][1]
+    random = np.random.default_rng(5)
+    x, g = random.integers(-12, 13, (3, 8)) / 8, random.integers(-8, 9, (3, width)) / 8
+    x += np.arange(24).reshape(3, 8) / 64  # no two are equal
+    [exact] = gradients(kernel, (2,), {"x": x, "out": g}, ["x"], ["out"], [g])
+    scale = max(float(np.abs(exact).max()), 1.0)
+    for dtype, rounding in ROUNDING.items():
+        given = {"x": x.astype(dtype), "out": g.astype(dtype)}
+        [found] = gradients(kernel, (2,), given, ["x"], ["out"], [g.astype(dtype)], dtype)
+        error = float(np.abs(found.astype(np.float64) - exact).max())
+        assert error <= 32 * rounding * scale, (dtype, error / rounding / scale)
+
+
+@pytest.mark.parametrize("reduce", [tw.sum, tw.max, tw.min, tw.prod], ids=lambda f: f.__name__)
+def test_reductions_of_each_rank(reduce: Any) -> None:
+    """Along the only axis, along two of three, along one of length 1, and along all."""
 
     @tw.tile_kernel
-    def kernel(x, out):
+    def kernel(x, y, z, out, more, one, all_of_it):
         i = tw.bid(0)
-        t = tw.load(x, (i, 0), (2, 8), padding_mode=tw.PaddingMode.ZERO)
-        tw.store(out, (i, 0), function(t))
+        tw.store(out, i, reduce(tw.load(x, i, 4), 0))
+        tile = tw.load(y, (i, 0, 0), (2, 2, 4), padding_mode=tw.PaddingMode.ZERO)
+        tw.store(more, (i, 0), tw.reshape(reduce(tile, (0, 2)), (1, 2)))
+        tw.store(one, (i, 0), reduce(tw.load(z, (i, 0, 0), (2, 1, 4)), 1))
+        tw.store(all_of_it, i, reduce(tile))
 
-    x = np.random.default_rng(3).standard_normal((3, 8))
-    gradcheck(kernel, (2,), {"x": x, "out": np.zeros((3, width))}, ["x"])
+    random = np.random.default_rng(8)
+    x, y, z = (random.standard_normal(shape) for shape in ((8,), (3, 2, 3), (3, 1, 3)))
+    outputs = {"out": np.zeros(2), "more": np.zeros((2, 2)), "one": np.zeros((3, 3)), "all_of_it": np.zeros(2)}
+    gradcheck(kernel, (2,), {"x": x, "y": y, "z": z, **outputs}, ["x", "y", "z"], list(outputs))
 
 
 @pytest.mark.parametrize("reduce, values, wanted", [
@@ -105,12 +80,30 @@ def test_extremes_share_and_products_know_zeros(reduce: Any, values: list[float]
 
 def test_every_op_has_a_rule_or_a_reason() -> None:
     """An op that is forgotten here would be refused without a word about what to do."""
-    families = [module.__name__ for module in map(ops.__dict__.get, ops.__all__) if module is not None]
-    tile_ops = [op for op in OPS.values() if op.__module__ in families]
+    tile_ops = [op for op in OPS.values() if op.__module__ in FAMILIES]
     missing = set(ADJOINTS.missing(tile_ops))
     without_result = {op.opcode for op in tile_ops if op._io}
     assert missing - without_result == set(REFUSED), "write a rule in tileir/derivatives/, or a reason in refused.py"
     assert derivatives.gradient is not None and not set(REFUSED) - set(OPS)
+
+
+def test_the_tables_meet_every_rule() -> None:
+    """Each op with a rule that hands something on is differentiated by some row (those of memory and control flow: in
+    test_control.py)."""
+    rules = {op for op in OPS.values() if op.__module__ in FAMILIES and ADJOINTS.of_class(op) not in (None, constant)}
+    met: set[type[Op]] = set()
+    for name in (*ONE, *TWO):
+        kernel, arguments, *_ = case(name)
+        met |= varied_ops(kernel, arguments)
+    for name, (_, width) in TILES.items():
+        met |= varied_ops(of_tile(name), {"x": np.zeros((3, 8)), "out": np.zeros((3, width))})
+    assert {op.opcode for op in rules - met} == {"for", "if", "gather", "scatter", "store", "atomic_rmw"}
+
+
+def varied_ops(kernel: tw.tile_kernel, arguments: dict[str, Any]) -> set[type[Op]]:
+    function = kernel.lower(*arguments.values()).tile_ir()
+    varied = varied_values(function, frozenset(function.params))
+    return {type(op) for op in function.walk() if any(result in varied for result in op.results)}
 
 
 def test_sorted_bits_are_refused_with_advice() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 import tilewright as tw
@@ -12,6 +13,7 @@ import tilewright as tw
 STEP = 1e-5
 TOLERANCE = 1e-7  # of the largest term: central differences err by about STEP ** 2
 DIRECTIONS = 3
+ROUNDING = {np.float32: 2.0**-24, np.float16: 2.0**-11, ml_dtypes.bfloat16: 2.0**-8}
 
 
 def gradients(

@@ -27,13 +27,13 @@ def sub(op: arith.Sub, g: Value, r: Reverse) -> None:
     r.give(op.rhs, lambda: r.b.neg(g))
 
 
-@adjoint(arith.Mul)
+@adjoint(arith.Mul, scales=True)
 def mul(op: arith.Mul, g: Value, r: Reverse) -> None:
     r.give(op.lhs, lambda: r.b.mul(g, r.now(op.rhs)))
     r.give(op.rhs, lambda: r.b.mul(g, r.now(op.lhs)))
 
 
-@adjoint(arith.Div)
+@adjoint(arith.Div, scales=True)
 def div(op: arith.Div, g: Value, r: Reverse) -> None:
     """Of lhs / rhs: g / rhs, and -(g / rhs) times the quotient."""
     each = r.once(lambda: r.b.div(g, r.now(op.rhs)))
@@ -41,21 +41,21 @@ def div(op: arith.Div, g: Value, r: Reverse) -> None:
     r.give(op.rhs, lambda: r.b.neg(r.b.mul(each(), r.now(op.result))))
 
 
-@adjoint(arith.Fma)
+@adjoint(arith.Fma, scales=True)
 def fma(op: arith.Fma, g: Value, r: Reverse) -> None:
     r.give(op.a, lambda: r.b.mul(g, r.now(op.b)))
     r.give(op.b, lambda: r.b.mul(g, r.now(op.a)))
     r.give(op.c, g)
 
 
-@adjoint(arith.Mod)
+@adjoint(arith.Mod, scales=True)
 def mod(op: arith.Mod, g: Value, r: Reverse) -> None:
     """lhs - floor(lhs / rhs) * rhs, where the quotient does not jump."""
     r.give(op.lhs, g)
     r.give(op.rhs, lambda: r.b.neg(r.b.mul(g, r.b.value(arith.FloorDiv(lhs=r.now(op.lhs), rhs=r.now(op.rhs))))))
 
 
-@adjoint(arith.Pow)
+@adjoint(arith.Pow, scales=True)
 def power(op: arith.Pow, g: Value, r: Reverse) -> None:
     """rhs * lhs ** (rhs - 1), zero for an exponent of zero; and the power times log(lhs), zero for 0 ** rhs."""
     r.give(op.lhs, lambda: _of_base(op, g, r))
@@ -91,7 +91,7 @@ def extreme(op: arith.MinMax, g: Value, r: Reverse) -> None:
     r.give(op.rhs, lambda: share(op.rhs))
 
 
-@adjoint(arith.Atan2)
+@adjoint(arith.Atan2, scales=True)
 def atan2(op: arith.Atan2, g: Value, r: Reverse) -> None:
     b = r.b
 

@@ -11,6 +11,7 @@ from tilewright.tileir.derivatives import decisions
 from tilewright.tileir.derivatives.activity import varied_values
 from tilewright.tileir.derivatives.checks import check_outputs, check_reads, check_survivors
 from tilewright.tileir.derivatives.control import ops_around
+from tilewright.tileir.derivatives.padding import unbounded_values
 from tilewright.tileir.derivatives.places import Places
 from tilewright.tileir.derivatives.reverse import Reverse
 from tilewright.tileir.ops.control import Return
@@ -40,6 +41,7 @@ def gradient(
     ops_around(function.body, seeding)
     body = Block()
     r = Reverse(body, varied, seeding)
+    r.unbounded = unbounded_values(function)
     r.know(params, [body.add_param(p.type, p.hint) for p in params])
     r.cotangents = {params[k]: body.add_param(t, f"{params[k].hint}_grad") for k, t in outputs.items()}
     r.gradients = {params[k]: body.add_param(t, f"{params[k].hint}_grad") for k, t in wrt.items()}

@@ -74,6 +74,6 @@ SLOPES: dict[type[math.Unary], Slope] = {
 }
 
 
-@adjoint(*SLOPES)
+@adjoint(*SLOPES, scales=True)
 def function(op: math.Unary, g: Value, r: Reverse) -> None:
     r.give(op.src, lambda: SLOPES[type(op)](r.b, g, r.now(op.src), r.now(op.result)))

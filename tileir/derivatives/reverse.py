@@ -13,6 +13,7 @@ from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.derivatives.emitter import Emitter, adjoint_dtype, adjoint_type
 from tilewright.tileir.derivatives.rules import rule_of
 from tilewright.tileir.enums import PaddingMode
+from tilewright.tileir.ops.arith import Eq
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.types import Type
 
@@ -29,6 +30,8 @@ class Reverse:
         self.cotangents: Mapping[Value, Value] = {}  # of parameters: the arrays that hold these
         self.gradients: Mapping[Value, Value] = {}
         self.apart: frozenset[Value] = frozenset()  # parameters of which no two blocks read the same elements
+        self.unbounded: set[Value] = set()  # values that may be infinite beyond the ends of arrays
+        self._whole: Value | None = None  # an adjoint whose zeros stay zero, whatever they are multiplied by
         self.recomputing: set[Op] = set()  # loops that compute what a forward loop carries, up to an iteration
         self._now: dict[Value, Value] = {}
         self.adjoints: dict[Value, Value] = {}
@@ -69,6 +72,9 @@ class Reverse:
         if value not in self.varied:
             return
         made = adjoint() if callable(adjoint) else adjoint
+        if self._whole is not None and made is not self._whole:
+            zero = self.b.compare(Eq, self._whole, self.b.like(self._whole, 0.0))
+            made = self.b.select(zero, self.b.like(made, 0.0), made)
         made = self.b.cast(made, adjoint_dtype(value.type.dtype))
         before = self.adjoints.get(value)
         now = self.adjoints[value] = made if before is None else self.b.add(before, made)
@@ -82,6 +88,16 @@ class Reverse:
     def zero(self, value: Value) -> Value:
         """An adjoint of the value that is zero."""
         return self.b.constant(0.0, adjoint_type(value.type))
+
+    @contextlib.contextmanager
+    def kept_zero(self, op: Op, g: Value) -> Iterator[None]:
+        """Where the op computes with values that may be infinite, zeros of its result's adjoint stay zero in what is
+        given meanwhile."""
+        self._whole = g if any(value in self.unbounded for value in (*op.operands, *op.results)) else None
+        try:
+            yield
+        finally:
+            self._whole = None
 
     def once(self, make: Callable[[], Value]) -> Callable[[], Value]:
         """The same function, whose ops are appended at its first call only."""

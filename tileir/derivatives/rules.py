@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, Final
 
 from tilewright.tileir.core import Op, Value
@@ -16,12 +17,17 @@ and gives some to its operands."""
 ADJOINTS: RuleTable[Rule] = RuleTable("adjoint")
 
 
-def adjoint(*ops: Key) -> Callable[[Callable[[Any, Value, Any], None]], Callable[[Any, Value, Any], None]]:
-    """Decorator: this function, of the op, the adjoint of its one result and the reverse pass, is the rule of these."""
+def adjoint(
+    *ops: Key, scales: bool = False,
+) -> Callable[[Callable[[Any, Value, Any], None]], Callable[[Any, Value, Any], None]]:
+    """Decorator: this function, of the op, the adjoint of its one result and the reverse pass, is the rule of these.
+    `scales`: it multiplies the adjoint, element by element; what is zero stays zero beyond the ends of arrays."""
 
     def register(function: Callable[[Any, Value, Any], None]) -> Callable[[Any, Value, Any], None]:
         def rule(op: Op, r: Any) -> None:
-            function(op, r.take(op.result), r)
+            g = r.take(op.result)
+            with r.kept_zero(op, g) if scales else nullcontext():
+                function(op, g, r)
 
         for op in ops:
             ADJOINTS.add(op, rule)
