@@ -22,6 +22,7 @@ class Emitter:
         self.types: dict[str, str] = {}  # names of long struct types
         self.block = "entry"
         self.dbg = ""  # appended to every instruction: ", !dbg !7" or nothing
+        self._places: dict[str, str] = {}  # the `dbg` of each value that was made under one
         self._next = 0
         self._labels = 0
         self.convergent = False  # whether some asm is
@@ -44,11 +45,14 @@ class Emitter:
     def poison(self, elem: str, n: int = 0) -> Val:
         return Val(elem, n, "poison")
 
-    def emit(self, elem: str, n: int, text: str) -> Val:
-        """Append `%new = text`, of type elem or <n x elem>."""
+    def emit(self, elem: str, n: int, text: str, dbg: str = "") -> Val:
+        """Append `%new = text`, of type elem or <n x elem>; `dbg` in place of the current one."""
         self._next += 1
         name = f"%v{self._next}"
-        self.lines.append(f"  {name} = {text}{self.dbg}")
+        dbg = dbg or self.dbg
+        if dbg:
+            self._places[name] = dbg
+        self.lines.append(f"  {name} = {text}{dbg}")
         return Val(elem, n, name)
 
     def raw(self, text: str) -> None:

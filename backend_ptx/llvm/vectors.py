@@ -30,7 +30,8 @@ class Vectors(Emitter):
             return self.const(v.elem, v.const)
         if isinstance(v, Parts):
             return self.extract(v.parts[i // v.per], i % v.per) if v.per else v.parts[i]
-        return self.emit(v.elem, 0, f"extractelement {v}, i32 {i}")
+        # LLVM turns the lane of a sum into a sum of lanes, and takes this line for it: it shall be the sum's own.
+        return self.emit(v.elem, 0, f"extractelement {v}, i32 {i}", self._places.get(v.text, ""))
 
     def insert(self, v: Val, x: Val, i: int) -> Val:
         return self.emit(v.elem, v.n, f"insertelement {v}, {x}, i32 {i}")

@@ -17,6 +17,8 @@ from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 _TOOLS = {"nvdisasm": ("--print-code",), "cuobjdump": ("--dump-sass",)}
 _MARK = re.compile(r'\s*//## File "\.nv_debug_ptx_txt(?:\.\d+)?", line (\d+)')
 _CODE = re.compile(r"\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_]*)")
+_CALL = re.compile(r"\bCALL\b.*`\((\$__internal\S+?)\)")
+_SUBROUTINE = re.compile(r"(\$__internal\S+):$")
 _LOC = re.compile(r"\s*\.loc\s+(\d+) (\d+) (\d+)")
 _FILE = re.compile(r'\s*\.file\s+(\d+) "(.*)"')
 
@@ -83,7 +85,7 @@ def sass_lines(cubin: bytes, ptx: str) -> list[SassLine]:
                                           hints=["pip install nvidia-cuda-nvdisasm"])
     places = ptx_places(ptx)
     located = _with_multiplies(list(_marked(disassemble(cubin, "--print-line-info-ptx"))), ptx.splitlines())
-    return [replace(line, place=places.get(line.ptx)) for line in located]
+    return [replace(line, place=places.get(line.ptx)) for line in _with_subroutines(located, places)]
 
 
 def ptx_places(ptx: str) -> dict[int, SourceLine]:
@@ -114,6 +116,27 @@ def _marked(text: str) -> Iterator[SassLine]:
             if ".section" in line:
                 ptx = 0
             yield SassLine(line)
+
+
+def _with_subroutines(lines: Sequence[SassLine], places: dict[int, SourceLine]) -> list[SassLine]:
+    """ptxas gives no line to a subroutine that it adds, such as the slow path of a division, so that it shows the last
+    one of the kernel. It is made for the calls: their line, or none where they have several."""
+    calls: dict[str, list[int]] = {}
+    for line in lines:
+        if call := _CALL.search(line.text):
+            calls.setdefault(call[1], []).append(line.ptx)
+    out: list[SassLine] = []
+    inside = ""
+    for line in lines:
+        if found := _SUBROUTINE.match(line.text):
+            inside = found[1]
+        elif ".section" in line.text:
+            inside = ""
+        if inside and line.opcode:
+            callers = calls.get(inside, [])
+            line = replace(line, ptx=callers[0] if len({places.get(ptx) for ptx in callers}) == 1 else 0)
+        out.append(line)
+    return out
 
 
 def _with_multiplies(lines: Sequence[SassLine], ptx: Sequence[str]) -> list[SassLine]:
