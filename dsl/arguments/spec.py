@@ -36,7 +36,7 @@ class Spec:
     def array_type(self, annotation: ArrayAnnotation) -> ArrayType:
         """The type that an array of this description gets at a launch, as far as it is known."""
         assert self.extents is not None
-        steps = self.strides if self.strides is not None else _contiguous(self.extents)
+        steps = self.strides if self.strides is not None else row_major_steps(self.extents)
         extents = [n for n in self.extents if n is not None]
         strides = [s for s in steps if s is not None]
         if len(extents) == len(self.extents) == len(strides):
@@ -129,7 +129,8 @@ def _numbers(text: str) -> tuple[int | None, ...]:
     return tuple(None if w == "?" else int(w) for w in words)
 
 
-def _contiguous(extents: tuple[int | None, ...]) -> tuple[int | None, ...]:
+def row_major_steps(extents: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    """The strides of an array that is contiguous in C order, None where an extent that they depend on is not known."""
     out: list[int | None] = []
     step: int | None = 1
     for extent in reversed(extents):
