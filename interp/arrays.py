@@ -26,13 +26,13 @@ class ArrayRef:
     `window` is all bytes between the lowest and the highest element of the whole argument, so every access is
     checked by NumPy against it. `offset` (bytes) and `extents` (elements) are ints, or int64 arrays over the chunk
     where they differ by block; `strides` are bytes. `unit` divides every distance between two elements; `line` are
-    all elements `unit` bytes apart. `name` is that of the argument.
+    all elements `unit` bytes apart (None: made from the window when asked for). `name` is that of the argument.
     """
 
-    __slots__ = ("name", "window", "memory", "offset", "extents", "strides", "unit", "line")
+    __slots__ = ("name", "window", "memory", "offset", "extents", "strides", "unit", "_line")
 
     def __init__(self, name: str, window: Any, memory: np.dtype[Any], offset: Any, extents: tuple[Any, ...],
-                 strides: tuple[int, ...], unit: int, line: Any) -> None:
+                 strides: tuple[int, ...], unit: int, line: Any = None) -> None:
         self.name = name
         self.window = window
         self.memory = memory
@@ -40,7 +40,15 @@ class ArrayRef:
         self.extents = extents
         self.strides = strides
         self.unit = unit
-        self.line = line
+        self._line = line
+
+    @property
+    def line(self) -> Any:
+        if self._line is None:
+            size = self.window.size
+            elements = (size - self.memory.itemsize) // self.unit + 1 if size else 0
+            self._line = np.ndarray((elements,), self.memory, self.window, 0, (self.unit,))
+        return self._line
 
     def view(self, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
         """The elements at a byte offset, as a NumPy view; an error if any lies outside the window."""
@@ -66,7 +74,7 @@ class ArrayRef:
         """The view start:stop along an axis; bounds are ints or int64 arrays over the chunk."""
         extents = tuple(stop - start if k == axis else n for k, n in enumerate(self.extents))
         offset = self.offset + start * self.strides[axis]
-        return ArrayRef(self.name, self.window, self.memory, offset, extents, self.strides, self.unit, self.line)
+        return ArrayRef(self.name, self.window, self.memory, offset, extents, self.strides, self.unit, self._line)
 
     def raw(self) -> ArrayRef:
         """All whole elements from the first one to the end of the argument's memory, side by side."""
@@ -140,9 +148,7 @@ def ref_of(array: np.ndarray[Any, Any], memory: np.dtype[Any], name: str) -> Arr
     address = array.__array_interface__["data"][0]
     window = np.asarray(_Bytes(address + low if size else address, size, not array.flags.writeable))
     unit = gcd(*array.strides) or array.itemsize
-    elements = (size - array.itemsize) // unit + 1 if size else 0
-    line: Any = np.ndarray((elements,), memory, window, 0, (unit,))
-    return ArrayRef(name, window, memory, -low if size else 0, array.shape, array.strides, unit, line)
+    return ArrayRef(name, window, memory, -low if size else 0, array.shape, array.strides, unit)
 
 
 def byte_range(ref: ArrayRef) -> tuple[int, int]:

@@ -16,7 +16,8 @@ class ExecutionOptions:
     instead of zero. `memory`: what performs every access to arrays and shared buffers.
 
     A chunk has at most `chunk_blocks` blocks, and about `chunk_bytes` of live tiles: by measurement, smaller chunks pay
-    more per closure, and larger ones miss the caches. `threads`: at most so many (None: what `threads.wanted` says).
+    more per closure, and larger ones miss the caches of a core (1 MiB, and a share of 32). `threads`: at most so many
+    (None: what `threads.wanted` says).
     """
 
     mode: str = "chunked"
@@ -24,7 +25,7 @@ class ExecutionOptions:
     poison: bool = False
     memory: Memory = PLAIN
     chunk_blocks: int = 8192
-    chunk_bytes: int = 1536 << 10
+    chunk_bytes: int = 4096 << 10
     threads: int | None = None
 
     def __post_init__(self) -> None:

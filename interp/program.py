@@ -6,8 +6,8 @@ import functools
 import itertools
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -37,6 +37,10 @@ from tilewright.tileir.types import ArrayType, ListType, TileType
 Grid = tuple[int, int, int]
 Pair = tuple[int, int]
 
+FEW = 1 << 14
+KEPT = 16
+"""Chunks of so many grids are kept, of grids of at most so many blocks."""
+
 # Machine ops by which CTAs of a cluster give each other values.
 EXCHANGES = ("cluster_gather", "cluster_exchange")
 
@@ -59,6 +63,15 @@ class Variant:
                 self.lowering = loops()
 
 
+class Frozen(NamedTuple):
+    """The chunks of a launch over a grid, kept for the next one, while the closures and their `peak` are the same."""
+
+    variant: Variant
+    lowering: Lowering
+    peak: int | None
+    chunks: list[Chunk]
+
+
 class Program:
     """A function ready to run. Closures for each way of cutting the grid are made at first use and kept.
 
@@ -77,6 +90,7 @@ class Program:
         self._peak = max(peak_bytes(function), 1)
         self._variants: dict[tuple[frozenset[int], bool, frozenset[str], Pair | None], Variant] = {}
         self._thin: dict[Pair, Thin] = {}
+        self._frozen: dict[Any, Frozen] = {}
         # Blocks of a cluster that exchange values run together.
         self.together = function.plan.cluster if any(op.opcode in EXCHANGES for op in function.walk()) else 1
         may_form = self.loops and self.hazards.axes is None and self.together == 1
@@ -112,40 +126,57 @@ class Program:
             # Blocks that share memory in ways that the IR does not show run one after another.
             watched = self.hazards.lone and not options.memory.side_by_side()
             single = options.single or self.serial or self.hazards.serial or overlapping or watched
-            pair = None if single else self._pair(grid, options)
-            axes = self._axes(grid, single, options) if pair is None else frozenset(pair)
-            variant = self._variant(axes, overlapping, options.memory.checks, pair)
-            if pair is None:
-                chunks = self._chunks(grid, axes, single, options, variant, bound)
-            else:
-                chunks = rectangles(grid, pair, 2 * self._limit(options))
+            variant, chunks = self._cut_up(grid, bound, options, overlapping, single)
             alone = single or self.together > 1 or options.memory is not PLAIN
-            self._work(grid, bound, options, variant, chunks, 1 if alone else options.threads or threads.wanted())
+            self._work(grid, bound, variant, chunks, 1 if alone else options.threads or threads.wanted())
         options.memory.end()
 
+    def _cut_up(
+        self, grid: Grid, bound: list[Any], options: ExecutionOptions, overlapping: bool, single: bool
+    ) -> tuple[Variant, Iterable[Chunk]]:
+        """The closures, and the chunks that they run over."""
+        ends = [bound[position].extents[axis] for _, position, axis, _, _ in self._ends]
+        key = (grid, overlapping, *ends)
+        known = self._frozen.get(key) if options is DEFAULT else None
+        if known is not None and known.variant.lowering is known.lowering and known.lowering.peak == known.peak:
+            return known.variant, known.chunks
+        pair = None if single else self._pair(grid, options)
+        axes = self._axes(grid, single, options) if pair is None else frozenset(pair)
+        variant = self._variant(axes, overlapping, options.memory.checks, pair)
+        if pair is None:
+            cuts = self._chunks(grid, axes, single, options, variant, bound)
+        else:
+            cuts = rectangles(grid, pair, 2 * self._limit(options))
+        chunks: Iterable[Chunk] = (Chunk(count, ids, grid, options, *more) for count, ids, *more in cuts)
+        if options is DEFAULT and grid[0] * grid[1] * grid[2] <= FEW and not single:
+            chunks = list(chunks)
+            if len(self._frozen) >= KEPT:
+                self._frozen.clear()
+            self._frozen[key] = Frozen(variant, variant.lowering, variant.lowering.peak, chunks)
+        return variant, chunks
+
     def _work(
-        self, grid: Grid, bound: list[Any], options: ExecutionOptions, variant: Variant, chunks: Iterator[Any],
-        most: int,
+        self, grid: Grid, bound: list[Any], variant: Variant, chunks: Iterable[Chunk], most: int,
     ) -> None:
         """Execute the chunks, on at most so many threads."""
         blocks = grid[0] * grid[1] * grid[2]
-        shown = None if self.serial else progress(self.function.name, blocks)
+        one = isinstance(chunks, list) and len(chunks) == 1
+        shown = None if one or self.serial else progress(self.function.name, blocks)
 
-        def work(chunk: Any) -> None:
-            count, ids, *lengths = chunk
+        def work(chunk: Chunk) -> None:
             start = time.perf_counter()
             lowering = variant.lowering
             regs: Regs = [None] * lowering.slots
             for slot, value in zip(lowering.params, bound, strict=True):
                 regs[slot] = value
-            regs[0] = Chunk(count, ids, grid, options, *lengths)
+            regs[0] = chunk
             lowering.run(regs)
             variant.ran(time.perf_counter() - start)
             if shown is not None:
-                shown.ran(count)
+                shown.ran(chunk.count)
 
         try:
-            if most > 1:
+            if most > 1 and not one:
                 threads.spread(chunks, work, blocks, most, lambda: threads.independent(self.function, grid, bound))
             else:
                 for chunk in chunks:

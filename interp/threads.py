@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 
 from tilewright.interp.affine import Forms, own_axes
+from tilewright.interp.chunk import Chunk
 from tilewright.interp.touches import touches
 from tilewright.tileir.core import Function
 from tilewright.tileir.ops.atomics import Atomic
 from tilewright.tileir.types import ArrayType, SharedType
 
-Work = Callable[[Any], None]
+Work = Callable[[Chunk], None]
 
 PAYS = 0.02
 """Seconds that the rest of a launch must take: handing a chunk to a thread takes some 0.1 ms."""
@@ -58,14 +59,14 @@ def independent(function: Function, grid: tuple[int, int, int], bound: list[Any]
         and wide <= own_axes(forms, function.params[n], known.accesses[n]) for n in known.written)
 
 
-def spread(chunks: Iterable[Any], work: Work, blocks: int, threads: int, may: Callable[[], bool]) -> None:
+def spread(chunks: Iterable[Chunk], work: Work, blocks: int, threads: int, may: Callable[[], bool]) -> None:
     """Do the work of the chunks of so many blocks, on several threads from where that pays; `may` says whether it is
-    allowed. The first entry of a chunk is the number of its blocks."""
+    allowed."""
     rest = iter(chunks)
     start, done = time.perf_counter(), 0
     for chunk in rest:
         work(chunk)
-        done += chunk[0]
+        done += chunk.count
         if (time.perf_counter() - start) * (blocks - done) > PAYS * done:
             if may():
                 _share(rest, work, threads)
@@ -75,7 +76,7 @@ def spread(chunks: Iterable[Any], work: Work, blocks: int, threads: int, may: Ca
         work(chunk)
 
 
-def _share(chunks: Iterator[Any], work: Work, threads: int) -> None:
+def _share(chunks: Iterator[Chunk], work: Work, threads: int) -> None:
     """Each thread takes the next chunk when it is done with one. Of errors, that of the earliest chunk is raised."""
     lock = threading.Lock()
     failed: list[tuple[int, BaseException]] = []

@@ -1,7 +1,8 @@
 """Launches on host arrays that were made before with arguments of the same kinds: what was checked is not again.
 
 A launch's key has all that checks and specialisations depend on: dtypes, shapes, strides and writability of arrays,
-types of numbers, values of constants. What remains is to see that no two arrays have come to share memory.
+types of numbers, values of constants. What remains is to see that no two arrays have come to share memory, unless they
+lie where they lay before.
 """
 
 from __future__ import annotations
@@ -12,16 +13,48 @@ from typing import Any
 import numpy as np
 
 from tilewright.arguments.bind import Argument, ArrayArgument, Const, Scalar
-from tilewright.interp.arrays import byte_range, ref_of
+from tilewright.interp.arrays import ArrayRef, byte_range, ref_of
 from tilewright.interp.formats import constant, format_of
 from tilewright.interp.program import Program
 from tilewright.launching.host import interpreter_value
 from tilewright.tileir.dtypes import DType
 
 _MAX_PLANS = 4096
+_MAX_PLACES = 16  # of the arrays of one plan
 _NUMBERS = (int, float, bool)
 _INT_LOW, _INT_HIGH = -(1 << 31), (1 << 31) - 1
 Binder = Callable[[Any], Any]
+
+
+class Plan:
+    """A program, and what makes the values of its registers of arguments: of arrays, and of numbers, by position."""
+
+    def __init__(self, program: Program, arguments: Sequence[Argument]) -> None:
+        self.program = program
+        kept = [(k, a) for k, a in enumerate(arguments) if not isinstance(a, Const)]
+        self._arrays = [(k, n, _array_binder(a)) for n, (k, a) in enumerate(kept) if isinstance(a, ArrayArgument)]
+        self._numbers = [(k, n, _number_binder(a)) for n, (k, a) in enumerate(kept) if isinstance(a, Scalar)]
+        self._count = len(kept)
+        self._known: dict[tuple[int, ...], list[ArrayRef]] = {}
+
+    def bound(self, args: Sequence[Any]) -> list[Any] | None:
+        """The registers' values; None where two arrays share memory. What is known of arrays is their addresses:
+        nothing here keeps one alive."""
+        places = tuple([args[k].__array_interface__["data"][0] for k, _, _ in self._arrays])
+        refs = self._known.get(places)
+        if refs is None:
+            refs = [bind(args[k]) for k, _, bind in self._arrays]
+            if _meet([byte_range(ref) for ref in refs]):
+                return None
+            if len(self._known) >= _MAX_PLACES:
+                self._known.clear()
+            self._known[places] = refs
+        out: list[Any] = [None] * self._count
+        for (_, n, _), ref in zip(self._arrays, refs, strict=True):
+            out[n] = ref
+        for k, n, bind in self._numbers:
+            out[n] = bind(args[k])
+        return out
 
 
 class HostPlans:
@@ -29,7 +62,7 @@ class HostPlans:
 
     def __init__(self, constants: Sequence[bool]) -> None:
         self._constants = constants
-        self._plans: dict[Any, tuple[Program, list[Binder | None]]] = {}
+        self._plans: dict[Any, Plan] = {}
 
     def launch(self, grid: tuple[int, int, int], args: Sequence[Any]) -> bool:
         """Run, if arguments of these kinds ran before; False if not."""
@@ -37,11 +70,10 @@ class HostPlans:
         plan = None if key is None else self._plans.get(key)
         if plan is None:
             return False
-        program, binders = plan
-        bound = [bind(arg) for bind, arg in zip(binders, args, strict=True) if bind is not None]
-        if _meet([byte_range(ref) for ref in bound if not isinstance(ref, np.generic)]):
+        bound = plan.bound(args)
+        if bound is None:
             return False
-        program.run_apart(grid, bound)
+        plan.program.run_apart(grid, bound)
         return True
 
     def remember(self, args: Sequence[Any], arguments: Sequence[Argument], program: Any) -> None:
@@ -49,10 +81,9 @@ class HostPlans:
         key = self._key(args)
         if key is None or type(program) is not Program or len(arguments) != len(args):
             return
-        binders = [_binder(argument) for argument in arguments]
         if len(self._plans) >= _MAX_PLANS:
             self._plans.clear()
-        self._plans[key] = program, binders
+        self._plans[key] = Plan(program, arguments)
 
     def _key(self, args: Sequence[Any]) -> Any:
         """What tells launches apart; None for arguments of other kinds."""
@@ -74,14 +105,12 @@ class HostPlans:
         return tuple(key)
 
 
-def _binder(argument: Argument) -> Binder | None:
-    """From an argument to what a register of the program holds; None for a constant, which has none."""
-    if isinstance(argument, Const):
-        return None
-    if isinstance(argument, ArrayArgument):
-        name, memory = argument.name, format_of(argument.info.dtype).memory
-        return lambda array: ref_of(array, memory, name)
-    assert isinstance(argument, Scalar)
+def _array_binder(argument: ArrayArgument) -> Binder:
+    name, memory = argument.name, format_of(argument.info.dtype).memory
+    return lambda array: ref_of(array, memory, name)
+
+
+def _number_binder(argument: Scalar) -> Binder:
     dtype, name = argument.dtype, argument.name
     return lambda value: constant(interpreter_value(Scalar(name, dtype, value)), dtype)
 

@@ -138,6 +138,8 @@ class CheckedLoops(CheckedLowering, LoopLowering):
     divide by nothing but powers of two. Else the loop computes the values, and steps behind it the shadows, if they
     need no values for it. Not with the check of numerics, which looks at each result."""
 
+    pieces = False
+
     def shadows(self, values: Iterable[Value]) -> tuple[int, ...]:
         return tuple(self.shadow(value) for value in values if value in self.suspects)
 

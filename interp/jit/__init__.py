@@ -5,10 +5,11 @@ an array per op. Here such a run becomes one loop: no array but its operands and
 for bit what the closures compute (`tests/interp/test_jit.py` compares them); these stay as the reference, as the way
 for small tiles, and as the way for elements where the loop cannot be certain of the last bit (`Emitter.doubt`).
 
-`groups.py` finds the runs, `lowering.py` executes them, `emit.py` has the table of emitters, `arith.py`, `math.py` and
-`convert.py` fill it, `functions.py` has formulas for exp and its like, `loops.py` makes the loop around the elements,
-`engine.py` asks LLVM. Nothing imports llvmlite before the first loop is compiled, which is when a run has cost more
-than compiling it will (`Policy`). `TILEWRIGHT_JIT=0` turns it off, `TILEWRIGHT_JIT=always` makes loops of all runs.
+`groups.py` finds the runs, `lowering.py` executes them, `pieces.py` settles doubts, `emit.py` has the table of
+emitters, `arith.py`, `math.py` and `convert.py` fill it, `functions.py` has formulas for exp and its like, `loops.py`
+makes the loop around the elements, `engine.py` asks LLVM. Nothing imports llvmlite before the first loop is compiled,
+which is when a run has cost more than compiling it will (`Policy`). `TILEWRIGHT_JIT=0` turns it off,
+`TILEWRIGHT_JIT=always` makes loops of all runs.
 """
 
 from __future__ import annotations

@@ -51,12 +51,13 @@ class FastLoop:
         self._compiled: dict[tuple[bool, ...], Function] = {}
 
     def __call__(
-        self, shape: tuple[int, ...], operands: Sequence[Array], numbers: Sequence[int] = (), out: Array = None
-    ) -> list[Array] | None:
-        """The results for operands that broadcast to `shape`; None where an element is in doubt. `out`: where the only
-        result goes, of that shape; `may_write` says what it may be."""
-        results = [np.empty(shape, d) for d in self._dtypes[self._operands :]] if out is None else [out]
-        key = shape, None if out is None else out.strides, *[(x.shape, x.strides) for x in operands]
+        self, shape: tuple[int, ...], operands: Sequence[Array], numbers: Sequence[int] = (),
+        into: Sequence[Array] | None = None,
+    ) -> Sequence[Array] | None:
+        """The results for operands that broadcast to `shape`; None where an element is in doubt. `into`: where they go,
+        arrays of that shape; `may_write` says which."""
+        results = self.room(shape) if into is None else into
+        key = shape, None if into is None else into[0].strides, *[(x.shape, x.strides) for x in operands]
         way = self._ways.get(key)
         if way is None:
             way = self._way(shape, operands, results)
@@ -70,6 +71,10 @@ class FastLoop:
         packed.extend(way.strides)
         packed.extend(numbers)
         return None if way.function(packed.buffer_info()[0]) else results
+
+    def room(self, shape: tuple[int, ...]) -> list[Array]:
+        """New arrays for results."""
+        return [np.empty(shape, d) for d in self._dtypes[self._operands :]]
 
     def _way(self, shape: tuple[int, ...], operands: Sequence[Array], results: Sequence[Array]) -> Way:
         found = direct = _aligned(shape, [*operands, *results])

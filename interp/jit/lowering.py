@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from tilewright.interp.chunk import Chunk, Regs
 from tilewright.interp.formats import format_of
@@ -16,6 +16,7 @@ from tilewright.interp.jit.emit import Emitter, Name, emit, may_doubt, memory
 from tilewright.interp.jit.engine import usable
 from tilewright.interp.jit.groups import Group, find_groups
 from tilewright.interp.jit.loops import FastLoop, may_write
+from tilewright.interp.jit.pieces import settle
 from tilewright.interp.liveness import deaths, peak_bytes
 from tilewright.interp.lowering import Lowering, Step
 from tilewright.tileir.analysis.effects import Dependences
@@ -26,7 +27,12 @@ from tilewright.tileir.tensor_cores import TensorCores
 
 
 class LoopLowering(Lowering):
-    """As `Lowering`, with loops."""
+    """As `Lowering`, with loops.
+
+    `pieces`: may closures compute parts of a chunk? Not where steps among them want to see all of it.
+    """
+
+    pieces: ClassVar[bool] = True
 
     def __init__(
         self, function: Function, axes: frozenset[int], copied: frozenset[int], dependences: Dependences,
@@ -80,9 +86,9 @@ class LoopLowering(Lowering):
         return format_of(op.array.type.dtype).plain and copied.isdisjoint(dependences.parameters(op.array))
 
     def _count(self, group: Group, store: Store | None) -> None:
-        """What a loop computes lies nowhere, unless another op needs it. Where a loop may be in doubt, chunks must stay
-        small: a doubt sends a whole chunk to the closures."""
-        self._certain = self._certain and not any(map(may_doubt, group.ops))
+        """What a loop computes lies nowhere, unless another op needs it. Where a doubt sends a whole chunk to the
+        closures, chunks must stay small."""
+        self._certain = self._certain and (self.pieces or not any(map(may_doubt, group.ops)))
         results = (op.results[0] for op in group.ops)
         self._nowhere.update(v for v in results if store is not None or not self._leaves(v, group))
 
@@ -146,6 +152,7 @@ class Run:
         self._closures = closures
         self._unsure, self._sure = low.shadows(sources), low.shadows(results)
         self._behind = low.behind(group) if self._unsure else None
+        self._cut = [low.varies(v) for v in sources] if low.pieces and group.varies else None
         self._size = 1
         for n in group.shape:
             self._size *= n
@@ -158,7 +165,10 @@ class Run:
         shape = None if unsure and self._behind is None else self._shape(regs[0])
         if shape is not None:
             assert self._loop is not None
-            found = self._loop(shape, [regs[s] for s in self._sources])
+            operands = [regs[s] for s in self._sources]
+            found = self._loop(shape, operands)
+            if found is None and self._cut is not None:
+                found = self._settled(regs, shape, operands, self._loop.room(shape))
             if found is not None:
                 for s, value in zip(self._results, found, strict=True):
                     regs[s] = value
@@ -183,10 +193,29 @@ class Run:
         if out is None or not may_write(out):
             return False
         assert self._loop is not None and shape is not None
-        found = self._loop(shape, [regs[s] for s in self._sources], (), out)
+        operands = [regs[s] for s in self._sources]
+        found = self._loop(shape, operands, (), (out,))
+        if found is None and self._cut is not None:
+            found = self._settled(regs, shape, operands, (out,))
         if found is not None:
             self._release(regs)
         return found is not None
+
+    def _settled(
+        self, regs: Regs, shape: tuple[int, ...], operands: list[Any], results: Sequence[Any]
+    ) -> Sequence[Any]:
+        """The results where the loop is in doubt of some elements."""
+        def exact(parts: Sequence[Any]) -> list[Any]:
+            sub = regs.copy()
+            for s, part in zip(self._sources, parts, strict=True):
+                sub[s] = part
+            for step in self._closures:
+                step(sub)
+            return [sub[s] for s in self._results]
+
+        assert self._loop is not None and self._cut is not None
+        settle(self._loop, shape, operands, self._cut, results, exact)
+        return results
 
     def _is_unsure(self, regs: Regs) -> bool:
         """Is more to be said of an operand than its value?"""

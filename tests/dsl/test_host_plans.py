@@ -62,3 +62,20 @@ def test_a_read_only_output_is_refused_after_a_short_launch() -> None:
     out.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
         multiplied[2](x, out, 2.0)
+
+
+def test_short_launches_follow_arrays_to_other_memory(long_ways: list[Any]) -> None:
+    """Where arrays lie is looked at in each launch, whoever they are; more of them than a plan keeps in mind."""
+    scaled = multiplied.replace_hints()
+    pairs = [(np.full(8, n, np.float32), np.zeros(8, np.float32)) for n in range(40)]
+    for _ in range(2):
+        for x, out in pairs:
+            scaled[2](x, out, 3.0)
+    assert all((out == 3 * x).all() for x, out in pairs) and len(long_ways) == 1
+    for x, out in pairs[:3]:
+        scaled[1](x, out, -1.0)  # another grid: the second half stays
+        assert (out == np.repeat([-1, 3], 4) * x).all()
+    x, out = pairs[-1]
+    out[...] = 0
+    scaled[2](out, x, 1.0)  # the other way round
+    assert not x.any() and len(long_ways) == 1

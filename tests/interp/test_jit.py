@@ -18,7 +18,7 @@ from support.interp_cases import array_type, assert_same, samples
 import tilewright as tw
 from tilewright.interp import compile_function
 from tilewright.interp.formats import array_dtype
-from tilewright.interp.jit import POLICY, engine, halves
+from tilewright.interp.jit import POLICY, engine, halves, pieces
 from tilewright.interp.jit import lowering as loops
 from tilewright.interp.jit.emit import EMITTERS, holds
 from tilewright.interp.jit.groups import Group, find_groups
@@ -173,6 +173,50 @@ def _one(cls: Any, dtype: dt.DType) -> Function:
     build.emit(memory.Store(array=out, index=(block,), value=build.value(cls(src=tile)), steps=(TILE,), order=(0,)))
     build.emit(control.Return())
     return Function("kernel", body)
+
+
+@tw.tile_kernel
+def waves(x, scale, out):
+    i = tw.bid(0)
+    tw.store(out, i, tw.sin(tw.load(x, i, 256)) * tw.load(scale, 0, 1))
+
+
+@tw.tile_kernel
+def two_waves(x, scale, out):
+    i = tw.bid(0)
+    wave = tw.sin(tw.load(x, i, 256)) * tw.load(scale, 0, 1)
+    tw.store(out, i, wave + tw.sum(wave))
+
+
+@pytest.mark.parametrize("kernel", [waves, two_waves])
+@pytest.mark.parametrize("places", [(), (0,), (37 * 256 - 1,), (5000, 5300, 9000), tuple(range(0, 37 * 256, 100))])
+def test_doubts_are_settled_in_pieces(
+    kernel: Any, places: tuple[int, ...], always: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Closures compute small pieces around the elements of which a loop is in doubt: sin of large numbers."""
+    monkeypatch.setattr(pieces, "PIECE", 512)
+    x = np.random.default_rng(0).standard_normal(37 * 256).astype(np.float32)
+    x[list(places)] = 1e9
+    scale = np.full(1, 3.0, np.float32)
+    exact: list[int] = []
+    both = []
+    for enabled in (False, True):
+        monkeypatch.setattr(POLICY, "enabled", enabled)
+        out = np.zeros_like(x)
+        program = compile_function(kernel.lower(x, scale, out).tile_ir())
+        program.run((37, 1, 1), [x, scale, out])
+        if enabled:
+            [variant] = program._variants.values()
+            run = next(run for run in variant.lowering._runs if run._cut)  # type: ignore[attr-defined]
+            closures = list(run._closures)
+            source = run._sources[0]
+            run._closures = [lambda regs, source=source: exact.append(regs[source].size), *closures]
+            out[...] = 0
+            program.run((37, 1, 1), [x, scale, out])
+        both.append(out)
+    assert_same(both[1], both[0])
+    assert bool(exact) == bool(places) and all(size <= 512 for size in exact)
+    assert sum(exact) <= 512 * len(places)
 
 
 @pytest.mark.parametrize("seed", range(100, 106))

@@ -109,3 +109,26 @@ def test_loops_make_chunks_larger(monkeypatch: pytest.MonkeyPatch) -> None:
     bound = program._bind(lowered.values)
     chunks = program._chunks((100, 1, 1), frozenset((0,)), False, options, variant, bound)
     assert [count for count, *_ in chunks] == [99, 1]
+
+
+def test_chunks_of_a_grid_are_kept_while_closures_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And are cut anew for another grid, for other extents, and when loops take less memory than closures did."""
+    args = [floats(6400) for _ in range(3)]
+    lowered = tw.tile_kernel(scaled).lower(*args)
+    program = compile_function(lowered.tile_ir())
+    cut = []
+    real = program._chunks
+    monkeypatch.setattr(program, "_chunks", lambda *given: cut.append(given[0]) or real(*given))  # type: ignore[func-returns-value]
+    for limit in ("work", "elements"):
+        monkeypatch.setattr(POLICY, limit, 0)
+    monkeypatch.setattr(POLICY, "seconds", 1e9)
+    for grid in ((100, 1, 1), (100, 1, 1), (50, 1, 1), (100, 1, 1)):
+        program.run(grid, lowered.values)
+    assert cut == [(100, 1, 1), (50, 1, 1)]
+    want = args[2].copy()
+    monkeypatch.setattr(POLICY, "seconds", 0.0)
+    for _ in range(4):
+        args[2][...] = 0
+        program.run((100, 1, 1), lowered.values)
+    assert 2 < len(cut) < 6  # with loops: before and after they are compiled
+    assert args[2].tobytes() == want.tobytes() and want.all()
