@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from tilewright.backend_ptx.targets import Target
     from tilewright.tileir.analysis.runs import Runs
-    from tilewright.tileir.core import Function, Op
+    from tilewright.tileir.core import Function, Op, Value
     from tilewright.tileir.diagnostics import Span
     from tilewright.tileir.plan import Decision, Hints
     from tilewright.tileir.types import TileType
@@ -94,17 +94,24 @@ def _access(op: Op, known: Runs | None) -> str:
     for start in op.effects().starts:
         if start.space is GLOBAL:
             verb = "store to" if start.writes else "gather of" if "indices" in op.fields else "load of"
-            return f"{verb} {start.memory.hint}: {start.engine.family}"
+            return f"{verb} {_name(start.memory)}: {start.engine.family}"
     match op:
         case Load() if op.shape:
-            return f"load of {op.array.hint}: {_width(op, op.result.type)}"
+            return f"load of {_name(op.array)}: {_width(op, op.result.type)}"
         case Store() if op.value.type.shape:
-            return f"store to {op.array.hint}: {_width(op, op.value.type)}"
+            return f"store to {_name(op.array)}: {_width(op, op.value.type)}"
         case Gather() if op.shape:
-            return f"gather of {op.array.hint}: {_gathered(op, known)}"
+            return f"gather of {_name(op.array)}: {_gathered(op, known)}"
         case Scatter() if op.shape:
-            return f"scatter to {op.array.hint}: {_gathered(op, known)}"
+            return f"scatter to {_name(op.array)}: {_gathered(op, known)}"
     return ""
+
+
+def _name(array: Value) -> str:
+    """A view without a name has that of the array it is cut from."""
+    while not array.hint and array.op is not None and array.op.operands:
+        array = array.op.operands[0]
+    return array.hint
 
 
 def _width(op: Any, tile: TileType) -> str:

@@ -136,7 +136,21 @@ def _with_subroutines(lines: Sequence[SassLine], places: dict[int, SourceLine]) 
             callers = calls.get(inside, [])
             line = replace(line, ptx=callers[0] if len({places.get(ptx) for ptx in callers}) == 1 else 0)
         out.append(line)
-    return out
+    return _without_padding(out)
+
+
+def _without_padding(lines: Sequence[SassLine]) -> list[SassLine]:
+    """What fills a section up behind its last instruction, a jump to itself and NOPs, comes from no line."""
+    out: list[SassLine] = []
+    padding = True
+    for line in reversed(lines):
+        if ".section" in line.text:
+            padding = True
+        elif line.opcode and padding:
+            padding = line.opcode == "NOP"
+            line = replace(line, ptx=0) if line.opcode in ("NOP", "BRA") else line
+        out.append(line)
+    return out[::-1]
 
 
 def _with_multiplies(lines: Sequence[SassLine], ptx: Sequence[str]) -> list[SassLine]:

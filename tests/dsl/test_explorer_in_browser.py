@@ -130,6 +130,45 @@ def test_the_keyboard_and_the_changes_of_a_pass(chromium: Chromium, tmp_path: Pa
     assert out["changed"] > 0 and out["hidden"] is True and out["unnamed"] == 0
 
 
+WALKED = """
+const at = document.activeElement;
+const box = at.getBoundingClientRect(), style = getComputedStyle(at);
+const shown = box.width > 0 && box.top < innerHeight && box.bottom > 0 && box.left < innerWidth && box.right > 0;
+const ringed = at.matches(":focus-visible") && style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
+return [window.all.indexOf(at), shown && ringed, at.outerHTML.slice(0, 80)];
+"""
+ALL = """
+document.getElementById("tab-VIEW").click();
+document.querySelectorAll("[role=tabpanel]:not([hidden]) details").forEach((part) => { part.open = true; });
+await new Promise((done) => setTimeout(done, 50));  // tables are made when their part has opened
+const wanted = "a, button, input, select, textarea, summary, canvas, [tabindex]";
+window.all = [...document.querySelectorAll(wanted)].filter((e) => e.tabIndex >= 0 && e.checkVisibility());
+document.getElementById("tab-VIEW").focus();
+return window.all.map((e) => e.outerHTML.slice(0, 80));
+"""
+
+CUT = """
+const pictures = [...document.querySelectorAll("[role=tabpanel]:not([hidden]) :is(.canvas, .framed)")];
+return pictures.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.innerHTML.slice(0, 80));
+"""
+
+
+@pytest.mark.parametrize("width", [1400, 800])
+def test_tab_reaches_every_control_and_shows_where_it_is(chromium: Chromium, tmp_path: Path, width: int) -> None:
+    with chromium.page(write_page(tmp_path, text_of("int8 weights")), width=width) as shown:
+        for view in VIEWS:
+            wanted = shown.run(ALL.replace("VIEW", view))
+            assert shown.run(CUT) == [], f"{view}: pictures are made to fit the window"
+            reached: list[int] = []
+            for _ in wanted[1:]:
+                shown.press("Tab")
+                number, seen, text = shown.run(WALKED)
+                assert seen, f"{view}: {text} is outside the window, or without an outline"
+                reached.append(number)
+            assert reached == list(range(1, len(wanted))), f"{view}: {reached} of {wanted}"
+        assert shown.wrong() == []
+
+
 def test_layouts_and_resources(chromium: Chromium, tmp_path: Path) -> None:
     """The pictures answer to the arrow keys and say the same as their tables."""
     out = run(chromium, tmp_path, text_of("matmul"), """
@@ -152,7 +191,8 @@ def test_layouts_and_resources(chromium: Chromium, tmp_path: Path) -> None:
     """)
     assert out["first"] == "element (0, 0) → warp 0, lane 0, register 0"
     assert out["right"] == "element (0, 1) → warp 0, lane 0, register 1"
-    assert out["down"] == "element (1, 1) → warp 0, lane 4, register 1" and out["legend"] == 8
+    assert out["down"] == "element (1, 1) → warp 0, lane 4, register 1"
+    assert out["legend"] == 8 + 33, "warps, and banks with a name for all"
     assert out["cells"] == ["1", "w0 l4 r0", "w0 l4 r1"]
     assert out["bank"] == "element (1, 0) → byte 144 of the buffer: bank 4, row 1 of 128 bytes"
     assert out["tab"] == "tab-resources" and out["shown"] == 1 and out["rows"] == out["ops"] > 50

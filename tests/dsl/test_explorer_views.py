@@ -104,4 +104,7 @@ def test_occupancy_and_its_limit(matmul: Any) -> None:
     assert found["roles"] == [["consumer", 8, 232], ["producer", 4, 40]] and (found["warps"], found["most"]) == (12, 64)
     assert resources.limits_of(64, 256, 0, SM_90A) == {
         "registers": 4, "shared memory": 228, "threads": 8, "CTA slots": 32}
+    # 56 registers for each of a warp's lanes: 9 warps in each of the SM's four parts.
+    found = [resources.limits_of(51, threads, 0, SM_90A)["registers"] for threads in (32, 33, 256, 384)]
+    assert found == [36, 18, 4, 3]
     assert resources.limits_of(33, 32, 100 * 1024, SM_80)["shared memory"] == 1

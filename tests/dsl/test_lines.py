@@ -57,8 +57,8 @@ def code() -> dict[str, list[SassLine]]:
     for name, (file, args, target) in ARGS.items():
         stages = load_kernel(f"{EXAMPLES}/{file}.py").lower(*args, target=target, lineinfo=True)
         lines = [line for line in sass_lines(stages.cubin(), stages.compiled.ptx) if line.opcode]
-        while lines[-1].opcode in ("NOP", "BRA"):
-            lines.pop()
+        while lines[-1].place is None:
+            assert lines.pop().opcode in ("NOP", "BRA")
         out[name] = lines
     return out
 

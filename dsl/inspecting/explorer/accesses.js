@@ -47,7 +47,7 @@
   const sentence = (array) => [0, 1].filter((kind) => array.kinds[kind]).map((kind) => {
     const { times, blocks } = array.kinds[kind];
     const [least, most] = [Math.min(...times), Math.max(...times)];
-    const each = least === most ? often(most) : `${rounded(least)} to ${rounded(most)} times, on average ${rounded(mean(array, kind))}`;
+    const each = least === most ? often(most) : `${rounded(mean(array, kind))} times on average, in a cell of the picture from ${rounded(least)} to ${rounded(most)} times`;
     const together = Math.max(...blocks);
     return `Each element of ${array.name} is ${KINDS[kind]} ${each}; ${together === 1 ? "no cell of the picture is touched by two blocks" : `up to ${together} blocks touch one cell of the picture`}.`;
   }).join(" ");
@@ -92,7 +92,7 @@
         columnLabel: (c) => String(c * array.sizes[1]),
         idle: `Outlined: the part that block ${blockName(block, accesses.grid)} has ${KINDS[how]}. Point at a cell to see whose it is.`,
         caption: `${array.name}: ${dims(array.shape)} elements of ${array.itemsize} bytes. A cell is ${of.wrapped || array.cells[0] === 1 ? array.sizes[1] : dims(array.sizes)} ` +
-          `element${array.sizes[0] * array.sizes[1] > 1 ? "s" : ""}${of.wrapped ? `, a line ${of.columns} cells` : ""}; the stronger its colour, the more often they are ${KINDS[how]}: at most ${often(most)}.` });
+          `element${array.sizes[0] * array.sizes[1] > 1 ? "s" : ""}${of.wrapped ? `, a line ${of.columns} cells` : ""}; the stronger its colour, the more often they are ${KINDS[how]}: at most ${often(most)}${even ? "" : " on average over the cell"}.` });
       picture.box.dataset.kind = "access";
       picture.own = (b) => { own = cellsOf(kind, b); picture.again(); };
       box.replaceChildren(element("p", { id: "accessed", textContent: sentence(array) }), picture.box,

@@ -58,9 +58,29 @@ const page = {
     return page.element("div", { className: "scrolls", tabIndex: 0, role: "region", "aria-label": label }, ...children);
   },
 
-  // A picture of SVG that is not made smaller than can be read.
-  framed(svg) {
-    return page.element("div", { className: "scrolls", tabIndex: 0, role: "region", "aria-label": "Picture" }, svg);
+  // How wide a picture in a view can be, in pixels.
+  room: () => document.getElementById("main").clientWidth - 34,
+
+  // A picture of SVG, which `draw(width)` makes again where the room for it changes: text is not made smaller.
+  framed(draw) {
+    const box = page.element("div", { className: "framed" });
+    let last = 0;
+    const fit = (room) => {
+      const width = Math.round(Math.min(Math.max(room, 480), 1100));
+      if (!room || width === last) return;
+      last = width;
+      box.replaceChildren(draw(width));
+    };
+    fit(page.room());
+    new ResizeObserver(() => fit(box.clientWidth)).observe(box);
+    return box;
+  },
+
+  // Round numbers from 0 to `end`, at most `most` of them.
+  ticks(end, most) {
+    const power = 10 ** Math.floor(Math.log10(end / most));
+    const step = [1, 2, 5, 10].map((part) => Math.max(part * power, 1)).find((size) => end / size <= most);
+    return Array.from({ length: Math.floor(end / step) + 1 }, (_, i) => i * step);
   },
 
   // "matmul.py, line 12", or nothing for what has no place.

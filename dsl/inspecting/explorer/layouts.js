@@ -24,7 +24,8 @@
     const columns = size / last <= 1 && last > WRAP ? WRAP : Math.min(last, 512);
     return { size, columns, rows: Math.ceil(size / columns), cut: size < sizeOf(shape), wrapped: columns !== last };
   };
-  const rowName = (shape, of) => (r) => (shape.length === 2 && !of.wrapped ? String(r) : String(r * of.columns));
+  const rowName = (shape, of) => (r) => (shape.length === 2 && !of.wrapped ? String(r)
+    : shape.length > 2 && !of.wrapped && shape.at(-1) === of.columns ? indexOf(r, shape.slice(0, -1)).slice(1, -1) : String(r * of.columns));
 
   // For each element who holds it: [warp, lane, register] of the first, and how many do.
   const owners = (layout, size) => {
@@ -99,7 +100,7 @@
         caption: `Tile ${shape.join("x")}, coloured by ${by}${by === "warp" ? ", lighter for higher lanes" : ""}` +
           `${of.wrapped ? "; long rows are wrapped" : ""}${of.cut ? `; the first ${of.size} elements` : ""}.` });
       picture.box.dataset.kind = "tile";
-      const legend = counts[by] <= 16 ? [page.legend(Array.from({ length: counts[by] }, (_, i) => [page.hue(i, counts[by]), `${by} ${i}`]))] : [];
+      const legend = counts[by] <= 32 ? [page.legend(by, counts[by])] : [];
       const threads = counts.warp * counts.lane;
       box.replaceChildren(
         element("p", { textContent: `${threads} threads in ${counts.warp} warp${counts.warp > 1 ? "s" : ""} hold ` +
@@ -163,7 +164,7 @@
     const colour = (r, c) => (worst(r, c) === 0 ? getComputedStyle(document.documentElement).getPropertyValue("--line")
       : page.verdict(worst(r, c) === 1));
     const picture = page.picture({ rows: found.length, columns: BANKS, cell: 24, colour, describe: told,
-      text: (r, c) => (worst(r, c) ? String(worst(r, c)) : ""), rowLabel: (r) => `${r * access.group}–`,
+      text: (r, c) => (worst(r, c) ? String(worst(r, c)) : ""), rowLabel: (r) => `${r * access.group}–${(r + 1) * access.group - 1}`, idle: "Point at a bank for its words.",
       label: "Words that each bank gives to the lanes that are served together",
       caption: "Banks 0 to 31 from left to right; a row is a group of lanes of warp 0 that are served together. The number is that of different words in the bank: more than 1 is a conflict." });
     picture.box.dataset.kind = "banks";
@@ -204,7 +205,7 @@
       box.replaceChildren(
         element("p", { textContent: `${buffer.copies > 1 ? `A ring of ${buffer.copies} slots of ` : ""}${page.bytes(sizeOf(shape) * buffer.bytes)} ` +
           `from byte ${buffer.start} of the block's shared memory${buffer.at >= 0 ? `, made for ${page.where(buffer.at)}` : ""}.` }),
-        picture.box,
+        page.legend("bank", BANKS), picture.box,
         page.asTable(() => element("div", {}, cornerTable("Bank of each element", of, (p) => String(bank(p))),
           bitsTable("The layout: what each bit of the offset, in elements, contributes", [["offset", buffer.offset]]))),
         ...(access?.lanes ? [element("h3", { textContent: `Banks of ${access.what}` }), ...bankPicture(access)] : []),

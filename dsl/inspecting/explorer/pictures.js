@@ -30,15 +30,19 @@
     const rowLabel = options.rowLabel || String;
     const columnLabel = options.columnLabel || String;
     const left = Math.max(34, 10 + 6.5 * rowLabel(rows - 1).length);
-    const wanted = options.cell || Math.min((WIDEST - left) / columns, TALLEST / rows);
-    const size = Math.max(options.least || 3, Math.min(28, Math.floor(wanted)));
+    let size = 0, width = 0, height = 0;
+    const fit = (room) => {
+      const wanted = Math.min((Math.min(room, WIDEST) - left - 2) / columns, options.cell || Math.min(28, TALLEST / rows));
+      size = Math.max(options.least || 2, Math.floor(wanted));
+      width = left + columns * size + 2;
+      height = TOP + rows * size + 2;
+    };
+    fit(page.room());
     const canvas = page.element("canvas", { tabIndex: 0, role: "application", "aria-roledescription": "picture",
       "aria-label": `${label}. Use the arrow keys to move from cell to cell; the same as a table follows.` });
     const said = page.element("p", { className: "said", role: "status", "aria-live": "polite", textContent: " " });
     let at = null;
     let kept = [0, 0];
-    const width = left + columns * size + 2;
-    const height = TOP + rows * size + 2;
     const context = canvas.getContext("2d");
     const place = (r, c) => [left + c * size, TOP + r * size];
     const labels = (count, room, write) => {
@@ -138,6 +142,11 @@
     again();
     said.textContent = options.idle || " ";
     const frame = page.element("div", { className: "canvas" }, canvas);
+    new ResizeObserver(() => {
+      const before = size;
+      if (frame.clientWidth) fit(frame.clientWidth);
+      if (size !== before) again();
+    }).observe(frame);
     return { box: page.element("figure", {}, said, frame, page.element("figcaption", { textContent: options.caption || label })),
       again, at: move };
   };
@@ -146,7 +155,9 @@
   page.legendOf = (entries) => page.element("ul", { className: "legend" }, ...entries.map(([name, text]) =>
     page.element("li", {}, page.element("span", { className: `swatch of-${name}`, "aria-hidden": "true" }), text)));
 
-  // Swatches with what they stand for.
-  page.legend = (entries) => page.element("ul", { className: "legend" }, ...entries.map(([colour, text]) =>
-    page.element("li", {}, page.element("span", { className: "swatch", style: `background: ${colour}`, "aria-hidden": "true" }), text)));
+  // Swatches with what they stand for: of many things of a kind only the number.
+  page.legend = (kind, count) => page.swatches([...(count > 8 ? [["", kind]] : []), ...Array.from({ length: count }, (_, i) =>
+    [page.hue(i, count), count > 8 ? String(i) : `${kind} ${i}`])]);
+  page.swatches = (entries) => page.element("ul", { className: "legend" }, ...entries.map(([colour, text]) =>
+    page.element("li", {}, ...(colour ? [page.element("span", { className: "swatch", style: `background: ${colour}`, "aria-hidden": "true" })] : []), text)));
 }

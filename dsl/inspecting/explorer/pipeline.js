@@ -5,25 +5,29 @@
 
   const ROW = 26;
   const LEFT = 150;
-  const WIDTH = 980;
   const bar = (x, y, width, kind, text, title) => {
     const parts = [drawn("rect", { x: x.toFixed(1), y, width: Math.max(width, 0.5).toFixed(1), height: ROW - 6, class: kind }, drawn("title", {}, title))];
     if (text && width > 7 * text.length + 4) parts.push(drawn("text", { x: (x + width / 2).toFixed(1), y: y + ROW / 2 + 1, class: "axis on middle" }, text));
     return parts;
   };
 
-  const chart = (line) => {
+  const chart = (line) => (room) => {
+    const WIDTH = room - LEFT - 12;
     const { events, slots } = line;
     const end = events.at(-1).end;
     const at = (cycles) => LEFT + WIDTH * cycles / end;
     const copier = line.producer ? "producer warp" : "copies started";
     const rows = [copier, `${line.engine} moves bytes`, ...Array.from({ length: slots }, (_, s) => `slot ${s}`), line.producer ? "consumer warps" : "computing"];
-    const svg = drawn("svg", { viewBox: `0 0 ${LEFT + WIDTH + 10} ${rows.length * ROW + 40}`, role: "img",
+    const svg = drawn("svg", { viewBox: `0 0 ${room} ${rows.length * ROW + 40}`, role: "img",
       "aria-label": `Timeline of ${events.length} iterations over ${slots} slots, in cycles. The table below has the same numbers.` });
     rows.forEach((name, i) => {
       svg.append(drawn("rect", { x: LEFT, y: i * ROW, width: WIDTH, height: ROW - 2, class: "lane" }),
         drawn("text", { x: LEFT - 8, y: i * ROW + ROW / 2 + 3, class: "axis end" }, name));
     });
+    for (const tick of page.ticks(end, Math.max(3, Math.floor(WIDTH / 90)))) {
+      svg.append(drawn("line", { x1: at(tick), x2: at(tick), y1: 0, y2: rows.length * ROW, class: "grid" }),
+        drawn("text", { x: at(tick), y: rows.length * ROW + 14, class: tick ? "axis middle" : "axis" }, tick.toLocaleString("en-US")));
+    }
     const last = rows.length - 1;
     events.forEach((event, k) => {
       const add = (row, from, to, kind, text, title) => svg.append(...bar(at(from), row * ROW + 2, at(to) - at(from), kind, text, title));
@@ -35,7 +39,6 @@
       add(2 + event.slot, event.begin, event.end, "reading", String(k), `iteration ${k} is read from ${event.begin} to ${event.end}`);
       add(last, event.begin, event.end, "reading", String(k), `iteration ${k} computes from ${event.begin} to ${event.end}`);
     });
-    for (let i = 0; i <= 5; i++) svg.append(drawn("text", { x: at(end * i / 5), y: rows.length * ROW + 14, class: i === 5 ? "axis end" : "axis" }, String(Math.round(end * i / 5))));
     svg.append(drawn("text", { x: LEFT, y: rows.length * ROW + 32, class: "axis" }, "cycles of the SM"));
     return svg;
   };
@@ -62,7 +65,7 @@
   const timelineView = (line) => element("section", { "aria-label": `Pipeline of ${page.where(line.at)}` },
     element("h2", { textContent: `Loop at ${page.where(line.at) || "an unknown line"}` }),
     ...summary(line).map((text) => element("p", { className: "summary", textContent: text })),
-    page.legendOf([["filling", "copy in flight"], ["full", "landed, waits"], ["reading", "read by the computing warps"], ["move", "bytes move"]]),
+    page.legendOf([["tick", "copies start"], ["filling", "copy in flight"], ["full", "landed, waits"], ["reading", "read by the computing warps"], ["move", "bytes move"]]),
     element("figure", {}, page.framed(chart(line)), element("figcaption", { textContent: "A model from the plan and the rates of the pipes, not a measurement. The number in a bar is that of the iteration." })),
     page.asTable(() => page.table("Cycles of each iteration", ["iteration", "slot", "copies start", "bytes move from", "landed", "computes from", "to"],
       line.events.map((event, k) => [String(k), String(event.slot), String(event.issue), String(event.move), String(event.landed), String(event.begin), String(event.end)]))));

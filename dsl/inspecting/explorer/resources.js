@@ -24,8 +24,9 @@
     return values.map((value, i) => `${(i * step).toFixed(1)},${(height - height * value / most).toFixed(1)} ${((i + 1) * step).toFixed(1)},${(height - height * value / most).toFixed(1)}`).join(" ");
   };
 
-  const overTime = () => {
-    const [width, height, left] = [900, 130, 60];
+  const overTime = (room) => {
+    const [height, left] = [130, 60];
+    const width = room - left - 4;
     const registers = program.map((row) => row.registers);
     const most = Math.max(...registers, 1);
     const label = `Registers live in each thread over the ${program.length} ops of the program: at most ${most}`;
@@ -46,9 +47,11 @@
       })]));
       svg.append(drawn("text", { x: left, y: 2 * height + 48, class: "axis" }, "shared memory: each buffer from its first use to its last; ops from left to right"));
     }
-    return element("figure", {}, page.framed(svg), element("figcaption", { textContent: "Above: live registers of tiles and scalars in each thread. " +
-      (memory.length ? "Below: which bytes of shared memory each buffer has, and while which ops." : "The kernel uses no shared memory.") }));
+    return svg;
   };
+
+  const overTimeFigure = () => element("figure", {}, page.framed(overTime), element("figcaption", { textContent: "Above: live registers of tiles and scalars in each thread. " +
+      (memory.length ? "Below: which bytes of shared memory each buffer has, and while which ops." : "The kernel uses no shared memory.") }));
 
   const limitsTable = () => {
     const { limits, limited } = occupancy;
@@ -69,7 +72,7 @@
 
   page.view("resources", "Registers & memory", (panel) => {
     panel.append(element("section", { "aria-label": "Occupancy" }, element("h2", { textContent: "Occupancy" }), summary(), page.scrolling(limitsTable())),
-      element("section", { "aria-label": "Over the program" }, element("h2", { textContent: "Over the program" }), overTime(),
+      element("section", { "aria-label": "Over the program" }, element("h2", { textContent: "Over the program" }), overTimeFigure(),
         ...(memory.length ? [page.scrolling(page.table("Buffers in shared memory", ["buffer", "type", "first byte", "bytes", "live while ops"],
           memory.map((one) => [one.name, one.type, String(one.start), page.bytes(one.bytes), `${one.first} to ${one.last}`])))] : []),
         programTable()));

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tilewright.backend_ptx.resources.occupancy import GROUP, RESERVED, register_cap
+from tilewright.backend_ptx.resources.occupancy import RESERVED, STEP, register_cap
 from tilewright.backend_ptx.resources.registers import estimated_registers, registers_by_op
 from tilewright.backend_ptx.resources.shared import find_intervals
 from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
@@ -16,6 +16,8 @@ from tilewright.tileir.printer import to_text
 
 if TYPE_CHECKING:
     from tilewright.inspecting.stages import Stages
+
+PARTS = 4  # of an SM, each with a scheduler
 
 
 def program(function: Function, number: Numbering) -> list[dict[str, Any]]:
@@ -59,10 +61,12 @@ def occupancy(function: Function, stages: Stages) -> dict[str, Any]:
 
 
 def limits_of(registers: int, threads: int, shared: int, target: Target) -> dict[str, int]:
-    """CTAs that fit an SM by each of its resources."""
-    given_out = max(-(-registers // 8) * 8, 8) * -(-threads // GROUP) * GROUP
+    """CTAs that fit an SM by each of its resources. Each of its parts has a quarter of the registers, and gives them to
+    whole warps (cuda_occupancy.h of the CUDA toolkit)."""
+    each = max(-(-registers // STEP), 1) * STEP * 32
+    warps = target.registers_per_sm // PARTS // each * PARTS
     return {
-        "registers": target.registers_per_sm // given_out,
+        "registers": warps // -(-threads // 32),
         "shared memory": target.shared_per_sm // (shared + RESERVED),
         "threads": target.threads_per_sm // threads,
         "CTA slots": target.blocks_per_sm}

@@ -14,11 +14,11 @@
   // The unit that works longest, and all operations as if it did them: the height of the point.
   const busiest = (device) => Object.entries(device.kinds).sort((a, b) => b[1] - a[1])[0];
 
-  const chart = (device) => {
+  const chart = (device) => (room) => {
     const [kind] = busiest(device) || ["f32"];
     const work = roofline.operations[kind] || 0;
     const peak = device.rates[kind];
-    const [width, height, left, top] = [820, 360, 90, 12];
+    const [width, height, left, top] = [room - 110, 360, 90, 12];
     const intensity = work / roofline.least;
     const ridge = peak / device.bandwidth;
     const xs = [Math.min(intensity, work / roofline.most, ridge) / 8, Math.max(intensity, ridge) * 8].map(Math.log10);
@@ -34,7 +34,7 @@
       svg.append(drawn("line", { x1: x(10 ** e), x2: x(10 ** e), y1: top, y2: top + height, class: "grid" }), drawn("text", { x: x(10 ** e), y: top + height + 16, class: "axis middle" }, String(10 ** e)));
     }
     for (let e = Math.ceil(ys[0]); e <= ys[1]; e++) {
-      svg.append(drawn("line", { x1: left, x2: left + width, y1: y(10 ** e), y2: y(10 ** e), class: "grid" }), drawn("text", { x: left - 6, y: y(10 ** e) + 4, class: "axis end" }, scaled(10 ** e, "")));
+      svg.append(drawn("line", { x1: left, x2: left + width, y1: y(10 ** e), y2: y(10 ** e), class: "grid" }), drawn("text", { x: left - 6, y: y(10 ** e) + 4, class: "axis end" }, scaled(10 ** e, "OP/s")));
     }
     svg.append(drawn("polyline", { class: "roof", points: `${x(10 ** xs[0])},${y(device.bandwidth * 10 ** xs[0])} ${x(ridge)},${y(peak)} ${left + width},${y(peak)}` }),
       drawn("text", { x: left + width - 6, y: y(peak) - 8, class: "axis end on" }, `${kind}: ${scaled(peak, "OP/s")}`),
