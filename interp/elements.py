@@ -11,7 +11,7 @@ from tilewright.interp.access import over_tile
 from tilewright.interp.arrays import ArrayRef
 from tilewright.interp.chunk import Chunk
 from tilewright.interp.formats import Format
-from tilewright.interp.jit.elements import Where, gather, scatter
+from tilewright.interp.jit.elements import Where, counts_up, gather, scatter
 from tilewright.interp.memory import Change, Region, Values
 
 ROW = 16
@@ -161,8 +161,13 @@ class ElementRegion(Region):
         full, line, fmt = self.shape, self.array.line, self.format
         run = self._side_by_side() if fmt.plain and change.ufunc is None else None
         if run is not None:
-            whole = line[run].reshape(full).copy()
-            line[run] = change.new(whole, *(np.broadcast_to(v, full) for v in change.values)).reshape(-1)
+            place = line[run].reshape(full)
+            whole = place.copy()
+            values = [np.broadcast_to(v, full) for v in change.values]
+            if change.exact is None:
+                place[...] = change.new(whole, *values)
+            else:
+                change.exact(whole, *values, out=place)
             return whole
         given = [np.broadcast_to(v, full).reshape(-1) for v in change.values]
         # Where nothing happens a compare-and-swap returns what it expected; the others may return anything.
@@ -211,7 +216,8 @@ class ElementRegion(Region):
         first, last = int(flat[0]), int(flat[-1])
         if first < 0 or last - first != len(flat) - 1 or last >= ref.extents[0]:
             return None
-        if not np.array_equal(flat, np.arange(first, last + 1, dtype=flat.dtype)):
+        known = counts_up(flat)
+        if not (np.array_equal(flat, np.arange(first, last + 1, dtype=flat.dtype)) if known is None else known):
             return None
         start = ref.offset // ref.unit
         return slice(start + first, start + last + 1)

@@ -104,12 +104,14 @@ class Change:
     """An atomic operation on elements as they lie in memory: `new(old, *operands)`, whose operands are held `values`.
 
     `ufunc`, where nobody asks for old values: a NumPy function of which the order of equal places does not matter.
+    `exact`: the NumPy function that `new` is, where it is one.
     """
 
     kind: str
     new: Callable[..., Any]
     values: tuple[Values, ...]
     ufunc: Any = None
+    exact: Any = None
 
 
 class Memory:

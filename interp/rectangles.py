@@ -1,9 +1,10 @@
-"""Chunks that are rectangles of two grid axes, for kernels whose products have one operand by row and one by column.
+"""Chunks that are rectangles of two grid axes, for kernels whose products have operands by row or by column.
 
 In a chunk of consecutive blocks each block has operands of its own, though all blocks of a row of the grid load the
 same tile of A, and all of a column the same tile of B. In a rectangle such tiles are *thin*: they are held once for
 each row or column and computed with once, and the tiles of A are one tall operand. All other values are held for each
-block, as in any chunk, the axis of A the faster one.
+block, as in any chunk, the axis of A the faster one. It is worth it for tiles of B alone, too: the keys and values of a
+head, with which all its queries are multiplied.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def _used_by_products(function: Function, thin: Thin, axes: tuple[int, int], var
     while size != len(thin):
         size = len(thin)
         for op in function.walk():
-            if isinstance(op, matmul.Mma) and _of_both(op, thin, axes):
+            if isinstance(op, matmul.Mma) and _by_column(op, thin, axes, varying):
                 wrong = [op.acc]
             elif op.results and op.results[0] in thin:
                 wrong = []
@@ -78,9 +79,10 @@ def _used_by_products(function: Function, thin: Thin, axes: tuple[int, int], var
     return thin
 
 
-def _of_both(op: matmul.Mma, thin: Thin, axes: tuple[int, int]) -> bool:
-    """A product of tiles along the first axis and along the second."""
-    return len(op.a.type.shape) == 2 and (thin.get(op.a), thin.get(op.b)) == axes
+def _by_column(op: matmul.Mma, thin: Thin, axes: tuple[int, int], varying: set[Value]) -> bool:
+    """A product of tiles along the first axis, or of tiles of all blocks, with tiles along the second."""
+    left = op.a in varying and thin.get(op.a, axes[0]) == axes[0]
+    return len(op.a.type.shape) == 2 and left and thin.get(op.b) == axes[1]
 
 
 def sides(grid: tuple[int, int, int], axes: tuple[int, int], limit: int) -> tuple[int, int]:

@@ -97,6 +97,7 @@ def _atomic(op: atomics.Atomic, low: Lowering, kind: str, values: tuple[Any, ...
     n, shape, masked = len(op.indices), tuple(op.shape), op.mask is not None
     unused = not any(op.result in other.operands for other in low.function.walk())
     ufunc = _ufunc(kind, dtype) if unused else None
+    exact = _PLAIN.get(kind) if fmt.plain and not isinstance(update, FloatExtreme) else None
     batched = bool(low.axes)  # every block acts, even where all blocks do the same
 
     def step(regs: Regs) -> None:
@@ -105,7 +106,7 @@ def _atomic(op: atomics.Atomic, low: Lowering, kind: str, values: tuple[Any, ...
         for ref, blocks, own in each_array(regs[array], [regs[s] for s in slots], varying):
             mask = own[n] if masked else None
             region = ElementRegion(ref, own[:n], mask, shape, fmt, chunk, blocks, batched)
-            change = Change(kind, update, tuple(own[len(own) - len(values) :]), ufunc)
+            change = Change(kind, update, tuple(own[len(own) - len(values) :]), ufunc, exact)
             got = chunk.memory.update(region, change, op)
             if blocks is None:
                 out = got

@@ -19,7 +19,7 @@ Array = Any
 @impl(matmul.Mma)
 def mma(op: matmul.Mma, low: Lowering) -> Callable[[Array, Array, Array], Array]:
     a_dtype, b_dtype, acc = op.a.type.dtype, op.b.type.dtype, op.acc.type.dtype
-    if op.a in low.thin:
+    if op.b in low.thin:
         return _of_rectangle(op, low)
     if acc is dt.int32:
         return _integer(op)
@@ -74,16 +74,20 @@ def _stack_columns(a: Array, b: Array) -> Array:
 
 
 def _of_rectangle(op: matmul.Mma, low: Lowering) -> Callable[[Array, Array, Array], Array]:
-    """A tile for each block along one axis times one for each along the other, which is the slower one."""
+    """A tile for each block along one axis, or for each block, times one for each along the other axis, which is the
+    slower one."""
     a_dtype, b_dtype, acc = op.a.type.dtype, op.b.type.dtype, op.acc.type.dtype
     rnd = format_of(acc).round
     prepare = _exactly(op) if acc is dt.int32 else None
+    tall = op.a in low.thin
 
     def closure(a: Array, b: Array, c: Array) -> Array:
         a, b = (as_float(a, a_dtype), as_float(b, b_dtype)) if prepare is None else (prepare(a), prepare(b))
         rows, m, k = a.shape
-        # For each tile of B the products with all of A, one below the other: the order of the blocks.
-        out = np.matmul(a.reshape(rows * m, k), b).reshape(-1, m, b.shape[2])
+        # For each tile of B the products with all of A, or with its part of A, one below the other: the order of the
+        # blocks.
+        left = a.reshape(rows * m, k) if tall else a.reshape(len(b), -1, k)
+        out = np.matmul(left, b).reshape(-1, m, b.shape[2])
         return rnd(plus(out if prepare is None else out.astype(np.int64).astype(np.int32), c))
     return closure
 

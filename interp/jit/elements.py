@@ -36,7 +36,7 @@ class Key(NamedTuple):
     size: int
     kinds: tuple[str, ...]
     masked: bool
-    does: str  # "read", "write" or "compare"
+    does: str  # "read", "write", "compare" or "count"
 
 
 _loops: dict[Key, FastLoop] = {}
@@ -60,17 +60,32 @@ def same(where: Where, codes: Array, shape: tuple[int, ...], low: int) -> bool |
     return found
 
 
-def _run(where: Where, values: Array, shape: tuple[int, ...], does: str, doubt: Any = None) -> Any:
-    """What the loop of these operands gives; `doubt` where it says no."""
+def counts_up(numbers: Array) -> bool | None:
+    """Is each of these integers one more than the one before, modulo their size? None where a loop does not pay yet."""
+    key = Key(numbers.itemsize, (), False, "count")
+    loop = _loop_of(key, numbers.size)
+    return None if loop is None else loop((numbers.size - 1,), [numbers[1:], numbers[:-1]]) is not None
+
+
+def _loop_of(key: Key, elements: int) -> FastLoop | None:
+    """The loop of a key, for so many elements; None where it does not pay yet."""
     if not POLICY.enabled:
         return None
-    key = Key(values.itemsize, tuple(index.dtype.str for index in where.indices), where.mask is not None, does)
     loop = _loops.get(key)
     if loop is None:
-        _work[key] = _work.get(key, 0) + math.prod(shape) * _OPS
+        _work[key] = _work.get(key, 0) + elements * _OPS
         if _work[key] < POLICY.work or not usable():
             return None
         loop = _loops[key] = _make(key)
+    return loop
+
+
+def _run(where: Where, values: Array, shape: tuple[int, ...], does: str, doubt: Any = None) -> Any:
+    """What the loop of these operands gives; `doubt` where it says no."""
+    key = Key(values.itemsize, tuple(index.dtype.str for index in where.indices), where.mask is not None, does)
+    loop = _loop_of(key, math.prod(shape))
+    if loop is None:
+        return None
     operands = [values.view(f"u{values.itemsize}"), *where.indices]
     if where.mask is not None:
         operands.append(where.mask.view(np.uint8))
@@ -80,11 +95,19 @@ def _run(where: Where, values: Array, shape: tuple[int, ...], does: str, doubt: 
 
 def _make(key: Key) -> FastLoop:
     count, element = len(key.kinds), f"i{8 * key.size}"
+    if key.does == "count":
+        return FastLoop([element] * 2, [f"u{key.size}"] * 2, 2, lambda names: _no_step(names, element), {})
     types = [element, *(f"i{8 * np.dtype(k).itemsize}" for k in key.kinds), *(["i8"] * key.masked)]
     results = [element] if key.does == "read" else []
     dtypes = [f"u{int(t[1:]) // 8}" for t in (*types, *results)]
-    return FastLoop([*types, *results], dtypes, len(types), lambda names: _body(names, key), "",
+    return FastLoop([*types, *results], dtypes, len(types), lambda names: _body(names, key), {},
                     1 + 2 * count + (key.does == "compare"))
+
+
+def _no_step(names: Sequence[Name], element: str) -> tuple[list[str], list[Name], Name]:
+    e = Emitter()
+    other = e.do(f"icmp ne {element}", e.do(f"sub {element}", names[0], names[1]), "1")
+    return e.lines, [], other
 
 
 def _body(names: Sequence[Name], key: Key) -> tuple[list[str], list[Name], Name]:

@@ -152,7 +152,7 @@ def can_emit(op: Op) -> bool:
 
 def may_doubt(op: Op) -> bool:
     """May its code not know the last bit of an element?"""
-    e = _tried(op)
+    e = None if EMITTERS.of(op) is None else _tried(op)
     return e is not None and e.doubt != "false"
 
 

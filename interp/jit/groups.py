@@ -1,8 +1,9 @@
 """Which ops of a block become one loop.
 
-Ops of one shape that vary alike and have emitters gather in a group. The group runs where something else first asks for
-one of its results, or at the end of the block: element-wise ops have no effects, and tiles that are views of memory are
-views of what nobody writes, so later is as good. Other ops stay in their order.
+Ops of one shape that vary alike and have emitters gather in a group, and reductions of rows of their results. The group
+runs where something else first asks for one of its results, or at the end of the block: element-wise ops have no
+effects, and tiles that are views of memory are views of what nobody writes, so later is as good. Other ops stay in
+their order.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tilewright.interp.jit.emit import EMITTERS, HALVES, can_emit, holds
+from tilewright.interp.jit.folds import may_fold
 from tilewright.interp.liveness import captured
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.ops import arith, math
@@ -27,6 +29,11 @@ class Group:
         self.shape, self.varies, self.thin = key
         self.ops: list[Op] = []
 
+    @property
+    def folds(self) -> list[Op]:
+        """The reductions among the ops."""
+        return [op for op in self.ops if may_fold(op)]
+
     def pays(self, stored: bool) -> bool:
         """Is a loop faster than the closures? `stored`: it would write the result where it belongs."""
         [op, *more] = self.ops
@@ -35,9 +42,9 @@ class Group:
 
 
 def find_groups(
-    block: Block, varies: Callable[[Value], bool], thin: Mapping[Value, int] | None = None
+    block: Block, varies: Callable[[Value], bool], thin: Mapping[Value, int] | None = None, folds: bool = True
 ) -> list[Op | Group]:
-    """The ops of a block and its groups, in an order in which they may run."""
+    """The ops of a block and its groups, in an order in which they may run. `folds`: may reductions be part of them?"""
     order: list[Op | Group] = []
     open_: dict[Key, Group] = {}
     home: dict[Value, Group] = {}
@@ -48,6 +55,12 @@ def find_groups(
             order.append(group)
 
     for op in block.ops:
+        if folds and may_fold(op):
+            folded = home.get(op.operands[0])
+            if folded is not None and open_.get(folded.key) is folded and op.operands[0].type.shape == folded.shape:
+                folded.ops.append(op)
+                home[op.results[0]] = folded
+                continue
         key = _key(op, varies, thin or {})
         for value in (*op.operands, *captured(*op.blocks)):
             group = home.get(value)

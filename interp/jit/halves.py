@@ -39,7 +39,7 @@ class Conversion:
             unsigned = [f"u{np.dtype(d).itemsize}" for d in self._dtypes]
             e = Emitter()
             out = self._emit(e, "%x0")
-            self._loop = FastLoop(self._types, unsigned, 1, lambda names: (e.lines, [out], "false"), "")
+            self._loop = FastLoop(self._types, unsigned, 1, lambda names: (e.lines, [out], "false"), {})
         found = self._loop(x.shape, [x.view(f"u{x.itemsize}")])
         assert found is not None
         return found[0].view(self._dtypes[1])

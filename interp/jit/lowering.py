@@ -14,6 +14,7 @@ from tilewright.interp.jit import convert as _convert  # noqa: F401
 from tilewright.interp.jit import math as _math  # noqa: F401
 from tilewright.interp.jit.emit import Emitter, Name, emit, may_doubt, memory
 from tilewright.interp.jit.engine import usable
+from tilewright.interp.jit.folds import Fold
 from tilewright.interp.jit.groups import Group, find_groups
 from tilewright.interp.jit.loops import FastLoop, may_write
 from tilewright.interp.jit.pieces import settle
@@ -56,7 +57,7 @@ class LoopLowering(Lowering):
         return self._peak if self._certain and all(run.compiled for run in self._runs) else None
 
     def steps(self, block: Block) -> list[tuple[Step, Op]]:
-        order = find_groups(block, self.varies, self.thin)
+        order = find_groups(block, self.varies, self.thin, self.pieces)
         flat = [op for item in order for op in (item.ops if isinstance(item, Group) else [item])]
         dying = dict(zip(flat, deaths(flat), strict=True))
         pairs: list[tuple[Step, Op]] = []
@@ -89,8 +90,8 @@ class LoopLowering(Lowering):
         """What a loop computes lies nowhere, unless another op needs it. Where a doubt sends a whole chunk to the
         closures, chunks must stay small."""
         self._certain = self._certain and (self.pieces or not any(map(may_doubt, group.ops)))
-        results = (op.results[0] for op in group.ops)
-        self._nowhere.update(v for v in results if store is not None or not self._leaves(v, group))
+        results = [op.results[0] for op in group.ops]
+        self._nowhere.update(v for v in results if store is not None or not self._stays(v, group))
 
     def _stores(self, group: Group, after: Store) -> bool:
         """Does the next op store the only value that leaves a group, which nothing else needs?"""
@@ -98,14 +99,15 @@ class LoopLowering(Lowering):
             return False
         if self.shadows(after.index):
             return False  # a step of its own looks at them
-        leaving = [op.results[0] for op in group.ops if self._leaves(op.results[0], group)]
+        leaving = [op.results[0] for op in group.ops if self._stays(op.results[0], group)]
         return leaving == [after.value] and len(self._users[after.value]) == 1
 
     def _run(self, group: Group, closures: list[tuple[Step, Op]], dying: dict[Op, list[Value]]) -> Run:
         inside = {op.results[0] for op in group.ops}
         needed = dict.fromkeys(v for op in group.ops for v in op.operands)
         sources = [v for v in needed if v not in inside and not isinstance(v.op, arith.Constant)]
-        results = [op.results[0] for op in group.ops if self._leaves(op.results[0], group)]
+        results = [op.results[0] for op in group.ops if self._stays(op.results[0], group)]
+        results.sort(key=lambda v: v.op in group.folds)  # those of reductions come last
         gone = self.slot_list(v for op in group.ops for v in dying[op] if v not in inside)
         return Run(self, group, sources, results, [step for step, _ in closures], gone)
 
@@ -117,9 +119,9 @@ class LoopLowering(Lowering):
         """Registers that say more of these values, in which loops know nothing but None."""
         return ()
 
-    def _leaves(self, value: Value, group: Group) -> bool:
-        """Does anything outside of a group use a value of it?"""
-        return any(user not in group.ops for user in self._users.get(value, ()))
+    def _stays(self, value: Value, group: Group) -> bool:
+        """Does a value of a group need memory: for what uses it outside of the group, or for a reduction?"""
+        return any(user not in group.ops or user in group.folds for user in self._users.get(value, ()))
 
 
 def _count(chunk: Chunk, group: Group) -> int:
@@ -241,11 +243,14 @@ class Run:
             return False
         sources, results = self._values
         values = [*sources, *results]
-        types = [memory(v.type.dtype) for v in values]
-        held = [format_of(v.type.dtype).held for v in values]
+        held_each = [v for v in values if v.op not in self._group.folds]
+        types = [memory(v.type.dtype) for v in held_each]
+        held = [format_of(v.type.dtype).held for v in held_each]
         e = Emitter()
         self._write(e, [f"%x{k}" for k in range(len(sources))])
-        self._loop = FastLoop(types, held, len(sources), lambda names: self._body(e), "\n".join(e.declared.values()))
+        folded = [v.op for v in results if v.op in self._group.folds]
+        folds = [(results.index(op.operands[0]), Fold(op, f"fold{k}")) for k, op in enumerate(folded) if op is not None]
+        self._loop = FastLoop(types, held, len(sources), lambda names: self._body(e), e.declared, 0, folds)
         return True
 
     def _write(self, e: Emitter, names: Sequence[Name]) -> None:
@@ -254,6 +259,8 @@ class Run:
         for value, name in zip(sources, names, strict=True):
             e.values[value] = e(f"trunc i8 {name} to i1") if value.type.dtype.is_bool else name
         for op in self._group.ops:
+            if op in self._group.folds:
+                continue
             for value in op.operands:
                 if value not in e.values and value.op is not None:
                     emit(value.op, e)  # a constant
@@ -263,7 +270,7 @@ class Run:
     def _body(self, e: Emitter) -> tuple[list[str], list[str], str]:
         out = []
         lines = list(e.lines)
-        for k, value in enumerate(self._values[1]):
+        for k, value in enumerate(v for v in self._values[1] if v.op not in self._group.folds):
             name = e.values[value]
             if value.type.dtype.is_bool:
                 lines.append(f"  %b{k} = zext i1 {name} to i8")

@@ -219,6 +219,48 @@ def test_doubts_are_settled_in_pieces(
     assert sum(exact) <= 512 * len(places)
 
 
+@tw.tile_kernel
+def folded(x, sums, tops, lows, lost_to_nan, out, n: tw.Constant[int]):
+    i = tw.bid(0)
+    t = tw.load(x, (i, 0), (2, n)) * 0.5
+    total, top, low = tw.sum(t, axis=1), tw.max(t, axis=1), tw.min(t, axis=1)
+    lost = tw.max(-t, axis=1, propagate_nan=True)
+    tw.store(sums, i, total)
+    tw.store(tops, i, top)
+    tw.store(lows, i, low)
+    tw.store(lost_to_nan, i, lost)
+    tw.store(out, (i, 0), t)
+
+
+@pytest.mark.parametrize("n, dtype, special", [
+    (8, dt.float64, False), (16, dt.float32, True), (128, dt.float32, False), (256, dt.float16, True),
+    (256, dt.float32, False), (1024, dt.float64, True), (2048, dt.bfloat16, False), (4096, dt.float32, True),
+])
+def test_rows_are_folded_in_the_loop(
+    n: int, dtype: Any, special: bool, always: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sums have the bits of NumPy's, extremes the right zeros and NaNs."""
+    rng = np.random.default_rng(n)
+    x = (rng.standard_normal((40, n)) * 10.0 ** rng.integers(-3, 3, (40, n))).astype(array_dtype(dtype))
+    if special:
+        x[2], x[4], x[6, 3], x[8] = -0.0, np.where(np.arange(n) % 3 == 1, 0.0, -0.0), np.nan, np.nan
+        x[11, -1], x[13, 0], x[15], x[17] = np.inf, -np.inf, -np.inf, np.where(np.arange(n) % 2, np.inf, -np.inf)
+        x[19] = np.where(np.arange(n) == 5, -np.abs(x[19]), 0.0)
+    ran: list[Any] = []
+    real = loops.FastLoop.__init__
+    monkeypatch.setattr(
+        loops.FastLoop, "__init__", lambda *args: ran.append(args[7:]) or real(*args))  # type: ignore[func-returns-value]
+    both = []
+    for enabled in (False, True):
+        monkeypatch.setattr(POLICY, "enabled", enabled)
+        outs = [*(np.zeros(40, x.dtype) for _ in range(4)), np.zeros_like(x)]
+        compile_function(folded.lower(x, *outs, n).tile_ir()).run((20, 1, 1), [x, *outs])
+        both.append(outs)
+    assert [len(folds) for *_, folds in filter(None, ran)] == [4]
+    for want, got in zip(*both, strict=True):
+        assert_same(got, want)
+
+
 @pytest.mark.parametrize("seed", range(100, 106))
 def test_programs_of_the_fuzzer(seed: int, always: None) -> None:
     check(generate(seed), ["oracle", "single"])

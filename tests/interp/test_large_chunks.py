@@ -45,6 +45,18 @@ def tickets(counts, out):
     tw.store(out, i, tw.atomic_add(counts, i * 64 + tw.arange(64, dtype=tw.int32), 2))
 
 
+def skipped(counts, out):
+    """A place in the middle of a tile is taken twice, and the one behind it is left out."""
+    i = tw.bid(0)
+    lane = tw.arange(64, dtype=tw.int32)
+    tw.store(out, i, tw.atomic_add(counts, i * 64 + tw.where(lane == 40, 39, lane), 2))
+
+
+def exchanged(counts, out):
+    i = tw.bid(0)
+    tw.store(out, i, tw.atomic_max(counts, i * 64 + tw.arange(64, dtype=tw.int32), 3))
+
+
 def floats(*shape: int) -> Any:
     return RNG.standard_normal(shape).astype(np.float32)
 
@@ -63,6 +75,9 @@ CASES = {
     "rows of planes": (planes, 40, lambda: (some(50), floats(50, 3, 32), floats(160, 32))),
     "crooked rows": (crooked, 40, lambda: (some(50), floats(50, 40), floats(160, 32))),
     "tickets": (tickets, 40, lambda: (np.arange(40 * 64, dtype=np.int32) % 7, np.zeros(40 * 64, np.int32))),
+    "a place twice": (skipped, 40, lambda: (np.arange(40 * 64, dtype=np.int32) % 7, np.zeros(40 * 64, np.int32))),
+    "maxima": (exchanged, 40, lambda: (np.arange(40 * 64, dtype=np.int32) % 7, np.zeros(40 * 64, np.int32))),
+    "floats": (exchanged, 40, lambda: (floats(40 * 64) * 5, np.zeros(40 * 64, np.float32))),
     "tickets past the end": (tickets, 40, lambda: (np.ones(40 * 64 - 5, np.int32), np.zeros(40 * 64, np.int32))),
 }
 

@@ -49,6 +49,17 @@ def also_stored(a, b, out):
 
 
 @tw.tile_kernel
+def by_column(a, b, out):
+    """Left operands of each block, and right ones that all blocks of a column load."""
+    i, j = tw.bid(0), tw.bid(1)
+    acc = tw.zeros((16, 8), tw.float32)
+    for k in range(2):
+        t = tw.load(a, (i, k), (16, 32), padding_mode=ZERO) * (j + 1)
+        acc = tw.mma(t, tw.load(b, (k, j), (32, 8), padding_mode=ZERO), acc)
+    tw.store(out, (i, j), acc)
+
+
+@tw.tile_kernel
 def divergent(a, b, out):
     i, j = tw.bid(0), tw.bid(1)
     acc = tw.zeros((16, 8), tw.float32)
@@ -67,6 +78,7 @@ def whole(rows: int, columns: int, dtype: Any, seed: int) -> Any:
 @pytest.mark.parametrize("name, dtype", [
     ("plain", np.float32), ("plain", np.float16), ("plain", ml_dtypes.bfloat16), ("plain", np.int8),
     ("plain", ml_dtypes.float8_e4m3fn), ("turned", np.float32), ("also_stored", np.float32), ("divergent", np.float32),
+    ("by_column", np.float32),
 ])
 def test_results_are_those_of_single_blocks(
     name: str, dtype: Any, loops: bool, monkeypatch: pytest.MonkeyPatch
@@ -89,8 +101,8 @@ def test_results_are_those_of_single_blocks(
 
 
 @pytest.mark.parametrize("name, axes, count", [
-    ("plain", (0, 1), 2), ("plain", (1, 0), 0), ("turned", (1, 0), 6), ("also_stored", (0, 1), 0),
-    ("divergent", (0, 1), 0),
+    ("plain", (0, 1), 2), ("plain", (1, 0), 0), ("turned", (1, 0), 6), ("also_stored", (0, 1), 1),
+    ("also_stored", (1, 0), 0), ("by_column", (0, 1), 1), ("divergent", (0, 1), 0),
 ])
 def test_which_tiles_are_thin(name: str, axes: tuple[int, int], count: int) -> None:
     spec = tw.spec("f32[64,64]")
