@@ -18,6 +18,8 @@ from tilewright.interp.jit.folds import Fold
 
 Array = Any
 OUTER = 3
+_BOUND = 2  # instructions for each array, up to which a loop waits for memory
+_NARROW = '"prefer-vector-width"="256"'  # for these: wider vectors begin in one line of the cache and end in another
 _WAYS = 256  # kept of each loop
 
 # A body gives LLVM IR for one element: from the names of the operands' values to those of the results' and of a doubt.
@@ -100,8 +102,10 @@ class FastLoop:
     def _text(self, single: Sequence[bool]) -> str:
         types, count = self._types, len(self._types)
         row = ", ".join([*(f"ptr noalias %p{k}" for k in range(count)), *(f"i64 {c}" for c in self._numbers)])
-        lines = [f"define internal i32 @row({row}, i64 %n) alwaysinline {{", "entry:"]
         names = [f"%x{k}" for k in range(self._operands)]
+        body, results, doubt = self._body([*names, *self._numbers])
+        how = _NARROW if len(body) <= _BOUND * count else ""
+        lines = [f"define internal i32 @row({row}, i64 %n) alwaysinline {how} {{", "entry:"]
         lines += [f"  %x{k} = load {types[k]}, ptr %p{k}" for k in range(self._operands) if single[k]]
         lines += ["  br label %each", "each:",
                   "  %i = phi i64 [0, %entry], [%next, %each]", "  %was = phi i32 [0, %entry], [%now, %each]"]
@@ -109,7 +113,6 @@ class FastLoop:
             if not single[k]:
                 lines += [f"  %a{k} = getelementptr {types[k]}, ptr %p{k}, i64 %i",
                           f"  %x{k} = load {types[k]}, ptr %a{k}"]
-        body, results, doubt = self._body([*names, *self._numbers])
         lines += body
         for k, value in enumerate(results, self._operands):
             lines += [f"  %a{k} = getelementptr {types[k]}, ptr %p{k}, i64 %i",
@@ -120,16 +123,16 @@ class FastLoop:
         functions = [fold.text for _, fold in self._folds]
         declared = {**self._declarations, **{k: v for _, more in functions for k, v in more.items()}}
         folds = [(self._operands + k, count + n, fold.name) for n, (k, fold) in enumerate(self._folds)]
-        driver = _driver(count, len(self._numbers), folds)
+        driver = _driver(count, len(self._numbers), folds, how)
         return "\n".join([*declared.values(), *lines, *(text for text, _ in functions), driver])
 
 
-def _driver(count: int, numbers: int, folds: Sequence[tuple[int, int, str]]) -> str:
+def _driver(count: int, numbers: int, folds: Sequence[tuple[int, int, str]], how: str) -> str:
     """`loop(pointer)`: the outer axes around `row`. The pointer is to sizes, addresses, outer strides (bytes), numbers.
 
-    `folds`: of an array's row into an element of another one, by a function.
+    `folds`: of an array's row into an element of another one, by a function. `how`: LLVM's attributes.
     """
-    lines = ["define i32 @loop(ptr %args) {", "entry:"]
+    lines = [f"define i32 @loop(ptr %args) {how} {{", "entry:"]
 
     def field(name: str, place: int, type_: str = "i64") -> None:
         lines.extend([f"  %{name}.at = getelementptr i64, ptr %args, i64 {place}",
