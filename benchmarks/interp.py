@@ -1,6 +1,6 @@
 """Times of the interpreter beside the same computation in plain NumPy: `python -m benchmarks.interp`.
 
-Both run on one core, with one thread of BLAS, and take turns. A time is the least of several runs, in seconds of this
+Both run on one core, with one thread of BLAS, alternately. A time is the least of several runs, in seconds of this
 process: others who share the machine count little. Of the table: the ratio of each case, and the geometric mean of all.
 
     python -m benchmarks.interp softmax attention     # cases whose names contain one of these words
@@ -31,7 +31,7 @@ Times = dict[str, tuple[float, float]]
 
 
 def least(runs: Sequence[Callable[[], Any]]) -> tuple[float, ...]:
-    """The least time of each of these, which take turns; the first runs compile, and fill caches."""
+    """The least time of each of these, which run alternately; the first runs compile, and fill caches."""
     best, spent = [float("inf")] * len(runs), 0.0
     for run in runs:
         run()
