@@ -7,7 +7,7 @@ SMOKE := tests/test_layout.py tests/test_docs.py tests/dsl/test_import.py tests/
 	tests/dsl/test_inspection.py tests/errors tests/frontend/test_translate.py tests/tileir/test_text.py \
 	tests/tileir/passes tests/interp/test_tiles.py tests/backend_ptx/passes/test_golden.py \
 	tests/backend_ptx/lower/test_coverage.py tests/backend_ptx/simulator/test_threads.py tests/catalogue/test_golden.py
-BROWSER_TESTS := tests/dsl/test_explorer_in_browser.py
+BROWSER_TESTS := tests/dsl/test_explorer_in_browser.py tests/dsl/test_notebook_in_browser.py tests/test_site_in_browser.py
 
 .PHONY: help demo check format test smoke test-all lint gpu-test gpu-sanitize gpu-report examples language-table sweep assemble check-catalogue check-seeded compare-seeded test-browser products target-numerics protocols fuzz mutants bench-compile bench-interp clean
 .DEFAULT_GOAL := help
@@ -90,11 +90,11 @@ prove-catalogue: $(STAMP)  ## bounds and races of every catalogue kernel, proved
 	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q tests/interp/proving
 
 NPM := npm install --silent --no-audit --no-fund --fetch-retries=1 --fetch-timeout=30000 --prefix build/browser
-test-browser: $(STAMP)  ## the explorer's page in a headless Chromium, which must be there
+test-browser: docs  ## the explorer, what notebooks display and the site in a headless Chromium, which must be there
 	@command -v npm >/dev/null || echo "There is no npm to install axe-core with."
 	@! command -v npm >/dev/null || $(NPM) axe-core@4.14.1 || echo "npm could not install axe-core."
 	@test -d build/browser/node_modules/axe-core || echo "ACCESSIBILITY IS NOT CHECKED: that needs axe-core, from npm."
-	TILEWRIGHT_REQUIRE_BROWSER=1 $(BIN)/python -m pytest -q -rs $(BROWSER_TESTS)
+	TILEWRIGHT_REQUIRE_BROWSER=1 $(BIN)/python -m pytest -q -rs -n 2 --dist loadfile $(BROWSER_TESTS)
 
 products: $(STAMP)  ## matrix multiplies of every small shape, dtype and target: assembled, simulated, decisions
 	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/backend_ptx/test_small_products.py

@@ -69,7 +69,8 @@ class Compiled(Lowered):
     def _repr_html_(self) -> str:
         """How a notebook displays it: resources and the PTX, folded, without scripts or colours."""
         head = f"<strong>{escape(self.name)}</strong> for {self.target}: {self.threads} threads a CTA, "
-        text = f'<pre style="overflow-x: auto; text-align: left">{escape(self.ptx)}</pre>'
+        how = 'tabindex="0" role="group" aria-label="PTX" style="overflow-x: auto; text-align: left"'
+        text = f"<pre {how}>{escape(self.ptx)}</pre>"
         lines = len(self.ptx.splitlines())
         return (f"<div>{head}{self.shared_bytes} bytes of shared memory<details><summary>PTX, {lines} lines</summary>"
                 f"{text}</details></div>")

@@ -15,7 +15,9 @@ from pathlib import Path
 from tilewright.tileir.diagnostics import NO_SPAN, TileError
 from tilewright.tileir.plan import Decision
 
-_PRE = 'style="margin: 4px 0; white-space: pre; overflow-x: auto; text-align: left"'
+# What scrolls must be reached by the keyboard, and then says what it is.
+_PRE = ('tabindex="0" role="group" aria-label="{}" '
+        'style="margin: 4px 0; white-space: pre; overflow-x: auto; text-align: left"')
 
 
 def of_kernel(name: str, hints: object, function: object) -> str:
@@ -36,10 +38,10 @@ def of_stages(
     try:
         made, ir = decide(), text()
     except TileError as error:
-        return _box(head, _source(function, ()), f"<pre {_PRE}>{escape(str(error))}</pre>")
+        return _box(head, _source(function, ()), _text("Error", escape(str(error))))
     items = "".join(f"<li>{escape(str(one))}</li>" for one in made if one.span is NO_SPAN)
     return _box(head, _source(function, made), _folded("Decisions", f"<ul>{items}</ul>", opened=True),
-                _folded(f"Tile IR, {len(ir.splitlines())} lines", f"<pre {_PRE}>{escape(ir)}</pre>"))
+                _folded(f"Tile IR, {len(ir.splitlines())} lines", _text("Tile IR", escape(ir))))
 
 
 def _chosen(record: object) -> Iterable[tuple[str, object]]:
@@ -59,11 +61,15 @@ def _source(function: object, made: Sequence[Decision]) -> str:
         return ""
     out = []
     for number, line in enumerate(lines, first):
-        out.append(f'<span style="opacity: 0.6">{number:4}</span>  {escape(line.rstrip())}\n')
+        out.append(f'<span style="opacity: 0.75">{number:4}</span>  {escape(line.rstrip())}\n')
         indent = " " * (len(line) - len(line.lstrip()) + 6)
         out += [f"<em>{indent}{escape(str(one))}</em>\n" for one in made
                 if one.span.line == number and Path(one.span.file) == Path(file)]
-    return f"<pre {_PRE}>{''.join(out)}</pre>"
+    return _text("Source", "".join(out))
+
+
+def _text(name: str, lines: str) -> str:
+    return f"<pre {_PRE.format(name)}>{lines}</pre>"
 
 
 def _folded(title: str, inside: str, opened: bool = False) -> str:

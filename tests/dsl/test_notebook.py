@@ -27,7 +27,7 @@ class Balanced(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         assert tag in {"div", "pre", "strong", "small", "span", "em", "details", "summary", "ul", "li"}, tag
-        assert all(name in ("style", "open") for name, _ in attrs), attrs
+        assert all(name in ("style", "open", "tabindex", "role", "aria-label") for name, _ in attrs), attrs
         assert not any("color" in (value or "") for _, value in attrs), "it is read in light and dark notebooks"
         self.open.append(tag)
         self.seen.append(tag)

@@ -24,6 +24,8 @@ import pytest
 WAIT = 120.0  # seconds for an answer; a busy machine starts a browser in ten
 OPTIONS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
            "--no-first-run", "--disable-extensions", "--disable-background-networking", "--disable-component-update",
+           # As with a mouse, of which a machine without a desktop has none.
+           "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4",
            "--remote-debugging-pipe")
 # Chromium reads requests from descriptor 3 and writes answers to descriptor 4.
 LAUNCHER = "import os, sys; a, b, *c = sys.argv[1:]; os.dup2(int(a), 3); os.dup2(int(b), 4); os.execv(c[0], c)"
@@ -132,11 +134,15 @@ class Page:
         self.ask("Emulation.setEmulatedMedia", features=[scheme])
         self.ask("Emulation.setFocusEmulationEnabled", enabled=True)
         self.resize(*size)
-        self.ask("Page.navigate", url=url)
-        browser.wait("Page.loadEventFired", session)
+        self.go(url)
 
     def ask(self, method: str, **params: Any) -> Any:
         return self._browser.ask(method, self._session, **params)
+
+    def go(self, url: str) -> None:
+        """Load another page in the tab."""
+        self.ask("Page.navigate", url=url)
+        self._browser.wait("Page.loadEventFired", self._session)
 
     def resize(self, width: int, height: int) -> None:
         """The size of the window, in CSS pixels."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -33,9 +34,12 @@ ACCESSIBLE = {
     'data-md-component="search" role="dialog"': 'data-md-component="search" role="dialog" aria-label="Search"',
     "<th></th>": "<td></td>",
 }
+# A part of the navigation is named by a label, which holds an icon alone where the part has a page of its own.
+UNNAMED = re.compile(r'aria-labelledby="__nav_[0-9_]+_label"([^>]*>\s*<label class="md-nav__title" for="[^"]*">\s*'
+                     r'<span[^>]*></span>\s*)([^<]*?)(\s*<)')
 
 
 def on_post_page(output: str, page: object, config: MkDocsConfig) -> str:
     for old, new in ACCESSIBLE.items():
         output = output.replace(old, new)
-    return output
+    return UNNAMED.sub(r'aria-label="\2"\1\2\3', output)
