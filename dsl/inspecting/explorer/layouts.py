@@ -17,12 +17,12 @@ from tilewright.backend_ptx.layouts.shared import (
     offset_bases,
     turned_pairs,
 )
-from tilewright.backend_ptx.ops.async_copy import AsyncCopy
-from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
+from tilewright.backend_ptx.ops.shared import BufferAccess, SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import SharedView
 from tilewright.backend_ptx.targets import Target
 from tilewright.inspecting.explorer.places import Numbering, chain_of
 from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.engines import Issuer
 from tilewright.tileir.f2 import span
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.types import SharedType, TileType
@@ -86,22 +86,18 @@ def access(op: Op, buffer: SharedType, target: Target) -> dict[str, Any]:
 
 def _thread_layout(op: Op, buffer: SharedType) -> Layout | None:
     """The layout in threads of what an op moves, as a map to the indices of the whole buffer."""
-    match op:
-        case SharedStore():
-            layout: Layout | None = op.value.type.layout
-        case SharedLoad():
-            layout = op.result.type.layout
-        case AsyncCopy():
-            layout = op.tile.layout
-        case _:
-            return None
+    if isinstance(op, SharedLoad):
+        layout: Layout | None = op.result.type.layout
+    else:
+        whole = any(start.engine.issuer is not Issuer.THREAD for start in op.effects().starts)
+        layout = op.thread_layout if isinstance(op, BufferAccess) and not whole else None
     return layout if layout is None or layout.shape == buffer.shape else Layout(layout.dims, buffer.shape)
 
 
 def _moved(op: Op, shared: Layout, layout: Layout, size: int, target: Target) -> tuple[Layout, str]:
     """The layout of the addresses of an access, as lowering chooses it, and the instruction if it has a name."""
-    if isinstance(op, AsyncCopy):
-        return layout, "cp.async"
+    if starts := op.effects().starts:
+        return layout, starts[0].engine.name
     stores = isinstance(op, SharedStore)
     plan = matrix_plan(shared, layout, size) if target.has_stmatrix or not stores else None
     if plan is not None:

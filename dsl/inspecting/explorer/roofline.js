@@ -75,7 +75,7 @@
           (device.limit === "compute" ? `What bounds it is arithmetic (${(busiest(device) || [""])[0]}): memory could feed more.`
             : "What bounds it is memory: the arithmetic units wait for bytes.") +
           (roofline.most > roofline.least ? ` Memory moves between ${scaled(roofline.least, "B")}, if caches keep all that is read again, and ${scaled(roofline.most, "B")}.` : "") }),
-        ...(Object.keys(device.kinds).length && roofline.least ? [element("figure", {}, page.framed(chart(device)), element("figcaption", { textContent: "Below the slope a kernel waits for memory, below the flat roof for arithmetic. The point is the most that this launch can reach; the dashed line leads to where it comes if caches keep nothing." }))] : []),
+        ...(Object.keys(device.kinds).length && roofline.least ? [element("figure", {}, page.framed(chart(device)), element("figcaption", { textContent: "Below the slope a kernel waits for memory, below the flat roof for arithmetic. The point is the most that this launch can reach" + (roofline.most > roofline.least ? "; the dashed line leads to where it comes if caches keep nothing." : ".") }))] : []),
         ...tables(device));
     };
     const part = element("section", { "aria-label": "Roofline" }, element("h2", { textContent: "Roofline" }),

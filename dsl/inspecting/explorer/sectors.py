@@ -17,14 +17,14 @@ from tilewright.backend_ptx.layouts.flat import LANE_BITS, parts
 from tilewright.backend_ptx.layouts.memory import SECTOR_BYTES, gather_access, tile_access
 from tilewright.backend_ptx.layouts.queries import vector_along
 from tilewright.backend_ptx.layouts.shared import copy_vector
-from tilewright.backend_ptx.ops.async_copy import AsyncGather, AsyncLoad
+from tilewright.backend_ptx.ops.shared import BufferAccess
 from tilewright.inspecting.explorer.places import Numbering, chain_of
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.analysis.facts import facts
 from tilewright.tileir.analysis.runs import Runs, runs
 from tilewright.tileir.core import Function, Op
 from tilewright.tileir.diagnostics import Span
-from tilewright.tileir.engines import GLOBAL
+from tilewright.tileir.engines import GLOBAL, Issuer
 from tilewright.tileir.f2 import span
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.atomics import Atomic
@@ -32,7 +32,6 @@ from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store
 
 Seen = Mapping[tuple[Span, tuple[int, ...]], tuple[Any, Any]]
 """Of gathers and scatters, by place and shape: the offset in bytes of each element, and which are accessed."""
-TILES, ELEMENTS = (Load, Store, AsyncLoad), (Gather, Scatter, AsyncGather, Atomic)
 
 
 class Moved(NamedTuple):
@@ -47,7 +46,7 @@ def sectors(function: Function, values: Sequence[Any], seen: Seen, number: Numbe
     """The accesses of global memory: array, place, bytes that a lane moves at once, requests of a block, sectors of
     each request (mean), and the fewest that its bytes need. What cannot be said has a `note` in place of numbers."""
     dependences = Dependences(function)
-    known = runs(function, facts(function)) if any(isinstance(op, ELEMENTS) for op in function.walk()) else None
+    known = runs(function, facts(function)) if any(_by_elements(op) for op in function.walk()) else None
     names = [value.hint for value in function.params]
     out: dict[Any, dict[str, Any]] = {}
     for op in function.walk():
@@ -62,17 +61,32 @@ def sectors(function: Function, values: Sequence[Any], seen: Seen, number: Numbe
     return list(out.values())
 
 
-def _array(op: Op) -> Any:
+def _copies(op: Op) -> bool:
+    """Whether threads start copies into shared memory, each of a part of its own."""
+    return isinstance(op, BufferAccess) and any(start.engine.issuer is Issuer.THREAD for start in op.effects().starts)
+
+
+def _by_tile(op: Op) -> bool:
+    """Whether threads access a tile that lies in an array, a part each."""
+    return isinstance(op, (Load, Store)) or (_copies(op) and "indices" not in op.fields)
+
+
+def _by_elements(op: Op) -> bool:
+    """Whether they access elements that indices name."""
+    return isinstance(op, (Gather, Scatter, Atomic)) or (_copies(op) and "indices" in op.fields)
+
+
+def _array(op: Any) -> Any:
     """The array in global memory that an op accesses."""
-    if isinstance(op, (*TILES, *ELEMENTS)):
+    if _by_tile(op) or _by_elements(op):
         return op.array
     return next((start.memory for start in op.effects().starts if start.space is GLOBAL), None)
 
 
 def _of(op: Any, value: Any, seen: Seen, known: Runs | None) -> dict[str, Any]:
-    if not isinstance(op, (*TILES, *ELEMENTS)):
+    if not _by_tile(op) and not _by_elements(op):
         return {"note": "TMA moves boxes of whole rows, not requests of lanes"}
-    if isinstance(op, TILES):
+    if _by_tile(op):
         moved, where = _tile(op), _offsets(op, value)
         if where is None:
             return {"note": "the strides are not known: give extents"}
@@ -113,7 +127,7 @@ def _tile(op: Any) -> Moved | None:
         return None
     access = tile_access(op.array.type, op.order, op.steps, tile.shape)
     vector = min(access.vector, vector_along(tile.layout, access.order[0])) if access.contiguous else 1
-    if isinstance(op, AsyncLoad):
+    if _copies(op):
         vector = min(access.vector, copy_vector(op.buffer.type.layout, tile.layout, tile.dtype.bytes))
     return Moved(tile.layout, vector, tile.dtype.bytes)
 
@@ -121,10 +135,10 @@ def _tile(op: Any) -> Moved | None:
 def _elements(op: Any, known: Runs | None) -> Moved | None:
     """The same of a gather, scatter or atomic operation."""
     itemsize = op.array.type.dtype.bytes
-    layout = op.tile.layout if isinstance(op, AsyncGather) else op.indices[0].type.layout if op.indices else None
+    layout = op.tile.layout if _copies(op) else op.indices[0].type.layout if op.indices else None
     if layout is None or not op.shape:
         return None
-    if isinstance(op, AsyncGather):
+    if _copies(op):
         return Moved(layout, op.vector, itemsize)
     if isinstance(op, Atomic) or known is None:
         return Moved(layout, 1, itemsize)
