@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.axe import violations
@@ -31,15 +32,20 @@ return { text: document.body.innerText, fits: document.documentElement.scrollWid
 """
 
 
+def html_of(thing: Any) -> str:
+    """What a notebook asks of the last value of a cell."""
+    return str(thing._repr_html_())
+
+
 @cache
 def displayed() -> dict[str, str]:
     """The kernel, the kernel for arguments, what was compiled, and a kernel that does not compile."""
     kernel = load_kernel(f"{SOURCE}:matmul")
     return {
-        "kernel": kernel._repr_html_(),
-        "stages": kernel.lower(*ARGS, target="sm_90a")._repr_html_(),
-        "compiled": kernel.compiled(*ARGS, target="sm_90a")._repr_html_(),
-        "error": kernel.lower(tw.spec("i1[64,64]"), *ARGS[1:], target="sm_90a")._repr_html_(),
+        "kernel": html_of(kernel),
+        "stages": html_of(kernel.lower(*ARGS, target="sm_90a")),
+        "compiled": html_of(kernel.compiled(*ARGS, target="sm_90a")),
+        "error": html_of(kernel.lower(tw.spec("i1[64,64]"), *ARGS[1:], target="sm_90a")),
     }
 
 
