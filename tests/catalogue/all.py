@@ -1,4 +1,5 @@
-"""Every catalogue case; names are unique."""
+"""Every catalogue case; names are unique. Nothing is reported of them by checked launches, but of those in
+`outside.py`, which stand apart."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from catalogue import (
     loops,
     matmul,
     memory,
+    outside,
     pieces,
     reduction,
     rows,
@@ -32,6 +34,11 @@ def all_cases() -> tuple[Case, ...]:
     names = [case.name for case in found]
     assert len(set(names)) == len(names), "two catalogue cases have one name"
     return tuple(found)
+
+
+def with_tiles_outside() -> tuple[Case, ...]:
+    """All of these, and those that access tiles outside of their arrays: what executors give."""
+    return (*all_cases(), *outside.cases())
 
 
 def one_per_kernel() -> tuple[Case, ...]:

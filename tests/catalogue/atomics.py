@@ -26,7 +26,8 @@ def updates(kind: str, order: tw.MemoryOrder) -> Any:
     @tw.tile_kernel
     def kernel(at, x, out, tile: tw.Constant[int]):
         i = tw.bid(0)
-        op(out, tw.load(at, (i,), (tile,)), tw.load(x, (i,), (tile,)), memory_order=order)
+        place = tw.load(at, (i,), (tile,), padding_mode=tw.PaddingMode.ZERO)
+        op(out, place, tw.load(x, (i,), (tile,), padding_mode=tw.PaddingMode.ZERO), memory_order=order)
 
     return kernel
 
@@ -44,8 +45,9 @@ def tickets(counter, out, tile: tw.Constant[int]):
 
 @tw.tile_kernel
 def old_values(at, x, out, old, tile: tw.Constant[int]):
-    got = tw.atomic_xchg(out, tw.load(at, (0,), (tile,)), tw.load(x, (0,), (tile,)))
-    tw.store(old, (0,), got)
+    i = tw.load(at, (0,), (tile,))
+    got = tw.atomic_xchg(out, i, tw.load(x, (0,), (tile,)))
+    tw.store(old, (0,), tw.where((i >= 0) & (i < out.shape[0]), got, 0))
 
 
 @tw.tile_kernel

@@ -75,7 +75,7 @@ def early_return(x, out, tile: tw.Constant[int]):
 @tw.tile_kernel
 def ternary_and_or(x, out, tile: tw.Constant[int]):
     i = tw.bid(0)
-    t = tw.load(x, (i,), (tile,))
+    t = tw.load(x, (i,), (tile,), padding_mode=tw.PaddingMode.ZERO)
     s = tw.sum(t)
     sign = 1 if (s > 0 and i != 2) or i == 3 else -1
     tw.store(out, (i,), t * sign)
@@ -95,7 +95,7 @@ def helpers(x, out, tile: tw.Constant[int]):
         return for_all + shift
 
     i = tw.bid(0)
-    t = clamp(tw.load(x, (i,), (tile,)), -20)
+    t = clamp(tw.load(x, (i,), (tile,), padding_mode=tw.PaddingMode.ZERO), -20)
     twice = lambda v: v + v  # noqa: E731
     tw.store(out, (i,), twice(scaled(t, 2, 3, shift=i)))
 

@@ -13,7 +13,7 @@ from catalogue.case import Bound, Case, ulps
 import tilewright as tw
 
 TILE = 64
-SIZES = (0, 1, TILE - 1, TILE, TILE + 1, 131)
+SIZES = (2 * TILE, 1, TILE - 1, TILE, TILE + 1, 131)
 INTS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
 FLOATS = (np.float16, ml_dtypes.bfloat16, np.float32, np.float64)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from catalogue.all import all_cases
+from catalogue.all import with_tiles_outside
 from catalogue.case import Case
 
 import tilewright as tw
@@ -11,7 +11,7 @@ from tilewright.backend_ptx.simulator import simulate, simulate_optimised
 from tilewright.backend_ptx.simulator.launch import Options
 
 TARGETS = ("sm_80", "sm_90a")
-CASES = all_cases()
+CASES = with_tiles_outside()
 
 
 def target_of(index: int, case: Case) -> str:
