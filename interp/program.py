@@ -195,7 +195,8 @@ class Program:
             thin = {} if pair is None else self._thin_of(pair)
             loops = functools.partial(self._lower_with_loops, axes, copied, checks, thin)
             closures = self._lower(axes, copied, checks, thin)
-            found = self._variants[key] = Variant(closures, loops if self.loops and "numerics" not in checks else None)
+            found = self._variants[key] = Variant(
+                closures, loops if self.loops and checks.isdisjoint(("numerics", "cancellation")) else None)
         return found
 
     def _lower(

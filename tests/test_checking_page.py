@@ -54,7 +54,7 @@ def printed(command: str, folder: Path) -> str:
 
 
 def test_the_page_has_its_programs() -> None:
-    assert len(runs()) == 12 and PAGE.read_text().count("```python") == 8
+    assert len(runs()) == 13 and PAGE.read_text().count("```python") == 9
 
 
 @pytest.mark.parametrize("command, text", runs(), ids=[command for command, _ in runs()])

@@ -247,7 +247,7 @@ def _add_check(verbs: Any) -> None:
     check.add_argument("--args", default="", help="of a kernel: as for simulate; of a script: the words of its command "
                                                   "line")
     check.add_argument("--checks", default="1", help='what to check: "all", or names separated by commas, such as '
-                                                     "bounds,races; default: all but numerics")
+                                                     "bounds,races; default: all but numerics and cancellation")
     check.add_argument("--seed", type=int, default=0, help="of generated inputs")
     check.add_argument("--prove", action="store_true", help="of a kernel: decide bounds and races for all launches; "
                                                             "--args and --grid are an example")

@@ -75,16 +75,18 @@ def checking(check: bool | str | Collection[str], on_report: str = "raise") -> C
         raise ValueError(f'on_report must be "raise", "warn" or "collect", not {on_report!r}')
     if check is False or check is None:
         return None
-    from tilewright.interp.checking.report import CHECKS, DEFAULT_CHECKS
+    from tilewright.interp.checking.report import ALL_CHECKS, CHECKS, DEFAULT_CHECKS
 
     if check is True:
         return Checking(DEFAULT_CHECKS, on_report)
     if check == "all":
-        return Checking(frozenset(CHECKS), on_report)
+        return Checking(ALL_CHECKS, on_report)
     names = [check] if isinstance(check, str) else check
     if not isinstance(names, Iterable):
         raise TypeError(f'check must be True, False, "all" or names of checks, not {type(check).__name__}')
     chosen = frozenset(names)
+    if "all" in chosen:
+        chosen = chosen - {"all"} | ALL_CHECKS
     if not chosen or not chosen <= CHECKS.keys():
         wrong = ", ".join(repr(name) for name in sorted(map(str, chosen - CHECKS.keys()))) or "nothing"
         raise ValueError(f"check: {wrong} cannot be checked; there are {', '.join(CHECKS)}, and \"all\"")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from tilewright.interp.checking import births, progress
+from tilewright.interp.checking import births, cancellation, progress
 from tilewright.interp.checking.origins import Origins
 from tilewright.interp.checking.promises import PROMISES
 from tilewright.interp.checking.suspects import find_suspects
@@ -45,6 +45,7 @@ class CheckedLowering(Lowering):
         self._loops = progress.loops(function) if "progress" in checks else {}
         self._spins: dict[Op, Value] = {}
         self._numerics = "numerics" in checks
+        self.flow = cancellation.Flow(function) if "cancellation" in checks else None
         self.index_arithmetic = births.index_arithmetic(function) if self._numerics else frozenset()
         # Bodies of folds work on scalars that stand for arrays of any shape.
         self._folded = {op for outer in function.walk() if isinstance(outer, fold.Fold) for op in outer.combine.walk()}
@@ -118,6 +119,8 @@ class CheckedLowering(Lowering):
             after.append(self._taint(op))
         if self._numerics and op not in self._folded:
             after += [births.births(op, self), births.lossy(op, self), births.wraps(op, self)]
+        if self.flow is not None and op not in self._folded:
+            after += [cancellation.cancels(op, self), cancellation.rounds(op, self)]
         steps = [*before, super().step(op), *after]
         present = [step for step in steps if step is not None]
         return in_turn(present)

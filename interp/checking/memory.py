@@ -40,6 +40,7 @@ class CheckedMemory(Memory):
         self._covers: Covers | None = None
         self._locks: Locks | None = None
         self.numerics: Numerics | None = None
+        self.rounded: set[Op] = set()
         self._watchers = 0
         self._changes = 0
         self.last_read: tuple[str, tuple[int, ...], Span] | None = None

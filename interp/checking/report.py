@@ -17,10 +17,14 @@ CHECKS: dict[str, tuple[str, ...]] = {
     "undefined": ("undefined", "unwritten"),
     "progress": ("progress",),
     "numerics": ("nan", "overflow", "underflow", "lossy", "wrap"),
+    "cancellation": ("cancellation",),
 }
 """What can be checked, each with the kinds of its reports."""
 
-DEFAULT_CHECKS = frozenset(CHECKS) - {"numerics"}
+ALL_CHECKS = frozenset(CHECKS) - {"cancellation"}
+"""What `check="all"` checks: also where numbers go wrong. Which loss of bits does harm, only the user knows."""
+
+DEFAULT_CHECKS = ALL_CHECKS - {"numerics"}
 """What `check=True` checks: what is wrong under any reading of the kernel."""
 
 JSON_FIELDS = {
@@ -144,7 +148,7 @@ def command_line(checks: frozenset[str]) -> str:
     if checks == DEFAULT_CHECKS:
         wanted = "1"
     else:
-        wanted = "all" if checks == frozenset(CHECKS) else ",".join(sorted(checks))
+        wanted = "all" if checks == ALL_CHECKS else ",".join(sorted(checks))
     script, *words = sys.argv or [""]
     if not script or script == "-c":
         return ""
