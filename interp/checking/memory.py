@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from tilewright.interp.arrays import ArrayRef
 from tilewright.interp.checking.bounds import check_bounds
+from tilewright.interp.checking.changes import Changes, Written
 from tilewright.interp.checking.collisions import check_collisions
 from tilewright.interp.checking.contents import Contents
 from tilewright.interp.checking.covers import Covers
@@ -41,8 +40,7 @@ class CheckedMemory(Memory):
         self._locks: Locks | None = None
         self.numerics: Numerics | None = None
         self.rounded: set[Op] = set()
-        self._watchers = 0
-        self._changes = 0
+        self._watchers: list[Changes] = []
         self.last_read: tuple[str, tuple[int, ...], Span] | None = None
 
     @property
@@ -120,16 +118,15 @@ class CheckedMemory(Memory):
         """The shadows of what has just been read, each with its blocks."""
         return [] if self._contents is None else self._contents.found()
 
-    def watch(self) -> int:
-        """From now on count the writes that change memory, and remember what is read; the count so far."""
-        self._watchers += 1
+    def watch(self) -> Changes:
+        """From now on remember what is read, and what memory differs in from what it is now."""
+        self._watchers.append(Changes())
         self.last_read = None
-        return self._changes
+        return self._watchers[-1]
 
-    def unwatch(self) -> int:
-        """The end of one `watch`: the count now."""
-        self._watchers -= 1
-        return self._changes
+    def unwatch(self, changes: Changes) -> None:
+        """The end of one `watch`."""
+        self._watchers.remove(changes)
 
     def read(self, region: Region, op: Op) -> Values:
         if self._bounds:
@@ -160,10 +157,10 @@ class CheckedMemory(Memory):
             self._locks.write(region, op)
         if self.numerics is not None:
             self.numerics.write(region, values, op)
-        before = np.array(region.read()).tobytes() if self._watchers and region.kind != "shared" else None
+        written = Written(region) if self._watchers else None
         region.write(values)
-        if before is not None:
-            self._changes += before != np.array(region.read()).tobytes()
+        if written is not None:
+            written.tell(self._watchers)
         if self._races is not None:
             check_collisions(region, values, op, self.log)
 
@@ -176,12 +173,13 @@ class CheckedMemory(Memory):
             self._contents.update(region, op)
         if self.numerics is not None:
             self.numerics.write(region, change.values[0], op)
+        written = None
         if self._watchers:
             self._remember(region, op)
-            before = np.array(region.read())
+            written = Written(region)
         old = region.update(change)
-        if self._watchers:
-            self._changes += before.tobytes() != np.array(region.read()).tobytes()
+        if written is not None:
+            written.tell(self._watchers)
         if self._races is not None:
             self._races.updated(region, change, op, old)
         if self._locks is not None:

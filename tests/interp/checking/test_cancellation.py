@@ -43,9 +43,9 @@ def test_right_kernels_are_clean(function: Any, grid: Any, make: Any, mode: str)
 
 
 def test_a_report_has_operands_and_result() -> None:
-    function, _, make = cancelling.CASES[2]
-    args = make()
-    found = tw.tile_kernel(function).interpret(2, *args, check={"all", "cancellation"}, on_report="collect")
+    function: Any = cancelling.smaller_root
+    kernel, checks = tw.tile_kernel(function), {"all", "cancellation"}
+    found = kernel.interpret(2, *cancelling.equation(), check=checks, on_report="collect")
     [report] = [report for report in found if report.kind == "cancellation"]
     first, second, result = (report.values[name] for name in ("operand 1", "root", "result"))
     assert first + second == pytest.approx(result, rel=1e-6) and report.values["element"] == (0,)

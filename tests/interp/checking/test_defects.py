@@ -57,6 +57,30 @@ def test_a_loop_whose_values_change_meets_a_limit(monkeypatch: pytest.MonkeyPatc
     assert report.span.line == inspect.getsourcelines(counts.__wrapped__)[1] + 3
 
 
+@pytest.mark.parametrize("function, period", [
+    (progress.values_toggle, 2), (progress.memory_toggles, 2), (progress.list_in_a_ring, 100)])
+def test_a_loop_that_repeats_itself_has_a_period(function: Any, period: int) -> None:
+    [(grid, make)] = [(grid, make) for kernel, grid, make in progress.CASES if kernel is function]
+    [report] = tw.tile_kernel(function).interpret(grid, *make(), check=True, on_report="collect")
+    assert report.message == f"this loop never ends: {period} iterations leave everything as it was"
+    assert report.values == {"iterations": period} and (report.related is None) == (function is progress.values_toggle)
+
+
+def test_loops_that_write_back_what_was_there_may_go_on() -> None:
+    """Memory is the same again after two iterations, but a counter is not; or the other way round."""
+    @tw.tile_kernel
+    def counts(x, out, n):
+        k = 0
+        while k < n:
+            tw.store(x, 0, 1 - tw.load(x, 0, ()))
+            k += 1
+        while tw.load(out, 0, ()) < n:
+            tw.store(out, 0, tw.load(out, 0, ()) + 1)
+
+    out = np.zeros(1, np.int32)
+    assert not counts.interpret(1, np.zeros(1, np.int32), out, 700, check=True, on_report="collect") and out[0] == 700
+
+
 def test_a_deadlock_names_what_it_waits_for() -> None:
     function, grid, make = progress.CASES[0]
     with pytest.raises(tw.CheckError, match=r"waits for flags\[1\], which no block") as caught:
