@@ -61,7 +61,9 @@ class Chunk:
     def take(self, blocks: Any) -> Chunk:
         """The chunk of some of these blocks."""
         ids = tuple(i[blocks] if isinstance(i, np.ndarray) and i.ndim else i for i in self.ids)
-        return Chunk(len(blocks), ids, self.grid, self.options)
+        chunk = Chunk(len(blocks), ids, self.grid, self.options)
+        chunk.memory = self.memory
+        return chunk
 
 
 def progression(numbers: Any) -> tuple[int, int] | None:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tilewright.interp.arrays import ArrayRef
+from tilewright.interp.changes import Watch
 from tilewright.interp.checking.bounds import check_bounds
-from tilewright.interp.checking.changes import Changes, Written
 from tilewright.interp.checking.collisions import check_collisions
 from tilewright.interp.checking.contents import Contents
 from tilewright.interp.checking.covers import Covers
@@ -15,14 +15,12 @@ from tilewright.interp.checking.declared import declared
 from tilewright.interp.checking.locks import Locks
 from tilewright.interp.checking.log import Log
 from tilewright.interp.checking.numerics import Numerics
-from tilewright.interp.checking.places import element_of
 from tilewright.interp.checking.races import Races
 from tilewright.interp.checking.report import DEFAULT_CHECKS, Report, command_line
 from tilewright.interp.checking.suspects import find_suspects
 from tilewright.interp.memory import Change, Memory, Region, Values
 from tilewright.interp.touches import touches
 from tilewright.tileir.core import Function, Op, Value
-from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.ops.memory import Load
 
@@ -40,8 +38,7 @@ class CheckedMemory(Memory):
         self._locks: Locks | None = None
         self.numerics: Numerics | None = None
         self.rounded: set[Op] = set()
-        self._watchers: list[Changes] = []
-        self.last_read: tuple[str, tuple[int, ...], Span] | None = None
+        self.watch = Watch()
 
     @property
     def reports(self) -> list[Report]:
@@ -84,7 +81,7 @@ class CheckedMemory(Memory):
             self._contents is not None and self._contents.logs(ref))
 
     def direct(self, op: Op) -> bool:
-        return op in self._quiet and not self._watchers and (
+        return op in self._quiet and not self.watch.active and (
             self._contents is None or not self._contents.expects(op))
 
     def side_by_side(self) -> bool:
@@ -118,16 +115,6 @@ class CheckedMemory(Memory):
         """The shadows of what has just been read, each with its blocks."""
         return [] if self._contents is None else self._contents.found()
 
-    def watch(self) -> Changes:
-        """From now on remember what is read, and what memory differs in from what it is now."""
-        self._watchers.append(Changes())
-        self.last_read = None
-        return self._watchers[-1]
-
-    def unwatch(self, changes: Changes) -> None:
-        """The end of one `watch`."""
-        self._watchers.remove(changes)
-
     def read(self, region: Region, op: Op) -> Values:
         if self._bounds:
             check_bounds(region, op, self.log)
@@ -139,8 +126,8 @@ class CheckedMemory(Memory):
             self._contents.read(region, op)
         if self._locks is not None:
             self._locks.read(region, op)
-        if self._watchers:
-            self._remember(region, op)
+        if self.watch.active:
+            self.watch.read(region, op)
         return region.read()
 
     def write(self, region: Region, values: Values, op: Op) -> None:
@@ -157,10 +144,10 @@ class CheckedMemory(Memory):
             self._locks.write(region, op)
         if self.numerics is not None:
             self.numerics.write(region, values, op)
-        written = Written(region) if self._watchers else None
-        region.write(values)
-        if written is not None:
-            written.tell(self._watchers)
+        if self.watch.active:
+            self.watch.write(region, lambda: region.write(values))
+        else:
+            region.write(values)
         if self._races is not None:
             check_collisions(region, values, op, self.log)
 
@@ -173,20 +160,13 @@ class CheckedMemory(Memory):
             self._contents.update(region, op)
         if self.numerics is not None:
             self.numerics.write(region, change.values[0], op)
-        written = None
-        if self._watchers:
-            self._remember(region, op)
-            written = Written(region)
-        old = region.update(change)
-        if written is not None:
-            written.tell(self._watchers)
+        if self.watch.active:
+            self.watch.read(region, op)
+            old = self.watch.write(region, lambda: region.update(change))
+        else:
+            old = region.update(change)
         if self._races is not None:
             self._races.updated(region, change, op, old)
         if self._locks is not None:
             self._locks.update(region, change, op, old)
         return old
-
-    def _remember(self, region: Region, op: Op) -> None:
-        if region.kind != "shared" and 0 not in region.shape:
-            lane = (0,) * len(region.shape)
-            self.last_read = region.array.name, element_of(region, lane), op.span

@@ -12,20 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.interp.checking.changes import Changes
+from tilewright.interp.changes import Spin, Watch, accesses, carried_by
 from tilewright.interp.checking.log import Stopped
-from tilewright.interp.checking.places import block_coordinates
+from tilewright.interp.checking.places import block_coordinates, element_of
 from tilewright.interp.checking.report import Report
 from tilewright.interp.chunk import Regs
 from tilewright.interp.lowering import Step
+from tilewright.interp.memory import Region
 from tilewright.tileir.core import Op
-from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.ops import control
-from tilewright.tileir.types import TileType
 
 FIRST_LOOK = 16
-"""Iterations before the first look. Each look compares some iterations with what there was when it began, and the next
-begins after four times as many."""
+"""Iterations before the first look."""
 
 LOOK = 256
 """The most iterations of one look, where they access memory: each access is then watched."""
@@ -33,63 +31,31 @@ LOOK = 256
 MOST_ITERATIONS = 1_000_000
 
 
-class Spin:
-    """One run of a loop: its iterations, and what there was when the look began at `since` that ends at `until`."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.next = FIRST_LOOK
-        self.since = self.until = 0
-        self.held: list[tuple[int, Any]] | None = None
-        self.changes = Changes()
-
-
 def start(slot: int) -> Step:
     """The loop begins."""
     def step(regs: Regs) -> None:
-        regs[slot] = Spin()
+        regs[slot] = Spin(FIRST_LOOK)
     return step
 
 
 def iteration(op: control.While, low: Any, slot: int) -> Step:
     """The condition has been computed once more."""
     condition: Any = op.before.terminator
-    cond, params = low.slot(condition.cond), low.slot_list(v for v in op.before.params if isinstance(v.type, TileType))
-    arrays = low.slot_list(v for v in op.before.params if not isinstance(v.type, TileType))
-    most = LOOK if _accesses(op) else MOST_ITERATIONS
-
-    def held(regs: Regs) -> list[tuple[int, Any]]:
-        return [(p, np.ascontiguousarray(regs[p]).tobytes()) for p in params] + [(a, id(regs[a])) for a in arrays]
-
-    def same(regs: Regs, spin: Spin) -> bool:
-        tiles, rest = spin.held[:len(params)], spin.held[len(params):]  # type: ignore[index]
-        return all(np.ascontiguousarray(regs[p]).tobytes() == before for p, before in tiles) and all(
-            id(regs[a]) == before for a, before in rest) and spin.changes.none
+    cond, carried = low.slot(condition.cond), carried_by(op, low)
+    most = LOOK if accesses(op) else MOST_ITERATIONS
 
     def step(regs: Regs) -> None:
         spin: Spin = regs[slot]
-        spin.count += 1
-        if spin.count < spin.next:
+        watch: Watch = regs[0].memory.watch
+        if not np.any(regs[cond]):
+            spin.leave(watch)
             return
-        going = np.any(regs[cond])
-        if going and spin.count > MOST_ITERATIONS:
+        period = spin.look(lambda: carried(regs), watch, most)
+        if period:
+            _stop(regs, op, regs[cond], _endless(period, watch.last_read))
+        if spin.count > MOST_ITERATIONS:
             _stop(regs, op, regs[cond], _not_ended(spin.count))
-        if spin.held is None:
-            if going:
-                spin.held, spin.changes = held(regs), regs[0].memory.watch()
-                spin.since, spin.until = spin.count, spin.count + min(spin.count, most)
-            return
-        if going and same(regs, spin):
-            _stop(regs, op, regs[cond], _endless(spin.count - spin.since, regs[0].memory.last_read))
-        if not going or spin.count >= spin.until:
-            regs[0].memory.unwatch(spin.changes)
-            spin.held, spin.next = None, min(4 * spin.count, max(spin.count, MOST_ITERATIONS) + 1)
     return step
-
-
-def _accesses(loop: control.While) -> bool:
-    """Do iterations access memory?"""
-    return any(op.effectful for block in loop.blocks for op in block.walk())
 
 
 def _stop(regs: Regs, op: Op, going: Any, report: Report) -> None:
@@ -103,26 +69,28 @@ def _not_ended(count: int) -> Report:
                   reason="the limit of checked launches is there to find loops that never end")
 
 
-def _endless(period: int, waits: tuple[str, tuple[int, ...], Span] | None) -> Report:
-    """What an iteration, or so many, leaves as it was, with what is read last: array, element and line."""
+def _endless(period: int, last: tuple[Region, Op] | None) -> Report:
+    """What an iteration, or so many, leaves as it was, with what is read last."""
+    waits = None if last is None else element_of(last[0], (0,) * len(last[0].shape))
     if period > 1:
         report = Report("progress", f"this loop never ends: {period} iterations leave everything as it was",
                         values={"iterations": period},
                         reason="then the variables of the loop and memory are what they were, and so on for ever")
-    elif waits is None:
+    elif last is None or waits is None:
         return Report("progress", "this loop never ends: an iteration changes nothing",
                       reason="neither the variables of the loop nor memory change, so that its condition stays true")
     else:
-        element = f"{waits[0]}[{', '.join(map(str, waits[1]))}]"
+        element = f"{last[0].array.name}[{', '.join(map(str, waits))}]"
         report = Report(
             "progress", f"this loop waits for {element}, which no block that runs before has changed",
             reason="a block may only wait for blocks that run already: nothing says that a later one starts before "
                    "this one ends",
             hint="let blocks wait for those with lower numbers, or take numbers with atomic_add")
-    if waits is None:
+    if last is None:
         return report
-    array, index, line = waits
-    return replace(report, array=array, index=index, related=line, related_label="the loop reads it here")
+    region, reader = last
+    return replace(
+        report, array=region.array.name, index=waits, related=reader.span, related_label="the loop reads it here")
 
 
 def loops(function: Any) -> dict[int, control.While]:

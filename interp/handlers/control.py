@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from tilewright.interp.arrays import merge_arrays
 from tilewright.interp.chunk import Regs, split, take
 from tilewright.interp.formats import format_of
 from tilewright.interp.lowering import Lowering, Step, impl_step
+from tilewright.interp.patience import PATIENCE, Patience, Vigil
+from tilewright.tileir.carried import condition_of
 from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.ops import control
@@ -175,16 +178,17 @@ def _check_step(by: int) -> None:
 
 @impl_step(control.While)
 def while_(op: control.While, low: Lowering) -> Step:
-    condition = op.before.terminator
-    assert isinstance(condition, control.Condition)
+    condition = condition_of(op)
     cond = low.slot(condition.cond)
     before, after = low.block(op.before), low.block(op.after)
     enter = low.moves(op.init, op.before.params)
     onward = low.moves(condition.values, op.after.params)
     again = low.moves(op.after.terminator.operands, op.before.params)
     leave = low.moves(condition.values, op.results)
+    patience = Patience(op, low)
 
     def uniform(regs: Regs) -> None:
+        count = 0
         enter(regs)
         before(regs)
         while regs[cond]:
@@ -192,18 +196,31 @@ def while_(op: control.While, low: Lowering) -> Step:
             after(regs)
             again(regs)
             before(regs)
+            count += 1
+            if count == PATIENCE and not regs[0].memory.checks:
+                watched(regs, patience.ends(regs[0]))
         leave(regs)
+
+    def watched(regs: Regs, vigil: Vigil) -> None:
+        while regs[cond]:
+            onward(regs)
+            after(regs)
+            again(regs)
+            vigil.look(regs)
+            before(regs)
+        vigil.end()
 
     if not low.varies(condition.cond):
         return uniform
-    return _divergent_while(op, low, (enter, before, onward, after, again), condition)
+    return _divergent_while(op, low, (enter, before, onward, after, again), patience)
 
 
 def _divergent_while(
-    op: control.While, low: Lowering, steps: tuple[Step, Step, Step, Step, Step], condition: control.Condition,
+    op: control.While, low: Lowering, steps: tuple[Step, Step, Step, Step, Step], patience: Patience,
 ) -> Step:
     """The loop where blocks leave after different numbers of iterations; `steps` as `while_` names them."""
     enter, before, onward, after, again = steps
+    condition = condition_of(op)
     cond = low.slot(condition.cond)
     joins = low.joined(op.results)
     passed = [(low.slot(v), low.varies(v)) for v in low.joined(condition.values, op.results)]
@@ -213,12 +230,13 @@ def _divergent_while(
     results = low.slot_list(joins)
 
     def divergent(regs: Regs) -> None:
+        vigil: Vigil | None = None
         count = regs[0].count
         active = np.arange(count)
         merges = [Merge(r, count) for r in joins]
         sub = regs.copy()
         enter(sub)
-        while True:
+        for iteration in itertools.count():
             before(sub)
             going = sub[cond]
             if not going.all():
@@ -229,9 +247,15 @@ def _divergent_while(
                     break
                 sub = split(sub, kept, follow)
                 active = active[kept]
+            if iteration == PATIENCE and not sub[0].memory.checks:
+                vigil = patience.ends(sub[0])
             onward(sub)
             after(sub)
             again(sub)
+            if vigil is not None:
+                vigil.look(sub)
+        if vigil is not None:
+            vigil.end()
         for slot, merge in zip(results, merges, strict=True):
             regs[slot] = merge.result()
 
