@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 from support.defects.marks import marked, places
-from support.seeded import grids, orders, products, rows
+from support.seeded import grids, last, orders, products, rows
 from support.seeded import places as tables
 
 import tilewright as tw
 
 UNORDERED = [*products.CASES, *rows.CASES, *grids.CASES, *tables.CASES]
-CASES = [*UNORDERED, *orders.CASES]
+CASES = [*UNORDERED, *orders.CASES, *last.CASES]
 THOROUGH = pytest.mark.skipif("TILEWRIGHT_THOROUGH" not in os.environ, reason="make check-seeded")
 
 
