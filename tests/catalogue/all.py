@@ -1,5 +1,5 @@
-"""Every catalogue case; names are unique. Nothing is reported of them by checked launches, but of those in
-`outside.py`, which stand apart."""
+"""Every catalogue case; names are unique. Nothing is reported of them by checked launches; those of
+`outside.py` stand apart."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from catalogue import (
     loops,
     matmul,
     memory,
-    outside,
     pieces,
     reduction,
     rows,
@@ -34,11 +33,6 @@ def all_cases() -> tuple[Case, ...]:
     names = [case.name for case in found]
     assert len(set(names)) == len(names), "two catalogue cases have one name"
     return tuple(found)
-
-
-def with_tiles_outside() -> tuple[Case, ...]:
-    """All of these, and those that access tiles outside of their arrays: what executors give."""
-    return (*all_cases(), *outside.cases())
 
 
 def one_per_kernel() -> tuple[Case, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from catalogue.all import with_tiles_outside
+from catalogue.all import all_cases
 from catalogue.case import Case
 
 import tilewright as tw
@@ -22,7 +22,7 @@ def on_device(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("case", with_tiles_outside(), ids=lambda c: c.name)
+@pytest.mark.parametrize("case", all_cases(), ids=lambda c: c.name)
 def test_gpu_equals_reference(case: Case) -> None:
     args = on_device(case.args())
     case.kernel[case.grid](*args)

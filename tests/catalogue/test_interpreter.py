@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from catalogue.all import with_tiles_outside
+from catalogue.all import all_cases
 from catalogue.case import Case, compare
 
 
@@ -17,7 +17,7 @@ def run(case: Case, mode: str) -> list[np.ndarray]:
     return case.results(args)
 
 
-@pytest.mark.parametrize("case", with_tiles_outside(), ids=lambda c: c.name)
+@pytest.mark.parametrize("case", all_cases(), ids=lambda c: c.name)
 def test_equals_reference(case: Case) -> None:
     want = case.reference(*case.args())
     got = run(case, "chunked")

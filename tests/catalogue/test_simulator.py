@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from catalogue.all import with_tiles_outside
+from catalogue.all import all_cases
 from catalogue.case import Case
 
 import tilewright as tw
@@ -11,7 +11,7 @@ from tilewright.backend_ptx.simulator import simulate, simulate_optimised
 from tilewright.backend_ptx.simulator.launch import Options
 
 TARGETS = ("sm_80", "sm_90a")
-CASES = with_tiles_outside()
+CASES = all_cases()
 
 
 def target_of(index: int, case: Case) -> str:
