@@ -68,6 +68,10 @@ docs: $(STAMP)  ## the documentation's site, into build/site; a warning is an er
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict -f tools/docs_site/mkdocs.yml
 	@echo "open build/site/index.html"
 
+.PHONY: derivatives
+derivatives: $(STAMP)  ## the derived kernels of softmax, attention and others in the simulator (the tests: three of them)
+	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/derivatives
+
 language-table: $(STAMP)  ## print which names of the language are implemented where, and what calls them
 	$(BIN)/python tools/language_table.py
 

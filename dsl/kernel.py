@@ -419,6 +419,36 @@ class tile_kernel:
         """
         return self.lower(*args, target=target, lineinfo=lineinfo, **named).compiled
 
+    @public
+    def defvjp(self, *, wrt: str | tuple[str, ...], outputs: str | tuple[str, ...]) -> Callable[[K], K]:
+        """Give the kernel a backward of your own: a decorator for a kernel, which `grad` gives for these names from
+        then on in the place of a derived one.
+
+        Arguments: `wrt` and `outputs`, as `grad` will be asked for them.
+        Result: a decorator that takes a kernel and returns it. The kernel's parameters are those of the derived one:
+            this kernel's own, `out_grad` for each output, `x_grad` for each array of `wrt`, to which it adds.
+        Errors: those of `grad` for names; ValueError for other parameters.
+
+        Example:
+            @ct.tile_kernel
+            def step(x, out):
+                ct.store(out, ct.bid(0), ct.floor(ct.load(x, ct.bid(0), 4)))
+
+            @step.defvjp(wrt="x", outputs="out")
+            @ct.tile_kernel
+            def straight_through(x, out, out_grad, x_grad):
+                i = ct.bid(0)
+                ct.store(x_grad, i, ct.load(x_grad, i, 4) + ct.load(out_grad, i, 4))
+
+            x, x_grad = np.arange(8.0) / 3, np.zeros(8)
+            ct.grad(step, wrt="x", outputs="out")[(2,)](x, np.zeros(8), np.ones(8), x_grad)
+            print(x_grad)  # [1. 1. 1. 1. 1. 1. 1. 1.]
+            step.defvjp(wrt="x", outputs="out")(step)  # ValueError
+        """
+        from tilewright.deriving.custom import registering
+
+        return registering(self, wrt, outputs)
+
     @property
     def hints(self) -> KernelOptions:
         """The options that the kernel was made with, each a value or a ByTarget."""

@@ -26,8 +26,8 @@ CONTRACT = {
     "operators": "add sub mul truediv floordiv cdiv mod divmod pow minimum maximum clamp atan2 bitwise_and bitwise_or "
                  "bitwise_xor bitwise_lshift bitwise_rshift equal not_equal less less_equal greater greater_equal",
     "functions of one tile": "exp exp2 log log2 sqrt rsqrt sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh "
-                             "log1p expm1 erf erfc sigmoid floor ceil trunc round negative abs isnan isinf isfinite "
-                             "bitwise_not popcount clz ffs",
+                             "log1p expm1 erf erfc sigmoid floor ceil trunc stop_gradient round negative abs isnan "
+                             "isinf isfinite bitwise_not popcount clz ffs",
     "index space": "bid num_blocks num_tiles assume_divisible_by",
     "memory": "load store gather scatter Slice load_advanced_indexing store_advanced_indexing",
     "atomics": "atomic_cas atomic_xchg atomic_add atomic_max atomic_min atomic_and atomic_or atomic_xor",

@@ -40,6 +40,11 @@ def integral(b: Builder, op: ops.FloatUnary, x: Val) -> Val:
     return floats.through_f32(b, lambda v: b.intrinsic(name, [v]), x)
 
 
+@elementwise(ops.StopGradient)
+def stop_gradient(b: Builder, op: ops.StopGradient, x: Val) -> Val:
+    return x
+
+
 @elementwise(ops.IsNan)
 def isnan(b: Builder, op: ops.IsNan, x: Val) -> Val:
     return floats.isnan(b, floats.extended(b, x))

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any, Self
+
+from tilewright.deriving.custom import backward_of
+from tilewright.deriving.from_ir import kernel_from_ir
+from tilewright.deriving.launching import GradientLauncher
 from tilewright.deriving.roles import Roles, roles_of
 from tilewright.deriving.source import GradientSource
+from tilewright.inspecting.stages import Stages
 from tilewright.kernel import kernel_of, tile_kernel
 from tilewright.tracebacks import public
 
@@ -13,21 +19,31 @@ class gradient_kernel(tile_kernel):
 
     roles: Roles
 
+    def replace_hints(self, **options: Any) -> Self:
+        hinted = super().replace_hints(**options)
+        hinted.launcher = GradientLauncher(hinted.specialiser)
+        return hinted
+
 
 @public
 def grad(
-    kernel: tile_kernel, /, *, wrt: str | tuple[str, ...], outputs: str | tuple[str, ...],
-    stored_once: str | tuple[str, ...] = (),
+    kernel: tile_kernel | Stages, /, *, wrt: str | tuple[str, ...], outputs: str | tuple[str, ...],
+    stored_once: str | tuple[str, ...] = (), workspace: bool = False,
 ) -> gradient_kernel:
     """The kernel that carries cotangents from a kernel's outputs back to its inputs: reverse-mode differentiation.
 
-    Arguments: `kernel`, which stores each element of its outputs once and reads none of them; `wrt`, the names of the
-        arrays whose gradients are asked for; `outputs`, the names of those whose cotangents are given.
+    Arguments: `kernel`, which stores each element of its outputs once and reads none of them, or a specialisation of
+        one, `kernel.lower(...)`, whose constants are gone from the parameters; `wrt`, the names of the arrays whose
+        gradients are asked for; `outputs`, the names of those whose cotangents are given.
     Result: a kernel of the same grid and hints. It takes the kernel's arguments (of the outputs only the shapes count),
         then `out_grad` for each output `out`, then `x_grad` for each array `x` of `wrt`, to which it adds: give zeros
-        for the gradient alone. These are float arrays of the same shapes, of any dtype. `roles` lists the names.
+        for the gradient alone. These are float arrays of the same shapes, of any dtype. `roles` lists the names. The
+        kernel of a deterministic one adds in an order of its own: partial gradients, which a launch allocates. Where
+        `kernel.defvjp` has named a backward for these names, the result is that kernel.
     Options: `stored_once`, the names of outputs each element of which the kernel stores once, where the indices do not
-        show it (tiles in an order of the kernel's own): a promise.
+        show it (tiles in an order of the kernel's own): a promise. `workspace=True` keeps what loops carry in memory
+        where it is cheaper than to compute it again: the last parameter, `workspace=None`, is an array of int32 or
+        int64 with the axes (block, slot, word), which a launch allocates if it is not given.
     Errors: TypeError and ValueError for names that do not fit; when the kernel is specialised,
         TileUnsupportedFeatureError at the line of what has no derivative.
 
@@ -46,11 +62,20 @@ def grad(
         print(backward.roles.parameters)  # ('x', 'out', 'out_grad', 'x_grad')
         ct.grad(square, wrt="y", outputs="out")  # ValueError
     """
+    if isinstance(kernel, Stages):
+        kernel = kernel_from_ir(kernel.tile_ir(), deterministic=kernel.deterministic)
     if not isinstance(kernel, tile_kernel):
         raise TypeError(f"grad: the kernel must be made with @tile_kernel, not {type(kernel).__name__}")
     specialiser = kernel.specialiser
     names = tuple(p.name for p in specialiser.params)
-    roles = roles_of(kernel.__name__, names, wrt, outputs, stored_once)
+    roles = roles_of(kernel.__name__, names, wrt, outputs, stored_once, workspace, specialiser.rules.deterministic)
+    own = backward_of(kernel, roles)
+    if own is not None:
+        rules = own.specialiser.rules
+        made = kernel_of(own.specialiser.source, own.hints, rules, gradient_kernel)
+        made.roles = Roles(roles.arguments, roles.outputs, roles.wrt)
+        return made
     made = kernel_of(GradientSource(specialiser.source, roles), kernel.hints, specialiser.rules, gradient_kernel)
     made.roles = roles
+    made.launcher = GradientLauncher(made.specialiser)
     return made

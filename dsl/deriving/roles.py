@@ -12,13 +12,17 @@ class Roles:
 
     Attributes: `arguments`, the kernel's own parameters; `outputs` and `wrt`, those among them that were named;
         `stored_once`, the outputs of which that is promised; `cotangents`, `out_grad` for an output `out`: read;
-        `gradients`, `x_grad` for an array `x`: added to.
+        `gradients`, `x_grad` for an array `x`: added to. Parameters with a default, None, come last, the `optional`
+        ones: a launch allocates what it is not given. `workspace`, whether there is one; `deterministic`, whether there
+        is `x_grad_parts` for each gradient, to whose part of each block is added where blocks share elements.
     """
 
     arguments: tuple[str, ...]
     outputs: tuple[str, ...]
     wrt: tuple[str, ...]
     stored_once: tuple[str, ...] = ()
+    workspace: bool = False
+    deterministic: bool = False
 
     @property
     def cotangents(self) -> tuple[str, ...]:
@@ -30,21 +34,33 @@ class Roles:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """All names, in the order of the call."""
+        """The names without a default, in the order of the call."""
         return (*self.arguments, *self.cotangents, *self.gradients)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(f"{name}_parts" for name in self.gradients) if self.deterministic else ()
+
+    @property
+    def optional(self) -> tuple[str, ...]:
+        """The names that follow these, with the default None."""
+        return (*(("workspace",) if self.workspace else ()), *self.parts)
 
     def of(self, name: str) -> str:
         """The parameter of the kernel that a cotangent or gradient belongs to."""
-        return name.removesuffix("_grad")
+        return name.removesuffix("_parts").removesuffix("_grad")
 
 
 def roles_of(
-    kernel: str, arguments: tuple[str, ...], wrt: object, outputs: object, stored_once: object
+    kernel: str, arguments: tuple[str, ...], wrt: object, outputs: object, stored_once: object,
+    workspace: object = False, deterministic: bool = False,
 ) -> Roles:
     """The roles for these names. TypeError for what is no name or tuple of names, ValueError for names that are no
     parameters, or stand twice."""
     once = _names("stored_once", stored_once) if stored_once != () else ()
-    roles = Roles(arguments, _names("outputs", outputs), _names("wrt", wrt), once)
+    if not isinstance(workspace, bool):
+        raise TypeError(f"grad: workspace must be True or False, not {workspace!r}")
+    roles = Roles(arguments, _names("outputs", outputs), _names("wrt", wrt), once, workspace, deterministic)
     for what, names in (("wrt", roles.wrt), ("outputs", roles.outputs)):
         for k, name in enumerate(names):
             if name not in arguments:
@@ -59,10 +75,12 @@ def roles_of(
     if both:
         raise ValueError(f"grad: {both[0]!r} is named in wrt and in outputs; an array that is read and overwritten has "
                          "no gradient, so let the kernel store into another one")
-    taken = [name for name in (*roles.cotangents, *roles.gradients) if name in arguments]
+    taken = [name for name in (*roles.cotangents, *roles.gradients, *roles.parts) if name in arguments]
     if taken:
         raise ValueError(f"grad: kernel {kernel} has a parameter {taken[0]!r} already, which would be the name of the "
                          f"array that belongs to {roles.of(taken[0])!r}; call it otherwise")
+    if workspace and "workspace" in arguments:
+        raise ValueError(f"grad: kernel {kernel} has a parameter 'workspace' already; call it otherwise")
     return roles
 
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilewright.arguments.annotations import Param
-from tilewright.arguments.bind import Argument, ArrayArgument, ArrayList, leaves
+from tilewright.arguments.bind import Argument, ArrayArgument, ArrayList, Const, leaves
 from tilewright.arguments.spec import Spec
 from tilewright.deriving.roles import Roles
 from tilewright.launching.sources import Source, no_statements
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileValueError
+from tilewright.tileir.dtypes import int32, int64
 from tilewright.tileir.plan import NO_ALIASES, Aliases, Hints
 from tilewright.tileir.types import ArrayType, ListType, Type
+
+if TYPE_CHECKING:
+    from tilewright.tileir.derivatives import Need
 
 
 class GradientSource:
@@ -29,10 +33,13 @@ class GradientSource:
         more = (*roles.cotangents, *roles.gradients)
         self.params: Sequence[Param] = (
             *forward.params, *(replace(own[roles.of(name)], name=name) for name in more))
+        self.params = (*self.params, *(Param(name) for name in roles.optional))
         named = any(p.kind is inspect.Parameter.KEYWORD_ONLY for p in forward.parameters)
         kind = inspect.Parameter.KEYWORD_ONLY if named else inspect.Parameter.POSITIONAL_OR_KEYWORD
         self.parameters: Sequence[inspect.Parameter] = (
-            *forward.parameters, *(inspect.Parameter(name, kind) for name in more))
+            *forward.parameters, *(inspect.Parameter(name, kind) for name in more),
+            *(inspect.Parameter(name, kind, default=None) for name in roles.optional))
+        self._needs: dict[Any, Need] = {}
 
     @property
     def namespace(self) -> Mapping[str, Any]:
@@ -44,17 +51,41 @@ class GradientSource:
         self.forward.check(arguments[: len(self.roles.arguments)])
         for name in (*self.roles.outputs, *self.roles.wrt):
             _check_pair(by_name[name], by_name[f"{name}_grad"])
+        if self.roles.workspace:
+            _check_workspace(by_name["workspace"])
 
     def translate(
         self, arguments: Sequence[Argument], *, facts: bool, hints: Hints, aliases: Aliases, debug: bool
     ) -> Function:
         from tilewright.tileir.derivatives import gradient
-        from tilewright.tileir.passes import run_pipeline
 
         if debug:
             raise no_statements(self.name)
-        own = arguments[: len(self.roles.arguments)]
         self._check_apart(arguments, aliases)
+        function, *given, stored_once = self._derived(arguments, facts, hints)
+        extra = {a.name: _type(a, facts) for a in arguments[len(self.roles.parameters) :] if not isinstance(a, Const)}
+        at = {leaf.name: k for k, leaf in enumerate(leaves(arguments[: len(self.roles.arguments)]))}
+        return gradient(
+            function, *given, name=self.name, stored_once=stored_once, workspace=extra.pop("workspace", None),
+            parts={at[self.roles.of(name)]: type_ for name, type_ in extra.items()})
+
+    def needed(self, arguments: Sequence[Argument]) -> Need:
+        """The memory that a launch with these arguments makes use of."""
+        from tilewright.tileir.derivatives import needed
+
+        key = tuple(argument.key(False) for argument in arguments[: len(self.roles.parameters)])
+        if key not in self._needs:
+            function, *given, stored_once = self._derived(arguments, False, Hints())
+            self._needs[key] = needed(function, *given, stored_once=stored_once)
+        return self._needs[key]
+
+    def _derived(
+        self, arguments: Sequence[Argument], facts: bool, hints: Hints
+    ) -> tuple[Function, dict[int, Type], dict[int, Type], frozenset[int]]:
+        """The kernel's Tile IR; by position the types of cotangents and gradients; the outputs stored once."""
+        from tilewright.tileir.passes import run_pipeline
+
+        own = arguments[: len(self.roles.arguments)]
         function = self.forward.translate(own, facts=facts, hints=hints, aliases=NO_ALIASES, debug=False)
         run_pipeline(function)
         by_name = {argument.name: argument for argument in arguments}
@@ -63,8 +94,8 @@ class GradientSource:
         def types(names: Sequence[str]) -> dict[int, Type]:
             return {at[name]: _type(by_name[f"{name}_grad"], facts) for name in names}
 
-        return gradient(function, types(self.roles.outputs), types(self.roles.wrt), name=self.name,
-                        stored_once=frozenset(at[name] for name in self.roles.stored_once))
+        once = frozenset(at[name] for name in self.roles.stored_once)
+        return function, types(self.roles.outputs), types(self.roles.wrt), once
 
     def _check_apart(self, arguments: Sequence[Argument], aliases: Aliases) -> None:
         """A gradient shares memory with nothing: what is added to it would change what is read."""
@@ -79,6 +110,15 @@ def _type(argument: Argument, facts: bool) -> Type:
     assert isinstance(argument, (ArrayArgument, ArrayList))
     made: ArrayType | ListType = argument.type(facts)
     return made
+
+
+def _check_workspace(argument: Argument) -> None:
+    """A workspace is left out, or an array of words with three axes."""
+    if isinstance(argument, Const):
+        return
+    words = isinstance(argument, ArrayArgument) and argument.info.dtype in (int32, int64)
+    if not isinstance(argument, ArrayArgument) or not words or len(_shape(argument)) != 3:
+        raise TypeError("argument 'workspace' must be an array of int32 or int64 with three axes, or None")
 
 
 def _check_pair(of: Argument, other: Argument) -> None:

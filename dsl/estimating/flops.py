@@ -84,7 +84,8 @@ def _fold(op: fold.Fold) -> tuple[str, int] | None:
 
 
 RULES: RuleTable[Callable[[Any], tuple[str, int] | None]] = RuleTable("count of operations", {
-    arith.Fma: _fma, math.FloatUnary: _special, math.FloatTest: _free, arith.Pow: _special, arith.Atan2: _special,
+    arith.Fma: _fma, math.FloatUnary: _special, math.FloatTest: _free, math.StopGradient: _free,
+    arith.Pow: _special, arith.Atan2: _special,
     matmul.Mma: _product, matmul.MmaScaled: _product, reduce.Reduction: _reduction, reduce.ArgReduction: _reduction,
     fold.Fold: _fold,
 })

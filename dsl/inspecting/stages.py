@@ -61,6 +61,11 @@ class Stages:
     def hints(self) -> Hints:
         return self._specialiser.hints.resolve(self.target.name)
 
+    @property
+    def deterministic(self) -> bool:
+        """Whether the kernel was made with `deterministic=True`."""
+        return self._specialiser.rules.deterministic
+
     @cached_property
     def aliases(self) -> Aliases:
         """Which arguments share memory with an output (`tileir/plan.py`)."""

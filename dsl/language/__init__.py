@@ -32,7 +32,7 @@ __all__ = [
     "atomic_xchg", "atomic_add", "atomic_max", "atomic_min", "atomic_and", "atomic_or", "atomic_xor",
     "insert", "astile", "pack_to_bytes", "unpack_from_bytes", "astype", "bitcast", "full", "zeros", "ones",
     "arange", "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
-    "floor", "ceil", "trunc", "isnan", "negative", "abs", "bitwise_not", "mma", "mma_scaled", "matmul",
+    "floor", "ceil", "trunc", "stop_gradient", "isnan", "negative", "abs", "bitwise_not", "mma", "mma_scaled", "matmul",
     "load", "store", "gather", "scatter", "print", "printf", "assert_", "grid_dependency_control_wait",
     "grid_dependency_control_launch_dependents", "sum", "prod", "max", "min", "argmax", "argmin", "cumsum",
     "cumprod", "scan", "reduce", "reshape", "broadcast_to", "expand_dims", "permute", "transpose", "cat",

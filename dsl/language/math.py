@@ -10,7 +10,7 @@ from tilewright.tileir.enums import RoundingMode
 
 __all__ = [
     "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "floor", "ceil",
-    "trunc", "round", "isnan", "isinf", "isfinite", "negative", "abs", "bitwise_not",
+    "trunc", "stop_gradient", "round", "isnan", "isinf", "isfinite", "negative", "abs", "bitwise_not",
 ]
 
 
@@ -219,6 +219,26 @@ def ceil(x: Any, /) -> Tile:
     Example:
         t = ct.arange(4, dtype=ct.float32) * 0.75 - 1.0
         print(ct.ceil(t))                         # [-1.000000, -0.000000, 1.000000, 2.000000]
+    """
+
+
+@builtin("stop_gradient")
+def stop_gradient(x: Any, /) -> Tile:
+    """x itself, which `grad` takes for a constant.
+
+    Operands: a float tile, or a number.
+    Result: x.
+    Errors: TileTypeError for integer and bool tiles.
+
+    Example:
+        @ct.tile_kernel
+        def kernel(x, out):
+            t = ct.load(x, 0, 4)
+            ct.store(out, 0, t * ct.stop_gradient(t))
+
+        x, x_grad = np.arange(4.0), np.zeros(4)
+        ct.grad(kernel, wrt="x", outputs="out")[1](x, np.zeros(4), np.ones(4), x_grad)
+        print(x_grad)  # [0. 1. 2. 3.]
     """
 
 

@@ -138,6 +138,11 @@ def round_(op: math.Round, low: Lowering) -> Fn:
     return _integral(op, np.rint)
 
 
+@impl(math.StopGradient)
+def stop_gradient(op: math.StopGradient, low: Lowering) -> Fn:
+    return lambda x: x
+
+
 def _test(op: math.FloatTest, fn: Fn) -> Fn:
     dtype = op.src.type.dtype
     return (lambda x: fn(as_float(x, dtype))) if dtype in codes.FORMATS else fn

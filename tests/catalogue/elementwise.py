@@ -155,6 +155,7 @@ FUNCTIONS: dict[str, tuple[Any, Any, Any, float]] = {
     "floor": (tw.floor, np.floor, lambda v: v, 0),
     "ceil": (tw.ceil, np.ceil, lambda v: v, 0),
     "trunc": (tw.trunc, np.trunc, lambda v: v, 0),
+    "stop_gradient": (tw.stop_gradient, np.positive, lambda v: v, 0),
     "negative": (tw.negative, np.negative, lambda v: v, 0),
     "abs": (tw.abs, np.abs, lambda v: v, 0),
 }

@@ -66,7 +66,37 @@ def by_data(t: Any, n: Any) -> Any:
     return t * 2.0 if tw.sum(t) > 0.0 else t * t
 
 
-FUNCTIONS = {f.__name__: f for f in (powers, sums, nested, branches, decided_in_a_loop, by_data)}
+def until(t: Any, n: Any) -> Any:
+    """How often it runs depends on the data."""
+    while tw.sum(t * t) < 9.0 * n:
+        t = t * 1.5 + tw.sin(t)
+    return t
+
+
+def leaving(t: Any, n: Any) -> Any:
+    u = t
+    for k in range(6):
+        u = u * 1.25 + t
+        if tw.sum(u * u) > 9.0 * n:
+            break
+        u = u + k
+    return u * t
+
+
+def whiles_in_loops(t: Any, n: Any) -> Any:
+    u, v = t, t * 0.5
+    for k in range(n):
+        while tw.max(abs(u)) > 0.5 + k:
+            u = u * 0.5
+            if tw.sum(u) > v.shape[0]:
+                break
+            v = v + u * u
+        u = u + v
+    return u * v
+
+
+FUNCTIONS = {f.__name__: f for f in (
+    powers, sums, nested, branches, decided_in_a_loop, by_data, until, leaving, whiles_in_loops)}
 
 
 def kernel_of(function: Callable[[Any, Any], Any]) -> tw.tile_kernel:
@@ -81,8 +111,28 @@ def kernel_of(function: Callable[[Any, Any], Any]) -> tw.tile_kernel:
 @pytest.mark.parametrize("trips", [0, 1, 3])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_loops_and_branches(name: str, trips: int) -> None:
+    """The padding is zero, as a decision by data sees it."""
     x = np.random.default_rng(4).standard_normal(7)
     gradcheck(kernel_of(FUNCTIONS[name]), (2,), {"x": x, "out": np.zeros(7), "n": trips}, ["x"])
+
+
+@pytest.mark.parametrize("slots", [None, 1, 3, 9])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_kept_values_give_the_same_gradients(name: str, slots: int | None) -> None:
+    """Bit for bit, with a workspace of few slots or many, or one that the launch allocates."""
+    random = np.random.default_rng(4)
+    x, cotangent = random.standard_normal((2, 7))
+    kernel = kernel_of(FUNCTIONS[name])
+    recomputed, kept = np.zeros(7), np.zeros(7)
+    tw.grad(kernel, wrt="x", outputs="out")[2](x, np.zeros(7), 5, cotangent, recomputed)
+    backward = tw.grad(kernel, wrt="x", outputs="out", workspace=True)
+    workspace = None if slots is None else np.full((2, slots, 64), -1)
+    backward[2](x, np.zeros(7), 5, cotangent, kept, workspace=workspace)
+    np.testing.assert_array_equal(kept, recomputed)
+    assert recomputed.any() and (workspace is None or name in TAPE_FREE or (workspace != -1).any())
+
+
+TAPE_FREE = ("sums", "by_data")
 
 
 def ops_of(kernel: tw.tile_kernel, arguments: dict[str, Any], wrt: tuple[str, ...] = ("x",)) -> list[Op]:
@@ -98,13 +148,69 @@ def test_a_sum_is_not_recomputed() -> None:
     assert sum(isinstance(op, For) for op in ops_of(kernel_of(powers), given)) == 2
 
 
+def few(t: Any, n: Any) -> Any:
+    for _ in range(4):
+        t = t * tw.sin(t)
+    return t
+
+
+def test_decisions_say_what_is_kept() -> None:
+    """Loops of few iterations recompute, others keep of what they carry what adjoints need: here one tile of four."""
+    from tilewright.inspecting.decisions import decisions
+
+    specs = [tw.spec("f32[?]"), tw.spec("f32[?]"), tw.spec("i32"), tw.spec("f32[?]"), tw.spec("f32[?]")]
+    found = {}
+    for f in (powers, few):
+        backward = tw.grad(kernel_of(f), wrt="x", outputs="out", workspace=True)
+        lines = decisions(backward, (*specs, tw.spec("i32[?,?,?]")), "sm_90a")
+        [found[f]] = [line for line in lines if line.startswith("carried_values")]
+    assert "kept in the workspace (adjoints need them at each iteration: 4 words of 32 bits" in found[powers]
+    assert "recomputed (adjoints need them at each iteration: 4 iterations run 6 more, which takes" in found[few]
+
+
+@pytest.mark.parametrize("workspace, error, text", [
+    (np.zeros((2, 4, 3), np.int64), ValueError, r"has the shape \(2, 4, 3\), but this launch needs 2 blocks"),
+    (np.zeros((1, 4, 4), np.int64), ValueError, r"a slot or more, and 4 words: \(2, 1, 4\)"),
+    (np.zeros((2, 4), np.int64), TypeError, "'workspace' must be an array of int32 or int64 with three axes, or None"),
+    (np.zeros((2, 4, 4), np.int32), tw.TileTypeError, "the workspace must be an array of int64, not of int32"),
+])
+def test_a_workspace_that_does_not_fit(workspace: Any, error: type[Exception], text: str) -> None:
+    backward = tw.grad(kernel_of(powers), wrt="x", outputs="out", workspace=True).replace_hints(occupancy=2)
+    with pytest.raises(error, match=text):
+        backward[2](np.zeros(7), np.zeros(7), 5, np.zeros(7), np.zeros(7), workspace=workspace)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_kept_values_in_the_simulator(dtype: Any) -> None:
+    """The code for a GPU, whose threads wait for what others have stored."""
+    random = np.random.default_rng(4)
+    given = {"x": random.standard_normal(256).astype(dtype), "out": np.zeros(256, dtype), "n": 5}
+
+    def wide(t: Any, n: Any) -> Any:
+        flipped = t
+        for _ in range(n):
+            flipped = tw.flip(flipped * tw.sin(t), 0)
+        return flipped
+
+    @tw.tile_kernel
+    def kernel(x, out, n):
+        i = tw.bid(0)
+        tw.store(out, i, wide(tw.load(x, i, 128), n))
+
+    cotangent, results = random.standard_normal(256).astype(dtype), [np.zeros(256, dtype) for _ in range(2)]
+    backward = tw.grad(kernel, wrt="x", outputs="out", workspace=True)
+    backward[2](*given.values(), cotangent, results[0])
+    backward.simulate(2, *given.values(), cotangent, results[1], np.zeros((2, 2, 128), np.int32), target="sm_90a")
+    np.testing.assert_allclose(*results, rtol=2**-9 if dtype == np.float16 else 2**-20, atol=2**-10)
+
+
 def test_decisions_say_what_is_added_and_recomputed() -> None:
     from tilewright.inspecting.decisions import decisions
 
     specs = [tw.spec("f32[?]"), tw.spec("f32[?]"), tw.spec("i32"), tw.spec("f32[?]"), tw.spec("f32[?]")]
     found = {name: decisions(tw.grad(kernel_of(f), wrt="x", outputs="out"), tuple(specs), "sm_90a")
              for name, f in (("sums", sums), ("powers", powers))}
-    added = "gradient: x: loads and stores (no two blocks read the same elements)"
+    added = "gradient: x: loads and stores (no two blocks or lanes read the same elements)"
     assert all(added in lines for lines in found.values())
     assert not any("carried_values" in line for line in found["sums"])
     assert any(line.startswith("carried_values: recomputed (adjoints need them") for line in found["powers"])
@@ -146,7 +252,7 @@ def sliced(x, out):
 
 
 @pytest.mark.parametrize("kernel, grid, shape, atomics", [
-    (strided, 2, (14,), 0), (paired, 4, (4, 8), 0), (scattered, 2, (13,), 1), (sliced, 3, (11,), 1),
+    (strided, 2, (14,), 0), (paired, 4, (4, 8), 0), (scattered, 2, (13,), 0), (sliced, 3, (11,), 1),
 ])
 def test_stores_that_are_followed_back(kernel: tw.tile_kernel, grid: int, shape: tuple[int, ...], atomics: int) -> None:
     """Atomics only where the indices do not show that blocks are apart."""
@@ -210,22 +316,6 @@ def in_place(x, out):
     tw.store(out, 0, t * t * t)
 
 
-def unbounded(x, out):
-    t = tw.load(x, 0, 4)
-    while tw.sum(t) < 9.0:  # here
-        t = t * 2.0
-    tw.store(out, 0, t)
-
-
-def leaving(x, out):
-    t = tw.load(x, 0, 4)
-    for _ in range(6):  # here
-        if tw.sum(t) > 9.0:
-            break
-        t = t * 2.0
-    tw.store(out, 0, t)
-
-
 def bits(x, out):
     t = tw.bitcast(tw.load(x, 0, 4), tw.int32) & 0x7FFFFFFF
     tw.store(out, 0, tw.bitcast(t, tw.float32))  # here
@@ -246,8 +336,6 @@ REFUSED = {
     stored_over_by_the_next: "this may overwrite what was stored in out before",
     read_back: "this reads an array that the kernel also writes",
     in_place: "this reads an array that the kernel also writes",
-    unbounded: "the trips of a while loop are counted only when it has run",
-    leaving: "the trips of a while loop are counted only when it has run",
     bits: "the bits of a float are no number that changes with it",
     exchanged: "would not find the value again that this gives",
     largest: "atomic_max hands on no derivative",

@@ -27,6 +27,22 @@ def test_ties_and_corners() -> None:
         np.testing.assert_array_equal(found, wanted)
 
 
+def test_a_stopped_gradient_is_a_constant() -> None:
+    """Of t * stop_gradient(t) the gradient is t; and the maximum that is taken out of a softmax has no part in it."""
+
+    @tw.tile_kernel
+    def kernel(x, out, stop: tw.Constant[bool]):
+        t = tw.load(x, 0, 8)
+        top = tw.max(t)
+        e = tw.exp(t - (tw.stop_gradient(top) if stop else top))
+        tw.store(out, 0, e / tw.sum(e) + (t * tw.stop_gradient(t) - t * t / 2 if stop else 0.0))
+
+    x, g = np.random.default_rng(2).standard_normal((2, 8))
+    found = {stop: gradients(kernel, (1,), {"x": x, "out": x, "stop": stop}, ["x"], ["out"], [g])[0]
+             for stop in (False, True)}
+    np.testing.assert_allclose(found[True], found[False], atol=1e-15)
+
+
 def test_casts_hand_adjoints_straight_through() -> None:
     """Rounding counts as the identity; the adjoint gets the dtype of the operand, the gradient that of its array."""
 

@@ -44,6 +44,60 @@ def test_atomics_only_where_blocks_share_elements() -> None:
     verify(parse(text))
 
 
+@tw.tile_kernel(deterministic=True)
+def shared(x, w, out):
+    """Blocks share rows of w, of two axes, in a loop."""
+    i, j = tw.bid(0), tw.bid(1)
+    for k in range(3):
+        t = tw.load(x, (i, j), (2, 4)) * tw.load(w, (k, j), (1, 4))
+        tw.store(out, (k, i, j), tw.reshape(t, (1, 2, 4)))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_partial_gradients_are_added_up_in_order(dtype: Any) -> None:
+    """The same bits for any order of blocks; narrow gradients are added up in float32."""
+    random = np.random.default_rng(6)
+    x, w, g = (random.standard_normal(shape).astype(dtype) for shape in ((7, 6), (3, 6), (3, 7, 6)))
+    backward = tw.grad(shared, wrt=("x", "w"), outputs="out")
+    found = []
+    for order in ("asc", "desc", 5):
+        made = [np.zeros_like(x), np.ones_like(w)]
+        backward.interpret((4, 2), x, w, g, g, *made, mode="single", order=order)
+        found.append(made)
+    launched = [np.zeros_like(x), np.ones_like(w)]
+    backward[4, 2](x, w, g, g, *launched)
+    for made in found:
+        for got, want in zip(made, launched, strict=True):
+            np.testing.assert_array_equal(got, want)
+    wide = [a.astype(np.float64) for a in (x, w, g)]
+    exact = (wide[2] * wide[1][:, None]).sum(0), 1 + (wide[2] * wide[0]).sum(1)
+    for got, want in zip(launched, exact, strict=True):
+        assert np.abs(got - want).max() <= 8 * np.finfo(dtype).eps * np.abs(want).max()
+
+
+def test_partial_gradients_are_decided_and_compiled() -> None:
+    from tilewright.inspecting.decisions import decisions
+
+    spec = [tw.spec("f32[?,?]"), tw.spec("f32[?,?]"), tw.spec("f32[?,?,?]")]
+    backward = tw.grad(shared, wrt=("x", "w"), outputs="out")
+    assert backward.roles.optional == ("x_grad_parts", "w_grad_parts") and len(backward.roles.parameters) == 6
+    arguments = (*spec, spec[2], *spec[:2], None, tw.spec("f32[?,?,?]"))
+    lines = decisions(backward, arguments, "sm_80")
+    assert any("w: partial gradients, added up by a second kernel (blocks may read the same" in line for line in lines)
+    ptx = backward.ptx(*arguments, target="sm_80")
+    assert "red.global" not in ptx and "atom" not in ptx
+
+
+def test_partial_gradients_in_the_simulator() -> None:
+    random = np.random.default_rng(6)
+    x, w, g = (random.standard_normal(shape).astype(np.float32) for shape in ((7, 6), (3, 6), (3, 7, 6)))
+    parts, made = np.zeros((8, 3, 6), np.float32), [np.zeros_like(x), np.zeros_like(w)]
+    backward = tw.grad(shared, wrt=("x", "w"), outputs="out")
+    backward.simulate((4, 2), x, w, g, g, *made, None, parts, target="sm_80")
+    np.testing.assert_allclose(parts.sum(0), (g * x).sum(1), rtol=1e-5, atol=1e-6)
+    assert not made[1].any()
+
+
 def test_a_deterministic_kernel_has_no_atomic_gradient() -> None:
     @tw.tile_kernel(deterministic=True)
     def kernel(x, w, out):
@@ -87,6 +141,45 @@ def test_hints_and_grid_are_the_kernels() -> None:
     backward(np.zeros(6), np.zeros(6), np.ones(6), x_grad)
     np.testing.assert_array_equal(x_grad, np.full(6, 3.0))
     assert backward.hints == kernel.hints and backward.replace_hints(occupancy=1).roles == backward.roles
+
+
+def test_the_gradient_of_a_specialisation() -> None:
+    """Its constants are gone; arrays fit what it was made for."""
+    x, w, cotangent = np.arange(8.0), np.arange(4.0) + 1, np.arange(8.0) - 3
+    backward = tw.grad(scaled.lower(x, w, x.copy(), 2.0, target="sm_80"), wrt="x", outputs="out")
+    assert backward.roles.parameters == ("x", "w", "out", "out_grad", "x_grad")
+    x_grad = np.zeros(8)
+    backward[2](x, w, x.copy(), cotangent, x_grad)
+    np.testing.assert_array_equal(x_grad, 2 * cotangent * np.tile(w, 2))
+    with pytest.raises(TypeError, match="'w' must be an array of float64 with 1 axes, as in the Tile IR"):
+        backward[2](x, w.astype(np.float32), x.copy(), cotangent, x_grad)
+
+
+def test_a_backward_of_the_users_own() -> None:
+    @tw.tile_kernel
+    def kernel(x, y, out):
+        i = tw.bid(0)
+        tw.store(out, i, tw.load(x, i, 4) * tw.load(y, i, 4))
+
+    @kernel.defvjp(wrt="x", outputs="out")
+    @tw.tile_kernel(occupancy=2)
+    def negative(x, y, out, out_grad, x_grad):
+        i = tw.bid(0)
+        tw.store(x_grad, i, tw.load(x_grad, i, 4) - tw.load(out_grad, i, 4))
+
+    x, y, g, x_grad, y_grad = np.ones(8), np.full(8, 3.0), np.arange(8.0), np.zeros(8), np.zeros(8)
+    own = tw.grad(kernel.replace_hints(occupancy=4), wrt="x", outputs="out")
+    assert own.roles.gradients == ("x_grad",) and own.hints.occupancy == 2
+    own[2](x, y, x.copy(), g, x_grad)
+    np.testing.assert_array_equal(x_grad, -g)
+    tw.grad(kernel, wrt=("y", "x"), outputs="out")[2](x, y, x.copy(), g, y_grad, x_grad)  # of other names: derived
+    np.testing.assert_array_equal(x_grad, -g + 3 * g)
+    with pytest.raises(ValueError, match="must have the parameters x, y, out, out_grad, y_grad; negative has x, y"):
+        kernel.defvjp(wrt="y", outputs="out")(negative)
+    with pytest.raises(TypeError, match="the backward must be made with @tile_kernel, not function"):
+        kernel.defvjp(wrt="y", outputs="out")(lambda x: None)  # type: ignore[type-var]
+    with pytest.raises(ValueError, match="wrt names 'z', which is no parameter of kernel kernel"):
+        kernel.defvjp(wrt="z", outputs="out")
 
 
 def arrays(**changed: Any) -> tuple[Any, ...]:

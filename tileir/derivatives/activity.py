@@ -9,6 +9,7 @@ from tilewright.tileir.carried import carried
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.ops.control import For, If, While
 from tilewright.tileir.ops.convert import Bitcast
+from tilewright.tileir.ops.math import StopGradient
 from tilewright.tileir.types import ArrayType, ListType, TileType
 
 
@@ -39,6 +40,8 @@ class _Walk:
             if isinstance(op, (For, If, While)):
                 for met in carried(op):
                     self.meet(met, [value for value in met if value.owner is op or value.owner in op.blocks])
+            elif isinstance(op, StopGradient):
+                continue
             elif self.reads(op):
                 self.varied.update(op.results)
             else:

@@ -2,8 +2,8 @@
 
 A loop runs once more, from its last iteration to its first, and carries the adjoints of what the forward loop carries,
 and of what its body reads from around it. Values at the start of an iteration that adjoints need are recomputed
-from the loop's beginning. Where the adjoints do not depend on the order of iterations, they run as in the forward loop,
-and carry its values along.
+from the loop's beginning, or from the nearest iteration that has kept them (keeping.py). Where the adjoints do not
+depend on the order of iterations, they run as in the forward loop, and carry its values along.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _build(plan: _Backward, r: Reverse, last: Value) -> None:
         if starts is None:
             trip = r.b.sub(last, r.b.mul(trip, r.now(op.step)))
             starts = _again(op, trip, r)
-        following = r.replay_body(op.loop, [trip, *starts])
+        following = r.replay_body(op.loop, [trip, *starts], keep=True)
         ends = op.loop.terminator.operands
         for k, adjoint in zip(plan.active, adjoints, strict=False):
             r.give(ends[k], adjoint)
@@ -92,13 +92,15 @@ def _build(plan: _Backward, r: Reverse, last: Value) -> None:
 
 
 def _again(op: For, trip: Value, r: Reverse) -> list[Value]:
-    """The carried values at the start of an iteration: the loop up to there. Nothing is left of it where no adjoint
-    needs them."""
+    """The carried values at the start of an iteration: the loop up to there, from its beginning or from what was kept.
+    Nothing is left of it where no adjoint needs them."""
+    kept = r.kept.get(op)
+    first, init = (r.now(op.lower), [r.now(v) for v in op.init]) if kept is None else kept.start(r, trip)
     with r.inside([v.type.erased() for v in op.loop.params], [v.hint for v in op.loop.params]) as block:
         r.b.emit(Yield(values=tuple(r.replay_body(op.loop, block.params))))
-    init = tuple(r.now(v) for v in op.init)
-    made = r.b.emit(For(lower=r.now(op.lower), upper=trip, step=r.now(op.step), init=init, loop=block))
-    r.recomputing.add(made)
+    made = r.b.emit(For(lower=first, upper=trip, step=r.now(op.step), init=tuple(init), loop=block))
+    if kept is None:
+        r.recomputing[made] = op, made.results
     return list(made.results)
 
 
@@ -109,7 +111,7 @@ def branch(op: If, r: Reverse) -> None:
     bodies: list[tuple[Block, dict[Value, Value]]] = []
     for side in op.blocks:
         with r.inside() as block:
-            r.replay_body(side, ())
+            r.replay_body(side, (), keep=True)
             for k, adjoint in seeds.items():
                 r.give(side.terminator.operands[k], adjoint)
             r.reverse(side)

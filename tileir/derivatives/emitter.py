@@ -9,6 +9,7 @@ from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Value
 from tilewright.tileir.dtypes import DType, float32
 from tilewright.tileir.ops.arith import Add, Compare, Constant, Div, Mul, Select, Sub
+from tilewright.tileir.ops.arrays import BlockId, NumBlocks
 from tilewright.tileir.ops.math import Neg
 from tilewright.tileir.ops.reduce import ReduceSum
 from tilewright.tileir.ops.shape import Broadcast, Iota, Reshape
@@ -78,3 +79,11 @@ class Emitter(Builder):
         line = [1] * len(shape)
         line[axis] = shape[axis]
         return self.spread(self.reshape(self.value(Iota(size=shape[axis], dtype=dtype)), line), shape)
+
+
+def block_number(b: Emitter) -> Value:
+    """The number of this block in the grid, the first axis varying fastest."""
+    block = b.value(BlockId(axis=2))
+    for axis in (1, 0):
+        block = b.add(b.mul(block, b.value(NumBlocks(axis=axis))), b.value(BlockId(axis=axis)))
+    return block

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.analysis.unit import Unit
@@ -11,53 +12,116 @@ from tilewright.tileir.derivatives import decisions
 from tilewright.tileir.derivatives.activity import varied_values
 from tilewright.tileir.derivatives.checks import check_outputs, check_reads, check_survivors
 from tilewright.tileir.derivatives.control import ops_around
+from tilewright.tileir.derivatives.counting import counted
+from tilewright.tileir.derivatives.keeping import Need, is_short, kept_in, need_of, trips_of
 from tilewright.tileir.derivatives.padding import unbounded_values
 from tilewright.tileir.derivatives.places import Places
 from tilewright.tileir.derivatives.reverse import Reverse
 from tilewright.tileir.ops.control import Return
+from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.passes.dce import dce
 from tilewright.tileir.types import Type
 
 
 def gradient(
     function: Function, outputs: Mapping[int, Type], wrt: Mapping[int, Type], *, name: str,
-    stored_once: frozenset[int] = frozenset(),
+    stored_once: frozenset[int] = frozenset(), workspace: Type | None = None, parts: Mapping[int, Type] | None = None,
 ) -> Function:
     """The derived function. Its parameters are those of `function`, then the arrays that hold the cotangents of
-    `outputs`, then those to which the gradients of `wrt` are added; both map positions of parameters to types. The
-    caller promises that the kernel stores each element of the outputs `stored_once` once.
+    `outputs`, then those to which the gradients of `wrt` are added, then the `workspace` if there is one, then arrays
+    for partial gradients, one for each block along their first axis; `outputs`, `wrt` and `parts` map positions of
+    parameters to types. The caller promises that the kernel stores each element of the outputs
+    `stored_once` once.
 
     `function` is what the frontend has made, after its passes; it is not changed. Its stores are left out.
     Raises TileError, with the place, for what has no derivative.
     """
-    params = function.params
-    sources = frozenset(params[k] for k in wrt)
-    varied = varied_values(function, sources)
-    dependences, places = Dependences(function), Places(function)
-    stores = _stores(function, dependences, {k: params[k] for k in outputs})
-    check_outputs(function, stores, places, stored_once)
-    check_reads(function, dependences, varied, sources)
-    seeding = {op for ops in stores.values() for op in ops}
-    ops_around(function.body, seeding)
-    body = Block()
-    r = Reverse(body, varied, seeding)
-    r.unbounded = unbounded_values(function)
-    r.know(params, [body.add_param(p.type, p.hint) for p in params])
-    r.cotangents = {params[k]: body.add_param(t, f"{params[k].hint}_grad") for k, t in outputs.items()}
-    r.gradients = {params[k]: body.add_param(t, f"{params[k].hint}_grad") for k, t in wrt.items()}
-    reads = {p: _reads(function, dependences, p, varied) for p in r.gradients}
-    r.apart = frozenset(p for p, ops in reads.items() if places.apart(ops))
-    r.b.span = function.span
-    r.replay(function.body.ops[:-1])
-    r.reverse(function.body)
-    r.b.emit(Return())
-    derived = Function(name, body, function.hints, function.span)
-    dce(Unit(derived))
-    derived.decisions = [
-        *(decisions.addition(p.hint, p in r.apart, ops[0].span) for p, ops in reads.items() if ops),
-        *(decisions.recomputed(op.span) for op in derived.walk() if op in r.recomputing and op.results)]
-    check_survivors(derived, {r.now(p) for p in params if dependences.alias_class(p) in dependences.written})
-    return derived
+    task = _Task(counted(function), outputs, wrt, name, stored_once, parts or {})
+    return task.derive({}, None) if workspace is None else task.derive(task.loops(), workspace)
+
+
+def needed(
+    function: Function, outputs: Mapping[int, Type], wrt: Mapping[int, Type], *,
+    stored_once: frozenset[int] = frozenset(),
+) -> Need:
+    """The workspace that `gradient` makes use of for the same arguments."""
+    task = _Task(counted(function), outputs, wrt, "", stored_once)
+    return replace(need_of(task.loops()), parts=task.shared())
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What is derived."""
+
+    function: Function
+    outputs: Mapping[int, Type]
+    wrt: Mapping[int, Type]
+    name: str
+    stored_once: frozenset[int]
+    parts: Mapping[int, Type] = field(default_factory=dict)
+
+    def shared(self) -> frozenset[int]:
+        """The positions of `wrt` of whose arrays blocks load the same elements, by tiles: those have partial gradients.
+        """
+        params, (_, r) = self.function.params, self._made({}, None)
+        dependences = Dependences(self.function)
+        reads = {k: _reads(self.function, dependences, params[k], r.varied) for k in self.wrt}
+        return frozenset(k for k, ops in reads.items() if ops and params[k] not in r.apart and all(
+            isinstance(op, Load) and op.array is params[k] for op in ops))
+
+    def loops(self) -> dict[Op, list[int]]:
+        """The loops that recompute so much that memory is cheaper, and the positions of the carried values that are
+        needed for it."""
+        derived, r = self._made({}, None)
+        found: dict[Op, set[int]] = {}
+        for made in derived.walk():
+            if made in r.recomputing and made.results:
+                op, results = r.recomputing[made]
+                found.setdefault(op, set()).update(k for k, v in enumerate(results) if v in made.results)
+        return {op: sorted(positions) for op, positions in found.items() if not is_short(op)}
+
+    def derive(self, loops: Mapping[Op, list[int]], workspace: Type | None) -> Function:
+        """The function, where these loops keep what they carry."""
+        derived, r = self._made(loops, workspace)
+        need = need_of(loops)
+        derived.decisions += [
+            *(decisions.kept(op.span, need.words, need.bits) for op in loops),
+            *(decisions.recomputed(op.span, trips_of(r.recomputing[op][0]))
+              for op in derived.walk() if op in r.recomputing and op.results)]
+        return derived
+
+    def _made(self, loops: Mapping[Op, list[int]], workspace: Type | None) -> tuple[Function, Reverse]:
+        function, params = self.function, self.function.params
+        sources = frozenset(params[k] for k in self.wrt)
+        varied = varied_values(function, sources)
+        dependences, places = Dependences(function), Places(function)
+        stores = _stores(function, dependences, {k: params[k] for k in self.outputs})
+        check_outputs(function, stores, places, self.stored_once)
+        check_reads(function, dependences, varied, sources)
+        seeding = {op for ops in stores.values() for op in ops}
+        ops_around(function.body, seeding)
+        body = Block()
+        r = Reverse(body, varied, seeding)
+        r.unbounded = unbounded_values(function)
+        r.know(params, [body.add_param(p.type, p.hint) for p in params])
+        r.cotangents = {params[k]: body.add_param(t, f"{params[k].hint}_grad") for k, t in self.outputs.items()}
+        r.gradients = {params[k]: body.add_param(t, f"{params[k].hint}_grad") for k, t in self.wrt.items()}
+        if workspace is not None:
+            r.kept = kept_in(body.add_param(workspace, "workspace"), loops)
+        r.parts = {params[k]: body.add_param(t, f"{params[k].hint}_grad_parts") for k, t in self.parts.items()}
+        reads = {p: _reads(function, dependences, p, varied) for p in r.gradients}
+        r.apart = frozenset(p for p, ops in reads.items() if places.apart(ops) and all(
+            places.lanes_differ(op) for op in ops if isinstance(op, Gather)))
+        r.b.span = function.span
+        r.replay(function.body.ops[:-1], keep=True)
+        r.reverse(function.body)
+        r.b.emit(Return())
+        derived = Function(self.name, body, function.hints, function.span)
+        dce(Unit(derived))
+        derived.decisions = [
+            decisions.addition(p.hint, p in r.apart, p in r.parts, ops[0].span) for p, ops in reads.items() if ops]
+        check_survivors(derived, {r.now(p) for p in params if dependences.alias_class(p) in dependences.written})
+        return derived, r
 
 
 def _stores(

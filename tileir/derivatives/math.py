@@ -14,7 +14,7 @@ from tilewright.tileir.ops import arith, math
 Slope = Callable[[Emitter, Value, Value, Value], Value]
 """From the adjoint g of y = f(x), x and y: g times the slope of f at x."""
 
-for _op in (math.Not, math.BitCount, math.FloatTest, math.Integral):
+for _op in (math.Not, math.BitCount, math.FloatTest, math.Integral, math.StopGradient):
     ADJOINTS.add(_op, constant)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilewright.tileir.core import Value
+from tilewright.tileir.derivatives.emitter import block_number
 from tilewright.tileir.derivatives.reverse import Reverse
 from tilewright.tileir.derivatives.rules import ADJOINTS, adjoint, constant, refusal
 from tilewright.tileir.enums import MemoryOrder, MemoryScope, PaddingMode
@@ -83,7 +84,11 @@ def load(op: Load, g: Value, r: Reverse) -> None:
         return
     g = r.b.cast(g, array.type.dtype)
     index = tuple(r.now(i) for i in op.index)
-    if op.array not in r.apart:
+    apart = _parameter(op.array) in r.apart
+    if op.array in r.parts and not apart:
+        _add_part(op, index, g, r)
+        return
+    if not apart:
         _add(r, array, _elements(op, index, array.type, r), g, None, op.check_bounds)
         return
     before = r.b.value(Load(
@@ -91,6 +96,22 @@ def load(op: Load, g: Value, r: Reverse) -> None:
         check_bounds=op.check_bounds))
     r.b.emit(Store(array=array, index=index, value=r.b.add(before, g), steps=op.steps, order=op.order,
                    check_bounds=op.check_bounds))
+
+
+def _parameter(array: Value) -> Value:
+    """The parameter that an array is, or that it is a slice of."""
+    return array.op.array if isinstance(array.op, arrays.SliceArray) else array
+
+
+def _add_part(op: Load, index: tuple[Value, ...], g: Value, r: Reverse) -> None:
+    """Add to the block's own partial gradient: in the order of its accesses, whatever other blocks do."""
+    parts, b = r.parts[op.array], r.b
+    place: dict[str, Any] = {
+        "array": parts, "index": (b.cast(block_number(b), index[0].type.dtype) if index else block_number(b), *index),
+        "steps": (1, *op.steps), "order": (0, *(axis + 1 for axis in op.order)), "check_bounds": op.check_bounds}
+    shape = (1, *op.shape)
+    before = b.value(Load(shape=shape, padding=PaddingMode.ZERO, **place))
+    b.emit(Store(value=b.add(before, b.reshape(b.cast(g, parts.type.dtype), shape)), **place))
 
 
 def _elements(op: Load, index: tuple[Value, ...], array: ArrayType, r: Reverse) -> tuple[Value, ...]:
@@ -111,7 +132,14 @@ def gather(op: Gather, g: Value, r: Reverse) -> None:
     if array is None:
         return
     mask = None if op.mask is None else r.now(op.mask)
-    _add(r, array, tuple(r.now(i) for i in op.indices), r.b.cast(g, array.type.dtype), mask, op.check_bounds)
+    indices, g = tuple(r.now(i) for i in op.indices), r.b.cast(g, array.type.dtype)
+    if _parameter(op.array) not in r.apart:
+        _add(r, array, indices, g, mask, op.check_bounds)
+        return
+    place: dict[str, Any] = {
+        "array": array, "indices": indices, "mask": mask, "shape": op.shape, "check_bounds": op.check_bounds}
+    before = r.b.value(Gather(padding=r.b.like(g, 0.0), **place))
+    r.b.emit(Scatter(value=r.b.add(before, g), **place))
 
 
 def _add(r: Reverse, array: Value, indices: tuple[Value, ...], value: Value, mask: Value | None, check: bool) -> None:

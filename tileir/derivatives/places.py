@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations, combinations_with_replacement
-from math import gcd, inf
+from math import gcd, inf, prod
 from typing import Any
 
 from tilewright.tileir.analysis.uses import parents
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.ops.arith import Add, CeilDiv, Constant, FloorDiv, Mod, Mul, Shl, Sub
-from tilewright.tileir.ops.arrays import AssumeDivisible, BlockId, Extent, NumBlocks, Stride
+from tilewright.tileir.ops.arrays import AssumeDivisible, BlockId, Extent, NumBlocks, SliceArray, Stride
 from tilewright.tileir.ops.control import For, If, While
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store, TileAccess
@@ -36,21 +36,46 @@ class Places:
 
     def apart(self, accesses: Sequence[Op]) -> bool:
         """Whether no two blocks touch the same element by these accesses."""
-        tiles = [op for op in accesses if isinstance(op, (Load, Store)) and _tiled(op)]
-        if len(tiles) < len(accesses) or len({op.array for op in tiles}) > 1:
+        if len({_whole(op) for op in accesses}) > 1 or not all(map(self._known, accesses)):
             return False
         if not self._axes:
             return True  # all blocks do the same, so there is but one
-        return all(self._apart(first, second) for first, second in combinations_with_replacement(tiles, 2))
+        return all(self._apart(one, other) for one, other in combinations_with_replacement(accesses, 2))
 
-    def _apart(self, first: Load | Store, second: Load | Store) -> bool:
+    def _known(self, op: Any) -> bool:
+        """Whether an access touches elements of a parameter, or of a slice of one, by tiles that do not overlap or by
+        indices."""
+        array = op.array.op.array if isinstance(op.array.op, SliceArray) else op.array
+        return array.op is None and (isinstance(op, Gather) or (isinstance(op, Load) and _steps_over(op)))
+
+    def _apart(self, first: Op, second: Op) -> bool:
         """Whether two accesses, by different blocks, touch different elements."""
-        ours, theirs = _indices(first), _indices(second)
+        if _follow(first, second) or _follow(second, first):
+            return True
+        ours, theirs = self._coordinates(first), self._coordinates(second)
         pairs = [(mine, other) for mine, *tiling in ours for other, *same in theirs if tiling == same]
         if any(_never_equal(mine, other) for mine, other in pairs):
             return True
         told = self._told((value for value, other in pairs if value is other), self._same_everywhere)
         return self._axes <= {v.op.axis for v in told if isinstance(v.op, BlockId)}
+
+    def _coordinates(self, op: Any) -> list[tuple[Value, int, int, int, Value | None]]:
+        """What `_indices` says, and where the slice starts. Gathered elements lie, along an axis where all have one
+        index, in a tile of length 1."""
+        view = op.array.op if isinstance(op.array.op, SliceArray) else None
+        found = _indices(op) if isinstance(op, Load) else [
+            (_scalar(index), axis, 1, 1) if _uniform(index) else (index, axis, 0, 0)
+            for axis, index in enumerate(op.indices)]
+        starts = [(*entry, view.start if view is not None and view.axis == entry[1] else None) for entry in found]
+        return [entry for entry in starts if entry[-1] is None or self._same_everywhere(entry[-1])]
+
+    def lanes_differ(self, op: Gather) -> bool:
+        """Whether the elements of one gather differ: positions along a line follow from the indices."""
+        count = prod(op.shape)
+        if count > max(op.shape, default=1):
+            return False
+        told = self._told(op.indices, self._same_everywhere) if count > 1 else ()
+        return count == 1 or any(isinstance(value.op, Iota) and value.op.size == count for value in told)
 
     def rerun(self, access: Op) -> For | None:
         """A loop in whose iterations the access is not shown to touch different elements; None if there is no such."""
@@ -216,8 +241,32 @@ def _pairs(function: Function) -> dict[Value, tuple[set[Value], Value]]:
 
 def _tiled(op: TileAccess) -> bool:
     """Whether tiles at different indices do not overlap, of an array that is a parameter."""
-    shape = op.tile.type.shape
-    return op.array.op is None and all(n <= step for n, step in zip(shape, op.steps, strict=True))
+    return op.array.op is None and _steps_over(op)
+
+
+def _steps_over(op: TileAccess) -> bool:
+    """Whether tiles at different indices do not overlap."""
+    return all(n <= step for n, step in zip(op.tile.type.shape, op.steps, strict=True))
+
+
+def _whole(op: Any) -> Value:
+    """The array of an access, or the one that it is a slice of."""
+    array: Value = op.array.op.array if isinstance(op.array.op, SliceArray) else op.array
+    return array
+
+
+def _follow(first: Any, second: Any) -> bool:
+    """Whether the second access is to a slice that starts where that of the first stops."""
+    ours, theirs = first.array.op, second.array.op
+    return (isinstance(ours, SliceArray) and isinstance(theirs, SliceArray) and ours.axis == theirs.axis
+            and ours.stop is theirs.start)
+
+
+def _scalar(index: Value) -> Value:
+    """The one number of a tile whose elements are all the same."""
+    while isinstance(index.op, (Broadcast, Reshape)) and index.type.shape:
+        index = index.op.src
+    return index
 
 
 def _indices(op: TileAccess) -> list[tuple[Value, int, int, int]]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 from tilewright.tileir.core import Block, Op, Value
+from tilewright.tileir.derivatives.counting import without_effects
 from tilewright.tileir.derivatives.emitter import Emitter, adjoint_dtype, adjoint_type
 from tilewright.tileir.derivatives.rules import rule_of
 from tilewright.tileir.enums import PaddingMode
@@ -18,6 +20,14 @@ from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.types import Type
 
 Given = Value | Callable[[], Value]
+
+
+class Keeping(Protocol):
+    """How a loop keeps what it carries; `Kept` in keeping.py is it."""
+
+    def forward(self, r: Reverse) -> None: ...
+
+    def start(self, r: Reverse, trip: Value) -> tuple[Value, list[Value]]: ...
 
 
 class Reverse:
@@ -29,10 +39,13 @@ class Reverse:
         self.seeding = seeding  # the ops that bring cotangents in, and those around them
         self.cotangents: Mapping[Value, Value] = {}  # of parameters: the arrays that hold these
         self.gradients: Mapping[Value, Value] = {}
-        self.apart: frozenset[Value] = frozenset()  # parameters of which no two blocks read the same elements
+        self.apart: frozenset[Value] = frozenset()  # parameters whose elements one block and lane reads
+        self.parts: Mapping[Value, Value] = {}  # of parameters: the arrays of partial gradients, one per block
         self.unbounded: set[Value] = set()  # values that may be infinite beyond the ends of arrays
         self._whole: Value | None = None  # an adjoint whose zeros stay zero, whatever they are multiplied by
-        self.recomputing: set[Op] = set()  # loops that compute what a forward loop carries, up to an iteration
+        # Loops that compute what a forward loop carries, up to an iteration: that loop, and their results.
+        self.recomputing: dict[Op, tuple[Op, tuple[Value, ...]]] = {}
+        self.kept: Mapping[Op, Keeping] = {}  # loops that keep what they carry in the workspace
         self._now: dict[Value, Value] = {}
         self.adjoints: dict[Value, Value] = {}
 
@@ -46,19 +59,23 @@ class Reverse:
         """From here on these stand for values of the forward kernel."""
         self._now.update(zip(values, now, strict=True))
 
-    def replay(self, ops: Sequence[Op]) -> None:
-        """Append the ops again, without what they do beside computing results."""
+    def replay(self, ops: Sequence[Op], *, keep: bool = False) -> None:
+        """Append the ops again, without what they do beside computing results; with `keep`, their adjoints follow, and
+        loops store for these what they carry."""
         for op in ops:
+            if keep and op in self.kept:
+                self.kept[op].forward(self)
+                continue
             if op.effectful and op.effects().kept:
                 continue
             copy = op.clone(self._now)
             _settle(copy)
             self.b.block.ops.append(copy)
 
-    def replay_body(self, block: Block, values: Sequence[Value]) -> list[Value]:
+    def replay_body(self, block: Block, values: Sequence[Value], *, keep: bool = False) -> list[Value]:
         """Append the ops of a body, its parameters being these values; gives what it hands back."""
         self.know(block.params, values)
-        self.replay(block.ops[:-1])
+        self.replay(block.ops[:-1], keep=keep)
         return [self.now(value) for value in block.terminator.operands]
 
     # ---- adjoints
@@ -134,9 +151,8 @@ class Reverse:
 def _settle(op: Op) -> None:
     """Leave out what the bodies of an op do beside computing results. Padding that may be anything becomes zero: beyond
     the ends of arrays adjoints are zero, and a zero times a NaN would not be."""
-    if isinstance(op, Load) and op.padding is PaddingMode.UNDETERMINED:
-        op.padding = PaddingMode.ZERO
     for block in op.blocks:
-        block.ops = [inner for inner in block.ops if not (inner.effectful and inner.effects().kept)]
-        for inner in block.ops:
-            _settle(inner)
+        without_effects(block)
+    for inner in (op, *(inner for block in op.blocks for inner in block.walk())):
+        if isinstance(inner, Load) and inner.padding is PaddingMode.UNDETERMINED:
+            inner.padding = PaddingMode.ZERO

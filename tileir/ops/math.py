@@ -189,6 +189,10 @@ class Round(Integral, opcode="round", on_number=round):
     """Integral value nearest to src, of two equally near ones the even one."""
 
 
+class StopGradient(FloatUnary, opcode="stop_gradient", on_number=float, converts=False):
+    """src itself, as a constant to derivatives."""
+
+
 class FloatTest(FloatUnary, converts=False):
     """A question about floats: the result is a bool tile."""
 

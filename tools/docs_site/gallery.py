@@ -17,7 +17,8 @@ from docs_site.pages import DOCS, ROOT, language_anchors
 SUBJECTS = {
     "First steps": "demo vector_add fused_relu sin_affine transpose",
     "Reductions, scans and sorting": "sum_axis segmented_sum prefix_sum histogram top_k sort",
-    "Softmax and normalisation": "softmax online_softmax cross_entropy layer_norm layer_norm_backward rms_norm dropout",
+    "Softmax and normalisation": "softmax online_softmax cross_entropy layer_norm layer_norm_backward rms_norm dropout "
+                                  "train_network",
     "Matrix products": "blas matmul tuned_matmul persistent_matmul batched_matmul grouped_matmul split_k_matmul "
                        "split_k_atomics fused_linear int8_weights mixture_of_experts convolution",
     "Attention and language models": "attention attention_backward rotary_embedding embedding",

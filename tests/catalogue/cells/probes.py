@@ -52,6 +52,7 @@ TILES: dict[str, Probe] = {
     "operator not": lambda t: not t, "exp": ct.exp, "exp2": ct.exp2, "log": ct.log, "log2": ct.log2, "sqrt": ct.sqrt,
     "rsqrt": ct.rsqrt, "sin": ct.sin, "cos": ct.cos, "tan": ct.tan, "sinh": ct.sinh, "cosh": ct.cosh, "tanh": ct.tanh,
     "floor": ct.floor, "ceil": ct.ceil, "trunc": ct.trunc, "negative": ct.negative, "abs": ct.abs,
+    "stop_gradient": ct.stop_gradient,
     "builtin abs": lambda t: abs(t), "isnan": ct.isnan, "bitwise_not": ct.bitwise_not,
     **{name: plainly(name) for name in (*FUNCTIONS, *COUNTS, "round", "isinf", "isfinite")},
     "builtin round": lambda t: round(t), "clamp": lambda t: ct.clamp(t, t, t), "any": lambda t: ct.any(t),

@@ -26,7 +26,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[[Any], Any], float]] = {
     "tan": (np.tan, lambda v: v, 4), "sinh": (np.sinh, lambda v: np.fmod(v, 30), 4),
     "cosh": (np.cosh, lambda v: np.fmod(v, 30), 4), "tanh": (np.tanh, lambda v: v, 2),
 }
-INTEGRAL: dict[str, Callable[..., Any]] = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}
+INTEGRAL: dict[str, Callable[..., Any]] = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc,
+                                           "stop_gradient": np.positive}
 
 
 def drawn(kind: Kind, domain: Callable[[Any], Any]) -> Callable[[Place, np.random.Generator], tuple[Array, ...]]:

@@ -1,0 +1,133 @@
+"""Launches of gradient kernels: what a launch is not given, the workspace and partial gradients, is allocated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tilewright.arguments.annotations import PLAIN_ARRAY
+from tilewright.arguments.arrays import HOST, ArrayInfo, describe
+from tilewright.arguments.bind import Argument, ArrayArgument, leaves
+from tilewright.arguments.checks import common_device, real
+from tilewright.deriving.parts import add_parts
+from tilewright.deriving.source import GradientSource
+from tilewright.launching.grid import Grid
+from tilewright.launching.launcher import Launcher
+from tilewright.tileir.dtypes import DType, float32, int32, int64
+
+if TYPE_CHECKING:
+    from tilewright.backend_ptx.targets import Target
+    from tilewright.interp.checking.report import Report
+    from tilewright.interp.options import ExecutionOptions
+    from tilewright.launching.checking import Checking
+    from tilewright.tileir.derivatives import Need
+
+SLOTS = 32
+"""How many iterations' values a loop may keep: with up to 1024 iterations, each runs 16 others again on average."""
+MOST_BYTES = 1 << 28
+
+
+class Extra(NamedTuple):
+    """Memory that is allocated for one launch: the parameter's position, the array, and for partial gradients the
+    position and shape of the gradient."""
+
+    position: int
+    array: Any
+    gradient: int = -1
+    shape: tuple[int, ...] = ()
+
+
+class GradientLauncher(Launcher):
+    """Launches of kernels that may need memory of their own."""
+
+    def launch(self, grid: Grid, args: tuple[Any, ...], stream: Any) -> None:
+        source = self._specialiser.source
+        if not isinstance(source, GradientSource) or not source.roles.optional:
+            return super().launch(grid, args, stream)
+        args = self.call.complete(args, {})
+        extras = _extras(source, self._specialiser.bind(args), grid)
+        filled = list(args)
+        for extra in extras:
+            filled[extra.position] = extra.array
+        super().launch(grid, tuple(filled), stream)
+        for extra in extras:
+            if extra.shape:
+                add_parts(extra.array, args[extra.gradient], extra.shape, stream)
+        return None
+
+    def interpret(
+        self, grid: Grid, arguments: Sequence[Argument], options: ExecutionOptions | None = None,
+        check: Checking | None = None, target: Target | None = None,
+    ) -> list[Report] | None:
+        source = self._specialiser.source
+        if not isinstance(source, GradientSource) or not source.roles.optional:
+            return super().interpret(grid, arguments, options, check, target)
+        extras, filled = _extras(source, arguments, grid), list(arguments)
+        for extra in extras:
+            info = describe(extra.array)
+            assert info is not None
+            filled[extra.position] = ArrayArgument(arguments[extra.position].name, info, PLAIN_ARRAY)
+        reports = super().interpret(grid, filled, options, check, target)
+        for extra in extras:
+            if extra.shape:
+                gradient = filled[extra.gradient]
+                assert isinstance(gradient, ArrayArgument)
+                add_parts(extra.array, real(gradient).array, extra.shape, None)
+        return reports
+
+
+def _extras(source: GradientSource, arguments: Sequence[Argument], grid: Grid) -> list[Extra]:
+    """What must be allocated; ValueError for a workspace that was given and is too small."""
+    roles, first = source.roles, len(source.roles.parameters)
+    need, blocks, device = source.needed(arguments), prod(grid.size), common_device(arguments)
+    names = [argument.name for argument in arguments]
+    values = [leaf.name for leaf in leaves(arguments[: len(roles.arguments)])]
+    extras = []
+    for position, argument in enumerate(arguments[first:], first):
+        if isinstance(argument, ArrayArgument):
+            _check_room(argument, need, blocks)
+        elif argument.name == "workspace":
+            dtype = int64 if need.bits == 64 else int32
+            extras.append(Extra(position, _allocated(_shape(need, blocks), dtype, device)))
+        elif values.index(roles.of(argument.name)) in need.parts:
+            at = names.index(argument.name.removesuffix("_parts"))
+            gradient = arguments[at]
+            assert isinstance(gradient, ArrayArgument)
+            info = real(gradient)
+            dtype = float32 if info.dtype.bitwidth < 32 else info.dtype
+            shape = tuple(info.shape)
+            extras.append(Extra(position, _allocated((blocks, *shape), dtype, device), at, shape))
+    return extras
+
+
+def _check_room(argument: ArrayArgument, need: Need, blocks: int) -> None:
+    info = argument.info
+    least = blocks, 1, need.words
+    if argument.name != "workspace" or not need.words or not isinstance(info, ArrayInfo):
+        return
+    if any(n < m for n, m in zip(info.shape, least, strict=True)):
+        raise ValueError(f"argument 'workspace' has the shape {tuple(info.shape)}, but this launch needs {blocks} "
+                         f"blocks, a slot or more, and {need.words} words: {least}")
+
+
+def _shape(need: Need, blocks: int) -> tuple[int, int, int]:
+    """So many slots as loops have iterations, if that is known, and as memory allows."""
+    slots = SLOTS if need.trips is None else min(SLOTS, need.trips)
+    room = MOST_BYTES // max(1, blocks * need.words * need.bits // 8)
+    return (blocks, max(1, min(slots, room)), need.words) if need.words else (1, 1, 1)
+
+
+def _allocated(shape: tuple[int, ...], dtype: DType, device: int | None) -> Any:
+    """An array of zeros where the other arguments are; words, which a kernel writes before it reads them, may be
+    anything."""
+    import numpy
+
+    if device is None or device == HOST:
+        return numpy.zeros(shape, dtype.name)
+    from tilewright.arguments.device_array import DeviceArray, to_device
+    from tilewright.arguments.dlpack import row_major
+
+    if dtype.is_int:
+        return DeviceArray(shape, row_major(shape), dtype, device, 0)
+    return to_device(numpy.zeros(shape, dtype.name), device=device)
