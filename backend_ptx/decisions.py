@@ -93,6 +93,20 @@ def multicast(names: Iterable[str], ctas: int) -> Decision:
     return Decision("rings", f"{_and(names)} shared by {ctas} CTAs", "TMA multicast")
 
 
+# ---- loops ------------------------------------------------------------------------------------------------------
+
+
+def loop_split(conditions: Sequence[str], span: Span) -> Decision:
+    """`conditions`: the comparisons that one part of the loop is without."""
+    return Decision("loops", "split", f"one part has {_and(conditions)}", span)
+
+
+def settled(span: Span, name: str, value: bool) -> str:
+    """A comparison that is the same for all elements, in all iterations of a part of a loop."""
+    where = f"of line {span.line}" if span.line else f"%{name}" if name else ""
+    return " ".join(filter(None, ("the condition", where, f"always {str(value).lower()}")))
+
+
 # ---- software pipelining ----------------------------------------------------------------------------------------
 
 

@@ -18,6 +18,7 @@ from tilewright.backend_ptx.passes.matmul.split_mmas import split_mmas
 from tilewright.backend_ptx.passes.matmul.wait_for_mmas import wait_for_mmas
 from tilewright.backend_ptx.passes.pipelining.mask_paddings import mask_paddings
 from tilewright.backend_ptx.passes.pipelining.pipeline_loops import pipeline_loops
+from tilewright.backend_ptx.passes.pipelining.split_loops import split_loops
 from tilewright.backend_ptx.passes.pressure.choose_warps import choose_warps
 from tilewright.backend_ptx.passes.pressure.relieve_pressure import relieve_pressure
 from tilewright.backend_ptx.passes.reductions.make_folds_warp_local import make_folds_warp_local
@@ -35,6 +36,7 @@ from tilewright.tileir.passes.widen_reductions import widen_reductions
 PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
     scale_operands,
     widen_reductions,
+    split_loops,
     form_clusters,
     mask_paddings,
     select_instructions,
@@ -62,6 +64,7 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (scale_operands, form_clusters, "CTAs share the operands of the multiply that it makes"),
     (widen_reductions, form_clusters, "CTAs exchange elements of at least 32 bits"),
     (widen_reductions, split_reductions, "a reduction that another one merges has become that one"),
+    (split_loops, form_clusters, "all CTAs of a cluster run the same iterations of each part of a loop"),
     (form_clusters, mask_paddings, "its tiles are the sub-tiles of each CTA"),
     (form_clusters, select_instructions, "the sub-tile of each CTA decides the instruction of a multiply"),
     (mask_paddings, assign_layouts, "it makes tiles, which need layouts"),

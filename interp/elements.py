@@ -207,8 +207,10 @@ class ElementRegion(Region):
     def _one_run(self) -> slice | None:
         """The same of an array of one axis whose indices count up, which takes no places."""
         ref = self.array
-        [index, *more] = (np.asarray(i) for i in self.index)
-        if more or self.given is not None or ref.varies or ref.strides[0] != ref.unit or ref.offset % ref.unit:
+        index, *more = (np.asarray(i) for i in self.index or (0,))
+        if len(ref.strides) != 1 or more or self.given is not None or ref.varies:
+            return None
+        if ref.strides[0] != ref.unit or ref.offset % ref.unit:
             return None
         if index.shape != self.shape or not index.flags.c_contiguous or index.size < 2:
             return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from tilewright.interp.certifying.forms import squeezed
+from tilewright.tileir.analysis.linear import squeezed
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.diagnostics import NO_SPAN, Span
 from tilewright.tileir.ops import arith, arrays, shape

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tilewright.interp.certifying.certificate import Judgement
-from tilewright.interp.certifying.forms import Terms
 from tilewright.interp.certifying.meetings import Meetings
 from tilewright.interp.certifying.slices import Code, limits, own_items
 from tilewright.interp.proving.accesses import MemoryUse
 from tilewright.interp.proving.world import AXES
 from tilewright.tileir.analysis.determinism import what_order_changes, what_order_gives
+from tilewright.tileir.analysis.linear import Terms
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.enums import MemoryOrder

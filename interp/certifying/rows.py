@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tilewright.interp.certifying.forms import Linear, Stretch, Terms, form_of, places, primitive, told_by
+from tilewright.interp.certifying.forms import Stretch, places, told_by
 from tilewright.interp.certifying.kinds import KINDS, OWN, SHARED, Kind, Mixed, joined, same_along
 from tilewright.interp.certifying.slices import Code, limits
+from tilewright.tileir.analysis.linear import Linear, Terms, form_of, primitive
 from tilewright.tileir.carried import carried, maker_of
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.diagnostics import NO_SPAN, Span

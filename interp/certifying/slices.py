@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
-from tilewright.interp.certifying.forms import Terms, form_of, places, primitive, told_by
+from tilewright.interp.certifying.forms import places, told_by
 from tilewright.interp.proving.accesses import MemoryUse, accesses
 from tilewright.tileir.analysis.effects import Dependences
+from tilewright.tileir.analysis.linear import Terms, form_of, primitive
 from tilewright.tileir.analysis.uses import parents
 from tilewright.tileir.carried import condition_of, origins
 from tilewright.tileir.core import Block, Function, Op, Value

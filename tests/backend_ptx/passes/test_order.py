@@ -27,7 +27,7 @@ from tilewright.tileir.printer import to_text
 Pass = Any
 Rows = Sequence[tuple[Pass, Pass, str]]
 MORE = [Shown("reduce_axes", warps=4, ctas=2), Shown("scaled_rows", warps=4), Shown("chained_products", "sm_80"),
-        Shown("block_scaled", ctas=2)]
+        Shown("block_scaled", ctas=2), Shown("masked_blocks", ctas=2)]
 KERNELS = list(dict.fromkeys([*MORE, *SHOWN.values()]))
 
 
