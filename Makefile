@@ -9,7 +9,7 @@ SMOKE := tests/test_layout.py tests/test_docs.py tests/dsl/test_import.py tests/
 	tests/backend_ptx/lower/test_coverage.py tests/backend_ptx/simulator/test_threads.py tests/catalogue/test_golden.py
 BROWSER_TESTS := tests/dsl/test_explorer_in_browser.py tests/dsl/test_notebook_in_browser.py tests/test_site_in_browser.py
 
-.PHONY: help demo check format test smoke test-all lint gpu-test gpu-sanitize gpu-report examples language-table sweep assemble check-catalogue check-seeded compare-seeded test-browser products target-numerics protocols fuzz mutants bench-compile bench-interp clean
+.PHONY: help demo check format test smoke test-all lint gpu-test gpu-sanitize gpu-report examples language-table sweep assemble check-catalogue check-seeded compare-seeded fuse-chains test-browser products target-numerics protocols fuzz mutants bench-compile bench-interp clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -89,6 +89,9 @@ check-seeded: $(STAMP)  ## the kernels with seeded defects, checked in several o
 
 compare-seeded: $(STAMP)  ## tw.compare on every seeded defect of the compiler (the tests: some of them)
 	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/dsl/test_comparing.py
+
+fuse-chains: $(STAMP)  ## 500 random chains of kernels, fused and one by one: equal bits (the tests: 40)
+	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/combining/test_fuse.py
 
 prove-catalogue: $(STAMP)  ## bounds and races of every catalogue kernel, proved for all launches; what is open, with reasons
 	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q tests/interp/proving

@@ -23,6 +23,7 @@ from tilewright.arguments.annotations import (
 )
 from tilewright.arguments.device_array import DeviceArray, gpu_available, to_device
 from tilewright.arguments.spec import Spec, spec
+from tilewright.combining.fuse import Fusion, fuse
 from tilewright.combining.infer import infer
 from tilewright.combining.vmap import vmap
 from tilewright.comparing.entry import compare
@@ -86,7 +87,7 @@ __all__ = [
     # kernels and their launch
     "tile_kernel", "kernel", "function", "launch", "trace", "Trace",
     # kernels made of kernels
-    "grad", "kernel_from_ir", "infer", "vmap",
+    "grad", "kernel_from_ir", "infer", "vmap", "fuse", "Fusion",
     "compare", "Comparison", "Side", "ByTarget", "profile", "Profile",
     "Constant", "ConstantAnnotation", "ScalarInt64",
     "ScalarAnnotation", "IndexedWithInt64", "ArrayAnnotation", "ListAnnotation", "Spec", "spec", "to_device",

@@ -483,11 +483,15 @@ def _make(cls: type[tile_kernel], function: Any, options: KernelOptions, rules: 
 
 def kernel_of(source: Source, options: KernelOptions, rules: LaunchRules, cls: type[K]) -> K:
     """The kernel that a source describes, with hints and rules of its launches."""
+    specialiser = Specialiser(source, options, rules)
+    return kernel_around(specialiser, Launcher(specialiser), cls)
+
+
+def kernel_around(specialiser: Specialiser, launcher: Launcher, cls: type[K]) -> K:
+    """The kernel that has a specialiser and its launcher, with all that these have made."""
     kernel = object.__new__(cls)
-    kernel.__name__ = kernel.__qualname__ = source.name
-    kernel.specialiser = Specialiser(source, options, rules)
-    kernel.launcher = Launcher(kernel.specialiser)
-    kernel._bound = {}
+    kernel.__name__ = kernel.__qualname__ = specialiser.name
+    kernel.specialiser, kernel.launcher, kernel._bound = specialiser, launcher, {}
     return kernel
 
 

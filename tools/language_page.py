@@ -37,7 +37,7 @@ HOST = {
                       "tile_kernel.lower tile_kernel.compiled tile_kernel.arg_specs tile_kernel.interpret "
                       "tile_kernel.debug trace tile_kernel.simulate compare Side Comparison profile Profile "
                       "spec uninitialized",
-    "kernels made of kernels": "grad kernel_from_ir infer vmap",
+    "kernels made of kernels": "grad kernel_from_ir infer vmap fuse Fusion",
     "arrays on a GPU": "to_device DeviceArray DeviceArray.to_host gpu_available",
 }
 """What runs on the host, by part. Modules (`tune`, `compilation`) follow with all that they export."""

@@ -54,7 +54,7 @@ def select_paddings(unit: Unit, pays: Callable[[Load], bool]) -> Preserved:
         # A new value, as the users of the old one will be renamed.
         zero = {**op.attributes, "padding": PaddingMode.ZERO, "array": op.array, "index": op.index}
         value = rewriter.value(Load(**zero))
-        masked = _inside(rewriter, op, known), _NUMBER[op.padding]
+        masked = inside(rewriter, op, known), _NUMBER[op.padding]
         widened = (isinstance(user, Cast) and user.dtype is float32 for user in users.get(op.result, ()))
         if op.result.type.dtype.bitwidth < 32 and all(widened):
             masks[value] = masked
@@ -82,7 +82,7 @@ def _padded(b: Builder, value: Value, mask: Value, number: float) -> Value:
     return b.value(arith.Select(cond=mask, lhs=value, rhs=padding))
 
 
-def _inside(b: Builder, op: Load, known: Facts) -> Value:
+def inside(b: Builder, op: Load, known: Facts) -> Value:
     """True for the elements that lie in the array."""
     axes = [axis for axis in range(len(op.shape)) if may_be_cut(op, axis, known)]
     parts = [_inside_along(b, op, axis, known) for axis in axes]

@@ -1,0 +1,182 @@
+"""Which recorded launches become one, launch by launch in their order, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tilewright.combining.costs import cost
+from tilewright.combining.fused import Behind, Kitchen, One, Recipe, Size, Within, finished, own_temporaries, parts_of
+from tilewright.combining.graph import Graph, Part
+from tilewright.combining.inlining import refusal
+from tilewright.combining.legality import Touched, apart, conflicts, lone, touched
+from tilewright.combining.pieces import Piece, concatenated
+from tilewright.estimating.devices import DeviceLimits
+from tilewright.estimating.result import Estimate
+from tilewright.tileir.passes import run_pipeline
+
+# Seconds; independent launches that take longer are left apart. A launch costs the host 7.2 us (beside an H200,
+# docs/performance.md), and within one kernel they would share registers.
+SMALL = 10e-6
+
+
+@dataclass(eq=False)
+class Group:
+    """Launches that are one. `lone`: why nothing joins them; `piece`: their function, where one was made."""
+
+    recipe: Recipe
+    grid: Size
+    touched: Touched
+    piece: Piece | None = None
+    lone: str | None = None
+    estimate: Estimate | None = None
+
+    @property
+    def parts(self) -> list[Part]:
+        return parts_of(self.recipe)
+
+    @property
+    def name(self) -> str:
+        return " + ".join(part.name for part in self.parts)
+
+
+@dataclass
+class Plan:
+    """The groups in the order of their launches, and the sentences that explain them."""
+
+    groups: list[Group] = field(default_factory=list)
+    decisions: list[str] = field(default_factory=list)
+    refusals: list[str] = field(default_factory=list)
+
+
+def plan(graph: Graph, device: DeviceLimits, facts: bool) -> Plan:
+    """Group the launches of a graph."""
+    planner = _Planner(graph, device, facts)
+    for part in graph.parts:
+        planner.add(part)
+    return planner.plan
+
+
+class _Planner:
+    def __init__(self, graph: Graph, device: DeviceLimits, facts: bool) -> None:
+        self.graph = graph
+        self.device = device
+        self.facts = facts
+        self.plan = Plan()
+
+    def add(self, part: Part) -> None:
+        """Let a launch join a group that is there, or found one."""
+        new, groups = self.alone(part), self.plan.groups
+        meeting = [k for k, group in enumerate(groups) if self.meets(group, new)]
+        first = meeting[-1] if meeting else 0
+        order = [first, *range(len(groups) - 1, first, -1)] if meeting else range(len(groups) - 1, -1, -1)
+        reasons: list[str] = []
+        for k in order:
+            joined = self.joined(groups[k], new)
+            if isinstance(joined, Group):
+                groups[k] = joined
+                return
+            reasons.append(f"{part.name} is not fused with {groups[k].name}: {joined}")
+        self.plan.refusals += reasons[:1]
+        groups.append(new)
+
+    def alone(self, part: Part) -> Group:
+        kitchen = Kitchen(self.graph, part.grid.size, self.facts)
+        if part.lists:
+            return Group(One(part), part.grid.size, Touched(), None, f"{part.name} takes a list of arrays")
+        piece = kitchen.launch(part)
+        return Group(One(part), part.grid.size, touched(piece, part.grid.size), piece, lone(part, piece.function))
+
+    def meets(self, group: Group, new: Group) -> bool:
+        """Whether the new launch must come behind a group."""
+        if group.piece is None or new.piece is None:
+            return True  # what it touches is not followed
+        return bool(conflicts(self.graph, group.touched, new.touched))
+
+    def joined(self, group: Group, new: Group) -> Group | str:
+        """The group with the launch, or why there is none."""
+        if group.lone or new.lone:
+            return group.lone or new.lone or ""
+        if group.parts[-1].stream != new.parts[-1].stream:
+            return "they are launched on different streams"
+        behind = self.behind(group, new)
+        if isinstance(behind, Group):
+            return behind
+        within = self.within(group, new)
+        return within if isinstance(within, Group) else f"{behind}; {within}" if within else behind
+
+    def behind(self, group: Group, new: Group) -> Group | str:
+        assert group.piece is not None and new.piece is not None
+        if group.grid != new.grid:
+            return f"their grids are {_grid(group.grid)} and {_grid(new.grid)}"
+        recipe = Behind(group.recipe, new.recipe)
+        shared = conflicts(self.graph, group.touched, new.touched)
+        both = Kitchen(self.graph, group.grid, self.facts).join(recipe, group.piece, new.piece)
+        reason = apart(self.graph, concatenated(group.piece, new.piece), group.grid, shared)
+        if reason is not None:
+            return reason
+        return self.profitable(group, new, Group(recipe, group.grid, group.touched.add(new.touched), both))
+
+    def within(self, group: Group, new: Group) -> Group | str | None:
+        """The launch with the group computed where it loads what the group makes."""
+        assert group.piece is not None and new.piece is not None
+        shared = conflicts(self.graph, group.touched, new.touched)
+        made = [one for one, other in shared if one == other and self.graph.slots[one].temporary]
+        if len(shared) != 1 or len(made) != 1 or made[0] not in group.touched.writes or made[0] in new.touched.writes:
+            return None
+        [slot] = made
+        if any(slot in part.slots for part in self.graph.parts if part not in [*group.parts, *new.parts]):
+            return f"{self.graph.slots[slot].name} is used elsewhere, too"
+        first = self.finished(group.piece, group.parts)
+        if slot not in first.slots:
+            return None
+        reason = refusal(first, group.grid, new.piece, slot, new.grid, self.graph)
+        if reason is not None:
+            return reason
+        recipe = Within(group.recipe, group.grid, new.recipe, slot)
+        both = Kitchen(self.graph, new.grid, self.facts).join(recipe, first, new.piece)
+        return self.profitable(group, new, Group(recipe, new.grid, group.touched.add(new.touched), both))
+
+    def profitable(self, group: Group, new: Group, joined: Group) -> Group | str:
+        """The joined group if a GPU needs no more time for it than for both, by the cost model."""
+        before = [self.estimated(one) for one in (group, new)]
+        after = self.estimated(joined)
+        if after is None or None in before:
+            if not isinstance(joined.recipe, Behind):
+                return "what it costs depends on data"
+            self.plan.decisions.append(f"{new.name} is fused with {group.name}: in one launch, block by block; what "
+                                       "both cost depends on data, and nothing is computed twice")
+            return joined
+        apart_ = sum(e.seconds for e in before if e is not None)
+        if not set(group.piece.slots if group.piece else ()) & set(new.piece.slots if new.piece else ()) and (
+                apart_ > SMALL):
+            return "they share no array, and are not so short that one launch would be felt"
+        if after.seconds > apart_ * 1.001:
+            return (f"on {self.device.title} it would take at least {_us(after.seconds)}, but {_us(apart_)} in two "
+                    f"launches ({_why(after)})")
+        saved = sum(e.dram_bytes[0] for e in before if e is not None) - after.dram_bytes[0]
+        how = "computed where it is loaded" if isinstance(joined.recipe, Within) else "in one launch, block by block"
+        self.plan.decisions.append(f"{new.name} is fused with {group.name}: {how}; {saved} bytes less to move, at "
+                                   f"least {_us(after.seconds)} in the place of {_us(apart_)} on {self.device.title}")
+        return joined
+
+    def estimated(self, group: Group) -> Estimate | None:
+        if group.estimate is None and group.piece is not None:
+            piece = self.finished(group.piece, group.parts)
+            run_pipeline(piece.function)  # what loops need not compute again is moved out of them
+            group.estimate = cost(self.graph, piece, group.name, group.grid, self.device)
+        return group.estimate
+
+    def finished(self, piece: Piece, parts: list[Part]) -> Piece:
+        return finished(self.graph, piece, own_temporaries(self.graph, parts))
+
+
+def _grid(size: Size) -> str:
+    return f"({', '.join(map(str, size))})"
+
+
+def _us(seconds: float) -> str:
+    return f"{seconds * 1e6:.3g} us"
+
+
+def _why(estimate: Estimate) -> str:
+    return "recomputing bounds it" if estimate.limit == "compute" else "memory bounds it"

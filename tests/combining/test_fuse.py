@@ -1,0 +1,322 @@
+"""`fuse`: which launches become one and why, and that bits are those of the launches one by one."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from support.chains import fused_is_unfused, random_chain
+from support.fused_kernels import (
+    bias_gelu,
+    count,
+    divide_rows,
+    dropout,
+    exponentials,
+    fill,
+    layer_norm,
+    linear,
+    plus,
+    relu,
+    reverse,
+    row_maxima,
+    show,
+    times,
+)
+
+import tilewright as tw
+from tilewright.tileir.parser import parse
+from tilewright.tileir.printer import to_text
+
+CHAINS = 500 if os.environ.get("TILEWRIGHT_THOROUGH") else 40
+F32 = np.float32
+
+
+def data(*shape: int, dtype: Any = F32) -> Any:
+    return np.random.default_rng(len(shape)).standard_normal(shape).astype(dtype)
+
+
+def three(g: Any, x: Any, out: Any) -> None:
+    """relu(x) * 0.5 + 1"""
+    a, b = g.empty(x.shape, tw.float32), g.empty(x.shape, np.float32)
+    relu[7](x, a)
+    times[7](a, b, 0.5)
+    plus[7](b, out, 1.0)
+
+
+def test_three_kernels_are_one() -> None:
+    x, out = data(100), np.zeros(100, F32)
+    with tw.fuse() as g:
+        three(g, x, out)
+        assert not out.any()  # launches run at the end
+    np.testing.assert_array_equal(out, np.maximum(x, 0) * F32(0.5) + 1)
+    [ran] = g.launches
+    assert (ran.names, ran.grid) == (("relu", "times", "plus"), (7, 1, 1)) and ran.kernel.__name__ == "relu_times_plus"
+    text = ran.kernel.ir(*ran.args)
+    assert [text.count(word) for word in (" load(", " store(", "fma(")] == [1, 1, 0]
+    assert to_text(parse(text)) == text
+    again = np.zeros_like(out)
+    tw.kernel_from_ir(text)[7](*(again if a is out else a for a in ran.args))
+    np.testing.assert_array_equal(again, out)
+    ran.kernel.simulate((7,), *(again if a is out else a for a in ran.args), target="sm_80")
+    np.testing.assert_array_equal(again, out)
+    ptx = ran.kernel.ptx(*ran.args, target="sm_90a")
+    assert "fma" not in ptx and "add.rn" in ptx and "mul.rn" in ptx
+
+
+def test_what_is_explained() -> None:
+    x, out = data(100), np.zeros(100, F32)
+    with tw.fuse() as g:
+        three(g, x, out)
+        reverse[7](out, x)
+    first, one, two, *why = g.explain().splitlines()
+    assert first == "4 launches became 2:"
+    assert one == "  relu + times + plus over (7, 1, 1); without t1, t2" and two == "  reverse over (7, 1, 1)"
+    assert why[0] == ("times is fused with relu: in one launch, block by block; 800 bytes less to move, at least "
+                      "0.000187 us in the place of 0.000374 us on NVIDIA H200 SXM")
+    assert why[2] == ("reverse is not fused with relu + times + plus: blocks along axis 0 of the grid may access "
+                      "elements of out that another block writes, or where they do is not known")
+
+
+def test_twenty_kernels_are_one() -> None:
+    x, out, want = data(100), np.zeros(100, F32), data(100)
+    with tw.fuse() as g:
+        source = x
+        for k in range(20):
+            t = out if k == 19 else g.empty(100, tw.float32)
+            plus[7](source, t, 0.25 * k) if k % 2 else times[7](source, t, 1.0 + k / 16)
+            source = t
+    for k in range(20):
+        want = want + F32(0.25 * k) if k % 2 else want * F32(1.0 + k / 16)
+    np.testing.assert_array_equal(out, want)
+    assert len(g.launches) == 1 and len(g.launches[0].names) == 20
+    assert g.launches[0].kernel.__name__ == "times_plus"
+
+
+@pytest.mark.parametrize("seed", range(CHAINS))
+def test_random_chains(seed: int) -> None:
+    fused_is_unfused(random_chain(seed))
+
+
+def test_random_chains_fuse() -> None:
+    """The chains of the test above are not all left as they are, nor all fused in one way."""
+    told = [fused_is_unfused(random_chain(seed)).explain() for seed in (0, 1, 2, 3, 4, 5, 16, 26)]
+    assert sum("is fused with" in text for text in told) >= 6 and any("is not fused with" in text for text in told)
+
+
+def layer(g: Any, tk: int, out: Any, arrays: Any) -> None:
+    x, w, weight, bias, more = arrays
+    (m, k), n = x.shape, w.shape[1]
+    normal, product, bent = g.empty((m, k), x.dtype), g.empty((m, n), x.dtype), g.empty((m, n), x.dtype)
+    grid = (tw.cdiv(m, 16), tw.cdiv(n, 16))
+    layer_norm[grid[:1]](x, weight, bias, normal, 16, 64)
+    linear[grid](normal, w, product, 16, 16, tk)
+    bias_gelu[grid](product, more, bent, 16, 16)
+    dropout[grid](bent, out, 7, 0.2, 16, 16)
+
+
+class Plain:
+    """In the place of a recording: memory for all, launches at once."""
+
+    @staticmethod
+    def empty(shape: tuple[int, ...], dtype: Any) -> Any:
+        return np.zeros(shape, dtype)
+
+
+@pytest.mark.parametrize("tk", [16, 64])
+def test_a_layer_of_four_kernels(tk: int) -> None:
+    """The normalisation is computed where the product loads it, the rest where the product is stored."""
+    arrays = [data(*s, dtype=np.float16) for s in ((40, 64), (64, 48), (64,), (64,), (48,))]
+    want, out = np.zeros((40, 48), np.float16), np.zeros((40, 48), np.float16)
+    layer(Plain, tk, want, arrays)
+    with tw.fuse() as g:
+        layer(g, tk, out, arrays)
+    np.testing.assert_array_equal(out.view(np.uint16), want.view(np.uint16))
+    [ran] = g.launches
+    assert ran.names == ("layer_norm", "linear", "bias_gelu", "dropout") and ran.grid == (3, 3, 1)
+    assert "linear is fused with layer_norm: computed where it is loaded" in g.explain()
+    assert "wgmma" not in ran.kernel.ptx(*ran.args, target="sm_80")
+
+
+def test_rows_and_what_follows() -> None:
+    """A softmax of three kernels: what is reduced is a tile of each block."""
+    x, out = data(10, 21), np.zeros((10, 21), F32)
+    with tw.fuse() as g:
+        top, up = g.empty(10, tw.float32), g.empty((10, 21), tw.float32)
+        row_maxima[3](x, top, 32)
+        exponentials[3](x, top, up, 32)
+        divide_rows[3](up, out, 32)
+    assert [ran.names for ran in g.launches] == [("row_maxima", "exponentials", "divide_rows")]
+    want = np.exp(x - x.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(out, want / want.sum(axis=1, keepdims=True), rtol=1e-6)
+    assert g.launches[0].kernel.ir(*g.launches[0].args).count(" load(") == 1
+
+
+def test_independent_launches(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tilewright.combining import planning
+
+    x, y, one, two = data(100), data(100), np.zeros(100, F32), np.zeros(100, F32)
+    with tw.fuse() as g:
+        relu[7](x, one)
+        times[7](y, two, 2.0)
+    assert [ran.names for ran in g.launches] == [("relu", "times")]
+    np.testing.assert_array_equal(two, y * 2)
+    monkeypatch.setattr(planning, "SMALL", 1e-12)
+    with tw.fuse() as g:
+        relu[7](x, one)
+        times[7](y, two, 2.0)
+    assert len(g.launches) == 2
+    assert "they share no array, and are not so short that one launch would be felt" in g.explain()
+
+
+def refusal(launches: Any) -> str:
+    with tw.fuse() as g:
+        launches(g)
+    return g.explain()
+
+
+def launches_on_streams(g: Any) -> None:
+    x = data(16)
+    relu.launcher.launch(relu[1].grid, (x, x), 0)
+    relu[1](x, x)
+
+
+def reads_all_rows(g: Any) -> None:
+    t = g.empty((32, 64), tw.float16)
+    layer_norm[2](data(32, 64, dtype=np.float16), *[data(64, dtype=np.float16)] * 2, t, 16, 64)
+    linear[(4, 1)](t, data(64, 16, dtype=np.float16), np.zeros((32, 16), np.float16), 8, 16, 64)
+    bias_gelu[(2, 1)](t, data(64, dtype=np.float16), np.zeros((32, 64), np.float16), 16, 64)
+
+
+@pytest.mark.parametrize("reason, launches", [
+    ("times is not fused with relu: their grids are (3, 1, 1) and (2, 1, 1)",
+     lambda g: (relu[3](x := data(48), x), times[2](x, x, 2.0))),
+    ("blocks along axis 0 of the grid may access elements of x that another block writes",
+     lambda g: (relu[3](x := data(48), x), reverse[3](x, np.zeros(48, F32)))),
+    ("fill takes a list of arrays", lambda g: (relu[3](x := data(48), x), fill[3]([x], 1.0))),
+    ("fill takes a list of arrays", lambda g: (fill[3]([g.empty(48, tw.float32)], 1.0), relu[3](x := data(48), x))),
+    ("count has an access with a memory order",
+     lambda g: (relu[3](x := data(48), x), count[3](x, np.zeros(1, F32)))),
+    ("show prints or asserts", lambda g: (relu[3](x := data(48), x), show[3](x, np.zeros(48, F32)))),
+    ("x and out_2 overlap in memory",
+     lambda g: (relu[2](x := data(48), y := np.zeros(48, F32)), times[2](y, x[1:33], 2.0), plus[2](y, x[:32], 1.0))),
+    ("arguments of relu overlap in memory",
+     lambda g: (times[2](x := data(48), x, 2.0), relu[2](x[:32], x[1:33]))),
+    ("they are launched on different streams", launches_on_streams),
+    ("t1 is used elsewhere, too", reads_all_rows),
+    ("t1 stays in memory: blocks read it where they did not store the same tile just before, or several launches use "
+     "it", reads_all_rows),
+    ("the grid of relu is empty", lambda g: (relu[0](x := data(48), x), times[2](x, x, 2.0))),
+])
+def test_refusals_have_reasons(reason: str, launches: Any) -> None:
+    assert reason in refusal(launches)
+
+
+def test_a_tile_too_large_to_stay_is_made_apart() -> None:
+    """Whole rows of 1024, 128 of them: they fit no registers while the product's loop runs."""
+    def launches(g: Any) -> None:
+        t, half = g.empty((128, 1024), tw.float16), np.float16
+        layer_norm[1](np.zeros((128, 1024), half), *[np.zeros(1024, half)] * 2, t, 128, 1024)
+        linear[(1, 2)](t, np.zeros((1024, 32), half), np.zeros((128, 32), half), 128, 16, 64)
+
+    assert ("t1 is made in tiles of 128 x 1024 and read in tiles of 128 x 64: a block would keep 512 KiB of it while "
+            "it reads them, of 128 that it may") in refusal(launches)
+
+
+def test_every_other_array_is_written() -> None:
+    x, between, out = data(48), np.zeros(48, F32), np.zeros(48, F32)
+    with tw.fuse() as g:
+        relu[3](x, between)
+        times[3](between, out, 2.0)
+        plus[3](out, out, 1.0)
+    assert len(g.launches) == 1
+    np.testing.assert_array_equal(between, np.maximum(x, 0))
+    np.testing.assert_array_equal(out, between * 2 + 1)
+    between[:] = 0
+    with tw.fuse(temporaries=[between]) as g:
+        relu[3](x, between)
+        times[3](between, out, 2.0)
+    assert not between.any() and "without out" in g.explain()
+    np.testing.assert_array_equal(out, np.maximum(x, 0) * 2)
+
+
+def test_a_function_of_launches_is_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tilewright.combining import running
+
+    planned: list[Any] = []
+    real = running.plan
+
+    def counted(*args: Any) -> Any:
+        planned.append(args)
+        return real(*args)
+
+    monkeypatch.setattr(running, "plan", counted)
+    fused = tw.fuse(three)
+    for n in (100, 100, 110):
+        x, out = data(n), np.zeros(n, F32)
+        assert len(fused(x, out).launches) == 1
+        np.testing.assert_array_equal(out, np.maximum(x, 0) * F32(0.5) + 1)
+    assert len(planned) == 2 and fused.__name__ == "three"
+
+
+def test_the_kernel_is_one_for_these_shapes() -> None:
+    with tw.fuse() as g:
+        three(g, data(100), np.zeros(100, F32))
+    kernel, (x, _, out, _) = g.launches[0].kernel, g.launches[0].args
+    kernel(x, 2.0, out, 3.0)  # it knows its grid, and scalars are still arguments
+    np.testing.assert_array_equal(out, np.maximum(x, 0) * 2 + 3)
+    for error, text, given in (
+        (ValueError, "argument 'x' must be an array of float32 of shape (100,)", (data(90), 1.0, out, 1.0)),
+        (TypeError, "argument 'factor' must be a scalar of float32, not of int32", (x, 1, out, 1.0)),
+        (TypeError, "annotated with ArrayAnnotation, but a scalar was given", (1.0, 1.0, out, 1.0)),
+        (TypeError, "argument 'factor' must be a scalar, as in the launches that were fused", (x, x, out, 1.0)),
+        (tw.TileValueError, "arguments share memory, and the launches that were fused had arrays that do not",
+         (x, 1.0, x, 1.0)),
+    ):
+        with pytest.raises(error) as caught:
+            kernel(*given)
+        assert text in str(caught.value)
+    with pytest.raises(ValueError, match="the decorator of kernel relu_times_plus gives"):
+        kernel[8](x, 1.0, out, 1.0)
+
+
+def test_the_gradient_of_a_chain() -> None:
+    with tw.fuse() as g:
+        three(g, data(100), np.zeros(100, F32))
+    x, factor, out, term = g.launches[0].args
+    grad = np.zeros_like(x)
+    tw.grad(g.launches[0].kernel, wrt="x", outputs="out")[7](x, factor, out, term, np.ones_like(x), grad)
+    np.testing.assert_array_equal(grad, np.where(x > 0, F32(0.5), 0))
+
+
+def test_errors_of_recordings() -> None:
+    x = data(32)
+    with tw.fuse() as g:
+        with pytest.raises(RuntimeError, match="launches are being recorded already"), tw.fuse():
+            pass
+        with pytest.raises(TypeError, match="kernel relu takes 2 arguments"):
+            relu[2](x)
+        with pytest.raises(RuntimeError, match="launches are fused at the end of the with statement; ask behind it"):
+            g.explain()
+    with pytest.raises(RuntimeError, match="these launches have run; begin anew"), g:
+        pass
+    with pytest.raises(TypeError, match="fuse: temporaries are arrays, not int"):
+        tw.fuse(temporaries=[3])
+    out = np.zeros_like(x)
+    with pytest.raises(ZeroDivisionError), tw.fuse():
+        relu[2](x, out)
+        raise ZeroDivisionError
+    assert not out.any()
+    relu[2](x, out)
+    assert out.any()
+
+
+def test_other_threads_launch_at_once() -> None:
+    x, out = np.ones(16, F32), np.zeros(16, F32)
+    with tw.fuse():
+        thread = threading.Thread(target=lambda: relu[1](x, out))
+        thread.start()
+        thread.join()
+        assert out.all()
