@@ -10,6 +10,7 @@ from typing import Any
 from tilewright.arguments.annotations import Param, ScalarAnnotation
 from tilewright.arguments.bind import Argument, ArrayArgument, Const, Scalar, Tuple
 from tilewright.arguments.spec import Spec
+from tilewright.combining.beside import beside
 from tilewright.combining.forwarding import forward
 from tilewright.combining.graph import Graph, Part
 from tilewright.combining.inlining import computed_in_place
@@ -48,7 +49,17 @@ class Within:
     slot: int
 
 
-Recipe = One | Behind | Within
+@dataclass(frozen=True)
+class Beside:
+    """Two launches over grids of their own, the blocks of the second behind those of the first."""
+
+    first: Recipe
+    first_grid: Size
+    second: Recipe
+    second_grid: Size
+
+
+Recipe = One | Behind | Within | Beside
 
 
 def parts_of(recipe: Recipe) -> list[Part]:
@@ -69,6 +80,10 @@ class Kitchen:
             return self.launch(recipe.part)
         if isinstance(recipe, Behind):
             return self.join(recipe, self.make(recipe.first), self.make(recipe.second))
+        if isinstance(recipe, Beside):
+            one = Kitchen(self.graph, recipe.first_grid, self.facts, self.arguments).make(recipe.first)
+            other = Kitchen(self.graph, recipe.second_grid, self.facts, self.arguments).make(recipe.second)
+            return beside(one, recipe.first_grid, other, recipe.second_grid)
         first = Kitchen(self.graph, recipe.grid, self.facts, self.arguments).make(recipe.first)
         own = own_temporaries(self.graph, parts_of(recipe.first))
         return self.join(recipe, finished(self.graph, first, own), self.make(recipe.second))
@@ -104,8 +119,11 @@ class Kitchen:
 def own_temporaries(graph: Graph, parts: Sequence[Part]) -> list[int]:
     """The temporaries that no other launch uses."""
     used = {slot for part in parts for slot in part.slots}
-    elsewhere = {slot for part in graph.parts if part not in parts for slot in part.slots}
-    return [slot for slot in sorted(used - elsewhere) if graph.slots[slot].temporary]
+    own = {part.number for part in parts}
+    elsewhere = {slot for part in graph.parts if part.number not in own for slot in part.slots}
+    arrays = [k for k, slot in enumerate(graph.slots) if slot.is_array]
+    return [slot for slot in sorted(used - elsewhere)
+            if graph.slots[slot].temporary and set(graph.overlapping(slot, arrays)) == {slot}]
 
 
 def finished(graph: Graph, piece: Piece, vanishing: Sequence[int]) -> Piece:

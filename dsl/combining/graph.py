@@ -71,6 +71,7 @@ class Part:
     slots: list[int]
     aliases: Aliases
     lists: bool = False
+    number: int = 0  # its place among the recorded launches
 
     @property
     def specialiser(self) -> Specialiser:
@@ -89,6 +90,7 @@ class Graph:
     temporaries: Sequence[Any] = ()
     slots: list[Slot] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
+    expressions: dict[Any, int] = field(default_factory=dict)  # see pointwise.py
     _arrays: dict[Any, int] = field(default_factory=dict)
     _overlaps: dict[tuple[int, int], bool] = field(default_factory=dict)
     _named: set[tuple[int, tuple[int, ...]]] = field(default_factory=set)
@@ -115,7 +117,7 @@ class Graph:
             for item, one in zip(leaf.items, value, strict=True) if isinstance(leaf, ArrayList) else [(leaf, value)]:
                 slots.append(self._slot(item, one))
         lists = any(isinstance(leaf, ArrayList) for leaf in flat)
-        self.parts.append(Part(launcher, grid, args, arguments, stream, slots, aliases, lists))
+        self.parts.append(Part(launcher, grid, args, arguments, stream, slots, aliases, lists, len(self.parts)))
 
     def _slot(self, leaf: Leaf, value: Any) -> int:
         if isinstance(leaf, Scalar):

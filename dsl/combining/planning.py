@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import product
+from math import prod
 
+from tilewright.combining.beside import beside
 from tilewright.combining.costs import cost
-from tilewright.combining.fused import Behind, Kitchen, One, Recipe, Size, Within, finished, own_temporaries, parts_of
+from tilewright.combining.fused import (
+    Behind,
+    Beside,
+    Kitchen,
+    One,
+    Recipe,
+    Size,
+    Within,
+    finished,
+    own_temporaries,
+    parts_of,
+)
 from tilewright.combining.graph import Graph, Part
 from tilewright.combining.inlining import refusal
 from tilewright.combining.legality import Touched, apart, conflicts, lone, touched
 from tilewright.combining.pieces import Piece, concatenated
+from tilewright.combining.retiling import retiled, tile_of
 from tilewright.estimating.devices import DeviceLimits
 from tilewright.estimating.result import Estimate
+from tilewright.launching.grid import MAX_ENTRY
 from tilewright.tileir.passes import run_pipeline
 
 # Seconds; independent launches that take longer are left apart. A launch costs the host 7.2 us (beside an H200,
@@ -53,6 +70,7 @@ def plan(graph: Graph, device: DeviceLimits, facts: bool) -> Plan:
     planner = _Planner(graph, device, facts)
     for part in graph.parts:
         planner.add(part)
+    planner.put_side_by_side()
     return planner.plan
 
 
@@ -79,6 +97,36 @@ class _Planner:
         self.plan.refusals += reasons[:1]
         groups.append(new)
 
+    def put_side_by_side(self) -> None:
+        """Short launches that do not depend on each other share one, whatever their grids."""
+        groups: list[Group] = []
+        for new in self.plan.groups:
+            meeting = [k for k, group in enumerate(groups) if self.meets(group, new)]
+            others = range(meeting[-1] + 1 if meeting else 0, len(groups))
+            for k in others:
+                both = self.beside(groups[k], new)
+                if both is not None:
+                    groups[k] = both
+                    break
+            else:
+                groups.append(new)
+        self.plan.groups = groups
+
+    def beside(self, group: Group, new: Group) -> Group | None:
+        """Two groups as one over the blocks of both; None where that does not pay."""
+        if group.lone or new.lone or group.parts[-1].stream != new.parts[-1].stream:
+            return None
+        estimates = [self.estimated(one) for one in (group, new)]
+        known = [e.seconds for e in estimates if e is not None]
+        blocks = prod(group.grid) + prod(new.grid)
+        if len(known) < 2 or sum(known) > SMALL or blocks > MAX_ENTRY or group.piece is None or new.piece is None:
+            return None
+        recipe = Beside(group.recipe, group.grid, new.recipe, new.grid)
+        piece = beside(group.piece, group.grid, new.piece, new.grid)
+        self.plan.decisions.append(f"{new.name} is put beside {group.name}: one launch for both, of {_us(sum(known))} "
+                                   "at least")
+        return Group(recipe, (blocks, 1, 1), group.touched.add(new.touched), piece)
+
     def alone(self, part: Part) -> Group:
         kitchen = Kitchen(self.graph, part.grid.size, self.facts)
         if part.lists:
@@ -98,11 +146,35 @@ class _Planner:
             return group.lone or new.lone or ""
         if group.parts[-1].stream != new.parts[-1].stream:
             return "they are launched on different streams"
-        behind = self.behind(group, new)
-        if isinstance(behind, Group):
-            return behind
-        within = self.within(group, new)
-        return within if isinstance(within, Group) else f"{behind}; {within}" if within else behind
+        pairs = [(group, new, ""), *self.other_tiles(group, new)]
+        reasons: dict[str, None] = {}
+        for how in (self.behind, self.within):
+            for one, other, words in pairs:
+                found = how(one, other) if one is not None and other is not None else words
+                if isinstance(found, Group):
+                    self.plan.decisions += [words] if words else []
+                    return found
+                # What other tiles do not mend is said once, of the launches as they are.
+                if found and (not words or one is None):
+                    reasons[found] = None
+        return "; ".join(reasons)
+
+    def other_tiles(self, group: Group, new: Group) -> Iterator[tuple[Group | None, Group | None, str]]:
+        """Both, one of them with the tiles that the other has of an array that goes from one to the other; None and the
+        reason where that cannot be."""
+        assert group.piece is not None and new.piece is not None
+        passed = sorted(group.touched.writes & new.touched.reads)
+        for slot, (one, other) in product(passed, ((new, group), (group, new))):
+            if not isinstance(one.recipe, One) or other.piece is None or one.piece is None:
+                continue
+            tile = tile_of(other.piece, slot)
+            made = retiled(self.graph, one.recipe.part, one.piece, slot, tile, self.facts) if tile else None
+            if isinstance(made, str):
+                yield None, None, made
+            elif made is not None:
+                again = self.alone(made)
+                words = f"{made.name} takes tiles of {' x '.join(map(str, tile or ()))}, those of {other.name}"
+                yield (group, again, words) if one is new else (again, new, words)
 
     def behind(self, group: Group, new: Group) -> Group | str:
         assert group.piece is not None and new.piece is not None
@@ -124,7 +196,8 @@ class _Planner:
         if len(shared) != 1 or len(made) != 1 or made[0] not in group.touched.writes or made[0] in new.touched.writes:
             return None
         [slot] = made
-        if any(slot in part.slots for part in self.graph.parts if part not in [*group.parts, *new.parts]):
+        ours = {part.number for part in (*group.parts, *new.parts)}
+        if any(slot in part.slots for part in self.graph.parts if part.number not in ours):
             return f"{self.graph.slots[slot].name} is used elsewhere, too"
         first = self.finished(group.piece, group.parts)
         if slot not in first.slots:

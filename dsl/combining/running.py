@@ -103,13 +103,13 @@ def _planned(graph: Graph, device: str, facts: bool) -> Program:
 
 def _step(graph: Graph, kept: Graph, group: Group) -> Step:
     names = tuple(part.name for part in group.parts)
-    position = graph.parts.index(group.parts[0])
+    position = group.parts[0].number
     if isinstance(group.recipe, One):
         return Step(names, group.grid, position)
     assert group.piece is not None
     vanishing = own_temporaries(graph, group.parts)
     piece = finished(graph, group.piece, vanishing)
-    gone = tuple(graph.slots[slot].name for slot in group.piece.slots if slot not in piece.slots)
+    gone = tuple(graph.slots[slot].name for slot in vanishing if slot not in piece.slots)
     source = FusedSource(kept, group.recipe, group.grid, vanishing, piece.slots)
     rules = LaunchRules(", ".join(map(str, group.grid)), any(p.specialiser.rules.deterministic for p in group.parts))
     kernel = kernel_of(source, _hints(group.parts), rules, tile_kernel)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.chains import fused_is_unfused, random_chain
+from support.chains import add_rows, fused_is_unfused, random_chain
 from support.fused_kernels import (
     bias_gelu,
     count,
@@ -167,8 +167,29 @@ def test_independent_launches(monkeypatch: pytest.MonkeyPatch) -> None:
     with tw.fuse() as g:
         relu[7](x, one)
         times[7](y, two, 2.0)
-    assert len(g.launches) == 2
+    assert [ran.names for ran in g.launches] == [("relu",), ("times",)]
     assert "they share no array, and are not so short that one launch would be felt" in g.explain()
+
+
+def test_short_launches_over_different_grids() -> None:
+    """They share a launch, whose blocks do the work of one or of the other."""
+    x, one, a, b, two = data(100), np.zeros(100, F32), data(40, 16), data(16, 20), np.zeros((40, 20), F32)
+    with tw.fuse() as g:
+        linear[(3, 2)](a, b, two, 16, 16, 16)
+        relu[7](x, one)
+        times[7](one, one, 2.0)
+    [ran] = g.launches
+    assert (ran.names, ran.grid) == (("linear", "relu", "times"), (13, 1, 1))
+    assert "relu + times is put beside linear: one launch for both, of " in g.explain()
+    np.testing.assert_array_equal(one, np.maximum(x, 0) * 2)
+    want = np.zeros_like(two)
+    linear[(3, 2)](a, b, want, 16, 16, 16)
+    np.testing.assert_array_equal(two, want)
+    text = ran.kernel.ir(*ran.args)
+    assert to_text(parse(text)) == text and ".target sm_90a" in ran.kernel.ptx(*ran.args, target="sm_90a")
+    one[:] = 0
+    ran.kernel.simulate(ran.grid, *ran.args, target="sm_80")
+    np.testing.assert_array_equal(one, np.maximum(x, 0) * 2)
 
 
 def refusal(launches: Any) -> str:
@@ -212,6 +233,65 @@ def reads_all_rows(g: Any) -> None:
 ])
 def test_refusals_have_reasons(reason: str, launches: Any) -> None:
     assert reason in refusal(launches)
+
+
+def shaken(kernel: tw.tile_kernel, *more: Any) -> str:
+    """A launch in tiles of 8 x 8 behind one in tiles of 4 x 16."""
+    def launches(g: Any) -> None:
+        t = g.empty((16, 32), tw.float32)
+        add_rows[(4, 2)](data(16, 32), data(16), t, 4, 16)
+        kernel[(2, 4)](t, np.zeros((16, 32), F32), *more, 8, 8)
+
+    return refusal(launches)
+
+
+@tw.tile_kernel
+def number_blocks(x, out, tm: tw.Constant[int], tn: tw.Constant[int]):
+    at = tw.bid(0), tw.bid(1)
+    tw.store(out, at, tw.load(x, at, (tm, tn)) + tw.bid(1))
+
+
+@tw.tile_kernel
+def number_columns(x, out, tm: tw.Constant[int], tn: tw.Constant[int]):
+    at = tw.bid(0), tw.bid(1)
+    tw.store(out, at, tw.load(x, at, (tm, tn)) + (at[1] * tn + tw.arange(tn, dtype=tw.int32))[None, :])
+
+
+@tw.tile_kernel
+def number_in_tiles(x, out, tm: tw.Constant[int], tn: tw.Constant[int]):
+    at = tw.bid(0), tw.bid(1)
+    tw.store(out, at, tw.load(x, at, (tm, tn)) + tw.arange(tn, dtype=tw.int32)[None, :])
+
+
+@tw.tile_kernel
+def by_the_tile(x, out, tm: tw.Constant[int], tn: tw.Constant[int]):
+    at = tw.bid(0), tw.bid(1)
+    tw.store(out, at, tw.load(x, at, (tm, tn)) * float(tn))
+
+
+@tw.tile_kernel
+def center(x, out, tm: tw.Constant[int], tn: tw.Constant[int]):
+    at = tw.bid(0), tw.bid(1)
+    t = tw.load(x, at, (tm, tn))
+    tw.store(out, at, t - tw.sum(t, axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("kernel, reason", [
+    (number_blocks, "number_blocks cannot have other tiles: the number of a block is used as a number"),
+    (number_in_tiles, "number_in_tiles cannot have other tiles: an index within a tile is used as a number"),
+    (center, "center cannot have other tiles: reduce_sum takes tiles as wholes"),
+    (by_the_tile, "by_the_tile is not fused with add_rows: their grids are (4, 2, 1) and (2, 4, 1)"),
+])
+def test_tiles_stay_where_results_depend_on_them(kernel: tw.tile_kernel, reason: str) -> None:
+    """add_rows could have other tiles, but a tile of its own would not help: it is made the consumer's first."""
+    for name in ("add_rows takes tiles of 8 x 8, those of ", reason):
+        assert (name in shaken(kernel)) is (name != reason)
+
+
+def test_tiles_are_made_the_same() -> None:
+    """Also where places count: a column's number is no block's, and dropout's counters are places."""
+    told = shaken(number_columns)
+    assert told.startswith("2 launches became 1:") and "number_columns takes tiles of 4 x 16, those of add_rows" in told
 
 
 def test_a_tile_too_large_to_stay_is_made_apart() -> None:

@@ -155,7 +155,7 @@ class _Maker:
 
     def launch(self) -> None:
         n, tile = self.size, self.tile
-        blocks, whole = -(-n // tile), 1 << (n - 1).bit_length()
+        whole = 1 << (n - 1).bit_length()
         number = float(np.float32(self.random.uniform(-1, 1)))
         kinds: list[Callable[[], tuple[tw.tile_kernel, tuple[Any, ...], tuple[Any, ...], int]]] = [
             lambda: (scale, (self.matrix(),), (number,), 2), lambda: (shift, (self.matrix(),), (number,), 2),
@@ -171,9 +171,11 @@ class _Maker:
         names, shape = (self.rows, (n,)) if axes < 0 else (self.matrices, (n, n))
         while (out := self.result(names, shape, self.dtype())) in sources and kernel in (product, transpose, normalise):
             pass  # blocks would read what others overwrite
-        width = tile if axes == 2 or kernel is row_sums else whole
-        grid = (blocks, blocks) if axes == 2 else (blocks,)
-        self.launches.append(Launch(kernel, grid, (*map(str, sources), out, *extra, tile, width)))
+        tm, tn = tile, tile if axes == 2 or kernel is row_sums else whole
+        if axes == 2 and kernel is not product and self.random.random() < 0.3:
+            tm, tn = map(int, self.random.choice([2, 4, 8, 16], 2))
+        grid = (-(-n // tm), -(-n // tn)) if axes == 2 else (-(-n // tm),)
+        self.launches.append(Launch(kernel, grid, (*map(str, sources), out, *extra, tm, tn)))
         if out not in names:
             names.append(out)
 
