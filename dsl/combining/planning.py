@@ -57,7 +57,7 @@ class Group:
 
 
 @dataclass
-class Plan:
+class Grouping:
     """The groups in the order of their launches, and the sentences that explain them."""
 
     groups: list[Group] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Plan:
     refusals: list[str] = field(default_factory=list)
 
 
-def plan(graph: Graph, device: DeviceLimits, facts: bool) -> Plan:
+def plan(graph: Graph, device: DeviceLimits, facts: bool) -> Grouping:
     """Group the launches of a graph."""
     planner = _Planner(graph, device, facts)
     for part in graph.parts:
@@ -79,7 +79,7 @@ class _Planner:
         self.graph = graph
         self.device = device
         self.facts = facts
-        self.plan = Plan()
+        self.plan = Grouping()
 
     def add(self, part: Part) -> None:
         """Let a launch join a group that is there, or found one."""

@@ -31,7 +31,7 @@ class DependsOnTiles(Exception):
     """A value depends on the sizes of tiles; the argument says how, for a user."""
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """An integer: `start + sum(blocks[a] * block number along a) + sum(inner[k] * index along axis k of the tile)`."""
 
     start: int
@@ -66,14 +66,14 @@ class _Reading:
         self.grid = grid
         self.graph = graph
         self.tiles: dict[int, int] = {}
-        self.known: dict[Value, Place | Element] = {}
+        self.known: dict[Value, Position | Element] = {}
         self.slot_of = dict(zip(piece.function.params, piece.slots, strict=True))
 
     def run(self) -> Pointwise:
         ops = self.piece.function.body.ops
         for op in ops:
             if isinstance(op, BlockId):
-                self.known[op.result] = Place(0, ((op.axis, 1),))
+                self.known[op.result] = Position(0, ((op.axis, 1),))
         for op in ops:
             if isinstance(op, Load | Store):
                 self._measure(op)
@@ -100,7 +100,7 @@ class _Reading:
             if step != length or op.memory_order is not MemoryOrder.WEAK or op.array not in self.slot_of:
                 raise DependsOnTiles("tiles overlap, or are ordered")
             place = self.known.get(index)
-            if isinstance(place, Place) and len(place.blocks) == 1 and not place.start and place.blocks[0][1] == 1:
+            if isinstance(place, Position) and len(place.blocks) == 1 and not place.start and place.blocks[0][1] == 1:
                 out.append(place.blocks[0][0])
             elif length == 1 and isinstance(index.op, Constant) and index.op.value == 0:
                 out.append(None)
@@ -121,7 +121,7 @@ class _Reading:
 
     # ---- values
 
-    def _value(self, op: Any) -> Place | Element:
+    def _value(self, op: Any) -> Position | Element:
         place = self._place(op)
         if place is not None:
             return place
@@ -151,23 +151,23 @@ class _Reading:
         plain = tuple((n, repr(v)) for n, v in op.attributes.items() if n not in SHAPES)
         return Element(self._number((op.opcode, plain, tuple(s.expression for s in sources))), tuple(axes))
 
-    def _place(self, op: Any) -> Place | None:
+    def _place(self, op: Any) -> Position | None:
         """The place that an op computes from places, None if it computes something else."""
         result = op.results[0].type if op.results else None
         if not isinstance(result, TileType) or not result.dtype.is_int:
             return None
         match op:
             case BlockId():
-                return Place(0, ((op.axis, 1),))
+                return Position(0, ((op.axis, 1),))
             case Iota():
-                return Place(0, (), ((0, 1),))
+                return Position(0, (), ((0, 1),))
             case Constant():
-                return Place(int(op.value))
+                return Position(int(op.value))
             case Extent() | Stride() if op.array in self.slot_of:
                 info = self.graph.slots[self.slot_of[op.array]].info
-                return Place((info.shape if isinstance(op, Extent) else info.strides)[op.axis])
+                return Position((info.shape if isinstance(op, Extent) else info.strides)[op.axis])
         sources = [self.known.get(v) for v in op.operands]
-        places = [s for s in sources if isinstance(s, Place)]
+        places = [s for s in sources if isinstance(s, Position)]
         return _combined(op, places) if places and len(places) == len(sources) else None
 
     def _element(self, value: Value) -> Element:
@@ -215,7 +215,7 @@ def _moved(axes: Sequence[Any], old: tuple[int, ...], new: tuple[int, ...]) -> t
     return tuple(next(long) if n > 1 else None for n in new)
 
 
-def _combined(op: Any, places: Sequence[Place]) -> Place | None:
+def _combined(op: Any, places: Sequence[Position]) -> Position | None:
     """A sum, a multiple or a change of shape of places."""
     match op:
         case Add() | Sub():
@@ -235,22 +235,22 @@ def _combined(op: Any, places: Sequence[Place]) -> Place | None:
                 steps = [steps[a] for a in op.axes]
             else:
                 steps = [s or 0 for s in _moved(steps, op.src.type.shape, op.shape)]
-            return Place(places[0].start, places[0].blocks, tuple((k, s) for k, s in enumerate(steps) if s))
+            return Position(places[0].start, places[0].blocks, tuple((k, s) for k, s in enumerate(steps) if s))
     return None
 
 
-def _sum(one: Place, other: Place) -> Place:
+def _sum(one: Position, other: Position) -> Position:
     def add(a: tuple[tuple[int, int], ...], b: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
         total = dict(a)
         for key, step in b:
             total[key] = total.get(key, 0) + step
         return tuple(sorted((key, step) for key, step in total.items() if step))
 
-    return Place(one.start + other.start, add(one.blocks, other.blocks), add(one.inner, other.inner))
+    return Position(one.start + other.start, add(one.blocks, other.blocks), add(one.inner, other.inner))
 
 
-def _times(place: Place, factor: int) -> Place:
+def _times(place: Position, factor: int) -> Position:
     if not factor:
-        return Place(0)
+        return Position(0)
     blocks, inner = (tuple((key, step * factor) for key, step in steps) for steps in (place.blocks, place.inner))
-    return Place(place.start * factor, blocks, inner)
+    return Position(place.start * factor, blocks, inner)
