@@ -38,3 +38,8 @@ def columns(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     return ["  ".join(cell.ljust(w) if k < left else cell.rjust(w)
                       for k, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip() for row in rows]
+
+
+def plural(number: int, word: str) -> str:
+    """1, "CTA" as "1 CTA" and 2 as "2 CTAs"."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -11,7 +11,6 @@ from tilewright.backend_ptx.llvm.constants import BITS, FLOATS, float_bits
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import ArrayRef
 
-MAX_BYTES = 16
 _WORD = {1: "i16", 2: "i16", 4: "i32", 8: "i64"}
 
 Offsets = tuple[int, ...]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from math import gcd
 
+from tilewright.backend_ptx.layouts.accesses import TileWidths
 from tilewright.backend_ptx.layouts.flat import is_plain
-from tilewright.backend_ptx.layouts.queries import register_offsets, vector_along
+from tilewright.backend_ptx.layouts.queries import register_offsets
 from tilewright.backend_ptx.llvm.builder import Val
-from tilewright.backend_ptx.lower.access import MAX_BYTES, Accesses, Offsets, both
+from tilewright.backend_ptx.lower.access import Accesses, Offsets, both
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import ArrayRef
 from tilewright.backend_ptx.lower.integers import clamped, resized
@@ -23,59 +23,21 @@ from tilewright.tileir.types import TileType
 
 
 class TileAccess(Accesses):
-    """The place of one tile: its elements from index * steps of the array with its axes in `order`.
-
-    Axis k of the tile is axis order[k] of the array.
-    """
+    """The place of one tile: its elements from index * steps of the array with its axes in the op's order."""
 
     def __init__(self, ctx: Context, op: Load | Store | AsyncLoad, tile: TileType) -> None:
         self.ctx = ctx
         self.ref: ArrayRef = ctx[op.array]
-        self.shape, self.steps, self.order, self.index = tile.shape, op.steps, op.order, op.index
-        self.layout = ctx.layout_of(tile)
-        self.check_bounds = op.check_bounds
+        self.widths = widths = TileWidths(op, self.ref.type, ctx.layout_of(tile), ctx.facts)
+        self.shape, self.steps, self.index = tile.shape, op.steps, op.index
+        self.layout, self.vector, self.kind = widths.layout, widths.vector, widths.kind
         self.small = self.ref.type.small
         self.plain = is_plain(self.layout)
         self.bytes = self.ref.type.dtype.bytes
-        self.vector_axis, self.vector = self._choose_vector()
         # What several accesses share is emitted once.
         self._bases: dict[Offsets, Val] = {}
         self._predicates: dict[tuple[int, int], Val | None] = {}
         self._limits: dict[int, tuple[Val | None, Val]] = {}
-
-    # ---- how wide ---------------------------------------------------------------------------------------------
-
-    def _choose_vector(self) -> tuple[int, int]:
-        """(axis, elements) of one access: consecutive in memory and in registers, aligned; (-1, 1) if none are."""
-        best = (-1, 1)
-        for axis in range(len(self.shape)):
-            if self._stride(axis) == 1:
-                width = self._aligned(axis, min(vector_along(self.layout, axis), MAX_BYTES // self.bytes))
-                if width > best[1]:
-                    best = (axis, width)
-        return best
-
-    def _stride(self, axis: int) -> int | None:
-        return self.ref.type.strides[self.order[axis]]
-
-    def _extent_divisor(self, axis: int) -> int:
-        """A number that divides the extent (0 if the extent is 0)."""
-        known = self.ref.type.extents[self.order[axis]]
-        return known if known is not None else self.ref.type.extent_div[self.order[axis]]
-
-    def _origin_divisor(self, axis: int) -> int:
-        """A number that divides the tile's first index (0 if that is 0)."""
-        return self.ctx.facts[self.index[axis]].divisor * self.steps[axis]
-
-    def _aligned(self, axis: int, width: int) -> int:
-        """The largest power of two up to `width` at a multiple of which every access along `axis` starts."""
-        type = self.ref.type
-        common = gcd(width, type.align // self.bytes or 1, self._origin_divisor(axis))
-        for other in range(len(self.shape)):
-            if other != axis and type.extents[self.order[other]] != 1:
-                known = self._stride(other)
-                common = gcd(common, type.stride_div[self.order[other]] if known is None else known)
-        return common & -common
 
     # ---- where ------------------------------------------------------------------------------------------------
 
@@ -88,7 +50,7 @@ class TileAccess(Accesses):
 
     def _byte_stride(self, axis: int, elem: str) -> Val:
         b = self.ctx.b
-        return b.mul(resized(b, self.ref.strides[self.order[axis]], True, elem), self.bytes)
+        return b.mul(resized(b, self.ref.strides[self.widths.order[axis]], True, elem), self.bytes)
 
     @cached_property
     def _start(self) -> Val:
@@ -110,7 +72,7 @@ class TileAccess(Accesses):
         b = self.ctx.b
         near, far = b.const("i32", 0), b.const("i64", 0)
         for axis, place in enumerate(places):
-            known = self._stride(axis)
+            known = self.widths.stride(axis)
             if known is not None and abs(known) * self.bytes * self.shape[axis] < 1 << 28:
                 near = b.add(near, b.mul(place, known * self.bytes))
             else:
@@ -122,12 +84,12 @@ class TileAccess(Accesses):
         b = self.ctx.b
         if not self.plain:
             return b.gep(self._start, self._inner([self._element(k, o) for k, o in enumerate(offsets)]))
-        constant = sum((self._stride(k) or 0) * o for k, o in enumerate(offsets)) * self.bytes
+        constant = sum((self.widths.stride(k) or 0) * o for k, o in enumerate(offsets)) * self.bytes
         return b.gep(self._base(offsets), constant)
 
     def _base(self, offsets: Offsets) -> Val:
         """The thread's address moved by the offsets along axes whose strides are known only at launch."""
-        dynamic = tuple(0 if self._stride(k) is not None else o for k, o in enumerate(offsets))
+        dynamic = tuple(0 if self.widths.stride(k) is not None else o for k, o in enumerate(offsets))
         if not self.plain or not any(dynamic):
             return self._start
         if dynamic not in self._bases:
@@ -145,41 +107,21 @@ class TileAccess(Accesses):
 
     # ---- which are inside -------------------------------------------------------------------------------------
 
-    def kind(self, axis: int) -> str:
-        """What the edge may cut along an axis: "nothing", "tiles" (all or none), "vectors" (whole accesses), "any"."""
-        if not self.check_bounds:
-            return "nothing"
-        shape, divisor = self.shape[axis], self._extent_divisor(axis)
-        if self._surely_inside(axis):
-            return "nothing"
-        if divisor % shape == 0 and self._origin_divisor(axis) % shape == 0:
-            return "tiles"
-        if axis != self.vector_axis or divisor % self.vector == 0:
-            return "vectors"
-        return "any"
-
-    def _surely_inside(self, axis: int) -> bool:
-        known = self.ref.type.extents[self.order[axis]]
-        index = self.ctx.facts[self.index[axis]]
-        step = self.steps[axis]
-        return known is not None and index.low >= 0 and index.high * step + self.shape[axis] <= known
-
     @property
     def cuts_vectors(self) -> bool:
-        """Whether an edge may fall inside an access of `vector` elements."""
-        return any(self.kind(axis) == "any" for axis in range(len(self.shape)))
+        return self.widths.cuts_vectors
 
     @property
     def is_cut(self) -> bool:
         """Whether some of the tile may lie outside of the array."""
-        return any(self.kind(axis) != "nothing" for axis in range(len(self.shape)))
+        return self.widths.is_cut
 
     def _limit(self, axis: int) -> tuple[Val | None, Val]:
         """(low, high) in i32: tile indices from low (None: 0) up to below high lie in the array."""
         if axis not in self._limits:
             b = self.ctx.b
             origin = self._origin(axis, "i64")
-            extent = resized(b, self.ref.extents[self.order[axis]], True, "i64")
+            extent = resized(b, self.ref.extents[self.widths.order[axis]], True, "i64")
             low = None
             if self.ctx.facts[self.index[axis]].low < 0:
                 low = self._in_tile(axis, b.sub(b.const("i64", 0), origin))
@@ -219,9 +161,9 @@ class TileAccess(Accesses):
 
         `count` is at most `vector`, so that the first index is a multiple of it, and none before it is cut off alone.
         """
-        b, cut = self.ctx.b, self.vector_axis
+        b, cut = self.ctx.b, self.widths.vector_axis
         whole = self.predicate(offsets)
-        if whole is None or cut < 0 or self.kind(cut) != "any" or self._extent_divisor(cut) % count == 0:
+        if whole is None or cut < 0 or self.kind(cut) != "any" or self.widths.extent_divisor(cut) % count == 0:
             return None if whole is None else b.select(whole, b.const("i32", count), b.const("i32", 0))
         _, high = self._limit(cut)
         left = b.intrinsic("llvm.smin", [b.sub(high, self._element(cut, offsets[cut])), b.const("i32", count)])

@@ -65,7 +65,7 @@ def async_gather(ctx: Context, op: ops.AsyncGather) -> None:
         record = instruction(_COPY[op.vector * place.size])
         whole, room = elements.predicate(heads), b.const("i32", op.vector, len(heads))
         if whole is not None:
-            if elements.may_end(op.dense, op.vector):
+            if elements.edges.may_end(op.dense, op.vector):
                 room = b.intrinsic("llvm.smin", [room, elements.left(op.dense, heads)])
             room = b.select(whole, room, b.like(room, 0))
         bytes_ = b.mul(room, place.size)

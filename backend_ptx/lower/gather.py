@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tilewright.backend_ptx.layouts.memory import GatherRun, gather_run
-from tilewright.backend_ptx.layouts.queries import vector_along
+from tilewright.backend_ptx.layouts.accesses import ElementChecks, GatherWidths
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.access import Accesses, Offsets, both
 from tilewright.backend_ptx.lower.context import Context
@@ -30,6 +29,7 @@ class Elements:
         self.ctx = ctx
         self.ref: ArrayRef = ctx[op.array]
         self.op = op
+        self.edges = ElementChecks(op, self.ref.type, ctx.facts)
         self.lanes = max(1, ctx.lanes(op.indices[0])) if op.indices else 1
 
     def _index(self, index: Value, lanes: Sequence[int], elem: str) -> Val:
@@ -41,14 +41,9 @@ class Elements:
         b, op = self.ctx.b, self.op
         out = None if op.mask is None else b.shuffle(self.ctx.vector(op.mask), lanes)
         for axis, index in enumerate(op.indices):
-            if self.checks(axis):
+            if self.edges.checks(axis):
                 out = both(b, out, self._inside(axis, index, lanes))
         return out
-
-    def checks(self, axis: int) -> bool:
-        """Whether an index may be outside the array."""
-        extent, index = self.ref.type.extents[axis], self.ctx.facts[self.op.indices[axis]]
-        return self.op.check_bounds and not (extent is not None and index.within(0, extent - 1))
 
     def _inside(self, axis: int, index: Value, lanes: Sequence[int]) -> Val:
         """0 <= index < extent by one unsigned comparison, in the wider of both types (at least 32 bits)."""
@@ -56,12 +51,6 @@ class Elements:
         wide = "i64" if 64 in (index.type.dtype.bitwidth, self.ref.type.index.bitwidth) else "i32"
         position = self._index(index, lanes, wide)
         return b.icmp("ult", position, b.splat(resized(b, self.ref.extents[axis], True, wide), position.n))
-
-    def may_end(self, axis: int, count: int) -> bool:
-        """Whether the array may end, along an axis, inside `count` elements that start at a multiple of it."""
-        type = self.ref.type
-        known = type.extents[axis]
-        return self.checks(axis) and (type.extent_div[axis] if known is None else known) % count != 0
 
     def left(self, axis: int, lanes: Sequence[int]) -> Val:
         """How many elements lie between an index that is inside and the end of the axis, in i32, at most 2^31 - 1."""
@@ -87,38 +76,19 @@ class Elements:
 
 
 class GatherAccess(Elements, Accesses):
-    """Accesses of `vector` elements at a time along axis `dense` of the array, which is `axis` of the index tiles.
+    """Accesses of `vector` elements at a time.
 
     `heads` are the first lanes of each, `places` and `chosen` (None: all) their addresses and predicates; `cut`: lanes
     of a vector, counted from its head, whose predicates may differ from that of the head."""
 
     def __init__(self, ctx: Context, op: ops.Gather | ops.Scatter) -> None:
         super().__init__(ctx, op)
-        self.axis, (self.vector, self.dense) = self._choose(op)
+        layout = ctx.layout(op.indices[0]) if op.indices else None
+        widths = GatherWidths(op, self.ref.type, layout, ctx.facts, ctx.runs)
+        self.vector, self.cut = widths.vector, widths.cut
         self.heads = range(0, self.lanes, self.vector)
-        self.cut = self._cut()
         self.places = self.pointers(self.heads)
         self.chosen = self.predicate(self.heads)
-
-    def _choose(self, op: ops.Gather | ops.Scatter) -> tuple[int, GatherRun]:
-        """The axis of the index tiles along which one access goes (-1: nothing lies side by side), and its elements."""
-        best = (-1, GatherRun(1, -1))
-        runs = tuple(self.ctx.runs[i] for i in op.indices)
-        for axis in range(len(op.shape)):
-            found = gather_run(self.ref.type, runs, axis)
-            count = min(found.length, vector_along(self.ctx.layout(op.indices[0]), axis))
-            if count > best[1].length:
-                best = (axis, GatherRun(count, found.dense))
-        return best
-
-    def _cut(self) -> Sequence[int]:
-        mask = self.op.mask
-        if self.vector == 1:
-            return ()
-        if mask is not None and self.ctx.runs[mask][self.axis].stays < self.vector:
-            return range(1, self.vector)
-        # What is inside at both ends is inside between.
-        return (self.vector - 1,) if self.may_end(self.dense, self.vector) else ()
 
     @property
     def cuts_vectors(self) -> bool:

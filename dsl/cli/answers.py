@@ -31,7 +31,11 @@ SCHEMAS: dict[str, dict[str, str]] = {
         "operations": "how many, by kind", "flops": "those on floats", "intensity": "operations for each byte",
         "dram_bytes": "what memory moves, at least and at most", "exact": "whether nothing is accessed twice",
         "seconds": "the least time", "limit": "bandwidth or compute",
-        "shares": "how busy memory and each kind of unit are then, 0 to 1", "notes": "a list of sentences"},
+        "shares": "how busy memory and each kind of unit are then, 0 to 1", "notes": "a list of sentences",
+        "machine": "what the machine code asks for: `{arrays, threads, registers, assembled, shared, resident, limits, "
+                   "ctas, waves, last_wave, banks}`; `arrays`: a list of `{name, read, written, atomic, dram_read, "
+                   "dram_written}`, the first three `{requests, asked, fetched}` in sectors, the others bytes of "
+                   "memory at least and at most; `banks`: a list of `{what, line, wavefronts, least}`"},
     "profile": {
         "file": "as asked for", "seconds": "how long it ran; all times are in seconds",
         "broken": "whether a kernel failed on the GPU",

@@ -33,7 +33,7 @@ def one(kernel: tile_kernel, args: str, grid: str | None, gpu: str) -> Estimate:
     size = grid_of(kernel, stages, values, grid)
     if size is None:
         raise UsageError("--grid is needed: the decorator of the kernel gives none")
-    return estimated(stages, size, device)
+    return estimated(stages, size, device, machine=True)
 
 
 def grid_of(

@@ -36,7 +36,7 @@ def union(low: Any, high: Any) -> tuple[int, int]:
     rank = low.shape[1]
     if rank == 0:
         return 1, 1
-    edges = [np.unique(np.concatenate([low[:, a], high[:, a]])) for a in range(rank)]
+    edges = [_sorted(np.concatenate([low[:, a], high[:, a]])) for a in range(rank)]
     total = int(volumes(low, high).sum())
     whole = int(np.prod([int(e[-1] - e[0]) for e in edges]))
     if float(np.prod([float(len(e)) for e in edges])) > MAX_CELLS:
@@ -47,7 +47,7 @@ def union(low: Any, high: Any) -> tuple[int, int]:
     last = [np.searchsorted(e, high[:, a]) for a, e in enumerate(edges)]
     for corner in range(1 << rank):
         at = tuple(last[a] if corner >> a & 1 else first[a] for a in range(rank))
-        np.add.at(cover, at, -1 if corner.bit_count() & 1 else 1)
+        np.add.at(cover.reshape(-1), np.ravel_multi_index(at, cover.shape), -1 if corner.bit_count() & 1 else 1)
     for axis in range(rank):
         np.cumsum(cover, axis=axis, out=cover)
     covered: Any = cover > 0
@@ -55,3 +55,9 @@ def union(low: Any, high: Any) -> tuple[int, int]:
         widths = np.append(np.diff(edges[axis]), 0)
         covered = covered @ widths if axis == rank - 1 else np.tensordot(covered, widths, axes=([axis], [0]))
     return (int(covered),) * 2
+
+
+def _sorted(numbers: Any) -> Any:
+    """Each of some numbers once, in order: for many it takes a fraction of what np.unique takes, which hashes them."""
+    found = np.sort(numbers)
+    return found[np.concatenate([[True], found[1:] != found[:-1]])]

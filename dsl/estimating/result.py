@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from tilewright.estimating.devices import DeviceLimits
 from tilewright.estimating.flops import INTEGER
+from tilewright.estimating.names import ATOMIC, READ, SECTOR, USABLE, WRITTEN
+
+if TYPE_CHECKING:
+    from tilewright.estimating.machine import MachineCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,9 @@ class ArrayTraffic:
     size: int
     read: Bytes
     written: Bytes
+    # Different sectors of 32 bytes: at least, and at most.
+    read_sectors: tuple[int, int] = (0, 0)
+    written_sectors: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +53,8 @@ class Estimate:
 
     `kernel`: its name. `grid`: blocks along x, y, z. `device`: the GPU, with its limits. `arrays`: the traffic of each
     array, in the order of the parameters. `operations`: how many of each kind, such as "f32", "tensor bf16",
-    "special" (exp, sqrt) and "integer". `notes`: sentences on what the numbers depend on.
+    "special" (exp, sqrt) and "integer". `notes`: sentences on what the numbers depend on. `machine`: what the machine
+    code for the GPU asks for, where it was compiled.
     """
 
     kernel: str
@@ -54,6 +63,7 @@ class Estimate:
     arrays: tuple[ArrayTraffic, ...]
     operations: dict[str, int]
     notes: tuple[str, ...] = field(default=())
+    machine: MachineCode | None = field(default=None)
 
     @property
     def flops(self) -> int:
@@ -81,11 +91,39 @@ class Estimate:
         return sum(a.read.requested + a.written.requested for a in self.arrays)
 
     @property
+    def dram_read(self) -> dict[str, tuple[int, int]]:
+        """By array: the bytes that memory delivers, in whole sectors. At least each one once; at most as often as it is
+        asked for, or as the model of L2 says (`estimating/waves.py`) where there is machine code. Equal where nothing
+        is read twice."""
+        return {a.name: self._interval(a, READ) for a in self.arrays}
+
+    @property
+    def dram_written(self) -> dict[str, tuple[int, int]]:
+        """The same of what it takes. What is written last is in L2 when the launch ends, and moves later."""
+        return {a.name: self._interval(a, WRITTEN) for a in self.arrays}
+
+    @property
     def dram_bytes(self) -> tuple[int, int]:
-        """What memory moves: at least the unique bytes, at most the requested ones. Equal where nothing is accessed
-        twice."""
-        least = sum(a.read.unique + a.written.unique for a in self.arrays)
-        return least, max(least, self.bytes_requested)
+        """What memory moves in all: the sums of `dram_read` and `dram_written`."""
+        both = [*self.dram_read.values(), *self.dram_written.values()]
+        return sum(least for least, _ in both), sum(most for _, most in both)
+
+    def _interval(self, array: ArrayTraffic, how: str) -> tuple[int, int]:
+        part, unique = (array.read, array.read_sectors) if how == READ else (array.written, array.written_sectors)
+        least, most = (n * SECTOR for n in unique)
+        if part.once or self._in_l2:
+            return least, max(least, most)
+        if self.machine is None:
+            return least, max(most, part.requested)
+        code = self.machine
+        fetched = code.of(array.name, how).fetched + code.of(array.name, ATOMIC).fetched
+        return least, max(least, min(fetched * SECTOR, code.again.get((array.name, how), fetched * SECTOR)))
+
+    @property
+    def _in_l2(self) -> bool:
+        """Whether L2 keeps all that the launch accesses, by the model."""
+        total = sum(a.read_sectors[1] + a.written_sectors[1] for a in self.arrays) * SECTOR
+        return self.machine is not None and total <= USABLE * self.device.l2_bytes
 
     @property
     def exact(self) -> bool:

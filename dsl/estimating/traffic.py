@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilewright.estimating.boxes import distinct, union, volumes
+from tilewright.estimating.names import SECTOR
 from tilewright.interp.access import over_tile
 from tilewright.interp.arrays import ArrayRef
 from tilewright.tileir.core import Op
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 # Above so many elements no array is marked element by element: what is unique is then known as an interval.
 MAX_MARKS = 1 << 28
 MAX_SINGLE = 1 << 26  # of single accesses that are looked at one by one
+MAX_PAINTED = 1 << 14  # boxes that are painted to find their sectors
 MAX_ROWS = 1 << 20  # of boxes that are kept before equal ones become one
 
 
@@ -32,6 +34,7 @@ class Accesses:
     marks: Any = None
     loose: int = 0
     spent: int = 0
+    _unique: tuple[int, int] | None = None
 
     def add(self, low: Any, high: Any, times: int) -> None:
         inside = volumes(low, high)
@@ -52,7 +55,12 @@ class Accesses:
         self.marks[places] = True
 
     def unique(self, root: ArrayRef) -> tuple[int, int]:
-        """How many different elements: at least, and at most."""
+        """How many different elements: at least, and at most. Asked when all accesses are there."""
+        if self._unique is None:
+            self._unique = self._counted(root)
+        return self._unique
+
+    def _counted(self, root: ArrayRef) -> tuple[int, int]:
         boxes = np.concatenate(self.boxes) if self.boxes else np.zeros((0, 2, len(root.extents)), np.int64)
         boxes = distinct(boxes)
         size = int(np.prod(root.extents)) if root.extents else 1
@@ -65,6 +73,26 @@ class Accesses:
             view[tuple(slice(a, b) for a, b in zip(low, high, strict=True))] = True
         found = int(np.count_nonzero(self.marks))
         return found, min(size, found + self.loose)
+
+    def sectors(self, root: ArrayRef) -> tuple[int, int]:
+        """How many different sectors of 32 bytes: at least, and at most."""
+        item = root.memory.itemsize
+        least, most = self.unique(root)
+        start = int(root.window.__array_interface__["data"][0]) % SECTOR
+        if least == most and least * item == root.window.size and least:
+            return (-(-(start + root.window.size) // SECTOR),) * 2
+        boxes = distinct(np.concatenate(self.boxes)) if self.boxes else []
+        paints = root.window.size // item <= MAX_MARKS and len(boxes) <= MAX_PAINTED and start % item == 0
+        if least < most or not paints:
+            return -(-least * item // SECTOR), most * -(-item // SECTOR)
+        touched = np.zeros(-(-(start + root.window.size) // SECTOR) * (SECTOR // item), np.bool_)
+        inside = touched[start // item :]
+        if self.marks is not None:
+            inside[: len(self.marks)] = self.marks
+        view = np.ndarray(root.extents, np.bool_, inside, root.offset // item, [s // item for s in root.strides])
+        for low, high in boxes:
+            view[tuple(slice(a, b) for a, b in zip(low, high, strict=True))] = True
+        return (int(np.count_nonzero(touched.reshape(-1, SECTOR // item).any(axis=1))),) * 2
 
 
 class Traffic:

@@ -14,7 +14,8 @@ from tilewright.arguments.bind import Argument, ArrayArgument, ArrayList, Scalar
 from tilewright.arguments.spec import Spec
 from tilewright.launching.host import interpreter_value
 
-ALIGN = 256  # bytes: as allocators of device memory align
+# Of an address, what is kept in bytes: as allocators of device memory align, and as those of the host do.
+ALIGN, HOST_ALIGN = 256, 16
 
 
 def counting_values(arguments: Sequence[Argument], contents: bool) -> list[Any]:
@@ -41,9 +42,7 @@ def _array(leaf: ArrayArgument, contents: bool) -> Any:
     if isinstance(info, Spec):
         extents, strides = known_extents(leaf.name, info)
         return reserved(numpy_dtype(info.dtype), extents, strides)
-    if not contents:
-        return reserved(numpy_dtype(info.dtype), info.shape, info.strides)
-    return _copied(info)
+    return _copied(info) if contents else _like(info)
 
 
 def known_extents(name: str, info: Spec) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -64,19 +63,26 @@ def known_extents(name: str, info: Spec) -> tuple[tuple[int, ...], tuple[int, ..
     return extents, strides
 
 
-def reserved(dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
-    """An array of zeros of which no page exists until somebody reads it. `strides` are in elements."""
+def reserved(dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...], start: int = 0) -> Any:
+    """An array of zeros of which no page exists until somebody reads it. `strides` are in elements; the first element
+    in memory lies `start` bytes behind a multiple of ALIGN."""
     size = dtype.itemsize
     reach = [(n - 1) * s * size for n, s in zip(shape, strides, strict=True)] if 0 not in shape else []
     low, high = sum(r for r in reach if r < 0), sum(r for r in reach if r > 0)
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
-    memory = mmap.mmap(-1, max(high - low + size, 1), flags=flags)
-    return np.ndarray(shape, dtype, memory, -low, tuple(s * size for s in strides))
+    memory = mmap.mmap(-1, max(high - low + size, 1) + start, flags=flags)
+    return np.ndarray(shape, dtype, memory, start - low, tuple(s * size for s in strides))
+
+
+def _like(info: ArrayInfo) -> Any:
+    """Zeros with the same strides, whose address is a multiple of as much."""
+    start = info.span[0] % (HOST_ALIGN if info.device == HOST else ALIGN)
+    return reserved(numpy_dtype(info.dtype), info.shape, info.strides, start)
 
 
 def _copied(info: ArrayInfo) -> Any:
     """A copy on the host, with the same strides."""
-    out = reserved(numpy_dtype(info.dtype), info.shape, info.strides)
+    out = _like(info)
     if info.device == HOST:
         from tilewright.arguments.arrays import host_view
 

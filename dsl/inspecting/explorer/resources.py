@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tilewright.backend_ptx.resources.occupancy import RESERVED, STEP, register_cap
+from tilewright.backend_ptx.resources.occupancy import register_cap
 from tilewright.backend_ptx.resources.registers import estimated_registers, registers_by_op
 from tilewright.backend_ptx.resources.shared import find_intervals
 from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
-from tilewright.backend_ptx.targets import Target
+from tilewright.estimating.occupancy import limits_of
 from tilewright.inspecting.explorer.places import Numbering
 from tilewright.inspecting.explorer.stages import located
 from tilewright.tileir.core import Function
@@ -58,18 +58,6 @@ def occupancy(function: Function, stages: Stages) -> dict[str, Any]:
         "resident": resident, "limited": [name for name, count in limits.items() if count == resident],
         "warps": resident * -(-made.threads // 32), "most": target.threads_per_sm // 32,
         "cap": register_cap(max(plan.occupancy, 1), made.threads, target), "shared_most": target.shared_per_block}
-
-
-def limits_of(registers: int, threads: int, shared: int, target: Target) -> dict[str, int]:
-    """CTAs that fit an SM by each of its resources. Each of its parts has a quarter of the registers, and gives them to
-    whole warps (cuda_occupancy.h of the CUDA toolkit)."""
-    each = max(-(-registers // STEP), 1) * STEP * 32
-    warps = target.registers_per_sm // PARTS // each * PARTS
-    return {
-        "registers": warps // -(-threads // 32),
-        "shared memory": target.shared_per_sm // (shared + RESERVED),
-        "threads": target.threads_per_sm // threads,
-        "CTA slots": target.blocks_per_sm}
 
 
 def _is_op(line: str) -> bool:
