@@ -108,15 +108,15 @@ def _plain(small: bool) -> list[Work]:
     m, w = (40, 96) if small else (16384, 16384)
     v = Array("f32", (n,))
     ragged = Array("f32", (m - 1, w - 3))
-    s = w // 2
+    s, g = w // 2, min(w, 2048)
     return [
         Work("vector add", vector_add, (tw.cdiv(n, 1024),), (v, v, v, 1024)),
         Work("strided copy", strided_copy, (tw.cdiv(m, 16), tw.cdiv(s, 64)),
              (Array("f32", (m, s), step=2), Array("f32", (m, s)), 16, 64)),
         Work("transpose", transpose, (tw.cdiv(m, 32), tw.cdiv(w, 32)),
              (Array("f32", (m, w)), Array("f32", (w, m)), 32, 32)),
-        Work("gather", gather_rows, (tw.cdiv(m, 16), tw.cdiv(w, 64)),
-             (Array("f32", (m, w)), Array("i32", (m,), below=m), Array("f32", (m, w)), 16, 64)),
+        Work("gather", gather_rows, (tw.cdiv(m, 16), tw.cdiv(g, 64)),
+             (Array("f32", (m, g)), Array("i32", (m,), below=m), Array("f32", (m, g)), 16, 64)),
         Work("masked edges", scaled_relu, (tw.cdiv(w - 3, 64), tw.cdiv(m - 1, 16)),
              (ragged, ragged, 0.5, 1.0, 16, 64)),
         Work("broadcasting", scale_and_shift, (tw.cdiv(w, 64), tw.cdiv(m, 16)),

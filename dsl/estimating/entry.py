@@ -49,7 +49,14 @@ def estimated(
     program.count(grid, counting_values(stages.arguments, bool(contents)))
     notes = [_depends(stages, program)] if contents else []
     found = Estimate(stages.name, grid, device, _arrays(stages, traffic), operations(program.runs), tuple(notes))
-    return replace(found, machine=_machine(stages, grid, device)) if machine else found
+    if not machine:
+        return found
+    code = _machine(stages, grid, device)
+    if code.scaled:
+        names = ", ".join(code.scaled)
+        notes.append(f"{names}: too many elements are gathered or scattered to look at each; sectors are scaled from a "
+                     "part of them")
+    return replace(found, machine=code, notes=tuple(notes))
 
 
 def _machine(stages: Stages, grid: tuple[int, int, int], device: DeviceLimits) -> MachineCode:

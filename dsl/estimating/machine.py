@@ -33,8 +33,8 @@ class MachineCode:
 
     `sectors`: by array, then by "read", "written" and "atomic". `again`: by array and by "read" and "written", the
     bytes that reach memory by the model of L2 (`estimating/waves.py`). `occupancy`: CTAs that fit an SM; `ctas`: those
-    of the grid; `waves`: how often they fill the GPU. `shared`: requests of shared memory, by line. `skipped`: gathered
-    elements that were too many to be looked at.
+    of the grid; `waves`: how often they fill the GPU. `shared`: requests of shared memory, by line. `scaled`: arrays
+    with so many gathered elements that a part was looked at, and stands for the rest.
     """
 
     sectors: dict[str, dict[str, Sectors]]
@@ -43,7 +43,7 @@ class MachineCode:
     ctas: int
     waves: float
     shared: tuple[SharedUse, ...]
-    skipped: int = field(default=0)
+    scaled: tuple[str, ...] = field(default=())
 
     @property
     def last_wave(self) -> float:
@@ -100,7 +100,7 @@ def machine_code(stages: Stages, grid: tuple[int, int, int], device: DeviceLimit
     share = _share(sectors, occupancy, ctas, device.sms)
     sectors = {name: {how: found.shared(share) for how, found in parts.items()} for name, parts in sectors.items()}
     return MachineCode(sectors, waves.bytes(device.l2_bytes), occupancy, ctas, ctas / size,
-                       counted.uses(), counted.skipped)
+                       counted.uses(), tuple(sorted(counted.scaled)))
 
 
 def _share(sectors: dict[str, dict[str, Sectors]], occupancy: Occupancy, ctas: int, sms: int) -> float:
@@ -118,7 +118,7 @@ class Counted:
     def __init__(self, target: Target) -> None:
         self.target = target
         self.sectors: dict[str, dict[str, Sectors]] = {}
-        self.skipped = 0
+        self.scaled: set[str] = set()
         self._uses: dict[tuple[str, int], SharedUse] = {}
 
     def count(self, stages: Stages, function: Function, grid: tuple[int, int, int], *others: Observer) -> None:
@@ -130,7 +130,7 @@ class Counted:
             for name, how, found in watching.totals():
                 parts = self.sectors.setdefault(name, {})
                 parts[how] = parts.get(how, NONE) + found
-            self.skipped += watching.skipped
+            self.scaled |= watching.scaled
             for use in shared_uses(machine, self.target, program.runs):
                 known = self._uses.get((use.what, use.line), SharedUse(use.what, use.line, 0, 0))
                 self._uses[use.what, use.line] = replace(

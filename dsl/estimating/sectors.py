@@ -48,6 +48,10 @@ class Sectors:
     def times(self, count: int) -> Sectors:
         return Sectors(*(n * count for n in astuple(self)))
 
+    def scaled(self, factor: float) -> Sectors:
+        """The same for so many times as many accesses."""
+        return Sectors(*(round(n * factor) for n in astuple(self)))
+
     def shared(self, share: float) -> Sectors:
         """The same where L1 keeps common tiles for other CTAs, so that only a share of them reaches L2."""
         return replace(self, fetched=self.fetched - self.common + math.ceil(self.common * share), common=0)
@@ -110,8 +114,9 @@ class SectorCount:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self.skipped = 0  # accesses of single elements that were too many to be looked at
-        self._spent = 0
+        # Accesses of single elements: all, and those that were not too many to be looked at, by array and way.
+        self._all: Counter[tuple[str, str]] = Counter()
+        self._looked: Counter[tuple[str, str]] = Counter()
         self._starts: dict[str, int] = {}  # of the memory of each array, in a sector
         self._tiles: dict[tuple[Op, str, tuple[int, ...], bool], _Kinds] = {}
         self._elements: dict[tuple[str, str], Sectors] = {}
@@ -127,8 +132,13 @@ class SectorCount:
         """(array, READ or WRITTEN or ATOMIC, sectors), each perhaps several times."""
         for (op, name, *_), kinds in self._tiles.items():
             yield name, way(op), kinds.total()
-        for (name, how), found in self._elements.items():
-            yield name, how, found
+        for key, found in self._elements.items():
+            yield *key, found.scaled(self._all[key] / self._looked[key])
+
+    @property
+    def scaled(self) -> set[str]:
+        """The arrays of which not all accesses were looked at, so that the rest is taken to be like those."""
+        return {name for name, how in self._all if self._looked[name, how] < self._all[name, how]}
 
     def tile(self, op: Any, ref: ArrayRef, starts: list[Any], blocks: Accessing) -> None:
         varies = any(np.ndim(s) for s in starts) or ref.varies
@@ -155,10 +165,11 @@ class SectorCount:
         varies = any(np.ndim(v) > rank for v in (valid, places))
         rows = blocks.count if varies else 1
         size = int(np.prod(shape, dtype=np.int64))
-        self._spent += rows * size
-        if self._spent > MAX_SINGLE:
-            self.skipped += blocks.count * size
+        key = ref.name, way(op)
+        self._all[key] += blocks.count * size
+        if self._looked[key] and self._looked.total() + rows * size > MAX_SINGLE:
             return
+        self._looked[key] += blocks.count * size
         full = (rows, *shape)
         valid = np.broadcast_to(valid, full).reshape(rows, -1)
         sectors = np.broadcast_to(places, full).reshape(rows, -1) // SECTOR
@@ -166,7 +177,6 @@ class SectorCount:
         together = max(AT_ONCE // size, 1)
         for first in range(0, rows, together):
             found += _of_blocks(requests, sectors[first : first + together], valid[first : first + together])
-        key = ref.name, way(op)
         self._elements[key] = self._elements.get(key, Sectors()) + found.times(1 if varies else blocks.count)
 
 

@@ -81,7 +81,9 @@ class Accesses:
         start = int(root.window.__array_interface__["data"][0]) % SECTOR
         if least == most and least * item == root.window.size and least:
             return (-(-(start + root.window.size) // SECTOR),) * 2
-        boxes = distinct(np.concatenate(self.boxes)) if self.boxes else []
+        size = int(np.prod(root.extents))
+        all_of_it = np.stack([np.zeros(len(root.extents), np.int64), np.array(root.extents, np.int64)])[None]
+        boxes = all_of_it if least == size else distinct(np.concatenate(self.boxes)) if self.boxes else []
         paints = root.window.size // item <= MAX_MARKS and len(boxes) <= MAX_PAINTED and start % item == 0
         if least < most or not paints:
             return -(-least * item // SECTOR), most * -(-item // SECTOR)

@@ -35,7 +35,8 @@ class Waves:
     def __init__(self, size: int, total: int) -> None:
         self.size = size
         self.count = -(-total // size)
-        self.complete = True
+        self.complete = True  # all places are remembered
+        self.known = True  # all accesses were looked at
         self._kept = 0
         self._spent = 0
         self._starts: dict[str, int] = {}
@@ -51,7 +52,9 @@ class Waves:
                     self._starts[ref.name] = start_of(ref)
 
     def bytes(self, l2_bytes: int) -> dict[tuple[str, str], int]:
-        """By array and by READ or WRITTEN: what reaches memory, with so large an L2."""
+        """By array and by READ or WRITTEN: what reaches memory, with so large an L2; empty where it is not known."""
+        if not self.known:
+            return {}
         distinct, fresh = self._by_wave(), self._by_wave()
         for (name, how, _), found in self._places.items():
             keys, sizes = (np.concatenate(parts) for parts in zip(*found, strict=True))
@@ -89,7 +92,7 @@ class Waves:
         full = (blocks.count, *shape)
         self._spent += int(np.prod(full, dtype=np.int64))
         if self._spent > MAX_SINGLE:
-            self.complete = False
+            self.known = False
             return
         valid, places = in_array(ref, indices, mask, rank)
         valid = np.broadcast_to(valid, full).reshape(blocks.count, -1)

@@ -17,8 +17,6 @@ from tilewright.tileir.printer import to_text
 if TYPE_CHECKING:
     from tilewright.inspecting.stages import Stages
 
-PARTS = 4  # of an SM, each with a scheduler
-
 
 def program(function: Function, number: Numbering) -> list[dict[str, Any]]:
     """The ops in program order: text, place, 32-bit registers of a thread that are live there, and bytes of shared

@@ -180,3 +180,23 @@ def test_bank_conflicts_are_told_with_their_line(capsys: pytest.CaptureFixture[s
 
     assert bad, "this kernel stands for one with conflicts"
     assert f"bank conflicts: stores take for line {bad[0].line} " in told(found)
+
+
+@tw.tile_kernel
+def picked(table, rows, out, n: tw.Constant[int]):
+    i, column = tw.bid(0), tw.arange(n, dtype=tw.int32)
+    row = tw.load(rows, (i,), (1,))
+    tw.store(out, (i, 0), tw.gather(table, (row[:, None], column[None, :])))
+
+
+def test_of_too_many_gathered_elements_a_part_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tilewright.estimating import sectors, traffic, waves
+
+    args: list[Any] = [tw.spec("f32[40000,32]"), np.arange(40000, dtype=np.int32), tw.spec("f32[40000,32]"), 32]
+    whole = estimate(picked, 40000, *args)
+    for module in (sectors, traffic, waves):
+        monkeypatch.setattr(module, "MAX_SINGLE", 1 << 20)
+    found = estimate(picked, 40000, *args)
+    assert code_of(found).of("table", "read") == code_of(whole).of("table", "read")
+    assert code_of(found).of("table", "read").asked == 40000 * 4
+    assert "scaled" in found.notes[-1] and "table" in found.notes[-1] and len(found.notes) == len(whole.notes) + 1

@@ -11,6 +11,7 @@ from support.requested import requested
 
 import tilewright as tw
 from tilewright.arguments.bind import ArrayArgument, ArrayList, leaves
+from tilewright.arguments.spec import Spec
 from tilewright.backend_ptx.simulator import simulate
 from tilewright.estimating.machine import Counted
 from tilewright.launching.grid import make_grid
@@ -30,6 +31,7 @@ def compared(kernel: Any, grid: tuple[int, ...], args: list[Any], target: str) -
         items = leaf.items if isinstance(leaf, ArrayList) else [leaf] if isinstance(leaf, ArrayArgument) else []
         for item in items:
             for how in WAYS:
+                assert not isinstance(item.info, Spec)
                 found = counted.sectors.get(item.name, {}).get(how)
                 mine = (found.requests, found.asked) if found is not None else (0, 0)
                 assert mine == watched.of(item.info.array, how), (item.name, how)
