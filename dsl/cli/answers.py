@@ -35,7 +35,9 @@ SCHEMAS: dict[str, dict[str, str]] = {
         "machine": "what the machine code asks for: `{arrays, threads, registers, assembled, shared, resident, limits, "
                    "ctas, waves, last_wave, banks}`; `arrays`: a list of `{name, read, written, atomic, dram_read, "
                    "dram_written}`, the first three `{requests, asked, fetched}` in sectors, the others bytes of "
-                   "memory at least and at most; `banks`: a list of `{what, line, wavefronts, least}`"},
+                   "memory at least and at most; `banks`: a list of `{what, line, wavefronts, least}`",
+        "sweep": "with `--sweep`, in the place of all others: `{name, points}`; `points`: a list of objects with these "
+                 "fields, and the number under the name", "plot": "with `--plot`: the file"},
     "profile": {
         "file": "as asked for", "seconds": "how long it ran; all times are in seconds",
         "broken": "whether a kernel failed on the GPU",

@@ -178,6 +178,9 @@ def _add_estimate(verbs: Any) -> None:
     estimate.add_argument("--grid", help="blocks along x, y, z; not needed where the kernel's decorator gives them")
     estimate.add_argument("--args", default="", help=ESTIMATE_HELP)
     estimate.add_argument("--gpu", default="h200", help="h200, h100, a100, a40, l40, b200 or rtx-pro-6000")
+    estimate.add_argument("--sweep", metavar="N=1024,4096", help="an estimate for each number, which stands for the "
+                          "name in --args and --grid: f32[N], N/256 (rounded up); N=1024:65536 doubles")
+    estimate.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the roofline, by matplotlib")
     _command(estimate, "estimate", _estimate)
 
 
@@ -293,7 +296,7 @@ def _explore(options: argparse.Namespace) -> Answer:
 def _estimate(options: argparse.Namespace) -> Answer:
     from tilewright.cli.estimate import answer
 
-    return answer(options.kernel, options.args, options.grid, options.gpu)
+    return answer(options.kernel, options.args, options.grid, options.gpu, options.sweep, options.plot)
 
 
 def _profile(options: argparse.Namespace) -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 
 # Operations for each byte that the axis of a picture spans, in powers of two.
 LEAST, MOST = -4, 13
+STYLES = ("-", "--", "-.", ":")
 
 
 class Point(NamedTuple):
@@ -40,14 +42,16 @@ def roof(limits: DeviceLimits, intensity: float, kind: str) -> float:
     return min(limits.rate_limit(kind) or 0.0, intensity * limits.memory_limit)
 
 
-def draw_roofline(points: Sequence[Point], limits: DeviceLimits, path: Path, title: str) -> None:
-    """Write a picture: the roofs of tensor cores and of threads, and the points."""
+def draw_roofline(
+    points: Sequence[Point], limits: DeviceLimits, path: Path, title: str, kinds: Sequence[str] = ("tensor bf16", "f32")
+) -> None:
+    """Write a picture: the roofs of some kinds of units, by default of tensor cores and of threads, and the points."""
     plot = pyplot()
     figure, axes = plot.subplots(figsize=(9, 6))
     low = min([LEAST, *(_log2(p.intensity) - 1 for p in points)])
     high = max([MOST, *(_log2(p.intensity) + 1 for p in points)])
     span = [2.0 ** (k / 4) for k in range(round(4 * low), round(4 * high) + 1)]
-    for kind, style in (("tensor bf16", "-"), ("f32", "--")):
+    for kind, style in zip(kinds, cycle(STYLES), strict=False):
         rate = limits.rate_limit(kind) or 0.0
         axes.plot(span, [roof(limits, x, kind) / 1e12 for x in span], style, color="black",
                   label=f"{kind}: {rate / 1e12:.0f} TFLOP/s; memory: {limits.memory_limit / 1e9:.0f} GB/s")
