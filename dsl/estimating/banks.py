@@ -28,7 +28,7 @@ from tilewright.tileir.rules import RuleTable
 BANKS, WORD = 32, 4
 
 
-class Access(NamedTuple):
+class Served(NamedTuple):
     """Who accesses a buffer where: `layout` says where a lane's address lies, `owners` (None: all) which threads act,
     of the first `lanes` of each warp, and each moves `width` elements, of which `inside` are the register bits that do
     not choose an address."""
@@ -65,7 +65,7 @@ def shared_uses(machine: Machine, target: Target, runs: dict[Any, int]) -> Itera
 
 
 @lru_cache(maxsize=1024)
-def waves_of(access: Access) -> tuple[int, int]:
+def waves_of(access: Served) -> tuple[int, int]:
     """(wavefronts, the least that would do) of all requests of a CTA for one tile."""
     register, lane, warp = offset_bases(access.shared, access.layout)
     heads = [r for r in range(1 << len(register)) if not any(r >> bit & 1 for bit in access.inside)]
@@ -98,16 +98,16 @@ def wavefronts(addresses: Any, acts: Any, width: int) -> tuple[int, int]:
     return int(most.sum()), int((most > 0).sum())
 
 
-def _store(machine: Machine, op: SharedStore, target: Target) -> tuple[str, Access]:
+def _store(machine: Machine, op: SharedStore, target: Target) -> tuple[str, Served]:
     layout, shared, size = machine.layout(op.value.type), op.buffer.type.layout, op.buffer.type.dtype.bytes
     plan = matrix_plan(shared, layout, size) if target.has_stmatrix else None
     turn = turned_pairs(shared, layout, size) if plan is None else None
     stored = plan.rows if plan is not None else turn.layout if turn is not None else layout
     width, inside = access_vector(shared, stored, size)
-    return "store", Access(shared, stored, layout, width, inside, size, _addressing(plan))
+    return "store", Served(shared, stored, layout, width, inside, size, _addressing(plan))
 
 
-def _load(machine: Machine, op: SharedLoad, target: Target) -> tuple[str, Access]:
+def _load(machine: Machine, op: SharedLoad, target: Target) -> tuple[str, Served]:
     """The place of a sub-tile moves all lanes alike."""
     shared, size = op.buffer.type.layout, op.buffer.type.dtype.bytes
     layout = machine.layout(op.result.type)
@@ -116,7 +116,7 @@ def _load(machine: Machine, op: SharedLoad, target: Target) -> tuple[str, Access
     plan = matrix_plan(shared, layout, size)
     read = layout if plan is None else plan.rows
     width, inside = access_vector(shared, read, size)
-    return "load", Access(shared, read, None, width, inside, size, _addressing(plan))
+    return "load", Served(shared, read, None, width, inside, size, _addressing(plan))
 
 
 def _addressing(plan: MatrixPlan | None) -> int:
@@ -124,13 +124,13 @@ def _addressing(plan: MatrixPlan | None) -> int:
     return 32 if plan is None else 8 * plan.per_instruction
 
 
-def _copy(machine: Machine, op: AsyncLoad | AsyncGather, target: Target) -> tuple[str, Access]:
+def _copy(machine: Machine, op: AsyncLoad | AsyncGather, target: Target) -> tuple[str, Served]:
     shared, layout, size = op.buffer.type.layout, machine.layout(op.tile), op.tile.dtype.bytes
     width = machine.requests(op).width
     assert width <= copy_vector(shared, layout, size), f"{op.opcode} copies {width} elements at once"
-    return "copy", Access(shared, layout, layout, width, tuple(range(log2(width))), size)
+    return "copy", Served(shared, layout, layout, width, tuple(range(log2(width))), size)
 
 
-RULES: RuleTable[Callable[[Machine, Any, Target], tuple[str, Access]]] = RuleTable("requests of shared memory", {
+RULES: RuleTable[Callable[[Machine, Any, Target], tuple[str, Served]]] = RuleTable("requests of shared memory", {
     SharedStore: _store, SharedLoad: _load, AsyncLoad: _copy, AsyncGather: _copy,
 })
