@@ -73,7 +73,7 @@ def told(sweep: Sweep, found: Sequence[Estimate]) -> str:
     """A line for each number."""
     first = found[0]
     head = ("CTAs", "waves", "memory", "work", "a byte", "at least", "bound by", "memory busy", "units busy")
-    rows = [(sweep.name, *head)]
+    rows: list[tuple[str, ...]] = [(sweep.name, *head)]
     rows += [_row(number, one) for number, one in zip(sweep.numbers, found, strict=True)]
     return "\n".join([f"{first.kernel} on {first.device.title} ({first.device.target})", "", *columns(rows), "",
                       "a byte: operations for each byte of memory; busy: the share of the least time"])
