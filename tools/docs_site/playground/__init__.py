@@ -1,0 +1,1 @@
+"""The playground: a page that compiles, explains and runs kernels in the browser, by Pyodide. `make playground`."""
