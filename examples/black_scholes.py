@@ -1,8 +1,9 @@
-"""Black-Scholes prices of calls and puts; the normal distribution by a polynomial, as GPUs have no erf."""
+"""Black-Scholes prices of calls and puts; the normal distribution by a polynomial, which costs less than `erf`."""
+
+import math
 
 import numpy as np
 from _places import check, places
-from scipy.special import ndtr
 
 import tilewright as tw
 
@@ -43,7 +44,11 @@ def main() -> None:
     spread = volatility * np.sqrt(t.astype(np.float64))
     d1 = (np.log(s.astype(np.float64) / x) + (rate + volatility**2 / 2) * t) / spread
     discounted = x * np.exp(-rate * t.astype(np.float64))
-    want = s * ndtr(d1) - discounted * ndtr(d1 - spread)
+
+    def normal(z: np.ndarray) -> np.ndarray:
+        return 0.5 * (1 + np.vectorize(math.erf)(z / math.sqrt(2)))
+
+    want = s * normal(d1) - discounted * normal(d1 - spread)
     for place in places():
         ds, dx, dt, call, put = place.put(s, x, t, np.empty_like(s), np.empty_like(s))
         black_scholes[(tw.cdiv(n, 1024),)](ds, dx, dt, call, put, rate, volatility, 1024)

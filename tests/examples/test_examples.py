@@ -1,15 +1,22 @@
-"""Every example checks itself: in the interpreter, and on a GPU where there is one."""
+"""Every example checks itself: in the interpreter, and on a GPU where there is one.
+
+Those that are not in the catalogue of kernels are assembled here; with TILEWRIGHT_THOROUGH all of them.
+"""
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from example_launches import Launch, launches
 
 import tilewright as tw
+from tilewright.backend_ptx.runtime.ptxas import assemble
 from tilewright.interp.checking.report import DEFAULT_CHECKS
 from tilewright.launching import launcher
 from tilewright.launching.checking import Checking
@@ -19,6 +26,8 @@ FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("_"))
 # The tour shows the interpreter, which needs nothing; all others run wherever `places` says.
 HOST_ONLY = {"demo"}
+ASSEMBLED = EXAMPLES if os.environ.get("TILEWRIGHT_THOROUGH") else [
+    "cholesky", "decode", "fft4096", "fused_block", "gemm", "moe_routing", "one_mma", "segmented_mask"]
 
 
 def load(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
@@ -30,6 +39,16 @@ def load(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setitem(sys.modules, spec.name, module)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_needs_what_tilewright_needs(name: str) -> None:
+    """A newcomer has installed nothing else."""
+    tree = ast.parse((FOLDER / f"{name}.py").read_text())
+    asked = {n.name for node in ast.walk(tree) if isinstance(node, ast.Import) for n in node.names}
+    asked |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    others = {"numpy", "ml_dtypes", "tilewright", *(path.stem for path in FOLDER.glob("*.py"))}
+    assert {module.partition(".")[0] for module in asked} <= others | sys.stdlib_module_names
 
 
 def lines_of(place: str, text: str) -> int:
@@ -55,6 +74,19 @@ def test_checked(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launcher, "CHECKED", Checking(DEFAULT_CHECKS, listener=found))
     module.main()
     assert found.launches and not found.found("error", "warning"), "\n".join(str(report) for _, report in found.found())
+
+
+@pytest.mark.parametrize("name", ASSEMBLED)
+def test_assembles(name: str) -> None:
+    """The first launch of each kernel, for two targets: registers hold what an example asks them to."""
+    first: dict[str, Launch] = {}
+    for launch in launches(name):
+        first.setdefault(launch.name, launch)
+    assert first
+    for launch in first.values():
+        for target in ("sm_80", "sm_90a"):
+            made = launch.stages(target).compiled
+            assert assemble(made.ptx, made.target, kernel=made.name).spills == 0, f"{launch.name} for {target} spills"
 
 
 @pytest.mark.gpu
