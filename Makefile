@@ -63,14 +63,21 @@ gpu-report:  ## everything that needs a GPU in lanes side by side: tests, saniti
 	$(PYTHON) tools/gpu_report.py
 
 .PHONY: docs
-docs: $(STAMP)  ## the documentation's site, into build/site; a warning is an error
+docs: $(STAMP)  ## the documentation's site, into build/site; a warning or a broken link is an error
 	$(BIN)/python -m pip install --quiet -e '.[docs]'
+	$(BIN)/python tools/link_tree.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict -f tools/docs_site/mkdocs.yml
+	$(BIN)/python tools/docs_site/check_links.py build/site
 	@echo "open build/site/index.html"
 
 .PHONY: derivatives
 derivatives: $(STAMP)  ## the derived kernels of softmax, attention and others in the simulator (the tests: three of them)
 	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/derivatives
+
+.PHONY: playground
+WHEELS ?=
+playground: docs  ## a page of the site that compiles and runs kernels in the browser; WHEELS=folder has NumPy for Pyodide
+	$(BIN)/python tools/docs_site/playground/build.py $(if $(WHEELS),--wheels $(WHEELS))
 
 language-table: $(STAMP)  ## print which names of the language are implemented where, and what calls them
 	$(BIN)/python tools/language_table.py

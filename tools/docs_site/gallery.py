@@ -16,14 +16,15 @@ from docs_site.pages import DOCS, ROOT, language_anchors
 
 SUBJECTS = {
     "First steps": "demo vector_add fused_relu sin_affine transpose",
-    "Reductions, scans and sorting": "sum_axis segmented_sum prefix_sum histogram top_k sort",
+    "Reductions, scans and sorting": "sum_axis segmented_sum segmented_mask prefix_sum histogram top_k sort",
     "Softmax and normalisation": "softmax online_softmax cross_entropy layer_norm layer_norm_backward rms_norm dropout "
                                   "train_network",
-    "Matrix products": "blas matmul tuned_matmul persistent_matmul batched_matmul grouped_matmul split_k_matmul "
-                       "split_k_atomics fused_linear int8_weights mixture_of_experts convolution",
-    "Attention and language models": "attention attention_backward rotary_embedding embedding",
+    "Matrix products": "one_mma blas gemm matmul tuned_matmul persistent_matmul batched_matmul grouped_matmul "
+                       "split_k_matmul split_k_atomics fused_linear fused_block int8_weights convolution cholesky",
+    "Attention and language models": "attention attention_backward decode rotary_embedding embedding moe_routing "
+                                     "mixture_of_experts",
     "Irregular memory": "gather_scatter sparse",
-    "Simulation, signals and pictures": "heat life n_body black_scholes fft mandelbrot",
+    "Simulation, signals and pictures": "heat life n_body black_scholes fft fft4096 mandelbrot",
 }
 INTRODUCTION = """# Examples
 

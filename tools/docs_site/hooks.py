@@ -1,4 +1,5 @@
-"""What mkdocs calls while it builds the site: the pages come from `site_pages`, the navigation from `nav`."""
+"""What mkdocs calls while it builds the site: the pages come from `site_pages`, the navigation from `nav`, the pictures
+of the examples from `pictures`."""
 
 from __future__ import annotations
 
@@ -12,16 +13,24 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 from docs_site.nav import nav
-from docs_site.pages import site_pages
+from docs_site.pages import ROOT, picture_of, site_pages
+from docs_site.pictures import picture
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     config.nav = nav()
+    # Where the logo leads to, and what browsers lack for searching pages opened from the disk.
+    config.extra |= {"homepage": "index.html", "polyfills": ["javascripts/iframe-worker.js"]}
     return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
+    drawn = {path.stem: picture(path.stem) for path in sorted((ROOT / "examples").glob("[!_]*.py"))}
+    for name, made in drawn.items():
+        files.append(File.generated(config, picture_of(name), content=made.svg))
     for name, text in site_pages().items():
+        for example, made in drawn.items():
+            text = text.replace(f"![Access map of a launch of {example}]", f"![{made.words}]")
         old = files.get_file_from_path(name)
         if old is not None:
             files.remove(old)

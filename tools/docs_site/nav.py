@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from docs_site import api
 from docs_site.pages import DOCS, language_pages, site_pages
 
 START = ("index.md", "install.md", "first-kernel.md")
-GUIDES = ("explorer.md", "debugging.md", "checking.md", "comparing.md", "profiling.md", "numerics.md", "performance.md")
+GUIDES = ("runtime.md", "debugging.md", "explorer.md", "checking.md", "comparing.md", "profiling.md", "numerics.md",
+          "performance.md")
 COMING_FROM = {
     "cuTile": "coming-from-cutile.md", "Triton": "coming-from-triton.md", "Numba": "coming-from-numba.md",
     "CUDA C++": "coming-from-cuda.md",
@@ -43,7 +45,7 @@ def nav() -> list[dict[str, Any]]:
         {"Start": [START[0], *titled(iter(START[1:]))]},
         {"Lessons": ["lessons/index.md", *titled(iter(lessons))]},
         {"Guides": [*titled(iter(guides())), {"Coming from": coming}]},
-        {"Reference": [{"The kernel language": "language.md"}, *titled(iter(families))]},
+        {"Reference": [{"The kernel language": "language.md"}, *titled(iter(families)), *titled(iter([api.NAME]))]},
         {"Examples": ["examples.md", {"Source": titled(iter(examples))}]},
         {"Design": [*titled(iter(DESIGN)), {"What is not there": "limits.md"}, {"Changelog": "changelog.md"}]},
     ]

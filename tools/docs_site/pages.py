@@ -4,6 +4,7 @@
 
 - A line `[code: NAME](path of a lesson's script)` becomes the part of the script that starts with `# %% NAME`.
 - docs/language.md becomes a page of prose and one page for each family of the reference; links follow.
+- The typed API is a page of directives for mkdocstrings (api.py).
 - Links to files outside docs/ lead to the page made of them; where there is none, only their text is left.
 """
 
@@ -15,6 +16,8 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+
+from docs_site import api
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -156,10 +159,23 @@ def _spaced(prose: str) -> str:
 # ---- all of them --------------------------------------------------------------------------------------------------
 
 
+def picture_of(name: str) -> str:
+    """The place of an example's picture, which hooks.py draws."""
+    return f"images/accesses/{name}.svg"
+
+
 def example_page(path: Path) -> str:
     """A page that shows an example."""
     return (f"# {path.stem}\n\n[All examples](../examples.md). Run it with `python examples/{path.name}`.\n\n"
-            f"```python\n{path.read_text()}```\n")
+            f"```python\n{path.read_text()}```\n\n"
+            f"![Access map of a launch of {path.stem}](../{picture_of(path.stem)})\n")
+
+
+def illustrated(text: str) -> str:
+    """The gallery with a picture in each line."""
+    def line(found: re.Match[str]) -> str:
+        return f"| {found[1]} ![Access map of a launch of {found[2]}]({picture_of(found[2])}) |"
+    return re.sub(r"^\| (\[(\w+)\]\(examples/\w+\.md\)) \|", line, text, flags=re.MULTILINE)
 
 
 @cache
@@ -172,10 +188,12 @@ def site_pages() -> dict[str, str]:
             out[name] = relinked(include(path.read_text(), path.parent), f"docs/{name}", name)
     for name, text in language_pages().items():
         out[name] = relinked(text, "docs/language.md", name) if name != "language.md" else relinked_prose(text)
+    out[api.NAME] = api.api_page()
     for name, source in OTHERS.items():
         out[name] = relinked((ROOT / source).read_text(), source, name)
     for path in sorted((ROOT / "examples").glob("[!_]*.py")):
         out[f"examples/{path.stem}.md"] = example_page(path)
+    out["examples.md"] = illustrated(out["examples.md"])
     return {name: spaced(text) for name, text in out.items()}
 
 
