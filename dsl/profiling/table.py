@@ -10,6 +10,8 @@ from tilewright.tileir.words import duration, percent, scaled
 
 WIDTH = 120
 LONGEST = 60  # characters of the arguments that are shown
+GPU_COLUMNS = ("launches", "GPU time", "share", "a launch", "a call", "memory", "work", "reached")
+HOST_COLUMNS = ("launches", "host time", "typical", "memory", "work", "at least")
 
 
 def told(profile: Recording, width: int | None = None, colour: bool = False) -> str:
@@ -39,13 +41,9 @@ def _table(rows: list[Row], on_gpu: bool) -> Any:
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("kernel", overflow="fold")
-    table.add_column("launches", justify="right")
-    for name in ["GPU time", "share", "typical"] if on_gpu else []:
-        table.add_column(name, justify="right")
-    for name in ["host time", "typical"]:
-        table.add_column(name, justify="right")
-    for name in ["memory", "work"] + (["bandwidth", "rate", "of limit"] if on_gpu else ["at least"]):
-        table.add_column(name, justify="right")
+    # Numbers stay whole: where the page is narrow, names and arguments go on in the next line.
+    for name in GPU_COLUMNS if on_gpu else HOST_COLUMNS:
+        table.add_column(name, justify="right", no_wrap=True)
     whole = sum(row.device or 0 for row in rows) or 1
     for row in rows:
         table.add_row(*_cells(row, whole, on_gpu))
@@ -62,17 +60,18 @@ def _cells(row: Row, whole: int, on_gpu: bool) -> list[str]:
     if on_gpu:
         cells += ["-"] * 3 if seconds is None else [
             duration(1e-9 * (row.device or 0)), percent((row.device or 0) / whole), duration(seconds)]
-    cells += [duration(1e-9 * row.host), duration(row.host_seconds)]
+    cells += [*([] if on_gpu else [duration(1e-9 * row.host)]), duration(row.host_seconds)]
     if estimate is None:
-        return cells + ["?", "?"] + ["-"] * (3 if on_gpu else 1)
+        return [*cells, "?", "?", "-"]
     least = estimate.dram_bytes[0]
     cells += [scaled(least, "B"), scaled(estimate.flops, "FLOP")]
     if not on_gpu:
         return [*cells, duration(estimate.seconds)]
     if seconds is None:
-        return cells + ["-"] * 3
-    return [*cells, scaled(least / seconds, "B/s"), scaled(estimate.flops / seconds, "FLOP/s"),
-            f"{percent(estimate.reached(seconds))} of {estimate.limit}"]
+        return [*cells, "-"]
+    by_memory = estimate.limit == "bandwidth"
+    rate = scaled(least / seconds, "B/s") if by_memory else scaled(estimate.work / seconds, "OP/s")
+    return [*cells, f"{rate}, {percent(estimate.reached(seconds))}"]
 
 
 def _beside(profile: Recording) -> list[str]:
@@ -107,8 +106,9 @@ def _notes(profile: Recording, on_gpu: bool) -> list[str]:
         out += ["host time: of the interpreter, with what was compiled; typical: the median launch",
                 f"memory, work: of one launch; at least: its time on {' and '.join(limits)} at the limits of that GPU"]
     elif profile.rows:
-        out += ["host time: of the calls, with what was compiled; typical: the median launch",
-                f"memory, work: of one launch; limits: of {' and '.join(limits)}"]
+        out += ["a launch: the median time on the GPU; a call: the median time of the call on the host",
+                "memory, work: of one launch; reached: the rate of what bounds it, memory or units, and its share of "
+                f"the limit of {' and '.join(limits)}"]
     return out
 
 

@@ -149,7 +149,10 @@ def test_times_of_the_gpu(cuda: fake_cuda.FakeCuda) -> None:
     assert [event["facts"]["cache"] for event in data["events"] if event["kind"] == "compile"] == ["off", "off"]
     text = str(p)
     assert "1 ms of it on the GPU" in text and "75 %" in text
-    assert "GB/s" in text or "MB/s" in text
+    head, first, arguments = text.splitlines()[1:4]
+    assert head.split() == "kernel launches GPU time share a launch a call memory work reached".split()
+    assert first.startswith("add[16] ") and "MB/s, under 1 %" in first, "a name and its numbers stay in one line"
+    assert arguments.startswith("  (f32[4096], f32[4096],")
 
 
 def test_a_kernel_that_fails_on_the_gpu(cuda: fake_cuda.FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,6 +214,95 @@ def check_nesting(track: list[Any]) -> None:
         end = s["ts"] + s["dur"]
         assert not open_ends or end <= open_ends[-1] + 2e-3, s
         open_ends.append(end)
+
+
+@ct.tile_kernel
+def product(a, b, c, n: ct.Constant[int]):
+    i, j = ct.bid(0), ct.bid(1)
+    acc = ct.zeros((n, n), ct.float32)
+    for k in range(ct.cdiv(a.shape[1], n)):
+        acc = ct.mma(ct.load(a, (i, k), (n, n)), ct.load(b, (k, j), (n, n)), acc)
+    ct.store(c, (i, j), acc)
+
+
+@ct.tile_kernel
+def relu(x, out, n: ct.Constant[int]):
+    i, j = ct.bid(0), ct.bid(1)
+    ct.store(out, (i, j), ct.maximum(ct.load(x, (i, j), (n, n)), 0.0))
+
+
+@ct.tile_kernel
+def relu_gradient(x, grad, out, n: ct.Constant[int]):
+    i, j = ct.bid(0), ct.bid(1)
+    ct.store(out, (i, j), ct.where(ct.load(x, (i, j), (n, n)) > 0.0, ct.load(grad, (i, j), (n, n)), 0.0))
+
+
+@ct.tile_kernel
+def turn(x, out, n: ct.Constant[int]):
+    i, j = ct.bid(0), ct.bid(1)
+    ct.store(out, (j, i), ct.transpose(ct.load(x, (i, j), (n, n))))
+
+
+@ct.tile_kernel
+def descend(w, grad, rate: float, n: ct.Constant[int]):
+    i, j = ct.bid(0), ct.bid(1)
+    ct.store(w, (i, j), ct.load(w, (i, j), (n, n)) - rate * ct.load(grad, (i, j), (n, n)))
+
+
+def training_step(place: Any, layers: int = 3, size: int = 32, tile: int = 16) -> int:
+    """A step of a few layers, forward, backward and the descent; how many launches that were."""
+    kernels = [kernel.replace_hints() for kernel in (product, relu, relu_gradient, turn, descend)]
+    multiply, rectify, back, transpose, update = (kernel[size // tile, size // tile] for kernel in kernels)
+    rng = np.random.default_rng(0)
+    made = [place((0.1 * rng.standard_normal((size, size))).astype(np.float32)) for _ in range(layers + 5)]
+    weights, (x, hidden, grad, other, turned) = made[:layers], made[layers:]
+    for w in weights:
+        multiply(x, w, hidden, tile)
+        rectify(hidden, x, tile)
+    for w in weights:
+        back(hidden, x, grad, tile)
+        transpose(x, turned, tile)
+        multiply(turned, grad, other, tile)
+        update(w, other, 0.01, tile)
+    return 6 * layers
+
+
+KEYS = {"X": {"name", "cat", "ph", "pid", "tid", "ts", "dur", "args"}, "M": {"name", "ph", "pid", "tid", "args"},
+        "s": {"name", "cat", "id", "ph", "pid", "tid", "ts"},
+        "f": {"name", "cat", "id", "ph", "bp", "pid", "tid", "ts"}}
+
+
+@pytest.mark.parametrize("where", ["interpreter", "gpu"])
+def test_the_trace_of_a_training_step(where: str, cuda: fake_cuda.FakeCuda, tmp_path: Path) -> None:
+    """Every event has the fields of its kind, of their types; slices nest, and their times are those of the records."""
+    cuda.step_ms = lambda: 0.125
+    with ct.profile() as p:
+        launches = training_step(ct.to_device if where == "gpu" else lambda x: x)
+    p.save_trace(tmp_path / "step.json")
+    trace = json.loads((tmp_path / "step.json").read_text())
+    assert set(trace) == {"traceEvents", "displayTimeUnit"}
+    tracks: dict[Any, list[Any]] = defaultdict(list)
+    for event in trace["traceEvents"]:
+        assert set(event) == KEYS[event["ph"]] and isinstance(event["name"], str)
+        assert all(type(event[key]) is int for key in ("pid", "tid")) and isinstance(event.get("args", {}), dict)
+        assert all(isinstance(event[key], int | float) and event[key] >= 0 for key in ("ts", "dur") if key in event)
+        if event["ph"] == "X":
+            tracks[event["pid"], event["tid"]].append(event)
+    for track in tracks.values():
+        check_nesting(track)
+    slices = {kind: [s for track in tracks.values() for s in track if s["cat"] == kind]
+              for kind in ("launch", "kernel", "compile")}
+    assert len(slices["launch"]) == launches == len(p.launches) and len({s["name"] for s in slices["launch"]}) == 5
+    for s, launch in zip(slices["launch"], p.launches, strict=True):
+        assert s["dur"] == pytest.approx((launch.end - launch.start) / 1000, abs=2e-3)
+        assert s["ts"] == pytest.approx((launch.start - p.start) / 1000, abs=2e-3)
+    for s in slices["compile"]:
+        assert any(o["ts"] - 2e-3 <= s["ts"] and s["ts"] + s["dur"] <= o["ts"] + o["dur"] + 2e-3
+                   for o in slices["launch"]), "what is compiled lies in the launch that asked for it"
+    assert len(slices["kernel"]) == (launches if where == "gpu" else 0)
+    assert all(s["dur"] == 125.0 and s["args"]["bytes"] > 0 for s in slices["kernel"])
+    end = max(s["ts"] + s["dur"] for s in slices["launch"])
+    assert 0 < end <= 1e6 * p.seconds + 1
 
 
 def test_gpus_by_the_names_of_drivers() -> None:
