@@ -35,6 +35,20 @@ format: $(STAMP)  ## restore the layout that make check holds: spaces, blank lin
 test: $(STAMP) check  ## set up, check, and run the tests (no GPU needed)
 	$(BIN)/python -m pytest -q -n 2
 
+# PyTorch and JAX are no dependency: each has an environment of its own, made once.
+WITH := build/with
+.PHONY: test-torch test-jax
+$(WITH)-%/.installed: pyproject.toml
+	$(PYTHON) -m venv $(WITH)-$*
+	$(WITH)-$*/bin/python -m pip install --quiet -e '.[$*]' pytest hypothesis
+	touch $@
+
+test-torch: $(WITH)-torch/.installed  ## the tests of operators of PyTorch, which this installs (without a GPU)
+	TILEWRIGHT_REQUIRE=torch $(WITH)-torch/bin/python -m pytest -q tests/dsl/test_torch_*.py
+
+test-jax: $(WITH)-jax/.installed  ## the tests of kernels in programs of JAX, which this installs (without a GPU)
+	TILEWRIGHT_REQUIRE=jax JAX_PLATFORMS=cpu $(WITH)-jax/bin/python -m pytest -q tests/dsl/test_jax*.py
+
 smoke: $(STAMP)  ## a sample of the tests from every folder, in a minute
 	$(BIN)/python -m pytest -q -n 2 $(SMOKE)
 

@@ -10,7 +10,7 @@
     add[(tw.cdiv(n, 256),)](x, y, z)
 """
 
-from tilewright import compilation, jax, random, tune
+from tilewright import compilation, jax, random, torch, tune
 from tilewright import language as _language
 from tilewright.arguments.annotations import (
     ArrayAnnotation,
@@ -92,8 +92,8 @@ __all__ = [
     "Constant", "ConstantAnnotation", "ScalarInt64",
     "ScalarAnnotation", "IndexedWithInt64", "ArrayAnnotation", "ListAnnotation", "Spec", "spec", "to_device",
     "DeviceArray", "gpu_available", "compiler_timeout", "uninitialized",
-    # tuning, compilation ahead of time, and a bridge that says that it is missing
-    "tune", "compilation", "jax",
+    # tuning, compilation ahead of time, and operators of other libraries
+    "tune", "compilation", "jax", "torch",
     # functions of kernels in a module of their own
     "random",
     # element types

@@ -17,6 +17,7 @@ from tilewright.launching.log import start_if_wanted
 from tilewright.launching.numerics import target_of
 from tilewright.launching.sources import PythonSource, Source
 from tilewright.launching.specialise import Specialiser
+from tilewright.launching.tracing import UnboundLaunch, is_recording, not_traced, record
 from tilewright.options import ByTarget, KernelOptions, LaunchRules
 from tilewright.tracebacks import is_refusal, one_line, public
 
@@ -87,6 +88,7 @@ class tile_kernel:
             return public(lambda wrapped: _make(cls, wrapped, checked, rules))
         return _make(cls, function, checked, rules)
 
+    @not_traced
     @one_line
     def __getitem__(self, grid: Any) -> BoundKernel:
         """The kernel bound to a grid: a tuple of up to three ints, or one int."""
@@ -96,6 +98,8 @@ class tile_kernel:
             bound = None
         # 7.0 and True are found under 7 and 1.
         if bound is None or (type(grid) is not int and (type(grid) is not tuple or float in map(type, grid))):
+            if is_recording():
+                return UnboundLaunch(self.launcher, grid)  # type: ignore[return-value]  # it is called alike
             try:
                 made = make_grid(grid if isinstance(grid, (tuple, list)) else (grid,))
             except Exception as error:
@@ -109,6 +113,7 @@ class tile_kernel:
             self._bound[grid] = bound
         return bound
 
+    @not_traced
     @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Launch over the grid that the decorator gives; TypeError where it gives none."""
@@ -118,6 +123,8 @@ class tile_kernel:
                             f"{self.__name__}[grid](...)")
         stream = kwargs.pop("stream", None)
         args = specialiser.call.complete(args, kwargs)
+        if record(self.launcher, None, args):
+            return
         grid = specialiser.dimensions.grid(args, lambda: specialiser.bind(args))
         self.launcher.launch(self[grid].grid, args, stream)
 
@@ -555,6 +562,7 @@ def function(func: Callable[..., Any] | None = None, /, *, host: bool = False, t
     return refuse
 
 
+@not_traced
 @public
 def launch(
     stream: Any, grid: Any, kernel: Any, kernel_args: Any, /, *, programmatic_dependent_launch: bool = False,
@@ -596,6 +604,8 @@ def launch(
     checks = checking(check, on_report)
     target = target_of(numerics, checks is not None)
     if checks is None and target is None:
+        if record(kernel.launcher, grid, kernel_args):
+            return None
         kernel.launcher.launch_over(make_grid(grid), kernel_args, stream)
         return None
     arguments = kernel.specialiser.bind(kernel_args)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from tilewright.arguments import torch_tensors
 from tilewright.arguments.dlpack import CPU, CUDA_DEVICES, HOST_DEVICES, export, row_major
 from tilewright.tileir import dtypes
 from tilewright.tileir.dtypes import DType
@@ -167,8 +168,9 @@ def _from_torch(tensor: Any) -> ArrayInfo:
     if tensor.is_conj() or tensor.is_neg():
         raise TypeError("a lazily conjugated or negated tensor cannot be passed; call .resolve_conj().resolve_neg()")
     device = tensor.get_device() if kind == "cuda" else HOST
-    return ArrayInfo(torch_dtype(tensor.dtype), tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride()),
-                     device, False, tensor)
+    pointer = torch_tensors.address(tensor)
+    return ArrayInfo(torch_dtype(tensor.dtype), pointer, tuple(tensor.shape), tuple(tensor.stride()), device, False,
+                     tensor)
 
 
 def _from_cuda_interface(value: Any) -> ArrayInfo:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright.arguments.arrays import ArrayInfo, is_jax, place
+from tilewright.arguments import torch_tensors
+from tilewright.arguments.arrays import ArrayInfo, is_jax, is_torch, place
 from tilewright.arguments.bind import Argument, ArrayArgument, arrays, leaves
 from tilewright.arguments.spec import Spec
 
@@ -36,13 +37,21 @@ def common_device(arguments: Sequence[Argument]) -> int | None:
 
 def check_outputs(arguments: Sequence[Argument], written: frozenset[int]) -> None:
     """ValueError for an output that is read-only."""
-    for i, leaf in enumerate(leaves(arguments)):
-        if i in written:
-            for array in arrays([leaf]):
-                info = real(array)
-                if info.readonly:
-                    raise ValueError(f"argument {array.name!r} is read-only, but the kernel writes to it"
-                                     f"{_advice(info.owner)}")
+    for array in outputs_of(arguments, written):
+        info = real(array)
+        if info.readonly:
+            raise ValueError(f"argument {array.name!r} is read-only, but the kernel writes to it{_advice(info.owner)}")
+
+
+def outputs_of(arguments: Sequence[Argument], written: frozenset[int]) -> list[ArrayArgument]:
+    """The arrays at the positions of the parameters that a kernel writes."""
+    return [array for i, leaf in enumerate(leaves(arguments)) if i in written for array in arrays([leaf])]
+
+
+def note_outputs(arguments: Sequence[Argument], written: frozenset[int]) -> None:
+    """Tell torch which of its tensors a launch changes; RuntimeError for one that autograd does not let change."""
+    owners = [real(array).owner for array in outputs_of(arguments, written)]
+    torch_tensors.note_writes([owner for owner in owners if is_torch(type(owner))])
 
 
 def _advice(owner: Any) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from tilewright.launching.grid import Grid
 from tilewright.launching.launcher import Launcher
+from tilewright.launching.tracing import not_traced
 from tilewright.tracebacks import is_refusal, one_line
 
 
@@ -47,6 +48,7 @@ class BoundKernel:
         self._call = launcher.call
         self._keyword_only = launcher.call.keyword_only
 
+    @not_traced
     @one_line
     def __call__(self, *args: Any, stream: Any = None, **named: Any) -> None:
         """Launch. Device arrays: on `stream`, by default their library's current one, without waiting for the end."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.arguments.arrays import HOST, ArrayInfo, host_view, numpy_dtype
 from tilewright.arguments.bind import Argument, ArrayArgument, ArrayList, Leaf, arrays, leaves
-from tilewright.arguments.checks import check_outputs, real
+from tilewright.arguments.checks import check_outputs, note_outputs, real
 from tilewright.inspecting.dumps import Dump, observed
 from tilewright.launching.checking import Checking
 from tilewright.launching.grid import Grid
@@ -52,6 +52,7 @@ class HostRunner:
         check_outputs(arguments, written)
         if grid.empty:
             return None if check is None else []
+        note_outputs(arguments, written)
         values, copy_back = on_host(arguments)
         if check is None:
             program.run(grid.size, values, options or DEFAULT)
@@ -98,8 +99,10 @@ class HostRunner:
     def _execute(self, program: Any, grid: Grid, arguments: Sequence[Argument], aliases: Aliases) -> None:
         from tilewright.interp.options import DEFAULT
 
-        check_outputs(arguments, self._outputs(arguments, aliases, program.function))
+        written = self._outputs(arguments, aliases, program.function)
+        check_outputs(arguments, written)
         if not grid.empty:
+            note_outputs(arguments, written)
             values, copy_back = on_host(arguments)
             program.run(grid.size, values, DEFAULT)
             copy_back()

@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.arguments.arrays import HOST, is_torch
 from tilewright.arguments.bind import Argument, arrays
-from tilewright.arguments.checks import common_device, real
+from tilewright.arguments.checks import common_device, note_outputs, outputs_of, real
 from tilewright.arguments.constants import constant_key, is_typed_number
 from tilewright.arguments.sharing import near
+from tilewright.arguments.torch_tensors import note_writes
 from tilewright.launching.checking import Checking, from_environment
 from tilewright.launching.grid import Grid, check_hardware, make_grid
 from tilewright.launching.specialise import Specialiser
 from tilewright.launching.streams import stream_handle, stream_of, torch_stream
+from tilewright.launching.tracing import keep_apart_from_dynamo, record
 from tilewright.tileir.dtypes import DType
 
 if TYPE_CHECKING:
@@ -137,6 +139,8 @@ class Launcher:
             stream = torch_stream(device) if known.on_torch else 0
         elif type(stream) is not int:
             stream = stream_handle(stream)
+        if known.tensors:
+            note_writes([args[i] for i in known.tensors])
         plan.launch(grid, pointers, scalars, stream)
 
     def launch_over(self, grid: Grid, args: tuple[Any, ...], stream: Any) -> None:
@@ -144,6 +148,8 @@ class Launcher:
         dimensions, name = self._specialiser.dimensions, self._specialiser.name
         if self.has_grid:
             args = self.call.complete(args, {})
+            if record(self, grid.size, args):
+                return
             wanted = make_grid(dimensions.grid(args, lambda: self._specialiser.bind(args)))
             if wanted.size != grid.size:
                 self._specialiser.bind(args)  # other errors of the arguments come first
@@ -187,6 +193,7 @@ class Launcher:
     def _launch_slowly(
         self, grid: Grid, args: tuple[Any, ...], stream: Any, key: Any, pointers: Sequence[int]
     ) -> None:
+        keep_apart_from_dynamo()
         arguments = self._specialiser.bind(args)
         device = common_device(arguments)
         if stream is not None:
@@ -206,14 +213,16 @@ class Launcher:
         check_hardware(grid)
         plan = self.gpu.prepare(arguments, grid.linear, device)
         if not grid.empty:
+            note_outputs(arguments, plan.written)
             plan.launch_bound(grid, arguments, handle if stream is not None else own_stream(arguments))
-        self._remember(args, key, pointers, plan)
+        self._remember(args, arguments, key, pointers, plan)
 
-    def _remember(self, args: tuple[Any, ...], key: Any, pointers: Sequence[int], plan: Any) -> None:
+    def _remember(
+        self, args: tuple[Any, ...], arguments: Sequence[Argument], key: Any, pointers: Sequence[int], plan: Any
+    ) -> None:
         """Let the next launch of the same key go the short way."""
         if not plan.cacheable:
             return
-        torch = [arg for arg in args if is_torch(type(arg))]
         for arg in args:
             if is_torch(type(arg)):
                 _reader_of[type(arg)] = TENSOR
@@ -227,7 +236,11 @@ class Launcher:
             self._plans.clear()
         known = self._plans.get(key)
         if known is None:
-            known = self._plans[key] = _Known(plan.pairs, bool(torch))
+            torch = [is_torch(type(arg)) for arg in args]
+            outputs = outputs_of(arguments, plan.written)
+            # The short way takes no tuple of arrays: an array argument stands where its parameter does.
+            written = [k for k, argument in enumerate(arguments) if torch[k] and any(argument is o for o in outputs)]
+            known = self._plans[key] = _Known(plan.pairs, any(torch), written)
         known.remember(pointers, plan)
 
     def _remember_on_host(self, args: tuple[Any, ...], arguments: Sequence[Argument]) -> None:
@@ -281,20 +294,24 @@ class Launcher:
 
 
 class _Known:
-    """The plans that the short way may run for one key; `on_torch`: the stream is torch's current one.
+    """The plans that the short way may run for one key; `on_torch`: the stream is torch's current one; `tensors`: which
+    arguments are tensors of torch that the kernel writes.
 
     Which arrays share memory follows, with the shapes and strides of the key, from how far they lie apart. `pairs` are
     the ranges of those arrays that matter. `apart` is the plan where no ranges meet, `near` has those of launches in
     which some do, by `distances`.
     """
 
-    __slots__ = ("pairs", "apart", "near", "on_torch")
+    __slots__ = ("pairs", "apart", "near", "on_torch", "tensors")
 
-    def __init__(self, pairs: Sequence[tuple[int, int, int, int, int, int]], on_torch: bool) -> None:
+    def __init__(
+        self, pairs: Sequence[tuple[int, int, int, int, int, int]], on_torch: bool, tensors: Sequence[int]
+    ) -> None:
         self.pairs = pairs
         self.apart: Any = None
         self.near: dict[tuple[int, ...], Any] = {}
         self.on_torch = on_torch
+        self.tensors = tensors
 
     def distances(self, pointers: Sequence[int]) -> tuple[int, ...]:
         """Of each pair whose ranges meet, its number and the bytes from one base to the other; () where none meet."""
