@@ -135,7 +135,8 @@ class Attempt:
         return Facts(
             plan.warps, threads, plan.cluster, slots, largest, self._depth, estimated_registers(self.machine) + MARGIN,
             given or register_cap(resident, threads, self.target), unit,
-            next(iter(units[units.index(unit) + 1:]), None) if unit else None, given is not None, resident)
+            next(iter(units[units.index(unit) + 1:]), None) if unit else None, given is not None, resident,
+            plan.split)
 
 
 def within(hints: Hints, limits: Limits) -> Hints:
@@ -161,6 +162,8 @@ def internal_errors(name: str) -> Iterator[None]:
 
 
 Judge = Callable[[Attempt], Rejection | None]
+# What ptxas may take beyond live ranges for values that pass from one part of a split loop to the next.
+SPLIT_COPIES = 64
 
 
 def offline_judge(plan: Attempt) -> Rejection | None:
@@ -179,7 +182,7 @@ def offline_judge(plan: Attempt) -> Rejection | None:
     heeded = facts.resident * facts.threads <= plan.target.threads_per_sm
     if asked > 1 and heeded and facts.registers > HOPELESS * facts.register_cap:
         return Rejection(Shortage.HOPELESS, f"live ranges take {facts.registers} registers")
-    if facts.registers <= facts.register_cap or not can_ask:
+    if facts.registers + (SPLIT_COPIES if facts.split else 0) <= facts.register_cap or not can_ask:
         return None
     try:
         return of_log(assemble(plan.compiled.ptx, plan.target, kernel=plan.compiled.name).log)

@@ -68,7 +68,8 @@ class Limits:
     `warps` is the number of warps that a plan must have, `ctas` that of CTAs per cluster. `matrix_unit` is the unit
     that multiplies, unless it cannot; those that the target prefers to it are left out. `max_exchange` is in bytes:
     what one layout conversion may take of shared memory; `max_depth` is the K of one multiply. `cap_registers`: whether
-    the registers of each thread may be capped for the sake of occupancy.
+    the registers of each thread may be capped for the sake of occupancy, `split_loops`: whether a loop may become
+    several.
     """
 
     max_stages: int | None = None
@@ -81,6 +82,7 @@ class Limits:
     max_exchange: int | None = None
     max_depth: int | None = None
     cap_registers: bool = True
+    split_loops: bool = True
 
 
 class Role(NamedTuple):
@@ -98,7 +100,8 @@ class MachinePlan:
 
     `warps` compute a CTA's tiles (0: not decided yet). `cluster` CTAs run each block of a launch: the grid is so many
     times longer along its axis 0. `roles` is empty where all warps run the same code. `stages` holds the slots of each
-    ring of shared memory. `occupancy` is the number of CTAs per SM for which registers must suffice (0: any).
+    ring of shared memory. `occupancy` is the number of CTAs per SM for which registers must suffice (0: any). `split`:
+    some loop became several, of which one lacks a branch or a mask.
     """
 
     warps: int = 0
@@ -107,6 +110,7 @@ class MachinePlan:
     stages: tuple[int, ...] = ()
     occupancy: int = 0
     shared_bytes: int = 0
+    split: bool = False
 
     def role(self, name: str) -> Role | None:
         return next((role for role in self.roles if role.name == name), None)

@@ -26,7 +26,7 @@ class Facts(NamedTuple):
     """What a plan has come to. `slots`: of its deepest ring; `largest`: bytes of its largest buffer; `depth`: the K
     of its deepest multiply; `registers`: those that live ranges give each thread, of `register_cap` that it can have;
     `unit`: the matrix unit with outstanding MMAs, and `next_unit` the one that the target prefers after it;
-    `resident`: CTAs for which ptxas must leave registers (0: as it chooses)."""
+    `resident`: CTAs for which ptxas must leave registers (0: as it chooses); `split`: some loop became several."""
 
     warps: int
     threads: int
@@ -40,6 +40,7 @@ class Facts(NamedTuple):
     next_unit: str | None
     reallocates: bool
     resident: int
+    split: bool
 
 
 class TriedPlan(Protocol):
@@ -101,6 +102,12 @@ def lower_occupancy(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
         for lower in range(highest, 0, -1):
             said = f"occupancy={plan.hints.occupancy} lowered to {lower}: {why}"
             yield Descent(replace(plan.limits, max_occupancy=lower), said)
+
+
+def whole_loops(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
+    """What loops share is live through each of their parts."""
+    if plan.facts.split:
+        yield Descent(replace(plan.limits, split_loops=False), f"no loop is split: {refused.words}")
 
 
 def fewer_stages(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
@@ -173,6 +180,7 @@ def uncapped(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
 
 LADDER: tuple[Rung, ...] = (
     Rung("occupancy", _THREADS | _MEMORY, lower_occupancy),
+    Rung("whole loops", _THREADS | _MEMORY, whole_loops),
     Rung("stages", _MEMORY, fewer_stages),
     Rung("K split", _MEMORY, split_depth),
     Rung("cluster", _THREADS, more_ctas),

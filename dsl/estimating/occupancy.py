@@ -24,26 +24,26 @@ WARP, PARTS, UNIT = 32, 4, 256  # threads; of an SM; registers
 @dataclass(frozen=True, slots=True)
 class Occupancy:
     """`threads` of a CTA; `registers` of each, by ptxas where they are `assembled`, else as plans estimate them;
-    `shared` bytes of a CTA; `limits`: CTAs per SM that each resource alone would allow; `slots`: warps that an SM
+    `shared` bytes of a CTA; `allowed`: CTAs per SM that each resource alone would allow; `slots`: warps that an SM
     holds; `l1_bytes`: what shared memory leaves of an SM's memory for L1."""
 
     threads: int
     registers: int
     assembled: bool
     shared: int
-    limits: dict[str, int]
+    allowed: dict[str, int]
     slots: int
     l1_bytes: int
 
     @property
     def resident(self) -> int:
         """CTAs per SM."""
-        return min(self.limits.values())
+        return min(self.allowed.values())
 
     @property
     def limited(self) -> list[str]:
         """The resources that no more CTAs fit."""
-        return [name for name, count in self.limits.items() if count == self.resident]
+        return [name for name, count in self.allowed.items() if count == self.resident]
 
     @property
     def warps(self) -> int:

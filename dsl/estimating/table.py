@@ -129,7 +129,7 @@ def _code(estimate: Estimate, code: MachineCode) -> dict[str, Any]:
               for a in estimate.arrays]
     return {
         "arrays": arrays, "threads": found.threads, "registers": found.registers, "assembled": found.assembled,
-        "shared": found.shared, "resident": found.resident, "limits": found.limits, "ctas": code.ctas,
+        "shared": found.shared, "resident": found.resident, "limits": found.allowed, "ctas": code.ctas,
         "waves": code.waves, "last_wave": code.last_wave,
         "banks": [{"what": use.what, "line": use.line, "wavefronts": use.wavefronts, "least": use.least}
                   for use in code.shared]}

@@ -21,10 +21,11 @@ def increment(x):
 
 @ct.tile_kernel
 def endless(x):
-    go = True
-    while go:
+    """No iteration leaves everything as it was, which a launch would notice."""
+    n = 0
+    while n < 1:
         ct.store(x, 0, ct.load(x, 0, 16))
-        go = True
+        n -= 1
 
 
 def grid(n: int) -> tuple[int, ...]:

@@ -40,7 +40,8 @@ class Made:
         self.facts = Facts(
             warps=limits.warps or 4, threads=128, cluster=limits.ctas or 1, slots=limits.max_stages or 3,
             largest=limits.max_exchange or 65536, depth=64, registers=150, register_cap=128, unit=unit,
-            next_unit=next_unit, reallocates=limits.allow_register_reallocation, resident=limits.max_occupancy or 4)
+            next_unit=next_unit, reallocates=limits.allow_register_reallocation, resident=limits.max_occupancy or 4,
+            split=False)
 
 
 def refuse(rejected: Callable[[Limits], Rejection | None]) -> Callable[[Made], Rejection | None]:
@@ -152,7 +153,7 @@ RUNGS = {
     "two CTAs": Limits(ctas=2), "mma.sync": Limits(matrix_unit="mma.sync"),
     "mma.sync in pieces": Limits(matrix_unit="mma.sync", max_stages=1, max_exchange=2048),
     "no setmaxnreg": Limits(warps=8, allow_register_reallocation=False),
-    "registers for one CTA": Limits(cap_registers=False),
+    "registers for one CTA": Limits(cap_registers=False), "whole loops": Limits(split_loops=False),
 }
 
 

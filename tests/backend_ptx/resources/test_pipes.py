@@ -19,7 +19,7 @@ ATTENTION = (kernels.attention, (Q, Q, Q, Q, "f32[8,2048]", 0.1, 128, 128, 128, 
 
 def bound(kernel: Any, args: tuple[Any, ...], target: str) -> Bound:
     stages = kernel.lower(*(tw.spec(a) if isinstance(a, str) else a for a in args), target=target)
-    [found] = bounds(stages.machine_ir(), stages.target)
+    found, *_ = bounds(stages.machine_ir(), stages.target)
     return found
 
 

@@ -281,10 +281,11 @@ def test_a_tensor_map_with_another_swizzle_is_caught() -> None:
 
 # Instructions of the protocol, and how many of each a program can do without: an empty slot that nobody waits for any
 # more, one of two fences of which either would do, a barrier before each warp stages its rows of the result where rows
-# of an operand were that it alone has read.
+# of an operand were that it alone has read. The part of attention's loop that has the mask runs once here: nobody waits
+# for its slots to be free, and nothing but its own MMA has touched the accumulators of its scores.
 STEPS = ("mbarrier.init", TRY, ARRIVE, EXPECT, COPY, "bar.sync", TOGETHER, "wgmma.fence", "wgmma.commit", WAIT)
 SPARE = {("product", ARRIVE): 1, ("pair", ARRIVE): 1, ("groups", ARRIVE): 1, ("staged", ARRIVE): 1, ("staged", TRY): 1,
-         ("attention", "bar.sync"): 1}
+         ("attention", "bar.sync"): 1, ("attention", ARRIVE): 2, ("attention", "wgmma.fence"): 1}
 
 
 @pytest.mark.parametrize("name", ["product", "staged", "attention", "pair"])

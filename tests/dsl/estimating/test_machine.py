@@ -107,7 +107,7 @@ def test_ctas_and_waves() -> None:
     x = tw.spec("f32[65536,1024]")
     code = code_of(estimate(scaled, 66000, x, tw.spec("f32[1024]"), x, 1, 1024))
     found = code.occupancy
-    assert found.threads == 128 and found.resident == min(found.limits.values()) == found.limits[found.limited[0]]
+    assert found.threads == 128 and found.resident == min(found.allowed.values()) == found.allowed[found.limited[0]]
     assert code.ctas == 66000 and code.waves == 66000 / (132 * found.resident)
     assert code.last_wave == pytest.approx(code.waves % 1) and found.warps == 4 * found.resident
     fewer = estimate(scaled, 66000, x, tw.spec("f32[1024]"), x, 1, 1024, device=replace(H200, sms=66))
@@ -127,7 +127,7 @@ def test_without_ptxas_registers_are_estimated(monkeypatch: pytest.MonkeyPatch) 
     with_it = code_of(estimate(scaled, 64, x, tw.spec("f32[1024]"), x, 1, 1024)).occupancy
     monkeypatch.setattr(occupancy, "has_ptxas", lambda: False)
     found = code_of(estimate(scaled, 64, x, tw.spec("f32[1024]"), x, 1, 1024)).occupancy
-    assert not found.assembled and found.registers > 8 and found.limits["threads"] == with_it.limits["threads"]
+    assert not found.assembled and found.registers > 8 and found.allowed["threads"] == with_it.allowed["threads"]
 
 
 def test_wavefronts_of_a_request() -> None:
