@@ -52,6 +52,11 @@ class Value:
         to match: this is how a whole function is cut into parts."""
         self.type = self.type.with_shape(shape)
 
+    def become(self, type: Type) -> None:
+        """Make the value one of another type. The caller changes every op that makes or reads it to match: this is how
+        a whole function is rewritten for arrays of another rank."""
+        self.type = type
+
     def __repr__(self) -> str:
         return f"<Value %{self.hint or '?'}: {self.type}>"
 

@@ -73,7 +73,7 @@ class _Batch:
         scalars = {}
         for position, axis in axes.items():
             param, scalar = function.params[position], isinstance(function.params[position].type, TileType)
-            param.type = types[position]
+            param.become(types[position])
             if scalar:
                 scalars[param] = self._element(param)
             else:
@@ -135,7 +135,7 @@ class _Batch:
                 r.keep(op)
             case ListItem():
                 self.axis[op.result] = self.axis[op.list]
-                op.result.type = op.list.type.element
+                op.result.become(op.list.type.element)
                 r.keep(op)
             case ListLength():
                 r.keep(op)
@@ -169,7 +169,8 @@ class _Batch:
     def _slice(self, op: SliceArray) -> Op:
         axis = self.axis[op.result] = self.axis[op.array]
         op.axis = self._moved(op.array, op.axis)
-        op.type = op.result.type = _inserted(op.type, op.array.type, axis)
+        op.type = _inserted(op.type, op.array.type, axis)
+        op.result.become(op.type)
         return op
 
     def _raw(self, r: Rewriter, op: RawView) -> Op:
