@@ -9,7 +9,7 @@ SMOKE := tests/test_layout.py tests/test_docs.py tests/dsl/test_import.py tests/
 	tests/backend_ptx/lower/test_coverage.py tests/backend_ptx/simulator/test_threads.py tests/catalogue/test_golden.py
 BROWSER_TESTS := tests/dsl/test_explorer_in_browser.py tests/dsl/test_notebook_in_browser.py tests/test_site_in_browser.py
 
-.PHONY: help demo check format test smoke test-all lint gpu-test gpu-sanitize gpu-report examples language-table sweep assemble check-catalogue check-seeded compare-seeded fuse-chains test-browser products target-numerics protocols fuzz mutants bench-compile bench-interp clean
+.PHONY: help demo check format test smoke test-all lint gpu-test gpu-sanitize gpu-report examples language-table sweep simulate assemble check-catalogue check-seeded compare-seeded fuse-chains test-browser products target-numerics protocols fuzz mutants bench-compile bench-interp clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -99,10 +99,13 @@ language-table: $(STAMP)  ## print which names of the language are implemented w
 sweep: $(STAMP)  ## compile and assemble thousands of kernels with all sorts of tiles and hints; goes on where it stopped
 	$(BIN)/python -m benchmarks.sweep
 
+simulate: $(STAMP)  ## the catalogue's code in the simulator, also what LLVM makes of it (the tests: a third)
+	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/catalogue/test_simulator.py tests/catalogue/test_cells.py
+
 assemble: $(STAMP)  ## assemble every catalogue kernel for every target (the tests: for two of them each)
 	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/catalogue/test_ptx.py
 
-check-catalogue: $(STAMP)  ## every catalogue kernel and 2,000 generated ones checked: nothing may be reported (the tests: a part)
+check-catalogue: $(STAMP)  ## every catalogue kernel and 2,000 generated ones checked: nothing may be reported (the tests: a third)
 	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/interp/checking/test_clean.py
 
 check-seeded: $(STAMP)  ## the kernels with seeded defects, checked in several orders of blocks (the tests: in one)
