@@ -23,6 +23,7 @@ from benchmarks.counter_kernels import Array, Work, works
 READ, WRITTEN = "lts__t_sectors_op_read.sum", "lts__t_sectors_op_write.sum"
 # Without the traffic between the partitions of L2, and what is not the SMs'.
 READ_BY_SMS, WRITTEN_BY_SMS = "lts__t_sectors_srcunit_tex_op_read.sum", "lts__t_sectors_srcunit_tex_op_write.sum"
+SECTOR = 32  # bytes
 MEMORY_READ, MEMORY_WRITTEN = "dram__bytes_read.sum", "dram__bytes_write.sum"
 METRICS = (READ, WRITTEN, READ_BY_SMS, WRITTEN_BY_SMS, MEMORY_READ, MEMORY_WRITTEN)
 SECTORS_WITHIN, BYTES_WITHIN = 0.10, 0.05  # how near counters must be
@@ -33,7 +34,12 @@ PLACES = ("/usr/local/cuda/bin/ncu", "/opt/nvidia/nsight-compute/ncu")
 @dataclass(frozen=True)
 class Compared:
     """One kernel: what was estimated, and what was counted (by name of the metric; those that ncu does not know are
-    left out). Sectors of L2; bytes of memory, at least and at most."""
+    left out). Sectors that SMs ask L2 for; bytes of memory, at least and at most.
+
+    What one of two partitions of L2 gets from the other is counted in both. Half of what comes from memory, and of what
+    is written, belongs to the partition far from the SM (H200: copies count 1.5 times the sectors that their SMs ask
+    for, and what is read again from L2 once).
+    """
 
     name: str
     read: int
@@ -41,12 +47,19 @@ class Compared:
     memory_read: tuple[int, int]
     memory_written: tuple[int, int]
     counted: dict[str, float] = field(default_factory=dict)
+    partitions: int = 1
+
+    def lookups(self) -> dict[str, tuple[float, float]]:
+        """The sectors that L2 counts for reads and writes, of all partitions, at least and at most."""
+        far = 1.0 - 1.0 / self.partitions
+        least, most = (self.read + far * bytes_ / SECTOR for bytes_ in self.memory_read)
+        return {READ: (least, most), WRITTEN: (self.written * (1.0 + far),) * 2}
 
     def shares(self) -> dict[str, float]:
         """What was estimated by what was counted; of an interval its nearer end, 1.0 inside."""
-        pairs = {READ: self.read, READ_BY_SMS: self.read, WRITTEN: self.written, WRITTEN_BY_SMS: self.written}
+        pairs = {READ_BY_SMS: self.read, WRITTEN_BY_SMS: self.written}
         out = {name: _share(estimated, self.counted[name]) for name, estimated in pairs.items() if name in self.counted}
-        spans = {MEMORY_READ: self.memory_read, MEMORY_WRITTEN: self.memory_written}
+        spans = {**self.lookups(), MEMORY_READ: self.memory_read, MEMORY_WRITTEN: self.memory_written}
         for name, (least, most) in spans.items():
             if name in self.counted:
                 out[name] = _share(min(max(self.counted[name], least), most), self.counted[name])
@@ -60,9 +73,9 @@ class Compared:
         return [name for name, bound in bounds.items() if name in shares and abs(shares[name] - 1.0) > bound]
 
     def text(self) -> str:
-        shares, parts = self.shares(), [f"{self.name:<18}"]
+        shares, parts, lookups = self.shares(), [f"{self.name:<18}"], self.lookups()
         for what, metric, estimated in (
-                ("L2 read", READ, _millions(self.read)), ("written", WRITTEN, _millions(self.written)),
+                ("L2 read", READ, _span(lookups[READ])), ("written", WRITTEN, _span(lookups[WRITTEN])),
                 ("memory read", MEMORY_READ, _span(self.memory_read)),
                 ("written", MEMORY_WRITTEN, _span(self.memory_written))):
             counter, share = self.counted.get(metric), shares.get(metric)
@@ -82,7 +95,7 @@ def _millions(number: float) -> str:
     return f"{number / 1e6:9.3f} M"
 
 
-def _span(bytes_: tuple[int, int]) -> str:
+def _span(bytes_: tuple[float, float]) -> str:
     least, most = bytes_
     return _millions(least) if least == most else f"{_millions(least)} to {_millions(most).strip()}"
 
@@ -115,7 +128,8 @@ def compared(work: Work, counted: dict[str, float], device: Any) -> Compared:
     return Compared(
         work.name, found.machine.l2("read"), found.machine.l2("written"),
         (sum(one[0] for one in read), sum(one[1] for one in read)),
-        (max(0, least - device.l2_bytes), most), counted)  # what L2 still holds is written later
+        (max(0, least - device.l2_bytes), most),  # what L2 still holds is written later
+        counted, device.l2_partitions)
 
 
 def given(array: Array) -> Any:

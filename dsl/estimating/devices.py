@@ -20,7 +20,8 @@ class DeviceLimits:
     in Hz, `l2_bytes` the size of its L2 cache, `bandwidth` that of its memory in bytes a second. `rates` are dense
     peaks in operations a second: "f32" and "f64" of threads, "tensor bf16" and the like of tensor cores, "special" of
     exp, sqrt and so on. `measured` has those that were reached, under "bandwidth" and the names of rates; they are the
-    limits where they are known. `sources` says where the numbers come from.
+    limits where they are known. `sources` says where the numbers come from. L2 has `l2_partitions`, each beside a part
+    of the memory and of the SMs (A100 white paper, "A100 L2 Cache").
     """
 
     name: str
@@ -33,6 +34,7 @@ class DeviceLimits:
     rates: dict[str, float]
     sources: tuple[str, ...]
     measured: dict[str, float] = field(default_factory=dict)
+    l2_partitions: int = 1
 
     @property
     def memory_limit(self) -> float:
@@ -59,7 +61,7 @@ def _hopper(name: str, title: str, bandwidth: float, source: str, measured: dict
     clock = 1.83e9
     tensor = {"f16": 989.4, "bf16": 989.4, "tf32": 494.7, "f8": 1978.9, "i8": 1978.9, "f64": 66.9}
     return DeviceLimits(name, title, "sm_90a", 132, clock, 50 * MIB, bandwidth, _rates(66.9, 33.5, tensor, 132, clock),
-                  (source, 'NVIDIA H100 Tensor Core GPU Architecture (white paper), "H100 SXM5"'), measured)
+                  (source, 'NVIDIA H100 Tensor Core GPU Architecture (white paper), "H100 SXM5"'), measured, 2)
 
 
 _A100 = {"f16": 312.0, "bf16": 312.0, "tf32": 156.0, "i8": 624.0, "f64": 19.5}
@@ -75,7 +77,7 @@ _ALL = (
     DeviceLimits(
         "a100", "NVIDIA A100 SXM 80 GB", "sm_80", 108, 1.41e9, 40 * MIB, 2039.0 * GB,
         _rates(19.5, 9.7, _A100, 108, 1.41e9),
-        ("NVIDIA A100 Tensor Core GPU Architecture (white paper)", "NVIDIA A100 80GB Datasheet (bandwidth)")),
+        ("NVIDIA A100 Tensor Core GPU Architecture (white paper)", "NVIDIA A100 80GB Datasheet (bandwidth)"), l2_partitions=2),
     DeviceLimits(
         "a40", "NVIDIA A40", "sm_86", 84, 1.74e9, 6 * MIB, 696.0 * GB, _rates(37.4, 0.585, _A40, 84, 1.74e9),
         ("NVIDIA Ampere GA102 GPU Architecture (white paper)", "NVIDIA A40 Datasheet (bandwidth)")),
@@ -84,7 +86,7 @@ _ALL = (
         ("NVIDIA Ada GPU Architecture (white paper)", "NVIDIA L40 Datasheet (bandwidth)")),
     DeviceLimits(
         "b200", "NVIDIA B200 SXM", "sm_100a", 148, 1.85e9, 126 * MIB, 8000.0 * GB,
-        _rates(75.0, 37.0, _B200, 148, 1.85e9), ("NVIDIA DGX B200 Datasheet, an eighth of it",)),
+        _rates(75.0, 37.0, _B200, 148, 1.85e9), ("NVIDIA DGX B200 Datasheet, an eighth of it",), l2_partitions=2),
     DeviceLimits(
         "rtx-pro-6000", "NVIDIA RTX PRO 6000 Blackwell", "sm_120a", 188, 2.6e9, 128 * MIB, 1792.0 * GB,
         _rates(125.0, 1.95, _PRO, 188, 2.6e9), ("NVIDIA RTX Blackwell PRO GPU Architecture (white paper)",)),

@@ -46,6 +46,10 @@ def test_estimates_beside_counters() -> None:
                                    MEMORY_WRITTEN: 2147483648 * 1.04})
     assert more.shares()[READ] == pytest.approx(1 / 1.2) and more.misses() == [READ, MEMORY_READ]
     assert f"OUTSIDE: {READ}, {MEMORY_READ}" in more.text()
+    hopper = replace(FOUND, partitions=2, counted={READ: 201332999.0, READ_BY_SMS: 134217728.0, WRITTEN: 100679000.0})
+    assert not hopper.misses(), "half of the sectors are in the other partition's memory"
+    again = replace(hopper, memory_read=(32000, 64000))
+    assert again.lookups()[READ] == (134217728 + 500, 134217728 + 1000) and again.misses() == [READ]
     nothing = replace(FOUND, counted={WRITTEN: 0.0})
     assert nothing.misses() == [WRITTEN] and "not counted" in nothing.text()
 
@@ -53,7 +57,8 @@ def test_estimates_beside_counters() -> None:
 def test_the_twelve_are_estimated_as_they_run() -> None:
     found = {work.name: counters.compared(work, {}, DEVICES["h100"]) for work in works(small=True)}
     assert len(found) == 12
-    assert found["vector add"] == Compared("vector add", 1024, 512, (32768, 32768), (0, 16384))
+    assert found["vector add"] == Compared("vector add", 1024, 512, (32768, 32768), (0, 16384),
+                                           partitions=2)
     for one in found.values():
         assert one.read and one.written and 0 < one.memory_read[0] <= one.memory_read[1]
         assert one.memory_written[0] == 0 < one.memory_written[1], "L2 may hold what is written last"
