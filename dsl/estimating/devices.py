@@ -77,7 +77,8 @@ _ALL = (
     DeviceLimits(
         "a100", "NVIDIA A100 SXM 80 GB", "sm_80", 108, 1.41e9, 40 * MIB, 2039.0 * GB,
         _rates(19.5, 9.7, _A100, 108, 1.41e9),
-        ("NVIDIA A100 Tensor Core GPU Architecture (white paper)", "NVIDIA A100 80GB Datasheet (bandwidth)"), l2_partitions=2),
+        ("NVIDIA A100 Tensor Core GPU Architecture (white paper)", "NVIDIA A100 80GB Datasheet (bandwidth)"),
+        l2_partitions=2),
     DeviceLimits(
         "a40", "NVIDIA A40", "sm_86", 84, 1.74e9, 6 * MIB, 696.0 * GB, _rates(37.4, 0.585, _A40, 84, 1.74e9),
         ("NVIDIA Ampere GA102 GPU Architecture (white paper)", "NVIDIA A40 Datasheet (bandwidth)")),
