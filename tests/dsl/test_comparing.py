@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from support.compiler_defects import (
 import tilewright as tw
 from tilewright.arguments.arrays import numpy_dtype
 from tilewright.backend_ptx.runtime import kernel as runtime_kernel
+from tilewright.backend_ptx.targets import get_target
 from tilewright.cli.main import main
 from tilewright.comparing.sides import interpret
 from tilewright.launching import gpu, host
@@ -274,3 +276,25 @@ def test_a_defect_is_found_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     with given(arith.Select, lambda op: {"lhs": op.rhs, "rhs": op.lhs}):
         found = run(chain, "gpu")
     assert found.first is not None and found.first.op == "select"
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("defect", DEFECTS, ids=lambda d: d.name)
+def test_each_defect_is_found_on_a_gpu(defect: Defect, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled for the defect's target: a GPU runs the code of older ones as well, which has what this one lacks."""
+    from tilewright.backend_ptx.runtime import driver
+
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", "0")
+    device = driver.get_device(0)
+    if device.capability[0] < 9:
+        pytest.skip(f"the defects of sm_90a need Hopper, not {device.name}")
+    if "Race" in defect.found and len(defect.found) == 1:
+        pytest.skip("a race that may go right")
+    monkeypatch.setitem(driver._devices, 0, replace(device, target=get_target(defect.target)))
+    assert run(defect.kernel, "gpu").equal
+    with defect.seed():
+        found = run(defect.kernel, "gpu")
+    assert not found.equal
+    assert found.first is not None
+    assert {found.first.op, found.made_by} & set(defect.found), str(found)
+    assert found.first.span.line > 0
