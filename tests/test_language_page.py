@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import inspect
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 
 import tilewright as ct
 from tilewright.frontend.promotion import common_typed
+from tilewright.launching import launcher
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = ["language.md", "derivatives.md", "kernels-as-values.md", "numerics.md", "performance.md",
@@ -106,8 +108,10 @@ def programs_of_pages() -> Iterator[Any]:
 
 @pytest.mark.parametrize("program", [*programs_of_docstrings(), *programs_of_pages()])
 def test_example_does_what_it_states(
-    program: doc_examples.Program, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    program: doc_examples.Program, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(launcher, "FORCE_INTERPRETER", launcher.FORCE_INTERPRETER)  # cutile.install() sets it
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
     doc_examples.run(program, tmp_path / "example.py")
     if program.error:
         return

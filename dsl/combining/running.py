@@ -15,8 +15,8 @@ from tilewright.combining.graph import Graph, Part, Temporary
 from tilewright.combining.planning import Group, plan
 from tilewright.estimating.devices import limits_of
 from tilewright.kernel import kernel_around, kernel_of, tile_kernel
+from tilewright.launching import launcher
 from tilewright.launching.grid import make_grid
-from tilewright.launching.launcher import FORCE_INTERPRETER
 from tilewright.options import KernelOptions, LaunchRules
 
 
@@ -76,7 +76,7 @@ class Program:
 def program_of(graph: Graph, device: str, known: dict[Any, Program]) -> Program:
     """What to run for a recording; from `known` where launches of this kind were planned before."""
     on = _device(graph)
-    facts = on != HOST and not FORCE_INTERPRETER
+    facts = on != HOST and not launcher.FORCE_INTERPRETER
     for slot in graph.slots:
         if isinstance(slot.value, Temporary) and isinstance(slot.argument, ArrayArgument):
             slot.argument = replace(slot.argument, info=replace(slot.info, device=on))
