@@ -51,6 +51,34 @@ class DeviceArray:
     def ndim(self) -> int:
         return len(self.shape)
 
+    @property
+    def T(self) -> DeviceArray:
+        """The array with its axes in reverse: a view."""
+        return self._view(self.shape[::-1], self.strides[::-1])
+
+    @public
+    def reshape(self, shape: tuple[int, ...]) -> DeviceArray:
+        """The array with another shape: a view, of a contiguous array alone.
+
+        Errors: ValueError for a shape of another number of elements, and for an array that is not contiguous.
+
+        Example:
+            if ct.gpu_available():
+                assert ct.to_device(np.zeros((2, 6))).reshape((3, 4)).shape == (3, 4)
+        """
+        if math.prod(shape) != math.prod(self.shape):
+            raise ValueError(f"an array of shape {self.shape} cannot be seen as one of shape {tuple(shape)}")
+        if self.nbytes and self.strides != row_major(self.shape):
+            raise ValueError("an array that is not contiguous cannot be given another shape without a copy")
+        return self._view(tuple(shape), row_major(tuple(shape)))
+
+    def _view(self, shape: tuple[int, ...], strides: tuple[int, ...]) -> DeviceArray:
+        """Another view of the same memory, which it keeps."""
+        made = object.__new__(DeviceArray)
+        made.shape, made.strides, made.dtype, made.device = shape, strides, self.dtype, self.device
+        made.nbytes, made.pointer, made._buffer = self.nbytes, self.pointer, self._buffer
+        return made
+
     def to_host(self) -> Any:
         """A NumPy array with the contents, once all earlier work of the GPU is done.
 

@@ -1,0 +1,35 @@
+"""`tilewright.kernels`: functions on arrays that launch kernels which are there already. `docs/kernels.md`."""
+
+import sys
+
+from tilewright.kernels.declaration import DECLARED, LibraryFunction, register_all
+from tilewright.kernels.elementwise import gated, gated_backward, rotary, transform
+from tilewright.kernels.embedding import embedding, embedding_backward
+from tilewright.kernels.losses import cross_entropy, cross_entropy_backward
+from tilewright.kernels.matmul import linear, linear_backward, matmul
+from tilewright.kernels.norms import (
+    add_rms_norm,
+    group_norm,
+    group_norm_backward,
+    layer_norm,
+    norm_backward,
+    rms_norm,
+)
+from tilewright.kernels.reductions import reduce, reduce_backward
+from tilewright.kernels.softmax import softmax, softmax_backward
+
+__all__ = [
+    "DECLARED", "LibraryFunction", "register_all",
+    # rows
+    "softmax", "softmax_backward", "rms_norm", "add_rms_norm", "layer_norm", "norm_backward", "group_norm",
+    "group_norm_backward", "cross_entropy", "cross_entropy_backward",
+    # element by element
+    "transform", "gated", "gated_backward", "rotary",
+    # reductions
+    "reduce", "reduce_backward",
+    # matrices and tables
+    "matmul", "linear", "linear_backward", "embedding", "embedding_backward",
+]
+
+if "torch" in sys.modules:
+    register_all()

@@ -1,0 +1,41 @@
+"""Activations and their derivatives as functions of tiles, by name."""
+
+import math
+
+import tilewright as tw
+
+NAMES = ("none", "relu", "gelu", "gelu_tanh", "silu")
+ROOT_2_PI = math.sqrt(2.0 / math.pi)
+
+
+def sigmoid(t):
+    return 1.0 / (1.0 + tw.exp(-t))
+
+
+def activate(t, name):
+    """The activation of a tile. `name` is a constant, one of NAMES."""
+    if name == "relu":
+        return tw.maximum(t, 0.0)
+    if name == "gelu":
+        return 0.5 * t * (1.0 + tw.erf(t * math.sqrt(0.5)))
+    if name == "gelu_tanh":
+        return 0.5 * t * (1.0 + tw.tanh(ROOT_2_PI * (t + 0.044715 * t * t * t)))
+    if name == "silu":
+        return t * sigmoid(t)
+    return t
+
+
+def slope(t, name):
+    """The derivative of `activate` at t."""
+    if name == "relu":
+        return tw.where(t > 0.0, 1.0, 0.0).astype(t.dtype)
+    if name == "gelu":
+        density = tw.exp(-0.5 * t * t) * (1.0 / math.sqrt(2.0 * math.pi))
+        return 0.5 * (1.0 + tw.erf(t * math.sqrt(0.5))) + t * density
+    if name == "gelu_tanh":
+        bent = tw.tanh(ROOT_2_PI * (t + 0.044715 * t * t * t))
+        return 0.5 * (1.0 + bent) + 0.5 * t * (1.0 - bent * bent) * ROOT_2_PI * (1.0 + 0.134145 * t * t)
+    if name == "silu":
+        s = sigmoid(t)
+        return s * (1.0 + t * (1.0 - s))
+    return tw.ones(t.shape, t.dtype)

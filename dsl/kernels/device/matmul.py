@@ -1,0 +1,94 @@
+"""Matrix multiplies with what follows them: bias, activation, dropout, residual, alpha and beta."""
+
+import tilewright as tw
+from tilewright.kernels.device.activations import activate, slope
+from tilewright.kernels.device.common import ZERO, load_wide, store_as, wide
+
+
+def grouped(block, rows, columns, group):
+    """The output tile of a block: blocks that run together share rows of a and columns of b (`group` rows of tiles)."""
+    first = block // (group * columns) * group
+    height = min(rows - first, group)
+    within = block % (group * columns)
+    return first + within % height, within // height
+
+
+def kept(seed, rate, i, j, shape):
+    """Which elements of tile (i, j) dropout keeps. The number of an element belongs to its place, so the backward pass
+    finds the same."""
+    row = i * shape[0] + tw.arange(shape[0], dtype=tw.int32)[:, None]
+    column = j * shape[1] + tw.arange(shape[1], dtype=tw.int32)[None, :]
+    return tw.random.uniform(seed, row, column) >= rate
+
+
+def dropped(t, seed, rate, i, j):
+    """Dropout of tile (i, j); `rate` is None or a number."""
+    if rate is None:
+        return t
+    return tw.where(kept(seed, rate, i, j, t.shape), t * (1.0 / (1.0 - rate)), 0.0)
+
+
+def operand(x, at, shape, tf32):
+    """A tile of a matrix, or of one of a batch of them: `at` begins with its number."""
+    if x.ndim == 2:
+        t = tw.load(x, at[1:], shape, padding_mode=ZERO)
+    else:
+        t = tw.load(x, at, (1, *shape), padding_mode=ZERO).reshape(shape)
+    return t.astype(tw.tfloat32) if tf32 else t
+
+
+def put(out, at, t):
+    """Store a tile of a matrix, or of one of a batch of them."""
+    if out.ndim == 2:
+        store_as(out, at[1:], t)
+    else:
+        store_as(out, at, t.reshape((1, *t.shape)))
+
+
+@tw.tile_kernel
+def multiply(a, b, c, bias, residual, out, alpha, beta, activation: tw.Constant[str], rate, seed,
+             tf32: tw.Constant[bool], tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int],
+             group: tw.Constant[int]):
+    """out = residual + dropout(activation(alpha * a @ b + beta * c + bias)), each block walks over tiles of out.
+
+    a: (m, k), b: (k, n), c, residual and out: (m, n), all with a first axis of batches or none; bias: (n,). What is
+    None takes no part; c is not read where beta is None.
+    """
+    m, n = out.shape[out.ndim - 2], out.shape[out.ndim - 1]
+    rows, columns = tw.cdiv(m, tm), tw.cdiv(n, tn)
+    batches = 1 if out.ndim == 2 else out.shape[0]
+    for tile in range(tw.bid(0), batches * rows * columns, tw.num_blocks(0)):
+        batch = tile // (rows * columns)
+        i, j = grouped(tile % (rows * columns), rows, columns, group)
+        acc = tw.zeros((tm, tn), wide(out.dtype))
+        for k in range(tw.cdiv(a.shape[a.ndim - 1], tk)):
+            left = operand(a, (batch, i, k), (tm, tk), tf32)
+            acc = tw.mma(left, operand(b, (batch, k, j), (tk, tn), tf32), acc)
+        if alpha is not None:
+            acc *= alpha
+        if beta is not None:
+            acc += beta * operand(c, (batch, i, j), (tm, tn), False).astype(acc.dtype)
+        if bias is not None:
+            acc += load_wide(bias, j, tn)
+        acc = dropped(activate(acc, activation), seed, rate, i, j)
+        if residual is not None:
+            acc += operand(residual, (batch, i, j), (tm, tn), False).astype(acc.dtype)
+        put(out, (batch, i, j), acc)
+
+
+@tw.tile_kernel
+def epilogue_backward(grad, z, dz, activation: tw.Constant[str], rate, seed, rows: tw.Constant[int],
+                      width: tw.Constant[int]):
+    """dz = dropout(grad) * activation'(z), all (m, n); z may be None where there is no activation."""
+    j, i = tw.bid(0), tw.bid(1)
+    above = dropped(load_wide(grad, (i, j), (rows, width)), seed, rate, i, j)
+    if z is not None:
+        above = above * slope(load_wide(z, (i, j), (rows, width)), activation)
+    store_as(dz, (i, j), above)
+
+
+@tw.tile_kernel
+def kept_tiles(keep, seed, rate, tile: tw.Constant[int]):
+    """keep: (m, n) becomes 1 where dropout keeps an element, else 0."""
+    i, j = tw.bid(0), tw.bid(1)
+    tw.store(keep, (i, j), tw.where(kept(seed, rate, i, j, (tile, tile)), 1.0, 0.0))

@@ -1,0 +1,95 @@
+"""Tiles of the library's launches: measured ones from `tiles.toml` by device and shape, else what the rules below give.
+
+A rule knows what a block has: registers for `WORDS_PER_BLOCK` words beside what the kernel itself needs.
+"""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from tilewright.arguments.arrays import describe
+from tilewright.kernels.arrays import Array, is_tensor, on_host
+from tilewright.kernels.launching import blocks, power_above
+from tilewright.tileir.dtypes import DType
+
+# A row of up to 65536 words fits the registers of a block: up to two CTAs of a cluster with 32768 each, and a block of
+# short rows should have about 2048 words, 16 for each of 128 threads (H200: softmax of 1024 columns, 3.9 TB/s).
+LONGEST_ROW, WORDS_PER_BLOCK = 65536, 2048
+FILE = Path(__file__).with_name("tiles.toml")
+
+
+@functools.cache
+def table() -> dict[str, Any]:
+    """What `tiles.toml` holds: by function, by target, entries with the largest extents they serve, and tiles."""
+    return tomllib.loads(FILE.read_text())
+
+
+def target_of(x: Array) -> str:
+    """The name of the target that runs kernels on this array, "host" for the interpreter."""
+    if on_host(x):
+        return "host"
+    from tilewright.backend_ptx.runtime.driver import get_device
+
+    return str(get_device(ordinal_of(x)).target.name)
+
+
+def ordinal_of(x: Array) -> int:
+    """The CUDA ordinal of the device of `x`."""
+    info = None if is_tensor(x) else describe(x)
+    return int((x.device.index or 0) if info is None else info.device)
+
+
+def measured(function: str, x: Array, **extents: int) -> dict[str, Any] | None:
+    """The first entry of the table for the device of `x` whose largest extents are not less than these; None where the
+    table has none."""
+    for entry in table().get(function, {}).get(target_of(x), []):
+        if all(int(extents[name]) <= most for name, most in entry["at_most"].items()):
+            found: dict[str, Any] = entry["tiles"]
+            return found
+    return None
+
+
+def rows_and_width(x: Array, n: int) -> tuple[int, int] | None:
+    """How many whole rows of n elements a block holds, and their padded width; None for rows that are too long."""
+    width = power_above(n)
+    if width > LONGEST_ROW:
+        return None
+    return max(1, WORDS_PER_BLOCK // width), width
+
+
+def strip(length: int, inner: int, words: int = WORDS_PER_BLOCK) -> tuple[int, int]:
+    """A tile (along, across) of a view whose last axis is `inner` long: at least a sector of memory across where there
+    is that much, the rest along. Both are powers of two."""
+    across = min(inner, 64)
+    return max(1, min(length, words // across)), across
+
+
+def sms_of(x: Array) -> int:
+    """The number of SMs of the device of `x`."""
+    from tilewright.backend_ptx.runtime.driver import device_attribute
+
+    return device_attribute(ordinal_of(x), "MULTIPROCESSOR_COUNT")
+
+
+# Tiles of matrix multiplies, the largest first: the next one is taken while the SMs of an H200 would not all have one.
+WIDE_TILES = ((128, 256), (128, 128), (64, 128), (64, 64), (32, 64), (16, 64), (16, 32), (16, 16))
+SMS = 132
+
+
+def matmul_tiles(out: Array, dtype: DType, m: int, n: int, k: int, batches: int = 1) -> tuple[int, int, int]:
+    """The tile (m, n, k) of a matrix multiply of operands of `dtype`."""
+    found = measured("matmul", out, m=m, n=n, k=k)
+    if found is not None:
+        return found["m"], found["n"], found["k"]
+    # 128 bytes of each row of an operand are one box of TMA; float32 and float64 without tensor cores take less.
+    depth = {1: 128, 2: 64, 4: 32}.get(dtype.bytes, 16)
+    largest = (128, 256) if dtype.bytes <= 2 else (64, 64)
+    tall, wide = power_above(m), power_above(n)
+    for tm, tn in WIDE_TILES:
+        enough = batches * blocks(m, tm) * blocks(n, tn) >= SMS or tm * tn <= 64 * 64
+        if tm * tn <= largest[0] * largest[1] and enough and tm <= max(16, tall) and tn <= max(16, wide):
+            return tm, tn, max(16, min(depth, power_above(k)))
+    return 16, 16, max(16, min(depth, power_above(k)))

@@ -1,0 +1,124 @@
+"""The functions of tilewright.kernels as operators of torch: opcheck, gradcheck, torch's own results, one graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import doc_examples
+import numpy as np
+import pytest
+from support.library_cases import GROUPS, maker
+from support.optional import optional
+from support.pages import check, programs_of
+
+import tilewright.kernels as tk
+from tilewright.tileir.diagnostics import TileValueError
+
+torch = optional("torch")
+F = torch.nn.functional
+WITH_GRADIENT = [name for name, function in tk.DECLARED.items() if function.backward is not None]
+# Tensors that an operator takes as constants.
+CONSTANT = {"rotary": (1, 2)}
+
+
+def tensors(name: str, args: tuple[Any, ...], grad: bool) -> list[Any]:
+    out = []
+    for k, arg in enumerate(args):
+        if not isinstance(arg, np.ndarray):
+            out.append(arg)
+            continue
+        tensor = torch.from_numpy(np.ascontiguousarray(arg))
+        wanted = grad and tensor.is_floating_point() and k not in CONSTANT.get(name, ())
+        out.append(tensor.requires_grad_(wanted))
+    return out
+
+
+def one_case(name: str, grad: bool) -> list[Any]:
+    """The first call of a function that has some elements."""
+    for group in GROUPS:
+        for found, args in group(maker(np.float64)):
+            if found == name and all(a.size > 1 for a in args if isinstance(a, np.ndarray)):
+                return tensors(name, args, grad)
+    raise AssertionError(name)
+
+
+@pytest.mark.parametrize("name", tk.DECLARED)
+def test_opcheck(name: str) -> None:
+    function = tk.DECLARED[name]
+    results = torch.library.opcheck(function.operator, tuple(one_case(name, function.backward is not None)))
+    assert set(results.values()) == {"SUCCESS"} and len(results) == 4
+
+
+@pytest.mark.parametrize("name", WITH_GRADIENT)
+def test_gradcheck(name: str) -> None:
+    args = one_case(name, True)
+    places = [k for k, arg in enumerate(args) if isinstance(arg, torch.Tensor) and arg.requires_grad]
+
+    def function(*given: Any) -> Any:
+        filled = list(args)
+        for k, tensor in zip(places, given, strict=True):
+            filled[k] = tensor
+        return tk.DECLARED[name](*filled)
+
+    # Numbers such as eps and alpha are float32 in kernels: the slope is exact, the values are not quite those of torch.
+    assert torch.autograd.gradcheck(function, tuple(args[k] for k in places), fast_mode=True)
+
+
+def test_values() -> None:
+    torch.manual_seed(0)
+    x, w, b = torch.randn(4, 6), torch.randn(6), torch.randn(6)
+    torch.testing.assert_close(tk.softmax(x, 0), torch.softmax(x, 0))
+    torch.testing.assert_close(tk.rms_norm(x, w), F.rms_norm(x, (6,), w, 1e-6))
+    torch.testing.assert_close(tk.layer_norm(x, w, b), F.layer_norm(x, (6,), w, b))
+    torch.testing.assert_close(tk.group_norm(x[None], 2, w[:4], b[:4]), F.group_norm(x[None], 2, w[:4], b[:4]))
+    torch.testing.assert_close(tk.linear(x, x.expand(2, 4, 6)[0], None, None, "gelu"), F.gelu(F.linear(x, x)))
+    labels = torch.tensor([1, 5, -100, 0])
+    torch.testing.assert_close(tk.cross_entropy(x, labels, 0.1),
+                               F.cross_entropy(x, labels, label_smoothing=0.1, reduction="none"))
+    torch.testing.assert_close(tk.embedding(x, torch.tensor([[1, 3]])), F.embedding(torch.tensor([[1, 3]]), x))
+    torch.testing.assert_close(tk.transform(lambda s, t: s * t, x, w), x * w)
+
+
+def test_out_records_no_gradient() -> None:
+    x = torch.randn(3, 4)
+    out = torch.empty(3, 4)
+    assert tk.softmax(x, out=out) is out
+    torch.testing.assert_close(out, torch.softmax(x, -1))
+    with pytest.raises(TileValueError, match="with out= no gradient is recorded"):
+        tk.softmax(x.requires_grad_(), out=out)
+
+
+def block(x: Any, p: dict[str, Any]) -> Any:
+    """A feed-forward block of library functions."""
+    normal, total = tk.add_rms_norm(x, x * 2, p["norm"])
+    hidden = tk.gated(tk.linear(normal, p["gate"]), tk.linear(normal, p["up"]))
+    return tk.cross_entropy(tk.linear(hidden, p["down"], None, total), p["labels"]).sum()
+
+
+def test_one_graph() -> None:
+    torch.manual_seed(0)
+    shapes = {"norm": (8,), "gate": (12, 8), "up": (12, 8), "down": (8, 12)}
+    p = {name: torch.randn(*shape).requires_grad_() for name, shape in shapes.items()}
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    compiled = torch.compile(block, fullgraph=True, dynamic=True, backend="aot_eager")
+    for n in (3, 5):
+        x = torch.randn(n, 8)
+        p["labels"] = torch.arange(n)
+        got = torch.autograd.grad(compiled(x, p), [p[name] for name in shapes])
+        want = torch.autograd.grad(block(x, p), [p[name] for name in shapes])
+        torch.testing.assert_close(got, want)
+    assert not torch._dynamo.utils.counters["graph_break"]
+
+
+PROGRAMS = [program for program in programs_of("kernels.md") if "import torch" in program.source]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
+def test_program_of_the_page(program: doc_examples.Program, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    check(program, tmp_path, capfd)
+
+
+def test_the_page_has_its_programs() -> None:
+    assert len(PROGRAMS) == 1

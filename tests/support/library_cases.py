@@ -1,0 +1,95 @@
+"""One list of calls of the library's functions, each with what its result may differ by from the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+Make = Callable[..., np.ndarray]
+# Units in the last place of the result, in relation to its largest element. Numbers such as eps are float32 in kernels,
+# those of float64 as well.
+ROUNDING = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-27}
+
+
+def maker(dtype: Any, seed: int = 0) -> Make:
+    """Normal numbers of a shape in a dtype."""
+    rng = np.random.default_rng(seed)
+    return lambda *shape: rng.standard_normal(shape).astype(dtype)
+
+
+def ints(high: int, *shape: int) -> np.ndarray:
+    return np.random.default_rng(sum(shape) + high).integers(0, high, shape).astype(np.int32)
+
+
+Case = tuple[str, tuple[Any, ...]]
+
+
+def rows(x: Make) -> Iterator[Case]:
+    for shape, axis in (((3, 5), -1), ((2, 7, 5), 1), ((4, 3), 0), ((2, 3, 70), 2), ((1,), 0), ((0, 4), 1)):
+        yield "softmax", (x(*shape), axis)
+        yield "softmax_backward", (x(*shape), np.abs(x(*shape)), axis)
+    for shape in ((3, 5), (2, 3, 64), (7,), (300, 3), (0, 4)):
+        n = shape[-1]
+        yield "rms_norm", (x(*shape), x(n))
+        yield "add_rms_norm", (x(*shape), x(*shape), x(n), 1e-5)
+        yield "layer_norm", (x(*shape), x(n), x(n))
+        yield "norm_backward", (x(*shape), x(*shape), x(n), 1e-5, False)
+        yield "norm_backward", (x(*shape), x(*shape), x(n), 1e-5, True, x(*shape))
+    yield "rms_norm", (x(3, 5),)
+    yield "layer_norm", (x(3, 5),)
+    yield "layer_norm", (x(3, 5), None, x(5))
+    yield "norm_backward", (x(4, 6), x(4, 6))
+    for shape, groups in (((2, 6, 5), 2), ((3, 8), 2), ((1, 5, 3, 4), 1), ((2, 3, 130), 3)):
+        yield "group_norm", (x(*shape), groups, x(shape[1]), x(shape[1]))
+        yield "group_norm_backward", (x(*shape), x(*shape), groups, x(shape[1]))
+    for m, n, smoothing in ((4, 7, 0.0), (3, 33, 0.1), (1, 1, 0.0)):
+        labels = ints(n, m)
+        labels[1:2] = -100
+        yield "cross_entropy", (x(m, n), labels, smoothing)
+        yield "cross_entropy_backward", (x(m), x(m, n), labels, smoothing)
+
+
+def elements(x: Make) -> Iterator[Case]:
+    for name in ("silu", "gelu", "gelu_tanh", "relu"):
+        yield "gated", (x(3, 7), x(3, 7), name)
+        yield "gated_backward", (x(3, 7), x(3, 7), x(3, 7), name)
+    both = x(2, 5, 12)
+    yield "gated", (both[..., :6], both[..., 6:])
+    for shape in ((1, 2, 5, 8), (2, 1, 3, 6)):
+        cos, sin = x(shape[2], shape[3] // 2), x(shape[2], shape[3] // 2)
+        yield "rotary", (x(*shape), cos, sin)
+        yield "rotary", (x(*shape), cos, sin, True)
+    yield "rotary", (x(2, 5, 3, 4).transpose(0, 2, 1, 3), x(5, 2), x(5, 2))
+
+
+def reductions(x: Make) -> Iterator[Case]:
+    for shape, axis in (((5,), None), ((3, 4), (1,)), ((3, 4, 5), (0, 2)), ((2, 3, 4), (1,)), ((), None),
+                        ((2, 3, 4), (-1, 1)), ((3, 0), (1,))):
+        yield "reduce", (x(*shape), "sum", axis)
+        yield "reduce_backward", (np.ones_like(x(*shape).sum(axis=axis, keepdims=True)), x(*shape), "sum", axis)
+    yield "reduce", (x(50000), "sum")
+    for op in ("mean", "prod", "max", "min"):
+        yield "reduce", (x(3, 4, 5), op, (1,), True)
+        yield "reduce", (x(9, 3), op)
+    yield "reduce_backward", (x(3, 1), x(3, 4), "mean", (1,))
+
+
+def matrices(x: Make) -> Iterator[Case]:
+    for m, n, k in ((5, 7, 9), (33, 20, 70), (1, 1, 1), (4, 3, 0)):
+        yield "matmul", (x(m, k), x(k, n))
+        yield "matmul", (x(k, m).T, x(n, k).T, x(m, n), 0.5, -2.0)
+    yield "matmul", (x(3, 4, 5), x(3, 5, 6), x(3, 4, 6), 1.0, 1.0)
+    yield "linear", (x(2, 3, 9), x(5, 9), x(5), x(2, 3, 5), "gelu", 0.25, 7)
+    yield "linear", (x(6, 9), x(5, 9))
+    yield "linear_backward", (x(2, 3, 5), x(2, 3, 9), x(5, 9))
+    yield "linear_backward", (x(6, 5), x(6, 9), x(5, 9), x(5), "silu", 0.25, 7)
+    for shape in ((7,), (2, 3), (0,)):
+        tokens = ints(13, *shape) - 2
+        yield "embedding", (x(10, 5), tokens)
+        for deterministic in (False, True):
+            yield "embedding_backward", (x(*shape, 5), tokens, 10, deterministic)
+
+
+GROUPS = (rows, elements, reductions, matrices)
