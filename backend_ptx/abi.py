@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, fields
 from typing import Any
 
-from tilewright.backend_ptx.targets import Target
+from tilewright.backend_ptx.targets import MAP_TABLE_PTX, Target
 from tilewright.backend_ptx.tensor_maps import MAP_BYTES, TensorMapSpec, find_tensor_maps
 from tilewright.tileir.core import Function
 from tilewright.tileir.dtypes import BY_IR, DType, int32
@@ -21,6 +21,9 @@ LLVM_SCALAR = {
     "u64": "i64", "f16": "half", "bf16": "bfloat", "f32": "float", "f64": "double", "tf32": "float",
     "e4m3": "i8", "e5m2": "i8", "e8m0": "i8", "e5m3": "i8", "e2m1": "i8",
 }
+
+# The kinds of parameters that are addresses in global memory.
+ADDRESSES = "pointer", "table", "map_table"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class AbiParam:
       table    address of a list's records: per array one int64 pointer, n extents, n strides
       length   number of arrays in that list (int32)
       tensor_map  the 128 bytes of a tensor map, encoded as `tensor_map` says; `axis` numbers the kernel's maps
+      map_table   address of such maps, one for each array of a list
       grid     number of blocks along axis `axis` (int32); only with `linear_grid`
     `argument` is the index into `Function.params` (-1 for grid). Extents and strides that are constants of the type
     are passed all the same, so that the convention does not depend on the facts.
@@ -52,7 +56,7 @@ class AbiParam:
         """As a value in the kernel; a tensor map is the address of its bytes."""
         if self.kind == "tensor_map":
             return "ptr"
-        if self.kind in ("pointer", "table"):
+        if self.kind in ADDRESSES:
             return "ptr addrspace(1)"
         return LLVM_SCALAR[self.dtype.ir]
 
@@ -61,7 +65,7 @@ class AbiParam:
         """Bytes in the parameter buffer."""
         if self.kind == "tensor_map":
             return MAP_BYTES
-        return 8 if self.kind in ("pointer", "table") else self.dtype.bytes
+        return 8 if self.kind in ADDRESSES else self.dtype.bytes
 
     @staticmethod
     def from_data(data: dict[str, Any]) -> AbiParam:
@@ -90,8 +94,13 @@ class KernelAbi:
         return [(p.kind, p.argument, p.axis) for p in self.params].index((kind, argument, axis))
 
     def map_position(self, spec: TensorMapSpec) -> int:
-        """The position of the parameter that holds this tensor map."""
+        """The position of the parameter that holds this tensor map, or the address of a list's."""
         return next(i for i, p in enumerate(self.params) if p.tensor_map == spec)
+
+    @property
+    def ptx(self) -> int:
+        """The least version of PTX for such parameters: TMA reads tensor maps in tables after a fence only."""
+        return MAP_TABLE_PTX if any(p.kind == "map_table" for p in self.params) else 0
 
     def to_json(self) -> str:
         data = {"name": self.name, "linear_grid": self.linear_grid, "params": self.params}
@@ -127,8 +136,9 @@ def kernel_abi(function: Function) -> KernelAbi:
         name = _unique(value.hint or f"arg{index}", used)
         params += _params_of(value.type, index, name)
     for number, spec in enumerate(find_tensor_maps(function)):
-        name = _unique(f"{function.params[spec.argument].hint or 'array'}.map", used)
-        params.append(AbiParam("tensor_map", spec.argument, spec.dtype, name, number, spec))
+        kind, what = ("map_table", "maps") if spec.table else ("tensor_map", "map")
+        name = _unique(f"{function.params[spec.argument].hint or 'array'}.{what}", used)
+        params.append(AbiParam(kind, spec.argument, spec.dtype, name, number, spec))
     linear = function.switches.linear_grid
     if linear:
         params += [AbiParam("grid", -1, int32, _unique(f"grid.{a}", used), i) for i, a in enumerate("xyz")]

@@ -113,7 +113,7 @@ class Attempt:
         lowered = self.lowered
         timings = {"lower": time.perf_counter() - self._started}
         self._watch.text("kernel.ll", lowered.llvm_text)
-        ptx, stages = llvm_to_ptx(lowered.llvm_text, self.target)
+        ptx, stages = llvm_to_ptx(lowered.llvm_text, self.target.at_least(lowered.abi.ptx))
         self._watch.text("kernel.ptx", ptx)
         own = {field.name: getattr(lowered, field.name) for field in fields(lowered)} | {"target": self.target}
         return Compiled(**own, ptx=ptx, timings={**timings, **stages}, limits=self.limits)

@@ -269,7 +269,8 @@ def accessed_in_two_ways(array: str, opcode: str, span: Span) -> str:
 # ---- why not: TMA -----------------------------------------------------------------------------------------------
 
 ALLOW_TMA_FALSE = "allow_tma=False"
-NO_PARAMETER = "its array is not a parameter"
+NO_PARAMETER = "its array is neither a parameter nor an entry of a list"
+OLD_DRIVER = "the driver is too old for tensor maps of a list's arrays"
 ORDERED_ACCESSES = "the kernel orders memory accesses"
 ACCESSED_ELSEWHERE = "the kernel accesses the array elsewhere"
 DIFFERENT_TILES = "the array is stored in different tiles"
@@ -308,7 +309,7 @@ MEMORY_ORDER = "its memory order"
 KERNEL_WRITES = "the kernel writes its array"
 LOOP_WRITES = "the loop writes its array"
 ARRAY_CHANGES = "its array changes in the loop"
-WHILE_LOOP = "it is in a while loop"
+WHILE_CONDITION = "it is in the condition of a while loop"
 PLACE_FROM_THREADS = "its address depends on what other threads compute"
 INDEX_TOO_LATE = "its index is not known early enough"
 FETCHED_FOR_ITSELF = "its index comes from an array, and each thread needs its own part"

@@ -45,6 +45,7 @@ class Target:
     has_stmatrix: bool = False
     has_cluster: bool = False
     has_tma: bool = False  # cp.async.bulk.tensor and mbarrier.try_wait
+    has_map_tables: bool = False  # fence.proxy.tensormap, for tensor maps in global memory (MAP_TABLE_PTX)
     matrix_units: tuple[str, ...] = ("mma.sync", "fma")  # the preferred one first; records in ops/units.py
     tensor_cores: TensorCores = AMPERE  # how they add
 
@@ -64,7 +65,12 @@ class Target:
 
     def with_ptx(self, version: int) -> Target:
         """The same target with PTX text of this version, which the floor and LLVM's newest one limit."""
-        return replace(self, ptx=max(self.ptx, min(version, NEWEST_PTX)))
+        tables = self.has_map_tables and version >= MAP_TABLE_PTX
+        return replace(self, ptx=max(self.ptx, min(version, NEWEST_PTX)), has_map_tables=tables)
+
+    def at_least(self, version: int) -> Target:
+        """The same target for a text that needs this version, whatever its floor."""
+        return self if self.ptx >= version else replace(self, ptx=version)
 
     def __str__(self) -> str:
         return self.name
@@ -72,10 +78,13 @@ class Target:
 
 # LLVM 22 knows no newer one. A driver takes every version up to its own.
 NEWEST_PTX = 90
+# CUDA 12.3 brought the fence of tensor maps.
+MAP_TABLE_PTX = 83
 
 
 _HOPPER: dict[str, Any] = dict(
     has_bf16_atomic=True, has_fp8_cvt=True, has_stmatrix=True, has_cluster=True, has_tma=True,
+    has_map_tables=True,
 )
 _BLACKWELL = _HOPPER | {"tensor_cores": BLACKWELL}
 

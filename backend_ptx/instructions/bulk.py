@@ -58,4 +58,8 @@ def records() -> Iterator[Instruction]:
         for tail, name in ((".read", "tma.store.wait_read"), ("", "tma.store.wait")):
             yield _Record(f"{name}.{pending}", f"cp.async.bulk.wait_group{tail} {pending};", (), (), "tma_wait",
                           {"pending": pending, "read": bool(tail)})
+    # Operands: map, predicate. Only so does TMA see a map that the host has copied to global memory (CUDA programming
+    # guide, "Using TMA to transfer multi-dimensional arrays": scope sys, in each block before its first use).
+    yield _Record("fence.tensormap", "@$1 fence.proxy.tensormap::generic.acquire.sys [$0], 128;", ("ptr", "i1"), (),
+                  "acquire_map", ptx=83)
     yield _Record("prefetch.tensormap", "prefetch.tensormap [$0];", ("ptr",), (), "prefetch_map")

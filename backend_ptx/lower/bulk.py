@@ -19,7 +19,8 @@ from tilewright.backend_ptx.lower.integers import clamped
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.lower.shared import SPACE, SYMBOL, SharedRef, linear, slot_bytes, slot_offset
 from tilewright.backend_ptx.ops import bulk as ops
-from tilewright.backend_ptx.tensor_maps import copy_of, part_shape, tensor_map_spec
+from tilewright.backend_ptx.roles import PRODUCER
+from tilewright.backend_ptx.tensor_maps import MAP_BYTES, copy_of, described, part_shape, tensor_map_spec
 from tilewright.tileir.core import Function, Value
 
 _LOW, _HIGH = -(1 << 31), (1 << 31) - 1
@@ -89,7 +90,7 @@ def tma_load(ctx: Context, op: ops.TmaLoad) -> None:
     copy, part = copy_of(op), part_shape(op)
     check_alignment(ref, copy.swizzle)
     slot, barrier = shared_number(ctx, ref, op.slot), shared_number(ctx, ctx[op.barriers], op.slot)
-    source = ctx.param(ctx.abi.map_position(tensor_map_spec(op, ctx.function.params)))
+    source = _map_address(ctx, op.array, ctx.abi.map_position(tensor_map_spec(op, ctx.function.params)))
     record, receivers, axes = instruction(f"tma.load.{len(copy.dims)}d"), list[Val](), copy.dims
     if op.ctas > 1:
         record, axes = instruction(f"tma.load.multicast.{len(copy.dims)}d"), tuple(range(len(part)))
@@ -101,6 +102,27 @@ def tma_load(ctx: Context, op: ops.TmaLoad) -> None:
             if n != op.shape[k]:
                 first[k] = b.add(first[k], b.mul(cluster_rank(ctx), n))
         record.emit(b, b.add(slot, offset), source, barrier, *(first[k] for k in copy.dims), *receivers, chosen)
+
+
+@lower(ops.TmaAcquire)
+def tma_acquire(ctx: Context, op: ops.TmaAcquire) -> None:
+    """For each map of the array that the kernel has."""
+    found = described(op.array, ctx.function.params)
+    assert found is not None, f"the launch does not see {op.array.type}"
+    number = ctx.function.params.index(found.param)
+    chosen = issuing_thread(ctx) if op.role == PRODUCER else _starting_threads(ctx, op.warps)
+    for position, param in enumerate(ctx.abi.params):
+        if param.kind == "map_table" and param.argument == number:
+            instruction("fence.tensormap").emit(ctx.b, _map_address(ctx, op.array, position), chosen)
+
+
+def _map_address(ctx: Context, array: Value, position: int) -> Val:
+    """The generic address of an array's tensor map: a parameter of the kernel, or in the table of its list."""
+    b, found = ctx.b, described(array, ctx.function.params)
+    if found is None or found.entry is None:
+        return ctx.param(position)
+    place = b.gep(ctx.param(position), b.mul(ctx.integer(found.entry, "i64"), MAP_BYTES))
+    return b.cast("addrspacecast", place, "ptr")
 
 
 def cluster_rank(ctx: Context) -> Val:
@@ -175,7 +197,8 @@ def tma_store(ctx: Context, op: ops.TmaStore) -> None:
     chosen = _starting_threads(ctx, op.warps)
     source = b.add(shared_number(ctx, ref), _by_warp(ctx, [box_bytes * each << k for k in range(log2(op.warps))]))
     first = {k: _by_warp(ctx, [starts[each << bit][k] for bit in range(log2(op.warps))]) for k in copy.dims}
-    map_, record = ctx.param(ctx.abi.map_position(spec)), instruction(f"tma.store.{len(copy.dims)}d")
+    map_ = _map_address(ctx, op.array, ctx.abi.map_position(spec))
+    record = instruction(f"tma.store.{len(copy.dims)}d")
     for number, box in enumerate(starts[:each]):
         for start, offset in copy.pieces:
             place = [b.add(coordinate(ctx, op.index[k], op.steps[k], box[k] + start[k]), first[k]) for k in copy.dims]

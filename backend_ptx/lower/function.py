@@ -150,6 +150,8 @@ def _param_type(param: AbiParam, function: Function, written: frozenset[int]) ->
     if param.kind == "tensor_map":
         # Without the annotation the kernel would copy it to local memory, where TMA cannot read it.
         return f'ptr byval([{MAP_BYTES} x i8]) align {MAP_ALIGN} "nvvm.grid_constant"'
+    if param.kind == "map_table":
+        return f"{GLOBAL} noalias readonly align {MAP_ALIGN}"
     if param.kind == "table":
         return f"{GLOBAL} noalias readonly align 8"
     if param.kind != "pointer":

@@ -17,7 +17,7 @@ from tilewright.tileir.core import Op, Value, attribute, operand, operands, opti
 from tilewright.tileir.dtypes import float32, int64, tfloat32
 from tilewright.tileir.enums import PaddingMode
 from tilewright.tileir.layout import Layout
-from tilewright.tileir.ops.arrays import check_index
+from tilewright.tileir.ops.arrays import array_of, check_index
 from tilewright.tileir.ops.memory import check_tile_access
 from tilewright.tileir.types import SharedType, Type
 
@@ -166,6 +166,21 @@ class TmaStore(
     def thread_layout(self) -> Layout | None:
         """If several warps store boxes of their own, each warp holds the elements that its first lane stores."""
         return boxes_of_warps(self.buffer.type.layout, self.shape, self.warps) if self.warps > 1 else None
+
+
+class TmaAcquire(Op, opcode="tma_acquire", io=True):
+    """Before the bulk copies between shared memory and an array of a list: the threads that start them see the tensor
+    map that the host has put in the list's table. `role` says whose threads: the producer's one, or the first lane of
+    each of the first `warps` warps that compute."""
+
+    array: Value = operand()
+    warps: int = attribute(default=1)
+    role: str = attribute(default="producer")
+
+    def infer(self) -> tuple[Type, ...]:
+        array_of("tma_acquire", self.array)
+        require(self.warps > 0, f"tma_acquire: {self.warps} warps")
+        return ()
 
 
 class TmaStoreWait(Op, opcode="tma_store_wait", io=True, waits_for=TMA_STORE):

@@ -75,19 +75,5 @@ def device_of_pointer(pointer: int) -> int:
     return int(check(cuda.cuPointerGetAttribute(attribute, pointer), "finding the device of a pointer"))
 
 
-def upload_async(data: bytes, stream: int) -> int:
-    """A stream-ordered copy of host bytes on the device of the current context; free it with `free_async`."""
-    cuda = driver()
-    pointer = int(check(cuda.cuMemAllocAsync(len(data), stream), "allocating a list's table"))
-    # The driver stages pageable memory before it returns, so `data` may go away then.
-    check(cuda.cuMemcpyHtoDAsync(pointer, data, len(data), stream), "copying a list's table")
-    return pointer
-
-
-def free_async(pointer: int, stream: int) -> None:
-    """Free once the work queued on the stream so far is done."""
-    check(driver().cuMemFreeAsync(pointer, stream), "freeing a list's table")
-
-
 def synchronise_stream(stream: int) -> None:
     check(driver().cuStreamSynchronize(stream), "waiting for a stream")

@@ -70,19 +70,26 @@ class MapHole:
         return found
 
     def _encode(self, pointer: int) -> TensorMap:
-        spec = self._spec
-        dims, strides = map_geometry(spec, self._extents, self._strides)
-        if 0 in dims:
-            # A map has no extent 0. Of an array of one zero every element, inside or outside, reads as zero too; what
-            # is stored to an array without elements goes where nobody reads.
-            pointer, dims = spare(self._device, zeroed=not spec.stored), tuple(1 for _ in dims)
-        self._device.ensure_current()
-        status, made = _encode_tiled(spec, pointer, dims, strides)
-        if status:
-            what = (f"making a tensor map of {self._name} (address {pointer:#x}, extents {dims}, strides {strides} "
-                    f"bytes, box {spec.box}, swizzle {spec.swizzle})")
-            raise CudaError(what, status, getattr(driver().CUresult(status), "name", "error"))
-        return made
+        return encoded(self._device, self._spec, pointer, self._extents, self._strides, self._name)
+
+
+def encoded(
+    device: Device, spec: TensorMapSpec, pointer: int, extents: Sequence[int], strides: Sequence[int], name: str,
+) -> TensorMap:
+    """The map of an array (extents and strides in elements) that errors call `name`. Raises CudaError where the driver
+    refuses it."""
+    dims, steps = map_geometry(spec, extents, strides)
+    if 0 in dims:
+        # A map has no extent 0. Of an array of one zero every element, inside or outside, reads as zero too; what is
+        # stored to an array without elements goes where nobody reads.
+        pointer, dims = spare(device, zeroed=not spec.stored), tuple(1 for _ in dims)
+    device.ensure_current()
+    status, made = _encode_tiled(spec, pointer, dims, steps)
+    if status:
+        what = (f"making a tensor map of {name} (address {pointer:#x}, extents {dims}, strides {steps} bytes, "
+                f"box {spec.box}, swizzle {spec.swizzle})")
+        raise CudaError(what, status, getattr(driver().CUresult(status), "name", "error"))
+    return made
 
 
 def map_geometry(

@@ -10,8 +10,9 @@ import numpy as np
 from tilewright.backend_ptx.abi import AbiParam, Lowered
 from tilewright.backend_ptx.lower import lower_function
 from tilewright.backend_ptx.simulator.launch import AddressTable, Grid, Options, simulate_text, three
-from tilewright.backend_ptx.simulator.memory.tensor_map import TensorMapArgument
+from tilewright.backend_ptx.simulator.memory.tensor_map import TensorMapArgument, TensorMapTable
 from tilewright.backend_ptx.targets import Target, get_target
+from tilewright.backend_ptx.tensor_maps import TensorMapSpec
 from tilewright.tileir.core import Function
 
 Args = Sequence[Any]
@@ -133,7 +134,12 @@ def _parameter(param: AbiParam, args: Args, blocks: Sequence[int]) -> Any:
         return AddressTable([np.asarray(a) for a in given])
     if param.tensor_map is not None:
         spec = param.tensor_map
-        if given.size == 0:  # as the launcher does: no map has an extent 0
-            given = np.zeros((1,) * given.ndim, given.dtype)
-        return TensorMapArgument(given, spec.axes, spec.box, spec.swizzle, spec.dtype.name == "tfloat32")
+        return TensorMapTable([_tensor_map(spec, np.asarray(a)) for a in given]) if spec.table else _tensor_map(
+            spec, given)
     return given
+
+
+def _tensor_map(spec: TensorMapSpec, array: Any) -> TensorMapArgument:
+    if array.size == 0:  # as the launcher does: no map has an extent 0
+        array = np.zeros((1,) * array.ndim, array.dtype)
+    return TensorMapArgument(array, spec.axes, spec.box, spec.swizzle, spec.dtype.name == "tfloat32")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -16,13 +16,19 @@ from tilewright.backend_ptx.simulator.machine.scheduler import Scheduler
 from tilewright.backend_ptx.simulator.machine.state import WARP, Machine
 from tilewright.backend_ptx.simulator.memory.memory import CONSTANT, GLOBAL, SHARED, Memory
 from tilewright.backend_ptx.simulator.memory.shared import SHARED_BASE, peer
-from tilewright.backend_ptx.simulator.memory.tensor_map import PlacedMap, TensorMapArgument
+from tilewright.backend_ptx.simulator.memory.tensor_map import (
+    PlacedMap,
+    TensorMapArgument,
+    TensorMapTable,
+    forget_fences,
+)
 from tilewright.backend_ptx.simulator.operations import OPERATIONS
 from tilewright.backend_ptx.simulator.text.ir import Bits, GlobalVariable, LlvmModule
 from tilewright.backend_ptx.simulator.text.modules import parse_module
 from tilewright.backend_ptx.simulator.text.types import Array as ArrayType
 from tilewright.backend_ptx.simulator.text.types import Ptr, Type, numpy_type, size_of
 from tilewright.backend_ptx.targets import DEFAULT
+from tilewright.backend_ptx.tensor_maps import MAP_BYTES
 from tilewright.tileir.tensor_cores import TensorCores
 
 Array = np.ndarray[Any, Any]
@@ -69,10 +75,11 @@ def simulate_text(
     Arguments: `grid` is 1 to 3 numbers of blocks, `threads` the threads of a block, `shared_bytes` the dynamic shared
         memory. `args` match the LLVM parameters one by one: a NumPy array for a pointer (its address is that of
         element [0, ...]; strides may be any), a Python or NumPy number for the rest, an int for a pointer that stays
-        an address (null), an AddressTable for a list, a TensorMapArgument for a tensor map passed by value. `cluster`
-        neighbours along the grid's first axis, a multiple of it, run together and reach each other's shared memory;
-        then threads are numbered through all of them in reports. `strict` False is for text that LLVM has changed,
-        which may hold poison that nobody uses. `tensor_cores` are those of the GPU.
+        an address (null), an AddressTable for a list, a TensorMapArgument for a tensor map passed by value, a
+        TensorMapTable for such maps in global memory. `cluster` neighbours along the grid's first axis, a multiple of
+        it, run together and reach each other's shared memory; then threads are numbered through all of them in reports.
+        `strict` False is for text that LLVM has changed, which may hold poison that nobody uses. `tensor_cores` are
+        those of the GPU.
     Errors: SimError, which names the instruction, the line and the threads. KeyError without such a kernel; ValueError
         for another number of arguments, for clusters that do not divide the grid and for an unknown schedule.
     """
@@ -99,6 +106,7 @@ def simulate_text(
         first_blocks = product(range(blocks[2]), range(blocks[1]), range(0, blocks[0], cluster))
         for number, (z, y, x) in enumerate(first_blocks):
             memory.new_block(number, shared_size, shared_valid)
+            forget_fences(memory)
             scheduler.run_block((x, y, z), arguments)
 
 
@@ -132,6 +140,8 @@ def _arguments(params: Sequence[tuple[Type, str]], args: Sequence[Any], memory: 
             [known[id(given)]] = memory.add_arrays(name, [given])
         if isinstance(given, TensorMapArgument):
             given = _place_map(name, given, known[id(given.array)], memory)
+        if isinstance(given, TensorMapTable):
+            given = _place_table(name, given, known, memory)
         if isinstance(t, Ptr) and isinstance(given, np.ndarray):
             given = known[id(given)]
         values.append(_scalar(t, given))
@@ -163,6 +173,8 @@ def _arrays_of(name: str, given: Any) -> list[tuple[str, Array]]:
         return [(f"{name}[{k}]", a) for k, a in enumerate(given.arrays)]
     if isinstance(given, TensorMapArgument):
         return [(name, given.array)]
+    if isinstance(given, TensorMapTable):
+        return [(f"{name}[{k}]", one.array) for k, one in enumerate(given.maps)]
     return [(name, given)] if isinstance(given, np.ndarray) else []
 
 
@@ -170,6 +182,14 @@ def _place_map(name: str, given: TensorMapArgument, base: int, memory: Memory) -
     """The address of the parameter's 128 bytes, which hold nothing that a thread may read."""
     place = memory.add_global(name, np.empty(0, np.uint8), True)
     memory.tensor_maps[place] = PlacedMap(name, given, base)
+    return place
+
+
+def _place_table(name: str, given: TensorMapTable, known: Mapping[int, int], memory: Memory) -> int:
+    """The address of a table of tensor maps. A thread that reads their bytes sees nothing that it may count on."""
+    place = memory.add_global(name, np.zeros(MAP_BYTES * len(given.maps), np.uint8), True)
+    for k, one in enumerate(given.maps):
+        memory.tensor_maps[place + MAP_BYTES * k] = PlacedMap(f"{name}[{k}]", one, known[id(one.array)], set())
     return place
 
 

@@ -77,7 +77,7 @@ class GpuRunner:
 class DevicePlan:
     """What a launch with arguments of known shapes needs: only addresses, scalars and lists are still open."""
 
-    __slots__ = ("kernel", "written", "pairs", "_plan", "_has_lists")
+    __slots__ = ("kernel", "written", "pairs", "_plan", "_lists")
 
     def __init__(self, kernel: Any, arguments: Sequence[Argument], written: frozenset[int]) -> None:
         from tilewright.backend_ptx.runtime.plan import LaunchPlan
@@ -87,13 +87,13 @@ class DevicePlan:
         flat = list(leaves(arguments))
         template, pointers, scalars = _template(kernel.abi, flat)
         self._plan = LaunchPlan(kernel, template, pointers, scalars, _tensor_maps(kernel, flat, pointers))
-        self._has_lists = any(isinstance(leaf, ArrayList) for leaf in flat)
+        self._lists = _ListTables(kernel) if any(isinstance(leaf, ArrayList) for leaf in flat) else None
         self.pairs = output_ranges(flat, written)
 
     @property
     def cacheable(self) -> bool:
-        """Whether a plan found by the launch's key alone can run: a list's table is made per launch."""
-        return not self._has_lists
+        """Whether a plan found by the launch's key alone can run: that of a list has no addresses."""
+        return self._lists is None
 
     def launch(self, grid: Grid, pointers: Sequence[int], scalars: Sequence[Any], stream: int) -> None:
         """Set the grid's parameters, queue the kernel. The caller has seen which arrays share memory."""
@@ -105,32 +105,51 @@ class DevicePlan:
 
     def launch_bound(self, grid: Grid, arguments: Sequence[Argument], stream: int) -> None:
         """The same from bound arguments, with their lists' tables."""
-        from tilewright.backend_ptx.runtime.memory import free_async, upload_async
-
+        flat = list(leaves(arguments))
+        tables = iter(self._lists.at(flat, stream) if self._lists else ())
         pointers: list[int] = []
         scalars: list[Any] = []
-        tables: list[int] = []
-        if self._has_lists and not self.kernel.device.is_current():
-            self.kernel.device.make_current()
-        try:
-            for leaf in leaves(arguments):
-                if isinstance(leaf, ArrayArgument):
-                    pointers.append(real(leaf).pointer)
-                elif isinstance(leaf, Scalar):
-                    scalars.append(scalar_value(leaf))
-                else:
-                    tables.append(upload_async(list_table(leaf), stream))
-                    pointers.append(tables[-1])
-                    scalars.append(len(leaf.items))
-            if self._has_lists:
-                grid = grid.in_clusters(self.kernel.cluster)
-                more = grid.size if grid.linear else ()
-                self._plan.launch(grid.hardware, pointers, (*scalars, *more), stream)
+        for leaf in flat:
+            if isinstance(leaf, ArrayArgument):
+                pointers.append(real(leaf).pointer)
+            elif isinstance(leaf, Scalar):
+                scalars.append(scalar_value(leaf))
             else:
-                self.launch(grid, pointers, scalars, stream)
-        finally:
-            for table in tables:
-                free_async(table, stream)
+                pointers.append(next(tables))
+                scalars.append(len(leaf.items))
+        self.launch(grid, [*pointers, *tables], scalars, stream)
+
+
+class _ListTables:
+    """The tables of a plan's lists: their records, in order, then their tensor maps."""
+
+    __slots__ = ("_kernel", "_maps", "_kept")
+
+    def __init__(self, kernel: Any) -> None:
+        from tilewright.backend_ptx.runtime.tables import KeptTables
+
+        self._kernel = kernel
+        self._maps = [param for param in kernel.abi.params if param.kind == "map_table"]
+        self._kept = KeptTables(kernel.device)
+
+    def at(self, flat: Sequence[Leaf], stream: int) -> tuple[int, ...]:
+        """Their addresses. What a table holds follows from its list's records."""
+        records = [list_table(leaf) for leaf in flat if isinstance(leaf, ArrayList)]
+        # The plan knows how long each is.
+        found: tuple[int, ...] = self._kept.at(
+            b"".join(records), lambda: [*records, *(self._encode(param, flat) for param in self._maps)], stream)
+        return found
+
+    def _encode(self, param: Any, flat: Sequence[Leaf]) -> bytes:
+        from tilewright.backend_ptx.runtime.tensor_map import encoded
+
+        leaf = flat[param.argument]
+        assert isinstance(leaf, ArrayList)
+        infos = [real(item) for item in leaf.items]
+        return b"".join(
+            encoded(self._kernel.device, param.tensor_map, info.pointer, info.shape, info.strides,
+                    f"array {number} of argument {leaf.name!r}").data
+            for number, info in enumerate(infos))
 
 
 def wants_lines() -> bool:
@@ -152,13 +171,14 @@ def _exact_key(argument: Argument) -> Any:
 
 def _template(abi: Any, flat: Sequence[Leaf]) -> tuple[list[int], list[int], list[int]]:
     """Slot contents with extents and strides filled in, and the slots of addresses and of scalars, in order."""
+    from tilewright.backend_ptx.abi import ADDRESSES
     from tilewright.backend_ptx.runtime.plan import slot_bits
 
     template = [0] * len(abi.params)
     pointers: list[int] = []
     scalars: list[int] = []
     for slot, param in enumerate(abi.params):
-        if param.kind in ("pointer", "table"):
+        if param.kind in ADDRESSES:
             pointers.append(slot)
         elif param.kind in ("scalar", "length", "grid"):
             scalars.append(slot)

@@ -42,6 +42,7 @@ def keep_registers(op: Any, low: Lowering) -> Fn:
 @impl_step("mbarrier_wait")
 @impl_step("mbarrier_arrive")
 @impl_step("mbarrier_expect")
+@impl_step("tma_acquire")
 @impl_step("tma_store_wait")
 @impl_step("proxy_fence")
 @impl_step("take_turn")

@@ -28,6 +28,7 @@ class CUresult(enum.IntEnum):
     CUDA_ERROR_INVALID_PTX = 218
     CUDA_ERROR_INVALID_CONTEXT = 201
     CUDA_ERROR_LAUNCH_FAILED = 719
+    CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900
 
 
 @dataclass
@@ -115,8 +116,12 @@ class FakeCuda:
     # What the assembler answers to a text: the status, the error log, the information log.
     assembler: Any = lambda text: (0, "", "")
     unloaded: list[str] = field(default_factory=list)
+    captured: set[int] = field(default_factory=set)  # the streams that are being captured
+    capture_mode: Any = "global"
 
     CUresult = CUresult
+    CUstreamCaptureMode = types.SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED="relaxed")
+    CUstream_flags = types.SimpleNamespace(CU_STREAM_NON_BLOCKING=types.SimpleNamespace(value=1))
     CUdevice_attribute = CUjit_option = CUjitInputType = CUfunction_attribute = CUpointer_attribute = _Names()
 
     def cuInit(self, flags: int) -> Any:
@@ -241,6 +246,8 @@ class FakeCuda:
         return 0
 
     def cuMemAlloc(self, size: int) -> Any:
+        if self.captured and self.capture_mode != "relaxed":
+            return CUresult.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, None
         block = ctypes.create_string_buffer(size + 256)
         pointer = (ctypes.addressof(block) + 255) // 256 * 256
         self.memory[pointer] = block
@@ -279,16 +286,23 @@ class FakeCuda:
     def cuEventElapsedTime(self, first: int, second: int) -> Any:
         return CUresult(0), self.events[second][0] - self.events[first][0]
 
-    def cuMemAllocAsync(self, size: int, stream: int) -> Any:
-        return self.cuMemAlloc(size)
-
-    def cuMemcpyHtoDAsync(self, target: int, source: bytes, size: int, stream: int) -> Any:
+    def cuMemcpyHtoDAsync(self, target: int, source: int, size: int, stream: int) -> Any:
+        assert stream not in self.captured, "what a graph would copy again at each replay"
         ctypes.memmove(target, source, size)
         return (CUresult(0),)
 
-    def cuMemFreeAsync(self, pointer: int, stream: int) -> Any:
-        # Kept, so that a test can look at what a launch was given.
+    def cuStreamCreate(self, flags: int) -> Any:
+        return CUresult(0), 7000 + flags
+
+    def cuStreamDestroy(self, stream: int) -> Any:
         return (CUresult(0),)
+
+    def cuStreamIsCapturing(self, stream: int) -> Any:
+        return CUresult(0), int(stream in self.captured)
+
+    def cuThreadExchangeStreamCaptureMode(self, mode: Any) -> Any:
+        before, self.capture_mode = self.capture_mode, mode
+        return CUresult(0), before
 
 
 def install(patch: pytest.MonkeyPatch, **options: Any) -> FakeCuda:

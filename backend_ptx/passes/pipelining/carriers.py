@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright.backend_ptx.ops.async_copy import AsyncCommit, AsyncGather, AsyncLoad, AsyncWait
-from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierExpect, MbarrierInit, MbarrierWait, TmaLoad
+from tilewright.backend_ptx.ops.bulk import (
+    MbarrierArrive,
+    MbarrierExpect,
+    MbarrierInit,
+    MbarrierWait,
+    TmaAcquire,
+    TmaLoad,
+)
 from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD, needs_proxy_fence
 from tilewright.backend_ptx.ops.matmul import is_outstanding, left_outstanding, waits_for
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
@@ -54,9 +61,18 @@ class Tma(Carrier):
         b.emit(MbarrierInit(barriers=self.ring.full, count=1))
         b.emit(MbarrierInit(barriers=self.ring.empty, count=self.warps * self.ring.ctas))
 
+    def before(self, b: Builder) -> None:
+        """The tensor maps of a list's arrays; those of arrays that the body takes from a list follow there."""
+        inside = body_of(self.channel.loop).ops
+        arrays = dict.fromkeys(t.load.array for t in self.channel.transfers)
+        for array in (a for a in arrays if a.op is not None and a.op not in inside):
+            b.emit(TmaAcquire(array=array))
+
     def start(self, b: Builder, transfer: Transfer, at: Position) -> None:
         ring, load = self.ring, transfer.load
         assert at.parity is not None
+        if load.array.op in body_of(self.channel.loop).ops:
+            b.emit(TmaAcquire(array=load.array))
         if not self.announced:
             free = b.value(arith.Xor(lhs=at.parity, rhs=self.constants(1)))
             b.emit(MbarrierWait(barriers=ring.empty, slot=at.slot, parity=free, role="producer"))

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 
 from tilewright.backend_ptx import decisions
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.bulk import bulk_layout, inner_axis, tma_refusal
 from tilewright.backend_ptx.layouts.flat import OFFSET
 from tilewright.backend_ptx.layouts.matrices import ring_layout, widest_copy
@@ -23,8 +25,9 @@ from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.matmul.operands import dense_axis, slot_of, source_of
 from tilewright.backend_ptx.passes.pipelining.addresses import change_of_array, find_address, find_recurrence
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, RefusalError, Ring, Source, Transfer, name_of
+from tilewright.backend_ptx.tensor_maps import described
 from tilewright.tileir.analysis.unit import Unit
-from tilewright.tileir.carried import Loop, body_of, maker_of, origins
+from tilewright.tileir.carried import Loop, body_of, condition_of, maker_of, origins
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.engines import THREADS
 from tilewright.tileir.enums import MemoryOrder, PaddingMode
@@ -44,9 +47,9 @@ def multiplies(loop: Loop) -> bool:
     return any(is_outstanding(op) for op in body_of(loop).ops)
 
 
-def brought_loads(unit: Unit) -> set[Load]:
+def brought_loads(unit: Compilation) -> set[Load]:
     """The loads that a producer could issue by TMA, known before tiles have layouts."""
-    loops = [op for op in unit.function.walk() if isinstance(op, For) and multiplies(op)]
+    loops = [op for op in unit.function.walk() if isinstance(op, (For, While)) and multiplies(op)]
     return {op for loop in loops for op in body_of(loop).ops if isinstance(op, Load) and not tma_reason(op, unit)}
 
 
@@ -99,24 +102,34 @@ def _only_leads_to(value: Value, ops: Collection[Op], unit: Unit) -> bool:
 # ---- TMA ---------------------------------------------------------------------------------------------------------
 
 
-def tma_reason(load: Load, unit: Unit) -> str | None:
+def tma_reason(load: Load, unit: Compilation) -> str | None:
     """Why TMA may not load a tile."""
     refused = _reason(load) or (decisions.ALLOW_TMA_FALSE if load.allow_tma is False else None) or tma_refusal(
         load.array.type, load.shape, load.steps, load.order)
     if refused:
         return refused
-    if load.array not in unit.function.params:
+    place = described(load.array, unit.function.params)
+    if place is None:
         return decisions.NO_PARAMETER
+    if place.entry is not None and not unit.target.has_map_tables:
+        return decisions.OLD_DRIVER
     if unit.dependences.alias_class(load.array) in unit.dependences.written:
         return decisions.KERNEL_WRITES
     around = unit.around(load)
-    if any(not isinstance(op, (For, If)) for op in around):
-        return decisions.WHILE_LOOP
-    needed = [v for op in around for v in ([op.cond] if isinstance(op, If) else op.operands[:3])]
-    if not _known_to_producer([*load.index, *needed], unit):
+    if any(isinstance(op, While) and unit.homes[inner] is op.before for inner, op in pairwise((load, *around))):
+        return decisions.WHILE_CONDITION
+    entry = [] if place.entry is None else [place.entry]
+    if not _known_to_producer([*load.index, *entry, *(v for op in around for v in _deciding(op))], unit):
         return decisions.PLACE_FROM_THREADS
     size = _bytes(load.result)
     return decisions.few_bytes(size) if size < LEAST_BYTES else None
+
+
+def _deciding(op: Op) -> Sequence[Value]:
+    """The values that decide whether and how often the bodies of a structured op run."""
+    if isinstance(op, While):
+        return [condition_of(op).cond]
+    return [op.cond] if isinstance(op, If) else op.operands[:3]
 
 
 def _known_to_producer(values: Sequence[Value], unit: Unit) -> bool:
@@ -131,12 +144,12 @@ def _known_to_producer(values: Sequence[Value], unit: Unit) -> bool:
             return False
         effects = op.effects()
         read = map(unit.dependences.alias_class, effects.reads)
-        return isinstance(op, For) or not (op.blocks or effects.kept or any(m in written for m in read))
+        return isinstance(op, (For, While)) or not (op.blocks or effects.kept or any(m in written for m in read))
 
     return all(map(computable, origins(values, unit.parents)))
 
 
-def tma_transfer(loop: Loop, load: Load, unit: Unit) -> Transfer:
+def tma_transfer(loop: Loop, load: Load, unit: Compilation) -> Transfer:
     """The transfer by TMA of a load in a loop's body; RefusalError says why there is none."""
     if refused := tma_reason(load, unit):
         raise RefusalError(refused)
@@ -257,7 +270,7 @@ def stays(ring: str, source: Source, why: str) -> Decision:
     return decisions.stays(ring, name_of(source), "gather" if isinstance(source, Gather) else "load", why, source.span)
 
 
-def find_tma(unit: Unit) -> tuple[list[Channel], list[Decision]]:
+def find_tma(unit: Compilation) -> tuple[list[Channel], list[Decision]]:
     """Loads that TMA may carry, in loops with wgmma. Those whose slots are released at the same op form a channel, and
     consecutive loops share rings if their tiles fit."""
     channels: list[Channel] = []

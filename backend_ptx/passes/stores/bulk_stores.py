@@ -14,11 +14,13 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.boxes import Boxes, block_boxes, warp_boxes
 from tilewright.backend_ptx.layouts.bulk import inner_axis, tma_refusal
-from tilewright.backend_ptx.ops.bulk import MAX_PENDING, TmaStore, TmaStoreWait
+from tilewright.backend_ptx.ops.bulk import MAX_PENDING, TmaAcquire, TmaStore, TmaStoreWait
+from tilewright.backend_ptx.ops.engines import MAIN
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import proxy_fences
 from tilewright.backend_ptx.passes.stores.pieces import Pieces
 from tilewright.backend_ptx.resources.shared import buffer_bytes, other_bytes
+from tilewright.backend_ptx.tensor_maps import described
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.engines import THREADS
 from tilewright.tileir.enums import MemoryOrder
@@ -59,7 +61,8 @@ class _Scope:
         function = c.function
         self.room = c.target.shared_per_block - other_bytes(function, ())
         self.types: set[SharedType] = set()
-        self.params = set(function.params)
+        self.params = function.params
+        self.tables = c.target.has_map_tables
         self.dependences = c.dependences
         self.ordered = any(getattr(op, "memory_order", MemoryOrder.WEAK) not in _UNORDERED for op in function.walk())
         self.others: set[Value] = set()  # alias classes that other ops access
@@ -94,7 +97,10 @@ class _Scope:
         """Why a store is refused on its own account; other stores to its array then are too."""
         if store.allow_tma is False:
             return decisions.ALLOW_TMA_FALSE
-        return None if store.array in self.params else decisions.NO_PARAMETER
+        place = described(store.array, self.params)
+        if place is None:
+            return decisions.NO_PARAMETER
+        return None if place.entry is None or self.tables else decisions.OLD_DRIVER
 
     def _fits(self, type_: SharedType) -> bool:
         """Whether there is room for the buffers; in loops nothing else may share their bytes."""
@@ -162,6 +168,8 @@ class BulkWriter:
         if wait:
             rewriter.emit(TmaStoreWait(buffer=None, pending=0, written=True))
             state.since = set()
+        if store.array.op is not None:
+            rewriter.emit(TmaAcquire(array=store.array, warps=self.boxes[store].warps, role=MAIN))
         state.since = (state.since or set()) | {memory}
 
     def piece(self, rewriter: Rewriter, store: Store, part: Value, index: tuple[Value, ...]) -> None:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from tilewright.backend_ptx.simulator.engines.mbarrier import Mbarrier, mbarrier_at, require_visible
-from tilewright.backend_ptx.simulator.errors import PendingCopy
+from tilewright.backend_ptx.simulator.errors import PendingCopy, SimError
 from tilewright.backend_ptx.simulator.machine.code import Operation
 from tilewright.backend_ptx.simulator.machine.compile import FunctionCompiler
 from tilewright.backend_ptx.simulator.machine.state import BlockState, Machine, Registers
 from tilewright.backend_ptx.simulator.memory.in_flight import begin_reads, begin_write, end_reads, land
-from tilewright.backend_ptx.simulator.memory.tensor_map import PlacedMap, find_map
+from tilewright.backend_ptx.simulator.memory.tensor_map import PlacedMap, find_map, placed_map
 from tilewright.backend_ptx.simulator.numbers.integers import signed
 from tilewright.backend_ptx.simulator.text.ir import LlvmInstruction
 
@@ -167,6 +167,19 @@ def tma_wait(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation
                     store.step(m)
             if not read_only:
                 del stores.groups[: len(done)]
+
+    return run
+
+
+def acquire_map(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
+    slots = [c.slot(o) for o in i.operands]
+
+    def run(m: Machine, r: Registers) -> None:
+        for thread, [address] in each_thread(m, r, slots):
+            acquired = placed_map(m.memory, address, thread).acquired
+            if acquired is None:
+                raise SimError("the fence of a tensor map that is a parameter", [thread])
+            acquired.add(thread)
 
     return run
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.backend_ptx.simulator.errors import SimError, Unsupported
+from tilewright.backend_ptx.simulator.errors import SimError, Unfenced, Unsupported
 from tilewright.backend_ptx.simulator.memory.memory import GLOBAL, Memory
 from tilewright.backend_ptx.simulator.memory.segment import READ_GRAIN
 
@@ -61,12 +61,23 @@ class TensorMapArgument:
 
 
 @dataclass(frozen=True)
+class TensorMapTable:
+    """An argument that is the address of tensor maps in global memory, which the host has put there."""
+
+    maps: Sequence[TensorMapArgument]
+
+
+@dataclass(frozen=True)
 class PlacedMap:
-    """A tensor map of an array that has an address."""
+    """A tensor map of an array that has an address.
+
+    `acquired`: of a map in global memory, the threads of the present block that have fenced it; None for a parameter.
+    """
 
     name: str
     map: TensorMapArgument
     base: int
+    acquired: set[int] | None = None
 
     @property
     def bytes(self) -> int:
@@ -129,11 +140,26 @@ def _load(memory: Memory, addresses: Array, size: int, thread: int) -> Array:
     return memory.load(GLOBAL, addresses.astype(np.uint64), size, size, np.full(len(addresses), thread))
 
 
-def find_map(memory: Memory, address: int, rank: int, thread: int) -> PlacedMap:
-    """The tensor map at a generic address."""
+def placed_map(memory: Memory, address: int, thread: int) -> PlacedMap:
+    """The tensor map at a generic address, whether or not the thread may use it."""
     found = memory.tensor_maps.get(address)
     if not isinstance(found, PlacedMap):
         raise SimError(f"there is no tensor map at {address:#x}", [thread])
+    return found
+
+
+def find_map(memory: Memory, address: int, rank: int, thread: int) -> PlacedMap:
+    """The tensor map at a generic address, for an instruction of a thread with that many axes (0: any)."""
+    found = placed_map(memory, address, thread)
+    if found.acquired is not None and thread not in found.acquired:
+        raise Unfenced(f"{found.name}: the host has written this tensor map, and no fence has acquired it", [thread])
     if rank and len(found.map.axes) != rank:
         raise SimError(f"{found.name} has {len(found.map.axes)} axes, the instruction {rank}", [thread])
     return found
+
+
+def forget_fences(memory: Memory) -> None:
+    """A new block: its threads have fenced no tensor map."""
+    for found in memory.tensor_maps.values():
+        if isinstance(found, PlacedMap) and found.acquired is not None:
+            found.acquired.clear()
