@@ -11,11 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
-from tilewright.backend_ptx.layouts.bulk import BulkCopy, bulk_copy, inner_axis, part_of_slot
+from tilewright.backend_ptx import decisions
+from tilewright.backend_ptx.layouts.bulk import MAX_RANK, BulkCopy, bulk_copy, inner_axis, part_of_slot, tma_refusal
 from tilewright.backend_ptx.ops.bulk import TmaLoad, TmaStore
+from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.core import Function, Value
 from tilewright.tileir.dtypes import BY_IR, DType
-from tilewright.tileir.ops.arrays import ListItem
+from tilewright.tileir.ops.arrays import ListItem, SliceArray
 from tilewright.tileir.rules import RuleTable
 
 MAP_BYTES, MAP_ALIGN = 128, 64
@@ -30,6 +32,14 @@ class TensorMapSpec:
     copies box[k] elements of it. `swizzle` is the width of swizzled rows in bytes: 0 (none), 32, 64 or 128. Elements
     outside the array read as zero; the kernel writes the array if it is `stored`. With `table` the argument is a list,
     each of whose arrays has such a map.
+
+    `clips`: the axes of which the kernel copies slices, whose bounds it computes. Elements beyond the end of a slice
+    must read as zero too, though they lie in the array. So the map begins as many rows before the array as the array
+    has, and has a further dimension along the same axis, of one more row and box 1:
+
+        address(x, y) = start of the array - extent * stride + (x + y) * stride,    0 <= x < extent, 0 <= y <= extent
+
+    With x = extent - length + i and y = stop that is row start + i, and x is outside where i is beyond the slice.
     """
 
     argument: int
@@ -39,11 +49,17 @@ class TensorMapSpec:
     swizzle: int
     stored: bool = False
     table: bool = False
+    clips: tuple[int, ...] = ()
+
+    @property
+    def rank(self) -> int:
+        """Dimensions of the map."""
+        return len(self.axes) + len(self.clips)
 
     @staticmethod
     def from_data(data: dict[str, Any]) -> TensorMapSpec:
         """From the fields as JSON has them. Raises KeyError or TypeError on anything else."""
-        decoded = {"dtype": BY_IR[data["dtype"]], "axes": tuple(data["axes"]), "box": tuple(data["box"])}
+        decoded = {"dtype": BY_IR[data["dtype"]], **{name: tuple(data[name]) for name in ("axes", "box", "clips")}}
         return TensorMapSpec(**{**data, **decoded})
 
 
@@ -73,18 +89,64 @@ def _inner(op: TmaLoad | TmaStore) -> int:
 
 
 class Described(NamedTuple):
-    """The parameter that the tensor maps of an array belong to, and the array's place in it where that is a list."""
+    """An array as tensor maps have it: `root` is the parameter `param`, or the array at the place `entry` of that
+    list; the array is what remains of it after `slices`, the last first."""
 
     param: Value
+    root: Value
     entry: Value | None = None
+    slices: tuple[SliceArray, ...] = ()
+
+    @property
+    def clips(self) -> tuple[int, ...]:
+        """The axes along which it is sliced."""
+        return tuple(sorted({op.axis for op in self.slices}))
+
+    @property
+    def scalars(self) -> tuple[Value, ...]:
+        """What the place of the array is computed from."""
+        bounds = (bound for op in self.slices for bound in (op.start, op.stop))
+        return (*bounds, *(() if self.entry is None else (self.entry,)))
+
+
+def root_of(array: Value) -> Value:
+    """The array that slices are made of."""
+    while isinstance(array.op, SliceArray):
+        array = array.op.array
+    return array
+
+
+def in_table(array: Value) -> bool:
+    """Whether its tensor maps are in the table of a list."""
+    return isinstance(root_of(array).op, ListItem)
 
 
 def described(array: Value, params: Sequence[Value]) -> Described | None:
-    """Whose tensor map describes an array. None for what the launch cannot see: an array that a loop carries, or that a
-    branch chooses."""
-    op = array.op
-    found = Described(op.list, op.index) if isinstance(op, ListItem) else Described(array)
-    return found if found.param in params else None
+    """None for what the launch cannot see: an array that a loop carries, or that a branch chooses."""
+    root, slices = root_of(array), list[SliceArray]()
+    while isinstance(array.op, SliceArray):
+        slices.append(array.op)
+        array = array.op.array
+    op = root.op
+    param, entry = (op.list, op.index) if isinstance(op, ListItem) else (root, None)
+    return Described(param, root, entry, tuple(slices)) if param in params else None
+
+
+def refusal(access: Any, shape: Sequence[int], steps: Sequence[int], found: Described, facts: Facts) -> str | None:
+    """Why bulk copies cannot carry the tile of a load or store (`access`, which has `index` and `order`), or a part of
+    it of this shape at multiples of these steps."""
+    array, order = found.root.type, access.order
+    refused = tma_refusal(array, tuple(shape), tuple(steps), order)
+    if refused or not found.slices:
+        return refused
+    inner = inner_axis(array, tuple(shape), tuple(steps), order)
+    if inner is not None and order[inner] in found.clips:
+        return decisions.SLICED_ALONG_ROWS
+    if len(shape) + len(found.clips) > MAX_RANK:
+        return decisions.rank_of_tensor_maps(len(shape) + len(found.clips), MAX_RANK)
+    cut = [k for k, axis in enumerate(order) if axis in found.clips and steps[k] < shape[k]]
+    # A box that begins before the slice and ends in it would show what is before.
+    return decisions.BEFORE_SLICE if any(facts[access.index[k]].low < 0 for k in cut) else None
 
 
 def tensor_map_spec(op: TmaLoad | TmaStore, params: Sequence[Value]) -> TensorMapSpec:
@@ -94,7 +156,7 @@ def tensor_map_spec(op: TmaLoad | TmaStore, params: Sequence[Value]) -> TensorMa
     found = described(op.array, params)
     assert found is not None, f"{op.opcode}: the launch does not see {op.array.type}"
     return TensorMapSpec(params.index(found.param), op.buffer.type.dtype, axes, box, copy.swizzle, stored,
-                         found.entry is not None)
+                         found.entry is not None, found.clips)
 
 
 def find_tensor_maps(function: Function) -> tuple[TensorMapSpec, ...]:

@@ -90,18 +90,21 @@ def tma_load(ctx: Context, op: ops.TmaLoad) -> None:
     copy, part = copy_of(op), part_shape(op)
     check_alignment(ref, copy.swizzle)
     slot, barrier = shared_number(ctx, ref, op.slot), shared_number(ctx, ctx[op.barriers], op.slot)
-    source = _map_address(ctx, op.array, ctx.abi.map_position(tensor_map_spec(op, ctx.function.params)))
-    record, receivers, axes = instruction(f"tma.load.{len(copy.dims)}d"), list[Val](), copy.dims
+    spec = tensor_map_spec(op, ctx.function.params)
+    source, clip = _map_address(ctx, op.array, ctx.abi.map_position(spec)), Clip(ctx, op.array)
+    record, receivers, axes = instruction(f"tma.load.{spec.rank}d"), list[Val](), copy.dims
     if op.ctas > 1:
-        record, axes = instruction(f"tma.load.multicast.{len(copy.dims)}d"), tuple(range(len(part)))
+        record, axes = instruction(f"tma.load.multicast.{spec.rank}d"), tuple(range(len(part)))
         receivers.append(b.const("i16", (1 << op.ctas) - 1))
         slot = b.add(slot, b.mul(cluster_rank(ctx), math.prod(part) * op.buffer.type.dtype.bytes))
     for start, offset in copy.pieces:
-        first = {k: coordinate(ctx, op.index[k], op.steps[k], start[k]) for k in axes}
+        first = {k: clip.shifted(op.order[k], op.index[k], coordinate(ctx, op.index[k], op.steps[k], start[k]))
+                 for k in axes}
         for k, n in enumerate(part):
             if n != op.shape[k]:
                 first[k] = b.add(first[k], b.mul(cluster_rank(ctx), n))
-        record.emit(b, b.add(slot, offset), source, barrier, *(first[k] for k in copy.dims), *receivers, chosen)
+        place = *(first[k] for k in copy.dims), *clip.stops
+        record.emit(b, b.add(slot, offset), source, barrier, *place, *receivers, chosen)
 
 
 @lower(ops.TmaAcquire)
@@ -123,6 +126,38 @@ def _map_address(ctx: Context, array: Value, position: int) -> Val:
         return ctx.param(position)
     place = b.gep(ctx.param(position), b.mul(ctx.integer(found.entry, "i64"), MAP_BYTES))
     return b.cast("addrspacecast", place, "ptr")
+
+
+class Clip:
+    """The coordinates of a slice's elements in the map of the array that it is a part of: tensor_maps.py has the map.
+
+    `stops` are those of the further dimensions, where the slice ends in the array.
+    """
+
+    def __init__(self, ctx: Context, array: Value) -> None:
+        found = described(array, ctx.function.params)
+        assert found is not None, f"the launch does not see {array.type}"
+        self._ctx = ctx
+        self._shifts: dict[int, Val] = {}
+        stops = []
+        for axis in found.clips:
+            inner, *outer = (op for op in found.slices if op.axis == axis)
+            start, stop = (ctx.integer(bound, "i32") for bound in (inner.start, inner.stop))
+            self._shifts[axis] = ctx.b.sub(ctx[found.root].extents[axis], ctx.b.sub(stop, start))
+            for op in outer:
+                stop = ctx.b.add(stop, ctx.integer(op.start, "i32"))
+            stops.append(stop)
+        self.stops = tuple(stops)
+
+    def shifted(self, axis: int, index: Value, place: Val) -> Val:
+        """Where the map has the element at `place` of the slice. A tile at a negative index lies outside all of it."""
+        if axis not in self._shifts:
+            return place
+        ctx, b = self._ctx, self._ctx.b
+        shifted = b.add(self._shifts[axis], place)
+        if ctx.facts[index].low >= 0:
+            return shifted
+        return b.select(b.icmp("slt", ctx.integer(index, "i64"), 0), b.like(shifted, _HIGH), shifted)
 
 
 def cluster_rank(ctx: Context) -> Val:
@@ -197,12 +232,13 @@ def tma_store(ctx: Context, op: ops.TmaStore) -> None:
     chosen = _starting_threads(ctx, op.warps)
     source = b.add(shared_number(ctx, ref), _by_warp(ctx, [box_bytes * each << k for k in range(log2(op.warps))]))
     first = {k: _by_warp(ctx, [starts[each << bit][k] for bit in range(log2(op.warps))]) for k in copy.dims}
-    map_ = _map_address(ctx, op.array, ctx.abi.map_position(spec))
-    record = instruction(f"tma.store.{len(copy.dims)}d")
+    map_, clip = _map_address(ctx, op.array, ctx.abi.map_position(spec)), Clip(ctx, op.array)
+    record = instruction(f"tma.store.{spec.rank}d")
     for number, box in enumerate(starts[:each]):
         for start, offset in copy.pieces:
-            place = [b.add(coordinate(ctx, op.index[k], op.steps[k], box[k] + start[k]), first[k]) for k in copy.dims]
-            record.emit(b, map_, b.add(source, number * box_bytes + offset), *place, chosen)
+            at = {k: coordinate(ctx, op.index[k], op.steps[k], box[k] + start[k]) for k in copy.dims}
+            place = [b.add(clip.shifted(op.order[k], op.index[k], at[k]), first[k]) for k in copy.dims]
+            record.emit(b, map_, b.add(source, number * box_bytes + offset), *place, *clip.stops, chosen)
     instruction("tma.store.commit").emit(b)
 
 

@@ -83,6 +83,8 @@ def encoded(
         # A map has no extent 0. Of an array of one zero every element, inside or outside, reads as zero too; what is
         # stored to an array without elements goes where nobody reads.
         pointer, dims = spare(device, zeroed=not spec.stored), tuple(1 for _ in dims)
+    else:
+        pointer -= sum(extents[axis] * strides[axis] * spec.dtype.bytes for axis in spec.clips)
     device.ensure_current()
     status, made = _encode_tiled(spec, pointer, dims, steps)
     if status:
@@ -101,18 +103,21 @@ def map_geometry(
     # Nobody moves along an axis of one element, so its stride may be anything; the map's must be valid.
     valid = -(-max(dims[0], 1) * size // STRIDE_BYTES) * STRIDE_BYTES
     empty = 0 in dims
-    return dims, tuple(valid if empty or extents[axis] == 1 else strides[axis] * size for axis in spec.axes[1:])
+    further = *spec.axes[1:], *spec.clips
+    steps = tuple(valid if empty or extents[axis] == 1 else strides[axis] * size for axis in further)
+    return (*dims, *(extents[axis] + 1 for axis in spec.clips)), steps
 
 
 def _encode_tiled(
     spec: TensorMapSpec, pointer: int, dims: Sequence[int], strides: Sequence[int],
 ) -> tuple[int, TensorMap]:
     """The driver's status and the map."""
-    made, rank = TensorMap(), len(dims)
+    made, rank, ones = TensorMap(), len(dims), [1] * len(spec.clips)
     kind = _TFLOAT32 if spec.dtype is tfloat32 else _DATA_TYPE[spec.dtype.bytes]
     status = _encode_function()(
         made.address, kind, rank, pointer, (ctypes.c_uint64 * rank)(*dims),
-        (ctypes.c_uint64 * rank)(*strides), (ctypes.c_uint32 * rank)(*spec.box), (ctypes.c_uint32 * rank)(*[1] * rank),
+        (ctypes.c_uint64 * rank)(*strides), (ctypes.c_uint32 * rank)(*spec.box, *ones),
+        (ctypes.c_uint32 * rank)(*[1] * rank),
         _NO_INTERLEAVE, _SWIZZLE[spec.swizzle], _L2_PROMOTION_128B, _FILL_ZERO)
     return int(status), made
 

@@ -142,4 +142,4 @@ def _parameter(param: AbiParam, args: Args, blocks: Sequence[int]) -> Any:
 def _tensor_map(spec: TensorMapSpec, array: Any) -> TensorMapArgument:
     if array.size == 0:  # as the launcher does: no map has an extent 0
         array = np.zeros((1,) * array.ndim, array.dtype)
-    return TensorMapArgument(array, spec.axes, spec.box, spec.swizzle, spec.dtype.name == "tfloat32")
+    return TensorMapArgument(array, spec.axes, spec.box, spec.swizzle, spec.dtype.name == "tfloat32", spec.clips)

@@ -19,6 +19,7 @@ from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import ProxyFence, Stage, proxy_fences
 from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Position
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Transfer
+from tilewright.backend_ptx.tensor_maps import in_table, root_of
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.analysis.places import may_be_cut
 from tilewright.tileir.builder import Builder, Constants
@@ -64,15 +65,15 @@ class Tma(Carrier):
     def before(self, b: Builder) -> None:
         """The tensor maps of a list's arrays; those of arrays that the body takes from a list follow there."""
         inside = body_of(self.channel.loop).ops
-        arrays = dict.fromkeys(t.load.array for t in self.channel.transfers)
-        for array in (a for a in arrays if a.op is not None and a.op not in inside):
+        arrays = dict.fromkeys(root_of(t.load.array) for t in self.channel.transfers if in_table(t.load.array))
+        for array in (a for a in arrays if a.op not in inside):
             b.emit(TmaAcquire(array=array))
 
     def start(self, b: Builder, transfer: Transfer, at: Position) -> None:
         ring, load = self.ring, transfer.load
         assert at.parity is not None
-        if load.array.op in body_of(self.channel.loop).ops:
-            b.emit(TmaAcquire(array=load.array))
+        if in_table(load.array) and (array := root_of(load.array)).op in body_of(self.channel.loop).ops:
+            b.emit(TmaAcquire(array=array))
         if not self.announced:
             free = b.value(arith.Xor(lhs=at.parity, rhs=self.constants(1)))
             b.emit(MbarrierWait(barriers=ring.empty, slot=at.slot, parity=free, role="producer"))

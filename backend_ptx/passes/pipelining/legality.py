@@ -25,7 +25,7 @@ from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.matmul.operands import dense_axis, slot_of, source_of
 from tilewright.backend_ptx.passes.pipelining.addresses import change_of_array, find_address, find_recurrence
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, RefusalError, Ring, Source, Transfer, name_of
-from tilewright.backend_ptx.tensor_maps import described
+from tilewright.backend_ptx.tensor_maps import described, refusal
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.carried import Loop, body_of, condition_of, maker_of, origins
 from tilewright.tileir.core import Op, Value
@@ -104,13 +104,13 @@ def _only_leads_to(value: Value, ops: Collection[Op], unit: Unit) -> bool:
 
 def tma_reason(load: Load, unit: Compilation) -> str | None:
     """Why TMA may not load a tile."""
-    refused = _reason(load) or (decisions.ALLOW_TMA_FALSE if load.allow_tma is False else None) or tma_refusal(
-        load.array.type, load.shape, load.steps, load.order)
-    if refused:
+    if refused := _reason(load) or (decisions.ALLOW_TMA_FALSE if load.allow_tma is False else None):
         return refused
     place = described(load.array, unit.function.params)
     if place is None:
-        return decisions.NO_PARAMETER
+        return tma_refusal(load.array.type, load.shape, load.steps, load.order) or decisions.NO_PARAMETER
+    if refused := refusal(load, load.shape, load.steps, place, unit.facts):
+        return refused
     if place.entry is not None and not unit.target.has_map_tables:
         return decisions.OLD_DRIVER
     if unit.dependences.alias_class(load.array) in unit.dependences.written:
@@ -118,8 +118,9 @@ def tma_reason(load: Load, unit: Compilation) -> str | None:
     around = unit.around(load)
     if any(isinstance(op, While) and unit.homes[inner] is op.before for inner, op in pairwise((load, *around))):
         return decisions.WHILE_CONDITION
-    entry = [] if place.entry is None else [place.entry]
-    if not _known_to_producer([*load.index, *entry, *(v for op in around for v in _deciding(op))], unit):
+    if not _known_to_producer([v for op in around for v in _deciding(op)], unit):
+        return decisions.RUNS_FROM_THREADS
+    if not _known_to_producer([*load.index, *place.scalars], unit):
         return decisions.PLACE_FROM_THREADS
     size = _bytes(load.result)
     return decisions.few_bytes(size) if size < LEAST_BYTES else None

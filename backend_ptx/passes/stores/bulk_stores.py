@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.boxes import Boxes, block_boxes, warp_boxes
-from tilewright.backend_ptx.layouts.bulk import inner_axis, tma_refusal
+from tilewright.backend_ptx.layouts.bulk import inner_axis
 from tilewright.backend_ptx.ops.bulk import MAX_PENDING, TmaAcquire, TmaStore, TmaStoreWait
 from tilewright.backend_ptx.ops.engines import MAIN
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import proxy_fences
 from tilewright.backend_ptx.passes.stores.pieces import Pieces
 from tilewright.backend_ptx.resources.shared import buffer_bytes, other_bytes
-from tilewright.backend_ptx.tensor_maps import described
+from tilewright.backend_ptx.tensor_maps import described, in_table, refusal, root_of
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.engines import THREADS
 from tilewright.tileir.enums import MemoryOrder
@@ -62,6 +62,7 @@ class _Scope:
         self.room = c.target.shared_per_block - other_bytes(function, ())
         self.types: set[SharedType] = set()
         self.params = function.params
+        self.facts = c.facts
         self.tables = c.target.has_map_tables
         self.dependences = c.dependences
         self.ordered = any(getattr(op, "memory_order", MemoryOrder.WEAK) not in _UNORDERED for op in function.walk())
@@ -89,7 +90,9 @@ class _Scope:
         found = boxes_of(store, pieces)
         if found is None:
             return decisions.HELD_BY_SEVERAL_WARPS
-        if refused := tma_refusal(store.array.type, found.shape, pieces.shape, store.order):
+        place = described(store.array, self.params)
+        assert place is not None
+        if refused := refusal(store, found.shape, pieces.shape, place, self.facts):
             return refused
         return found if self._fits(buffer_type(store, found)) else decisions.NO_SHARED_MEMORY_LEFT
 
@@ -168,8 +171,8 @@ class BulkWriter:
         if wait:
             rewriter.emit(TmaStoreWait(buffer=None, pending=0, written=True))
             state.since = set()
-        if store.array.op is not None:
-            rewriter.emit(TmaAcquire(array=store.array, warps=self.boxes[store].warps, role=MAIN))
+        if in_table(store.array):
+            rewriter.emit(TmaAcquire(array=root_of(store.array), warps=self.boxes[store].warps, role=MAIN))
         state.since = (state.since or set()) | {memory}
 
     def piece(self, rewriter: Rewriter, store: Store, part: Value, index: tuple[Value, ...]) -> None:

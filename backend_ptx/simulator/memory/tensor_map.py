@@ -30,7 +30,9 @@ class TensorMapArgument:
     """An argument that is a tensor map of `array`, as cuTensorMapEncodeTiled makes one with zero fill.
 
     Dimension k, innermost first, is axis axes[k] of the array and box[k] elements long; rows of `swizzle` bytes (0:
-    none) are swizzled. `rounds`: float32 elements become tfloat32. Raises ValueError where the driver would refuse it.
+    none) are swizzled. `rounds`: float32 elements become tfloat32. `clips`: the axes that have one more dimension each,
+    in a map that begins as many elements of the axis before the array as it has. Raises ValueError where the driver
+    would refuse it.
     """
 
     array: Array
@@ -38,6 +40,7 @@ class TensorMapArgument:
     box: Sequence[int]
     swizzle: int = 0
     rounds: bool = False
+    clips: Sequence[int] = ()
 
     def __post_init__(self) -> None:
         size = self.array.itemsize
@@ -46,7 +49,8 @@ class TensorMapArgument:
         strides = [self.array.strides[a] if self.array.shape[a] != 1 else 16 for a in self.axes]
         refusals = [
             (sorted(self.axes) != list(range(self.array.ndim)), "axes are not those of the array"),
-            (len(self.box) != len(self.axes) or not 1 <= len(self.axes) <= 5, "1 to 5 axes, a box length for each"),
+            (len(self.box) != len(self.axes) or not 1 <= self.rank <= 5, "1 to 5 axes, a box length for each"),
+            (self.axes[0] in self.clips, "the innermost axis is clipped"),
             (self.swizzle not in _SWIZZLES, f"swizzle {self.swizzle}"),
             (self.array.__array_interface__["data"][0] % 16 != 0, "base is not a multiple of 16"),
             (self.array.shape[self.axes[0]] > 1 and strides[0] != size, "innermost elements are not adjacent"),
@@ -58,6 +62,23 @@ class TensorMapArgument:
         for refused, reason in refusals:
             if refused:
                 raise ValueError(f"no tensor map of {self.array.shape}: {reason}")
+
+    @property
+    def rank(self) -> int:
+        """Dimensions of the map."""
+        return len(self.axes) + len(self.clips)
+
+    @property
+    def dims(self) -> list[tuple[int, int, int]]:
+        """(extent, stride in bytes, box length) of each, innermost first."""
+        shape, strides = self.array.shape, self.array.strides
+        own = [(shape[axis], strides[axis], n) for axis, n in zip(self.axes, self.box, strict=True)]
+        return [*own, *((shape[axis] + 1, strides[axis], 1) for axis in self.clips)]
+
+    @property
+    def before(self) -> int:
+        """Bytes from the map's first element to the array's."""
+        return sum(self.array.shape[axis] * self.array.strides[axis] for axis in self.clips)
 
 
 @dataclass(frozen=True)
@@ -86,12 +107,11 @@ class PlacedMap:
 
     def _elements(self, start: Sequence[int]) -> tuple[Array, Array]:
         """Addresses of the box's elements, innermost fastest, and which of them lie inside the array."""
-        array = self.map.array
-        address, inside = np.full(1, self.base, np.int64), np.ones(1, bool)
-        for axis, length, first in zip(self.map.axes, self.map.box, start, strict=True):
+        address, inside = np.full(1, self.base - self.map.before, np.int64), np.ones(1, bool)
+        for (extent, stride, length), first in zip(self.map.dims, start, strict=True):
             index = np.int64(first) + np.arange(length, dtype=np.int64)
-            ok = (index >= 0) & (index < array.shape[axis])
-            address = (index[:, None] * array.strides[axis] + address).reshape(-1)
+            ok = (index >= 0) & (index < extent)
+            address = (index[:, None] * stride + address).reshape(-1)
             inside = (ok[:, None] & inside).reshape(-1)
         return address, inside
 
@@ -153,8 +173,8 @@ def find_map(memory: Memory, address: int, rank: int, thread: int) -> PlacedMap:
     found = placed_map(memory, address, thread)
     if found.acquired is not None and thread not in found.acquired:
         raise Unfenced(f"{found.name}: the host has written this tensor map, and no fence has acquired it", [thread])
-    if rank and len(found.map.axes) != rank:
-        raise SimError(f"{found.name} has {len(found.map.axes)} axes, the instruction {rank}", [thread])
+    if rank and found.map.rank != rank:
+        raise SimError(f"{found.name} has {found.map.rank} axes, the instruction {rank}", [thread])
     return found
 
 
