@@ -1,4 +1,4 @@
-"""Tables of list arguments in device memory: the arrays' records, and their tensor maps. Made once for each content."""
+"""Tables of list arguments in device memory: records of arrays and their tensor maps, made once for each content."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ TABLE_ALIGN = 128  # a tensor map's bytes are one line of the cache, and cuMemAl
 MAX_KEPT = 256  # contents of one plan; lists that are new in every launch must not pile up
 
 # What graphs refer to: a replay reads the tables that its launches were captured with.
-_captured: list[Tables] = []
+_captured: list[DeviceTables] = []
 
 
-class Tables:
+class DeviceTables:
     """Bytes of the host in memory of a device, at `addresses`; freed with the object."""
 
     __slots__ = ("addresses", "_pointer", "_free")
@@ -47,7 +47,7 @@ class KeptTables:
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._kept: dict[bytes, Tables] = {}
+        self._kept: dict[bytes, DeviceTables] = {}
         self._lock = threading.Lock()
 
     def at(self, key: bytes, contents: Callable[[], Sequence[bytes]], stream: int) -> tuple[int, ...]:
@@ -60,7 +60,7 @@ class KeptTables:
             if found is None:
                 if len(self._kept) >= MAX_KEPT and _all_done():
                     self._kept.clear()
-                found = self._kept[key] = Tables(self._device, contents())
+                found = self._kept[key] = DeviceTables(self._device, contents())
             if capturing and found not in _captured:
                 _captured.append(found)
         return found.addresses

@@ -12,6 +12,7 @@ from catalogue import (
     elementwise,
     folds,
     gallery,
+    groups,
     hopper,
     loops,
     matmul,
@@ -28,7 +29,7 @@ from catalogue.case import Case
 @functools.cache
 def all_cases() -> tuple[Case, ...]:
     modules = (elementwise, memory, control, loops, reduction, atomics, folds, pieces, views, matmul, hopper, clusters,
-               gallery, rows, special)
+               groups, gallery, rows, special)
     found = [case for module in modules for case in module.cases()]
     names = [case.name for case in found]
     assert len(set(names)) == len(names), "two catalogue cases have one name"

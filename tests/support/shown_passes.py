@@ -46,6 +46,7 @@ SHOWN = {
     "pipeline_loops-tma": Shown("gemm"),
     "pipeline_loops-staged": Shown("scaled_right"),
     "pipeline_loops-cluster": Shown("gemm_bf16", ctas=2),
+    "pipeline_loops-list": Shown("grouped"),
     "select_instructions-sm_80": Shown("gemm", "sm_80"),
     "assign_layouts-wgmma": Shown("chained_products"),
     "lower_conversions-stage": Shown("scaled_gemm"),
