@@ -2,6 +2,7 @@
 
 import sys
 
+from tilewright.kernels.attention import attention, attention_backward, decode_attention
 from tilewright.kernels.declaration import DECLARED, LibraryFunction, register_all
 from tilewright.kernels.elementwise import gated, gated_backward, rotary, transform
 from tilewright.kernels.embedding import embedding, embedding_backward
@@ -23,6 +24,8 @@ __all__ = [
     # rows
     "softmax", "softmax_backward", "rms_norm", "add_rms_norm", "layer_norm", "norm_backward", "group_norm",
     "group_norm_backward", "cross_entropy", "cross_entropy_backward",
+    # attention
+    "attention", "attention_backward", "decode_attention",
     # element by element
     "transform", "gated", "gated_backward", "rotary",
     # reductions

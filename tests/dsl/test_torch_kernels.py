@@ -17,6 +17,7 @@ from tilewright.tileir.diagnostics import TileValueError
 
 torch = optional("torch")
 F = torch.nn.functional
+tk.register_all()
 WITH_GRADIENT = [name for name, function in tk.DECLARED.items() if function.backward is not None]
 # Tensors that an operator takes as constants.
 CONSTANT = {"rotary": (1, 2)}

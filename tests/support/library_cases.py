@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+import tilewright.kernels as tk
+
 Make = Callable[..., np.ndarray]
 # Units in the last place of the result, in relation to its largest element. Numbers such as eps are float32 in kernels,
 # those of float64 as well.
@@ -92,4 +94,34 @@ def matrices(x: Make) -> Iterator[Case]:
             yield "embedding_backward", (x(*shape, 5), tokens, 10, deterministic)
 
 
-GROUPS = (rows, elements, reductions, matrices)
+def attentions(x: Make) -> Iterator[Case]:
+    shapes = (((1, 2, 5, 8), (1, 1, 5, 8)), ((2, 2, 37, 16), (2, 2, 50, 16)), ((1, 1, 40, 6), (1, 1, 33, 6)))
+    for (many, few), options in zip(shapes * 2, OPTIONS, strict=True):
+        q, k, v = x(*many), x(*few), x(*few)
+        yield "attention", (q, k, v, *options)
+        yield from gradient_of_attention(x, q, k, v, *options)
+    starts = np.array([0, 20, 20, 61], np.int32)
+    q, k, v = x(61, 4, 8), x(61, 2, 8), x(61, 2, 8)
+    for options in ((True, 0, 0.0, 0.5, starts, 41), (False, 7, 2.0, None, starts, 41)):
+        yield "attention", (q, k, v, *options)
+        yield from gradient_of_attention(x, q, k, v, *options)
+    pages, lengths = ints(6, 3, 2), np.array([32, 0, 19], np.int32)
+    yield "decode_attention", (x(3, 4, 8), x(6, 16, 2, 8), x(6, 16, 2, 8), pages, lengths)
+    many = x(80, 32, 1, 16)
+    yield "decode_attention", (x(1, 3, 16), many, many, ints(80, 1, 80), ints(80, 1) + 2400, 2.0)
+
+
+# causal, window, cap, scale
+OPTIONS = ((True, 0, 0.0, None), (True, 9, 0.0, None), (True, 0, 1.5, 0.3), (False, 0, 0.0, None),
+           (False, 12, 2.0, None), (False, 0, 0.0, 0.1))
+
+
+def gradient_of_attention(x: Make, q: Any, k: Any, v: Any, *options: Any) -> Iterator[Case]:
+    """The gradient of a call, of what the call returned."""
+    out, lse = tk.attention.reference(q, k, v, *options)
+    lse_grad = None if np.isinf(lse).any() else x(*lse.shape).astype(np.float32)
+    kind = np.float64 if q.dtype == np.float64 else np.float32
+    yield "attention_backward", (x(*q.shape), lse_grad, q, k, v, out.astype(q.dtype), lse.astype(kind), *options)
+
+
+GROUPS = (rows, elements, reductions, matrices, attentions)
