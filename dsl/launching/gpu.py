@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright.arguments.bind import Argument, ArrayArgument, ArrayList, Leaf, Scalar, Tuple, leaves
+from tilewright.arguments.bind import Argument, ArrayArgument, ArrayList, Leaf, Scalar, Tuple, arrays, leaves
 from tilewright.arguments.checks import check_outputs, real
 from tilewright.arguments.sharing import output_pairs
 from tilewright.inspecting.dumps import Dump, observed
@@ -77,7 +78,7 @@ class GpuRunner:
 class DevicePlan:
     """What a launch with arguments of known shapes needs: only addresses, scalars and lists are still open."""
 
-    __slots__ = ("kernel", "written", "pairs", "_plan", "_lists")
+    __slots__ = ("kernel", "written", "pairs", "_plan", "_tables")
 
     def __init__(self, kernel: Any, arguments: Sequence[Argument], written: frozenset[int]) -> None:
         from tilewright.backend_ptx.runtime.plan import LaunchPlan
@@ -87,13 +88,13 @@ class DevicePlan:
         flat = list(leaves(arguments))
         template, pointers, scalars = _template(kernel.abi, flat)
         self._plan = LaunchPlan(kernel, template, pointers, scalars, _tensor_maps(kernel, flat, pointers))
-        self._lists = _ListTables(kernel) if any(isinstance(leaf, ArrayList) for leaf in flat) else None
+        self._tables = _kept_tables(kernel) if any(isinstance(leaf, ArrayList) for leaf in flat) else None
         self.pairs = output_ranges(flat, written)
 
     @property
     def cacheable(self) -> bool:
         """Whether a plan found by the launch's key alone can run: that of a list has no addresses."""
-        return self._lists is None
+        return self._tables is None
 
     def launch(self, grid: Grid, pointers: Sequence[int], scalars: Sequence[Any], stream: int) -> None:
         """Set the grid's parameters, queue the kernel. The caller has seen which arrays share memory."""
@@ -105,51 +106,73 @@ class DevicePlan:
 
     def launch_bound(self, grid: Grid, arguments: Sequence[Argument], stream: int) -> None:
         """The same from bound arguments, with their lists' tables."""
-        flat = list(leaves(arguments))
-        tables = iter(self._lists.at(flat, stream) if self._lists else ())
-        pointers: list[int] = []
         scalars: list[Any] = []
-        for leaf in flat:
-            if isinstance(leaf, ArrayArgument):
-                pointers.append(real(leaf).pointer)
-            elif isinstance(leaf, Scalar):
+        for leaf in leaves(arguments):
+            if isinstance(leaf, Scalar):
                 scalars.append(scalar_value(leaf))
-            else:
-                pointers.append(next(tables))
+            elif isinstance(leaf, ArrayList):
                 scalars.append(len(leaf.items))
-        self.launch(grid, [*pointers, *tables], scalars, stream)
+        if self._tables is None:
+            self.launch(grid, [real(array).pointer for array in arrays(arguments)], scalars, stream)
+        else:
+            self.listed(arguments).launch(grid, scalars, stream)
+
+    def listed(self, arguments: Sequence[Argument]) -> ListedLaunch:
+        """Launches with these very arrays and lists of them."""
+        assert self._tables is not None, f"kernel {self.kernel.name} has no lists"
+        return ListedLaunch(self, self._tables, arguments)
 
 
-class _ListTables:
-    """The tables of a plan's lists: their records, in order, then their tensor maps."""
+Place = tuple[int, tuple[int, ...], tuple[int, ...]]
+"""Address, extents and strides (elements) of an array."""
 
-    __slots__ = ("_kernel", "_maps", "_kept")
 
-    def __init__(self, kernel: Any) -> None:
-        from tilewright.backend_ptx.runtime.tables import KeptTables
+class ListedLaunch:
+    """A plan with the addresses of its arrays, and what its lists' tables hold: their records, in order, then their
+    tensor maps. Nothing here keeps an array alive."""
 
-        self._kernel = kernel
-        self._maps = [param for param in kernel.abi.params if param.kind == "map_table"]
-        self._kept = KeptTables(kernel.device)
+    __slots__ = ("_plan", "_tables", "_pointers", "_lists", "_names", "_key")
 
-    def at(self, flat: Sequence[Leaf], stream: int) -> tuple[int, ...]:
-        """Their addresses. What a table holds follows from its list's records."""
-        records = [list_table(leaf) for leaf in flat if isinstance(leaf, ArrayList)]
-        # The plan knows how long each is.
-        found: tuple[int, ...] = self._kept.at(
-            b"".join(records), lambda: [*records, *(self._encode(param, flat) for param in self._maps)], stream)
-        return found
+    def __init__(self, plan: DevicePlan, tables: Any, arguments: Sequence[Argument]) -> None:
+        self._plan = plan
+        self._tables = tables
+        self._pointers: list[int | None] = []
+        self._lists: dict[int, list[Place]] = {}
+        self._names: dict[int, str] = {}
+        for number, leaf in enumerate(leaves(arguments)):
+            if isinstance(leaf, ArrayArgument):
+                self._pointers.append(real(leaf).pointer)
+            elif isinstance(leaf, ArrayList):
+                self._pointers.append(None)
+                self._lists[number] = [(i.pointer, i.shape, i.strides) for i in map(real, leaf.items)]
+                self._names[number] = leaf.name
+        # The plan knows how long each list is, and what tensor maps there are; all else follows from the records.
+        self._key = b"".join(map(_records, self._lists.values()))
 
-    def _encode(self, param: Any, flat: Sequence[Leaf]) -> bytes:
+    def launch(self, grid: Grid, scalars: Sequence[Any], stream: int) -> None:
+        """Queue the kernel; `scalars` have the lengths of lists among them."""
+        tables = iter(self._tables.at(self._key, self._contents, stream))
+        pointers = [next(tables) if pointer is None else pointer for pointer in self._pointers]
+        self._plan.launch(grid, [*pointers, *tables], scalars, stream)
+
+    def _contents(self) -> list[bytes]:
+        maps = (param for param in self._plan.kernel.abi.params if param.kind == "map_table")
+        return [*map(_records, self._lists.values()), *map(self._maps, maps)]
+
+    def _maps(self, param: Any) -> bytes:
+        """The tensor maps of a list's arrays."""
         from tilewright.backend_ptx.runtime.tensor_map import encoded
 
-        leaf = flat[param.argument]
-        assert isinstance(leaf, ArrayList)
-        infos = [real(item) for item in leaf.items]
+        name, device = self._names[param.argument], self._plan.kernel.device
         return b"".join(
-            encoded(self._kernel.device, param.tensor_map, info.pointer, info.shape, info.strides,
-                    f"array {number} of argument {leaf.name!r}").data
-            for number, info in enumerate(infos))
+            encoded(device, param.tensor_map, *place, f"array {number} of argument {name!r}").data
+            for number, place in enumerate(self._lists[param.argument]))
+
+
+def _kept_tables(kernel: Any) -> Any:
+    from tilewright.backend_ptx.runtime.tables import KeptTables
+
+    return KeptTables(kernel.device)
 
 
 def wants_lines() -> bool:
@@ -234,13 +257,8 @@ def scalar_value(leaf: Scalar) -> Any:
     return leaf.value.item() if plain else int.from_bytes(leaf.value.tobytes(), "little")
 
 
-def list_table(leaf: ArrayList) -> bytes:
+def _records(places: Sequence[Place]) -> bytes:
     """The records of a list: per array one int64 pointer, its extents, its strides."""
-    import struct
-
-    words: list[int] = []
-    for item in leaf.items:
-        info = real(item)
-        words += [info.pointer, *info.shape, *info.strides]
+    words = [word for pointer, shape, strides in places for word in (pointer, *shape, *strides)]
     # Addresses are below 2^63, so one signed format serves all.
     return struct.pack(f"<{len(words)}q", *words)

@@ -106,6 +106,7 @@ class Launcher:
         self._gpu: Any = None
         self._plans: dict[Any, Any] = {}
         self._host_plans: Any = None
+        self._list_plans: Any = None
         # Parameters that the short way takes by value; all others it reads by the type of the argument alone.
         self._constant = [p.constant for p in specialiser.params]
         self._count = len(specialiser.params)
@@ -194,6 +195,8 @@ class Launcher:
         self, grid: Grid, args: tuple[Any, ...], stream: Any, key: Any, pointers: Sequence[int]
     ) -> None:
         keep_apart_from_dynamo()
+        if self._list_plans is not None and CHECKED is None and self._list_plans.launch(grid, args, stream):
+            return
         arguments = self._specialiser.bind(args)
         device = common_device(arguments)
         if stream is not None:
@@ -215,14 +218,15 @@ class Launcher:
         if not grid.empty:
             note_outputs(arguments, plan.written)
             plan.launch_bound(grid, arguments, handle if stream is not None else own_stream(arguments))
-        self._remember(args, arguments, key, pointers, plan)
+        if plan.cacheable:
+            self._remember(args, arguments, key, pointers, plan)
+        else:
+            self._remember_lists(grid, args, arguments, plan)
 
     def _remember(
         self, args: tuple[Any, ...], arguments: Sequence[Argument], key: Any, pointers: Sequence[int], plan: Any
     ) -> None:
         """Let the next launch of the same key go the short way."""
-        if not plan.cacheable:
-            return
         for arg in args:
             if is_torch(type(arg)):
                 _reader_of[type(arg)] = TENSOR
@@ -242,6 +246,14 @@ class Launcher:
             written = [k for k, argument in enumerate(arguments) if torch[k] and any(argument is o for o in outputs)]
             known = self._plans[key] = _Known(plan.pairs, any(torch), written)
         known.remember(pointers, plan)
+
+    def _remember_lists(self, grid: Grid, args: tuple[Any, ...], arguments: Sequence[Argument], plan: Any) -> None:
+        """The same for a launch with lists."""
+        if self._list_plans is None:
+            from tilewright.launching.list_plans import ListPlans
+
+            self._list_plans = ListPlans(self._constant)
+        self._list_plans.remember(grid, args, arguments, plan)
 
     def _remember_on_host(self, args: tuple[Any, ...], arguments: Sequence[Argument]) -> None:
         """The same for host arrays."""

@@ -129,3 +129,26 @@ def test_a_graph_keeps_its_tables(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatc
     for params, arrays in zip(captured, (args[0], fresh[0][0]), strict=True):
         assert [m.pointer for m in maps_at(params[6], 2)] == [a.pointer for a in arrays]
         assert all(any(pointer <= address < pointer + 4096 for pointer in cuda.memory) for address in params[6:])
+
+
+def test_the_same_arrays_again_are_not_bound_again(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    @tw.tile_kernel
+    def scaled(xs, factor, out):
+        for k in range(len(xs)):
+            tw.store(out, (k, 0), tw.load(xs[k], (0, 0), (1, 64)) * tw.astype(factor, out.dtype))
+
+    arrays, [out, other] = some((1, 64), (1, 64), (1, 64)), some((3, 64), (3, 64))
+    scaled[(1,)](arrays, 2.0, out)
+    bound: list[Any] = []
+    bind = scaled.launcher._specialiser.bind
+    monkeypatch.setattr(scaled.launcher._specialiser, "bind", lambda args: bound.append(args) or bind(args))
+    scaled[(1,)](list(arrays), 3.0, out)
+    assert not bound and cuda.launches[-1].params[:2] == [cuda.launches[0].params[0], 3]
+    assert cuda.launches[-1].params[2] == 3.0 and cuda.launches[-1].params[3] == out.pointer
+    for args in ((arrays[:2], 2.0, out), (arrays, 2, out), (arrays, 2.0, other), ([*arrays[:2], out], 2.0, out)):
+        scaled[(1,)](*args)
+        assert bound.pop() == args and not bound
+    scaled[(1,)](arrays[::-1], 2.0, other)
+    assert bound.pop()
+    records = ctypes.string_at(cuda.launches[-1].params[0], 40 * 3)
+    assert np.frombuffer(records, np.int64).reshape(3, 5)[:, 0].tolist() == [a.pointer for a in arrays[::-1]]
