@@ -141,7 +141,12 @@ def test_the_same_arrays_again_are_not_bound_again(cuda: FakeCuda, monkeypatch: 
     scaled[(1,)](arrays, 2.0, out)
     bound: list[Any] = []
     bind = scaled.launcher._specialiser.bind
-    monkeypatch.setattr(scaled.launcher._specialiser, "bind", lambda args: bound.append(args) or bind(args))
+
+    def recorded(args: Any) -> Any:
+        bound.append(args)
+        return bind(args)
+
+    monkeypatch.setattr(scaled.launcher._specialiser, "bind", recorded)
     scaled[(1,)](list(arrays), 3.0, out)
     assert not bound and cuda.launches[-1].params[:2] == [cuda.launches[0].params[0], 3]
     assert cuda.launches[-1].params[2] == 3.0 and cuda.launches[-1].params[3] == out.pointer

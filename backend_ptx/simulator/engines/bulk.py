@@ -185,10 +185,14 @@ def acquire_map(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operat
 
 
 def prefetch_map(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
-    slot = c.slot(i.operands[0])
+    slots = [c.slot(o) for o in i.operands]
 
     def run(m: Machine, r: Registers) -> None:
-        for address in np.unique(m.of_active(r[slot])).tolist():
+        if facts.get("where"):
+            for thread, [address] in each_thread(m, r, slots):
+                find_map(m.memory, address, 0, thread)
+            return
+        for address in np.unique(m.of_active(r[slots[0]])).tolist():
             find_map(m.memory, address, 0, int(m.active[0]))
 
     return run
