@@ -90,6 +90,13 @@ FEW_SPILLS = 512
 HOPE = 2
 
 
+def one_resident(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
+    """One CTA per SM as the least that must fit: ptxas then knows how many registers threads enter with, where its
+    own choice is made after it needs to know (C7508)."""
+    if refused.ignored:
+        yield from uncapped(plan, refused)
+
+
 def lower_occupancy(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     """The highest occupancy that leaves the needed registers, as far as they are known, and lower ones."""
     asked = plan.limits.max_occupancy or plan.hints.occupancy or 1
@@ -179,6 +186,7 @@ def uncapped(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
 
 
 LADDER: tuple[Rung, ...] = (
+    Rung("entry", _THREADS | {Shortage.IGNORED}, one_resident),
     Rung("occupancy", _THREADS | _MEMORY, lower_occupancy),
     Rung("whole loops", _THREADS | _MEMORY, whole_loops),
     Rung("stages", _MEMORY, fewer_stages),

@@ -12,25 +12,28 @@ from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileError
 
 
 class Shortage(IntEnum):
-    """Of two refusals the one with the smaller kind is the better plan. Code with the first two runs."""
+    """Of two refusals the one with the smaller kind is the better plan. Code with the first three runs."""
 
-    SPILLS = 1
-    SERIALISED = 2  # wgmma serialised
-    REGISTERS = 3
-    SHARED = 4
-    HOPELESS = 5  # never assembled: live ranges take many times what the hint for occupancy leaves
+    IGNORED = 1  # setmaxnreg
+    SPILLS = 2
+    SERIALISED = 3  # wgmma serialised
+    REGISTERS = 4
+    SHARED = 5
+    HOPELESS = 6  # never assembled: live ranges take many times what the hint for occupancy leaves
 
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
     """`amount`: bytes of spills, or of shared memory beyond the limit. `needed`: registers per thread, where the
-    assembler says so. `error` is what the user gets if no other plan is left."""
+    assembler says so. `ignored`: whether it ignored setmaxnreg, so that all roles have the registers that threads enter
+    with. `error` is what the user gets if no other plan is left."""
 
     kind: Shortage
     words: str
     amount: int = 0
     needed: int | None = None
     error: TileError | None = None
+    ignored: bool = False
 
     @property
     def runs(self) -> bool:
@@ -44,11 +47,13 @@ class Rejection:
 def of_log(log: str) -> Rejection | None:
     """The rejection in the information log of a successful assembly."""
     spilled = sum(int(n) for n in re.findall(r"(\d+) bytes spill (?:stores|loads)", log))
+    ignored = "'setmaxnreg' ignored" in log
     if re.search(r"wgmma.mma_async instructions are serialized due to[^\n]*register", log):
-        return Rejection(Shortage.SERIALISED, "ptxas would run wgmma one at a time for want of registers", spilled)
+        words = "ptxas would run wgmma one at a time for want of registers"
+        return Rejection(Shortage.SERIALISED, words, spilled, ignored=ignored)
     if spilled:
-        return Rejection(Shortage.SPILLS, f"ptxas would spill {spilled} bytes", spilled)
-    return None
+        return Rejection(Shortage.SPILLS, f"ptxas would spill {spilled} bytes", spilled, ignored=ignored)
+    return Rejection(Shortage.IGNORED, "ptxas would ignore setmaxnreg", ignored=True) if ignored else None
 
 
 def of_error(error: TileCompilerExecutionError) -> Rejection | None:

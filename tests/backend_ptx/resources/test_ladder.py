@@ -78,6 +78,16 @@ def test_a_plan_with_spills_is_left_only_for_one_with_less() -> None:
     assert found.plan.limits == Limits(warps=8) and len(found.rungs) == 1
 
 
+def test_a_plan_whose_setmaxnreg_is_ignored_asks_for_one_cta() -> None:
+    """A plan that spills besides does, too, before it changes; where nothing helps, the first one stays."""
+    ignored = Rejection(Shortage.IGNORED, "ignored", ignored=True)
+    for refused in (ignored, replace(SPILLS, ignored=True)):
+        found = climb(Made, refuse(lambda limits, r=refused: r if limits.cap_registers else None))
+        assert found.plan.limits == Limits(cap_registers=False)
+        assert found.rungs == (f"registers for one CTA per SM: {refused.words}",)
+    assert climb(Made, refuse(lambda limits: ignored)).plan.limits.warps is None
+
+
 def test_clusters_grow_until_one_is_accepted() -> None:
     """Neither two nor four CTAs spill less than one, eight spill nothing."""
     def judge(limits: Limits) -> Rejection | None:
@@ -107,6 +117,11 @@ def test_what_the_assembler_says() -> None:
     found = of_log(serial + "insufficient register resources for the function 'attention'")
     assert found is not None and found.kind is Shortage.SERIALISED
     assert of_log(serial + "a call") is None
+    lost = "(C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register count at entry.\n"
+    found = of_log(lost + "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads")
+    assert found == Rejection(Shortage.IGNORED, "ptxas would ignore setmaxnreg", ignored=True) and found.runs
+    found = of_log(lost + "8 bytes spill stores, 12 bytes spill loads")
+    assert found is not None and found.kind is Shortage.SPILLS and found.ignored
     refused = TileCompilerExecutionError("refused", notes=[
         "ptxas fatal : (C7602) Insufficient registers (80) to compile instruction at line 1514 in function attention. "
         "Try to compile with register target of 94 or higher."])
@@ -187,6 +202,8 @@ REFUSED = {
                   "occupancy=2 lowered to 1: ptxas needs 94 registers, 2 CTAs leave 80 registers"),
     "wide rows": ("attention", (Q, Q, Q, Q, "f32[8,2048]", 0.1, 256, 128, 128, False, False, False), Hints(),
                   "2 CTAs per cluster: ptxas finds too few registers"),
+    "setmaxnreg": ("attention", ("bf16[8,2048,64]",) * 4 + ("f32[8,2048]", 0.1, 256, 64, 64, False, False, False),
+                   Hints(), "registers for one CTA per SM: ptxas would spill 16 bytes"),
     "cluster": ("gemm", (A, A, A, 512, 256, 64), Hints(num_ctas=2), "4 CTAs per cluster: ptxas needs 154 registers"),
     "latent": ("latent_attention", ("bf16[16,2048,576]", "bf16[2048,576]", "bf16[16,2048,512]", 0.1, 128, 64, 576, 512),
                Hints(occupancy=2),
@@ -213,4 +230,4 @@ def test_what_was_refused_is_accepted(name: str) -> None:
     said = [f"{d.value}: {d.reason}" for d in settled.plan.machine.decisions if d.name == "ladder"]
     assert said == list(settled.rungs)
     log = assemble(settled.plan.compiled.ptx, "sm_90a").log
-    assert "serialized" not in log
+    assert "serialized" not in log and "ignored" not in log
