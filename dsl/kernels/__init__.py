@@ -16,6 +16,7 @@ from tilewright.kernels.norms import (
     norm_backward,
     rms_norm,
 )
+from tilewright.kernels.optimisers import adamw
 from tilewright.kernels.reductions import reduce, reduce_backward
 from tilewright.kernels.softmax import softmax, softmax_backward
 
@@ -32,6 +33,8 @@ __all__ = [
     "reduce", "reduce_backward",
     # matrices and tables
     "matmul", "linear", "linear_backward", "embedding", "embedding_backward",
+    # optimisers
+    "adamw",
 ]
 
 if "torch" in sys.modules:

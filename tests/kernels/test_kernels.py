@@ -16,6 +16,7 @@ from support.pages import programs_of
 
 import tilewright as tw
 import tilewright.kernels as tk
+from tilewright.kernels.optimisers import adamw_reference
 
 DTYPES = (np.float32, np.float64, np.float16, ml_dtypes.bfloat16)
 
@@ -70,3 +71,22 @@ def test_arrays_of_unknown_libraries() -> None:
 
     with pytest.raises(tw.TileTypeError, match="does not know how to allocate an array beside one of Strange"):
         tk.softmax(Strange())
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: np.dtype(d).name)
+def test_adamw(dtype: Any) -> None:
+    """Two steps over tensors of all sizes in one launch, an empty one among them; the state has a dtype of its own."""
+    x, wide = maker(dtype), np.float64 if dtype == np.float64 else np.float32
+    values, grads = ([x(*shape) for shape in ((3,), (50, 41), (), (0, 2))] for _ in range(2))
+    want = [v.astype(np.float64) for v in values]
+    states = [[np.zeros(v.shape, kind) for v in values] for kind in (wide, wide, np.float64, np.float64)]
+    for step in (1, 2):
+        tk.adamw(values, grads, states[0], states[1], step, 0.1)
+        adamw_reference(want, [g.astype(np.float64) for g in grads], states[2], states[3], step, 0.1)
+    for mine, right in zip(values, want, strict=True):
+        np.testing.assert_allclose(mine.astype(np.float64), right, atol=4 * max(ROUNDING[np.dtype(dtype).name], 1e-7))
+    with pytest.raises(tw.TileValueError, match="there are 4 values and 3 grads"):
+        tk.adamw(values, grads[:3], states[0], states[1], 1)
+    with pytest.raises(tw.TileTypeError, match=r"grads\[1\] has the dtype float16 and grads\[0\] has float32"):
+        pair = [np.ones(2)] * 2
+        tk.adamw(pair, [np.ones(2, np.float32), np.ones(2, np.float16)], pair, pair, 1)
