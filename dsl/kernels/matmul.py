@@ -39,7 +39,8 @@ def multiply(
     """Launch the kernel of matrix multiplies: (batches,) (m, k) by (k, n)."""
     m, n, k = out.shape[-2], out.shape[-1], a.shape[-1]
     batches = out.shape[0] if len(out.shape) == 3 else 1
-    tile = matmul_tiles(out, dtype_of(a), m, n, k, batches)
+    # Dropout's random numbers are ten rounds of integer arithmetic for each element of a tile: a smaller one.
+    tile = matmul_tiles(out, dtype_of(a), m, n, k, batches, 128 * 128 if rate else 128 * 256)
     tiles = batches * blocks(m, tile[0]) * blocks(n, tile[1])
     grid = tiles if on_host(out) else min(tiles, sms_of(out))
     launch(device.multiply, (grid,), a, b, c, bias, residual, out, None if alpha == 1.0 else alpha,

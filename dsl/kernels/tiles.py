@@ -79,17 +79,18 @@ WIDE_TILES = ((128, 256), (128, 128), (64, 128), (64, 64), (32, 64), (16, 64), (
 SMS = 132
 
 
-def matmul_tiles(out: Array, dtype: DType, m: int, n: int, k: int, batches: int = 1) -> tuple[int, int, int]:
-    """The tile (m, n, k) of a matrix multiply of operands of `dtype`."""
+def matmul_tiles(out: Array, dtype: DType, m: int, n: int, k: int, batches: int = 1, most: int = 1 << 15
+                 ) -> tuple[int, int, int]:
+    """The tile (m, n, k) of a matrix multiply of operands of `dtype`, of at most so many elements."""
     found = measured("matmul", out, m=m, n=n, k=k)
     if found is not None:
         return found["m"], found["n"], found["k"]
     # 128 bytes of each row of an operand are one box of TMA; float32 and float64 without tensor cores take less.
     depth = {1: 128, 2: 64, 4: 32}.get(dtype.bytes, 16)
-    largest = (128, 256) if dtype.bytes <= 2 else (64, 64)
+    most = most if dtype.bytes <= 2 else min(most, 64 * 64)
     tall, wide = power_above(m), power_above(n)
     for tm, tn in WIDE_TILES:
         enough = batches * blocks(m, tm) * blocks(n, tn) >= SMS or tm * tn <= 64 * 64
-        if tm * tn <= largest[0] * largest[1] and enough and tm <= max(16, tall) and tn <= max(16, wide):
+        if tm * tn <= most and enough and tm <= max(16, tall) and tn <= max(16, wide):
             return tm, tn, max(16, min(depth, power_above(k)))
     return 16, 16, max(16, min(depth, power_above(k)))

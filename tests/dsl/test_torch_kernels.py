@@ -8,6 +8,7 @@ from typing import Any
 import doc_examples
 import numpy as np
 import pytest
+from benchmarks import library
 from support.library_cases import GROUPS, maker
 from support.optional import optional
 from support.pages import check, programs_of
@@ -123,3 +124,18 @@ def test_program_of_the_page(program: doc_examples.Program, tmp_path: Path, capf
 
 def test_the_page_has_its_programs() -> None:
     assert len(PROGRAMS) == 1
+
+
+SMALL: dict[str, tuple[Any, ...]] = {
+    "softmax": (4, 64), "norms": (8, 64), "groups": (1, 64, 4), "losses": (4, 40), "elements": (8, 64),
+    "rotary": (1, 2, 8, 16), "matrices": (64,), "tables": (16, 20, 32), "attention": (1, 4, 2, 32, 16, True),
+    "decode": (2, 4, 2, 128, 16), "optimiser": (16, 2),
+}
+
+
+@pytest.mark.parametrize("make", [make for make, _ in library.WORKS], ids=lambda make: make.__name__)
+def test_both_sides_of_a_benchmark_agree(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "DEVICE", "cpu")
+    with torch.no_grad():
+        for work in make(*SMALL[make.__name__]):
+            assert library.difference(work) <= work.tolerance, work.name
