@@ -78,6 +78,7 @@ from tilewright.tileir.dtypes import (
     uint64,
 )
 from tilewright.tileir.enums import MemoryOrder, MemoryScope, PaddingMode, RoundingMode
+from tilewright.tune import autotune
 
 kernel = tile_kernel
 
@@ -93,7 +94,7 @@ __all__ = [
     "ScalarAnnotation", "IndexedWithInt64", "ArrayAnnotation", "ListAnnotation", "Spec", "spec", "to_device",
     "DeviceArray", "gpu_available", "compiler_timeout", "uninitialized",
     # tuning, compilation ahead of time, and operators of other libraries
-    "tune", "compilation", "jax", "torch",
+    "tune", "autotune", "compilation", "jax", "torch",
     # functions of kernels in a module of their own
     "random",
     # element types

@@ -54,11 +54,14 @@ class Batch(Judgement):
 @dataclass(frozen=True)
 class Tree:
     """How elements are combined at one place. `fixed`: whether the order is the same for every length of the tile, or
-    no matter."""
+    no matter. `order`: the text without what does not decide the bits, where there is such. `shared_out`: whether warps
+    and CTAs of a cluster make parts of it, so that their number counts."""
 
     text: str
     place: Span = NO_SPAN
     fixed: bool = True
+    order: str = ""
+    shared_out: bool = False
 
     def as_json(self) -> dict[str, Any]:
         return {"text": self.text, "place": _place(self.place), "fixed": self.fixed}

@@ -20,6 +20,7 @@ from tilewright.tileir.rules import RuleTable
 from tilewright.tileir.tensor_cores import TensorCores
 from tilewright.tileir.types import TileType
 
+SHORT = 4  # a product of so small a K may be made by multiply-adds, which the tile's shape decides
 Targets = Mapping[str, TensorCores]
 Rule = Callable[[Any, Targets], Tree]
 _TREES: RuleTable[Rule] = RuleTable("tree of a combination")
@@ -55,7 +56,8 @@ def _reduction(op: Reduction, targets: Targets) -> Tree:
     what = f"{op.kind} of a {_shape(op.src)} tile {_along(axes or op.axes)}"
     if not axes or not op.src.type.dtype.is_float or not isinstance(op, ReduceSum | ReduceProd):
         return Tree(f"{what}: the same in any order", op.span)
-    return Tree(f"{what}: one tree for each row, which the target chooses by the tile's shape", op.span, False)
+    return Tree(f"{what}: one tree for each row, which the target chooses by the tile's shape", op.span, False,
+                shared_out=True)
 
 
 @_TREES.register(ArgReduction)
@@ -68,7 +70,7 @@ def _arg(op: ArgReduction, targets: Targets) -> Tree:
 def _fold(op: Fold, targets: Targets) -> Tree:
     exact = all(not v.type.dtype.is_float for v in op.srcs)
     return Tree(f"{op.opcode} of a {_shape(op.srcs[0])} tile {_along((op.axis,))}: elements in order, grouped as the "
-                "target chooses by the tile's shape", op.span, exact)
+                "target chooses by the tile's shape", op.span, exact, shared_out=not exact)
 
 
 @_TREES.register(Mma, MmaScaled)
@@ -78,12 +80,14 @@ def _product(op: Any, targets: Targets) -> Tree:
     if not dtype.is_float:
         return Tree(f"{what}: the same in any order", op.span)
     if dtype.bitwidth >= 32 and dtype.name != "tfloat32":
-        return Tree(f"{what}: {depth} products, one after the other in order of K", op.span, False)
+        return Tree(f"{what}: {depth} products, one after the other in order of K", op.span, False,
+                    f"{op.opcode} of {dtype.name}, K {depth}, one after the other")
     at_once: dict[int, list[str]] = {}
     for name, cores in targets.items():
         at_once.setdefault(cores.summation("", dtype, depth).together, []).append(name)
     of_targets = "; ".join(f"{n} at once on {', '.join(names)}" for n, names in at_once.items())
-    return Tree(f"{what}: {depth} products in order of K{', ' * bool(of_targets)}{of_targets}", op.span, False)
+    return Tree(f"{what}: {depth} products in order of K{', ' * bool(of_targets)}{of_targets}", op.span, False,
+                f"{op.opcode} of {dtype.name}, K {depth}, {of_targets}" if depth > SHORT else "")
 
 
 def _updates(op: AtomicRmw) -> Tree:

@@ -48,6 +48,19 @@ def test_events_time_the_launch(cuda: FakeCuda) -> None:
     assert len(cuda.launches) == 3 * (FEWEST + 2) and len(cuda.events) == 2
 
 
+def test_autotune_leaves_arrays_as_they_were(cuda: FakeCuda) -> None:
+    """All are compiled before one is timed; what runs write is put back before the next."""
+    x, y = (ct.to_device(np.ones(256, np.float32)) for _ in range(2))
+    tuned = ct.autotune(space={"n": (16, 64, 128)})(scale)
+    cuda.step_ms = lambda: 0.002
+    tuned[lambda config: grid(config.n)](x, y)
+    assert len(cuda.linked) == 3 and len(tuned.result.successes) == 3
+    before = len(cuda.launches)
+    assert before == 3 * (FEWEST + 2) + 1
+    tuned[2](x, y, 128)
+    assert len(cuda.launches) == before + 1
+
+
 def test_a_broken_context_is_explained(cuda: FakeCuda) -> None:
     x = ct.to_device(np.ones(16, np.float32))
     cuda.broken = True

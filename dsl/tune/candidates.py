@@ -1,0 +1,92 @@
+"""What a search weighs before it times anything: code that compiles, spills, and the least time by the roofline."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from tilewright.kernel import tile_kernel
+from tilewright.launching.grid import Grid, check_hardware
+from tilewright.tune.place import gpu_of
+from tilewright.tune.space import Config
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A configuration that may be timed. `spilled` bytes per thread; `least`: no run can take fewer microseconds."""
+
+    config: Config
+    kernel: tile_kernel
+    grid: Grid
+    args: tuple[Any, ...]
+    spilled: int = 0
+    least: float = 0.0
+    written: frozenset[int] = frozenset()
+
+
+@dataclass(slots=True)
+class Refused:
+    """A configuration that cannot run, and why."""
+
+    config: Config
+    error: Exception
+
+
+Make = Callable[[Config], Candidate]
+
+
+def prepared(configs: Sequence[Config], make: Make, stream: Any) -> Iterator[Candidate | Refused]:
+    """Compile all of them side by side, as they are done: the driver's assembler, which takes most of the time, runs
+    outside of Python's lock. Nothing is launched."""
+    def one(config: Config) -> Candidate | Refused:
+        try:
+            return _compiled(make(config), stream)
+        except Exception as error:
+            return Refused(config, error)
+
+    with ThreadPoolExecutor(max_workers=min(len(configs), os.cpu_count() or 1)) as pool:
+        yield from pool.map(one, configs)
+
+
+def _compiled(candidate: Candidate, stream: Any) -> Candidate:
+    kernel, grid = candidate.kernel, candidate.grid
+    if grid.empty:
+        raise ValueError(f"the grid {grid.size} has no block, so there is nothing to time")
+    arguments = kernel.specialiser.bind(candidate.args)
+    gpu = gpu_of(arguments, stream)
+    if gpu is None:
+        candidate.written = kernel.specialiser.outputs(arguments, facts=False)
+        return candidate
+    check_hardware(grid)
+    plan = kernel.launcher.gpu.prepare(arguments, grid.linear, gpu)
+    candidate.spilled, candidate.written = plan.kernel.local_bytes, plan.written
+    candidate.least = least_time(candidate, gpu)
+    return candidate
+
+
+def least_time(candidate: Candidate, gpu: int) -> float:
+    """Microseconds that memory or arithmetic units need at their measured limits; 0 for a GPU without a record, and
+    where the kernel depends on what arrays on the GPU hold."""
+    from tilewright.backend_ptx.runtime.driver import get_device
+    from tilewright.estimating.devices import DEVICES
+    from tilewright.estimating.entry import estimated
+    from tilewright.tileir.diagnostics import TileError
+
+    name = get_device(gpu).name.upper().replace(" ", "-")
+    limits = next((one for one in DEVICES.values() if one.name.upper() in name), None)
+    if limits is None:
+        return 0.0
+    try:
+        stages = candidate.kernel.lower(*candidate.args, target=limits.target)
+        return 1e6 * estimated(stages, candidate.grid.size, limits).seconds
+    except (TileError, ValueError, TypeError, NotImplementedError):
+        return 0.0
+
+
+def in_order(found: Sequence[Candidate]) -> list[Candidate]:
+    """Those that promise most first, so that the others are soon seen to be slower: without spills, then by the least
+    time, then as they were given."""
+    return sorted(found, key=lambda candidate: (candidate.spilled, candidate.least))
