@@ -70,5 +70,6 @@ def compare(name: str, x: Any, run: Callable[[Any, Any], None], nbytes: int) -> 
     run(x, out)
     run(own, own)
     require(name, torch.equal(own, out))
-    times = alternate({"in place": lambda: run(own, own), "out of place": lambda: run(own, out), "copy": copier(nbytes)})
+    ways = {"in place": lambda: run(own, own), "out of place": lambda: run(own, out), "copy": copier(nbytes)}
+    times = alternate(ways)
     return Row(name, times, bytes=nbytes)

@@ -13,7 +13,7 @@ from tilewright.launching.signature import signature
 from tilewright.tracebacks import public
 from tilewright.tune import stored
 from tilewright.tune.candidates import Candidate
-from tilewright.tune.choosing import TIMINGS, How, Search, Timer
+from tilewright.tune.choosing import TIMINGS, How, Timer, Tuning
 from tilewright.tune.keys import choice_key, place
 from tilewright.tune.orders import order_of
 from tilewright.tune.place import gpu_of
@@ -29,7 +29,19 @@ class Autotuned:
     without what the configurations give.
 
     Attributes: `kernel`, the kernel; `configs`, all configurations, the default first; `result`, the TuningResult of
-        the last search (None before); `choices`, by what was chosen for.
+        the last search (None before); `choices`, by the key that the store has for them.
+
+    Example:
+        @ct.autotune([{"tile": 64, "num_worker_warps": 4}, {"tile": 128}])
+        @ct.tile_kernel
+        def double(x, tile: ct.Constant[int]):
+            i = ct.bid(0)
+            ct.store(x, i, ct.load(x, i, tile) * 2.0)
+
+        x = np.ones(1000, np.float32)
+        double[lambda config: ct.cdiv(1000, config.tile)](x)
+        print(x.sum(), len(double.configs), double.result)  # 2000.0 2 None
+        double(x)  # TypeError
     """
 
     def __init__(
@@ -51,8 +63,8 @@ class Autotuned:
     def __call__(self, *args: Any, stream: Any = None, **named: Any) -> None:
         """Launch over the grid that the kernel's decorator gives, with the configuration chosen for these arguments."""
         if not self.kernel.specialiser.dimensions.has_grid:
-            raise TypeError(f"kernel {self.__name__} cannot be called directly; launch it over a grid, which may depend "
-                            f"on the configuration: {self.__name__}[lambda config: (...)](...)")
+            raise TypeError(f"kernel {self.__name__} cannot be called directly; launch it over a grid, which may "
+                            f"depend on the configuration: {self.__name__}[lambda config: (...)](...)")
         self._launch(None, args, named, stream)
 
     def __getitem__(self, grid: Any) -> Callable[..., None]:
@@ -79,7 +91,8 @@ class Autotuned:
         if found is None:
             config = self._chosen(grid, args, named, stream)
             size = grid(config) if callable(grid) else grid
-            constants = {name: value for name, value in config.constants.items() if name not in self._given(args, named)}
+            given = self._given(args, named)
+            constants = {name: value for name, value in config.constants.items() if name not in given}
             found = self._launches[key] = self._with_hints(config), constants, size
         kernel, constants, size = found
         (kernel if size is None else kernel[size])(*args, **named, **constants, stream=stream)
@@ -101,9 +114,11 @@ class Autotuned:
 
     def _chosen(self, grid: Any, args: tuple[Any, ...], named: Mapping[str, Any], stream: Any) -> Config:
         given = self._given(args, named)
-        configs = [c for c in self.configs if all(given.get(name, value) == value for name, value in c.constants.items())]
+        configs = [config for config in self.configs
+                   if all(given.get(name, value) == value for name, value in config.constants.items())]
         if not configs:
-            wanted = ", ".join(f"{n}={given[n]!r}" for n in dict.fromkeys(n for c in self.configs for n in c) if n in given)
+            names = dict.fromkeys(name for config in self.configs for name in config if name in given)
+            wanted = ", ".join(f"{name}={given[name]!r}" for name in names)
             raise ValueError(f"kernel {self.__name__}: no configuration has {wanted}; leave it out, and one is chosen")
 
         def complete(config: Config) -> tuple[Any, ...]:
@@ -116,7 +131,7 @@ class Autotuned:
             wanted_order = order_of(self.kernel, default, configs[0])
             configs = [c for c in configs if order_of(self.kernel, complete(c), c) == wanted_order]
         gpu = gpu_of(arguments, stream)
-        digest, about = choice_key(self.kernel, arguments, configs, self._key, place(gpu))
+        digest, about = choice_key(self.kernel, arguments, configs, self._key, f"{place(gpu)}, {self._how.timing}")
         with self._lock:
             known = self.choices.get(digest)
             if known is None:
@@ -145,7 +160,7 @@ class Autotuned:
                 size = specialiser.dimensions.grid(full, lambda: specialiser.bind(full))
             return Candidate(config, kernel, make_grid(size if isinstance(size, (tuple, list)) else (size,)), full)
 
-        self.result = Search(self._how, stream).run(configs, make)
+        self.result = Tuning(self._how, stream).run(configs, make)
         best = self.result.best
         if not self._how.quiet:
             print(self.result)
@@ -170,7 +185,7 @@ def autotune(
     takes the default, which is the first configuration.
 
     Arguments: `configs`, mappings from names of Constant parameters and of hints to values; or `space`, the values of
-        each name, of which all combinations are meant that `where` admits. A constant that a launch gives is not chosen.
+        each name, of which all combinations are meant that `where` admits. What a launch gives is not chosen.
     Options: `key`, names of dimensions and constants whose values a choice is made for; by default the extents of all
         arrays, rounded up to powers of two. `same_numerics=True` keeps to configurations that add in the order of the
         default, so that a choice changes no bit. `timing`, "cold" (each run with an empty L2 cache) or "graph" (many
@@ -181,8 +196,10 @@ def autotune(
         prints a table.
     Result: an Autotuned.
     Errors: TypeError for names that the kernel does not have; ValueError where nothing is left to choose from, and at a
-        launch where no configuration runs. Environment: `TILEWRIGHT_NO_TUNE=1` forbids timing: a stored choice, else the
-        default; `TILEWRIGHT_TUNE_FILE`, a file of choices in place of the disk cache, for many machines.
+        launch where no configuration runs.
+
+    `TILEWRIGHT_NO_TUNE=1` forbids timing: a stored choice is taken, else the default. `TILEWRIGHT_TUNE_FILE` names a
+    file of choices in place of the disk cache, for many machines.
 
     Example:
         @ct.autotune(space={"tile": (64, 128, 256)})

@@ -31,7 +31,7 @@ def choice_key(
     """
     sizes = _sizes(arguments) if names is None else _named(kernel, arguments, names)
     chosen = frozenset(name for config in configs for name in config)
-    given = {a.name: repr(a.value) for a in leaves(arguments) if isinstance(a, Const) and a.name not in chosen}
+    given = {a.name: repr(a.value) for a in arguments if isinstance(a, Const) and a.name not in chosen}
     about = ", ".join([*sizes, *(f"{name}={value}" for name, value in given.items())])
     parts = [kernel.__name__, where, about, [str(config) for config in configs], _compiler(), _code(kernel, arguments)]
     return hashlib.sha256(repr(parts).encode()).hexdigest(), about
@@ -77,7 +77,7 @@ def _arrays(arguments: Sequence[Argument]) -> list[tuple[str, str, tuple[int, ..
 
 def _named(kernel: tile_kernel, arguments: Sequence[Argument], names: Sequence[str]) -> list[str]:
     values: dict[str, Any] = dict(kernel.specialiser.dimensions.check(arguments))
-    values |= {a.name: a.value for a in leaves(arguments) if isinstance(a, Const)}
+    values |= {a.name: a.value for a in arguments if isinstance(a, Const)}
     for name in names:
         if name not in values:
             raise TypeError(f"autotune: key names {name!r}, which is no dimension and no Constant parameter of kernel "

@@ -36,10 +36,14 @@ class Config(Mapping[str, Any]):
         return len(self._values)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in self._values:
-            raise AttributeError(f"the configuration ({self}) has no {name}") if not name.startswith("_") else (
-                AttributeError(name))
+        if name.startswith("_"):  # copying and pickling ask before there are values
+            raise AttributeError(name)
+        if name not in self._values:
+            raise AttributeError(f"the configuration ({self}) has no {name}")
         return self._values[name]
+
+    def __hash__(self) -> int:
+        return hash(str(self))
 
     @property
     def constants(self) -> dict[str, Any]:

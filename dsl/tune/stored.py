@@ -22,9 +22,9 @@ def load(key: str, configs: list[Config]) -> Config | None:
     if found is None:
         found = _from_cache(key)
     index = found.get("index") if isinstance(found, dict) else None
-    if type(index) is not int or not 0 <= index < len(configs) or str(configs[index]) != found.get("config"):
+    if found is None or type(index) is not int or not 0 <= index < len(configs):
         return None
-    return configs[index]
+    return configs[index] if str(configs[index]) == found.get("config") else None
 
 
 def store(key: str, configs: list[Config], chosen: Config, about: dict[str, Any]) -> None:
