@@ -6,6 +6,7 @@ from tilewright.kernels.attention import attention, attention_backward, decode_a
 from tilewright.kernels.declaration import DECLARED, LibraryFunction, register_all
 from tilewright.kernels.elementwise import gated, gated_backward, rotary, transform
 from tilewright.kernels.embedding import embedding, embedding_backward
+from tilewright.kernels.experts import add_choices, expert_linear, route, sort_by_expert
 from tilewright.kernels.losses import cross_entropy, cross_entropy_backward
 from tilewright.kernels.matmul import linear, linear_backward, matmul
 from tilewright.kernels.norms import (
@@ -17,6 +18,7 @@ from tilewright.kernels.norms import (
     rms_norm,
 )
 from tilewright.kernels.optimisers import adamw
+from tilewright.kernels.quantised import dequantise, quantise, quantised_linear
 from tilewright.kernels.reductions import reduce, reduce_backward
 from tilewright.kernels.softmax import softmax, softmax_backward
 
@@ -33,6 +35,10 @@ __all__ = [
     "reduce", "reduce_backward",
     # matrices and tables
     "matmul", "linear", "linear_backward", "embedding", "embedding_backward",
+    # weights of few bits
+    "quantise", "dequantise", "quantised_linear",
+    # a mixture of experts
+    "route", "sort_by_expert", "expert_linear", "add_choices",
     # optimisers
     "adamw",
 ]

@@ -124,4 +124,28 @@ def gradient_of_attention(x: Make, q: Any, k: Any, v: Any, *options: Any) -> Ite
     yield "attention_backward", (x(*q.shape), lse_grad, q, k, v, out.astype(q.dtype), lse.astype(kind), *options)
 
 
-GROUPS = (rows, elements, reductions, matrices, attentions)
+def few_bits(x: Make) -> Iterator[Case]:
+    for kind, (n, k, group) in zip(("int8", "int4", "fp8"), ((5, 64, 32), (20, 32, 16), (3, 128, 64)), strict=True):
+        weight = x(n, k)
+        weight[0] = 0
+        yield "quantise", (weight, kind, group)
+        codes, scales = tk.quantise.reference(weight, kind, group)
+        yield "dequantise", (codes, scales, kind)
+        yield "quantised_linear", (x(2, 3, k), codes, scales, kind, x(n))
+        yield "quantised_linear", (x(40, k), codes, scales, kind)
+
+
+def experts(x: Make) -> Iterator[Case]:
+    for tokens, count, choices, tile in ((50, 5, 2, 16), (7, 3, 1, 16), (90, 8, 4, 32)):
+        scores = x(tokens, count)
+        yield "route", (scores, choices)
+        chosen, shares = tk.route.reference(scores, choices)
+        yield "sort_by_expert", (chosen, count, tile)
+        rows, owners = tk.sort_by_expert.reference(chosen, count, tile)
+        slots, shares = tokens * choices, shares.astype(np.float32)
+        yield "expert_linear", (x(tokens, 20), x(count, 9, 20), rows, owners, slots, choices, shares)
+        yield "expert_linear", (x(slots, 9), x(count, 20, 9), rows, owners, slots)
+        yield "add_choices", (x(tokens, choices, 20),)
+
+
+GROUPS = (rows, elements, reductions, matrices, attentions, few_bits, experts)
