@@ -150,8 +150,9 @@ mutants: $(STAMP)  ## a mutation test: 150 small defects drawn by SEED, run by t
 	PYTHONPATH=$(CURDIR)/tools $(BIN)/python -m mutants run --seed $(SEED) -j 2
 	PYTHONPATH=$(CURDIR)/tools $(BIN)/python -m mutants report --seed $(SEED)
 
-bench-compile: $(STAMP)  ## time from a Python function to PTX, stage by stage
+bench-compile: $(STAMP)  ## time from a Python function to PTX, stage by stage, and of kernels of several lengths
 	$(BIN)/python -m benchmarks.compile
+	$(BIN)/python -m benchmarks.lengths
 
 bench-interp: $(STAMP)  ## time the interpreter
 	$(BIN)/python -m benchmarks.interp

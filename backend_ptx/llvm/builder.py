@@ -11,6 +11,7 @@ Code that only computes (the math library) uses the methods that `Builder` inher
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
@@ -26,9 +27,20 @@ T = TypeVar("T")
 # Lanes that are registers of their own; narrower ones share.
 _WIDE = frozenset(("float", "double", "i32", "i64"))
 
+# LLVM's straight-line strength reduction compares each address with all earlier ones of its base: without an end 1,600
+# accesses of an array cost 19 s. A copy of the base that LLVM cannot see through starts a new search; ptxas removes it.
+BASE_USES = 64
+GLOBAL_POINTER = "ptr addrspace(1)"
+COPY_ADDRESS = "mov.b64 $0, $1;"
+
 
 class Builder(Arithmetic):
     """A function: arithmetic, and what only a function has: memory, blocks and its text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._base_uses: Counter[str] = Counter()
+        self._bases: dict[tuple[str, str, int], Val] = {}  # copies of a base, each in the block that it stands in
 
     # ---- memory ------------------------------------------------------------------------------------------
 
@@ -38,7 +50,20 @@ class Builder(Arithmetic):
             offset = self.const("i64", offset)
         if offset.const == 0:
             return pointer
+        if offset.const is None and pointer.elem == GLOBAL_POINTER:
+            pointer = self._fresh(pointer)
         return self.emit(pointer.elem, offset.n, f"getelementptr i8, {pointer}, {offset}")
+
+    def _fresh(self, base: Val) -> Val:
+        """A base address, or a copy of it that few addresses are counted from."""
+        self._base_uses[base.text] += 1
+        part = self._base_uses[base.text] // BASE_USES
+        key = base.text, self.block, part
+        if part and key not in self._bases:
+            copy = self.asm(COPY_ADDRESS, "=l,l", [base], base.type, pure=True)
+            assert copy is not None
+            self._bases[key] = Val(base.elem, 0, copy.text)
+        return self._bases[key] if part else base
 
     def load(self, elem: str, n: int, pointer: Val, align: int, *, invariant: bool = False) -> Val:
         """`invariant`: nothing writes there while the kernel runs (the read-only path)."""

@@ -133,9 +133,13 @@ def to_tf32(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
     return pure(c, i, lambda a: floats.to_tf32(a, facts["even"]).view(np.uint32))
 
 
+def copy(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
+    return pure(c, i, lambda a: a)
+
+
 MEANINGS: dict[str, Callable[[FunctionCompiler, LlvmInstruction, Facts], Operation]] = {
     "load": load, "store": store, "atomic": atomic_operation, "copy_async": copies.copy_async,
-    "copy_commit": copies.copy_commit, "copy_wait": copies.copy_wait, "to_tf32": to_tf32,
+    "copy_commit": copies.copy_commit, "copy_wait": copies.copy_wait, "to_tf32": to_tf32, "copy": copy,
     "barrier": warp.barrier, "barrier_named": warp.barrier_named, "barrier_warp": warp.barrier_warp,
     "fence": warp.fence, "shuffle": warp.shuffle, "warp_reduce": warp.warp_reduce,
     "matrix_load": matrix.matrix_load, "matrix_store": matrix.matrix_store, "mma": matrix.mma,

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.tileir.analysis.effects import Dependences, Summary, conflict
+from tilewright.tileir.analysis.effects import Dependences, Summary
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.analysis.waiting import awaited
 from tilewright.tileir.core import Block, Op, Value
@@ -39,7 +39,7 @@ class _Cse:
         self.dependences = dependences
         self.new: dict[Value, Value] = {}
         self.pure: dict[Key, Op] = {}  # of the blocks around the current place
-        self.loads: dict[Key, Op] = {}  # those whose memory is unchanged since
+        self.loads = _Loads()
         self.awaited: set[Op] = set()  # what loops around the current place wait for
 
     def block(self, block: Block) -> None:
@@ -62,8 +62,8 @@ class _Cse:
         if op in self.awaited:
             return False
         if summary.only_reads:
-            return self.share(op, self.loads, [])
-        self.forget_loads(summary)
+            return self.share_load(op, summary)
+        self.loads.forget(summary)
         return False
 
     def share(self, op: Op, known: dict[Key, Op], added: list[Key]) -> bool:
@@ -73,6 +73,18 @@ class _Cse:
             known[key] = op
             added.append(key)
             return False
+        return self.use(first, op)
+
+    def share_load(self, op: Op, summary: Summary) -> bool:
+        key = _key(op)
+        first = self.loads.find(key)
+        if first is None:
+            self.loads.add(key, op, summary)
+            return False
+        return self.use(first, op)
+
+    def use(self, first: Op, op: Op) -> bool:
+        """Take the results of an equal op, if their types are equal too."""
         if any(a.type != b.type for a, b in zip(first.results, op.results, strict=True)):
             return False  # equal but for a layout
         for old, kept in zip(op.results, first.results, strict=True):
@@ -85,19 +97,57 @@ class _Cse:
         summary = self.dependences.summary(op)
         self.awaited |= awaited(op)
         if not isinstance(op, If):
-            self.forget_loads(summary)  # an earlier iteration may have written
+            self.loads.forget(summary)  # an earlier iteration may have written
         for block in op.blocks:
-            outside = dict(self.loads)
+            outside = self.loads.mark()
             self.block(block)
-            self.loads = outside
-        self.forget_loads(summary)
+            self.loads.go_back(outside)
+        self.loads.forget(summary)
 
-    def forget_loads(self, summary: Summary) -> None:
-        if summary.only_reads:
-            return
-        changed = [key for key, load in self.loads.items() if conflict(summary, self.dependences.summary(load))]
-        for key in changed:
-            del self.loads[key]
+
+class _Loads:
+    """The loads around the current place whose memory is unchanged since.
+
+    A write only notes its time, by alias class, and a load is compared with that when it is asked for: what a write
+    invalidates is not searched for, and the time is linear in the length of the kernel. `log` undoes what a block did.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[Key, tuple[Op, frozenset[Value], int]] = {}
+        self.written: dict[Value | None, int] = {}  # when each class was written last; None: an ordered access
+        self.log: list[tuple[dict[Any, Any], Any, Any]] = []
+
+    def find(self, key: Key) -> Op | None:
+        found = self.known.get(key)
+        if found is None:
+            return None
+        op, reads, since = found
+        changed = max(self.written.get(memory, -1) for memory in (None, *reads))
+        return op if changed < since else None
+
+    def add(self, key: Key, op: Op, summary: Summary) -> None:
+        self._note(self.known, key, (op, summary.reads, len(self.log)))
+
+    def forget(self, summary: Summary) -> None:
+        """Another thing happens that may write: the loads of what it writes are forgotten."""
+        for memory in (*summary.writes, *((None,) if summary.ordered else ())):
+            self._note(self.written, memory, len(self.log))
+
+    def _note(self, table: dict[Any, Any], key: Any, value: Any) -> None:
+        self.log.append((table, key, table.get(key)))
+        table[key] = value
+
+    def mark(self) -> int:
+        return len(self.log)
+
+    def go_back(self, mark: int) -> None:
+        """All is again as at the mark."""
+        while len(self.log) > mark:
+            table, key, old = self.log.pop()
+            if old is None:
+                del table[key]
+            else:
+                table[key] = old
 
 
 def _key(op: Op) -> Key:

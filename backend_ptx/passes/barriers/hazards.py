@@ -92,9 +92,13 @@ def buffer_of(memory: Value) -> Value:
 
 class Hazards:
     """What decides about barriers in a function: its alias classes, those that it writes, its relaxed atomics whose old
-    values have no use, and the memory that mbarriers synchronise, themselves included."""
+    values have no use, and the memory that mbarriers synchronise, themselves included.
+
+    Of accesses that no answer tells apart, one stands for all: a walk over a long kernel then keeps as many pending
+    accesses as there are sorts of them, and its time is linear in the kernel's length."""
 
     def __init__(self, unit: Unit) -> None:
+        self._alike: dict[tuple[object, ...], MemoryAccess] = {}
         self.alias_class = unit.dependences.alias_class
         self.written = unit.dependences.written
         self.updates = {
@@ -102,6 +106,26 @@ class Hazards:
             if isinstance(op, AtomicRmw) and op.memory_order is MemoryOrder.RELAXED and op.result not in unit.uses}
         starts = (start for op in unit.function.walk() if op.starting for start in op.effects().starts)
         self.guarded = {buffer_of(s.memory) for s in starts if s.exclusive and s.space == SHARED}
+
+    def accesses(self, op: Op) -> list[MemoryAccess]:
+        """The accesses of an op that may need a barrier, each by the one that stands for its sort."""
+        return [self._alike.setdefault(self._sort(a), a) for a in accesses_of(op) if not self._is_idle(a)]
+
+    def _is_idle(self, access: MemoryAccess) -> bool:
+        """Whether an access reads memory that the launch only reads, and orders nothing else."""
+        plain = not access.writes and access.order is MemoryOrder.WEAK and not access.flying
+        return plain and access.space == GLOBAL and self.alias_class(access.memory) not in self.written
+
+    def _sort(self, access: MemoryAccess) -> tuple[object, ...]:
+        """All that `between` reads of an access."""
+        op, memory = access.op, access.memory
+        kind = op.kind if op in self.updates and isinstance(op, AtomicRmw) else None
+        tile = (op.array, op.tile.type, op.steps, op.order) if isinstance(op, TileAccess) else None
+        place = (op.ring_slot, op.thread_layout) if isinstance(op, BufferAccess) else None
+        views = [v.op for v in op.operands if buffer_of(v) is memory]
+        slots = tuple(view.slot if isinstance(view, SharedView) else view for view in views)
+        how = access.writes, access.space, access.order, access.engine, access.flying
+        return memory, *how, op in self.updates, kind, tile, place, slots
 
     def between(self, first: MemoryAccess, second: MemoryAccess) -> Scope:
         """The barrier that must separate two accesses in this order: NOTHING, WARP or CTA."""

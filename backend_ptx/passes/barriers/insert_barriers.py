@@ -14,14 +14,14 @@ access stays pending until a barrier that comes after its thread's wait.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache, partial
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.engines import barrier
 from tilewright.backend_ptx.ops.shared import Barrier
-from tilewright.backend_ptx.passes.barriers.hazards import CTA, NOTHING, WARP, Hazards, MemoryAccess, accesses_of
+from tilewright.backend_ptx.passes.barriers.hazards import CTA, NOTHING, WARP, Hazards, MemoryAccess
 from tilewright.tileir.core import Block, Completion, Op
 from tilewright.tileir.engines import THREADS, Fence, Scope, Timeline
 from tilewright.tileir.ops.control import For, If, While
@@ -45,7 +45,7 @@ class _Inserter:
         self.before: dict[Op, Scope] = {}
         # Bodies of loops are walked again and again; what an op does stays the same.
         self.effects = cache(lambda op: op.effects())
-        self.accesses = cache(accesses_of)
+        self.accesses = cache(hazards.accesses)
 
     def block(self, block: Block, state: State) -> State:
         """Walk a block; the accesses pending at its end."""
@@ -73,11 +73,11 @@ class _Inserter:
     def _before_loop(self, op: Op, state: State) -> State:
         """An access of the loop that must wait for an earlier one waits once, above the loop."""
         acting = (inner for block in op.blocks for inner in block.walk() if inner.effectful)
-        inside = [access for inner in acting for access in self.accesses(inner)]
+        inside = dict.fromkeys(access for inner in acting for access in self.accesses(inner))
         self._ask(op, inside, {old: passed for old, passed in state.items() if not old.flying})
         return _passed(state, self.before.get(op, NOTHING))
 
-    def _ask(self, op: Op, accesses: list[MemoryAccess], state: State) -> None:
+    def _ask(self, op: Op, accesses: Iterable[MemoryAccess], state: State) -> None:
         """Record the barrier before `op` that its accesses need after those of a state."""
         for new in accesses:
             between = ((self.hazards.between(old, new), p) for old, p in state.items())
