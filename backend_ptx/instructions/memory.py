@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from itertools import product
 
 from tilewright.backend_ptx.instructions.record import Instruction
-from tilewright.backend_ptx.llvm.builder import COPY_ADDRESS, GLOBAL_POINTER
+from tilewright.backend_ptx.llvm.builder import ADDRESS, COPY_ADDRESS
 
 # Bytes of an element -> the LLVM type of its register (PTX has no 8-bit registers).
 _REGISTER_TYPE = {1: "i16", 2: "i16", 4: "i32", 8: "i64"}
 # Global addresses are pointers, shared addresses 32-bit numbers.
-_ADDRESS = {"global": "ptr addrspace(1)", "shared": "i32"}
+_ADDRESS = {"global": ADDRESS, "shared": "i32"}
 MAX_BYTES = 16
 
 SEMANTICS = ("relaxed", "acquire", "release", "acq_rel")
@@ -83,7 +83,7 @@ _WIDTHS = tuple((size, count) for size in (1, 2, 4, 8) for count in (1, 2, 4) if
 
 def records() -> Iterator[Instruction]:
     # What the builder writes for a base that LLVM shall not see through (`Builder.gep`).
-    yield Instruction("mov.address", COPY_ADDRESS, (GLOBAL_POINTER,), (GLOBAL_POINTER,), "copy")
+    yield Instruction("mov.address", COPY_ADDRESS, (ADDRESS,), (ADDRESS,), "copy")
     for space in ("global", "shared"):
         for size, count in _WIDTHS:
             yield _load(space, size, count)

@@ -11,7 +11,6 @@ Code that only computes (the math library) uses the methods that `Builder` inher
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
@@ -30,7 +29,7 @@ _WIDE = frozenset(("float", "double", "i32", "i64"))
 # LLVM's straight-line strength reduction compares each address with all earlier ones of its base: without an end 1,600
 # accesses of an array cost 19 s. A copy of the base that LLVM cannot see through starts a new search; ptxas removes it.
 BASE_USES = 64
-GLOBAL_POINTER = "ptr addrspace(1)"
+ADDRESS = "ptr addrspace(1)"
 COPY_ADDRESS = "mov.b64 $0, $1;"
 
 
@@ -39,7 +38,7 @@ class Builder(Arithmetic):
 
     def __init__(self) -> None:
         super().__init__()
-        self._base_uses: Counter[str] = Counter()
+        self._base_uses: dict[str, int] = {}
         self._bases: dict[tuple[str, str, int], Val] = {}  # copies of a base, each in the block that it stands in
 
     # ---- memory ------------------------------------------------------------------------------------------
@@ -50,20 +49,17 @@ class Builder(Arithmetic):
             offset = self.const("i64", offset)
         if offset.const == 0:
             return pointer
-        if offset.const is None and pointer.elem == GLOBAL_POINTER:
+        if offset.const is None and pointer.elem == ADDRESS:
             pointer = self._fresh(pointer)
         return self.emit(pointer.elem, offset.n, f"getelementptr i8, {pointer}, {offset}")
 
     def _fresh(self, base: Val) -> Val:
         """A base address, or a copy of it that few addresses are counted from."""
-        self._base_uses[base.text] += 1
-        part = self._base_uses[base.text] // BASE_USES
-        key = base.text, self.block, part
-        if part and key not in self._bases:
-            copy = self.asm(COPY_ADDRESS, "=l,l", [base], base.type, pure=True)
-            assert copy is not None
-            self._bases[key] = Val(base.elem, 0, copy.text)
-        return self._bases[key] if part else base
+        uses = self._base_uses[base.text] = self._base_uses.get(base.text, 0) + 1
+        key = base.text, self.block, uses // BASE_USES
+        if uses >= BASE_USES and key not in self._bases:
+            self._bases[key] = self.emit(base.elem, 0, f'call {base.elem} asm "{COPY_ADDRESS}", "=l,l"({base})')
+        return self._bases.get(key, base)
 
     def load(self, elem: str, n: int, pointer: Val, align: int, *, invariant: bool = False) -> Val:
         """`invariant`: nothing writes there while the kernel runs (the read-only path)."""

@@ -102,30 +102,23 @@ class Hazards:
         self.alias_class = unit.dependences.alias_class
         self.written = unit.dependences.written
         self.updates = {
-            op for op in unit.function.walk()
+            op: op.kind for op in unit.function.walk()
             if isinstance(op, AtomicRmw) and op.memory_order is MemoryOrder.RELAXED and op.result not in unit.uses}
         starts = (start for op in unit.function.walk() if op.starting for start in op.effects().starts)
         self.guarded = {buffer_of(s.memory) for s in starts if s.exclusive and s.space == SHARED}
 
     def accesses(self, op: Op) -> list[MemoryAccess]:
-        """The accesses of an op that may need a barrier, each by the one that stands for its sort."""
-        return [self._alike.setdefault(self._sort(a), a) for a in accesses_of(op) if not self._is_idle(a)]
-
-    def _is_idle(self, access: MemoryAccess) -> bool:
-        """Whether an access reads memory that the launch only reads, and orders nothing else."""
-        plain = not access.writes and access.order is MemoryOrder.WEAK and not access.flying
-        return plain and access.space == GLOBAL and self.alias_class(access.memory) not in self.written
+        """The accesses of an op, each by the one that stands for its sort."""
+        return [self._alike.setdefault(self._sort(access), access) for access in accesses_of(op)]
 
     def _sort(self, access: MemoryAccess) -> tuple[object, ...]:
         """All that `between` reads of an access."""
         op, memory = access.op, access.memory
-        kind = op.kind if op in self.updates and isinstance(op, AtomicRmw) else None
         tile = (op.array, op.tile.type, op.steps, op.order) if isinstance(op, TileAccess) else None
         place = (op.ring_slot, op.thread_layout) if isinstance(op, BufferAccess) else None
-        views = [v.op for v in op.operands if buffer_of(v) is memory]
-        slots = tuple(view.slot if isinstance(view, SharedView) else view for view in views)
-        how = access.writes, access.space, access.order, access.engine, access.flying
-        return memory, *how, op in self.updates, kind, tile, place, slots
+        views = tuple(getattr(v.op, "slot", v) for v in op.operands if buffer_of(v) is memory)
+        how = access.writes, access.space, access.order, access.engine, access.flying, self.updates.get(op)
+        return memory, *how, tile, place, views
 
     def between(self, first: MemoryAccess, second: MemoryAccess) -> Scope:
         """The barrier that must separate two accesses in this order: NOTHING, WARP or CTA."""
@@ -149,10 +142,8 @@ class Hazards:
 
     def _commute(self, first: Op, second: Op) -> bool:
         """Atomic updates of one kind commute: the values between them are not observed."""
-        if first not in self.updates or second not in self.updates:
-            return False
-        assert isinstance(first, AtomicRmw) and isinstance(second, AtomicRmw)
-        return first.kind == second.kind != "xchg"
+        kind = self.updates.get(first)
+        return kind not in (None, "xchg") and kind == self.updates.get(second)
 
 
 def _between_private(first: MemoryAccess, second: MemoryAccess) -> Scope:

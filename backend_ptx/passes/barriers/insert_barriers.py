@@ -79,11 +79,9 @@ class _Inserter:
 
     def _ask(self, op: Op, accesses: Iterable[MemoryAccess], state: State) -> None:
         """Record the barrier before `op` that its accesses need after those of a state."""
-        for new in accesses:
-            between = ((self.hazards.between(old, new), p) for old, p in state.items())
-            needed = max((n for n, passed in between if n > passed), default=NOTHING)
-            if needed > self.before.get(op, NOTHING):
-                self.before[op] = needed
+        asked = ((self.hazards.between(old, new), passed) for new in accesses for old, passed in state.items())
+        needed = max((scope for scope, passed in asked if scope > passed), default=NOTHING)
+        self.before[op] = max(needed, self.before.get(op, NOTHING))
 
     def _loop(self, blocks: list[Block], state: State) -> State:
         """The accesses pending after zero or more iterations. Only the walk from the fixed point decides: a barrier
