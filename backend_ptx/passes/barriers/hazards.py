@@ -101,7 +101,7 @@ class Hazards:
         self._alike: dict[tuple[object, ...], MemoryAccess] = {}
         self.alias_class = unit.dependences.alias_class
         self.written = unit.dependences.written
-        self.updates = {
+        self.updates: dict[Op, str] = {
             op: op.kind for op in unit.function.walk()
             if isinstance(op, AtomicRmw) and op.memory_order is MemoryOrder.RELAXED and op.result not in unit.uses}
         starts = (start for op in unit.function.walk() if op.starting for start in op.effects().starts)
