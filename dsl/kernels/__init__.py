@@ -7,6 +7,7 @@ from tilewright.kernels.declaration import DECLARED, LibraryFunction, register_a
 from tilewright.kernels.elementwise import gated, gated_backward, rotary, transform
 from tilewright.kernels.embedding import embedding, embedding_backward
 from tilewright.kernels.experts import add_choices, expert_linear, route, sort_by_expert
+from tilewright.kernels.linear_losses import linear_cross_entropy, linear_cross_entropy_backward
 from tilewright.kernels.losses import cross_entropy, cross_entropy_backward
 from tilewright.kernels.matmul import linear, linear_backward, matmul
 from tilewright.kernels.norms import (
@@ -20,19 +21,22 @@ from tilewright.kernels.norms import (
 from tilewright.kernels.optimisers import adamw
 from tilewright.kernels.quantised import dequantise, quantise, quantised_linear
 from tilewright.kernels.reductions import reduce, reduce_backward
+from tilewright.kernels.sampling import sample
+from tilewright.kernels.scans import cumsum, segmented_reduce
 from tilewright.kernels.softmax import softmax, softmax_backward
 
 __all__ = [
     "DECLARED", "LibraryFunction", "register_all",
     # rows
     "softmax", "softmax_backward", "rms_norm", "add_rms_norm", "layer_norm", "norm_backward", "group_norm",
-    "group_norm_backward", "cross_entropy", "cross_entropy_backward",
+    "group_norm_backward", "cross_entropy", "cross_entropy_backward", "linear_cross_entropy",
+    "linear_cross_entropy_backward", "sample",
     # attention
     "attention", "attention_backward", "decode_attention",
     # element by element
     "transform", "gated", "gated_backward", "rotary",
     # reductions
-    "reduce", "reduce_backward",
+    "reduce", "reduce_backward", "cumsum", "segmented_reduce",
     # matrices and tables
     "matmul", "linear", "linear_backward", "embedding", "embedding_backward",
     # weights of few bits

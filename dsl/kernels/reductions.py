@@ -60,7 +60,8 @@ def _groups(axes: Sequence[int]) -> list[tuple[int, int]]:
     return out[::-1]
 
 
-def _neutral(op: str, dtype: DType) -> float | int:
+def neutral_of(op: str, dtype: DType) -> float | int:
+    """The number that changes no result of a reduction."""
     if op in ("sum", "prod"):
         return int(op == "prod")
     if not dtype.is_int:
@@ -70,11 +71,17 @@ def _neutral(op: str, dtype: DType) -> float | int:
     return low if op == "max" else low + (1 << (8 * dtype.bytes)) - 1
 
 
-def _dtypes(op: str, x: Array) -> tuple[DType, DType]:
+def kernel_op(op: str, dtype: DType) -> str:
+    """The name of a reduction in kernels: the extremes of integers know no NaN."""
+    return {"max": "most", "min": "least"}.get(op, op) if dtype.is_int else op
+
+
+def computed_and_stored(function: str, op: str, x: Array) -> tuple[DType, DType]:
     """What is computed in, and the dtype of the result."""
     dtype = dtype_of(x)
     if dtype is bool_ or (op == "mean" and not dtype.is_float):
-        raise TileTypeError(f"reduce: x has the dtype {dtype}, of which there is no {op}", hints=["convert it first"])
+        raise TileTypeError(f"{function}: x has the dtype {dtype}, of which there is no {op}",
+                            hints=["convert it first"])
     if dtype.is_float:
         return wide(dtype), dtype
     return (int64, int64) if op in ("sum", "prod") else (dtype, dtype)
@@ -84,8 +91,7 @@ def middle(x: Array, out: Array, op: str, dtype: DType, divisor: int | None) -> 
     """Reduce a view (outer, n, inner) along n into (outer, 1, inner), in two passes where there are few results."""
     outer, n, inner = x.shape
     chunk, across = strip(power_above(n), power_above(inner))
-    neutral = _neutral(op, dtype)
-    op = {"max": "most", "min": "least"}.get(op, op) if dtype.is_int else op
+    neutral, op = neutral_of(op, dtype), kernel_op(op, dtype)
     results = outer * blocks(inner, across)
     parts = min(MOST_PARTS // max(1, results), blocks(n, chunk * CHUNKS_PER_PART))
     if parts > 1:
@@ -132,7 +138,7 @@ def reduce(
     """
     check_choice("reduce", "op", op, OPS)
     axes = _axes("reduce", len(x.shape), axis)
-    computed, stored = _dtypes(op, x)
+    computed, stored = computed_and_stored("reduce", op, x)
     shape = [1 if a in axes else n for a, n in enumerate(x.shape)]
     final = shape if keepdims else [n for a, n in enumerate(x.shape) if a not in axes]
     n = count([x.shape[a] for a in axes])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,13 @@ from support.pages import programs_of
 
 import tilewright as tw
 import tilewright.kernels as tk
+from tilewright.kernels import linear_losses
 from tilewright.kernels.optimisers import adamw_reference
 
 DTYPES = (np.float32, np.float64, np.float16, ml_dtypes.bfloat16)
+# float16 takes the ways of bfloat16; TILEWRIGHT_THOROUGH runs all.
+FLOAT16 = GROUPS if os.environ.get("TILEWRIGHT_THOROUGH") else GROUPS[1:2]
+RUNS = [(group, dtype) for group in GROUPS for dtype in DTYPES if dtype != np.float16 or group in FLOAT16]
 
 
 def check(name: str, args: tuple[Any, ...], dtype: Any) -> None:
@@ -38,8 +43,7 @@ def check(name: str, args: tuple[Any, ...], dtype: Any) -> None:
         assert far <= 40 * rounding, (name, shapes, far)
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: np.dtype(d).name)
-@pytest.mark.parametrize("group", GROUPS, ids=lambda g: g.__name__)
+@pytest.mark.parametrize(("group", "dtype"), RUNS, ids=[f"{g.__name__}-{np.dtype(d).name}" for g, d in RUNS])
 def test_against_the_reference(group: Callable[..., Any], dtype: Any) -> None:
     for name, args in group(maker(dtype)):
         check(name, args, dtype)
@@ -92,3 +96,19 @@ def test_adamw(dtype: Any) -> None:
     with pytest.raises(tw.TileTypeError, match=r"grads\[1\] has the dtype float16 and grads\[0\] has float32"):
         pair = [np.ones(2)] * 2
         tk.adamw(pair, [np.ones(2, np.float32), np.ones(2, np.float16)], pair, pair, 1)
+
+
+def test_logits_of_some_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear_losses, "ROWS", 3)
+    x, labels = maker(np.float32), np.array([1, 0, 4, -100, 2, 3, 4], np.int32)
+    check("linear_cross_entropy", (x(7, 6), x(5, 6), labels), np.float32)
+    check("linear_cross_entropy_backward", (x(7), x(7, 6), x(5, 6), labels, 0.1), np.float32)
+
+
+def test_samples_have_their_probabilities() -> None:
+    """5000 draws of one row: within four standard deviations."""
+    share = np.array([0.5, 0.2, 0.05, 0.25])
+    found = np.bincount(tk.sample(np.tile(np.log(share), (5000, 1)), 3), minlength=4) / 5000
+    assert (np.abs(found - share) < 4 * np.sqrt(share * (1 - share) / 5000)).all()
+    kept = np.bincount(tk.sample(np.tile(np.log(share), (500, 1)), 3, 1.0, 2), minlength=4)
+    assert kept[1] == kept[2] == 0 and kept[0] > kept[3] > 0

@@ -50,6 +50,8 @@ def rows(x: Make) -> Iterator[Case]:
         labels = ints(n, m)
         labels[1:2] = -100
         yield "cross_entropy", (x(m, n), labels, smoothing)
+        yield "linear_cross_entropy", (x(m, 6), x(n, 6), labels, smoothing)
+        yield "linear_cross_entropy_backward", (x(m), x(m, 6), x(n, 6), labels, smoothing)
         yield "cross_entropy_backward", (x(m), x(m, n), labels, smoothing)
 
 
@@ -76,6 +78,14 @@ def reductions(x: Make) -> Iterator[Case]:
         yield "reduce", (x(3, 4, 5), op, (1,), True)
         yield "reduce", (x(9, 3), op)
     yield "reduce_backward", (x(3, 1), x(3, 4), "mean", (1,))
+    for shape, axis in (((7,), 0), ((3, 5), -1), ((2, 5, 3), 1), ((3000,), 0)):
+        yield "cumsum", (x(*shape), axis)
+        yield "cumsum", (x(*shape), axis, True)
+    yield "cumsum", (ints(9, 4, 5), 0)
+    for op in ("sum", "prod"):
+        yield "segmented_reduce", (x(9, 3), np.array([0, 4, 4, 9], np.int32), op)
+    yield "segmented_reduce", (x(5000), np.array([0, 3000, 5000], np.int64), "max")
+    yield "segmented_reduce", (ints(9, 6, 2, 3), np.array([1, 2, 5], np.int32), "min")
 
 
 def matrices(x: Make) -> Iterator[Case]:
@@ -148,4 +158,10 @@ def experts(x: Make) -> Iterator[Case]:
         yield "add_choices", (x(tokens, choices, 20),)
 
 
-GROUPS = (rows, elements, reductions, matrices, attentions, few_bits, experts)
+def samples(x: Make) -> Iterator[Case]:
+    yield "sample", (x(40, 30), 11)
+    for shape, options in (((9, 100), (0.7, 5)), ((9, 100), (1.3, 0, 0.6)), ((2, 5000), (1.0, 50, 0.9))):
+        yield "sample", (x(*shape), 11, *options)
+
+
+GROUPS = (rows, elements, reductions, matrices, attentions, few_bits, experts, samples)
