@@ -13,7 +13,8 @@ from pathlib import Path
 
 GROUPS = (
     "limits", "memory", "softmax", "norms", "persistent", "transposes", "gemv", "matmul", "steps", "fused", "attention",
-    "plain_attention", "decode", "launch", "compile", "report", "interp", "in_place", "counters", "library",
+    "plain_attention", "decode", "launch", "cold_start", "compile", "report", "interp", "in_place", "counters",
+    "library",
 )
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilewright.backend_ptx.abi import KernelAbi
-from tilewright.backend_ptx.compile import FULL_LEVEL, Attempt, Watch, compile_kernel
 from tilewright.backend_ptx.resources.verdict import Rejection, of_error, of_log
 from tilewright.backend_ptx.runtime.cache import DiskCache, Entry, open_cache
 from tilewright.backend_ptx.runtime.driver import Device, check, driver, driver_version
@@ -21,8 +21,13 @@ from tilewright.tileir.events import timed
 from tilewright.tileir.plan import Hints, Limits, Switches, complaint, settings
 from tilewright.tileir.printer import to_text
 
+if TYPE_CHECKING:
+    from tilewright.backend_ptx.compile import Attempt, Watch
+
 # A kernel may use this much dynamic shared memory without asking.
 PLAIN_SHARED_BYTES = 48 * 1024
+# A library of llvmlite from this size on has LLVM linked in (those of PyPI: 120 to 180 MB; without it: 0.2 MB).
+WITH_LLVM = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,9 @@ def _build(
         return kernel
     if cache is not None:
         facts["cache"] = "miss"
+    # With a warm cache a process loads no pass, no lowering and no LLVM.
+    from tilewright.backend_ptx.compile import compile_kernel
+
     assembler = DriverJudge(hints.opt_level)
     compiled = compile_kernel(function, device.target, watch, hints=hints, switches=switches, judge=assembler,
                               limits=_accepted(cache, key))
@@ -105,6 +113,8 @@ class DriverJudge:
                 raise
             return refused
         self._loaded[compiled.ptx] = module, log
+        from tilewright.backend_ptx.compile import FULL_LEVEL
+
         return of_log(log) if self._level >= FULL_LEVEL else None
 
     def take(self, ptx: str) -> tuple[Any, str]:
@@ -126,14 +136,25 @@ def _accepted(cache: DiskCache | None, key: str) -> Limits:
 
 def cache_key(function: Function, hints: Hints, switches: Switches, device: Device) -> str:
     """A digest over everything that decides the machine code."""
-    from tilewright.backend_ptx.llvm.compile import llvm_version
-
     target = device.target
     parts = (
         to_text(function, spans=switches.line_info), hints, switches, target.name,
-        target.ptx, device.capability, llvm_version(), driver_version(), JIT_OPTIONS, source_digest(),
+        target.ptx, device.capability, llvm_build(), driver_version(), JIT_OPTIONS, source_digest(),
     )
     return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+@functools.cache
+def llvm_build() -> str:
+    """Which LLVM compiles, without loading it where llvmlite's own library holds it."""
+    spec = importlib.util.find_spec("llvmlite")
+    folder = Path(spec.origin).parent if spec is not None and spec.origin else Path()
+    sizes = [path.stat().st_size for path in sorted(folder.glob("binding/*llvmlite.*"))]
+    if sum(sizes) < WITH_LLVM:  # it finds LLVM elsewhere, where that may change by itself; or it is missing
+        from tilewright.backend_ptx.llvm.compile import llvm_version
+
+        return llvm_version()
+    return f"{(folder / '_version.py').read_text()} {sizes}"
 
 
 @functools.cache

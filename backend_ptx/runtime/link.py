@@ -12,7 +12,6 @@ import ctypes
 import re
 from typing import Any
 
-from tilewright.backend_ptx.llvm.compile import DUMP_HINT
 from tilewright.backend_ptx.runtime.driver import check, driver
 from tilewright.tileir.diagnostics import TileCompilerExecutionError
 
@@ -82,6 +81,8 @@ def _text(log: bytearray) -> str:
 
 def assembler_error(kernel: str, ptx: str, log: str) -> TileCompilerExecutionError:
     """The assembler's refusal, with each PTX line that it names."""
+    from tilewright.backend_ptx.llvm.compile import DUMP_HINT
+
     lines = ptx.splitlines()
     notes = [line.strip() for line in log.splitlines() if line.strip()][:12]
     for number in sorted({int(n) for n in re.findall(r"line (\d+)", log)})[:4]:

@@ -342,7 +342,7 @@ def test_two_devices(cuda: FakeCuda) -> None:
 
 
 def test_cache_across_processes(cuda: FakeCuda, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tilewright.backend_ptx.runtime import kernel as module
+    from tilewright.backend_ptx import compile as module
 
     compiled: list[object] = []
     whole = module.compile_kernel

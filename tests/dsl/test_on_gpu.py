@@ -162,8 +162,8 @@ def test_interpret_on_device_arrays() -> None:
 
 
 def test_kernel_facts_and_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tilewright.backend_ptx import compile as module
     from tilewright.backend_ptx.runtime import driver
-    from tilewright.backend_ptx.runtime import kernel as module
 
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path))
     x = tw.to_device(np.zeros(4096, np.float32))
