@@ -18,12 +18,13 @@ from typing import NamedTuple, Protocol
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.abi import Lowered
+from tilewright.backend_ptx.llvm.compile import DUMP_HINT, link_texts, llvm_to_ptx
 from tilewright.backend_ptx.resources.ladder import Accepted, Facts, climb
 from tilewright.backend_ptx.resources.occupancy import register_cap
 from tilewright.backend_ptx.resources.registers import MARGIN, estimated_registers
 from tilewright.backend_ptx.resources.shared import OutOfSharedMemory
 from tilewright.backend_ptx.resources.tiles import too_large
-from tilewright.backend_ptx.resources.verdict import Rejection, Shortage, of_error, of_log, of_overflow
+from tilewright.backend_ptx.resources.verdict import FULL_LEVEL, Rejection, Shortage, of_error, of_log, of_overflow
 from tilewright.backend_ptx.roles import CONSUMER
 from tilewright.backend_ptx.targets import Target, get_target
 from tilewright.tileir.core import Function, clone_function
@@ -31,7 +32,6 @@ from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileError,
 from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.plan import PLAIN, Hints, Limits, Switches
 
-FULL_LEVEL = 3  # the opt_level whose spills say something of the plan
 # Live ranges so many times over what a hint leaves. They overestimate some softmax and norms up to three times.
 HOPELESS = 4
 
@@ -108,8 +108,6 @@ class Attempt:
 
     @cached_property
     def compiled(self) -> Compiled:
-        from tilewright.backend_ptx.llvm.compile import llvm_to_ptx
-
         lowered = self.lowered
         timings = {"lower": time.perf_counter() - self._started}
         self._watch.text("kernel.ll", lowered.llvm_text)
@@ -149,8 +147,6 @@ def within(hints: Hints, limits: Limits) -> Hints:
 @contextlib.contextmanager
 def internal_errors(name: str) -> Iterator[None]:
     """What is no user's mistake becomes a TileInternalError."""
-    from tilewright.backend_ptx.llvm.compile import DUMP_HINT
-
     try:
         yield
     except TileError:
@@ -249,8 +245,6 @@ class Module:
 
 def compile_module(functions: Sequence[Function], target: Target, watch: Watch | None, hints: Hints) -> Module:
     """Compile functions of different names for one target; they stay as they are. `hints` hold for all."""
-    from tilewright.backend_ptx.llvm.compile import link_texts, llvm_to_ptx
-
     # A program that launches an export need not know of clusters.
     alone = Limits(allow_cluster=False)
     watch = watch or Look()

@@ -28,7 +28,7 @@ def bare(cubin: Path) -> None:
     from cuda.bindings import driver as cuda
 
     def check(result: tuple[object, ...]) -> object:
-        assert int(result[0]) == 0, result  # type: ignore[call-overload]
+        assert int(result[0]) == 0, result
         return result[1] if len(result) > 1 else None
 
     check(cuda.cuInit(0))

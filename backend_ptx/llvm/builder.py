@@ -36,11 +36,6 @@ COPY_ADDRESS = "mov.b64 $0, $1;"
 class Builder(Arithmetic):
     """A function: arithmetic, and what only a function has: memory, blocks and its text."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._base_uses: dict[str, int] = {}
-        self._bases: dict[tuple[str, str, int], Val] = {}  # copies of a base, each in the block that it stands in
-
     # ---- memory ------------------------------------------------------------------------------------------
 
     def gep(self, pointer: Val, offset: Operand) -> Val:

@@ -26,6 +26,8 @@ class Emitter:
         self._next = 0
         self._labels = 0
         self.convergent = False  # whether some asm is
+        self._base_uses: dict[str, int] = {}  # addresses by the base that they are counted from
+        self._bases: dict[tuple[str, str, int], Val] = {}  # copies of a base, each in the block that it stands in
 
     # ---- values ------------------------------------------------------------------------------------------
 

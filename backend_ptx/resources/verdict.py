@@ -10,6 +10,8 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.resources.shared import OutOfSharedMemory
 from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileError
 
+FULL_LEVEL = 3  # the opt_level whose spills say something of the plan
+
 
 class Shortage(IntEnum):
     """Of two refusals the one with the smaller kind is the better plan. Code with the first three runs."""

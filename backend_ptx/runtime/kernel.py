@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilewright.backend_ptx.abi import KernelAbi
-from tilewright.backend_ptx.resources.verdict import Rejection, of_error, of_log
+from tilewright.backend_ptx.resources.verdict import FULL_LEVEL, Rejection, of_error, of_log
 from tilewright.backend_ptx.runtime.cache import DiskCache, Entry, open_cache
 from tilewright.backend_ptx.runtime.driver import Device, check, driver, driver_version
 from tilewright.backend_ptx.runtime.link import JIT_OPTIONS, load_ptx
@@ -70,14 +70,13 @@ def _build(
     function: Function, device: Device, hints: Hints, switches: Switches, watch: Watch | None, facts: dict[str, Any],
 ) -> DeviceKernel:
     cache = open_cache()
-    facts["cache"] = "off" if cache is None else "hit"
     key = cache_key(function, hints, switches, device)
     entry = cache.load(key) if cache is not None and watch is None else None
     kernel = load_entry(entry, device) if entry is not None else None
     if kernel is not None:
+        facts["cache"] = "hit"
         return kernel
-    if cache is not None:
-        facts["cache"] = "miss"
+    facts["cache"] = "off" if cache is None else "miss"
     # With a warm cache a process loads no pass, no lowering and no LLVM.
     from tilewright.backend_ptx.compile import compile_kernel
 
@@ -108,13 +107,10 @@ class DriverJudge:
         try:
             module, log = load_ptx(compiled.ptx, compiled.name, self._level)
         except TileCompilerExecutionError as error:
-            refused = of_error(error)
-            if refused is None:
+            if (refused := of_error(error)) is None:
                 raise
             return refused
         self._loaded[compiled.ptx] = module, log
-        from tilewright.backend_ptx.compile import FULL_LEVEL
-
         return of_log(log) if self._level >= FULL_LEVEL else None
 
     def take(self, ptx: str) -> tuple[Any, str]:
@@ -147,8 +143,7 @@ def cache_key(function: Function, hints: Hints, switches: Switches, device: Devi
 @functools.cache
 def llvm_build() -> str:
     """Which LLVM compiles, without loading it where llvmlite's own library holds it."""
-    spec = importlib.util.find_spec("llvmlite")
-    folder = Path(spec.origin).parent if spec is not None and spec.origin else Path()
+    folder = Path(getattr(importlib.util.find_spec("llvmlite"), "origin", None) or "").parent
     sizes = [path.stat().st_size for path in sorted(folder.glob("binding/*llvmlite.*"))]
     if sum(sizes) < WITH_LLVM:  # it finds LLVM elsewhere, where that may change by itself; or it is missing
         from tilewright.backend_ptx.llvm.compile import llvm_version
@@ -171,10 +166,8 @@ def source_digest() -> str:
         for root in package.__path__:
             for path in sorted(Path(root).rglob("*.py")):
                 name = path.relative_to(root)
-                if name.parts[0] == "simulator":
-                    continue
-                digest.update(f"{package.__name__}/{name.as_posix()}".encode())
-                digest.update(path.read_bytes())
+                if name.parts[0] != "simulator":
+                    digest.update(f"{package.__name__}/{name.as_posix()}".encode() + path.read_bytes())
     return digest.hexdigest()
 
 
@@ -193,27 +186,22 @@ def _load(
     """`module`: where the code is loaded already."""
     cuda = driver()
     threads, shared = int(str(entry.meta["threads"])), int(str(entry.meta["shared_bytes"]))
+    rungs = entry.meta.get("rungs")
     if shared > device.target.shared_per_block:
         raise TileUnsupportedFeatureError(
             f"kernel {abi.name} needs {shared} bytes of shared memory per block; {device.target.name} has "
             f"{device.target.shared_per_block}", hints=["use smaller tiles"])
-    if module is None:
-        module, _ = load_ptx(entry.ptx, abi.name, int(str(entry.meta["opt_level"])))
+    module = load_ptx(entry.ptx, abi.name, int(str(entry.meta["opt_level"])))[0] if module is None else module
     handle = check(cuda.cuModuleGetFunction(module, abi.name.encode()), f"cuModuleGetFunction({abi.name})")
-    attribute = cuda.CUfunction_attribute
 
     def ask(name: str) -> int:
-        code = getattr(attribute, f"CU_FUNC_ATTRIBUTE_{name}")
+        code = getattr(cuda.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
         return int(check(cuda.cuFuncGetAttribute(code, handle), f"cuFuncGetAttribute({name})"))
 
     if shared > PLAIN_SHARED_BYTES:
-        code = attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        code = cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         check(cuda.cuFuncSetAttribute(handle, code, shared), f"cuFuncSetAttribute(shared memory {shared})")
     return DeviceKernel(
         abi.name, device, abi, threads, shared, entry.ptx, str(entry.meta.get("log", "")), handle,
         ask("NUM_REGS"), ask("LOCAL_SIZE_BYTES"), timings, int(str(entry.meta["cluster"])),
-        _words(entry.meta.get("rungs")))
-
-
-def _words(given: object) -> tuple[str, ...]:
-    return tuple(map(str, given)) if isinstance(given, list) else ()
+        tuple(map(str, rungs)) if isinstance(rungs, list) else ())
