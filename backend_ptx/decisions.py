@@ -93,6 +93,13 @@ def multicast(names: Iterable[str], ctas: int) -> Decision:
     return Decision("rings", f"{_and(names)} shared by {ctas} CTAs", "TMA multicast")
 
 
+# ---- blocks -----------------------------------------------------------------------------------------------------
+
+
+def longest_first(axis: int) -> Decision:
+    return Decision("block_order", f"from the last block of axis {axis}", "later blocks have more iterations")
+
+
 # ---- loops ------------------------------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.passes.barriers.insert_barriers import insert_barriers
 from tilewright.backend_ptx.passes.clusters.form_clusters import form_clusters
+from tilewright.backend_ptx.passes.clusters.order_blocks import order_blocks
 from tilewright.backend_ptx.passes.clusters.share_gathered import share_gathered
 from tilewright.backend_ptx.passes.layouts.assign_layouts import assign_layouts
 from tilewright.backend_ptx.passes.layouts.hoist_conversions import hoist_conversions
@@ -36,6 +37,7 @@ from tilewright.tileir.passes.widen_reductions import widen_reductions
 PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
     scale_operands,
     widen_reductions,
+    order_blocks,
     split_loops,
     form_clusters,
     mask_paddings,
@@ -64,6 +66,8 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (scale_operands, form_clusters, "CTAs share the operands of the multiply that it makes"),
     (widen_reductions, form_clusters, "CTAs exchange elements of at least 32 bits"),
     (widen_reductions, split_reductions, "a reduction that another one merges has become that one"),
+    (order_blocks, split_loops, "the parts of a loop do not show how many iterations it has"),
+    (order_blocks, form_clusters, "the CTAs of a cluster divide a block"),
     (split_loops, form_clusters, "all CTAs of a cluster run the same iterations of each part of a loop"),
     (form_clusters, mask_paddings, "its tiles are the sub-tiles of each CTA"),
     (form_clusters, select_instructions, "the sub-tile of each CTA decides the instruction of a multiply"),

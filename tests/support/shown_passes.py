@@ -18,6 +18,7 @@ class Shown(NamedTuple):
 SHOWN = {
     "scale_operands": Shown("block_scaled"),
     "widen_reductions": Shown("reduce_axes"),
+    "order_blocks": Shown("triangle"),
     "split_loops": Shown("masked_blocks"),
     "form_clusters": Shown("gemm_bf16", ctas=2),
     "mask_paddings": Shown("running_max"),
