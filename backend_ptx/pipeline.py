@@ -67,7 +67,6 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (widen_reductions, form_clusters, "CTAs exchange elements of at least 32 bits"),
     (widen_reductions, split_reductions, "a reduction that another one merges has become that one"),
     (order_blocks, split_loops, "the parts of a loop do not show how many iterations it has"),
-    (order_blocks, form_clusters, "the CTAs of a cluster divide a block"),
     (split_loops, form_clusters, "all CTAs of a cluster run the same iterations of each part of a loop"),
     (form_clusters, mask_paddings, "its tiles are the sub-tiles of each CTA"),
     (form_clusters, select_instructions, "the sub-tile of each CTA decides the instruction of a multiply"),

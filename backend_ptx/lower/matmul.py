@@ -132,8 +132,7 @@ def _scale_words(ctx: Context, op: ops.MmaSync) -> Callable[..., tuple[Val, ...]
     if not op.scales:
         return lambda *place: ()
     runs = instruction(op.instruction).facts["scales"]
-    (left, rows), (right, columns) = (
-        (packed_words(ctx.b, ctx[v]), register_places(ctx.layout(v))) for v in op.scales)
+    (left, rows), (right, columns) = ((packed_words(ctx.b, ctx[v]), register_places(ctx.layout(v))) for v in op.scales)
     return lambda k, batch, m, n: (
         left(tuple(rows[batch, m, k * runs + r] if r < runs else None for r in range(4))),
         right(tuple(columns[batch, k * runs + r, n] if r < runs else None for r in range(4))))

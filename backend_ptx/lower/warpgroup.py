@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice, product
 
 from tilewright.backend_ptx.instructions import warpgroup as records
 from tilewright.backend_ptx.instructions.record import Instruction
@@ -149,20 +150,17 @@ def wgmma(ctx: Context, op: ops.Wgmma) -> None:
     else:
         sums = _tied(ctx, records.wgmma_fence_tied, sums)
     count = width // 2 // kind.per_register
-    number = 0
-    for block in range(rows // ROWS):
+    for number, (block, column) in enumerate(product(range(rows // ROWS), range(0, columns, width))):
         row = block * (ROWS << wm)
-        for column in range(0, columns, width):
-            arguments: list[Val] = []
-            for step, k in enumerate(steps):
-                if shared_a:
-                    arguments.append(b.add(a_start, left.offset(row, k) // UNIT))
-                else:
-                    arguments += words[block][step]
-                arguments.append(b.add(b_start, right.offset(column, k) // UNIT))
-            here = slice(number * count, (number + 1) * count)
-            sums[here] = record.emit(b, *sums[here], *arguments, b.const("i32", int(not fresh)))
-            number += 1
+        arguments: list[Val] = []
+        for step, k in enumerate(steps):
+            if shared_a:
+                arguments.append(b.add(a_start, left.offset(row, k) // UNIT))
+            else:
+                arguments += words[block][step]
+            arguments.append(b.add(b_start, right.offset(column, k) // UNIT))
+        here = slice(number * count, (number + 1) * count)
+        sums[here] = record.emit(b, *sums[here], *arguments, b.const("i32", int(not fresh)))
     instruction("wgmma.commit").emit(b)
     ctx.set(op.result, _vector(ctx, sums, pack))
 
@@ -185,8 +183,7 @@ def _descriptor(ctx: Context, value: Value, matrix: Matrix, first: Val, part: in
     start = shared_number(ctx, ref)
     if part:
         # Parts are whole pieces or whole groups of rows, so that their offsets grow evenly.
-        each = matrix.offset(part, 0)
-        start = b.add(start, b.mul(b.udiv(first, part), each))
+        start = b.add(start, b.mul(b.udiv(first, part), matrix.offset(part, 0)))
     if ctx.function.plan.cluster > 1:
         start = b.and_(start, _ADDRESS)
     low = b.cast("zext", b.lshr(start, log2(UNIT)), "i64")
@@ -208,8 +205,7 @@ def _fragments(ctx: Context, op: ops.Wgmma) -> list[list[list[Val]]]:
 
 def _registers(ctx: Context, acc: Value, per_register: int) -> tuple[list[Val], str]:
     """The accumulators as the instruction takes them, and their element type."""
-    b, value = ctx.b, ctx[acc]
-    elem = value.elem
+    b, value, elem = ctx.b, ctx[acc], ctx[acc].elem
     if per_register > 1:
         value = b.bitcast(value, "i32", value.n // per_register)
     return [b.extract(value, i) for i in range(value.n)], elem
@@ -242,7 +238,6 @@ def wgmma_wait(ctx: Context, op: ops.WgmmaWait) -> None:
         registers += found
         parts.append((len(found), elem))
     after = _tied(ctx, partial(records.wgmma_wait_tied, op.pending), registers)
-    start = 0
+    rest = iter(after)
     for result, (count, elem) in zip(op.results, parts, strict=True):
-        ctx.set(result, _vector(ctx, after[start:start + count], elem))
-        start += count
+        ctx.set(result, _vector(ctx, list(islice(rest, count)), elem))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.backend_ptx.mathlib.vec import Vec, choose, fma
+from tilewright.backend_ptx.mathlib.vec import Vec, fma, where
 
 # log2(e) as the sum of two floats: one alone costs up to 63 ulp at large arguments.
 LOG2E = 1.4426950216293335
@@ -53,6 +53,8 @@ def exp_approx(x: Vec) -> Vec:
 
 
 def exp2(x: Vec) -> Vec:
-    """2**x; results below 2**-126 are made 2**64 larger and scaled down, so that they are rounded, not flushed."""
+    """2**x in 4 instructions; results below 2**-126 are made 2**64 larger and scaled down, so that they are rounded,
+    not flushed. ptxas predicates the sum and the product that are selected; selects of constants are two more."""
     small = x.lt(-126.0)
-    return ex2(x + choose(small, x, 64.0, 0.0)) * choose(small, x, 2.0**-64, 1.0)
+    y = ex2(where(small, x + 64.0, x))
+    return where(small, y * 2.0**-64, y)

@@ -61,8 +61,7 @@ def of_log(log: str) -> Rejection | None:
 def of_error(error: TileCompilerExecutionError) -> Rejection | None:
     """The rejection in the assembler's error, None where it is about something else than resources."""
     text = "\n".join(error.notes)
-    target = re.search(r"register target of (\d+)", text)
-    if target:
+    if target := re.search(r"register target of (\d+)", text):
         return Rejection(Shortage.REGISTERS, f"ptxas needs {target[1]} registers", needed=int(target[1]), error=error)
     if re.search(r"[Rr]egister allocation failed|[Ii]nsufficient registers|too many registers", text):
         return Rejection(Shortage.REGISTERS, "ptxas finds too few registers", error=error)

@@ -22,6 +22,7 @@ themselves, and turns only cost time (a GEMM with dequantised operands: 248 us w
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import groupby
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
@@ -72,8 +73,6 @@ def _waited_runs(loop: For) -> list[Run]:
     if any(op.repeats for op in inside):
         return []
     mmas = {op for op in inside if isinstance(op, Product) and op.unit.engine.issuer is Issuer.WARPGROUP}
-    if len(mmas) < 2:
-        return []
     waits = {op: left for op in inside if (left := left_outstanding(op)) is not None}
     ops = loop.loop.ops
     waited = {v for op in ops if waits.get(op) == 0 for v in op.operands}
@@ -88,12 +87,6 @@ def _waited_runs(loop: For) -> list[Run]:
 
 def _runs(ops: list[Op], mmas: Collection[Op], waits: Collection[Op]) -> list[Run]:
     """The runs of MMAs without a wait between them."""
-    out: list[Run] = []
-    open_ = False
-    for op in ops:
-        if op in mmas:
-            out = [*out[:-1], (out[-1][0], op)] if open_ else [*out, (op, op)]
-            open_ = True
-        elif op in waits:
-            open_ = False
-    return out
+    marked = groupby((op for op in ops if op in mmas or op in waits), key=lambda op: op in mmas)
+    found = [list(run) for multiplies, run in marked if multiplies]
+    return [(run[0], run[-1]) for run in found]

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+import tilewright as tw
 from tilewright.backend_ptx.runtime.ptxas import assemble
 from tilewright.backend_ptx.targets import get_target
 
@@ -93,3 +94,16 @@ def test_short_forms() -> None:
     assert calls("exp", RoundingMode.APPROX).count("\n") == 3  # entry, fmul, ex2
     assert calls("exp2", None, ftz=True).count("\n") == 2
     assert calls("exp", None).count("\n") <= 13  # bitcasts and a negation cost nothing on the GPU
+
+
+@tw.tile_kernel
+def powers(x):
+    tw.store(x, 0, tw.exp2(tw.load(x, 0, 512)))
+
+
+def test_selects_of_powers_of_two_are_between_results() -> None:
+    """So that ptxas predicates the sum and the product of small arguments: a select between constants is one more."""
+    ptx = powers.ptx(tw.spec("f32[4096]"), target="sm_90a")
+    selects = re.findall(r"selp\.f32\s+(.*);", ptx)
+    assert len(selects) == 2 * ptx.count("ex2.approx.ftz.f32") == 8
+    assert not any("0f" in operands for operands in selects)
