@@ -11,7 +11,7 @@ import doc_examples
 import ml_dtypes
 import numpy as np
 import pytest
-from support.library_cases import GROUPS, ROUNDING, maker
+from support.library_cases import GROUPS, ROUNDING, compare, maker
 from support.pages import check as check_program
 from support.pages import programs_of
 
@@ -27,20 +27,7 @@ RUNS = [(group, dtype) for group in GROUPS for dtype in DTYPES if dtype != np.fl
 
 
 def check(name: str, args: tuple[Any, ...], dtype: Any) -> None:
-    function = tk.DECLARED[name]
-    got, want = function(*args), function.reference(*args)
-    got, want = (x if isinstance(x, tuple) else (x,) for x in (got, want))
-    shapes = [getattr(a, "shape", a) for a in args]
-    assert len(got) == len(want)
-    for mine, right in zip(got, want, strict=True):
-        assert mine.shape == np.shape(right), (name, shapes, mine.shape)
-        rounding = max(ROUNDING[np.dtype(dtype).name], ROUNDING.get(mine.dtype.name, 0.0))
-        mine, right = mine.astype(np.float64), right.astype(np.float64)
-        finite = np.isfinite(right)
-        assert np.array_equal(mine[~finite], right[~finite]), (name, shapes)
-        largest = np.abs(right[finite]).max(initial=1e-3)
-        far = np.abs(mine[finite] - right[finite]).max(initial=0) / largest
-        assert far <= 40 * rounding, (name, shapes, far)
+    compare(name, args, tk.DECLARED[name](*args), dtype)
 
 
 @pytest.mark.parametrize(("group", "dtype"), RUNS, ids=[f"{g.__name__}-{np.dtype(d).name}" for g, d in RUNS])

@@ -165,3 +165,20 @@ def samples(x: Make) -> Iterator[Case]:
 
 
 GROUPS = (rows, elements, reductions, matrices, attentions, few_bits, experts, samples)
+
+
+def compare(name: str, args: tuple[Any, ...], got: Any, dtype: Any) -> None:
+    """Compare what a function gave with its reference: shapes, infinities, and numbers within some roundings."""
+    want = tk.DECLARED[name].reference(*args)
+    got, want = (x if isinstance(x, tuple) else (x,) for x in (got, want))
+    shapes = [getattr(a, "shape", a) for a in args]
+    assert len(got) == len(want)
+    for mine, right in zip(got, want, strict=True):
+        assert mine.shape == np.shape(right), (name, shapes, mine.shape)
+        rounding = max(ROUNDING[np.dtype(dtype).name], ROUNDING.get(mine.dtype.name, 0.0))
+        mine, right = mine.astype(np.float64), right.astype(np.float64)
+        finite = np.isfinite(right)
+        assert np.array_equal(mine[~finite], right[~finite]), (name, shapes)
+        largest = np.abs(right[finite]).max(initial=1e-3)
+        far = np.abs(mine[finite] - right[finite]).max(initial=0) / largest
+        assert far <= 40 * rounding, (name, shapes, far)

@@ -1,0 +1,34 @@
+"""Every function of tilewright.kernels on a GPU, on arrays of to_device, against its NumPy reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.library_cases import GROUPS, compare, maker
+
+import tilewright as tw
+import tilewright.kernels as tk
+
+# They take some rows of an array at a time, and a DeviceArray cannot be sliced.
+SLICED = {"linear_cross_entropy", "linear_cross_entropy_backward"}
+
+
+def moved(value: Any) -> Any:
+    return tw.to_device(value, keep_strides=True) if isinstance(value, np.ndarray) else value
+
+
+def fetched(result: Any) -> Any:
+    return tuple(x.to_host() for x in result) if isinstance(result, tuple) else result.to_host()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, ml_dtypes.bfloat16], ids=lambda d: np.dtype(d).name)
+@pytest.mark.parametrize("group", GROUPS, ids=lambda g: g.__name__)
+def test_against_the_reference(group: Callable[..., Any], dtype: Any) -> None:
+    for name, args in group(maker(dtype)):
+        if name not in SLICED:
+            compare(name, args, fetched(tk.DECLARED[name](*map(moved, args))), dtype)
