@@ -12,8 +12,9 @@ import traceback
 from pathlib import Path
 
 GROUPS = (
-    "limits", "memory", "softmax", "norms", "persistent", "transposes", "gemv", "matmul", "steps", "fused", "attention",
-    "plain_attention", "decode", "launch", "cold_start", "compile", "report", "interp", "in_place", "counters",
+    "limits", "memory", "softmax", "norms", "persistent", "plain_rows", "transposes", "gemv", "matmul", "steps",
+    "fused", "attention", "plain_attention", "decode", "launch", "cold_start", "compile", "report", "interp",
+    "in_place", "counters",
     "library",
 )
 
