@@ -144,7 +144,7 @@ def norm_backward(
     check_shape(name, "grad", grad, x.shape, "the shape of x")
     check_shape(name, "added", added, x.shape, "the shape of x")
     m, n = count(x.shape[:-1]), x.shape[-1]
-    rows = max(1, 1024 // width)
+    rows = max(1, min(8, 4096 // width))
     parts = min(blocks(m, rows), PARTS)
     dx, sums = empty(x, x.shape), [empty(x, (parts, n), wide(dtype_of(x))) for _ in range(2)]
     launch(device.norm_rows_backward, (parts,), rows_of(grad), None if added is None else rows_of(added), rows_of(x),

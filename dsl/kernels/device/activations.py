@@ -19,7 +19,8 @@ def activate(t, name):
     if name == "gelu":
         return 0.5 * t * (1.0 + tw.erf(t * math.sqrt(0.5)))
     if name == "gelu_tanh":
-        return 0.5 * t * (1.0 + tw.tanh(ROOT_2_PI * (t + 0.044715 * t * t * t)))
+        # (1 + tanh(u)) / 2 is sigmoid(2 u), which is one exponential.
+        return t * sigmoid(2.0 * ROOT_2_PI * (t + 0.044715 * t * t * t))
     if name == "silu":
         return t * sigmoid(t)
     return t
@@ -33,8 +34,8 @@ def slope(t, name):
         density = tw.exp(-0.5 * t * t) * (1.0 / math.sqrt(2.0 * math.pi))
         return 0.5 * (1.0 + tw.erf(t * math.sqrt(0.5))) + t * density
     if name == "gelu_tanh":
-        bent = tw.tanh(ROOT_2_PI * (t + 0.044715 * t * t * t))
-        return 0.5 * (1.0 + bent) + 0.5 * t * (1.0 - bent * bent) * ROOT_2_PI * (1.0 + 0.134145 * t * t)
+        s = sigmoid(2.0 * ROOT_2_PI * (t + 0.044715 * t * t * t))
+        return s + 2.0 * t * s * (1.0 - s) * ROOT_2_PI * (1.0 + 0.134145 * t * t)
     if name == "silu":
         s = sigmoid(t)
         return s * (1.0 + t * (1.0 - s))

@@ -40,7 +40,8 @@ def norm_rows_backward(grad, added, x, weight, dx, weight_parts, bias_parts, eps
     """grad, x, dx: (m, n), n at most width; weight_parts, bias_parts: (blocks, n). `added`, or None, is added to dx."""
     w = row_of(weight, width, 1.0)
     n = x.shape[1]
-    weight_sum, bias_sum = tw.zeros((1, width), wide(x.dtype)), tw.zeros((1, width), wide(x.dtype))
+    # One sum for each row of the tile: they meet after the loop, so that no iteration adds up across threads.
+    weight_sum, bias_sum = tw.zeros((rows, width), wide(x.dtype)), tw.zeros((rows, width), wide(x.dtype))
     for i in range(tw.bid(0), tw.cdiv(x.shape[0], rows), tw.num_blocks(0)):
         normal, scale = normal_rows(load_wide(x, (i, 0), (rows, width)), n, eps, centred)
         above = load_wide(grad, (i, 0), (rows, width))
@@ -53,10 +54,10 @@ def norm_rows_backward(grad, added, x, weight, dx, weight_parts, bias_parts, eps
         if added is not None:
             slope += load_wide(added, (i, 0), (rows, width))
         store_as(dx, (i, 0), slope)
-        weight_sum += tw.sum(above * normal, axis=0, keepdims=True)
-        bias_sum += tw.sum(above, axis=0, keepdims=True)
-    tw.store(weight_parts, (tw.bid(0), 0), weight_sum)
-    tw.store(bias_parts, (tw.bid(0), 0), bias_sum)
+        weight_sum += above * normal
+        bias_sum += above
+    tw.store(weight_parts, (tw.bid(0), 0), tw.sum(weight_sum, axis=0, keepdims=True))
+    tw.store(bias_parts, (tw.bid(0), 0), tw.sum(bias_sum, axis=0, keepdims=True))
 
 
 def group_statistics(x, g, eps, channels, places):
