@@ -12,6 +12,7 @@ import traceback
 from pathlib import Path
 
 GROUPS = (
+    "groups",
     "limits", "memory", "softmax", "norms", "persistent", "plain_rows", "transposes", "gemv", "matmul", "steps",
     "fused", "attention", "plain_attention", "decode", "launch", "cold_start", "compile", "report", "interp",
     "in_place", "counters",

@@ -92,3 +92,25 @@ def hand_on(block: Block, values: Sequence[Value]) -> None:
     end = block.terminator
     assert isinstance(end, Yield)
     end.values = (*end.values, *values)
+
+
+def carry_past(
+    op: Op, around: Sequence[Op], homes: Mapping[Op, Block], init: Value, following: Value, hint: str,
+) -> Value:
+    """Carry one more value through all control flow around an op (innermost first): `init` before the outermost, and
+    `following`, which is known at the op, from there on. Gives the value before the op."""
+    entering: list[Value] = []
+    for outer in reversed(around):
+        entering.insert(0, init)
+        if isinstance(outer, (For, While)):
+            [init], _ = carry(outer, [init], [hint])
+    inside = [homes[inner] for inner in (op, *around)]
+    for block, outer, before in zip(inside, around, entering, strict=False):
+        if isinstance(outer, (For, While)):
+            hand_on(body_of(outer), [following])
+            following = outer.results[-1]
+        else:
+            for branch in outer.blocks:
+                hand_on(branch, [following if branch is block else before])
+            [following] = add_results(outer, [before.type], [hint])
+    return init

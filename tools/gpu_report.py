@@ -47,6 +47,7 @@ STEPS = (
     Step("persistent", "times", 60, "-m benchmarks persistent"),
     Step("in_place", "times", 30, "-m benchmarks in_place"),
     Step("decode", "times", 40, "-m benchmarks decode"),
+    Step("groups", "times", 40, "-m benchmarks groups"),
     Step("counters", "times", 120, "-m benchmarks counters"),
     Step("sweep", "times", 240, "-m benchmarks.sweep --gpu 200 -j 8 --out {out}/sweep.jsonl"),
     Step("tests", "checks", 240, f"{PYTEST} tests"),

@@ -62,6 +62,4 @@ def records() -> Iterator[Instruction]:
     # guide, "Using TMA to transfer multi-dimensional arrays": scope sys, in each block before its first use).
     yield _Record("fence.tensormap", "@$1 fence.proxy.tensormap::generic.acquire.sys [$0], 128;", ("ptr", "i1"), (),
                   "acquire_map", ptx=83)
-    yield _Record("prefetch.tensormap.where", "@$1 prefetch.tensormap [$0];", ("ptr", "i1"), (), "prefetch_map",
-                  {"where": True})
     yield _Record("prefetch.tensormap", "prefetch.tensormap [$0];", ("ptr",), (), "prefetch_map")

@@ -109,16 +109,16 @@ def tma_load(ctx: Context, op: ops.TmaLoad) -> None:
 
 @lower(ops.TmaAcquire)
 def tma_acquire(ctx: Context, op: ops.TmaAcquire) -> None:
-    """For each map of the array that the kernel has; then it is fetched, which the first copy would wait for."""
+    """For each map of the array that the kernel has."""
     found = described(op.array, ctx.function.params)
     assert found is not None, f"the launch does not see {op.array.type}"
     number = ctx.function.params.index(found.param)
     chosen = issuing_thread(ctx) if op.role == PRODUCER else _starting_threads(ctx, op.warps)
+    if op.active is not None:
+        chosen = ctx.b.and_(chosen, ctx[op.active])
     for position, param in enumerate(ctx.abi.params):
         if param.kind == "map_table" and param.argument == number:
-            address = _map_address(ctx, op.array, position)
-            instruction("fence.tensormap").emit(ctx.b, address, chosen)
-            instruction("prefetch.tensormap.where").emit(ctx.b, address, chosen)
+            instruction("fence.tensormap").emit(ctx.b, _map_address(ctx, op.array, position), chosen)
 
 
 def _map_address(ctx: Context, array: Value, position: int) -> Val:

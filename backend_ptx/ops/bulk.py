@@ -170,10 +170,11 @@ class TmaStore(
 
 class TmaAcquire(Op, opcode="tma_acquire", io=True):
     """Before the bulk copies between shared memory and an array of a list: the threads that start them see the tensor
-    map that the host has put in the list's table. `role` says whose threads: the producer's one, or the first lane of
-    each of the first `warps` warps that compute."""
+    map that the host has put in the list's table; not where `active` is false. `role` says whose threads: the
+    producer's one, or the first lane of each of the first `warps` warps that compute."""
 
     array: Value = operand()
+    active: Value | None = optional_operand()
     warps: int = attribute(default=1)
     role: str = attribute(default="producer")
 

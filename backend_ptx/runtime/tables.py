@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 from tilewright.backend_ptx.runtime.driver import Device, check, driver
 from tilewright.tileir.events import timed
@@ -22,18 +23,14 @@ class DeviceTables:
     __slots__ = ("addresses", "_pointer", "_free")
 
     def __init__(self, device: Device, contents: Sequence[bytes]) -> None:
-        data = bytearray()
-        places = []
-        for content in contents:
-            data += b"\0" * (-len(data) % TABLE_ALIGN)
-            places.append(len(data))
-            data += content
+        padded = [content.ljust(-(-len(content) // TABLE_ALIGN) * TABLE_ALIGN, b"\0") for content in contents]
+        data = b"".join(padded)
         device.ensure_current()
         self._free = driver().cuMemFree
         self._pointer = 0
         with timed("memory", "copy a list's table", bytes=len(data)):
-            self._pointer = _resident(bytes(data))
-        self.addresses = tuple(self._pointer + place for place in places)
+            self._pointer = _resident(data)
+        self.addresses = tuple(accumulate(map(len, padded[:-1]), initial=self._pointer))
 
     def __del__(self) -> None:
         if getattr(self, "_pointer", 0):
@@ -90,12 +87,11 @@ def _resident(data: bytes) -> int:
         pointer = int(check(cuda.cuMemAlloc(len(data)), "allocating a list's table"))
         source = ctypes.create_string_buffer(data, len(data))
         stream = check(cuda.cuStreamCreate(cuda.CUstream_flags.CU_STREAM_NON_BLOCKING.value), "making a stream")
-        try:
-            copied = cuda.cuMemcpyHtoDAsync(pointer, ctypes.addressof(source), len(data), stream)
-            check(copied, "copying a list's table")
-            check(cuda.cuStreamSynchronize(stream), "copying a list's table")
-        finally:
-            cuda.cuStreamDestroy(stream)
+        copied = cuda.cuMemcpyHtoDAsync(pointer, ctypes.addressof(source), len(data), stream)
+        waited = cuda.cuStreamSynchronize(stream)
+        cuda.cuStreamDestroy(stream)
+        check(copied, "copying a list's table")
+        check(waited, "copying a list's table")
     finally:
         cuda.cuThreadExchangeStreamCaptureMode(before)
     return pointer

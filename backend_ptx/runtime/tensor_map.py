@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tilewright.backend_ptx.runtime.driver import CudaError, Device, check, driver
@@ -42,39 +42,30 @@ class TensorMap:
 
 
 class MapHole:
-    """A tensor map parameter of a plan, whose array has known extents and strides (elements) but any address.
+    """A tensor map parameter of a plan, whose array may have any address: `make` encodes its map at one.
 
     `slot` is the parameter's position, `pointer` the position of the array among the launch's pointers.
     """
 
-    __slots__ = ("slot", "pointer", "_spec", "_extents", "_strides", "_device", "_name", "_kept")
+    __slots__ = ("slot", "pointer", "_make", "_kept")
 
-    def __init__(
-        self, slot: int, pointer: int, spec: TensorMapSpec, extents: Sequence[int], strides: Sequence[int],
-        device: Device, name: str,
-    ) -> None:
-        self.slot, self.pointer = slot, pointer
-        self._spec = spec
-        self._extents, self._strides = tuple(extents), tuple(strides)
-        self._device, self._name = device, name
+    def __init__(self, slot: int, pointer: int, make: Callable[[int], TensorMap]) -> None:
+        self.slot, self.pointer, self._make = slot, pointer, make
         self._kept: dict[int, TensorMap] = {}
 
     def at(self, pointer: int) -> TensorMap:
         """The map of the array at this address. Raises CudaError where the driver refuses it."""
         found = self._kept.get(pointer)
         if found is None:
-            found = self._encode(pointer)
+            found = self._make(pointer)
             if len(self._kept) >= MAX_KEPT:
                 self._kept.clear()
             self._kept[pointer] = found
         return found
 
-    def _encode(self, pointer: int) -> TensorMap:
-        return encoded(self._device, self._spec, pointer, self._extents, self._strides, self._name)
-
 
 def encoded(
-    device: Device, spec: TensorMapSpec, pointer: int, extents: Sequence[int], strides: Sequence[int], name: str,
+    device: Device, spec: TensorMapSpec, name: str, extents: Sequence[int], strides: Sequence[int], pointer: int,
 ) -> TensorMap:
     """The map of an array (extents and strides in elements) that errors call `name`. Raises CudaError where the driver
     refuses it."""

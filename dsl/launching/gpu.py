@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from tilewright.arguments.bind import Argument, ArrayArgument, ArrayList, Leaf, Scalar, Tuple, arrays, leaves
@@ -165,8 +166,8 @@ class ListedLaunch:
 
         name, device = self._names[param.argument], self._plan.kernel.device
         return b"".join(
-            encoded(device, param.tensor_map, *place, f"array {number} of argument {name!r}").data
-            for number, place in enumerate(self._lists[param.argument]))
+            encoded(device, param.tensor_map, f"array {number} of argument {name!r}", shape, strides, pointer).data
+            for number, (pointer, shape, strides) in enumerate(self._lists[param.argument]))
 
 
 def _kept_tables(kernel: Any) -> Any:
@@ -216,7 +217,7 @@ def _template(abi: Any, flat: Sequence[Leaf]) -> tuple[list[int], list[int], lis
 
 def _tensor_maps(kernel: Any, flat: Sequence[Leaf], pointers: Sequence[int]) -> list[Any]:
     """The tensor maps among the parameters; `pointers` are the slots of addresses."""
-    from tilewright.backend_ptx.runtime.tensor_map import MapHole
+    from tilewright.backend_ptx.runtime.tensor_map import MapHole, encoded
 
     holes = []
     for slot, param in enumerate(kernel.abi.params):
@@ -224,8 +225,9 @@ def _tensor_maps(kernel: Any, flat: Sequence[Leaf], pointers: Sequence[int]) -> 
             leaf = flat[param.argument]
             assert isinstance(leaf, ArrayArgument)
             info, place = real(leaf), pointers.index(kernel.abi.position("pointer", param.argument))
-            holes.append(MapHole(slot, place, param.tensor_map, info.shape, info.strides, kernel.device,
-                                 f"argument {leaf.name!r}"))
+            name = f"argument {leaf.name!r}"
+            make = partial(encoded, kernel.device, param.tensor_map, name, info.shape, info.strides)
+            holes.append(MapHole(slot, place, make))
     return holes
 
 

@@ -7,6 +7,7 @@ included; so nothing that followed from the arrays is worked out again, neither 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from tilewright.arguments.arrays import is_torch
@@ -23,15 +24,19 @@ _CONSTANTS = (bool, int, str, type(None), DType)
 
 
 class _Read(NamedTuple):
-    """The key of a launch and its scalars, the lengths of lists among them."""
+    """What a launch has: the key, with the arrays' addresses; their strides, extents and dtypes, which take longer to
+    hash than to compare; its scalars, the lengths of lists among them."""
 
     key: tuple[Any, ...]
+    facts: list[Any]
     scalars: list[Any]
 
 
 class _Known(NamedTuple):
-    """A launch, the device whose stream of torch it takes (None: the default stream), and which arguments it writes."""
+    """A launch with arrays of these facts, the device whose stream of torch it takes (None: the default stream), and
+    which arguments it writes."""
 
+    facts: list[Any]
     launch: Any
     device: int | None
     written: tuple[int, ...]
@@ -47,13 +52,13 @@ class ListPlans:
         self._constant = constant
         self._known: dict[Any, _Known] = {}
         # By the arrays' types, of which a launch has succeeded.
-        self._readers: dict[type, Callable[[Any], tuple[Any, ...]]] = {}
+        self._readers: dict[type, Callable[[Sequence[Any], list[Any], list[Any]], None]] = {}
 
     def launch(self, grid: Grid, args: Sequence[Any], stream: Any) -> bool:
         """Whether such a launch is known; then it has been queued."""
         read = self._read(grid, args)
         known = self._known.get(read.key) if read is not None else None
-        if read is None or known is None:
+        if read is None or known is None or known.facts != read.facts:
             return False
         if grid.empty:
             return True
@@ -75,9 +80,9 @@ class ListPlans:
             return
         for array in arrays:
             if is_torch(type(array)):
-                self._readers[type(array)] = _read_tensor
+                self._readers[type(array)] = _read_tensors
             elif type(array).__module__ == "tilewright.arguments.device_array":
-                self._readers[type(array)] = _read_device_array
+                self._readers[type(array)] = _read_device_arrays
         read = self._read(grid, args)
         if read is None:
             return
@@ -87,10 +92,11 @@ class ListPlans:
         written = tuple(k for k, argument in enumerate(arguments) if any(
             one is output for one in _arguments_in(argument) for output in outputs))
         device = next(real(array).device for a in arguments for array in _arguments_in(a)) if torch == {True} else None
-        self._known[read.key] = _Known(plan.listed(arguments).launch, device, written)
+        self._known[read.key] = _Known(read.facts, plan.listed(arguments).launch, device, written)
 
     def _read(self, grid: Grid, args: Sequence[Any]) -> _Read | None:
         key: list[Any] = [grid.linear]
+        facts: list[Any] = []
         scalars: list[Any] = []
         readers = self._readers
         for arg, constant in zip(args, self._constant, strict=True):
@@ -103,26 +109,37 @@ class ListPlans:
                 else:
                     return None
             elif kind in readers:
-                key.append(readers[kind](arg))
+                readers[kind]((arg,), key, facts)
             elif kind is list and arg and (reader := readers.get(type(arg[0]))) is not None:
-                if any(type(item) is not type(arg[0]) for item in arg):
+                if len(set(map(type, arg))) != 1:
                     return None
-                key.append(tuple([reader(item) for item in arg]))
+                reader(arg, key, facts)
                 scalars.append(len(arg))
             elif kind in (float, bool) or (kind is int and _INT_LOW <= arg <= _INT_HIGH):
                 key.append(kind)
                 scalars.append(arg)
             else:
                 return None
-        return _Read(tuple(key), scalars)
+        return _Read(tuple(key), facts, scalars)
 
 
-def _read_tensor(tensor: Any) -> tuple[Any, ...]:
-    return tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype, tensor.get_device()
+# A list may have hundreds of arrays: what is asked of them is asked in C. The device follows from the address.
+_OF_TENSORS = attrgetter("shape", "dtype")
+_OF_DEVICE_ARRAYS = attrgetter("shape", "strides", "dtype")
+_POINTER = attrgetter("pointer")
 
 
-def _read_device_array(array: Any) -> tuple[Any, ...]:
-    return array.pointer, array.shape, array.strides, array.dtype, array.device
+def _read_tensors(tensors: Sequence[Any], key: list[Any], facts: list[Any]) -> None:
+    """Of tensors of one class."""
+    kind = type(tensors[0])
+    key.append(tuple(map(kind.data_ptr, tensors)))
+    facts.append(list(map(kind.stride, tensors)))
+    facts.append(list(map(_OF_TENSORS, tensors)))
+
+
+def _read_device_arrays(arrays: Sequence[Any], key: list[Any], facts: list[Any]) -> None:
+    key.append(tuple(map(_POINTER, arrays)))
+    facts.append(list(map(_OF_DEVICE_ARRAYS, arrays)))
 
 
 def _arrays_in(arg: Any) -> Sequence[Any]:

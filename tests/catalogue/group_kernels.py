@@ -89,6 +89,18 @@ def packed_attention(q, k, v, starts, out, tm: tw.Constant[int], tn: tw.Constant
 
 
 @tw.tile_kernel
+def paged(a, pages, table, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
+    """c = a @ the matrix whose rows lie in pages of tk rows; a table says in which, and how many there are."""
+    i, j = tw.bid(0), tw.bid(1)
+    acc = tw.zeros((tm, tn), tw.float32)
+    for k in range(tw.load(table, 0, ())):
+        page = tw.load(table, k + 1, ())
+        tb = tw.load(pages, (page, 0, j), (1, tk, tn), padding_mode=ZERO).reshape((tk, tn))
+        acc = tw.mma(tw.load(a, (i, k), (tm, tk), padding_mode=ZERO), tb, acc)
+    tw.store(c, (i, j), acc)
+
+
+@tw.tile_kernel
 def counted_down(a, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
     """c = a @ b, the steps of k from the last to the first in a while loop."""
     i, j = tw.bid(0), tw.bid(1)

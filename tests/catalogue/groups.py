@@ -87,5 +87,18 @@ def while_cases() -> Iterator[Case]:
     yield product_case("counted-down", kernels.counted_down)
 
 
+def page_cases() -> Iterator[Case]:
+    order = (5, 0, 3, 3, 6)
+
+    def paged(rng: np.random.Generator) -> tuple[Any, ...]:
+        a, pages = operand(rng, (72, 32 * len(order)), F16), operand(rng, (7, 32, 72), F16)
+        return a, pages, np.array([len(order), *order, 99], np.int32), np.zeros((72, 72), F32), 64, 64, 32
+
+    def product(a: Any, pages: Any, *rest: Any) -> tuple[np.ndarray, ...]:
+        return (exact(a, np.concatenate([pages[p] for p in order])),)
+
+    yield made_case("paged", kernels.paged, (2, 2), paged, (3,), product, 0.01)
+
+
 def cases() -> list[Case]:
-    return [*list_cases(), *slice_cases(), *attention_cases(), *while_cases()]
+    return [*list_cases(), *slice_cases(), *attention_cases(), *while_cases(), *page_cases()]

@@ -45,6 +45,8 @@ class Tma(Carrier):
         ...                                                                 // reads of the slot
         mbarrier_arrive(barriers=%empty, slot=%slot)
 
+    Before the copy of an array of a list stands the `tma_acquire` of its tensor map: acquire_once.py says how often.
+
     If MMAs are outstanding at the end of an iteration, the iteration releases the slot of the previous one, and a
     release after the loop frees that of the last one. The IR is one program in order; roles.py splits it by role.
     """
@@ -62,18 +64,11 @@ class Tma(Carrier):
         b.emit(MbarrierInit(barriers=self.ring.full, count=1))
         b.emit(MbarrierInit(barriers=self.ring.empty, count=self.warps * self.ring.ctas))
 
-    def before(self, b: Builder) -> None:
-        """The tensor maps of a list's arrays; those of arrays that the body takes from a list follow there."""
-        inside = body_of(self.channel.loop).ops
-        arrays = dict.fromkeys(root_of(t.load.array) for t in self.channel.transfers if in_table(t.load.array))
-        for array in (a for a in arrays if a.op not in inside):
-            b.emit(TmaAcquire(array=array))
-
     def start(self, b: Builder, transfer: Transfer, at: Position) -> None:
         ring, load = self.ring, transfer.load
         assert at.parity is not None
-        if in_table(load.array) and (array := root_of(load.array)).op in body_of(self.channel.loop).ops:
-            b.emit(TmaAcquire(array=array))
+        if in_table(load.array):
+            b.emit(TmaAcquire(array=root_of(load.array), active=None))
         if not self.announced:
             free = b.value(arith.Xor(lhs=at.parity, rhs=self.constants(1)))
             b.emit(MbarrierWait(barriers=ring.empty, slot=at.slot, parity=free, role="producer"))

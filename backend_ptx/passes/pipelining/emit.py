@@ -86,7 +86,7 @@ class Carrier:
                 self.ring.buffers.append(b.value(SharedAlloc(type=type_), f"{transfer.name}_ring"))
 
     def before(self, b: Builder) -> None:
-        """Before the loop, where it stands."""
+        """Before the loop."""
 
     def begin(self, b: Builder, at: Position) -> None:
         """At the start of an iteration."""
@@ -168,10 +168,8 @@ class Expander:
                 ends[carrier.ring] = self._iterate(carrier, starts[carrier.ring])
         hand_on(body_of(loop), [v for r in rings for v in ends[r].values])
         for carrier in carriers:
-            b.span = carrier.span
-            if carrier.ring in starts:
-                carrier.before(b)
-            else:
+            if carrier.ring not in starts:
+                b.span = carrier.span
                 carrier.allocate(b)
                 carrier.before(b)
                 [slot], [last] = carry(loop, [self.constants(0)], ["slot"])

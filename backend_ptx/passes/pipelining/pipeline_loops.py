@@ -27,11 +27,13 @@ from collections.abc import Sequence
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
+from tilewright.backend_ptx.ops.bulk import TmaAcquire
 from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD
 from tilewright.backend_ptx.ops.units import UNITS
 from tilewright.backend_ptx.passes.clusters.multicast import share_in_cluster
 from tilewright.backend_ptx.passes.matmul.operands import still_read
 from tilewright.backend_ptx.passes.pipelining import legality
+from tilewright.backend_ptx.passes.pipelining.acquire_once import acquire_once
 from tilewright.backend_ptx.passes.pipelining.carriers import AsyncCopies, Staging, Tma
 from tilewright.backend_ptx.passes.pipelining.depth import Depths
 from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Expander
@@ -57,12 +59,14 @@ def pipeline_loops(c: Compilation) -> Preserved:
         choice.tma()
     choice.copies()
     choice.staged()
-    if not choice.channels:
+    if not choice.channels and not c.has(TmaAcquire):
         return ALL
     c.plan.stages = tuple(ring.slots for ring in choice.depths.rings)
     constants = Constants(function)
     carriers = [CARRIERS[ch.engine](ch, constants, c.facts, c.plan.warps) for ch in choice.channels]
     Expander(function, carriers, constants).run()
+    c.forget()
+    acquire_once(c)
     c.forget()
     dce(c)
     return NONE

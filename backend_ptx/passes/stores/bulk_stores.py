@@ -172,17 +172,9 @@ class BulkWriter:
             rewriter.emit(TmaStoreWait(buffer=None, pending=0, written=True))
             state.since = set()
         if in_table(store.array):
-            self._acquire(rewriter.block, store)
+            warps = self.boxes[store].warps
+            rewriter.emit(TmaAcquire(array=root_of(store.array), active=None, warps=warps, role=MAIN))
         state.since = (state.since or set()) | {memory}
-
-    def _acquire(self, block: Block, store: Store) -> None:
-        """As early as the block of the store allows: the first copy with a map waits until that has come from memory,
-        which takes about as long here as all that a lane does for a store."""
-        root = root_of(store.array)
-        above = next((place + 1 for place, op in enumerate(block.ops) if op is root.op), 0)
-        acquire = TmaAcquire(array=root, warps=self.boxes[store].warps, role=MAIN)
-        acquire.span = store.span
-        block.ops.insert(above, acquire)
 
     def piece(self, rewriter: Rewriter, store: Store, part: Value, index: tuple[Value, ...]) -> None:
         """Store one sub-tile through the next buffer."""

@@ -185,14 +185,10 @@ def acquire_map(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operat
 
 
 def prefetch_map(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
-    slots = [c.slot(o) for o in i.operands]
+    slot = c.slot(i.operands[0])
 
     def run(m: Machine, r: Registers) -> None:
-        if facts.get("where"):
-            for thread, [address] in each_thread(m, r, slots):
-                find_map(m.memory, address, 0, thread)
-            return
-        for address in np.unique(m.of_active(r[slots[0]])).tolist():
+        for address in np.unique(m.of_active(r[slot])).tolist():
             find_map(m.memory, address, 0, int(m.active[0]))
 
     return run

@@ -61,6 +61,8 @@ DEFECTS: dict[str, tuple[str, Edit]] = {
     "nobody acquires the map of what is stored": ("grouped", partial(drop, part=FENCE, which=2)),
     "no map is acquired where the loop takes arrays": ("summed-groups", partial(drop, part=FENCE)),
     "one thread acquires what another uses": ("grouped", partial(operand, part=FENCE, position=1, by="false", which=2)),
+    "acquired where the entry is the last one again": (
+        "grouped", partial(operand, part=FENCE, position=1, by="xor i1 OLD, true")),
     "loads take the first array's map": ("grouped", lambda text: index_of(text, LOAD, "mul i64 OLD, 0")),
     "loads take the next array's map": ("grouped", lambda text: index_of(text, LOAD, "add i64 OLD, 1")),
     "the fence is for another array's map": ("grouped", lambda text: index_of(text, FENCE, "mul i64 OLD, 0")),
