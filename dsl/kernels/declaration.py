@@ -45,7 +45,7 @@ class LibraryFunction(Generic[P, R]):
         # torch.compile traces this, so it asks in words that Dynamo knows.
         torch: Any = sys.modules.get("torch")
         for value in (*args, *named.values()) if torch is not None else ():
-            if isinstance(value, torch.Tensor):
+            if hasattr(torch, "library") and isinstance(value, torch.Tensor):
                 result: R = self._on_tensors(args, named)
                 return result
         return self.plain(*args, **named)
