@@ -99,7 +99,7 @@ language-table: $(STAMP)  ## print which names of the language are implemented w
 sweep: $(STAMP)  ## compile and assemble thousands of kernels with all sorts of tiles and hints; goes on where it stopped
 	$(BIN)/python -m benchmarks.sweep
 
-simulate: $(STAMP)  ## the catalogue's code in the simulator, also what LLVM makes of it (the tests: a third)
+simulate: $(STAMP)  ## the catalogue's code in the simulator, also what LLVM makes of it (the tests: parts of it)
 	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/catalogue/test_simulator.py tests/catalogue/test_cells.py
 
 assemble: $(STAMP)  ## assemble every catalogue kernel for every target (the tests: for two of them each)
