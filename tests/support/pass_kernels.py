@@ -56,7 +56,8 @@ KERNELS: dict[str, Kernel] = {
     "scaled_rows": Kernel((3,), lambda r: [
         r.normal(size=(3, 16000)).astype(ml_dtypes.bfloat16), r.normal(size=15001).astype(ml_dtypes.bfloat16),
         r.normal(size=16384).astype(ml_dtypes.bfloat16), np.zeros((3, 16384), ml_dtypes.bfloat16)]),
-    "triangle": Kernel((4,), lambda r: [_floats(r, 256, 256), np.zeros(256, np.float32)]),
+    "triangle": Kernel((4,), lambda r: [
+        r.integers(-9, 9, (256, 256)).astype(np.float32), np.zeros(256, np.float32)]),
     "masked_blocks": Kernel((1,), lambda r: [_floats(r, 16, 300), np.zeros(16, np.float32), 300]),
     "outer": Kernel((2,), lambda r: [
         _floats(r, 128), _floats(r, 32), np.zeros((128, 32), np.float32), np.zeros(128, np.float32)]),

@@ -55,16 +55,16 @@ def turned(a, table, rows, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw
 
 @tw.tile_kernel
 def listed(arrays, c, turn: tw.Constant[bool], tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
-    """c = arrays[0] @ arrays[1]: TMA has no map of an array in a list, and threads copy."""
+    """c = arrays[0] @ arrays[1], copied by threads."""
     a, b = arrays[0], arrays[1]
     i, j = tw.bid(0), tw.bid(1)
     acc = tw.zeros((tm, tn), tw.float32)
     for k in range(tw.num_tiles(a, 1, (tm, tk))):
         if turn:
-            tb = tw.load(b, (j, k), (tn, tk), padding_mode=ZERO).transpose()
+            tb = tw.load(b, (j, k), (tn, tk), padding_mode=ZERO, allow_tma=False).transpose()
         else:
-            tb = tw.load(b, (k, j), (tk, tn), padding_mode=ZERO)
-        acc = tw.mma(tw.load(a, (i, k), (tm, tk), padding_mode=ZERO), tb, acc)
+            tb = tw.load(b, (k, j), (tk, tn), padding_mode=ZERO, allow_tma=False)
+        acc = tw.mma(tw.load(a, (i, k), (tm, tk), padding_mode=ZERO, allow_tma=False), tb, acc)
     tw.store(c, (i, j), acc, allow_tma=False)
 
 
