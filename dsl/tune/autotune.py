@@ -103,10 +103,11 @@ class Autotuned:
 
     def _with_hints(self, config: Config) -> tile_kernel:
         """The kernel with a configuration's hints; those of the same hints share one, and its code."""
-        key = repr(sorted(config.hints.items(), key=str))
+        hints = config.hints
+        key = repr(sorted(hints.items(), key=str))
         found = self._hinted.get(key)
         if found is None:
-            found = self.kernel.replace_hints(**config.hints) if config.hints else self.kernel
+            found = self.kernel.replace_hints(**hints) if hints else self.kernel
             self._hinted[key] = found
         return found
 

@@ -18,4 +18,5 @@ def order_of(kernel: tile_kernel, args: tuple[Any, ...], config: Config) -> obje
     outputs = certify_kernel(kernel, args).outputs
     trees = {name: tuple(tree.order or tree.text for tree in out.trees) for name, out in outputs.items()}
     shared_out = any(tree.shared_out for out in outputs.values() for tree in out.trees)
-    return tuple(trees.items()), tuple(sorted(config.hints.items(), key=str)) if shared_out else ()
+    hints = config.hints
+    return tuple(trees.items()), tuple(sorted(hints.items(), key=str)) if shared_out else ()
