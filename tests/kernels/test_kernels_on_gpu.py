@@ -18,7 +18,10 @@ SLICED = {"linear_cross_entropy", "linear_cross_entropy_backward"}
 
 
 def moved(value: Any) -> Any:
-    return tw.to_device(value, keep_strides=True) if isinstance(value, np.ndarray) else value
+    """On the GPU; parts of arrays as copies, because a DeviceArray that is not contiguous has no other shape."""
+    if not isinstance(value, np.ndarray):
+        return value
+    return tw.to_device(value, keep_strides=value.flags.c_contiguous or value.flags.f_contiguous)
 
 
 def fetched(result: Any) -> Any:
