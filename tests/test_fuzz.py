@@ -8,7 +8,7 @@ from fuzz.functions import check_function
 from fuzz.generate import generate
 from fuzz.oracles import Mismatch, check
 from fuzz.reduce import reduce
-from oracle import numbers
+from oracle import numbers, places
 
 FINE = {"equal", "endless"}
 FINDS = {"mismatch", "internal", "hang", "memory", "crash", "refused"}
@@ -75,3 +75,9 @@ def test_the_reducer_keeps_what_fails() -> None:
     small = reduce(whole, fails)
     assert fails(small) and len(small.source().splitlines()) <= 6 < len(whole.source().splitlines())
     assert small.grid == (1,)
+
+
+def test_the_evaluator_takes_nans_for_equal() -> None:
+    """Seed 201744: processors give NaNs of either sign, and the language orders them by their places alone."""
+    nan = float("nan")
+    assert places.order([nan, -nan, 0.0, nan, -0.0], False) == [4, 2, 0, 1, 3]

@@ -35,8 +35,8 @@ def along(x: Tile, axis: int | None, function: Callable[[list[Number]], list[Num
 
 
 def key(value: Number) -> tuple[bool, Number, float]:
-    """-0.0 is before 0.0, NaNs are last."""
-    return value != value, 0 if value != value else value, math.copysign(1, value)
+    """-0.0 is before 0.0; NaNs are last, and equal whatever their sign."""
+    return (True, 0, 0.0) if value != value else (False, value, math.copysign(1, value))
 
 
 def order(line: list[Number], descending: bool) -> list[int]:
