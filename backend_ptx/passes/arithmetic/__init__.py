@@ -1,1 +1,0 @@
-"""Arithmetic of tiles: what is the same for many elements is computed once."""
