@@ -105,9 +105,10 @@ def rows(small: bool = False) -> Iterator[Compared | str]:
     import torch
 
     from tilewright.estimating import DEVICES
+    from tilewright.estimating.devices import limits_of_gpu
 
     title = torch.cuda.get_device_name()
-    device = next((d for d in DEVICES.values() if d.name.upper() in title.upper().replace(" ", "-")), DEVICES["h200"])
+    device = limits_of_gpu(title) or DEVICES["h200"]
     yield f"estimated for {device.title}, counted on {title}; estimate | counter and share of the estimate in it"
     chosen = works(small)
     counted = read_csv(profiled(small))

@@ -14,29 +14,11 @@ import tilewright as tw
 from benchmarks import kernels
 from benchmarks._check import near, require
 from benchmarks._timing import Row, alternate
+from benchmarks.sweep.kernels import grouped_gemm_list
 
 TILE = (128, 256, 64)
 LISTS = ((4, (4096, 4096, 4096)), (64, (256, 4096, 4096)))
 ROWS, GROUPS, WIDTH = 16384, 16, 4096
-
-
-@tw.tile_kernel
-def grouped(left, right, out, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
-    """out[g] = left[g] @ right[g]; the blocks share the tiles of all products."""
-    number = tw.bid(0)
-    before = 0
-    for g in range(len(left)):
-        a, b, c = left[g], right[g], out[g]
-        columns = tw.cdiv(b.shape[1], tn)
-        tiles = tw.cdiv(a.shape[0], tm) * columns
-        while number < before + tiles:
-            i, j = (number - before) // columns, (number - before) % columns
-            acc = tw.zeros((tm, tn), tw.float32)
-            for k in range(tw.cdiv(a.shape[1], tk)):
-                acc = tw.mma(tw.load(a, (i, k), (tm, tk)), tw.load(b, (k, j), (tk, tn)), acc)
-            tw.store(c, (i, j), acc.astype(c.dtype))
-            number += tw.num_blocks(0)
-        before += tiles
 
 
 @tw.tile_kernel
@@ -73,7 +55,7 @@ def _lists(count: int, m: int, n: int, k: int) -> Row:
     blocks = _processors()
 
     def ours() -> None:
-        grouped[(blocks,)](left, right, out, *TILE)
+        grouped_gemm_list[(blocks,)](left, right, out, *TILE)
 
     ours()
     for got, expected in zip(out, want, strict=True):

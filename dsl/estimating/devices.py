@@ -104,3 +104,10 @@ def limits_of(name: str | DeviceLimits) -> DeviceLimits:
     if found is None:
         raise TileValueError(f"there is no GPU {name!r}", hints=[f"known are {', '.join(DEVICES)}"])
     return found
+
+
+def limits_of_gpu(name: str) -> DeviceLimits | None:
+    """The record of a GPU by what its driver calls it, such as "NVIDIA H100 80GB HBM3"."""
+    words = name.lower().replace("-", " ").split()
+    fitting = [d for d in DEVICES.values() if all(part in words for part in d.name.split("-"))]
+    return fitting[0] if fitting else None

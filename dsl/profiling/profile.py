@@ -12,12 +12,12 @@ from typing import Any
 
 from tilewright.arguments.arrays import is_torch
 from tilewright.arguments.bind import Argument, arrays
-from tilewright.estimating.devices import DeviceLimits, limits_of
+from tilewright.estimating.devices import DeviceLimits, limits_of, limits_of_gpu
 from tilewright.launching import watching
 from tilewright.launching.launcher import Launcher, own_stream
 from tilewright.launching.signature import as_specs, device_of, signature
 from tilewright.launching.streams import stream_handle, torch_stream
-from tilewright.profiling.records import Kind, Launched, Recording, limits_of_gpu
+from tilewright.profiling.records import Kind, Launched, Recording
 from tilewright.tileir.events import LISTENERS
 from tilewright.tracebacks import public
 

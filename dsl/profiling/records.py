@@ -7,7 +7,7 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from tilewright.estimating.devices import DEVICES, DeviceLimits
+from tilewright.estimating.devices import DeviceLimits
 from tilewright.launching.signature import shown
 from tilewright.launching.specialise import Specialiser
 from tilewright.tileir.diagnostics import TileError
@@ -134,10 +134,3 @@ class Recording:
     def rows(self) -> list[Row]:
         """The launches by kernel, grid and arguments: those that take most time of the GPU first, then of the host."""
         return rows_of(self.launches)
-
-
-def limits_of_gpu(name: str) -> DeviceLimits | None:
-    """The record of a GPU by what its driver calls it, such as "NVIDIA H100 80GB HBM3"."""
-    words = name.lower().replace("-", " ").split()
-    fitting = [d for d in DEVICES.values() if all(part in words for part in d.name.split("-"))]
-    return fitting[0] if fitting else None

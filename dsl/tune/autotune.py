@@ -21,7 +21,7 @@ from tilewright.tune.results import TuningResult
 from tilewright.tune.space import Config, configurations
 
 NO_TUNE = "TILEWRIGHT_NO_TUNE"
-GridOf = Callable[[Config], Any]
+MAX_LAUNCHES = 4096  # kinds of arguments whose choice is found at once
 
 
 class Autotuned:
@@ -56,7 +56,7 @@ class Autotuned:
         self._key, self._same_numerics, self._broadcast, self._how = key, same_numerics, broadcast, how
         self._names = [p.name for p in kernel.specialiser.params]
         self._hinted: dict[str, tile_kernel] = {}
-        self._launches: dict[Any, tuple[tile_kernel, dict[str, Any], Any]] = {}
+        self._launches: dict[Any, tuple[tile_kernel, dict[str, Any], Config]] = {}
         self._lock = threading.RLock()
 
     @public
@@ -86,15 +86,17 @@ class Autotuned:
     # ---- launching
 
     def _launch(self, grid: Any, args: tuple[Any, ...], named: dict[str, Any], stream: Any) -> None:
-        key = grid, signature(args), tuple(named), signature(tuple(named.values()))
+        key = signature(args), tuple(named), signature(tuple(named.values()))
         found = self._launches.get(key)
         if found is None:
             config = self._chosen(grid, args, named, stream)
-            size = grid(config) if callable(grid) else grid
             given = self._given(args, named)
             constants = {name: value for name, value in config.constants.items() if name not in given}
-            found = self._launches[key] = self._with_hints(config), constants, size
-        kernel, constants, size = found
+            if len(self._launches) >= MAX_LAUNCHES:
+                self._launches.clear()
+            found = self._launches[key] = self._with_hints(config), constants, config
+        kernel, constants, config = found
+        size = grid(config) if callable(grid) else grid  # often a new function for each launch
         (kernel if size is None else kernel[size])(*args, **named, **constants, stream=stream)
 
     def _given(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:

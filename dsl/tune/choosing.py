@@ -13,7 +13,7 @@ from tilewright.tune.local import LocalRuns
 from tilewright.tune.place import gpu_of
 from tilewright.tune.process import RemoteError, RemoteRuns, Worker
 from tilewright.tune.progress import Progress
-from tilewright.tune.results import Measurement, TuningResult
+from tilewright.tune.results import TuningResult, result_of
 from tilewright.tune.sampling import Samples, measure
 from tilewright.tune.saved import Saved
 from tilewright.tune.space import Config
@@ -67,7 +67,7 @@ class Tuning:
                 self._finals({candidate.config: candidate for candidate in found})
             finally:
                 self.worker.end()
-        return self._result(len(configs))
+        return result_of("autotune", len(configs), self.successes, self.failures, self.first_error)
 
     def _time(self, candidate: Candidate, late: bool) -> None:
         """Measure one, or say why not."""
@@ -148,11 +148,3 @@ class Tuning:
         name = error.type_name if isinstance(error, RemoteError) else type(error).__name__
         self.failures.append((config, name, str(error)))
         self.first_error = self.first_error or error
-
-    def _result(self, tried: int) -> TuningResult[Config]:
-        if not self.successes:
-            config, name, message = self.failures[0]
-            raise ValueError(f"autotune: none of the {tried} configurations ran. The first, {config}, failed with "
-                             f"{name}: {message}") from self.first_error
-        found = [Measurement(config, s.mean, s.count, s.margin) for config, s in self.successes]
-        return TuningResult(min(found, key=lambda m: m.mean_us), tuple(found), tuple(self.failures))

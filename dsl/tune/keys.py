@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright.arguments.arrays import ArrayInfo
-from tilewright.arguments.bind import Argument, ArrayArgument, ArrayList, Const, leaves
+from tilewright.arguments.bind import Argument, Const, arrays
+from tilewright.arguments.checks import real
 from tilewright.kernel import tile_kernel
 from tilewright.tune.space import Config
 
@@ -65,14 +65,7 @@ def _sizes(arguments: Sequence[Argument]) -> list[str]:
 
 
 def _arrays(arguments: Sequence[Argument]) -> list[tuple[str, str, tuple[int, ...]]]:
-    found = []
-    for leaf in leaves(arguments):
-        items = leaf.items if isinstance(leaf, ArrayList) else [leaf] if isinstance(leaf, ArrayArgument) else []
-        for item in items:
-            info: Any = item.info
-            extents = info.shape if isinstance(info, ArrayInfo) else tuple(e or 0 for e in info.extents)
-            found.append((item.name, str(info.dtype), tuple(extents)))
-    return found
+    return [(array.name, str(real(array).dtype), tuple(real(array).shape)) for array in arrays(arguments)]
 
 
 def _named(kernel: tile_kernel, arguments: Sequence[Argument], names: Sequence[str]) -> list[str]:

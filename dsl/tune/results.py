@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from tilewright.tune.sampling import Samples
+
 T = TypeVar("T")
 
 _MESSAGE_WIDTH = 72
@@ -79,6 +81,19 @@ class TuningResult(Generic[T]):
 
     def __str__(self) -> str:
         return self.summary()
+
+
+def result_of(
+    caller: str, tried: int, successes: Sequence[tuple[T, Samples]], failures: Sequence[tuple[T, str, str]],
+    cause: Exception | None,
+) -> TuningResult[T]:
+    """What a search has found; ValueError, with the first failure as its cause, where no configuration ran."""
+    if not successes:
+        config, name, message = failures[0]
+        raise ValueError(f"{caller}: none of the {tried} configurations ran. The first, {config}, failed with {name}: "
+                         f"{message}") from cause
+    found = [Measurement(config, s.mean, s.count, s.margin) for config, s in successes]
+    return TuningResult(min(found, key=lambda m: m.mean_us), tuple(found), tuple(failures))
 
 
 def _first_line(message: str) -> str:

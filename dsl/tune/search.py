@@ -12,7 +12,7 @@ from tilewright.tracebacks import public
 from tilewright.tune.local import LocalRuns
 from tilewright.tune.process import RemoteError, RemoteRuns, Worker
 from tilewright.tune.progress import Progress
-from tilewright.tune.results import Measurement, TuningResult
+from tilewright.tune.results import TuningResult, result_of
 from tilewright.tune.sampling import Samples, measure
 
 T = TypeVar("T")
@@ -154,9 +154,4 @@ class _Search(Generic[T]):
         return ""
 
     def result(self, tried: int) -> TuningResult[T]:
-        if not self._successes:
-            config, name, message = self.failures[0]
-            raise ValueError(f"exhaustive_search: none of the {tried} configurations ran. The first, {config}, failed "
-                             f"with {name}: {message}") from self._first_error
-        found = [Measurement(config, s.mean, s.count, s.margin) for config, s in self._successes]
-        return TuningResult(min(found, key=lambda m: m.mean_us), tuple(found), tuple(self.failures))
+        return result_of("exhaustive_search", tried, self._successes, self.failures, self._first_error)

@@ -191,6 +191,19 @@ def test_grids_of_the_configuration() -> None:
     assert str(kernel.choose(x, grid=lambda config: (ct.cdiv(100, config.tile),))) == "tile=64, num_worker_warps=8"
 
 
+def test_a_new_grid_function_for_each_launch_is_no_new_choice() -> None:
+    @ct.tile_kernel
+    def add(x, tile: ct.Constant[int]):
+        i = ct.bid(0)
+        ct.store(x, i, ct.load(x, i, tile) + 1.0)
+
+    clock, x = Clock(2.0, 1.0), np.zeros(128, np.float32)
+    kernel = ct.autotune(space={"tile": (32, 64)}, timer=clock)(add)
+    for blocks in (1, 2):
+        kernel[lambda config, blocks=blocks: blocks](x)
+    assert clock.count == 2 and (x[:64] == 2.0).all() and (x[64:] == 1.0).all(), "its size is asked for each time"
+
+
 def test_what_fails_is_listed() -> None:
     clock = Clock(1.0)
     kernel = ct.autotune(space={"tile": (100, 64)}, timer=clock)(increment)

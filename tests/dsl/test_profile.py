@@ -15,9 +15,9 @@ from support import fake_cuda
 
 import tilewright as ct
 from tilewright.cli.main import main
+from tilewright.estimating.devices import limits_of_gpu
 from tilewright.launching import log, watching
 from tilewright.launching.launcher import Launcher
-from tilewright.profiling.records import limits_of_gpu
 from tilewright.tileir.diagnostics import TileTypeError
 from tilewright.tileir.events import LISTENERS
 
