@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tilewright.backend_ptx.layouts.flat import LANE_BITS, axis_shifts, distributed, log2
+from tilewright.backend_ptx.layouts.flat import LANE_BITS, distributed, index_bits, log2
 from tilewright.tileir.layout import Layout
 
 
@@ -16,8 +16,7 @@ def blocked(shape: tuple[int, ...], order: tuple[int, ...], vector: int, warps: 
     is shorter) to a thread; then all remaining index bits, fastest axis first, go to lanes, to warps, and last to
     registers again. Lanes and warps for which no bit is left hold copies.
     """
-    shifts = axis_shifts(shape)
-    bits = [1 << shifts[axis] + k for axis in order for k in range(log2(shape[axis]))]
+    bits = index_bits(shape, order)
     inner = min(log2(vector), log2(shape[order[0]])) if order else 0
     register, rest = bits[:inner], bits[inner:]
     lane, rest = rest[:LANE_BITS], rest[LANE_BITS:]
@@ -28,3 +27,10 @@ def blocked(shape: tuple[int, ...], order: tuple[int, ...], vector: int, warps: 
 def row_major(shape: tuple[int, ...], warps: int, vector: int = 1) -> Layout:
     """`blocked` with the last axis fastest: the layout of tiles that no memory access shapes."""
     return blocked(shape, tuple(reversed(range(len(shape)))), vector, warps)
+
+
+def fold_layout(shape: tuple[int, ...], axis: int, warps: int) -> Layout:
+    """The layout of a tile that is folded along an axis within a warp: a run of neighbours in each thread, and the runs
+    of a warp side by side; warps divide the other axes."""
+    others = (other for other in reversed(range(len(shape))) if other != axis)
+    return blocked(shape, (axis, *others), max(1, shape[axis] >> LANE_BITS), warps)

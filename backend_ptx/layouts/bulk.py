@@ -13,7 +13,7 @@ from itertools import product
 from math import prod
 
 from tilewright.backend_ptx import decisions
-from tilewright.backend_ptx.layouts.flat import OFFSET, axis_shifts, flatten, from_flat, log2
+from tilewright.backend_ptx.layouts.flat import OFFSET, flatten, from_flat, index_bits, log2
 from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.backend_ptx.layouts.shared import inverse
 from tilewright.tileir.dtypes import int32
@@ -152,9 +152,5 @@ def _row(shape: tuple[int, ...], inner: int, element_bytes: int) -> int:
 
 def _linear_bases(shape: tuple[int, ...], inner: int, element_bytes: int) -> list[int]:
     """Flat bases of the offset's bits, before the swizzle."""
-    shifts = axis_shifts(shape)
-    row = log2(_row(shape, inner, element_bytes))
-    bases = [1 << shifts[inner] + bit for bit in range(row)]
-    for axis in _others(shape, inner):
-        bases += [1 << shifts[axis] + bit for bit in range(log2(shape[axis]))]
-    return bases + [1 << shifts[inner] + bit for bit in range(row, log2(shape[inner]))]
+    own, row = index_bits(shape, [inner]), log2(_row(shape, inner, element_bytes))
+    return [*own[:row], *index_bits(shape, _others(shape, inner)), *own[row:]]

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tilewright.backend_ptx.layouts.flat import LANE_BITS, axis_shifts, distributed, is_plain, log2, parts
+from tilewright.backend_ptx.layouts.flat import LANE_BITS, distributed, index_bits, is_plain, log2, parts
 from tilewright.backend_ptx.layouts.matrices import matrix_plan, matrix_rows
 from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.layouts.shared import ROW_BYTES, access_vector, bank_conflicts, swizzled_shared
-from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.layout import Layout
 
 
-def exchange_layout(source: Layout, target: Layout, element_bytes: int, gpu: Target) -> Layout:
-    """The layout of a buffer for a conversion from `source` to `target` with the fewest instructions and wavefronts of
-    shared memory."""
-    return _exchange_layout(source, target, element_bytes, gpu.has_stmatrix)
-
-
 @lru_cache(maxsize=512)
-def _exchange_layout(source: Layout, target: Layout, element_bytes: int, stmatrix: bool) -> Layout:
+def exchange_layout(source: Layout, target: Layout, element_bytes: int, stmatrix: bool) -> Layout:
+    """The layout of a buffer for a conversion from `source` to `target` with the fewest instructions and wavefronts of
+    shared memory. `stmatrix`: whether the target stores matrices."""
     candidates = [swizzled_shared(source, target, element_bytes)]
     # One side moves rows of 16 bytes; the other counts as one whose lanes hold such rows, which is what an instruction
     # for matrices asks of it. Where it has none, its single words find no bank conflicts either.
@@ -56,10 +51,9 @@ def within_warp(source: Layout, order: tuple[int, ...], vector: int) -> Layout |
         return None
     register, lane, warp = parts(source)
     own = {b for b in (*register, *lane) if b}
-    shifts = axis_shifts(source.shape)
-    bits = [b for axis in order for k in range(log2(source.shape[axis])) if (b := 1 << shifts[axis] + k) in own]
+    bits, along = [b for b in index_bits(source.shape, order) if b in own], index_bits(source.shape, order[:1])
     inner = 0
-    while inner < min(log2(vector), len(bits)) and bits[inner] == 1 << shifts[order[0]] + inner:
+    while inner < min(log2(vector), len(bits), len(along)) and bits[inner] == along[inner]:
         inner += 1
     lanes = bits[inner : inner + LANE_BITS]
     return distributed(source.shape, [*bits[:inner], *bits[inner + LANE_BITS :]], lanes, warp)

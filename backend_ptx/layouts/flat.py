@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import prod
 
@@ -21,6 +21,12 @@ def log2(n: int) -> int:
 def axis_shifts(shape: tuple[int, ...]) -> tuple[int, ...]:
     """For each axis the position of its bit 0 in a flat index."""
     return tuple(log2(prod(shape[axis + 1 :])) for axis in range(len(shape)))
+
+
+def index_bits(shape: tuple[int, ...], axes: Iterable[int]) -> list[int]:
+    """The bits of a flat index that belong to these axes, those of the first axis first, each from its lowest."""
+    shifts = axis_shifts(shape)
+    return [1 << shifts[axis] + bit for axis in axes for bit in range(log2(shape[axis]))]
 
 
 def flatten(index: Sequence[int], shape: tuple[int, ...]) -> int:

@@ -8,12 +8,12 @@ pairs and halves of 16-bit ones, without .trans.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from tilewright.backend_ptx.layouts.flat import distributed, log2, parts
 from tilewright.backend_ptx.layouts.shared import alignment, copy_vector, offset_bases, swizzled_shared
+from tilewright.tileir.f2 import combine, span
 from tilewright.tileir.layout import Layout
 
 ROW_BYTES, WORD_BYTES = 16, 4
@@ -42,12 +42,8 @@ class MatrixPlan(NamedTuple):
 
     def registers(self, matrix: int, group: int) -> list[int]:
         """The tile's registers in the word of one matrix of the group-th instruction."""
-        first = _spread(matrix, self.matrices) | _spread(group, self.others)
-        return [first | _spread(element, self.word) for element in range(self.per_word)]
-
-
-def _spread(number: int, bits: Sequence[int]) -> int:
-    return sum(1 << bit for i, bit in enumerate(bits) if number >> i & 1)
+        chosen = combine([1 << bit for bit in (*self.matrices, *self.others)], matrix | group << len(self.matrices))
+        return [chosen | element for element in span([1 << bit for bit in self.word])]
 
 
 @lru_cache(maxsize=512)

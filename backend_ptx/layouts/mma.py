@@ -100,7 +100,7 @@ def fragment_layouts(
     acc = layout_of_bits((*batch, m, n), [*of_acc.registers, *n_own, *m_own, *batches], of_acc.lanes, warp, "mn")
     a = layout_of_bits((*batch, m, k), [*of_a.registers, *m_own, *k_own, *batches], of_a.lanes, warp, "mk")
     b = layout_of_bits((*batch, k, n), [*of_b.registers, *n_own, *k_own, *batches], of_b.lanes, warp, "kn")
-    return ProductLayouts(*(transform.within(s, layout) for s, layout in zip(shapes, (acc, a, b), strict=True)))
+    return ProductLayouts(*(transform.within(layout, s) for s, layout in zip(shapes, (acc, a, b), strict=True)))
 
 
 def warp_grid(m: int, n: int, fragment: Fragment, warps: int, rows_only: bool = False) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 
 from tilewright.backend_ptx.layouts import transform
-from tilewright.backend_ptx.layouts.flat import WARP, axis_shifts, distributed, log2
+from tilewright.backend_ptx.layouts.flat import WARP, distributed, index_bits
 from tilewright.tileir.layout import Layout
 
 
@@ -48,6 +48,4 @@ def gathered_layout(layout: Layout, axes: tuple[int, ...], keep: tuple[int, ...]
     ones = tuple(1 if k in axes else n for k, n in enumerate(shape))
     wide = transform.reshape(final, ones)
     register, lane, warp = transform.bases_in(shape, wide)
-    starts = axis_shifts(shape)
-    results = [1 << starts[axis] + bit for axis in reversed(axes) for bit in range(log2(shape[axis]))]
-    return distributed(shape, [*results, *register], lane, warp)
+    return distributed(shape, [*index_bits(shape, reversed(axes)), *register], lane, warp)

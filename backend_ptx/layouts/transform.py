@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
-from tilewright.backend_ptx.layouts.flat import LANE, REGISTER, WARP, axis_shifts, distributed, flatten, log2, parts
+from tilewright.backend_ptx.layouts.flat import (
+    LANE,
+    REGISTER,
+    WARP,
+    axis_shifts,
+    distributed,
+    flatten,
+    index_bits,
+    parts,
+)
 from tilewright.tileir.layout import Layout
 
 Index = Callable[[tuple[int, ...]], Sequence[int]]
@@ -26,8 +35,10 @@ def remap(shape: tuple[int, ...], layout: Layout, function: Index) -> Layout:
     return distributed(shape, [b for b in register if b], lane, warp)
 
 
-def within(shape: tuple[int, ...], layout: Layout) -> Layout:
-    """The layout of the tile of `shape` with the low bits of every index."""
+@lru_cache(maxsize=1024)
+def within(layout: Layout, shape: tuple[int, ...]) -> Layout:
+    """The layout of the tile of `shape` with the low bits of every index: also that before a `broadcast` from it, where
+    every thread already holds what it needs."""
     # A scalar has no axes.
     return remap(shape, layout, lambda index: [i & (n - 1) for i, n in zip(index, shape, strict=False)])
 
@@ -59,12 +70,6 @@ def reduce(layout: Layout, axes: tuple[int, ...]) -> Layout:
 
 
 @lru_cache(maxsize=1024)
-def broadcast_source(layout: Layout, shape: tuple[int, ...]) -> Layout:
-    """The layout before a `broadcast` from `shape` to the layout's shape: every thread already holds what it needs."""
-    return within(shape, layout)
-
-
-@lru_cache(maxsize=1024)
 def broadcast(layout: Layout, shape: tuple[int, ...]) -> Layout:
     """A layout after a `broadcast` to `shape`: lanes and warps that held copies share the new axes, then registers."""
     axes = [k for k in reversed(range(len(shape))) if layout.shape[k] != shape[k]]
@@ -80,8 +85,7 @@ def reduce_source(layout: Layout, shape: tuple[int, ...], axes: tuple[int, ...])
 
 def _fill(layout: Layout, shape: tuple[int, ...], axes: Sequence[int]) -> Layout:
     """Widen `axes` from 1 to their length in `shape`: their bits go to idle lanes, idle warps, registers."""
-    shifts = axis_shifts(shape)
-    bits = [1 << shifts[k] + j for k in axes for j in range(log2(shape[k]))]
+    bits = index_bits(shape, axes)
     register, lane, warp = bases_in(shape, layout)
     for bases in (lane, warp):
         for i, basis in enumerate(bases):
@@ -112,4 +116,4 @@ def extract(layout: Layout, shape: tuple[int, ...]) -> Layout | None:
 
     if not all(inside(b) for b in (*lane, *warp)) or not all(inside(b) or outside(b) for b in register):
         return None
-    return within(shape, layout)
+    return within(layout, shape)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tilewright.backend_ptx.instructions.table import instruction
+from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS, REGISTER, WARP, log2
 from tilewright.backend_ptx.layouts.reduced import partial_layout
 from tilewright.backend_ptx.llvm.builder import Builder, Val
@@ -22,7 +23,6 @@ from tilewright.backend_ptx.ops import reduce as machine
 from tilewright.tileir.core import Op
 from tilewright.tileir.diagnostics import TileInternalError
 from tilewright.tileir.dtypes import DType
-from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops import reduce as ops
 from tilewright.tileir.rules import RuleTable
 
@@ -67,7 +67,7 @@ class _Walk:
                 self.ctx.set(result, self.ctx.b.extract(value, 0))
                 continue
             partial = partial_layout(self.layout, self.axes, self.keep)
-            own = partial if partial.shape == result.type.shape else _dropped(partial, self.axes)
+            own = partial if partial.shape == result.type.shape else transform.reduce(partial, self.axes)
             self.ctx.set(result, rearranged(self.ctx, value, own, self.ctx.layout(result)))
 
 
@@ -122,13 +122,6 @@ class StripReduction:
         """Define the op's result."""
         value = self.ctx.b.concat([self._parts[place][0] for place in sorted(self._parts)])
         self.walk.define(self.walk.across_lanes((value,)))
-
-
-def _dropped(layout: Layout, axes: tuple[int, ...]) -> Layout:
-    """The layout without axes of length 1."""
-    kept = [k for k in range(len(layout.shape)) if k not in axes]
-    dims = [(dim, [tuple(b[k] for k in kept) for b in bases]) for dim, bases in layout.dims]
-    return Layout(dims, [layout.shape[k] for k in kept])
 
 
 _REDUX: dict[type[ops.Reduction], str] = {ops.ReduceSum: "add", ops.ReduceMax: "max", ops.ReduceMin: "min"}

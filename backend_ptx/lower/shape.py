@@ -13,6 +13,7 @@ from tilewright.backend_ptx.lower.positions import index_vector
 from tilewright.backend_ptx.lower.registers import from_lane, rearranged, swapped_if
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.lower.shared import linear
+from tilewright.tileir.f2 import span
 from tilewright.tileir.ops import shape as ops
 
 
@@ -32,24 +33,14 @@ def broadcast(ctx: Context, op: ops.Broadcast) -> None:
     if not op.src.type.shape:
         ctx.set(op.result, b.splat(value, ctx.lanes(op.result)))
         return
-    needed = transform.broadcast_source(result, op.src.type.shape)
+    needed = transform.within(result, op.src.type.shape)
     value = rearranged(ctx, value, ctx.layout(op.src), needed)
     if value.n == 1:
         ctx.set(op.result, b.splat(b.extract(value, 0), ctx.lanes(op.result)))
         return
     # Register bits along the new axes repeat the source's registers.
     own = [any(i & (n - 1) for i, n in zip(basis, op.src.type.shape, strict=True)) for basis in result.bases(REGISTER)]
-    ctx.set(op.result, b.shuffle(value, [_compress(r, own) for r in range(1 << len(own))]))
-
-
-def _compress(number: int, kept: list[bool]) -> int:
-    """The kept bits of a number, side by side."""
-    out = place = 0
-    for bit, keep in enumerate(kept):
-        if keep:
-            out |= (number >> bit & 1) << place
-            place += 1
-    return out
+    ctx.set(op.result, b.shuffle(value, span([kept << sum(own[:bit]) for bit, kept in enumerate(own)])))
 
 
 @lower(ops.Reshape)
@@ -96,7 +87,7 @@ def extract(ctx: Context, op: ops.Extract) -> None:
         axis = next(k for k, part in enumerate(basis) if part)
         wanted = _bit(b, ctx[op.index[axis]], (basis[axis] // op.shape[axis]).bit_length() - 1)
         value = swapped_if(b, wanted, value, 1 << bit)
-    registers = [sum(1 << bit for k, bit in enumerate(inside) if r >> k & 1) for r in range(1 << len(inside))]
+    registers = span([1 << bit for bit in inside])
     part = transform.extract(ctx.layout(op.src), op.shape)
     assert part is not None
     ctx.set(op.result, rearranged(ctx, b.shuffle(value, registers), part, ctx.layout(op.result)))

@@ -19,7 +19,7 @@ from tilewright.backend_ptx.lower.positions import index_vector, owner
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.ops import shared as ops
 from tilewright.tileir.core import Value
-from tilewright.tileir.f2 import combine
+from tilewright.tileir.f2 import combine, span
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.types import SharedType
 
@@ -242,7 +242,7 @@ class SharedAccess:
     def vectors(self) -> Iterator[tuple[list[int], Val]]:
         """(registers, address) of each access; the registers in the order of the addresses."""
         bases = self.offsets.register
-        within = [sum(1 << bit for i, bit in enumerate(self.vector_bits) if k >> i & 1) for k in range(self.vector)]
+        within = span([1 << bit for bit in self.vector_bits])
         chooses = within[-1]
         for register in range(1 << len(bases)):
             if register & chooses == 0:

@@ -70,7 +70,7 @@ def _convert(rewriter: Rewriter, op: ConvertLayout, c: Compilation) -> None:
         for hop in hops(value.type.layout, wanted, (-(-size // most) - 1).bit_length()):
             value = _Exchange(rewriter, value, hop, c.target).run()
     else:
-        layout = exchange_layout(op.src.type.layout, wanted, width, c.target)
+        layout = exchange_layout(op.src.type.layout, wanted, width, c.target.has_stmatrix)
         value = through_shared(rewriter, op.src, layout, op.result.type)
     rewriter.replace(op.result, value)
 
@@ -145,7 +145,7 @@ class _Exchange:
         """The sub-tile, flat, in the layout of its readers."""
         flat = self._reshaped(piece, (piece.type.size,))
         wanted = transform.reshape(layout, flat.type.shape)
-        shared = exchange_layout(flat.type.layout, wanted, piece.type.dtype.bytes, self.target)
+        shared = exchange_layout(flat.type.layout, wanted, piece.type.dtype.bytes, self.target.has_stmatrix)
         return through_shared(self.b, flat, shared, flat.type.with_layout(wanted))
 
     def _joined(self, low: Value, high: Value, axis: int) -> Value:

@@ -37,7 +37,7 @@ RULES: RuleTable[Rule] = RuleTable("layouts", {
     Permute: Rule(lambda op, source: transform.permute(source, op.axes),
                   lambda op, result: transform.permute_source(result, op.axes), exact=True),
     Broadcast: Rule(lambda op, source: transform.broadcast(source, op.shape),
-                    lambda op, result: transform.broadcast_source(result, op.src.type.shape), exact=True),
+                    lambda op, result: transform.within(result, op.src.type.shape), exact=True),
     Cat: Rule(lambda op, source: transform.cat(source, op.axis),
               lambda op, result: transform.extract(result, op.lhs.type.shape), exact=False),
     Extract: Rule(lambda op, source: transform.extract(source, op.shape), _no_layout, exact=False),

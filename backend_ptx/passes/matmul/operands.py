@@ -6,8 +6,6 @@ result, or by dequantising a tile), it stays in their registers and needs no sha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from tilewright.backend_ptx.layouts.bulk import bulk_layout
 from tilewright.backend_ptx.layouts.flat import OFFSET
 from tilewright.backend_ptx.layouts.memory import tile_access
@@ -50,24 +48,6 @@ def source_of(value: Value) -> tuple[Value, list[Op]]:
 
 def is_tf32_cast(op: Op | None) -> bool:
     return isinstance(op, Cast) and op.dtype is tfloat32 and op.src.type.dtype is float32
-
-
-def stages_of(value: Value, users: Mapping[Value, list[Op]]) -> tuple[list[Stage], list[Op]] | None:
-    """The staged operands that a value becomes by ops that move axes, and these ops; None if it has another use."""
-    stages: list[Stage] = []
-    moves: list[Op] = []
-    for user in users.get(value, []):
-        if isinstance(user, Stage):
-            stages.append(user)
-            continue
-        if not (isinstance(user, Permute) or (isinstance(user, Reshape) and _keeps_axes(user))):
-            return None
-        beyond = stages_of(user.results[0], users)
-        if beyond is None:
-            return None
-        stages += beyond[0]
-        moves += [user, *beyond[1]]
-    return stages, moves
 
 
 def slot_of(stage: Stage, shape: tuple[int, ...]) -> Layout:

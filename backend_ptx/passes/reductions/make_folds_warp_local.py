@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts import transform
+from tilewright.backend_ptx.layouts.blocked import fold_layout
 from tilewright.backend_ptx.layouts.flat import WARP, is_plain
-from tilewright.backend_ptx.layouts.folds import fold_layout
 from tilewright.backend_ptx.ops.layout import converted
 from tilewright.backend_ptx.passes.reductions.scans import split_scan
 from tilewright.tileir.analysis.unit import Preserved

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilewright.backend_ptx.layouts import transform
+from tilewright.backend_ptx.layouts.blocked import fold_layout
 from tilewright.backend_ptx.layouts.flat import LANE, REGISTER, WARP
-from tilewright.backend_ptx.layouts.folds import fold_layout
 from tilewright.backend_ptx.ops.layout import converted
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Op, Value

@@ -226,7 +226,7 @@ class _Split:
         """Alternating buffers, in which sub-tiles get the layout of their stores; two for two sub-tiles would save
         nothing."""
         type_ = SharedType(dtype, pieces.shape, layout=exchange_layout(
-            pieces.source, pieces.target, dtype.bytes, self.target))
+            pieces.source, pieces.target, dtype.bytes, self.target.has_stmatrix))
         return cycle([rewriter.value(SharedAlloc(type=type_)) for _ in range(2 if pieces.count > 2 else 1)])
 
 

@@ -126,9 +126,9 @@ def test_broadcast_and_reduce_are_inverse(layout: Layout, data: st.DataObject) -
     assert set(parts(transform.reduce(wider, axes))[0]) == set(parts(reduced)[0])
     assert parts(transform.reduce(wider, axes))[1:] == parts(reduced)[1:]
     ones = tuple(1 if k in axes else n for k, n in enumerate(layout.shape))
-    narrow = transform.broadcast_source(layout, ones)
+    narrow = transform.within(layout, ones)
     check_distributed(narrow)
-    assert transform.broadcast_source(transform.broadcast(narrow, layout.shape), ones) == narrow
+    assert transform.within(transform.broadcast(narrow, layout.shape), ones) == narrow
 
 
 @settings(max_examples=150, deadline=None)

@@ -143,7 +143,7 @@ def test_tiles_that_registers_do_not_cut_stay_whole() -> None:
 def test_matrices_without_conflicts(dtype: DType, order: tuple[int, int], trans: bool) -> None:
     found = pieces(warpgroups((128, 256), 8), dtype, order, 8)
     assert found is not None
-    shared = exchange_layout(found.source, found.target, dtype.bytes, get_target("sm_90a"))
+    shared = exchange_layout(found.source, found.target, dtype.bytes, stmatrix=True)
     plan = matrix_plan(shared, found.source, dtype.bytes)
     assert plan is not None and plan.trans == trans and plan.per_instruction == 4
     assert access_vector(shared, found.target, dtype.bytes)[0] == 16 // dtype.bytes
@@ -153,7 +153,7 @@ def test_matrices_without_conflicts(dtype: DType, order: tuple[int, int], trans:
 def test_without_stmatrix_both_sides_move_vectors() -> None:
     found = pieces(warpgroups((128, 256), 8), bfloat16, ROWS, 8)
     assert found is not None
-    shared = exchange_layout(found.source, found.target, 2, get_target("sm_80"))
+    shared = exchange_layout(found.source, found.target, 2, stmatrix=False)
     for side in (found.source, found.target):
         assert access_vector(shared, side, 2)[0] == 4 and bank_conflicts(shared, side, 2) == 0
     rows = matrix_rows(found.target, found.source, 2)
