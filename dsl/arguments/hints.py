@@ -7,13 +7,15 @@ import linecache
 import sys
 import typing
 from collections.abc import Iterator
+from contextlib import suppress
 from types import FunctionType
 from typing import Any
 
 
 def annotations_of(function: FunctionType) -> dict[str, Any]:
-    """`typing.get_type_hints` of a function. Names imported under `if TYPE_CHECKING:` are what their module holds if it
-    is loaded, else an unknown type, which asks nothing of an argument.
+    """`typing.get_type_hints` of a function. Its annotations may name what the functions around it define, as far as
+    its own body names it too. Names imported under `if TYPE_CHECKING:` are what their module holds if it is loaded,
+    else an unknown type, which asks nothing of an argument.
 
     Raises NameError, with the place, for a name that there is not.
     """
@@ -21,7 +23,7 @@ def annotations_of(function: FunctionType) -> dict[str, Any]:
         return typing.get_type_hints(function, include_extras=True)
     except NameError as error:
         first = error
-    names = {**function.__globals__, **dict(_checked_imports(function))}
+    names = {**function.__globals__, **dict(_checked_imports(function)), **dict(_captured(function))}
     try:
         return typing.get_type_hints(function, names, include_extras=True)
     except NameError:
@@ -29,6 +31,13 @@ def annotations_of(function: FunctionType) -> dict[str, Any]:
         raise NameError(
             f"{code.co_filename}:{code.co_firstlineno}: an annotation of {function.__name__} says {first.name!r}, "
             "which is not defined there; import it, or leave the annotation out", name=first.name) from None
+
+
+def _captured(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """The names of the functions around one that it captures; annotations that are text capture nothing themselves."""
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with suppress(ValueError):  # a name without a value yet
+            yield name, cell.cell_contents
 
 
 class _Unknown(type):

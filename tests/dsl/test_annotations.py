@@ -220,6 +220,26 @@ def test_names_that_only_a_type_checker_imports(tmp_path: Any) -> None:
     assert (out == 6).all()
 
 
+INSIDE = """
+from __future__ import annotations
+
+def make():
+    import tilewright as ct
+
+    @ct.tile_kernel
+    def kernel(out, n: ct.Constant[int]):
+        ct.store(out, 0, ct.full((n,), 2.0, ct.float32))
+    return kernel
+"""
+
+
+def test_annotations_name_what_the_function_around_the_kernel_imports(tmp_path: Any) -> None:
+    kernel = module_of(INSIDE, tmp_path / "module.py")["make"]()
+    out = np.zeros(4, np.float32)
+    kernel[(1,)](out, 4)
+    assert (out == 2).all()
+
+
 def test_a_name_that_nobody_imports_is_told_with_its_place(tmp_path: Any) -> None:
     text = MODULE.replace("torch.Tensor", "Tonsor")
     with pytest.raises(NameError, match=r"module.py:1\d: an annotation of kernel says 'Tonsor', which is not defined"):
