@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Builder, Val
@@ -45,6 +46,11 @@ class Accesses(ABC):
         """Whether each of the accesses is made (None: surely) by the threads where `mine` holds. `whole`: `whole()`
         holds."""
 
+    def ends(self) -> tuple[Sequence[Val], Sequence[Val]] | None:
+        """Whether the first and the last element of each access of `vector` elements are there; None where others of
+        them may be missing between these two, or the first alone. After `whole()`."""
+        return None
+
     def read(self, padding: Val) -> Val:
         """The elements of the tile; those of the vector `padding` where a predicate is false."""
         b, path = self.ctx.b, "ld.global.nc" if self.ref.read_only else "ld.global"
@@ -57,11 +63,33 @@ class Accesses(ABC):
 
         if not self.cuts_vectors:
             return read(self.vector, False)
-        ways = b.branch(self.whole(), lambda: read(self.vector, True), lambda: read(1, False), ("whole", "edge"))
-        merged = b.phi(padding.elem, padding.n)
+
+        def read_edge() -> Val:
+            ends = self.ends()
+            if ends is None:
+                return read(1, False)
+            places = self.groups(self.vector)
+            vectors = b.concat([load(b, path, self.pointer(place), inside, _part(b, padding, i, self.vector))
+                                for i, (place, inside) in enumerate(zip(places, ends[1], strict=True))])
+            return self._merged(any_of(b, cut := _cut(b, *ends)), lambda: b.concat([
+                load(b, path, self.pointer(place), b.and_(cut[i // self.vector], inside), _part(b, vectors, i, 1))
+                for i, (place, inside) in enumerate(self._elements())]), lambda: vectors, ("cut", "vectors"))
+
+        return self._merged(self.whole(), lambda: read(self.vector, True), read_edge, ("whole", "edge"))
+
+    def _merged(self, condition: Val, then: Callable[[], Val], other: Callable[[], Val], hints: tuple[str, str]) -> Val:
+        b = self.ctx.b
+        ways = b.branch(condition, then, other, hints)
+        merged = b.phi(ways[0][0].elem, ways[0][0].n)
         for value, label in ways:
             merged.add(value, label)
         return merged.value
+
+    def _elements(self) -> Iterator[tuple[Offsets, Val]]:
+        """The place of every element, and whether it is there."""
+        always = self.ctx.b.const("i1", 1)
+        for place, inside in zip(self.groups(1), self.predicates(1, False), strict=True):
+            yield place, always if inside is None else inside
 
     def write(self, value: Val, mine: Val | None) -> None:
         """The lanes of `value` to the elements of the tile, by the threads where `mine` holds."""
@@ -73,10 +101,33 @@ class Accesses(ABC):
                 part = _part(b, value, i, count)
                 store(b, "st.global", self.pointer(place), predicate, part)
 
+        def write_edge() -> None:
+            ends = self.ends()
+            if ends is None:
+                write(1, False)
+                return
+            for i, (place, inside) in enumerate(zip(self.groups(self.vector), ends[1], strict=True)):
+                store(b, "st.global", self.pointer(place), both(b, mine, inside), _part(b, value, i, self.vector))
+            cut = _cut(b, *ends)
+            with b.when(any_of(b, cut), "cut"):
+                for i, (place, inside) in enumerate(self._elements()):
+                    made = both(b, mine, b.and_(cut[i // self.vector], inside))
+                    store(b, "st.global", self.pointer(place), made, _part(b, value, i, 1))
+
         if self.cuts_vectors:
-            b.branch(self.whole(), lambda: write(self.vector, True), lambda: write(1, False), ("whole", "edge"))
+            b.branch(self.whole(), lambda: write(self.vector, True), write_edge, ("whole", "edge"))
         else:
             write(self.vector, False)
+
+
+def _cut(b: Builder, first: Sequence[Val], last: Sequence[Val]) -> list[Val]:
+    """Which accesses an edge falls inside of."""
+    return [b.and_(one, b.xor(other, b.const("i1", 1))) for one, other in zip(first, last, strict=True)]
+
+
+def any_of(b: Builder, conditions: Sequence[Val]) -> Val:
+    """Whether one of them holds."""
+    return reduce(b.or_, conditions)
 
 
 def _part(b: Builder, value: Val, number: int, count: int) -> Val:

@@ -177,6 +177,12 @@ class TileAccess(Accesses):
         for offsets in self.groups(count):
             yield both(self.ctx.b, mine, None if whole else self.predicate(offsets))
 
+    def ends(self) -> tuple[Sequence[Val], Sequence[Val]]:
+        """An array begins at a multiple of a vector, and so does a tile: only its end falls inside of one."""
+        always = self.ctx.b.const("i1", 1)
+        inside = [self.predicate(offsets) or always for offsets in self.groups(1)]
+        return inside[:: self.vector], inside[self.vector - 1 :: self.vector]
+
     def whole(self, count: int = 1) -> Val:
         """One answer for all threads. What accesses of `count` elements share is emitted now, for both answers."""
         b = self.ctx.b
