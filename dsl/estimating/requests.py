@@ -68,10 +68,10 @@ def warps_of(layout: Layout) -> Warps:
 @dataclass(frozen=True)
 class Requests:
     """How an op accesses its array. `flats` and `owner` as for `Warps`, of accesses of `width` elements, where nothing
-    is `cut`; `single`: the same element by element, for tiles that an edge or a mask cuts inside of accesses (None:
-    there are none). `cached`: what is read goes through L1. `cut`: elements of an access, counted from its first, that
-    decide for each thread whether a mask cuts it; empty where the edges of the tile decide for all. `warps` make
-    them, one after another in `flats`. `ctas` of a cluster make them together.
+    is `cut`; `single`: the same element by element, for accesses that an edge or a mask cuts (None: there are none).
+    `cached`: what is read goes through L1. `cut`: elements of an access, counted from its first, that decide for each
+    thread whether a mask cuts it, and all of its accesses with it; empty where edges of the tile cut single accesses.
+    `warps` make them, one after another in `flats`. `ctas` of a cluster make them together.
     """
 
     flats: Any

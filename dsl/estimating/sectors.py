@@ -92,9 +92,15 @@ class _Kinds:
         for axis, (length, low, high) in enumerate(zip(self.shape, bounds[:rank], bounds[rank:], strict=True)):
             along = np.arange(length)
             inside &= ((along >= low) & (along < high)).reshape(-1, *(1,) * (rank - 1 - axis))
-        made = self.requests
-        flats, owner = (made.flats, made.owner) if made.single is None or inside.all() else made.single
-        here = inside.reshape(-1)[flats] & owner
+        made, inside = self.requests, inside.reshape(-1)
+        flats, here = made.flats, inside[made.flats] & made.owner
+        if made.single is not None and not inside.all():
+            # Only what an edge cuts goes element by element.
+            single, owner = made.single
+            elements = inside[single]
+            whole = elements.reshape(-1, made.width, elements.shape[1]).all(axis=1)
+            flats = np.concatenate([flats, single])
+            here = np.concatenate([here & whole, elements & owner & ~np.repeat(whole, made.width, axis=0)])
         return counted((first + self.offsets)[flats] // SECTOR, here, made.cached)
 
 
