@@ -7,9 +7,9 @@ A counted loop's trip count and loop variable are computed without overflow:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from tilewright.tileir.analysis.facts import Facts
+from tilewright.tileir.analysis.recurrences import Recurrence
 from tilewright.tileir.builder import Builder, Constants
 from tilewright.tileir.carried import Loop, body_of, carry, condition_of, entries
 from tilewright.tileir.core import Op, Value
@@ -18,17 +18,6 @@ from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.control import For, While
 
 MOST_AHEAD = 16  # nobody asks for iterations further ahead
-
-
-class Recurrence(NamedTuple):
-    """How carried values are computed from those of the previous iteration: `state` are their parameters, `steps` the
-    ops of the body that compute the next ones. In a while loop, `head` are the ops of its first block that compute the
-    body's parameters from the state, and also `condition` (None: known too late)."""
-
-    state: tuple[Value, ...] = ()
-    head: tuple[Op, ...] = ()
-    steps: tuple[Op, ...] = ()
-    condition: Value | None = None
 
 
 def most_iterations(loop: Loop, known: Facts) -> int | None:

@@ -12,7 +12,8 @@
             %b: tile<64x256xbf16> = load(array=%y, index=(%k, %j), ...)      // the same in both
             %d: tile<128x256xf32> = mma(a=%a, b=%b, acc=%c)
 
-The accumulators of all MMAs are cut along one axis, with everything that depends on it (tileir/analysis/axes.py).
+The accumulators of all MMAs are cut along one axis, with everything that depends on it (tileir/analysis/axes.py); the
+rewriting is that of `cut_tiles`.
 Values that are not cut are the same in all CTAs of a cluster, so these take the same branches and iterations.
 `pipeline_loops` then lets each CTA load a part of a shared tile and multicast it. In a kernel without MMAs the largest
 reduced tile is cut.
@@ -37,8 +38,8 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.flat import log2
 from tilewright.backend_ptx.layouts.warpgroup import LEAST_COLUMNS, ROWS
+from tilewright.backend_ptx.ops.cluster import ClusterGather
 from tilewright.backend_ptx.ops.units import units_of
-from tilewright.backend_ptx.passes.clusters.parts import ClusterSplit
 from tilewright.backend_ptx.passes.matmul.choice import warpgroup_kind
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.axes import Axes, Node, is_tile
@@ -49,7 +50,7 @@ from tilewright.tileir.ops.control import If
 from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.ops.memory import Scatter, TileAccess
 from tilewright.tileir.ops.reduce import Reduction
-from tilewright.tileir.rewrite import Rewriter, rewrite
+from tilewright.tileir.passes.cut_tiles import cut_tiles, unshare
 
 # The hardware's limit for clusters that every GPU can place (CUDA programming guide, "Thread Block Clusters").
 MOST = 8
@@ -68,14 +69,14 @@ def form_clusters(c: Compilation) -> Preserved:
     needed = _needed(products, rows, target) if wanted is None else min(wanted, MOST)
     if needed == 1:
         return ALL
-    _unshare(function)
+    unshare(function)
     c.forget()
     chosen = _cut(function, products, rows, needed, target)
     if not isinstance(chosen, str):
         refused = keeps_order(c, chosen)
         chosen = chosen if refused is None else refused
     if not isinstance(chosen, str):
-        ClusterSplit(c, chosen, needed).run()
+        cut_tiles(c, chosen, needed, lambda part: ClusterGather(src=part, ctas=needed))
         c.plan.cluster = needed
         c.decide(decisions.cluster(needed, wanted is not None))
     elif wanted is not None:
@@ -167,25 +168,6 @@ def _conflict(nodes: list[Node], chosen: dict[Value, int], axes: Axes) -> str | 
         if own.setdefault(value, axis) != axis:
             return decisions.cut_along_two_axes(value.hint)
     return None
-
-
-def _unshare(function: Function) -> None:
-    """Give every use of a constant or iota its own copy, right before the user: one may be cut, another not."""
-    used: set[Value] = set()
-
-    def rule(b: Rewriter, op: Op) -> None:
-        def own(value: Value) -> Value:
-            if not is_tile(value) or value.op is None or not value.op.rematerializable:
-                return value
-            if value in used:
-                return b.value(value.op.clone({}))
-            used.add(value)
-            return value
-
-        op.map_operands(own)
-        b.keep(op)
-
-    rewrite(function, rule)
 
 
 WHOLE = "whole"

@@ -22,13 +22,14 @@ from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Transfer
 from tilewright.backend_ptx.tensor_maps import in_table, root_of
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.analysis.places import may_be_cut
+from tilewright.tileir.analysis.recurrences import Recurrence
 from tilewright.tileir.builder import Builder, Constants
 from tilewright.tileir.carried import body_of, carry, hand_on
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import int64
 from tilewright.tileir.engines import THREADS
 from tilewright.tileir.enums import PaddingMode
-from tilewright.tileir.iterations import Lead, Recurrence, clone
+from tilewright.tileir.iterations import Lead, clone
 from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.memory import Gather, Load

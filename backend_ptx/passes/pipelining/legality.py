@@ -23,9 +23,10 @@ from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import is_outstanding, left_outstanding
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.matmul.operands import dense_axis, slot_of, source_of
-from tilewright.backend_ptx.passes.pipelining.addresses import change_of_array, find_address, find_recurrence
+from tilewright.backend_ptx.passes.pipelining.addresses import change_of_array, early, find_address
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, RefusalError, Ring, Source, Transfer, name_of
 from tilewright.backend_ptx.tensor_maps import described, refusal
+from tilewright.tileir.analysis.recurrences import find_recurrence
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.carried import Loop, body_of, condition_of, maker_of, origins
 from tilewright.tileir.core import Op, Value
@@ -199,9 +200,10 @@ def copied_transfer(loop: Loop, source: Load | Gather, unit: Unit, warps: int, t
     value, layout = source.result, source.result.type.layout
     run = _gathered_run(source, unit) if isinstance(source, Gather) else GatherRun()
     address = find_address(loop, source, unit, taken)
-    checked = source.check_bounds or isinstance(loop, For)
-    if not checked and find_recurrence(loop, address.params, unit).condition is None:
-        raise RefusalError(decisions.ITERATION_TOO_LATE)
+    if not (source.check_bounds or isinstance(loop, For)):
+        recurrence = find_recurrence(loop, address.params, early(unit))
+        if recurrence is None or recurrence.condition is None:
+            raise RefusalError(decisions.ITERATION_TOO_LATE)
     stages = _read_by_mmas(loop, value, unit)
     conversions = [u for u in unit.uses.get(value, ()) if isinstance(u, ConvertLayout)]
     crossing = tuple(u.result.type.layout for u in conversions if u.crosses)
@@ -325,7 +327,7 @@ def find_copies(unit: Unit, warps: int, carried: Collection[Op]) -> tuple[list[C
             refused.append(decisions.no_pipeline(decisions.BOUNDS_OVERFLOW, loop.span))
         elif found:
             needed = dict.fromkeys(p for t in found for p in t.address.params)
-            channels.append(Channel(CP_ASYNC, loop, found, recurrence=find_recurrence(loop, needed, unit)))
+            channels.append(Channel(CP_ASYNC, loop, found, recurrence=find_recurrence(loop, needed, early(unit))))
     return channels, refused
 
 

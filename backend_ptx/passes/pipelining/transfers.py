@@ -15,11 +15,11 @@ from tilewright.backend_ptx.layouts.memory import GatherRun
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.barriers.hazards import SPARE_SLOTS
+from tilewright.tileir.analysis.recurrences import Recurrence
 from tilewright.tileir.carried import Loop
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.engines import Engine
-from tilewright.tileir.iterations import Recurrence
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.types import SharedType

@@ -17,7 +17,6 @@ The copies take no registers, and every thread reads what it copied itself.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Collection, Sequence
 
 from tilewright.backend_ptx import decisions
@@ -26,16 +25,15 @@ from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.backend_ptx.layouts.queries import is_replicated, vector_along
 from tilewright.backend_ptx.ops.async_copy import AsyncCommit, AsyncLoad, AsyncWait
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
-from tilewright.backend_ptx.passes.pipelining.addresses import collect
-from tilewright.backend_ptx.passes.pipelining.transfers import RefusalError
+from tilewright.backend_ptx.passes.pipelining.addresses import early
 from tilewright.backend_ptx.passes.pressure.bodies import Body
+from tilewright.tileir.analysis.recurrences import computed
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.analysis.uses import replace_everywhere
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.dtypes import bool_
 from tilewright.tileir.enums import PaddingMode
-from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.types import SharedType
 
@@ -51,15 +49,16 @@ class Prefetch:
         tiles = (i for i, op in enumerate(ops) if isinstance(op, Load) and op.shape and body.phase[op] == 0)
         place = max(tiles, default=len(ops)) + 1
         self.above, self.below = ops[:place], ops[place:]
-        self.loads: dict[Load, set[Op]] = {}
+        self.loads: dict[Load, Sequence[Op]] = {}
         for op in self.below:
             if isinstance(op, Load) and op in movable and body.phase[op] > 0 and _is_copyable(op):
-                with contextlib.suppress(RefusalError):
-                    self.loads[op] = collect(Block(ops=self.below), [op.array, *op.index], unit)
+                found = computed(Block(ops=self.below), [op.array, *op.index], early(unit))
+                if found is not None:
+                    self.loads[op] = found.ops
 
     def emit(self, loads: Sequence[Load]) -> None:
         """Copies at the place; a wait and reads from shared memory where the loads were."""
-        hoisted = set().union(*(self.loads[load] for load in loads))
+        hoisted = set[Op]().union(*(self.loads[load] for load in loads))
         self.block.ops = [*self.above, *(op for op in self.below if op in hoisted)]
         b = Builder(self.block)
         buffers = _start(b, loads)
@@ -101,17 +100,14 @@ def _is_copyable(load: Load) -> bool:
     if padded or not access.contiguous or is_replicated(type_.layout):
         return False
     vector = min(access.vector, vector_along(type_.layout, access.order[0]))
-    return widest_copy(_layout(load), type_.layout, vector, type_.dtype.bytes) == WIDE
+    slot = buffer_of(load).layout
+    return slot is not None and widest_copy(slot, type_.layout, vector, type_.dtype.bytes) == WIDE
 
 
 def buffer_of(load: Load) -> SharedType:
-    return SharedType(load.result.type.dtype, load.shape, layout=_layout(load))
-
-
-def _layout(load: Load) -> Layout:
-    """The layout in shared memory."""
     type_ = load.result.type
-    return ring_layout(type_.layout, (type_.layout,), type_.dtype.bytes)
+    layout = ring_layout(type_.layout, (type_.layout,), type_.dtype.bytes)
+    return SharedType(type_.dtype, load.shape, layout=layout)
 
 
 def name_of(load: Load) -> str:

@@ -10,8 +10,8 @@
 Live registers lower occupancy, and beyond those of a thread they spill to memory. The alternatives to keeping a tile,
 in the order of their cost:
 
-* *sink* a load below the reductions that its tile is live across (sinking.py). Only tiles that all CTAs load: these hit
-  L2, per-CTA data usually misses it and keeps program order.
+* *sink* a load below the reductions that its tile is live across (tileir/passes/sinking.py). Only tiles that all CTAs
+  load: these hit L2, per-CTA data usually misses it and keeps program order.
 * *reload* a tile in each iteration that licm hoisted out of the loop, from cache, and sink that load.
 * *spill* a loaded tile to shared memory, and rematerialise from it (spilling.py).
 * *prefetch* a load that stands below a cross-warp shuffle into shared memory (prefetching.py): wide rows allow only one
@@ -24,23 +24,24 @@ with it.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cached_property
 from typing import NamedTuple
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.passes.pressure import sinking
 from tilewright.backend_ptx.passes.pressure.bodies import Body, bodies
 from tilewright.backend_ptx.passes.pressure.prefetching import Prefetch, buffer_of, name_of
 from tilewright.backend_ptx.passes.pressure.spilling import emit_spill, find_spill, to_keep
 from tilewright.backend_ptx.resources.occupancy import resident
-from tilewright.backend_ptx.resources.registers import OTHER
+from tilewright.backend_ptx.resources.registers import OTHER, is_uniform
 from tilewright.backend_ptx.resources.shared import EXCHANGES, buffer_bytes, peak_bytes
 from tilewright.tileir.analysis.live import taken
 from tilewright.tileir.analysis.places import movable_loads, same_for_all
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
-from tilewright.tileir.core import Op
+from tilewright.tileir.core import Function, Op
 from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.passes import sinking
 from tilewright.tileir.passes.dce import dce
 
 
@@ -102,10 +103,10 @@ class _Relief:
     def reload(self, body: Body) -> None:
         if body.multiplies or not body.phase or not self.movable:
             return
-        movable = sinking.with_what_follows(self.movable, self.c.function)
+        movable = _with_what_follows(self.movable, self.c.function)
         hoisted = {v for v in taken(body.block) if v.op in movable}  # which the body could load itself
         if hoisted and RELOAD.passed(self._occupancy(body.registers()), self._occupancy(body.registers(hoisted))):
-            self.reloaded |= sinking.reload(body, hoisted, movable)
+            self.reloaded |= sinking.reload(body.block, hoisted, movable)
             self._change()
             dce(self.c)
 
@@ -115,9 +116,10 @@ class _Relief:
         shared = [op for op in self.movable if same_for_all(op.index)]
         if not shared and not self.reloaded:
             return
-        late = sinking.used_late(body, sinking.with_what_follows(shared, self.c.function).keys() | self.reloaded)
+        late = sinking.used_late(
+            body.block, body.step, _with_what_follows(shared, self.c.function).keys() | self.reloaded)
         if late:
-            sinking.sink(body, late)
+            sinking.sink(body.block, late)
             self._change()
 
     def spill(self, body: Body) -> None:
@@ -155,3 +157,13 @@ class _Relief:
             found.emit(chosen)
             self.c.decide(decisions.prefetched(map(name_of, chosen), size, before))
             self._change()
+
+
+def _with_what_follows(loads: Collection[Op], function: Function) -> dict[Op, None]:
+    """Loads, and what is computed from these alone, element by element; in program order."""
+    out: dict[Op, None] = {}
+    for op in function.walk():
+        tiles = [v for v in op.operands if not is_uniform(v)] if op.elementwise or op.view else []
+        if op in loads or (tiles and all(v.op in out for v in tiles)):
+            out[op] = None
+    return out

@@ -16,7 +16,6 @@ from tilewright.backend_ptx.layouts.bulk import bulk_layout, part_of_slot
 from tilewright.backend_ptx.layouts.flat import OFFSET
 from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierInit, TmaLoad
 from tilewright.backend_ptx.passes.clusters.form_clusters import form_clusters
-from tilewright.backend_ptx.passes.clusters.multicast import alike
 from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.simulator import simulate_function
 from tilewright.backend_ptx.targets import TARGETS, get_target
@@ -25,6 +24,7 @@ from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Function
 from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.parser import parse
+from tilewright.tileir.passes.cut_tiles import alike
 from tilewright.tileir.plan import Hints
 from tilewright.tileir.printer import to_text
 from tilewright.tileir.verifier import verify
@@ -186,7 +186,7 @@ def test_what_ctas_of_a_cluster_have_alike(name: str, same: bool) -> None:
     """A branch or a trip count that the rank decides makes its results differ, though each value in it is alike."""
     f = parse(RANKED)
     values = {v.hint: v for v in (*f.params, *(r for op in f.walk() for r in op.results))}
-    assert alike([values[name]], Unit(f)) is same
+    assert alike([values[name]], Unit(f), f.plan.cluster) is same
 
 
 @pytest.mark.parametrize("shape, inner, parts, want", [

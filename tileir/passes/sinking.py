@@ -12,26 +12,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
-from tilewright.backend_ptx.passes.pressure.bodies import Body
-from tilewright.backend_ptx.resources.registers import is_uniform
 from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
-from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.core import Block, Op, Value
 
 
-def with_what_follows(loads: Collection[Op], function: Function) -> dict[Op, None]:
-    """Loads, and what is computed from these alone, element by element; in program order."""
-    out: dict[Op, None] = {}
-    for op in function.walk():
-        tiles = [v for v in op.operands if not is_uniform(v)] if op.elementwise or op.view else []
-        if op in loads or (tiles and all(v.op in out for v in tiles)):
-            out[op] = None
-    return out
-
-
-def reload(body: Body, hoisted: Collection[Value], movable: Collection[Op]) -> set[Op]:
-    """Load tiles in the body that were loaded outside it; the ops that do."""
+def reload(block: Block, hoisted: Collection[Value], movable: Collection[Op]) -> set[Op]:
+    """Load tiles in a block that were loaded outside it; the ops that do."""
     needed = set[Op]()
     work = list(hoisted)
     while work:
@@ -41,18 +29,18 @@ def reload(body: Body, hoisted: Collection[Value], movable: Collection[Op]) -> s
             work += op.operands
     copies: dict[Value, Value] = {}
     made = [op.clone(copies) for op in movable if op in needed]
-    for op in body.block.ops:
+    for op in block.ops:
         replace_everywhere(op, copies)
-    body.block.ops[:0] = made
+    block.ops[:0] = made
     return set(made)
 
 
-def used_late(body: Body, movable: Collection[Op]) -> set[Op]:
-    """The ops whose users all stand below a later reduction."""
+def used_late(block: Block, step: Mapping[Op, int], movable: Collection[Op]) -> set[Op]:
+    """The movable ops whose users all stand in a later step; `step` numbers the ops of the block."""
     first: dict[Value, int] = {}  # use of a value, after sinking
     late: set[Op] = set()
-    for op in reversed(body.block.ops):
-        where = body.step[op]
+    for op in reversed(block.ops):
+        where = step[op]
         if op in movable:
             used = min((first[r] for r in op.results if r in first), default=where)
             if used > where:
@@ -63,10 +51,9 @@ def used_late(body: Body, movable: Collection[Op]) -> set[Op]:
     return late
 
 
-def sink(body: Body, late: Collection[Op]) -> None:
+def sink(block: Block, late: Collection[Op]) -> None:
     """Put each of these ops before its first user."""
-    block, waiting = body.block, set(late)
-    old, block.ops = block.ops, []
+    waiting, old, block.ops = set(late), block.ops, []
 
     def place(op: Op | None) -> None:
         if op in waiting:

@@ -1,14 +1,26 @@
-"""The rewriting of `form_clusters`: cut tiles get shorter, and accesses go to the sub-tile of this CTA."""
+"""Cut tiles into sub-tiles: several blocks of a longer grid compute what one computed, each its own sub-tile.
+
+    before: %i: i32 = block_id(axis=0)
+            %a: tile<256x64xbf16> = load(array=%x, index=(%i, %k), steps=(256, 64), ...)
+    after:  %0: i32 = block_id(axis=0)                            // the grid has twice as many blocks along its axis 0
+            %i: i32 = floordiv(lhs=%0, rhs=%two)
+            %rank: i32 = mod(lhs=%0, rhs=%two)
+            %1: i32 = %i * 2 + %rank
+            %a: tile<128x64xbf16> = load(array=%x, index=(%1, %k), steps=(128, 64), ...)
+
+Tiles that are not cut are the same in all of these blocks, and the first of them alone stores what all compute. The
+caller chooses the tiles (analysis/axes.py finds what must be cut together), and says how blocks exchange values.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
-from tilewright.backend_ptx.ops.cluster import ClusterGather
 from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.builder import Builder
-from tilewright.tileir.core import Block, Op, Value
+from tilewright.tileir.carried import origins
+from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.dtypes import DType, int32, int64
 from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.arrays import BlockId, NumBlocks
@@ -19,22 +31,59 @@ from tilewright.tileir.ops.shape import Broadcast, Iota
 from tilewright.tileir.passes.dce import dce
 from tilewright.tileir.rewrite import Rewriter, rewrite
 
-# The grid axis along which the CTAs of a cluster lie.
+# The grid axis along which the blocks lie that compute one block's tiles.
 AXIS = 0
 
 
-class ClusterSplit:
-    """`chosen`: the tiles that are cut into `ctas` sub-tiles, each with its axis."""
+def cut_tiles(unit: Unit, chosen: Mapping[Value, int], count: int, gather: Callable[[Value], Op]) -> None:
+    """Cut the tiles `chosen`, each along its axis, into `count` sub-tiles. `gather` makes the op that gives a block the
+    partial results of all, along a new first axis."""
+    _Cut(unit, chosen, count, gather).run()
 
-    def __init__(self, unit: Unit, chosen: Mapping[Value, int], ctas: int) -> None:
+
+def unshare(function: Function) -> None:
+    """Give every use of a constant or iota its own copy, right before the user: one may be cut, another not."""
+    used: set[Value] = set()
+
+    def rule(b: Rewriter, op: Op) -> None:
+        def own(value: Value) -> Value:
+            if not is_tile(value) or value.op is None or not value.op.rematerializable:
+                return value
+            if value in used:
+                return b.value(value.op.clone({}))
+            used.add(value)
+            return value
+
+        op.map_operands(own)
+        b.keep(op)
+
+    rewrite(function, rule)
+
+
+def alike(values: Iterable[Value], unit: Unit, count: int) -> bool:
+    """Whether the `count` blocks that compute one block's tiles have the same values, in the same iteration of each
+    loop: none is computed from the block index along AXIS, but for that of the block that they stand for alone."""
+
+    def stands_for_all(value: Value) -> bool:
+        op = value.op
+        return (isinstance(op, arith.FloorDiv) and isinstance(op.lhs.op, BlockId)
+                and isinstance(op.rhs.op, arith.Constant) and op.rhs.op.value == count)
+
+    found = origins(values, unit.parents, stands_for_all)
+    return not any(isinstance(v.op, BlockId) and v.op.axis == AXIS for v in found)
+
+
+class _Cut:
+    def __init__(self, unit: Unit, chosen: Mapping[Value, int], blocks: int, gather: Callable[[Value], Op]) -> None:
         function = unit.function
         self.unit = unit
         self.chosen = chosen
-        self.ctas = ctas
-        self.wide = _wide(unit, chosen, ctas)
+        self.blocks = blocks
+        self.gather = gather
+        self.wide = _wide(unit, chosen, blocks)
         top = Builder(Block(), function.span)
         self.number = top.value(BlockId(axis=AXIS))
-        self.count = top.number(ctas)
+        self.count = top.number(blocks)
         self.rank = top.value(arith.Mod(lhs=self.number, rhs=self.count), "rank")
         self.zero = top.number(0)
         self.first = top.value(arith.Eq(lhs=self.rank, rhs=self.zero), "first")
@@ -43,7 +92,7 @@ class ClusterSplit:
     def run(self) -> None:
         for value, axis in self.chosen.items():
             shape = list(value.type.shape)
-            shape[axis] //= self.ctas
+            shape[axis] //= self.blocks
             value.reshape(tuple(shape))
         rewrite(self.unit.function, self._rule)
         self.unit.function.body.ops[:0] = self.top
@@ -67,28 +116,28 @@ class ClusterSplit:
         return any(v in self.chosen for v in (*op.operands, *op.results))
 
     def _of_grid(self, b: Rewriter, op: BlockId | NumBlocks) -> None:
-        """The block index that the kernel sees is the index of the cluster."""
+        """The block index that the kernel sees is that of the block that these stand for."""
         whole = self.number
         if isinstance(op, NumBlocks):
             whole = b.value(NumBlocks(axis=AXIS))
         b.replace(op.result, b.value(arith.FloorDiv(lhs=whole, rhs=self.count)))
 
     def _count(self, b: Rewriter, op: Iota) -> None:
-        """This CTA's part of 0, 1, 2, ..."""
-        size = op.size // self.ctas
+        """This block's part of 0, 1, 2, ..."""
+        size = op.size // self.blocks
         part = b.value(Iota(size=size, dtype=op.dtype))
         start = b.cast(b.value(arith.Mul(lhs=self.rank, rhs=b.number(size))), op.dtype)
         made = b.value(arith.Add(lhs=part, rhs=b.value(Broadcast(src=start, shape=(size,)))))
         b.replace(op.result, made)
 
     def _combine(self, b: Rewriter, op: Reduction) -> None:
-        """Reduce the partial results of the CTAs once more."""
+        """Reduce the partial results of the blocks once more."""
         part = b.value(type(op)(src=op.src, **op.attributes))
-        every = b.value(ClusterGather(src=part, ctas=self.ctas))
+        every = b.value(self.gather(part))
         b.replace(op.result, b.value(type(op)(src=every, **{**op.attributes, "axes": (0,)})))
 
     def _once(self, b: Rewriter, op: Op) -> None:
-        """The first CTA of the cluster performs what all would perform alike."""
+        """The first block performs what all would perform alike."""
         with b.into() as then:
             b.keep(op)
             b.emit(Yield(values=()))
@@ -123,7 +172,7 @@ class ClusterSplit:
         return b.value(arith.Add(lhs=b.value(arith.Mul(lhs=index, rhs=b.number(ratio, dtype))), rhs=rank))
 
 
-def _wide(unit: Unit, chosen: Mapping[Value, int], ctas: int) -> set[Op]:
+def _wide(unit: Unit, chosen: Mapping[Value, int], blocks: int) -> set[Op]:
     """The accesses whose indices need 64 bits: in 32 bits an index far outside the array could wrap into it."""
     known, (low, high) = unit.facts, int32.int_range
     out: set[Op] = set()
@@ -131,7 +180,7 @@ def _wide(unit: Unit, chosen: Mapping[Value, int], ctas: int) -> set[Op]:
         if isinstance(op, TileAccess):
             axis = chosen.get(op.tile)
             if axis is not None:
-                fact, ratio = known[op.index[axis]], op.steps[axis] * ctas // op.tile.type.shape[axis]
+                fact, ratio = known[op.index[axis]], op.steps[axis] * blocks // op.tile.type.shape[axis]
                 if fact.low * ratio < low or (fact.high + 1) * ratio > high:
                     out.add(op)
     return out
