@@ -67,10 +67,11 @@ def bits_of(dtype: str) -> int:
 class Expressions:
     """What programs have: dtypes, shapes, extents, variables. Expressions of elements on their own."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, integers: bool = False) -> None:
         self.rng = random.Random(seed)
-        others = [d for d in (*INTS, *FLOATS) if d not in ("int32", "float32")]
-        self.dtypes = ["int32", "float32", *self.rng.sample(others, 2)]
+        always = ["int32"] if integers else ["int32", "float32"]
+        others = [d for d in (INTS if integers else (*INTS, *FLOATS)) if d not in always]
+        self.dtypes = [*always, *self.rng.sample(others, 4 - len(always))]
         chosen = SMALL if self.rng.random() < 0.75 else LARGE
         self.shapes = [(), *self.rng.sample(chosen[1:], 3)]
         self.length = self.rng.choice([0, 1, 1, 2, 2, 15, 16, 16, 17, 17, 31, 32, 33, 100, 256, 257])
@@ -291,5 +292,8 @@ class Expressions:
             return rng.choice([f"({a} and {b})", f"({a} or {b})", f"({a} if not {b} else {b})"])
         if kind == 4:
             return f"(~{self.expr('bool_', shape, depth)})"
-        source = rng.choice([d for d in self.dtypes if d in FLOATS])
+        floats = [d for d in self.dtypes if d in FLOATS]
+        if not floats:
+            return self.expr("bool_", shape, depth)
+        source = rng.choice(floats)
         return f"ct.{rng.choice(['isnan', 'isinf', 'isfinite'])}({self.expr(source, shape, depth)})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fuzz import products
 from fuzz.expressions import HELPERS, Shape, Variable, size_of
 from fuzz.movement import Movement
 from fuzz.program import SLOT, Node, Parameter, Program
@@ -9,16 +10,22 @@ from fuzz.program import SLOT, Node, Parameter, Program
 ATOMIC = ("int32", "uint32", "int64", "uint64")
 
 
-def generate(seed: int, statements: int | None = None) -> Program:
-    """The program of a seed, of 2 to 8 statements: many small ones find more than few large ones."""
-    return Generator(seed).program(2 + seed % 7 if statements is None else statements)
+KINDS = ("programs", "integers", "products")
+
+
+def generate(seed: int, statements: int | None = None, kind: str = "programs") -> Program:
+    """The program of a seed, of 2 to 8 statements: many small ones find more than few large ones. Of `integers` no
+    float is computed; of `products` only matrix products are (products.py)."""
+    if kind == "products":
+        return products.generate(seed, statements)
+    return Generator(seed, kind == "integers").program(2 + seed % 7 if statements is None else statements)
 
 
 class Generator(Movement):
     """Statements: assignments, stores, branches and loops."""
 
-    def __init__(self, seed: int) -> None:
-        super().__init__(seed)
+    def __init__(self, seed: int, integers: bool = False) -> None:
+        super().__init__(seed, integers)
         self.seed = seed
         self.left = 0
         # One operation for a program: different ones on one element do not commute.
@@ -90,7 +97,7 @@ class Generator(Movement):
         """A write to places of the block's own, or an atomic operation whose order does not show."""
         rng, n = self.rng, self.rng.choice([4, 16, 64])
         value = self.expr("int32", (n,), 2)
-        kind = rng.randrange(6)
+        kind = rng.choice([k for k in range(6) if k != 3 or "float32" in self.dtypes])
         if kind < 2:
             mask = f", mask={self.expr('bool_', (n,), 2)}" if rng.random() < 0.5 else ""
             step = rng.choice([1, 3, 5])

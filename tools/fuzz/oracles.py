@@ -58,7 +58,7 @@ class Run:
         self.kernel = program.kernel()
         self.want = program.arguments()
         try:
-            self.kernel[program.grid](*self.want)
+            self.kernel.interpret(program.grid, *self.want, numerics=program.numerics or None)
         except TileInternalError as error:
             raise Mismatch("internal", error.message) from error
         except tilewright.TileError as error:
@@ -144,7 +144,7 @@ def simulated(run: Run) -> None:
     """The generated code in the simulator."""
     from tilewright.backend_ptx.simulator import SimError, Unsupported, simulate
 
-    for target in TARGETS:
+    for target in [run.program.numerics] if run.program.numerics else TARGETS:
         got = run.program.arguments()
         try:
             simulate(run.kernel, run.program.grid, tuple(got), target)
@@ -169,6 +169,16 @@ def assembled(run: Run) -> None:
             assemble(ptx, target)
         except tilewright.TileError as error:
             raise Mismatch(f"ptxas {target}", str(error)) from error
+
+
+def checked(run: Run) -> None:
+    """The checked mode reports nothing, and gives the same bits. Generated programs read empty arrays nevertheless,
+    whose first tile starts outside of them, strictly."""
+    got = run.program.arguments()
+    for report in run.kernel.interpret(run.program.grid, *got, check=True, on_report="collect") or ():
+        if report.severity != "note" and not (report.kind == "bounds" and 0 in report.values.get("shape", ())):
+            raise Mismatch(f"checked {report.kind}", str(report))
+    compare("checked", run.program, got, run.want)
 
 
 def on_gpu(run: Run) -> None:
@@ -213,7 +223,7 @@ def _to_host(value: Any, held: Any, memory: dict[int, Any]) -> Any:
 
 ORACLES: dict[str, Callable[[Run], None]] = {
     "oracle": element_by_element, "single": one_by_one, "text": round_trip, "passes": passes, "simulator": simulated,
-    "ptxas": assembled, "gpu": on_gpu,
+    "ptxas": assembled, "checked": checked, "gpu": on_gpu,
 }
 
 

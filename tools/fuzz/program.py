@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import linecache
+import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -37,7 +38,8 @@ class Node:
 @dataclass(frozen=True)
 class Parameter:
     """`shape`: of an array, None for a scalar; `count`: of a list of arrays; `behind`: a parameter of the same shape in
-    whose memory this one lies, each row `by` elements later."""
+    whose memory this one lies, each row `by` elements later; `spread`: of floats, the binary orders of magnitude above
+    and below one, with few infinities and NaNs."""
 
     name: str
     dtype: str
@@ -46,15 +48,19 @@ class Parameter:
     output: bool = False
     behind: str = ""
     by: int = 0
+    spread: int = 0
 
 
 @dataclass
 class Program:
+    """`numerics`: the target whose arithmetic the interpreter takes, "" for its own."""
+
     seed: int
     grid: tuple[int, ...]
     parameters: list[Parameter]
     body: list[Node]
     helpers: str = ""
+    numerics: str = ""
 
     def source(self) -> str:
         names = ", ".join(p.name for p in self.parameters)
@@ -115,7 +121,8 @@ def _array(rng: random.Random, p: Parameter) -> np.ndarray[Any, Any]:
     if p.output:
         return np.full(p.shape, 1, dtype)
     with np.errstate(all="ignore"):
-        return np.array(_elements(rng, dtype, size)).astype(dtype).reshape(p.shape)
+        drawn = _scaled(rng, p.spread, size) if p.spread and dtype.kind not in "iu" else _elements(rng, dtype, size)
+        return np.array(drawn).astype(dtype).reshape(p.shape)
 
 
 def _elements(rng: random.Random, dtype: np.dtype[Any], size: int) -> Sequence[Any]:
@@ -127,3 +134,9 @@ def _elements(rng: random.Random, dtype: np.dtype[Any], size: int) -> Sequence[A
         drawn = [rng.choice(edges) if rng.random() < 0.4 else rng.randint(-20, 60) for _ in range(size)]
         return np.array([min(max(v, low), high) for v in drawn], dtype)  # type: ignore[return-value]
     return [rng.choice(FLOATS) if rng.random() < 0.4 else rng.randint(-999, 999) / 64 for _ in range(size)]
+
+
+def _scaled(rng: random.Random, spread: int, size: int) -> Sequence[float]:
+    rare = [math.inf, -math.inf, math.nan] if rng.random() < 0.2 else [0.0]
+    return [rng.choice(rare) if rng.random() < 0.005 else rng.gauss(0, 1) * 2.0 ** rng.randint(-spread, spread)
+            for _ in range(size)]

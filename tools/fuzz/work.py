@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fuzz import mutate
 from fuzz.children import LOST
 from fuzz.damage import Hang, limited
-from fuzz.generate import generate
+from fuzz.generate import KINDS, generate
 from fuzz.oracles import Mismatch, Refused, check
 from fuzz.program import Program
 from fuzz.reduce import reduce
@@ -24,8 +24,8 @@ class Job:
     reduces: bool
 
     def __call__(self, seed: int) -> tuple[int, str, str]:
-        if self.what == "programs":
-            return seed, *self._program(generate(seed))
+        if self.what in KINDS:
+            return seed, *self._program(generate(seed, kind=self.what))
         if self.what == "ir":
             from fuzz.functions import check_function
 
