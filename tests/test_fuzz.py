@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from types import SimpleNamespace
+
 import pytest
 from fuzz import damage, mutate, program, work
 from fuzz.functions import check_function
 from fuzz.generate import generate
-from fuzz.oracles import Mismatch, check
+from fuzz.oracles import Mismatch, Run, check
 from fuzz.reduce import reduce
 from oracle import numbers, places
+
+from tilewright.kernel import tile_kernel
 
 FINE = {"equal", "endless"}
 FINDS = {"mismatch", "internal", "hang", "memory", "crash", "refused"}
@@ -24,6 +29,39 @@ def test_programs(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_programs_in_the_simulator(seed: int) -> None:
     check(generate(seed, 3), ["simulator"])
+
+
+@pytest.mark.parametrize("kind, oracle", [("integers", "oracle"), ("integers", "checked"), ("products", "simulator")])
+def test_programs_of_one_kind(kind: str, oracle: str) -> None:
+    for seed in range(6):
+        check(generate(seed, kind=kind), [oracle])
+
+
+def test_integers_compute_no_floats() -> None:
+    for seed in range(100):
+        whole = generate(seed, kind="integers")
+        text = "\n".join(line for node in whole.body for line in node.lines(""))
+        used = {p.dtype for p in whole.parameters if re.search(rf"\b{p.name}\b", text)}
+        assert not {d for d in used if "float" in d} and "float" not in text, text
+
+
+def test_products_show_how_they_are_added() -> None:
+    """Most differ from the interpreter's own sums, and few of their elements are NaN."""
+    differ = 0
+    for seed in range(12):
+        whole = generate(seed, kind="products")
+        plain, held = whole.arguments(), Run(whole)
+        whole.kernel()[whole.grid](*plain)
+        differ += bool((plain[-1] != held.want[-1]).any())
+        assert (held.want[-1] == held.want[-1]).mean() > 0.5
+    assert differ >= 6
+
+
+def test_the_checked_mode_is_held_to_no_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = SimpleNamespace(severity="error", kind="race", values={})
+    monkeypatch.setattr(tile_kernel, "interpret", lambda *args, check=False, **more: [report] * check)
+    with pytest.raises(Mismatch, match="checked race"):
+        check(generate(1), ["checked"])
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -57,7 +95,7 @@ def test_the_reducer_leaves_endless_loops_alone(monkeypatch: pytest.MonkeyPatch)
     """Without its counter a loop never ends."""
     monkeypatch.setattr(numbers, "nearest", lambda x, dtype, *mode: 1.0)
     monkeypatch.setattr(damage, "SECONDS", 1)
-    monkeypatch.setattr(work, "generate", lambda seed: program.Program(
+    monkeypatch.setattr(work, "generate", lambda seed, kind: program.Program(
         seed, (1,), [program.Parameter("out", "float32", (1,), output=True)],
         [program.Node("t = ct.float32(2.5)"), program.Node("c = ct.int32(0)"),
          program.Node("while c < 1:", [program.Node("c = c + 1"), program.Node("t = t + 1.0")]),
