@@ -47,7 +47,8 @@ def parser() -> argparse.ArgumentParser:
     out = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
     out.add_argument("what", nargs="?", default="programs", choices=[*generate.KINDS, "ir", *mutate.KINDS],
                      help="random kernels, those of integers alone, those of matrix products alone with the sums of "
-                          "sm_90a's tensor cores; random Tile IR; mutants of .tile text, kernels, command lines, the cache")
+                          "sm_90a's tensor cores; random Tile IR; mutants of .tile text, kernels, command lines, the "
+                          "cache")
     out.add_argument("-n", type=int, default=1000, help="how many")
     out.add_argument("--seed", type=int, default=0, help="the first seed")
     out.add_argument("--seconds", type=float, default=1e9, help="no new seed after so many")
