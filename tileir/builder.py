@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from tilewright.tileir.core import Block, Function, Op, Value
@@ -40,6 +40,11 @@ class Builder:
                 result.hint = hint
         self.block.ops.append(op)
         return op
+
+    def extend(self, ops: Iterable[Op]) -> None:
+        """Append several ops."""
+        for op in ops:
+            self.emit(op)
 
     def value(self, op: Op, hint: str = "") -> Value:
         """Append an op of one result and return that."""

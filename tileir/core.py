@@ -348,7 +348,12 @@ class Op:
         self.results: tuple[Value, ...] = tuple([Value(t, "", self) for t in self.infer()])
 
     def infer(self) -> tuple[Type, ...]:
-        """The result types, or a TileTypeError when the operands do not fit."""
+        """The result types, or a TileTypeError when the operands do not fit. None for an op that has a `check`."""
+        self.check()
+        return ()
+
+    def check(self) -> None:
+        """Of an op without results: TileTypeError when the operands do not fit."""
         raise NotImplementedError(self.opcode)
 
     def effects(self) -> Effects:

@@ -9,16 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from tilewright.backend_ptx.instructions.record import Instruction
+from tilewright.backend_ptx.instructions.record import Instruction, braced
 
 MAX_RANK = 5
 MAX_PENDING_STORES = 7
 
 _Record = partial(Instruction, reads=True, writes=True, sm=90, ptx=80)
-
-
-def _coordinates(first: int, rank: int) -> str:
-    return "{" + ", ".join(f"${first + i}" for i in range(rank)) + "}"
 
 
 def _load(rank: int, multicast: bool) -> Instruction:
@@ -31,7 +27,7 @@ def _load(rank: int, multicast: bool) -> Instruction:
     copy = f"cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes{tail}"
     return _Record(
         f"tma.load{'.multicast' if multicast else ''}.{rank}d",
-        f"@${3 + rank + len(mask)} {copy} [$0], [$1, {_coordinates(3, rank)}], [$2]{to};",
+        f"@${3 + rank + len(mask)} {copy} [$0], [$1, {braced(3, rank)}], [$2]{to};",
         ("i32", "ptr", "i32", *["i32"] * rank, *mask, "i1"), (), f"tma_load{'_multicast' if multicast else ''}",
         {"rank": rank},
     )
@@ -41,7 +37,7 @@ def _store(rank: int) -> Instruction:
     """Operands: map, shared address, coordinates, predicate."""
     copy = f"cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group"
     return _Record(
-        f"tma.store.{rank}d", f"@${2 + rank} {copy} [$0, {_coordinates(2, rank)}], [$1];",
+        f"tma.store.{rank}d", f"@${2 + rank} {copy} [$0, {braced(2, rank)}], [$1];",
         ("ptr", "i32", *["i32"] * rank, "i1"), (), "tma_store", {"rank": rank},
     )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilewright.backend_ptx.instructions.record import Instruction
+from tilewright.backend_ptx.instructions.record import Instruction, braced
 
 MAX_PENDING_GROUPS = 15
 
@@ -32,15 +32,13 @@ def _matrices() -> Iterator[Instruction]:
     for count in (1, 2, 4):
         for trans in (False, True):
             tail = f"x{count}{'.trans' if trans else ''}"
-            names = ", ".join(f"${i}" for i in range(count))
             yield Instruction(
-                f"ldmatrix.{tail}", f"ldmatrix.sync.aligned.m8n8.{tail}.shared.b16 {{{names}}}, [${count}];",
+                f"ldmatrix.{tail}", f"ldmatrix.sync.aligned.m8n8.{tail}.shared.b16 {braced(0, count)}, [${count}];",
                 ("i32",), ("i32",) * count, "matrix_load", {"count": count, "trans": trans},
                 reads=True, convergent=True,
             )
-            names = ", ".join(f"${i + 1}" for i in range(count))
             yield Instruction(
-                f"stmatrix.{tail}", f"stmatrix.sync.aligned.m8n8.{tail}.shared.b16 [$0], {{{names}}};",
+                f"stmatrix.{tail}", f"stmatrix.sync.aligned.m8n8.{tail}.shared.b16 [$0], {braced(1, count)};",
                 ("i32", *["i32"] * count), (), "matrix_store", {"count": count, "trans": trans},
                 writes=True, convergent=True, sm=90, ptx=78,
             )

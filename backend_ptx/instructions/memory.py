@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from tilewright.backend_ptx.instructions.record import Instruction
+from tilewright.backend_ptx.instructions.record import Instruction, braced
 from tilewright.backend_ptx.llvm.builder import ADDRESS, COPY_ADDRESS
 
 # Bytes of an element -> the LLVM type of its register (PTX has no 8-bit registers).
-_REGISTER_TYPE = {1: "i16", 2: "i16", 4: "i32", 8: "i64"}
+REGISTER_TYPE = {1: "i16", 2: "i16", 4: "i32", 8: "i64"}
 # Global addresses are pointers, shared addresses 32-bit numbers.
 _ADDRESS = {"global": ADDRESS, "shared": "i32"}
 MAX_BYTES = 16
@@ -33,22 +33,22 @@ _ATOMIC_REGISTER = {
 }
 
 
-def _braced(first: int, count: int) -> str:
-    names = ", ".join(f"${first + i}" for i in range(count))
-    return names if count == 1 else "{" + names + "}"
+def _lanes(first: int, count: int) -> str:
+    return f"${first}" if count == 1 else braced(first, count)
 
 
-def _width(size: int, count: int) -> str:
+def width_name(size: int, count: int) -> str:
+    """How an access of `count` elements of `size` bytes is named."""
     return f"{f'v{count}.' if count > 1 else ''}b{size * 8}"
 
 
 def _load(space: str, size: int, count: int, path: str = "", **order: str) -> Instruction:
     """Operands: address, predicate, then the padding of each lane, which the result keeps where it is false. `order`:
     the semantics and scope of a load with a memory order, which nothing may move over."""
-    kind = _REGISTER_TYPE[size]
-    name = f"{'.'.join(('ld', *order.values()))}.{space}{path}.{_width(size, count)}"
+    kind = REGISTER_TYPE[size]
+    name = f"{'.'.join(('ld', *order.values()))}.{space}{path}.{width_name(size, count)}"
     return Instruction(
-        name, f"@${count + 1} {name} {_braced(0, count)}, [${count}];", (_ADDRESS[space], "i1", *[kind] * count),
+        name, f"@${count + 1} {name} {_lanes(0, count)}, [${count}];", (_ADDRESS[space], "i1", *[kind] * count),
         (kind,) * count, "load", {"space": space, "size": size, "count": count, **order},
         tied={2 + i: i for i in range(count)}, reads=True, writes=bool(order),
     )
@@ -56,9 +56,9 @@ def _load(space: str, size: int, count: int, path: str = "", **order: str) -> In
 
 def _store(space: str, size: int, count: int, **order: str) -> Instruction:
     """Operands: address, predicate, then the lanes. `order`: as of a load."""
-    name = f"{'.'.join(('st', *order.values()))}.{space}.{_width(size, count)}"
+    name = f"{'.'.join(('st', *order.values()))}.{space}.{width_name(size, count)}"
     return Instruction(
-        name, f"@$1 {name} [$0], {_braced(2, count)};", (_ADDRESS[space], "i1", *[_REGISTER_TYPE[size]] * count), (),
+        name, f"@$1 {name} [$0], {_lanes(2, count)};", (_ADDRESS[space], "i1", *[REGISTER_TYPE[size]] * count), (),
         "store", {"space": space, "size": size, "count": count, **order}, writes=True,
     )
 

@@ -16,6 +16,11 @@ REGISTER: Final[Mapping[str, str]] = {
 }
 
 
+def braced(first: int, count: int) -> str:
+    """Some operands in a row, as a vector in the assembly text."""
+    return "{" + ", ".join(f"${first + i}" for i in range(count)) + "}"
+
+
 @dataclass(frozen=True, eq=False)
 class Instruction:
     """An instruction that is emitted as inline assembly.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from tilewright.backend_ptx.instructions.record import Instruction
+from tilewright.backend_ptx.instructions.record import Instruction, braced
 
 _BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "s32": 32, "f64": 64, "s8": 8, "u8": 8, "e4m3": 8, "e5m2": 8,
          "e2m1": 4}
@@ -30,17 +30,14 @@ def _mma(
     a_count, b_count = m * k * _BITS[a] // per_lane, n * k * _BITS[b] // per_lane
     count, first = m * n * _BITS[acc] // per_lane, a_count + b_count + (2 if scale else 0)
 
-    def registers(start: int, length: int) -> str:
-        return "{" + ", ".join(f"${start + i}" for i in range(length)) + "}"
-
-    d, shape = registers(0, count), f"m{m}n{n}k{k}"
+    d, shape = braced(0, count), f"m{m}n{n}k{k}"
     given, accs = (_REGISTER.get(a, "i32"),) * first, (_REGISTER.get(acc, "i32"),) * count
     name = f"block_scale.{a}.{scale}.{k // runs}" if scale else f"{shape}.{acc}.{a}{f'.{b}' if _BITS[a] == 8 else ''}"
     scales = "".join(f", {{${count + first + i}}}, {{0, 0}}" for i in (-2, -1)) if scale else ""
     return Instruction(
         f"mma.{name}", f"mma.sync.aligned.{f'kind::{kind}.block_scale.scale_vec::{runs}X.' if scale else ''}{shape}"
         f".row.col.{acc}.{a}.{b}.{acc}{f'.u{scale}' if scale else ''} "
-        f"{d}, {registers(count, a_count)}, {registers(count + a_count, b_count)}, {d}{scales};",
+        f"{d}, {braced(count, a_count)}, {braced(count + a_count, b_count)}, {d}{scales};",
         (*given, *accs), accs, "mma", {"shape": (m, n, k), "acc": acc, "a": a, "b": b, "scale": scale, "scales": runs},
         tied={first + i: i for i in range(count)}, convergent=True, sm=sm, ptx=ptx, exact=bool(scale),
     )

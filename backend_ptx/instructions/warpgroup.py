@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 
-from tilewright.backend_ptx.instructions.record import Instruction
+from tilewright.backend_ptx.instructions.record import Instruction, braced
 
 M = 64
 MAX_N = 256
@@ -96,8 +96,7 @@ def _product(n: int, kind: str, trans: tuple[bool, ...], steps: int, shared_a: b
     accumulators = (found.register,) * found.registers(n)
     operands = []
     for first in range(len(accumulators), len(accumulators) + (len(a) + 1) * steps, len(a) + 1):
-        words = ", ".join(f"${first + r}" for r in range(len(a)))
-        operands.append(f"{words if shared_a else '{' + words + '}'}, ${first + len(a)}")
+        operands.append(f"{f'${first}' if shared_a else braced(first, len(a))}, ${first + len(a)}")
     return _Record(
         f"wgmma.{'ss' if shared_a else 'rs'}.m{M}n{n}k{found.k}.{kind}.{''.join(flags)}.x{steps}",
         _steps(found, n, operands, flags), accumulators + (*a, "i64") * steps + ("i32",), accumulators, "wgmma",
@@ -109,8 +108,8 @@ def _product(n: int, kind: str, trans: tuple[bool, ...], steps: int, shared_a: b
 
 def _steps(kind: Kind, n: int, operands: list[str], flags: list[str]) -> str:
     """The assembly: one instruction per step. The first obeys scale_d, which comes last; the others always add."""
-    words = ", ".join(f"${i}" for i in range(kind.registers(n)))
-    head = f"wgmma.mma_async.sync.aligned.m{M}n{n}k{kind.k}.{kind.acc}.{kind.a}.{kind.b} {{{words}}}, "
+    words = braced(0, kind.registers(n))
+    head = f"wgmma.mma_async.sync.aligned.m{M}n{n}k{kind.k}.{kind.acc}.{kind.a}.{kind.b} {words}, "
     transposes = ", ".join(["", *flags]) if kind.transposes else ""
     tail = ";" if kind.integer else f", 1, 1{transposes};"
     lines = [f"{head}{o}, {'p' if i == 0 else '1'}{tail}" for i, o in enumerate(operands)]

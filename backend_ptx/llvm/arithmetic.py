@@ -79,7 +79,7 @@ class Arithmetic(Vectors):
             return self.const(elem, number & ((1 << int(v.elem[1:])) - 1) if op == "zext" else number, v.n)
         pieces = self._registers(v, elem)
         if len(pieces) > 1:
-            return self._parts([self.cast(op, piece, elem) for piece in pieces])
+            return self.vector([self.cast(op, piece, elem) for piece in pieces])
         return self.emit(elem, v.n, f"{op} {v} to {type_text(elem, v.n)}")
 
     def bitcast(self, v: Val, elem: str, n: int | None = None) -> Val:
@@ -90,7 +90,7 @@ class Arithmetic(Vectors):
         if isinstance(v, Parts) and v.elem in BITS and elem in BITS and lanes:
             each = lanes // len(v.parts)
             if each * len(v.parts) == lanes:
-                return self._parts([self.bitcast(part, elem, each if each > 1 else 0) for part in v.parts])
+                return self.vector([self.bitcast(part, elem, each if each > 1 else 0) for part in v.parts])
         return self.emit(elem, lanes, f"bitcast {v} to {type_text(elem, lanes)}")
 
     def _registers(self, v: Val, elem: str) -> Sequence[Val]:

@@ -117,6 +117,31 @@ class Builder(Arithmetic):
         self.start(done)
         return arrivals
 
+    def join(self, arrivals: Sequence[tuple[Val, str]]) -> Val:
+        """The value that arrives from one of several blocks."""
+        phi = self.phi(arrivals[0][0].elem, arrivals[0][0].n)
+        for value, label in arrivals:
+            phi.add(value, label)
+        return phi.value
+
+    def repeat(
+        self, first: Val, start: Sequence[Val], body: Callable[[Sequence[Val]], tuple[Val, Sequence[Val]]],
+        hints: tuple[str, str],
+    ) -> list[list[tuple[Val, str]]]:
+        """A loop over values, entered where `first` holds: `body` gives whether it goes on, and the next values. What
+        arrives behind it, of each value, is for `join`."""
+        (again, done), before = (self.label(hint) for hint in hints), self.block
+        self.cbr(first, again, done)
+        self.start(again)
+        phis = [self.phi(value.elem, value.n) for value in start]
+        more, following = body([phi.value for phi in phis])
+        arrivals = [[(value, before), (new, self.block)] for value, new in zip(start, following, strict=True)]
+        self.cbr(more, again, done)
+        for phi, arriving in zip(phis, arrivals, strict=True):
+            phi.incoming += arriving
+        self.start(done)
+        return arrivals
+
     def phi(self, elem: str, n: int = 0, wide: bool = False) -> Phi:
         """`wide`: other phis of the block follow, and then what takes them apart."""
         self._next += 1

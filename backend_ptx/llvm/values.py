@@ -147,7 +147,9 @@ class Phi:
         need([value for value, _ in self.incoming])
 
     def __str__(self) -> str:
-        return _phi(self.value, self.incoming)
+        name = self.value.name if isinstance(self.value, Tracked) else self.value.text
+        arrivals = ", ".join(f"[ {v.text}, %{label} ]" for v, label in self.incoming)
+        return f"  {name} = phi {self.value.type} {arrivals}"
 
 
 class PhiVector(Parts):
@@ -203,12 +205,6 @@ class AfterPhis:
             return value.definition() if value.used else ""
         return "\n".join(f"  {lane.name} = extractelement {value.type} {value.name}, i32 {i}"
                          for i, lane in enumerate(value.parts) if lane.used)
-
-
-def _phi(value: Val, incoming: Sequence[tuple[Val, str]]) -> str:
-    name = value.name if isinstance(value, Tracked) else value.text
-    arrivals = ", ".join(f"[ {v.text}, %{label} ]" for v, label in incoming)
-    return f"  {name} = phi {value.type} {arrivals}"
 
 
 def _lanes(value: Val, label: str, wanted: Sequence[int]) -> list[str]:

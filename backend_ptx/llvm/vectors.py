@@ -36,11 +36,7 @@ class Vectors(Emitter):
     def insert(self, v: Val, x: Val, i: int) -> Val:
         return self.emit(v.elem, v.n, f"insertelement {v}, {x}, i32 {i}")
 
-    def vector(self, values: Sequence[Val]) -> Val:
-        """A vector of scalars of one type."""
-        return self._parts(values)
-
-    def _parts(self, parts: Sequence[Val]) -> Val:
+    def vector(self, parts: Sequence[Val]) -> Val:
         """A vector of scalars, or of a power of two of vectors of one length."""
         if len(parts) == 1 and parts[0].n:
             return parts[0]
@@ -59,7 +55,7 @@ class Vectors(Emitter):
             known = [*a.parts, *b.parts] if isinstance(b, Parts) else a.parts
             chosen = chosen_parts(lanes, a.per)
             if chosen is not None:
-                return self._parts([known[i] for i in chosen])
+                return self.vector([known[i] for i in chosen])
             [part, *others] = {i // a.per for i in lanes}
             if not others:
                 return self.shuffle(known[part], [i % a.per for i in lanes])
@@ -76,7 +72,7 @@ class Vectors(Emitter):
             parts = [inner for p in parts if isinstance(p, Parts) for inner in p.parts]
         if parts[0].n and len(parts) & (len(parts) - 1):  # no power of two: through the lanes
             return self.vector([self.extract(p, i) for p in parts for i in range(p.n)])
-        return self._parts(parts)
+        return self.vector(parts)
 
     def each(self, function: Callable[..., Val], *values: Val) -> Val:
         """Apply a function of scalars lane by lane (for intrinsics and asm that have no vector form)."""

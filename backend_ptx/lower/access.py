@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 
+from tilewright.backend_ptx.instructions.memory import REGISTER_TYPE, width_name
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.llvm.constants import BITS, FLOATS, float_bits
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import ArrayRef
-
-_WORD = {1: "i16", 2: "i16", 4: "i32", 8: "i64"}
 
 Offsets = tuple[int, ...]
 
@@ -71,19 +70,11 @@ class Accesses(ABC):
             places = self.groups(self.vector)
             vectors = b.concat([load(b, path, self.pointer(place), inside, _part(b, padding, i, self.vector))
                                 for i, (place, inside) in enumerate(zip(places, ends[1], strict=True))])
-            return self._merged(any_of(b, cut := _cut(b, *ends)), lambda: b.concat([
+            return b.join(b.branch(any_of(b, cut := _cut(b, *ends)), lambda: b.concat([
                 load(b, path, self.pointer(place), b.and_(cut[i // self.vector], inside), _part(b, vectors, i, 1))
-                for i, (place, inside) in enumerate(self._elements())]), lambda: vectors, ("cut", "vectors"))
+                for i, (place, inside) in enumerate(self._elements())]), lambda: vectors, ("cut", "vectors")))
 
-        return self._merged(self.whole(), lambda: read(self.vector, True), read_edge, ("whole", "edge"))
-
-    def _merged(self, condition: Val, then: Callable[[], Val], other: Callable[[], Val], hints: tuple[str, str]) -> Val:
-        b = self.ctx.b
-        ways = b.branch(condition, then, other, hints)
-        merged = b.phi(ways[0][0].elem, ways[0][0].n)
-        for value, label in ways:
-            merged.add(value, label)
-        return merged.value
+        return b.join(b.branch(self.whole(), lambda: read(self.vector, True), read_edge, ("whole", "edge")))
 
     def _elements(self) -> Iterator[tuple[Offsets, Val]]:
         """The place of every element, and whether it is there."""
@@ -167,7 +158,8 @@ def load(b: Builder, path: str, pointer: Val, predicate: Val | None, padding: Va
         value = b.load(elem, padding.n, pointer, size * count, invariant=path == "ld.global.nc")
     else:
         words = _to_words(b, to_memory(b, padding), size, count)
-        loaded = instruction(f"{path}.{_name(size, count)}").emit(b, pointer, predicate or b.const("i1", 1), *words)
+        record = instruction(f"{path}.{width_name(size, count)}")
+        loaded = record.emit(b, pointer, predicate or b.const("i1", 1), *words)
         value = _from_words(b, loaded, elem, padding.n)
     return from_memory(b, value, padding.elem)
 
@@ -180,11 +172,7 @@ def store(b: Builder, path: str, pointer: Val, predicate: Val | None, value: Val
         b.store(stored, pointer, size * count)
         return
     words = _to_words(b, stored, size, count)
-    instruction(f"{path}.{_name(size, count)}").emit(b, pointer, predicate or b.const("i1", 1), *words)
-
-
-def _name(size: int, count: int) -> str:
-    return f"{f'v{count}.' if count > 1 else ''}b{size * 8}"
+    instruction(f"{path}.{width_name(size, count)}").emit(b, pointer, predicate or b.const("i1", 1), *words)
 
 
 def to_memory(b: Builder, value: Val) -> Val:
@@ -199,7 +187,7 @@ def from_memory(b: Builder, value: Val, elem: str) -> Val:
 
 def _to_words(b: Builder, value: Val, size: int, count: int) -> list[Val]:
     """The registers of `size` bytes that hold a vector (a single byte widened to 16 bits)."""
-    word = _WORD[size]
+    word = REGISTER_TYPE[size]
     if value.const is not None:
         return [b.const(word, constant_word(value.elem, value.const, size))] * count
     if size == 1:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 from tilewright.backend_ptx.abi import KernelAbi
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.layouts.flat import LANE_BITS, distributed, log2
 from tilewright.backend_ptx.llvm.builder import Builder, Val
@@ -15,10 +15,7 @@ from tilewright.backend_ptx.lower.fragments import Fragment, elem_of, lanes_of
 from tilewright.backend_ptx.lower.integers import resized
 from tilewright.backend_ptx.roles import first_warp
 from tilewright.backend_ptx.targets import Target
-from tilewright.tileir.analysis.facts import Facts, facts
-from tilewright.tileir.analysis.runs import Runs, runs
-from tilewright.tileir.analysis.uses import uses
-from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.core import Function, Value
 from tilewright.tileir.diagnostics import NO_SPAN, Span
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.types import TileType
@@ -29,19 +26,18 @@ def param_name(position: int) -> str:
     return f"p{position}"
 
 
-class Context:
-    """`ctx[value]` is the fragment of a value; `ctx.set` defines one.
+class Context(Compilation):
+    """A compilation that emits text: `ctx[value]` is the fragment of a value; `ctx.set` defines one.
 
     `tid` is the thread's number in the CTA: lane in bits 0-4, warp above. `memo` holds values of the prologue, which
-    all code may use (see `once`). `facts` holds the range and a divisor of every integer. `warps` compute tiles; of a
-    kernel with roles they are the first. `first_thread` of another role is the one that runs it.
+    all code may use (see `once`). `warps` compute tiles; of a kernel with roles they are the first. `first_thread` of
+    another role is the one that runs it.
     """
 
     def __init__(
         self, function: Function, target: Target, abi: KernelAbi, warps: int, debug: DebugLines | None = None
     ) -> None:
-        self.function = function
-        self.target = target
+        super().__init__(function, target)
         self.abi = abi
         self.warps = warps
         self.all_warps = function.plan.all_warps
@@ -51,19 +47,6 @@ class Context:
         self.memo: dict[Any, Any] = {}
         self.first_register = 0  # of the part of each tile that is lowered: strips differ
         self._fragments: dict[Value, Any] = {}
-
-    @cached_property
-    def facts(self) -> Facts:
-        return facts(self.function)
-
-    @cached_property
-    def runs(self) -> Runs:
-        """Along which axes integers count up or stay: gathers, scatters and comparisons ask."""
-        return runs(self.function, self.facts)
-
-    @cached_property
-    def uses(self) -> dict[Value, list[Op]]:
-        return uses(self.function)
 
     def part(self, function: Function, role: str) -> Context:
         """A context that goes on in the same text with the function of a role."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from tilewright.backend_ptx.llvm.builder import Builder, Val
-from tilewright.backend_ptx.lower.integers import clamped
+from tilewright.backend_ptx.lower.integers import clamped, raised
 from tilewright.backend_ptx.mathlib.lanes import any_of
 
 INT_OF = {"half": "i16", "bfloat": "i16", "float": "i32", "double": "i64"}
@@ -79,13 +80,7 @@ def float_power_of_int(b: Builder, x: Val, y: Val, signed: bool) -> Val:
         power = _constant_power(b, x, abs(int(y.const)))
         return arithmetic(b, "fdiv", one, power) if y.const < 0 else power
     magnitude = b.intrinsic("llvm.abs", [y, b.const("i1", 0)]) if signed else y
-    result, square = one, x
-    bits = int(y.elem[1:])
-    for bit in range(bits):
-        odd = b.icmp("ne", b.and_(magnitude, 1 << bit), 0)
-        result = b.select(odd, arithmetic(b, "fmul", result, square), result)
-        if bit + 1 < bits:
-            square = arithmetic(b, "fmul", square, square)
+    result = raised(b, x, magnitude, int(y.elem[1:]), partial(arithmetic, b, "fmul"))
     if not signed:
         return result
     return b.select(b.icmp("slt", y, 0), arithmetic(b, "fdiv", one, result), result)
@@ -139,22 +134,12 @@ def _magnitude(b: Builder, v: Val) -> Val:
 
 def _reduced(b: Builder, size: Val, divisor: Val) -> Val:
     """size mod divisor, both at least 0, as a loop over all lanes until none has size >= divisor."""
-    start = _unfinished(b, size, divisor)
-    before, body, done = b.block, b.label("mod"), b.label("reduced")
-    b.cbr(start, body, done)
-    b.start(body)
-    current = b.phi("double", size.n)
-    new = _one_step(b, current.value, divisor)
-    more = _unfinished(b, new, divisor)
-    last = b.block
-    b.cbr(more, body, done)
-    current.add(size, before)
-    current.add(new, last)
-    b.start(done)
-    result = b.phi("double", size.n)
-    result.add(size, before)
-    result.add(new, last)
-    return result.value
+    def step(values: Sequence[Val]) -> tuple[Val, Sequence[Val]]:
+        new = _one_step(b, values[0], divisor)
+        return _unfinished(b, new, divisor), [new]
+
+    [result] = b.repeat(_unfinished(b, size, divisor), [size], step, ("mod", "reduced"))
+    return b.join(result)
 
 
 def _unfinished(b: Builder, size: Val, divisor: Val) -> Val:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from tilewright.backend_ptx.abi import LLVM_SCALAR
 from tilewright.backend_ptx.layouts.queries import registers
@@ -40,16 +40,14 @@ class ArrayRef:
     read_only: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ListRef:
+class ListRef(NamedTuple):
     """A list of arrays: the address of its records and its length."""
 
     table: Val
     length: Val
 
 
-@dataclass(frozen=True, slots=True)
-class AccumulatorRef:
+class AccumulatorRef(NamedTuple):
     """A tile in the accumulators' space of a matrix unit: its address there."""
 
     address: Val
@@ -62,11 +60,9 @@ def flatten(fragment: Fragment) -> list[Val]:
     """The values of a fragment that may differ at run time, for phis."""
     if isinstance(fragment, Val):
         return [fragment]
-    if isinstance(fragment, ListRef):
-        return [fragment.table, fragment.length]
-    if isinstance(fragment, AccumulatorRef):
-        return [fragment.address]
-    return [fragment.pointer, *fragment.extents, *fragment.strides]
+    if isinstance(fragment, ArrayRef):
+        return [fragment.pointer, *fragment.extents, *fragment.strides]
+    return list(fragment)
 
 
 def rebuild(pattern: Fragment, values: Sequence[Val], type: Any) -> Fragment:
@@ -76,10 +72,8 @@ def rebuild(pattern: Fragment, values: Sequence[Val], type: Any) -> Fragment:
     """
     if isinstance(pattern, Val):
         return values[0]
-    if isinstance(pattern, ListRef):
-        return ListRef(values[0], values[1])
-    if isinstance(pattern, AccumulatorRef):
-        return AccumulatorRef(values[0])
+    if not isinstance(pattern, ArrayRef):
+        return pattern.__class__(*values)
     rank = len(pattern.extents)
     return replace(pattern, type=type, pointer=values[0], extents=tuple(values[1 : 1 + rank]),
                    strides=tuple(values[1 + rank :]), read_only=False)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from tilewright.backend_ptx.layouts.accesses import ElementChecks, GatherWidths
 from tilewright.backend_ptx.llvm.builder import Val
-from tilewright.backend_ptx.lower.access import Accesses, Offsets, both
+from tilewright.backend_ptx.lower.access import Accesses, Offsets, any_of, both
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import ArrayRef
 from tilewright.backend_ptx.lower.integers import resized
@@ -104,10 +104,7 @@ class GatherAccess(Elements, Accesses):
             differ = b.xor(self.chosen, other)
             out = differ if out is None else b.or_(out, differ)
         assert out is not None
-        cut = b.extract(out, 0)
-        for i in range(1, out.n):
-            cut = b.or_(cut, b.extract(out, i))
-        return b.xor(cut, 1)
+        return b.xor(any_of(b, [b.extract(out, i) for i in range(out.n)]), 1)
 
     def groups(self, count: int) -> Sequence[Offsets]:
         """The number of the vector, and the distance from its head."""

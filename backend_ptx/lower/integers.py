@@ -75,21 +75,27 @@ def _divide(b: Builder, dtype: DType, x: Val, y: Val) -> tuple[Val, Val]:
     return quotient, b.sub(x, b.mul(quotient, y))
 
 
+def raised(b: Builder, x: Val, exponent: Val, bits: int, product: Callable[[Val, Val], Val]) -> Val:
+    """x to the power of an exponent's lowest bits, from the lowest up."""
+    result, square = b.like(x, 1), x
+    for bit in range(bits):
+        odd = b.icmp("ne", b.and_(exponent, 1 << bit), 0)
+        result = b.select(odd, product(result, square), result)
+        if bit + 1 < bits:
+            square = product(square, square)
+    return result
+
+
 def power(b: Builder, dtype: DType, x: Val, y: Val, signed_exponent: bool) -> Val:
     """x ** y by squaring, unrolled over the bits of the exponent; a negative exponent gives 0 unless |x| is 1."""
-    one = b.like(x, 1)
-    result, square, exponent = one, x, y
-    bits = int(y.elem[1:])
-    for bit in range(bits - 1 if signed_exponent else bits):
-        odd = b.icmp("ne", b.and_(exponent, 1 << bit), 0)
-        result = b.select(odd, b.mul(result, square), result)
-        # After as many squarings as the dtype has bits, an even base is 0 and an odd one 1.
-        square = b.mul(square, square)
+    # After as many squarings as the dtype has bits, an even base is 0 and an odd one 1.
+    result = raised(b, x, y, int(y.elem[1:]) - signed_exponent, b.mul)
     if not signed_exponent:
         return result
+    one = b.like(x, 1)
     inverse = b.select(b.icmp("eq", x, 1), one, b.like(x, 0))
     if dtype.is_signed:
-        odd = b.icmp("ne", b.and_(exponent, 1), 0)
+        odd = b.icmp("ne", b.and_(y, 1), 0)
         flipped = b.select(odd, b.like(x, -1), one)
         inverse = b.select(b.icmp("eq", x, -1), flipped, inverse)
-    return b.select(b.icmp("slt", exponent, 0), inverse, result)
+    return b.select(b.icmp("slt", y, 0), inverse, result)

@@ -6,6 +6,7 @@ Elements have 32 or 64 bits here (see widen_reductions), and no axis crosses war
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from tilewright.backend_ptx.instructions.table import instruction
@@ -147,26 +148,22 @@ def combiner(kind: type[ops.Reduction]) -> Callable[[Context, DType, Options], C
     return found
 
 
-def _extremes(word: str) -> Callable[[Context, DType, Options], Combine]:
-    def rule(ctx: Context, dtype: DType, options: Options) -> Combine:
-        nan, ftz = options["propagate_nan"], options["ftz"]
-        return lambda x, y: (extreme(ctx.b, word, dtype, nan, ftz, x[0], y[0]),)
+def _by(
+    function: Callable[..., Val], word: str, *options: str,
+) -> Callable[[Context, DType, Options], Combine]:
+    """The combination by a function of element-wise ops, which takes these options."""
+
+    def rule(ctx: Context, dtype: DType, given: Options) -> Combine:
+        combined = partial(function, ctx.b, word, dtype, *(given[option] for option in options))
+        return lambda x, y: (combined(x[0], y[0]),)
 
     return rule
 
 
-def _arithmetic(word: str) -> Callable[[Context, DType, Options], Combine]:
-    def rule(ctx: Context, dtype: DType, options: Options) -> Combine:
-        rounding, ftz = options["rounding"], options["ftz"]
-        return lambda x, y: (computed(ctx.b, word, dtype, rounding, ftz, x[0], y[0]),)
-
-    return rule
-
-
-COMBINERS.add(ops.ReduceSum, _arithmetic("add"))
-COMBINERS.add(ops.ReduceProd, _arithmetic("mul"))
-COMBINERS.add(ops.ReduceMax, _extremes("max"))
-COMBINERS.add(ops.ReduceMin, _extremes("min"))
+COMBINERS.add(ops.ReduceSum, _by(computed, "add", "rounding", "ftz"))
+COMBINERS.add(ops.ReduceProd, _by(computed, "mul", "rounding", "ftz"))
+COMBINERS.add(ops.ReduceMax, _by(extreme, "max", "propagate_nan", "ftz"))
+COMBINERS.add(ops.ReduceMin, _by(extreme, "min", "propagate_nan", "ftz"))
 
 
 @lower(ops.ArgReduction, machine.ArgReduceBits)

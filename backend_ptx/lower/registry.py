@@ -22,12 +22,9 @@ class Refusal(NamedTuple):
 
 
 LOWERINGS: RuleTable[Lowering] = RuleTable("lowering")
+lower = LOWERINGS.register
+"""Decorator: this function emits the LLVM text of these ops."""
 REFUSALS: RuleTable[Refusal] = RuleTable("refusal of the backend")
-
-
-def lower(*classes: type[Op]) -> Callable[[Lowering], Lowering]:
-    """Decorator: this function emits the LLVM text of these ops."""
-    return LOWERINGS.register(*classes)
 
 
 def elementwise(*classes: type[Op]) -> Callable[[Callable[..., Val]], Callable[..., Val]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.backend_ptx.mathlib.vec import Vec, fma, like, polynomial, where
+from tilewright.backend_ptx.mathlib.vec import Vec, fma, like, polynomial, scale, where
 
 # exp(r) = 1 + r + r*r*EXP(r) on |r| <= ln(2)/2; 2**d = 1 + d*EXP2(d) on |d| <= 1/2.
 EXP = (
@@ -25,16 +25,6 @@ def whole_part(x: Vec) -> tuple[Vec, Vec]:
     """x, of at most 2**31, rounded to an integer: as a float64 and as i32."""
     shifted = x + MAGIC
     return shifted - MAGIC, shifted.bits().cast("trunc", "i32")
-
-
-def scale(x: Vec, n: Vec) -> Vec:
-    """x * 2**n for |n| <= 2044, in two steps, so that only the last one rounds or overflows."""
-    first = n >> 1
-    return x * _two_to(first) * _two_to(n - first)
-
-
-def _two_to(n: Vec) -> Vec:
-    return ((n + 1023).cast("sext", "i64") << 52).as_float("double")
 
 
 def exp(x: Vec, shift: int = 0) -> Vec:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.mathlib.vec import Vec, where
@@ -24,49 +24,27 @@ def rare_lanes(needed: Callable[[Vec], Vec], slow: Callable[[Vec], Vec], x: Vec,
 
 def _branch(needed: Callable[[Vec], Vec], slow: Callable[[Vec], Vec], x: Vec, fast: Val) -> Val:
     """The scalar case."""
-    b = x.b
-    before, rare, after = b.block, b.label("rare"), b.label("common")
-    b.cbr(needed(x).val, rare, after)
-    b.start(rare)
-    new = slow(x).val
-    end = b.block
-    b.br(after)
-    b.start(after)
-    return _join(b, (fast, before), (new, end))
+    before = x.b.block
+    with x.b.when(needed(x).val, "rare"):
+        new, end = slow(x).val, x.b.block
+    return x.b.join([(fast, before), (new, end)])
 
 
 def _loop(needed: Callable[[Vec], Vec], slow: Callable[[Vec], Vec], x: Vec, fast: Val) -> Val:
     """N turns; each one does lane 0 and rotates the vectors: an index would need a copy in local memory."""
     b, n = x.b, x.val.n
-    any_lane = any_of(b, needed(x).val)
-    before, body, after = b.block, b.label("rare"), b.label("common")
-    b.cbr(any_lane, body, after)
-    b.start(body)
-    turn, source, target = b.phi("i32"), b.phi(x.elem, n), b.phi(fast.elem, n)
-    lane = Vec(b, b.extract(source.value, 0))
-    old = Vec(b, b.extract(target.value, 0))
-    new = where(needed(lane), slow(lane), old)
     rotated = [*range(1, n), 0]
-    next_turn = b.add(turn.value, 1)
-    next_source = b.shuffle(source.value, rotated)
-    next_target = b.shuffle(b.insert(target.value, new.val, 0), rotated)
-    end = b.block
-    b.cbr(b.icmp("ult", next_turn, n), body, after)
-    for phi, first, following in (
-        (turn, b.const("i32", 0), next_turn), (source, x.val, next_source), (target, fast, next_target),
-    ):
-        phi.add(first, before)
-        phi.add(following, end)
-    b.start(after)
-    return _join(b, (fast, before), (next_target, end))
 
+    def turn(values: Sequence[Val]) -> tuple[Val, Sequence[Val]]:
+        number, source, target = values
+        lane, old = Vec(b, b.extract(source, 0)), Vec(b, b.extract(target, 0))
+        new = where(needed(lane), slow(lane), old)
+        following = b.add(number, 1)
+        lanes = b.shuffle(source, rotated), b.shuffle(b.insert(target, new.val, 0), rotated)
+        return b.icmp("ult", following, n), [following, *lanes]
 
-def _join(b: Builder, *arrivals: tuple[Val, str]) -> Val:
-    """The value that arrives from one of several blocks."""
-    phi = b.phi(arrivals[0][0].elem, arrivals[0][0].n)
-    for value, block in arrivals:
-        phi.add(value, block)
-    return phi.value
+    start = [b.const("i32", 0), x.val, fast]
+    return b.join(b.repeat(any_of(b, needed(x).val), start, turn, ("rare", "common"))[-1])
 
 
 def any_of(b: Builder, condition: Val) -> Val:

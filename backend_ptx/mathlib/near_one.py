@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.backend_ptx.mathlib import exp32, exp64, log
-from tilewright.backend_ptx.mathlib.vec import Vec, fma, polynomial, where
+from tilewright.backend_ptx.mathlib.vec import Vec, fma, polynomial, two_to, where
 
 # expm1(r) = r + r*r*EXPM1(r) on |r| <= ln(2) / 2, in float32.
 EXPM1 = (
@@ -59,5 +59,4 @@ def expm1_64(x: Vec) -> Vec:
     whole, n = exp64.whole_part(bounded * exp64.LOG2E)
     r = fma(whole, -exp64.LN2_LOW, fma(whole, -exp64.LN2, bounded))
     p = fma(polynomial(r, exp64.EXP), r * r, r)
-    scale = ((n + 1022).cast("sext", "i64") << 52).as_float("double")
-    return _scaled(x, p, whole, scale)
+    return _scaled(x, p, whole, two_to(n - 1, "double"))

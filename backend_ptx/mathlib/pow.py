@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tilewright.backend_ptx.mathlib import exp32, exp64
 from tilewright.backend_ptx.mathlib.log import split32, split64
-from tilewright.backend_ptx.mathlib.vec import Vec, fma, like, polynomial, where
+from tilewright.backend_ptx.mathlib.vec import Vec, fma, like, polynomial, scale, where
 
 Pair = tuple[Vec, Vec]  # a value as the unevaluated sum of two, the second below half an ulp of the first
 
@@ -76,13 +76,7 @@ def _exp2_32(high: Vec, low: Vec) -> Vec:
     shifted = high + exp32.MAGIC
     whole = shifted - exp32.MAGIC
     mantissa = exp32.ex2((high - whole) + low)
-    n = shifted.bits() - 0x4B400000
-    first = n >> 1
-    return mantissa * _two_to(first) * _two_to(n - first)
-
-
-def _two_to(n: Vec) -> Vec:
-    return ((n + 127) << 23).as_float("float")
+    return scale(mantissa, shifted.bits() - 0x4B400000)
 
 
 def _exp2_64(high: Vec, low: Vec) -> Vec:

@@ -152,3 +152,16 @@ def polynomial(x: Vec, coefficients: Sequence[Any], start: Any = None) -> Vec:
 def odd_series(x: Vec, s: Vec, coefficients: Sequence[float]) -> Vec:
     """x + x*s*P(s); + 0.0 makes the product of x = -0 and a negative coefficient +0, so that the sum is -0."""
     return fma(fma(polynomial(s, coefficients), s, 0.0), x, x)
+
+
+def scale(x: Vec, n: Vec) -> Vec:
+    """x * 2**n for integers up to twice the largest exponent, in two steps, so that only the last one rounds or
+    overflows."""
+    first = n >> 1
+    return x * two_to(first, x.elem) * two_to(n - first, x.elem)
+
+
+def two_to(n: Vec, elem: str) -> Vec:
+    """2**n of normal numbers."""
+    bits = (n + 1023).cast("sext", "i64") << 52 if elem == "double" else n + 127 << 23
+    return bits.as_float(elem)

@@ -16,7 +16,7 @@ from tilewright.tileir.dtypes import bool_
 from tilewright.tileir.enums import PaddingMode
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.memory import check_gather, check_tile_access
-from tilewright.tileir.types import SharedType, TileType, Type
+from tilewright.tileir.types import SharedType, TileType
 
 
 class AsyncCopy(BufferAccess, engine=CP_ASYNC):
@@ -37,8 +37,7 @@ class AsyncCopy(BufferAccess, engine=CP_ASYNC):
     def thread_layout(self) -> Layout | None:
         return self.tile.layout
 
-    def check_copy(self) -> None:
-        """What a type rule checks of any copy."""
+    def check(self) -> None:
         name = self.opcode
         require(isinstance(self.tile, TileType), f"{name}: {self.tile} is no tile")
         buffer, dtype = self.buffer.type, self.array.type.dtype
@@ -66,13 +65,12 @@ class AsyncLoad(AsyncCopy, opcode="async_load", reads="array", writes="buffer"):
     check_bounds: bool = attribute(default=True)
     ahead: int = attribute(default=0)
 
-    def infer(self) -> tuple[Type, ...]:
+    def check(self) -> None:
         access: Any = self  # it has the fields of a load
         check_tile_access(access, self.tile.shape)
-        self.check_copy()
+        super().check()
         zero = self.padding in (PaddingMode.ZERO, PaddingMode.UNDETERMINED)
         require(zero, f"async_load: padding {self.padding.value!r} is not zero")
-        return ()
 
 
 class AsyncGather(AsyncCopy, opcode="async_gather", reads="array", writes="buffer"):
@@ -92,12 +90,11 @@ class AsyncGather(AsyncCopy, opcode="async_gather", reads="array", writes="buffe
     check_bounds: bool = attribute(default=True)
     ahead: int = attribute(default=0)
 
-    def infer(self) -> tuple[Type, ...]:
+    def check(self) -> None:
         check_gather(self)
-        self.check_copy()
+        super().check()
         width = self.vector * self.tile.dtype.bytes
         require(width in (4, 8, 16), f"async_gather: {width} bytes are no copy")
-        return ()
 
 
 class AsyncCommit(Signal, opcode="async_commit", engine=CP_ASYNC):
@@ -109,6 +106,5 @@ class AsyncWait(Op, opcode="async_wait", io=True, waits_for=CP_ASYNC):
 
     pending: int = attribute(default=0)
 
-    def infer(self) -> tuple[Type, ...]:
+    def check(self) -> None:
         require(self.pending >= 0, f"async_wait: {self.pending} groups cannot be pending")
-        return ()

@@ -19,7 +19,7 @@ from tilewright.tileir.enums import PaddingMode
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.arrays import array_of, check_index
 from tilewright.tileir.ops.memory import check_tile_access
-from tilewright.tileir.types import SharedType, Type
+from tilewright.tileir.types import SharedType
 
 # Groups of bulk stores that a wait may leave behind: as many instructions are there.
 MAX_PENDING = 7
@@ -41,10 +41,9 @@ class MbarrierInit(
     barriers: Value = operand()
     count: int = attribute()
 
-    def infer(self) -> tuple[Type, ...]:
+    def check(self) -> None:
         ok = isinstance(self.barriers.type, SharedType) and self.barriers.type.dtype is int64
         require(ok and self.count > 0, f"mbarrier_init: {self.barriers.type}, {self.count} arrivals")
-        return ()
 
 
 class MbarrierOp(Op, io=True):
@@ -53,9 +52,8 @@ class MbarrierOp(Op, io=True):
     barriers: Value = operand()
     slot: Value | None = optional_operand()
 
-    def infer(self) -> tuple[Type, ...]:
+    def check(self) -> None:
         require_barriers(self.opcode, self.barriers, self.slot)
-        return ()
 
 
 class MbarrierWait(MbarrierOp, opcode="mbarrier_wait", waits_for=MBARRIER):
@@ -65,9 +63,9 @@ class MbarrierWait(MbarrierOp, opcode="mbarrier_wait", waits_for=MBARRIER):
     parity: Value = operand()
     role: str = attribute(default="consumer")
 
-    def infer(self) -> tuple[Type, ...]:
+    def check(self) -> None:
         check_index("mbarrier_wait", self.parity)
-        return super().infer()
+        super().check()
 
 
 class MbarrierArrive(MbarrierOp, opcode="mbarrier_arrive", engine=MBARRIER, exclusive="barriers"):
@@ -115,7 +113,7 @@ class TmaLoad(
         """The tile's shape, under the name that `load` has for it."""
         return tuple(self.buffer.type.shape)
 
-    def infer(self) -> tuple[Type, ...]:
+    def check(self) -> None:
         access: Any = self  # it has the fields of a load
         buffer = self.buffer.type
         require(isinstance(buffer, SharedType), f"tma_load: {buffer} is not in shared memory")
@@ -127,7 +125,6 @@ class TmaLoad(
         require_barriers("tma_load", self.barriers, self.slot)
         zero = self.padding in (PaddingMode.ZERO, PaddingMode.UNDETERMINED)
         require(zero, f"tma_load: padding {self.padding.value!r} is not zero")
-        return ()
 
 
 class TmaStore(
@@ -151,7 +148,7 @@ class TmaStore(
         """The tile's shape."""
         return tuple(self.buffer.type.shape)
 
-    def infer(self) -> tuple[Type, ...]:
+    def check(self) -> None:
         access: Any = self  # it has the fields of a store
         buffer = self.buffer.type
         require(isinstance(buffer, SharedType) and buffer.copies == 1, f"tma_store: {buffer} is no single buffer")
@@ -160,7 +157,6 @@ class TmaStore(
         boxes = len(self.box) == len(buffer.shape) and not any(
             n % b for n, b in zip(buffer.shape, self.box, strict=True))
         require(boxes and self.warps > 0, f"tma_store: boxes {self.box} of {self.warps} warps for {buffer}")
-        return ()
 
     @property
     def thread_layout(self) -> Layout | None:
@@ -178,10 +174,9 @@ class TmaAcquire(Op, opcode="tma_acquire", io=True):
     warps: int = attribute(default=1)
     role: str = attribute(default="producer")
 
-    def infer(self) -> tuple[Type, ...]:
+    def check(self) -> None:
         array_of("tma_acquire", self.array)
         require(self.warps > 0, f"tma_acquire: {self.warps} warps")
-        return ()
 
 
 class TmaStoreWait(Op, opcode="tma_store_wait", io=True, waits_for=TMA_STORE):
@@ -194,6 +189,5 @@ class TmaStoreWait(Op, opcode="tma_store_wait", io=True, waits_for=TMA_STORE):
     pending: int = attribute(default=0)
     written: bool = attribute(default=False)
 
-    def infer(self) -> tuple[Type, ...]:
+    def check(self) -> None:
         require(0 <= self.pending <= MAX_PENDING, f"tma_store_wait: {self.pending} groups")
-        return ()

@@ -32,11 +32,10 @@ class ClusterOpen(Op, opcode="cluster_open", io=True, collective=True, engine=MB
 
     barriers: tuple[Value, ...] = operands()
 
-    def infer(self) -> tuple[Type, ...]:
+    def check(self) -> None:
         for barriers in self.barriers:
             require(isinstance(barriers.type, SharedType) and barriers.type.dtype is int64,
                     f"cluster_open: {barriers.type} holds no mbarriers")
-        return ()
 
 
 class ClusterReady(Signal, opcode="cluster_ready", collective=True):

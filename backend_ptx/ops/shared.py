@@ -27,8 +27,8 @@ def require_slot(opcode: str, buffer: SharedType, slot: Value | None, ahead: int
 class Signal(Op, io=True):
     """An op without operands and results, for the sake of its effect."""
 
-    def infer(self) -> tuple[Type, ...]:
-        return ()
+    def check(self) -> None:
+        """Nothing: it has no operands."""
 
 
 class BufferAccess(Op):
@@ -70,12 +70,11 @@ class SharedStore(BufferAccess, opcode="shared_store", writes="buffer"):
     value: Value = operand()
     ahead: int = attribute(default=0)
 
-    def infer(self) -> tuple[Type, ...]:
+    def check(self) -> None:
         buffer, value = self.buffer.type, self.value.type
         ok = isinstance(buffer, SharedType) and (buffer.dtype, buffer.shape) == (value.dtype, value.shape)
         require(ok, f"shared_store: {value} does not fit {buffer}")
         require_slot("shared_store", buffer, self.slot, self.ahead)
-        return ()
 
     @property
     def thread_layout(self) -> Layout | None:
@@ -129,9 +128,8 @@ class Barrier(Op, opcode="barrier", io=True, collective=True):
     def effects(self) -> Effects:
         return Effects(io=True, fence=barrier(Scope.WARP if self.scope == "warp" else Scope.CTA))
 
-    def infer(self) -> tuple[Type, ...]:
+    def check(self) -> None:
         require(self.scope in ("block", "warp"), f"barrier: {self.scope!r} is neither 'block' nor 'warp'")
-        return ()
 
 
 def put(b: Builder, value: Value, layout: Layout) -> Value:

@@ -91,8 +91,8 @@ class Yield(Op, opcode="yield", terminator=True):
 
     values: tuple[Value, ...] = operands()
 
-    def infer(self) -> tuple[Type, ...]:
-        return ()
+    def check(self) -> None:
+        """Nothing: whatever it has fits."""
 
 
 class Condition(Op, opcode="condition", terminator=True):
@@ -101,13 +101,12 @@ class Condition(Op, opcode="condition", terminator=True):
     cond: Value = operand()
     values: tuple[Value, ...] = operands()
 
-    def infer(self) -> tuple[Type, ...]:
+    def check(self) -> None:
         require(self.cond.type.erased() == TileType(bool_), f"condition: must be an i1 scalar, not {self.cond.type}")
-        return ()
 
 
 class Return(Op, opcode="return", terminator=True):
     """End of a kernel."""
 
-    def infer(self) -> tuple[Type, ...]:
-        return ()
+    def check(self) -> None:
+        """Nothing: whatever it has fits."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tilewright.tileir.core import Op, Value, attribute, operands, require
-from tilewright.tileir.types import Type
 
 HOLE = "_"  # stands in a binding for the next value
 
@@ -19,6 +18,5 @@ class Breakpoint(Op, opcode="breakpoint", io=True):
     bindings: tuple[str, ...] = attribute()
     stops: bool = attribute(default=False)
 
-    def infer(self) -> tuple[Type, ...]:
+    def check(self) -> None:
         require(all("=" in text for text in self.bindings), "breakpoint: a binding is written name=value")
-        return ()

@@ -18,7 +18,7 @@ class Fold(Op, reduces=True):
     axis: int = attribute()
     combine: Block = body()
 
-    def check(self) -> tuple[TileType, ...]:
+    def check_srcs(self) -> tuple[TileType, ...]:
         """The types of the tiles."""
         types = tuple(v.type.erased() for v in self.srcs)
         require(bool(types), f"{self.opcode}: there are no tiles")
@@ -39,7 +39,7 @@ class ReduceWith(Fold, opcode="reduce_with"):
         def without(shape: tuple[int, ...]) -> tuple[int, ...]:
             return shape[: self.axis] + shape[self.axis + 1 :]
 
-        return tuple(TileType(t.dtype, without(t.shape)) for t in self.check())
+        return tuple(TileType(t.dtype, without(t.shape)) for t in self.check_srcs())
 
 
 class ScanWith(Fold, opcode="scan_with"):
@@ -48,4 +48,4 @@ class ScanWith(Fold, opcode="scan_with"):
     reverse: bool = attribute(default=False)
 
     def infer(self) -> tuple[Type, ...]:
-        return self.check()
+        return self.check_srcs()

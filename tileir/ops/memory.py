@@ -93,13 +93,12 @@ class Store(TileAccess, opcode="store", writes="array"):
     def tile(self) -> Value:
         return self.value
 
-    def infer(self) -> tuple[Type, ...]:
+    def check(self) -> None:
         check_tile_access(self, self.value.type.shape)
         check_order(self, MemoryOrder.WEAK, MemoryOrder.RELAXED, MemoryOrder.RELEASE)
         array = self.array.type
         have = self.value.type.dtype
         require(have is array.dtype, f"store: a {have} tile into a {array.dtype} array")
-        return ()
 
 
 def check_gather(op: Any) -> tuple[int, ...]:
@@ -151,7 +150,6 @@ class Scatter(Op, opcode="scatter", writes="array"):
     check_bounds: bool = attribute(default=True)
     latency: int | None = attribute(default=None)
 
-    def infer(self) -> tuple[Type, ...]:
+    def check(self) -> None:
         wanted = TileType(array_of("scatter", self.array).dtype, check_gather(self))
         require(self.value.type.erased() == wanted, f"scatter: value of type {self.value.type}, expected {wanted}")
-        return ()

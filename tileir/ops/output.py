@@ -7,7 +7,7 @@ import re
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.core import Effects, Op, Value, attribute, operand, operands, require
 from tilewright.tileir.diagnostics import NO_SPAN
-from tilewright.tileir.types import SharedType, TileType, Type
+from tilewright.tileir.types import SharedType, TileType
 
 PRINTED = (dt.bool_, dt.int8, dt.int16, dt.int32, dt.int64, dt.uint8, dt.uint16, dt.uint32, dt.uint64,
            dt.float32, dt.float64)
@@ -27,9 +27,8 @@ class Print(Op, opcode="print", io=True):
     texts: tuple[str, ...] = attribute()
     formats: tuple[str, ...] = attribute()
 
-    def infer(self) -> tuple[Type, ...]:
+    def check(self) -> None:
         _check(self)
-        return ()
 
     def effects(self) -> Effects:
         return Effects(reads=tuple(v for v in self.values if isinstance(v.type, SharedType)), io=True)
@@ -46,11 +45,10 @@ class Assert(Op, opcode="assert", io=True):
     texts: tuple[str, ...] = attribute()
     formats: tuple[str, ...] = attribute()
 
-    def infer(self) -> tuple[Type, ...]:
+    def check(self) -> None:
         require(self.cond.type.erased() == TileType(dt.bool_), f"assert: cond of type {self.cond.type}")
         require(all(v.type == TileType(v.type.dtype) for v in self.values), "assert: the values must be scalars")
         _check(self)
-        return ()
 
     @property
     def lines(self) -> tuple[str, ...]:

@@ -96,11 +96,9 @@ def _take(rewriter: Rewriter, op: Take) -> None:
 
 
 def _stage(rewriter: Rewriter, op: Stage, readers: Sequence[Op], busy: bool) -> None:
-    for wait in waits_for(readers) if busy else ():
-        rewriter.emit(wait)
+    rewriter.extend(waits_for(readers) if busy else ())
     rewriter.replace(op.result, put(rewriter, op.src, op.result.type.layout))
-    for fence in proxy_fences(THREADS, readers):
-        rewriter.emit(fence)
+    rewriter.extend(proxy_fences(THREADS, readers))
 
 
 def is_free_extract(op: Extract) -> bool:

@@ -92,7 +92,7 @@ class Tma(Carrier):
         if self.channel.release is None and isinstance(loop, For):
             # MMAs of this iteration may stay outstanding; those of the previous one are complete.
             products = [op for op in b.block.ops if is_outstanding(op)]
-            self.emit(b, waits_for(products, len(products)))
+            b.extend(waits_for(products, len(products)))
             self._free_previous(b, at.slot, arith.Gt(lhs=loop.loop.params[0], rhs=loop.lower))
 
     def after(self, b: Builder, at: Position, following: Sequence[Op]) -> int:
@@ -102,7 +102,7 @@ class Tma(Carrier):
         # The slot of the last iteration is free after the wait below the loop.
         place = next((i + 1 for i, op in enumerate(following) if left_outstanding(op) is not None), 0)
         if not place:
-            self.emit(b, waits_for(body_of(loop).ops))
+            b.extend(waits_for(body_of(loop).ops))
         self._free_previous(b, at.slot, arith.Lt(lhs=loop.lower, rhs=loop.upper))
         return place
 
@@ -163,7 +163,7 @@ class AsyncCopies(Carrier):
     def begin(self, b: Builder, at: Position) -> None:
         b.emit(AsyncWait(pending=self.channel.ahead - 1))
         if self.channel.late:
-            self.emit(b, proxy_fences(CP_ASYNC, self.products))
+            b.extend(proxy_fences(CP_ASYNC, self.products))
         else:
             self._later(b, at)
 
@@ -171,11 +171,11 @@ class AsyncCopies(Carrier):
         if op in self.products[-1:]:
             # The copies overlap with these MMAs, and fill the slot of the previous iteration's.
             self._later(b, at)
-            self.emit(b, waits_for(self.products, len(self.products)))
+            b.extend(waits_for(self.products, len(self.products)))
 
     def after(self, b: Builder, at: Position, following: Sequence[Op]) -> int:
         if self.channel.late:
-            self.emit(b, waits_for(self.products))
+            b.extend(waits_for(self.products))
         b.emit(AsyncWait())
         return 0
 
@@ -247,17 +247,17 @@ class Staging(Carrier):
     def start(self, b: Builder, transfer: Transfer, at: Position) -> None:
         assert isinstance(transfer.source, Stage)
         b.emit(SharedStore(buffer=self.channel.buffer(transfer), slot=at.slot, value=transfer.source.src))
-        self.emit(b, proxy_fences(THREADS, body_of(self.channel.loop).ops))
+        b.extend(proxy_fences(THREADS, body_of(self.channel.loop).ops))
 
     def behind(self, b: Builder, op: Op, at: Position) -> None:
         ops = body_of(self.channel.loop).ops
         products = [op for op in ops if is_outstanding(op)]
         if op in products[-1:] and not _is_waited(ops[ops.index(op) + 1:], len(products)):
-            self.emit(b, waits_for(products, len(products)))
+            b.extend(waits_for(products, len(products)))
 
     def after(self, b: Builder, at: Position, following: Sequence[Op]) -> int:
         if not _is_waited(following[:1], 0):
-            self.emit(b, waits_for(body_of(self.channel.loop).ops))
+            b.extend(waits_for(body_of(self.channel.loop).ops))
         return 0
 
 

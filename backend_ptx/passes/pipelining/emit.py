@@ -69,10 +69,6 @@ class Carrier:
         """Where the first of its tiles comes from: what the ring takes is the work of that line."""
         return self.channel.transfers[0].source.span
 
-    def emit(self, b: Builder, ops: Sequence[Op]) -> None:
-        for op in ops:
-            b.emit(op)
-
     def read_at_once(self, transfer: Transfer) -> Sequence[Op]:
         """The ops whose results are read from the slot at the op itself, not at their first use."""
         return ()
@@ -204,8 +200,7 @@ class Expander:
     def _next(self, b: Builder, ring: Ring, at: Position) -> Position:
         zero, one, last = (self.constants(n) for n in (0, 1, ring.slots - 1))
         more, wraps = arith.Add(lhs=at.slot, rhs=one), arith.Eq(lhs=at.slot, rhs=last)
-        for op in (more, wraps) if at.parity is None else (wraps, more):
-            b.emit(op)
+        b.extend((more, wraps) if at.parity is None else (wraps, more))
         slot = b.value(arith.Select(cond=wraps.result, lhs=zero, rhs=more.result))
         if at.parity is None:
             return Position(slot)

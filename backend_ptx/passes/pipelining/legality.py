@@ -13,10 +13,11 @@ from itertools import pairwise
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
+from tilewright.backend_ptx.layouts.accesses import GatherWidths
 from tilewright.backend_ptx.layouts.bulk import bulk_layout, inner_axis, tma_refusal
 from tilewright.backend_ptx.layouts.flat import OFFSET
 from tilewright.backend_ptx.layouts.matrices import ring_layout, widest_copy
-from tilewright.backend_ptx.layouts.memory import GatherRun, gather_run, tile_access
+from tilewright.backend_ptx.layouts.memory import GatherRun, tile_access
 from tilewright.backend_ptx.layouts.queries import is_replicated, vector_along
 from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD
 from tilewright.backend_ptx.ops.layout import ConvertLayout
@@ -233,19 +234,13 @@ def copied_transfer(loop: Loop, source: Load | Gather, unit: Unit, warps: int, t
 def _gathered_run(gather: Gather, unit: Unit) -> GatherRun:
     """The longest run of a thread's elements that are contiguous in memory, along any axis, and share one mask
     value."""
-    indices, layout = tuple(unit.runs[i] for i in gather.indices), gather.result.type.layout
-    found = [(gather_run(gather.array.type, indices, axis), axis) for axis in range(len(gather.shape))]
-    runs = (GatherRun(min(run.length, vector_along(layout, axis)), run.dense) for run, axis in found)
-    run = max(runs, default=GatherRun())
-    if run.length == 1:
+    widths = GatherWidths(gather, gather.array.type, gather.result.type.layout, unit.facts, unit.runs)
+    if widths.vector == 1:
         raise RefusalError(decisions.NOT_KNOWN_SIDE_BY_SIDE)
-    if gather.mask is None:
-        return run
-    axis = next(a for a, r in enumerate(indices[run.dense]) if r.rises >= run.length)
-    run = run._replace(length=min(run.length, unit.runs[gather.mask][axis].stays))
-    if run.length == 1:
+    masked = widths.vector if gather.mask is None else unit.runs[gather.mask][widths.axis].stays
+    if min(widths.vector, masked) == 1:
         raise RefusalError(decisions.MASK_ENDS_BETWEEN)
-    return run
+    return GatherRun(min(widths.vector, masked), widths.dense)
 
 
 def _read_by_mmas(loop: Loop, value: Value, unit: Unit) -> list[Stage]:

@@ -188,8 +188,7 @@ class BulkWriter:
         copy = TmaStore(
             buffer=buffer, array=store.array, index=index, steps=part.type.shape, order=store.order, box=boxes.shape,
             warps=boxes.warps)
-        for op in (*proxy_fences(THREADS, [copy]), copy):
-            rewriter.emit(op)
+        rewriter.extend((*proxy_fences(THREADS, [copy]), copy))
         state.started += 1
         state.last[buffer] = state.started
 
