@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypeVar, overload
 
 from tilewright.launching.bound import BoundKernel
 from tilewright.launching.checking import checking
+from tilewright.launching.fixed import BoundLaunch
 from tilewright.launching.grid import block_place, make_grid
 from tilewright.launching.launcher import Launcher
 from tilewright.launching.log import start_if_wanted
@@ -127,6 +128,36 @@ class tile_kernel:
             return
         grid = specialiser.dimensions.grid(args, lambda: specialiser.bind(args))
         self.launcher.launch(self[grid].grid, args, stream)
+
+    @not_traced
+    @public
+    def bind(self, grid: Any, *args: Any, **named: Any) -> BoundLaunch:
+        """The launch of these arguments, checked, compiled and packed, for many calls: `bound = kernel.bind(grid, x,
+        out)`, then `bound()`. Nothing runs yet.
+
+        Arguments: `grid`, as in a launch, None for the one that the decorator gives; `args` as in a launch.
+        Result: a BoundLaunch.
+        Errors: those of a launch.
+
+        Example:
+            @ct.tile_kernel
+            def add(x, y):
+                i = ct.bid(0)
+                ct.store(y, i, ct.load(x, i, 4) + ct.load(y, i, 4))
+
+            x, y = np.ones(8, np.float32), np.zeros(8, np.float32)
+            bound = add.bind(2, x, y)
+            for _ in range(3):
+                bound()
+            print(y[0])  # 3.0
+            add.bind(2, x)  # TypeError
+        """
+        specialiser = self.specialiser
+        args = specialiser.call.complete(args, named)
+        if grid is None and specialiser.dimensions.has_grid:
+            grid = specialiser.dimensions.grid(args, lambda: specialiser.bind(args))
+        made = make_grid(grid if isinstance(grid, (tuple, list)) else (grid,))
+        return BoundLaunch(self, made, self.launcher, args)
 
     @public
     def interpret(

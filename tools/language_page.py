@@ -21,17 +21,19 @@ from tilewright.frontend.calls.convert import rounding_modes
 from tilewright.language import Array, Tile, TiledView
 from tilewright.language.raw import RawArrayMemory
 from tilewright.launching.bound import BoundKernel
+from tilewright.launching.fixed import BoundLaunch
 from tilewright.options import KernelOptions
 from tilewright.tileir import diagnostics, dtypes
 
 START = "<!-- generated from the docstrings: run the tests with --update-golden -->\n"
 ARCHITECTURE = Path(__file__).parent.parent / "docs" / "architecture.md"
-OWNERS = {c.__name__: c for c in (Tile, Array, TiledView, RawArrayMemory, BoundKernel)}
+OWNERS = {c.__name__: c for c in (Tile, Array, TiledView, RawArrayMemory, BoundKernel, BoundLaunch)}
 LANGUAGE = ("operators", "functions of one tile", "index space", "memory", "atomics", "factories", "matrix products",
             "shapes and conversions", "reductions and scans", "order and places in a tile", "random numbers",
             "compile time", "output", "dependent launch", "methods")
 HOST = {
-    "kernels and launch": "tile_kernel BoundKernel launch function ByTarget tile_kernel.replace_hints compiler_timeout",
+    "kernels and launch": "tile_kernel BoundKernel tile_kernel.bind BoundLaunch launch function ByTarget "
+                          "tile_kernel.replace_hints compiler_timeout",
     "annotations": "ArrayAnnotation ListAnnotation ScalarAnnotation ConstantAnnotation",
     "looking inside": "tile_kernel.ir tile_kernel.llvm tile_kernel.ptx tile_kernel.cubin tile_kernel.sass "
                       "tile_kernel.lower tile_kernel.compiled tile_kernel.arg_specs tile_kernel.interpret "
@@ -64,6 +66,8 @@ def signature(name: str, thing: Any) -> str:
         return f"tile_kernel(function=None, /, *, {options})"
     if thing is BoundKernel:
         return "kernel[grid](*args, stream=None)"
+    if thing is BoundLaunch:
+        return "bound(*, stream=None)"
     if isinstance(thing, type) and thing.__init__ is object.__init__:
         return name
     try:

@@ -69,25 +69,38 @@ class LaunchPlan:
             frame = self._frames.pop()
         except IndexError:
             frame = Frame(self._template, self._cells)
+        self._fill(frame, pointers, scalars)
+        self.queue(grid, frame, stream)
+        self._frames.append(frame)
+
+    def packed(self, pointers: Sequence[int], scalars: Sequence[Any]) -> Frame:
+        """A frame for `queue` that nobody else writes."""
+        frame = Frame(self._template, self._cells)
+        self._fill(frame, pointers, scalars)
+        return frame
+
+    def _fill(self, frame: Frame, pointers: Sequence[int], scalars: Sequence[Any]) -> None:
         slots = frame.slots
         for slot, pointer in zip(self.pointer_slots, pointers, strict=True):
             slots[slot] = pointer
         if scalars:
             for cell, value in zip(frame.cells, scalars, strict=True):
                 cell.value = value
-        if self._check_context and not self.device.is_current():
-            self.device.make_current()
         if self._maps:
             frame.maps = made = [hole.at(pointers[hole.pointer]) for hole in self._maps]
             for hole, tensor_map in zip(self._maps, made, strict=True):
                 frame.table[hole.slot] = tensor_map.address
+
+    def queue(self, grid: tuple[int, int, int], frame: Frame, stream: int) -> None:
+        """Queue the kernel with the parameters of a frame."""
+        if self._check_context and not self.device.is_current():
+            self.device.make_current()
         given = self._handle, *grid, self._threads, 1, 1, self._shared, stream, frame.address, 0
         [status] = self._call(*given)
         if status and int(status) == _INVALID_CONTEXT:
             # A thread that has used no CUDA yet has no context: set ours and launch again.
             self.device.make_current()
             [status] = self._call(*given)
-        self._frames.append(frame)
         if status:
             raise CudaError(f"the launch of kernel {self.kernel.name}", int(status), getattr(status, "name", "error"))
 

@@ -32,6 +32,11 @@ class DeviceTables:
             self._pointer = _resident(data)
         self.addresses = tuple(accumulate(map(len, padded[:-1]), initial=self._pointer))
 
+    def outlive_captured(self, stream: int) -> None:
+        """Last as long as the process where what is queued on the stream now is captured by a graph."""
+        if is_capturing(stream) and self not in _captured:
+            _captured.append(self)
+
     def __del__(self) -> None:
         if getattr(self, "_pointer", 0):
             self._free(self._pointer)
@@ -47,20 +52,18 @@ class KeptTables:
         self._kept: dict[bytes, DeviceTables] = {}
         self._lock = threading.Lock()
 
-    def at(self, key: bytes, contents: Callable[[], Sequence[bytes]], stream: int) -> tuple[int, ...]:
-        """The addresses of tables with these contents, which `key` stands for. They last as long as what has been
-        queued on the stream, and as the process where the stream is being captured."""
+    def at(self, key: bytes, contents: Callable[[], Sequence[bytes]], stream: int) -> DeviceTables:
+        """Tables with these contents, which `key` stands for. They last as long as what has been queued on the stream,
+        and as the process where the stream is being captured."""
         self._device.ensure_current()
-        capturing = is_capturing(stream)
         with self._lock:
             found = self._kept.get(key)
             if found is None:
                 if len(self._kept) >= MAX_KEPT and _all_done():
                     self._kept.clear()
                 found = self._kept[key] = DeviceTables(self._device, contents())
-            if capturing and found not in _captured:
-                _captured.append(found)
-        return found.addresses
+            found.outlive_captured(stream)
+        return found
 
 
 def _all_done() -> bool:

@@ -107,16 +107,21 @@ class DevicePlan:
 
     def launch_bound(self, grid: Grid, arguments: Sequence[Argument], stream: int) -> None:
         """The same from bound arguments, with their lists' tables."""
-        scalars: list[Any] = []
-        for leaf in leaves(arguments):
-            if isinstance(leaf, Scalar):
-                scalars.append(scalar_value(leaf))
-            elif isinstance(leaf, ArrayList):
-                scalars.append(len(leaf.items))
         if self._tables is None:
-            self.launch(grid, [real(array).pointer for array in arrays(arguments)], scalars, stream)
+            self.launch(grid, _pointers(arguments), _scalars(arguments), stream)
         else:
-            self.listed(arguments).launch(grid, scalars, stream)
+            self.listed(arguments).launch(grid, _scalars(arguments), stream)
+
+    def fixed(self, grid: Grid, arguments: Sequence[Argument], stream: int) -> FixedLaunch:
+        """The launch with these very arguments; a graph may be capturing the stream."""
+        pointers, scalars, tables = _pointers(arguments), _scalars(arguments), None
+        if self._tables is not None:
+            pointers, tables = self.listed(arguments).addresses(stream)
+        grid = grid.in_clusters(self.kernel.cluster)
+        if grid.linear:
+            check_hardware(grid)
+            scalars.extend(grid.size)
+        return FixedLaunch(self._plan, self.written, grid.hardware, self._plan.packed(pointers, scalars), tables)
 
     def listed(self, arguments: Sequence[Argument]) -> ListedLaunch:
         """Launches with these very arrays and lists of them."""
@@ -152,9 +157,14 @@ class ListedLaunch:
 
     def launch(self, grid: Grid, scalars: Sequence[Any], stream: int) -> None:
         """Queue the kernel; `scalars` have the lengths of lists among them."""
-        tables = iter(self._tables.at(self._key, self._contents, stream))
-        pointers = [next(tables) if pointer is None else pointer for pointer in self._pointers]
-        self._plan.launch(grid, [*pointers, *tables], scalars, stream)
+        self._plan.launch(grid, self.addresses(stream)[0], scalars, stream)
+
+    def addresses(self, stream: int) -> tuple[list[int], Any]:
+        """Those of the parameters, in their order, and the tables, which are among them."""
+        tables = self._tables.at(self._key, self._contents, stream)
+        left = iter(tables.addresses)
+        pointers = [next(left) if pointer is None else pointer for pointer in self._pointers]
+        return [*pointers, *left], tables
 
     def _contents(self) -> list[bytes]:
         maps = (param for param in self._plan.kernel.abi.params if param.kind == "map_table")
@@ -168,6 +178,37 @@ class ListedLaunch:
         return b"".join(
             encoded(device, param.tensor_map, f"array {number} of argument {name!r}", shape, strides, pointer).data
             for number, (pointer, shape, strides) in enumerate(self._lists[param.argument]))
+
+
+class FixedLaunch:
+    """A launch whose parameters are packed. It keeps its tables; its arrays are the caller's to keep."""
+
+    __slots__ = ("plan", "written", "grid", "frame", "tables")
+
+    def __init__(
+        self, plan: Any, written: frozenset[int], grid: tuple[int, int, int], frame: Any, tables: Any
+    ) -> None:
+        self.plan = plan
+        self.written = written
+        self.grid = grid
+        self.frame = frame
+        self.tables = tables
+
+    def launch(self, stream: int) -> None:
+        """Queue the kernel."""
+        if self.tables is not None:
+            self.tables.outlive_captured(stream)
+        self.plan.queue(self.grid, self.frame, stream)
+
+
+def _pointers(arguments: Sequence[Argument]) -> list[int]:
+    return [real(array).pointer for array in arrays(arguments)]
+
+
+def _scalars(arguments: Sequence[Argument]) -> list[Any]:
+    """The values of scalars, and the lengths of lists."""
+    found = (leaf for leaf in leaves(arguments) if not isinstance(leaf, ArrayArgument))
+    return [scalar_value(leaf) if isinstance(leaf, Scalar) else len(leaf.items) for leaf in found]
 
 
 def _kept_tables(kernel: Any) -> Any:

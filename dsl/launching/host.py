@@ -82,6 +82,11 @@ class HostRunner:
         """What an unchecked launch runs for arguments that share no memory."""
         return self._program(arguments, NO_ALIASES, False)[0]
 
+    def prepare(self, arguments: Sequence[Argument]) -> None:
+        """What a launch does before it runs: compile, and check the outputs."""
+        aliases = self._specialiser.aliases(arguments, facts=False)
+        check_outputs(arguments, self._program(arguments, aliases, False)[1])
+
     def debug(self, grid: Grid, arguments: Sequence[Argument], block: tuple[int, int, int] | None) -> None:
         """The same under a debugger that stops at the first statement of a block (None: of each)."""
         aliases = self._specialiser.aliases(arguments, facts=False)

@@ -146,17 +146,20 @@ class Launcher:
 
     def launch_over(self, grid: Grid, args: tuple[Any, ...], stream: Any) -> None:
         """The same over a grid of the caller's; ValueError where the decorator gives another one for the arguments."""
-        dimensions, name = self._specialiser.dimensions, self._specialiser.name
         if self.has_grid:
             args = self.call.complete(args, {})
             if record(self, grid.size, args):
                 return
-            wanted = make_grid(dimensions.grid(args, lambda: self._specialiser.bind(args)))
-            if wanted.size != grid.size:
-                self._specialiser.bind(args)  # other errors of the arguments come first
-                raise ValueError(f"the grid is {grid.size}, but the decorator of kernel {name} gives {wanted.size} for "
-                                 f"these arguments; leave it out: {name}(...)")
+            self._check_grid(grid, args)
         self.launch(grid, args, stream)
+
+    def _check_grid(self, grid: Grid, args: tuple[Any, ...]) -> None:
+        dimensions, name = self._specialiser.dimensions, self._specialiser.name
+        wanted = make_grid(dimensions.grid(args, lambda: self._specialiser.bind(args)))
+        if wanted.size != grid.size:
+            self._specialiser.bind(args)  # other errors of the arguments come first
+            raise ValueError(f"the grid is {grid.size}, but the decorator of kernel {name} gives {wanted.size} for "
+                             f"these arguments; leave it out: {name}(...)")
 
     def _read(self, grid: Grid, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], list[Any], int] | None:
         """The launch's key, its addresses, its scalars and the device; None for arguments that go the long way."""
@@ -288,6 +291,20 @@ class Launcher:
         reports: list[Report] | None = self.host.run(grid, arguments, options, check, target)
         return reports
 
+    def bind(self, grid: Grid, args: tuple[Any, ...]) -> tuple[Any, Sequence[Argument], int | None]:
+        """What a launch checks and compiles, done: the launch as a GPU takes it (None: the interpreter runs it), the
+        arguments, and their device."""
+        if self.has_grid:
+            self._check_grid(grid, args)
+        arguments = self._specialiser.bind(args)
+        device = common_device(arguments)
+        if FORCE_INTERPRETER or CHECKED is not None or device is None or device == HOST:
+            self.host.prepare(arguments)
+            return None, arguments, device
+        check_hardware(grid)
+        plan = self.gpu.prepare(arguments, grid.linear, device)
+        return plan.fixed(grid, arguments, own_stream(arguments)), arguments, device
+
     @property
     def host(self) -> Any:
         if self._host is None:
@@ -354,6 +371,9 @@ def own_stream(arguments: Sequence[Argument]) -> int:
 
 watched_launch: Any = None
 """What a launch goes through while launches are watched: watching.py."""
+
+IS_WATCHED = False
+"""Whether they are."""
 
 
 def _watched(self: Launcher, grid: Grid, args: tuple[Any, ...], stream: Any) -> None:

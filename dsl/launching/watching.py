@@ -55,6 +55,8 @@ def _install() -> None:
     function: Any = Launcher.launch
     if _watchers:
         launcher.watched_launch = launch
+        launcher.IS_WATCHED = True
         function.__code__ = launcher.WATCHED
     else:
         function.__code__ = PLAIN
+        launcher.IS_WATCHED = False
