@@ -434,16 +434,13 @@ class Op:
     def clone(self, mapping: dict[Value, Value]) -> Op:
         """A copy with operands looked up in `mapping` (unmapped ones stay); `mapping` gains results and params."""
         copy = object.__new__(type(self))
-        copy.span = self.span
-        for name, field in self.fields.items():
+        copy.__dict__.update(self.__dict__)
+        for name, many in self._operand_fields:
             value = getattr(self, name)
-            if field.kind == "operands":
-                value = tuple([mapping.get(v, v) for v in value])
-            elif field.kind in ("operand", "optional"):
-                value = mapping.get(value, value) if value is not None else None
-            elif field.kind == "body":
-                value = clone_block(value, mapping)
-            setattr(copy, name, value)
+            new = tuple([mapping.get(v, v) for v in value]) if many else mapping.get(value, value)
+            setattr(copy, name, new)
+        for name in self._body_fields:
+            setattr(copy, name, clone_block(getattr(self, name), mapping))
         # The types are known: the rule need not be asked again.
         copy.results = tuple([Value(old.type, old.hint, copy) for old in self.results])
         mapping.update(zip(self.results, copy.results, strict=True))

@@ -26,6 +26,8 @@ class Analysis(enum.Enum):
     DEPENDENCES = "dependences"
     KINDS = "kinds"
 
+    __hash__ = object.__hash__  # asked for at every turn; that of enums is Python
+
 
 Preserved = frozenset[Analysis]
 """The analyses that still hold after a pass, which it may return. Returning nothing means that none does."""
@@ -95,9 +97,9 @@ class Unit:
         return any(issubclass(kind, classes) for kind in self.kinds)
 
     def _ask(self, analysis: Analysis, find: Callable[[Function], T]) -> T:
-        if analysis not in self._known:
-            self._known[analysis] = find(self.function)
-        found: T = self._known[analysis]
+        found: T | None = self._known.get(analysis)
+        if found is None:
+            found = self._known[analysis] = find(self.function)
         return found
 
     def forget(self, preserved: Preserved = NONE) -> None:
