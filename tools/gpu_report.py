@@ -55,8 +55,8 @@ STEPS = (
     Step("compare", "checks", 120, f"{PYTEST} tests/dsl/test_comparing.py", thorough=True),
     Step("sanitizer", "checks", 120, "tools/sanitize.py --seconds 90"),
     Step("fuzz", "checks", 120, "-m fuzz --gpu 20000 -j {jobs} --seconds 100"),
-    Step("fuzz integers", "checks", 60, "-m fuzz integers --gpu 5000 -j {jobs} --seconds 50"),
-    Step("fuzz products", "checks", 60, "-m fuzz products --gpu 5000 -j {jobs} --seconds 50"),
+    Step("integers", "checks", 60, "-m fuzz integers --gpu 5000 -j {jobs} --seconds 50"),
+    Step("products", "checks", 60, "-m fuzz products --gpu 5000 -j {jobs} --seconds 50"),
     Step("programs", "host", 400, "-m fuzz programs -n 100000 -j {jobs} --seconds 380"),
 )
 
