@@ -18,14 +18,19 @@ Array = Any
 
 @impl(matmul.Mma)
 def mma(op: matmul.Mma, low: Lowering) -> Callable[[Array, Array, Array], Array]:
-    a_dtype, b_dtype, acc = op.a.type.dtype, op.b.type.dtype, op.acc.type.dtype
+    if op.acc.type.dtype is dt.int32 and op.b not in low.thin:
+        return _integer(op)
+    rnd, product = format_of(op.acc.type.dtype).round, product_of_mma(op, low)
+    return lambda a, b, c: rnd(plus(product(a, b), c))
+
+
+def product_of_mma(op: matmul.Mma, low: Lowering) -> Callable[[Array, Array], Array]:
+    """What is added to the accumulator."""
     if op.b in low.thin:
         return _of_rectangle(op, low)
-    if acc is dt.int32:
-        return _integer(op)
-    rnd = format_of(acc).round
+    a_dtype, b_dtype = op.a.type.dtype, op.b.type.dtype
     product = product_of(op, low, (op.a,), (op.b,))
-    return lambda a, b, c: rnd(plus(product(as_float(a, a_dtype), as_float(b, b_dtype)), c))
+    return lambda a, b: product(as_float(a, a_dtype), as_float(b, b_dtype))
 
 
 @impl(matmul.MmaScaled)
@@ -73,22 +78,21 @@ def _stack_columns(a: Array, b: Array) -> Array:
     return np.matmul(a, wide).reshape(a.shape[0], count, n).transpose(1, 0, 2)
 
 
-def _of_rectangle(op: matmul.Mma, low: Lowering) -> Callable[[Array, Array, Array], Array]:
+def _of_rectangle(op: matmul.Mma, low: Lowering) -> Callable[[Array, Array], Array]:
     """A tile for each block along one axis, or for each block, times one for each along the other axis, which is the
     slower one."""
-    a_dtype, b_dtype, acc = op.a.type.dtype, op.b.type.dtype, op.acc.type.dtype
-    rnd = format_of(acc).round
-    prepare = _exactly(op) if acc is dt.int32 else None
+    a_dtype, b_dtype = op.a.type.dtype, op.b.type.dtype
+    prepare = _exactly(op) if op.acc.type.dtype is dt.int32 else None
     tall = op.a in low.thin
 
-    def closure(a: Array, b: Array, c: Array) -> Array:
+    def closure(a: Array, b: Array) -> Array:
         a, b = (as_float(a, a_dtype), as_float(b, b_dtype)) if prepare is None else (prepare(a), prepare(b))
         rows, m, k = a.shape
         # For each tile of B the products with all of A, or with its part of A, one below the other: the order of the
         # blocks.
         left = a.reshape(rows * m, k) if tall else a.reshape(len(b), -1, k)
         out = np.matmul(left, b).reshape(-1, m, b.shape[2])
-        return rnd(plus(out if prepare is None else out.astype(np.int64).astype(np.int32), c))
+        return out if prepare is None else out.astype(np.int64).astype(np.int32)
     return closure
 
 

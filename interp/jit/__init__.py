@@ -7,9 +7,9 @@ for small tiles, and as the way for elements where the loop cannot be certain of
 
 `groups.py` finds the runs, `lowering.py` executes them, `pieces.py` settles doubts, `emit.py` has the table of
 emitters, `arith.py`, `math.py` and `convert.py` fill it, `functions.py` has formulas for exp and its like, `loops.py`
-makes the loop around the elements, `engine.py` asks LLVM. Nothing imports llvmlite before the first loop is compiled,
-which is when a run has cost more than compiling it will (`Policy`). `TILEWRIGHT_JIT=0` turns it off,
-`TILEWRIGHT_JIT=always` makes loops of all runs.
+makes the loop around the elements, `engine.py` asks LLVM, `products.py` sets sums of products apart. Nothing imports
+llvmlite before the first loop is compiled, which is when a run has cost more than compiling it will (`Policy`).
+`TILEWRIGHT_JIT=0` turns it off, `TILEWRIGHT_JIT=always` makes loops of all runs.
 """
 
 from __future__ import annotations

@@ -8,12 +8,12 @@ their order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from tilewright.interp.jit.emit import EMITTERS, HALVES, can_emit, holds
 from tilewright.interp.jit.folds import may_fold
 from tilewright.interp.liveness import captured
-from tilewright.tileir.core import Block, Op, Value
+from tilewright.tileir.core import Op, Value
 from tilewright.tileir.ops import arith, math
 
 # One of these alone is as fast in NumPy; every other emitter saves more than one array.
@@ -42,9 +42,9 @@ class Group:
 
 
 def find_groups(
-    block: Block, varies: Callable[[Value], bool], thin: Mapping[Value, int] | None = None, folds: bool = True
+    ops: Sequence[Op], varies: Callable[[Value], bool], thin: Mapping[Value, int] | None = None, folds: bool = True
 ) -> list[Op | Group]:
-    """The ops of a block and its groups, in an order in which they may run. `folds`: may reductions be part of them?"""
+    """The ops of a block and their groups, in an order in which they may run. `folds`: may reductions be part of them?"""
     order: list[Op | Group] = []
     open_: dict[Key, Group] = {}
     home: dict[Value, Group] = {}
@@ -54,7 +54,7 @@ def find_groups(
             del open_[group.key]
             order.append(group)
 
-    for op in block.ops:
+    for op in ops:
         if folds and may_fold(op):
             folded = home.get(op.operands[0])
             if folded is not None and open_.get(folded.key) is folded and op.operands[0].type.shape == folded.shape:

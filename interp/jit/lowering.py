@@ -18,11 +18,12 @@ from tilewright.interp.jit.folds import Fold
 from tilewright.interp.jit.groups import Group, find_groups
 from tilewright.interp.jit.loops import FastLoop, may_write
 from tilewright.interp.jit.pieces import settle
+from tilewright.interp.jit.products import split
 from tilewright.interp.liveness import deaths, peak_bytes
 from tilewright.interp.lowering import Lowering, Step
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Block, Function, Op, Value
-from tilewright.tileir.ops import arith
+from tilewright.tileir.ops import arith, matmul
 from tilewright.tileir.ops.memory import Load, Store
 from tilewright.tileir.tensor_cores import TensorCores
 
@@ -57,7 +58,7 @@ class LoopLowering(Lowering):
         return self._peak if self._certain and all(run.compiled for run in self._runs) else None
 
     def steps(self, block: Block) -> list[tuple[Step, Op]]:
-        order = find_groups(block, self.varies, self.thin, self.pieces)
+        order = self._groups(block.ops)
         flat = [op for item in order for op in (item.ops if isinstance(item, Group) else [item])]
         dying = dict(zip(flat, deaths(flat), strict=True))
         pairs: list[tuple[Step, Op]] = []
@@ -80,6 +81,28 @@ class LoopLowering(Lowering):
             elif item is not done:
                 pairs += self.sequence([item], dying)
         return pairs
+
+    def _groups(self, ops: Sequence[Op]) -> list[Op | Group]:
+        """Ops and groups in an order. Sums of products stand apart where others are in their group."""
+        plain = self.pieces and self.numerics is None
+        apart = {op: parts for op in ops if plain and (parts := split(op)) is not None}
+        self._varying.update(first.result for op, (first, _) in apart.items() if any(map(self.varies, (op.a, op.b))))
+        order = self._grouped(ops, apart)
+        alone = {item.ops[0] for item in order if isinstance(item, Group) and len(item.ops) == 1}
+        if any(total in alone for _, total in apart.values()):
+            apart = {op: parts for op, parts in apart.items() if parts[1] not in alone}
+            order = self._grouped(ops, apart)
+        for op, (first, total) in apart.items():
+            for value in dict.fromkeys(op.operands):
+                self._users[value] = [user for user in self._users[value] if user is not op]
+            for value, user in ((op.a, first), (op.b, first), (op.acc, total)):
+                self._users[value].append(user)
+            self._users[first.result] = [total]
+        return order
+
+    def _grouped(self, ops: Sequence[Op], apart: Mapping[matmul.Mma, tuple[Op, Op]]) -> list[Op | Group]:
+        flat = [part for op in ops for part in (apart[op] if isinstance(op, matmul.Mma) and op in apart else (op,))]
+        return find_groups(flat, self.varies, self.thin, self.pieces)
 
     @staticmethod
     def _is_view(op: Load, copied: frozenset[int], dependences: Dependences) -> bool:

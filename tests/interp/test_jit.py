@@ -18,7 +18,7 @@ from support.interp_cases import array_type, assert_same, samples
 import tilewright as tw
 from tilewright.interp import compile_function
 from tilewright.interp.formats import array_dtype
-from tilewright.interp.jit import POLICY, engine, halves, pieces
+from tilewright.interp.jit import POLICY, engine, halves, pieces, products
 from tilewright.interp.jit import lowering as loops
 from tilewright.interp.jit.emit import EMITTERS, holds
 from tilewright.interp.jit.groups import Group, find_groups
@@ -350,11 +350,50 @@ def test_a_group_runs_before_what_needs_it() -> None:
 
     spec = tw.spec("f32[640]")
     body = kernel.lower(spec, spec).tile_ir().body
-    order = find_groups(body, lambda value: True)
+    order = find_groups(body.ops, lambda value: True)
     flat = [op for item in order for op in (item.ops if isinstance(item, Group) else [item])]
     assert sorted(map(id, flat)) == sorted(map(id, body.ops)) and any(isinstance(item, Group) for item in order)
     place = {op: k for k, op in enumerate(flat)}
     assert all(place[v.op] < place[op] for op in flat for v in op.operands if v.op is not None)
+
+
+@tw.tile_kernel
+def shrunk(x, y, out):
+    """Products with work before and after their sums: of one tile in all three places, too; in a loop, too."""
+    t, u = tw.load(x, (tw.bid(0), 0), (16, 16)), tw.load(y, (tw.bid(0), 0), (16, 16))
+    acc = tw.mma(t, t, t) * 0.5
+    scale = tw.exp(tw.mma(t, u, -acc) - tw.max(acc, axis=1, keepdims=True))
+    for _ in range(3):
+        acc = tw.mma(u, t, acc * scale)
+    tw.store(out, (tw.bid(0), 0), tw.mma(tw.load(y, (0, 0), (16, 16)), u, acc) + scale)
+
+
+@tw.tile_kernel
+def plain_sum(x, y, out):
+    t, u = tw.load(x, (tw.bid(0), 0), (16, 16)), tw.load(y, (tw.bid(0), 0), (16, 16))
+    tw.store(out, (tw.bid(0), 0), tw.mma(t, u, t))
+
+
+@pytest.mark.parametrize("kernel, dtype, split", [
+    (shrunk, np.float32, True), (shrunk, np.float64, True), (plain_sum, np.float32, False)])
+def test_sums_of_products_are_part_of_loops(
+    kernel: Any, dtype: Any, split: bool, always: None, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where others are: with the same bits, of zeros of both signs too."""
+    rng = np.random.default_rng(0)
+    x, y = ((rng.integers(-2, 3, (64, 16)) * 0.25 * rng.choice([-0.0, 1e-3, 1.0], (64, 16))).astype(dtype)
+            for _ in range(2))
+    made: list[Any] = []
+    real = products.product_of_mma
+    monkeypatch.setattr(products, "product_of_mma", lambda *args: made.append(args) or real(*args))
+    results = []
+    for enabled in (False, True):
+        monkeypatch.setattr(POLICY, "enabled", enabled)
+        out = np.zeros((64, 16), dtype)
+        compile_function(kernel.lower(x, y, out).tile_ir()).run((4, 1, 1), [x, y, out])
+        results.append(out)
+    assert bool(made) == split
+    assert_same(results[1], results[0])
 
 
 def test_a_cpu_without_the_instructions_has_no_loops(always: None, monkeypatch: pytest.MonkeyPatch) -> None:
