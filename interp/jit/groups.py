@@ -44,7 +44,7 @@ class Group:
 def find_groups(
     ops: Sequence[Op], varies: Callable[[Value], bool], thin: Mapping[Value, int] | None = None, folds: bool = True
 ) -> list[Op | Group]:
-    """The ops of a block and their groups, in an order in which they may run. `folds`: may reductions be part of them?"""
+    """The ops and their groups, in an order in which they may run. `folds`: may reductions be part of them?"""
     order: list[Op | Group] = []
     open_: dict[Key, Group] = {}
     home: dict[Value, Group] = {}
