@@ -18,7 +18,7 @@ from tilewright.interp.jit.folds import Fold
 from tilewright.interp.jit.groups import Group, find_groups
 from tilewright.interp.jit.loops import FastLoop, may_write
 from tilewright.interp.jit.pieces import settle
-from tilewright.interp.jit.products import split
+from tilewright.interp.jit.products import splits
 from tilewright.interp.liveness import deaths, peak_bytes
 from tilewright.interp.lowering import Lowering, Step
 from tilewright.tileir.analysis.effects import Dependences
@@ -84,8 +84,7 @@ class LoopLowering(Lowering):
 
     def _groups(self, ops: Sequence[Op]) -> list[Op | Group]:
         """Ops and groups in an order. Sums of products stand apart where others are in their group."""
-        plain = self.pieces and self.numerics is None
-        apart = {op: parts for op in ops if plain and (parts := split(op)) is not None}
+        apart = splits(ops) if self.pieces and self.numerics is None else {}
         self._varying.update(first.result for op, (first, _) in apart.items() if any(map(self.varies, (op.a, op.b))))
         order = self._grouped(ops, apart)
         alone = {item.ops[0] for item in order if isinstance(item, Group) and len(item.ops) == 1}

@@ -6,7 +6,7 @@ for that; an op of its own, the addition goes into the loop around it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from tilewright.interp.handlers.matmul import product_of_mma
@@ -28,16 +28,20 @@ class Product(Op):
         return (self.mma.result.type,)
 
 
-@impl(Product)  # type: ignore[arg-type]
+@impl(Product)
 def product(op: Product, low: Lowering) -> Callable[[Any, Any], Any]:
     return product_of_mma(op.mma, low)
 
 
-def split(op: Op) -> tuple[Op, Op] | None:
-    """An `mma` as a product and its sum, which has the result; None where the sum is more than one addition."""
-    if type(op) is not matmul.Mma or op.acc.type.dtype not in (dt.float32, dt.float64):
-        return None
-    first = Product(a=op.a, b=op.b, mma=op, span=op.span)
-    second = arith.Add(lhs=first.result, rhs=op.acc, span=op.span)
+def splits(ops: Iterable[Op]) -> dict[matmul.Mma, tuple[Op, Op]]:
+    """Those whose sum is one addition of elements: each as a product and the sum, which has the result."""
+    return {op: _split(op) for op in ops
+            if isinstance(op, matmul.Mma) and op.acc.type.dtype in (dt.float32, dt.float64)}
+
+
+def _split(op: matmul.Mma) -> tuple[Op, Op]:
+    first = Product(a=op.a, b=op.b, mma=op)
+    second = arith.Add(lhs=first.result, rhs=op.acc)
+    first.span = second.span = op.span
     second.results = op.results
     return first, second
