@@ -385,7 +385,12 @@ def test_sums_of_products_are_part_of_loops(
             for _ in range(2))
     made: list[Any] = []
     real = products.product_of_mma
-    monkeypatch.setattr(products, "product_of_mma", lambda *args: made.append(args) or real(*args))
+
+    def product_of_mma(op: Any, low: Any) -> Any:
+        made.append(op)
+        return real(op, low)
+
+    monkeypatch.setattr(products, "product_of_mma", product_of_mma)
     results = []
     for enabled in (False, True):
         monkeypatch.setattr(POLICY, "enabled", enabled)
