@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tilewright.backend_ptx.compilation import Compilation
+from tilewright.backend_ptx.passes.arithmetic.share_reciprocals import share_reciprocals
 from tilewright.backend_ptx.passes.barriers.insert_barriers import insert_barriers
 from tilewright.backend_ptx.passes.clusters.form_clusters import form_clusters
 from tilewright.backend_ptx.passes.clusters.order_blocks import order_blocks
@@ -40,6 +41,7 @@ PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
     order_blocks,
     split_loops,
     form_clusters,
+    share_reciprocals,
     mask_paddings,
     select_instructions,
     choose_warps,
@@ -68,6 +70,7 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (widen_reductions, split_reductions, "a reduction that another one merges has become that one"),
     (order_blocks, split_loops, "the parts of a loop do not show how many iterations it has"),
     (split_loops, form_clusters, "all CTAs of a cluster run the same iterations of each part of a loop"),
+    (share_reciprocals, assign_layouts, "it makes tiles, which need layouts"),
     (form_clusters, mask_paddings, "its tiles are the sub-tiles of each CTA"),
     (form_clusters, select_instructions, "the sub-tile of each CTA decides the instruction of a multiply"),
     (mask_paddings, assign_layouts, "it makes tiles, which need layouts"),

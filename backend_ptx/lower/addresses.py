@@ -34,6 +34,7 @@ class TileAccess(Accesses):
         self.small = self.ref.type.small
         self.plain = is_plain(self.layout)
         self.bytes = self.ref.type.dtype.bytes
+        self.registers = slice(None)  # of the tile, which are accessed
         # What several accesses share is emitted once.
         self._bases: dict[Offsets, Val] = {}
         self._predicates: dict[tuple[int, int], Val | None] = {}
@@ -171,7 +172,7 @@ class TileAccess(Accesses):
 
     def groups(self, count: int) -> Sequence[Offsets]:
         """The offsets of the first register of every access of `count` elements."""
-        return register_offsets(self.layout)[::count]
+        return register_offsets(self.layout)[self.registers][::count]
 
     def predicates(self, count: int, whole: bool, mine: Val | None = None) -> Iterator[Val | None]:
         for offsets in self.groups(count):

@@ -2,23 +2,27 @@
 
 A strip is a few registers of each tile, which go through all ops of a run on many registers before the next ones do.
 Op by op, every intermediate tile would be complete before the next op starts, and a thread that holds 64 elements or
-more would run out of registers: ptxas keeps the order more than it looks for a better one. A reduction at the end of a
-run takes each strip as it comes. Shorter tiles stay as they are, op by op.
+more would run out of registers: ptxas keeps the order more than it looks for a better one. A reduction or a store at
+the end of a run takes each strip as it comes. Shorter tiles stay as they are, op by op.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.memory import StripStore, can_store_strips
 from tilewright.backend_ptx.lower.reduce import StripReduction, can_reduce_strips
 from tilewright.backend_ptx.lower.registry import lowering_of
+from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.diagnostics import NO_SPAN, TileError, TileInternalError
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.ops.math import FloatUnary
+from tilewright.tileir.ops.memory import Store
 from tilewright.tileir.types import TileType
 
 
@@ -31,13 +35,13 @@ def lower_block(ctx: Context, block: Block) -> None:
         if number < done:
             continue
         ctx.locate(op.span)
-        run = run_from(block.ops, number)
-        done = number + max(1, len(run))
+        run, between = run_from(block.ops, number)
+        done = number + max(1, len(run) + len(between))
         try:
+            for other in between if run else (op,):
+                lowering_of(other)(ctx, other)
             if run:
                 lower_run(ctx, run)
-            else:
-                lowering_of(op)(ctx, op)
         except TileError as error:
             error.span = op.span if error.span is NO_SPAN else error.span
             raise
@@ -47,23 +51,40 @@ def lower_block(ctx: Context, block: Block) -> None:
             ) from error
 
 
-# Registers of a tile from which on strips pay, and how many go together: enough to hide the latency of each op.
-MANY, STRIP = 64, 16
+# Registers of a tile from which on strips pay, where functions of several instructions are computed and elsewhere; and
+# how many go together: enough to hide the latency of each op.
+FUNCTIONS, MANY, STRIP = 32, 64, 16
+ENDS: dict[Callable[[Any], bool], Callable[..., StripReduction | StripStore]] = {
+    can_reduce_strips: StripReduction, can_store_strips: StripStore}
 
 
-def run_from(ops: Sequence[Op], start: int) -> list[Op]:
-    """The run that begins at an op; empty where op by op is as good."""
+def run_from(ops: Sequence[Op], start: int) -> tuple[list[Op], list[Op]]:
+    """The run that begins at an op, empty where op by op is as good, and the ops on numbers between its own."""
     layout = _layout_of(ops[start])
-    if layout is None or registers(layout) < MANY:
-        return []
-    run = []
-    for op in ops[start:]:
-        if _layout_of(op) != layout:
-            if can_reduce_strips(op) and op.operands[0].type.layout == layout:
-                run.append(op)
+    run, between, numbers = list[Op](), list[Op](), list[Op]()
+    for op in ops[start:] if layout is not None and registers(layout) >= FUNCTIONS else ():
+        if _is_of_numbers(op):
+            numbers.append(op)
+            continue
+        ends = any(takes(op) for takes in ENDS) and _ended(op).type.layout == layout
+        if not ends and _layout_of(op) != layout:
             break
         run.append(op)
-    return run if len(run) > 1 else []
+        between, numbers = between + numbers, []
+        if ends:
+            break
+    least = FUNCTIONS if any(isinstance(op, FloatUnary) for op in run) else MANY
+    return (run, between) if len(run) > 1 and registers(layout) >= least else ([], [])  # type: ignore[arg-type]
+
+
+def _is_of_numbers(op: Op) -> bool:
+    """Whether an op computes numbers from numbers, and so may go before what is done with tiles."""
+    return (op.elementwise or op.rematerializable) and not any(is_tile(v) for v in (*op.operands, *op.results))
+
+
+def _ended(op: Any) -> Value:
+    """The tile that an op at the end of a run takes strip by strip."""
+    return op.value if isinstance(op, Store) else op.src
 
 
 def _layout_of(op: Op) -> Layout | None:
@@ -78,8 +99,8 @@ def lower_run(ctx: Context, run: Sequence[Op]) -> None:
     """Emit the ops of a run and define those results that others use."""
     width = registers(_layout_of(run[0]))  # type: ignore[arg-type]
     last = run[-1]
-    reduction = None if last.elementwise else StripReduction(ctx, last, STRIP)
-    elementwise = run if reduction is None else run[:-1]
+    end = None if last.elementwise else next(e for takes, e in ENDS.items() if takes(last))(ctx, last, STRIP)
+    elementwise = run if end is None else run[:-1]
     wanted = [op.results[0] for op in elementwise if _used_after(ctx, op.results[0], run)]
     pieces: dict[Value, list[Val]] = {value: [] for value in wanted}
     for start in range(0, width, STRIP):
@@ -88,12 +109,12 @@ def lower_run(ctx: Context, run: Sequence[Op]) -> None:
             lowering_of(op)(strip, op)
         for value in wanted:
             pieces[value].append(strip[value])
-        if reduction is not None:
-            reduction.take(start // STRIP, strip[last.operands[0]])
+        if end is not None:
+            end.take(start // STRIP, strip[_ended(last)])
     for value in wanted:
         ctx.set(value, ctx.b.concat(pieces[value]))
-    if reduction is not None:
-        reduction.finish()
+    if end is not None:
+        end.finish()
 
 
 def _used_after(ctx: Context, value: Value, run: Sequence[Op]) -> bool:

@@ -18,6 +18,7 @@ from tilewright.backend_ptx.lower import (  # noqa: F401
     matmul,
     memory,
     output,
+    quotient,
     reduce,
     shape,
     shared,

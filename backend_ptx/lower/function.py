@@ -15,8 +15,10 @@ from tilewright.backend_ptx.lower.fragments import ArrayRef, Fragment, ListRef, 
 from tilewright.backend_ptx.lower.registry import lowering_of
 from tilewright.backend_ptx.lower.warpgroup import start_turns
 from tilewright.backend_ptx.ops.bulk import MbarrierInit
-from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync
+from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync, Product
 from tilewright.backend_ptx.ops.warpgroup import TakeTurn
+from tilewright.backend_ptx.resources.occupancy import AIM, register_cap, resident
+from tilewright.backend_ptx.resources.registers import MARGIN, estimated_registers
 from tilewright.backend_ptx.roles import initial_ops, project
 from tilewright.backend_ptx.targets import Target
 from tilewright.backend_ptx.tensor_maps import MAP_ALIGN, MAP_BYTES
@@ -114,14 +116,21 @@ def min_blocks(function: Function, target: Target) -> int:
     As the hint `occupancy` asks. Left alone, ptxas gives kernels with many independent multiply-adds too few registers
     and spills some (96 for 128 threads, 116 without spills), as it does with some of mma.sync; one CTA as the least
     that must fit raises its limit. GEMMs of usual tiles need so much shared memory that no more CTAs would fit. Where
-    tiles are spilled to shared memory, registers are capped so that shared memory, not registers, limits occupancy.
+    tiles are spilled to shared memory, registers are capped so that shared memory, not registers, limits occupancy; and
+    so are they where live ranges leave registers for AIM CTAs, but ptxas may take some more than those.
     """
     if not function.limits.cap_registers:
         return 1
     wanted = function.hints.occupancy
     if wanted is not None:
         return min(wanted, target.threads_per_sm // (32 * function.plan.warps))
-    return max(function.plan.occupancy, 1 if any(isinstance(op, (MmaFma, MmaSync)) for op in function.walk()) else 0)
+    plan, threads = function.plan, 32 * function.plan.all_warps
+    products = [op for op in function.walk() if isinstance(op, Product)]
+    if products:
+        return max(plan.occupancy, int(any(isinstance(op, (MmaFma, MmaSync)) for op in products)))
+    needed = estimated_registers(function)
+    close = needed <= register_cap(AIM, threads, target) < needed + MARGIN
+    return max(plan.occupancy, AIM if close and resident(needed, threads, plan.shared_bytes, target) == AIM else 0)
 
 
 # ---- parameters -------------------------------------------------------------------------------------------------

@@ -54,6 +54,31 @@ def store(ctx: Context, op: ops.Store) -> None:
         access.store(b, path, pointer, access.both(b, mine, tile.predicate(place)), part)
 
 
+def can_store_strips(op: Any) -> bool:
+    """Whether `StripStore` takes an op."""
+    return isinstance(op, ops.Store) and op.memory_order is MemoryOrder.WEAK and bool(op.value.type.shape)
+
+
+class StripStore:
+    """A store that takes the registers of its tile in strips of `size`: at once where no edge cuts a vector."""
+
+    def __init__(self, ctx: Context, op: ops.Store, size: int) -> None:
+        self.tile, self.size = TileAccess(ctx, op, op.value.type), size
+        self._mine = owner(ctx, self.tile.layout)
+        self._kept: list[Val] = []
+
+    def take(self, number: int, strip: Val) -> None:
+        if self.tile.cuts_vectors or self.tile.vector > self.size:
+            self._kept.append(strip)
+            return
+        self.tile.registers = slice(number * self.size, (number + 1) * self.size)
+        self.tile.write(strip, self._mine)
+
+    def finish(self) -> None:
+        if self._kept:
+            self.tile.write(self.tile.ctx.b.concat(self._kept), self._mine)
+
+
 def order_of(op: Any) -> str:
     """Order and scope as PTX names them."""
     return f"{op.memory_order.value}.{_SCOPE[op.memory_scope]}"

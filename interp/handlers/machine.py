@@ -35,6 +35,11 @@ def keep_registers(op: Any, low: Lowering) -> Fn:
     return lambda kept, again: kept
 
 
+@impl("divide_by")
+def divide_by(op: Any, low: Lowering) -> Fn:
+    return lambda x, d, reciprocal: np.divide(x, d)
+
+
 @impl_step("barrier")
 @impl_step("async_commit")
 @impl_step("async_wait")

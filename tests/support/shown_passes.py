@@ -21,6 +21,7 @@ SHOWN = {
     "order_blocks": Shown("triangle"),
     "split_loops": Shown("masked_blocks"),
     "form_clusters": Shown("gemm_bf16", ctas=2),
+    "share_reciprocals": Shown("normalise_rows"),
     "mask_paddings": Shown("running_max"),
     "select_instructions": Shown("gemm"),
     "choose_warps": Shown("transpose"),

@@ -9,10 +9,17 @@ from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.memory import Load
 
+FEW = 8  # CTAs of the largest cluster
+
 
 def same_for_all(index: tuple[Value, ...]) -> bool:
     """Whether all blocks read the tile at this place."""
     return all(isinstance(value.op, arith.Constant) for value in index)
+
+
+def in_few_places(index: tuple[Value, ...], known: Facts) -> bool:
+    """Whether all blocks read the tile at one of few places: parts of a common tile by CTAs of a cluster."""
+    return all(known[value].low >= 0 and known[value].high < FEW for value in index)
 
 
 def harmless(op: Op, known: Facts) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 
 from tilewright.backend_ptx.layouts.convert import plan_conversion
+from tilewright.backend_ptx.ops.arith import DivideBy
 from tilewright.backend_ptx.ops.cluster import ClusterGather
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
@@ -27,7 +28,7 @@ class Body:
     def __init__(self, block: Block, repeats: bool, multiplies: bool) -> None:
         self.block, self.repeats, self.multiplies = block, repeats, multiplies
         self.phase = _numbered(block, _exchanges)
-        self.step = _numbered(block, lambda op: op.reduces)
+        self.step = _numbered(block, lambda op: op.reduces or isinstance(op, DivideBy))
         self._registers: dict[frozenset[Value], int] = {}
 
     @cached_property

@@ -37,7 +37,7 @@ from tilewright.backend_ptx.resources.occupancy import resident
 from tilewright.backend_ptx.resources.registers import OTHER, is_uniform
 from tilewright.backend_ptx.resources.shared import EXCHANGES, buffer_bytes, peak_bytes
 from tilewright.tileir.analysis.live import taken
-from tilewright.tileir.analysis.places import movable_loads, same_for_all
+from tilewright.tileir.analysis.places import in_few_places, movable_loads
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Function, Op
 from tilewright.tileir.ops.memory import Load
@@ -113,7 +113,7 @@ class _Relief:
     def sink(self, body: Body) -> None:
         if body.multiplies or not body.step:
             return
-        shared = [op for op in self.movable if same_for_all(op.index)]
+        shared = [op for op in self.movable if in_few_places(op.index, self.c.facts)]
         if not shared and not self.reloaded:
             return
         late = sinking.used_late(

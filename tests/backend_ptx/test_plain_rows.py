@@ -1,0 +1,67 @@
+"""Kernels over rows in plain words leave as many CTAs on an SM as those worded for speed, and spill nothing."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from benchmarks import plain_kernels
+
+import tilewright as tw
+from tilewright.backend_ptx.ops.arith import DivideBy
+from tilewright.backend_ptx.resources.occupancy import resident
+from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
+from tilewright.backend_ptx.targets import get_target
+from tilewright.tileir.ops.memory import Load
+
+WEIGHTS = {"softmax": 0, "rms_norm": 1, "layer_norm": 2, "row_sum": 0}
+
+
+def lowered(kind: str, width: int, dtype: str = "bf16") -> Any:
+    rows, columns = f"{dtype}[8192,{width}]", [f"{dtype}[{width}]"] * WEIGHTS[kind]
+    out = "f32[8192]" if kind == "row_sum" else rows
+    args = [tw.spec(spec) for spec in (rows, *columns, out, *(["f32"] if columns else []))]
+    return getattr(plain_kernels, kind).lower(*args, 1 << (width - 1).bit_length(), target="sm_90a")
+
+
+@pytest.mark.skipif(not has_ptxas(), reason="ptxas is not installed")
+@pytest.mark.parametrize(("kind", "width", "ctas"), [
+    ("softmax", 4096, 8), ("softmax", 12288, 2), ("softmax", 16384, 2), ("softmax", 32768, 2), ("softmax", 65536, 2),
+    ("layer_norm", 4096, 8), ("layer_norm", 12288, 2), ("layer_norm", 16384, 2), ("layer_norm", 65536, 1),
+    ("rms_norm", 4096, 8), ("rms_norm", 12288, 2), ("rms_norm", 16384, 2), ("rms_norm", 65536, 1),
+])
+def test_divisions_and_functions_leave_registers(kind: str, width: int, ctas: int) -> None:
+    compiled = lowered(kind, width).compiled
+    found = assemble(compiled.ptx, "sm_90a")
+    assert found.spills == 0
+    each = -(-found.registers // 8) * 8
+    assert resident(each, compiled.threads, compiled.shared_bytes, get_target("sm_90a")) >= ctas
+
+
+def test_ptxas_is_told_where_two_ctas_are_near() -> None:
+    """And nothing where it would only take more."""
+    assert ".minnctapersm 2" in lowered("rms_norm", 16384).compiled.ptx
+    assert ".minnctapersm" not in lowered("row_sum", 16384, "f32").compiled.ptx
+
+
+@pytest.mark.parametrize("width", [4096, 65536])  # the second in clusters, whose CTAs load parts of them
+def test_weights_are_loaded_below_shared_divisions(width: int) -> None:
+    ops = [type(op) for op in lowered("layer_norm", width).machine_ir().walk() if isinstance(op, (Load, DivideBy))]
+    assert ops[:2] == [Load, DivideBy]
+
+
+@tw.tile_kernel
+def powers(x, out, i: int, width: tw.Constant[int]):
+    t = tw.exp(tw.load(x, (i, 0), (1, width)))
+    j = i * 2
+    tw.store(out, (j + 1, 0), t)
+
+
+@pytest.mark.parametrize(("width", "strips"), [(2048, False), (4096, True)])
+def test_a_store_takes_strips_as_they_come(width: int, strips: bool) -> None:
+    """Also where numbers are computed before it."""
+    specs = tw.spec(f"f32[64,{width}]"), tw.spec(f"f32[64,{width}]"), tw.spec("i32")
+    ptx = powers.compiled(*specs, width, target="sm_90a").ptx
+    last, first = ptx.rindex("ex2.approx"), re.search(r"st\.global", ptx)
+    assert first is not None and (first.start() < last) == strips
