@@ -12,8 +12,6 @@ through the same iterations, and slots and parities agree.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tilewright.backend_ptx.ops.engines import EVERY, MAIN
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.unit import Unit
@@ -44,12 +42,6 @@ def plan_roles(warps: int, occupancy: int | None, target: Target, reallocate: bo
     if entry <= _SMALL or each <= entry:
         return alone
     return Role(CONSUMER, warps, min(each, _MOST)), Role(PRODUCER, _GROUP, _SMALL)
-
-
-def first_warp(roles: Sequence[Role], name: str) -> int:
-    """The number of a role's first warp in the CTA: roles follow each other in the plan's order."""
-    number = [role.name for role in roles].index(name)
-    return sum(role.warps for role in roles[:number])
 
 
 def project(function: Function, role: str) -> Function:

@@ -50,11 +50,6 @@ class Target:
     tensor_cores: TensorCores = AMPERE  # how they add
 
     @property
-    def cpu(self) -> str:
-        """The processor's name in LLVM."""
-        return self.name
-
-    @property
     def sm(self) -> int:
         """The capability as instruction records name it: 90 for 9.0."""
         return 10 * self.capability[0] + self.capability[1]

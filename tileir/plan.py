@@ -117,6 +117,11 @@ class MachinePlan:
     def role(self, name: str) -> Role | None:
         return next((role for role in self.roles if role.name == name), None)
 
+    def first_warp(self, name: str) -> int:
+        """The number of a role's first warp in the CTA: roles follow each other in this order."""
+        number = [role.name for role in self.roles].index(name)
+        return sum(role.warps for role in self.roles[:number])
+
     @property
     def all_warps(self) -> int:
         """The warps of a CTA, those of all roles."""

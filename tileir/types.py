@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import prod
 
 from tilewright.tileir.dtypes import DType, int32
 from tilewright.tileir.layout import Layout
@@ -25,10 +26,12 @@ class TileType:
     @property
     def size(self) -> int:
         """Number of elements."""
-        n = 1
-        for d in self.shape:
-            n *= d
-        return n
+        return prod(self.shape)
+
+    @property
+    def bytes(self) -> int:
+        """What its elements take in memory."""
+        return self.size * self.dtype.bytes
 
     def with_dtype(self, dtype: DType) -> TileType:
         return TileType(dtype, self.shape, self.layout)
@@ -144,10 +147,13 @@ class SharedType:
 
     @property
     def size(self) -> int:
-        n = 1
-        for d in self.shape:
-            n *= d
-        return n
+        """Elements of one tile."""
+        return prod(self.shape)
+
+    @property
+    def bytes(self) -> int:
+        """Of one tile: the distance of the slots of a ring. A power of two, so that swizzles inside a slot hold."""
+        return self.size * self.dtype.bytes
 
     def erased(self) -> SharedType:
         return replace(self, layout=None) if self.layout is not None else self

@@ -111,14 +111,14 @@ def llvm_version() -> str:
 
 
 def _machine(binding: Any, target: Target) -> Any:
-    key = target.cpu, target.ptx
+    key = target.name, target.ptx
     machine = _machines.get(key)
     if machine is None:
         if not _machines:
             binding.initialize_all_targets()
             binding.initialize_all_asmprinters()
         machine = binding.Target.from_triple(TRIPLE).create_target_machine(
-            cpu=target.cpu, features=f"+ptx{target.ptx}", opt=CODEGEN_LEVEL)
+            cpu=target.name, features=f"+ptx{target.ptx}", opt=CODEGEN_LEVEL)
         _machines[key] = machine
     return machine
 

@@ -17,7 +17,7 @@ from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.integers import clamped
 from tilewright.backend_ptx.lower.registry import lower
-from tilewright.backend_ptx.lower.shared import SPACE, SYMBOL, SharedRef, linear, slot_bytes, slot_offset
+from tilewright.backend_ptx.lower.shared import SPACE, SYMBOL, SharedRef, linear, slot_offset
 from tilewright.backend_ptx.ops import bulk as ops
 from tilewright.backend_ptx.roles import PRODUCER
 from tilewright.backend_ptx.tensor_maps import MAP_BYTES, copy_of, described, part_shape, tensor_map_spec
@@ -52,7 +52,7 @@ def init_ring(ctx: Context, ref: SharedRef, count: int) -> None:
     """In one thread: every mbarrier of a ring waits for `count` arrivals."""
     b, first = ctx.b, shared_number(ctx, ref)
     for slot in range(ref.type.copies):
-        place = b.add(first, slot * slot_bytes(ref.type))
+        place = b.add(first, slot * ref.type.bytes)
         instruction("mbarrier.init").emit(b, place, b.const("i32", count))
 
 
@@ -183,7 +183,7 @@ def check_alignment(ref: SharedRef, swizzle: int) -> None:
     """A swizzle is a function of the address, a slot's layout one of the offset: they agree at whole patterns."""
     pattern = 8 * swizzle or ROW_BYTES
     assert ref.offset % SLOT_ALIGN == 0, f"{ref.type} is planned at offset {ref.offset}"
-    assert ref.type.copies == 1 or slot_bytes(ref.type) % pattern == 0, f"slots of {ref.type} cut the swizzle"
+    assert ref.type.copies == 1 or ref.type.bytes % pattern == 0, f"slots of {ref.type} cut the swizzle"
 
 
 def coordinate(ctx: Context, index: Value, step: int, start: int) -> Val:
@@ -226,7 +226,7 @@ def tma_store(ctx: Context, op: ops.TmaStore) -> None:
     copy, spec = copy_of(op), tensor_map_spec(op, ctx.function.params)
     ref: SharedRef = ctx[op.buffer]
     starts = box_starts(ref.type.layout, op.box)
-    box_bytes = slot_bytes(ref.type) // len(starts)
+    box_bytes = ref.type.bytes // len(starts)
     check_alignment(ref, copy.swizzle)
     assert op.warps == 1 or box_bytes % (8 * copy.swizzle or ROW_BYTES) == 0, f"boxes of {ref.type} cut the swizzle"
     # A power of two of boxes for each warp: the warp's number chooses by its bits where its own start.
@@ -258,7 +258,7 @@ def _by_warp(ctx: Context, contributions: list[int]) -> Val:
 def _starting_threads(ctx: Context, warps: int) -> Val:
     """Whether this thread is the first lane of one of the first `warps` warps."""
     if warps == 1:
-        return ctx.once("first thread", lambda b: b.icmp("eq", ctx.tid, 0))
+        return ctx.is_first()
     assert warps == ctx.warps, f"{warps} warps of {ctx.warps} have boxes"
     return ctx.once("first lane", lambda b: b.icmp("eq", ctx.lane(), 0))
 

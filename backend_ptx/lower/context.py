@@ -13,7 +13,6 @@ from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.llvm.module import DebugLines
 from tilewright.backend_ptx.lower.fragments import Fragment, elem_of, lanes_of
 from tilewright.backend_ptx.lower.integers import resized
-from tilewright.backend_ptx.roles import first_warp
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Function, Value
 from tilewright.tileir.diagnostics import NO_SPAN, Span
@@ -51,7 +50,7 @@ class Context(Compilation):
     def part(self, function: Function, role: str) -> Context:
         """A context that goes on in the same text with the function of a role."""
         out = Context(function, self.target, self.abi, self.warps, self.debug)
-        out.first_thread = 32 * first_warp(function.plan.roles, role)
+        out.first_thread = 32 * function.plan.first_warp(role)
         out.b, out.memo = self.b, self.memo
         return out
 
@@ -105,6 +104,10 @@ class Context(Compilation):
     def warp(self) -> Val:
         """The warp's number in the CTA."""
         return self.once("warp", lambda b: b.lshr(self.tid, 5))
+
+    def is_first(self) -> Val:
+        """Whether this is the first thread of the CTA."""
+        return self.once("first thread", lambda b: b.icmp("eq", self.tid, 0))
 
     def thread_bit(self, number: int) -> Val:
         """Whether a bit of the thread's number is set."""

@@ -32,7 +32,7 @@ def print_(ctx: Context, op: ops.Print) -> None:
     b = ctx.b
     prints = (other for other in ctx.function.walk() if isinstance(other, ops.Print))
     locked = any(sum(v.type.size for v in other.values) > MOST_VALUES for other in prints)
-    with b.when(_first_thread(ctx), "print"):
+    with b.when(ctx.is_first(), "print"):
         if locked:
             _acquire(b)
         for text, values in _pieces(ctx, op, op.texts):
@@ -48,7 +48,7 @@ def assert_(ctx: Context, op: ops.Assert) -> None:
     failed, thread, report, leave, held = (b.label(n) for n in ("failed", "first", "report", "leave", "held"))
     b.cbr(ctx[op.cond], held, failed)
     b.start(failed)
-    b.cbr(_first_thread(ctx), thread, leave)
+    b.cbr(ctx.is_first(), thread, leave)
     b.start(thread)
     b.cbr(b.icmp("eq", _exchange(b, _FAILED, 1), 0), report, leave)
     b.start(report)
@@ -59,10 +59,6 @@ def assert_(ctx: Context, op: ops.Assert) -> None:
     b.start(leave)
     b.ret()
     b.start(held)
-
-
-def _first_thread(ctx: Context) -> Val:
-    return ctx.once("first thread", lambda b: b.icmp("eq", ctx.tid, 0))
 
 
 # ---- text and values ------------------------------------------------------------------------------------------------

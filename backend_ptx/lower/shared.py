@@ -153,22 +153,17 @@ def barrier(ctx: Context, op: ops.Barrier) -> None:
         instruction("bar.sync").emit(ctx.b)
 
 
-def slot_bytes(type: SharedType) -> int:
-    """Distance of the slots of a ring. A power of two, so that swizzles inside a slot hold."""
-    return type.size * type.dtype.bytes
-
-
 def slot_offset(ctx: Context, type: SharedType, slot: Value | None, ahead: int) -> Val | None:
     """The offset in bytes (i32) of slot (slot + ahead) % copies; None for a buffer that is no ring."""
     if slot is None:
         return None
     b, number = ctx.b, ctx.integer(slot, "i32")
     if number.const is not None:
-        return b.const("i32", (int(number.const) + ahead) % type.copies * slot_bytes(type))
+        return b.const("i32", (int(number.const) + ahead) % type.copies * type.bytes)
     if ahead:
         number = b.add(number, ahead)
         number = b.select(b.icmp("sge", number, type.copies), b.sub(number, type.copies), number)
-    return b.mul(number, slot_bytes(type))
+    return b.mul(number, type.bytes)
 
 
 def _widened(layout: Layout, shape: tuple[int, ...]) -> Layout:

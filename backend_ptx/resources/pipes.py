@@ -100,7 +100,7 @@ def _work(op: Op) -> dict[str, float]:
     started = [s for s in op.effects().starts if isinstance(s.memory.type, SharedType)]
     if started:
         name = TMA if started[0].engine.family == "TMA" else LSU
-        return {name: sum(_bytes(s.memory.type) for s in started)}
+        return {name: sum(s.memory.type.bytes for s in started)}
     tiles = [v for v in op.results if is_tile(v) and not is_uniform(v)]
     if op.elementwise and tiles:
         special = isinstance(op, Div) or (isinstance(op, FloatUnary) and op.converts)
@@ -109,7 +109,7 @@ def _work(op: Op) -> dict[str, float]:
     if not (effects.reads or effects.writes):
         return {}
     moved = tiles or [v for v in op.operands if is_tile(v)]
-    return {LSU: float(sum(v.type.size * v.type.dtype.bytes for v in moved))}
+    return {LSU: float(sum(v.type.bytes for v in moved))}
 
 
 def _multiply(op: Product) -> dict[str, float]:
@@ -140,8 +140,3 @@ def fma_cycles(sizes: tuple[int, int, int], batch: int, each: int, wide: bool, t
     sums = max(columns, batch * m * n // (32 * SCHEDULERS))
     work = sums * (1 + wide) * pipe.issue + (columns + sums // columns) * (each + (each < 4) * pipe.issue)
     return float(k * max(pipe.latency, work))
-
-
-def _bytes(type_: SharedType) -> int:
-    """Of one slot."""
-    return type_.size * type_.dtype.bytes

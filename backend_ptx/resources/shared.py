@@ -59,7 +59,7 @@ class Interval:
 
 def buffer_bytes(type_: SharedType) -> int:
     """Bytes that a buffer takes, its alignment included."""
-    raw = type_.size * type_.copies * type_.dtype.bytes
+    raw = type_.bytes * type_.copies
     return -(-raw // ALIGNMENT) * ALIGNMENT
 
 
@@ -162,13 +162,13 @@ def lasting_bytes(function: Function, but: Container[Op] = ()) -> int:
 def exchanged_bytes(op: Op) -> int:
     """What an op moves between threads through shared memory."""
     if isinstance(op, Take) or (isinstance(op, ConvertLayout) and op.crosses):
-        return op.src.type.size * op.src.type.dtype.bytes  # type: ignore[no-any-return]
+        return op.src.type.bytes  # type: ignore[no-any-return]
     return 0
 
 
 def staged_bytes(op: Op) -> int:
     """What an op puts into shared memory for wgmma."""
-    return op.src.type.size * op.src.type.dtype.bytes if isinstance(op, Stage) else 0
+    return op.src.type.bytes if isinstance(op, Stage) else 0
 
 
 def loop_bytes(function: Function, body: Block, gone: Collection[Op]) -> int:

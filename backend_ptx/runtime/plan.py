@@ -10,13 +10,8 @@ from tilewright.backend_ptx.abi import AbiParam
 from tilewright.backend_ptx.runtime.driver import CudaError, device_count, driver
 from tilewright.backend_ptx.runtime.kernel import DeviceKernel
 from tilewright.backend_ptx.runtime.tensor_map import MapHole, TensorMap
+from tilewright.tileir.dtypes import DType
 
-_CTYPES: dict[str, Any] = {
-    "i1": ctypes.c_bool, "i8": ctypes.c_int8, "u8": ctypes.c_uint8, "i16": ctypes.c_int16, "u16": ctypes.c_uint16,
-    "i32": ctypes.c_int32, "u32": ctypes.c_uint32, "i64": ctypes.c_int64, "u64": ctypes.c_uint64,
-    "f32": ctypes.c_float, "f64": ctypes.c_double, "f16": ctypes.c_uint16, "bf16": ctypes.c_uint16,
-    "e4m3": ctypes.c_uint8, "e5m2": ctypes.c_uint8, "e8m0": ctypes.c_uint8,  # the bits of narrow floats
-}
 _INVALID_CONTEXT = 201
 
 
@@ -53,7 +48,7 @@ class LaunchPlan:
         self.device = kernel.device
         self.pointer_slots = tuple(pointer_slots)
         self._template = list(template)
-        self._cells = [(slot, _CTYPES[kernel.abi.params[slot].dtype.ir]) for slot in scalar_slots]
+        self._cells = [(slot, _ctype(kernel.abi.params[slot].dtype)) for slot in scalar_slots]
         self._maps = tuple(maps)
         self._frames: list[Frame] = []
         self._call = driver().cuLaunchKernel
@@ -103,6 +98,12 @@ class LaunchPlan:
             [status] = self._call(*given)
         if status:
             raise CudaError(f"the launch of kernel {self.kernel.name}", int(status), getattr(status, "name", "error"))
+
+
+def _ctype(dtype: DType) -> Any:
+    """How a scalar is passed: narrow floats as their bits."""
+    number = f"{'int' if dtype.is_int and dtype.is_signed else 'uint'}{8 * dtype.bytes}"
+    return getattr(ctypes, "c_" + {"i1": "bool", "f32": "float", "f64": "double"}.get(dtype.ir, number))
 
 
 def slot_bits(param: AbiParam, value: int) -> int:

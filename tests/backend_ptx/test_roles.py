@@ -10,11 +10,11 @@ from catalogue.case import Case
 
 from tilewright.backend_ptx.lower.function import emit_function
 from tilewright.backend_ptx.pipeline import run_passes
-from tilewright.backend_ptx.roles import CONSUMER, PRODUCER, first_warp, initial_ops, project
+from tilewright.backend_ptx.roles import CONSUMER, PRODUCER, initial_ops, project
 from tilewright.backend_ptx.simulator import Deadlock, simulate_lowered
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.core import Function, Value
-from tilewright.tileir.plan import Role
+from tilewright.tileir.plan import MachinePlan, Role
 
 TARGET = get_target("sm_90a")
 SECOND = "second producer"
@@ -98,5 +98,5 @@ def test_registers_are_those_of_the_plan() -> None:
 
 
 def test_first_warps() -> None:
-    roles = Role(CONSUMER, 8), Role(PRODUCER, 4), Role(SECOND, 1)
-    assert [first_warp(roles, role.name) for role in roles] == [0, 8, 12]
+    plan = MachinePlan(roles=(Role(CONSUMER, 8), Role(PRODUCER, 4), Role(SECOND, 1)))
+    assert [plan.first_warp(role.name) for role in plan.roles] == [0, 8, 12]

@@ -36,7 +36,7 @@ def guard() -> None:
     make = llvm._machine
 
     def checked(binding: Any, target: Target) -> Any:
-        why = refusal(target.cpu, target.ptx)
+        why = refusal(target.name, target.ptx)
         if why:
             raise TileInternalError(f"target {target.name}: LLVM refuses its PTX version {target.ptx / 10}: {why}")
         return make(binding, target)

@@ -14,10 +14,6 @@ from tilewright.tileir import dtypes as dt
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.ops.matmul import Mma
 
-_PTX_TYPE = {
-    dt.float16: "f16", dt.bfloat16: "bf16", dt.tfloat32: "tf32", dt.float32: "f32", dt.float64: "f64",
-    dt.int8: "s8", dt.uint8: "u8", dt.int32: "s32", dt.float8_e4m3fn: "e4m3", dt.float8_e5m2: "e5m2",
-}
 FP8 = (dt.float8_e4m3fn, dt.float8_e5m2)
 _EIGHT_BITS = (*FP8, dt.int8, dt.uint8)
 
@@ -37,10 +33,15 @@ def warpgroup_kind(op: Mma, target: Target) -> str | None:
     m, n, k = sizes_of(op)
     if any(size != 1 for size in op.acc.type.shape[:-2]) or m < ROWS or n < LEAST_COLUMNS:
         return None
-    types = tuple(_PTX_TYPE.get(v.type.dtype) for v in (op.acc, op.a, op.b))
+    types = tuple(_ptx_type(v.type.dtype) for v in (op.acc, op.a, op.b))
     found = [name for name, kind in KINDS.items()
              if (kind.acc, kind.a, kind.b) == types and k >= kind.k and target.ptx >= kind.ptx]
     return found[0] if found else None
+
+
+def _ptx_type(dtype: DType) -> str:
+    """The name of an operand's dtype in instructions."""
+    return dtype.ir.replace("i", "s")
 
 
 def sizes_of(op: Mma) -> tuple[int, int, int]:
@@ -79,7 +80,7 @@ def choose(op: Mma, target: Target) -> Choice | None:
 
 def _named(a: DType, b: DType, acc: DType) -> tuple[str, ...]:
     """The instructions, longest k first."""
-    types = _PTX_TYPE[acc], _PTX_TYPE[a], _PTX_TYPE[b]
+    types = tuple(map(_ptx_type, (acc, a, b)))
     if a is dt.float64:
         return ("mma.m8n8k4.f64.f64",)
     if a in _EIGHT_BITS:

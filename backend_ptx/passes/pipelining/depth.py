@@ -120,9 +120,9 @@ class Depths:
             if why:
                 names = [(t.name, t.exchanged) for t in channel.transfers]
                 return decisions.pipeline(names, channel.ring.slots, size, why, span)
-            left = min(channel.transfers, key=lambda t: (t.exchanged, -t.bytes))
+            left = min(channel.transfers, key=lambda t: (t.exchanged, -t.type.bytes))
             channel.transfers.remove(left)
-            other += left.bytes * (len(left.conversions) + len(left.stages))  # then through buffers of their own
+            other += left.type.bytes * (len(left.conversions) + len(left.stages))  # then through buffers of their own
         return decisions.no_pipeline(decisions.slots_do_not_fit(least, self.target.shared_per_block), span)
 
     def _pays(self, transfer: Transfer, iterations: int | None, other: int) -> bool:
@@ -132,10 +132,10 @@ class Depths:
         if transfer.width != WIDE or (iterations is not None and iterations < ENOUGH_ITERATIONS):
             return False
         threads = 32 * self.c.plan.warps
-        if transfer.bytes >= ENOUGH_BYTES or transfer.bytes < ENOUGH_EACH * threads:
-            return transfer.bytes >= ENOUGH_BYTES
+        if transfer.type.bytes >= ENOUGH_BYTES or transfer.type.bytes < ENOUGH_EACH * threads:
+            return transfer.type.bytes >= ENOUGH_BYTES
         ctas = resident(live_registers(self.function) + OTHER, threads, other, self.target)
-        return ctas * transfer.bytes < IN_FLIGHT
+        return ctas * transfer.type.bytes < IN_FLIGHT
 
     def _fit(self, channel: Channel, size: int, iterations: int | None, other: int) -> str:
         """Slots for the transfers of a channel at the highest occupancy that leaves room, and the reason; "" if even

@@ -55,10 +55,6 @@ def brought_loads(unit: Compilation) -> set[Load]:
     return {op for loop in loops for op in body_of(loop).ops if isinstance(op, Load) and not tma_reason(op, unit)}
 
 
-def _bytes(value: Value) -> int:
-    return int(value.type.size * value.type.dtype.bytes)
-
-
 def _reason(source: Load | Gather) -> str | None:
     """Why no engine may carry the tile of a load or gather."""
     if not source.shape:
@@ -124,7 +120,7 @@ def tma_reason(load: Load, unit: Compilation) -> str | None:
         return decisions.RUNS_FROM_THREADS
     if not _known_to_producer([*load.index, *place.scalars], unit):
         return decisions.PLACE_FROM_THREADS
-    size = _bytes(load.result)
+    size = load.result.type.bytes
     return decisions.few_bytes(size) if size < LEAST_BYTES else None
 
 
@@ -248,7 +244,7 @@ def _read_by_mmas(loop: Loop, value: Value, unit: Unit) -> list[Stage]:
     stages = _stages_of(loop, value)
     products = [p for s in stages for p in unit.uses.get(s.result, ())]
     served = (
-        _only_leads_to(value, [*stages, *_moves_to(loop, stages, unit)], unit) and _bytes(value) >= LEAST_BYTES
+        _only_leads_to(value, [*stages, *_moves_to(loop, stages, unit)], unit) and value.type.bytes >= LEAST_BYTES
         and all(s.result.type.dtype is value.type.dtype for s in stages)
         and len({slot_of(s, value.type.shape) for s in stages}) == 1
         and all(is_outstanding(p) for p in products) and not hides_products(loop))

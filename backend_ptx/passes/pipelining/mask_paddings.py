@@ -16,5 +16,5 @@ def mask_paddings(c: Compilation) -> Preserved:
 
 
 def _pays(op: Load) -> bool:
-    dtype = op.result.type.dtype
-    return op.latency != 1 and dtype.bitwidth >= 16 and op.result.type.size * dtype.bytes >= ENOUGH_BYTES
+    type_ = op.result.type
+    return op.latency != 1 and type_.dtype.bitwidth >= 16 and type_.bytes >= ENOUGH_BYTES

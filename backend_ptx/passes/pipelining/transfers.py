@@ -81,11 +81,6 @@ class Transfer:
         return SharedType(self.dtype, self.source.result.type.shape, layout=self.slot)
 
     @property
-    def bytes(self) -> int:
-        """Of one slot."""
-        return int(self.type.size * self.type.dtype.bytes)
-
-    @property
     def latency(self) -> int | None:
         """The user's hint."""
         return None if isinstance(self.source, Stage) else self.source.latency
@@ -161,7 +156,7 @@ class Ring:
     @property
     def bytes(self) -> int:
         """Of one slot of each buffer."""
-        return sum(t.bytes for t in self.channels[0].transfers)
+        return sum(t.bytes for t in self.types)
 
     @property
     def latencies(self) -> list[int]:

@@ -97,7 +97,7 @@ def _held(value: Value) -> tuple[Value, int]:
     """The tile whose registers a value takes, and its bytes."""
     tile = viewed(value)
     stored = is_tile(tile) and not (tile.op and tile.op.rematerializable)
-    return tile, tile.type.size * tile.type.dtype.bytes if stored else 0
+    return tile, tile.type.bytes if stored else 0
 
 
 # ---- matrix multiplies ------------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ class Spill:
 
     @property
     def bytes(self) -> int:
-        return sum(op.result.type.size * op.result.type.dtype.bytes for op in self.loads)
+        return sum(op.result.type.bytes for op in self.loads)
 
 
 def find_spill(body: Body) -> Spill | None:

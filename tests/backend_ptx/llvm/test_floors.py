@@ -14,7 +14,7 @@ from tilewright.tileir.diagnostics import TileInternalError
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=lambda t: t.name)
 def test_llvm_takes_the_version(target: Target) -> None:
-    assert refusal(target.cpu, target.ptx) == ""
+    assert refusal(target.name, target.ptx) == ""
 
 
 def test_a_wrong_version_is_an_ordinary_failure() -> None:
