@@ -32,9 +32,10 @@ from tilewright.comparing.sides import Side
 from tilewright.deriving.from_ir import kernel_from_ir
 from tilewright.deriving.grad import grad
 from tilewright.inspecting.trace import Trace, trace
-from tilewright.kernel import function, launch, tile_kernel
+from tilewright.kernel import function, tile_kernel
 from tilewright.language import *  # noqa: F403
 from tilewright.launching.checking import uninitialized
+from tilewright.launching.launch import launch
 from tilewright.launching.timeouts import compiler_timeout
 from tilewright.options import ByTarget
 from tilewright.profiling.profile import Profile, profile

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import types
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypeVar, overload
+from typing import Any, Self, TypeVar, overload
 
 from tilewright.launching.bound import BoundKernel
-from tilewright.launching.checking import checking
 from tilewright.launching.fixed import BoundLaunch
-from tilewright.launching.grid import block_place, make_grid
+from tilewright.launching.grid import make_grid
+from tilewright.launching.host_runs import HostRuns
 from tilewright.launching.launcher import Launcher
 from tilewright.launching.log import start_if_wanted
-from tilewright.launching.numerics import target_of
 from tilewright.launching.sources import PythonSource, Source
 from tilewright.launching.specialise import Specialiser
 from tilewright.launching.tracing import UnboundLaunch, is_recording, not_traced, record
 from tilewright.options import ByTarget, KernelOptions, LaunchRules
 from tilewright.tracebacks import is_refusal, one_line, public
-
-if TYPE_CHECKING:
-    from tilewright.backend_ptx.compile import Compiled
-    from tilewright.inspecting.stages import Stages
-    from tilewright.interp.checking.report import Report
 
 F = TypeVar("F", bound=Callable[..., Any])
 K = TypeVar("K", bound="tile_kernel")
@@ -34,7 +27,7 @@ _MAX_GRIDS = 4096
 _RULES = tuple(field.name for field in fields(LaunchRules))
 
 
-class tile_kernel:
+class tile_kernel(HostRuns):
     """Make a kernel of a Python function: `@tile_kernel`, or `@tile_kernel(occupancy=2)`.
 
     The function is compiled at its first launch, once per kind of arguments; what it reads from around it (globals,
@@ -64,9 +57,6 @@ class tile_kernel:
     __name__: str
     __qualname__: str
     __wrapped__: Any  # the undecorated function
-    # For the modules of this package; `lower` shows a user what they make.
-    specialiser: Specialiser
-    launcher: Launcher
     _bound: dict[Any, BoundKernel]
 
     @overload
@@ -160,108 +150,6 @@ class tile_kernel:
         return BoundLaunch(self, made, self.launcher, args)
 
     @public
-    def interpret(
-        self, grid: Any, *args: Any, mode: str = "chunked", order: str | int | None = None, poison: bool = False,
-        check: bool | str | Collection[str] = False, on_report: str = "raise", numerics: str | None = None,
-        **named: Any,
-    ) -> list[Report] | None:
-        """Run in the interpreter, wherever the arrays live (device arrays are copied to the host and back).
-
-        Arguments: `grid` and `args` as in a launch.
-        Options: `mode`, "chunked" (many blocks at once) or "single" (one block after the other); `order` of single
-            blocks, "asc" (the default), "desc" or an int that seeds a random order: a kernel whose result depends on it
-            has a race; `poison=True` fills UNDETERMINED padding with NaN (integers: bytes 0x5A) in place of zero, so
-            that a result that depends on it shows. `check`: True, "all" or names of checks, which `docs/checking.md`
-            explains; `on_report`, "raise", "warn" (errors are warnings too) or "collect". `numerics`, a target such as
-            "sm_90a": the code that the backend makes for it is run, with matrix products bit for bit as its tensor
-            cores compute them (`docs/numerics.md`).
-        Result: None; of a checked run, a list of reports.
-        Errors: those of a launch; ValueError for another mode or order, and for `check` with `numerics`; TileValueError
-            for an unknown target; CheckError for what a check has found.
-
-        Example:
-            @ct.tile_kernel
-            def total(x, out):
-                print("block", ct.bid(0), end="; ")
-                ct.store(out, 0, ct.sum(ct.load(x, 0, 4)))         # three elements, and what lies behind them
-
-            x, out = np.ones(3, np.float32), np.zeros(1, np.float32)
-            total.interpret((3,), x, out, mode="single", order="desc", poison=True)
-            print(out)  # block 2; block 1; block 0; [nan]
-            total.interpret((3,), x, out, order="sideways")  # ValueError
-        """
-        from tilewright.interp.options import ExecutionOptions
-
-        made = make_grid(grid if isinstance(grid, tuple) else (grid,))
-        options = ExecutionOptions(mode=mode, order=order, poison=poison)
-        checks = checking(check, on_report)
-        target = target_of(numerics, checks is not None)
-        arguments = self.specialiser.bind(self.specialiser.call.complete(args, named))
-        return self.launcher.interpret(made, arguments, options, checks, target)
-
-    @public
-    def debug(self, grid: Any, *args: Any, block: Any = None, **named: Any) -> None:
-        """Run in the interpreter under pdb, or the debugger that `breakpoint()` calls: it stops at the kernel's first
-        statement, and goes on line by line as in Python. Names stand for what they hold: tiles are NumPy arrays.
-
-        Arguments: `grid` and `args` as in a launch.
-        Options: `block`, the coordinates of the block in which to stop (an int, or up to three); None stops in each.
-        Errors: those of a launch; ValueError for a block outside the grid. Leaving the debugger by `quit` ends the run.
-
-        Example:
-            @ct.tile_kernel
-            def double(x):
-                i = ct.bid(0)
-                t = ct.load(x, i, 4)
-                ct.store(x, i, t * 2.0)
-
-            import sys
-
-            x, stops = np.ones(8, np.float32), []
-            sys.breakpointhook = lambda: stops.append(sys._getframe(1).f_code.co_name)  # in the place of pdb
-            double.debug((2,), x, block=1)
-            sys.breakpointhook = sys.__breakpointhook__
-            assert stops == ["double"]
-            double.debug((2,), x, block=2)  # ValueError
-        """
-        from bdb import BdbQuit
-
-        made = make_grid(grid if isinstance(grid, tuple) else (grid,))
-        place = None if block is None else block_place(block, made)
-        with contextlib.suppress(BdbQuit):
-            self.launcher.debug(made, self.specialiser.bind(self.specialiser.call.complete(args, named)), place)
-
-    @public
-    def simulate(
-        self, grid: Any, *args: Any, target: str | None = None, schedule: Literal["inorder", "random"] = "inorder",
-        seed: int = 0, **named: Any,
-    ) -> None:
-        """Run the code for a GPU on the CPU, instruction by instruction, with every access and synchronisation checked:
-        races of threads, bounds, barriers, asynchronous copies and MMAs. It is slow: take small arrays and few blocks.
-
-        Arguments: `grid` and `args` as in a launch, with NumPy arrays, which are written in place.
-        Options: `target`, such as "sm_90a" (by default that of the GPU here, else the default target); `schedule`,
-            "inorder" (all warps side by side) or "random" (one at a time, as `seed` chooses; copies land as late as
-            they may), which finds more.
-        Errors: TileSimulationError at the line of the source whose code is wrong; those of a launch.
-
-        Example:
-            @ct.tile_kernel
-            def copy(x, out):
-                i = ct.bid(0) * 128 + ct.arange(128, dtype=ct.int32)
-                ct.scatter(out, i, ct.gather(x, i), check_bounds=False)
-
-            x, out = np.ones(256, np.float32), np.zeros(256, np.float32)
-            copy.simulate((2,), x, out, target="sm_80")
-            assert out.all()
-            copy.simulate((2,), x, out[:200], target="sm_80")  # TileSimulationError
-        """
-        from tilewright.inspecting.simulation import simulate
-
-        made = make_grid(grid if isinstance(grid, tuple) else (grid,))
-        simulate(self.lower(*args, target=target, lineinfo=True, **named), made, schedule, seed)
-
-    @public
     def replace_hints(self, **options: Any) -> Self:
         """A new kernel of the same function with other options; the old one stays as it is.
 
@@ -281,181 +169,6 @@ class tile_kernel:
         hinted = kernel_of(source, _options(self.hints, options), self.specialiser.rules, type(self))
         vars(hinted).update({name: value for name, value in vars(self).items() if name not in vars(hinted)})
         return hinted
-
-    @public
-    def ir(self, *args: Any, passes: bool = True, spans: bool = False, **named: Any) -> str:
-        """The Tile IR for these arguments.
-
-        Arguments: arrays, or specs in their place, scalars and constants, as in a launch, by position or name.
-        Result: text. `tilewright run` executes it again.
-        Options: `passes=False` shows it as the frontend makes it; `spans=True` ends each op with its place in the
-            source, `@0:line:columns` in the function that a line `@0 = ...` at the top names.
-        Errors: what a launch raises for the same arguments.
-
-        Example:
-            @ct.tile_kernel
-            def double(x):
-                i = ct.bid(0)
-                ct.store(x, i, ct.load(x, i, 128) * 2.0)
-
-            print(double.ir(ct.spec("f32[1024]")).splitlines()[0].startswith("func"))  # True
-            assert " @0:" in double.ir(ct.spec("f32[1024]"), spans=True)
-        """
-        return self.lower(*args, **named).text(passes=passes, spans=spans)
-
-    @public
-    def llvm(self, *args: Any, target: str | None = None, lineinfo: bool = False, **named: Any) -> str:
-        """The LLVM IR for these arguments; no GPU is needed.
-
-        Arguments: as in `ir`; `target`, a name like "sm_90a", by default this machine's GPU's.
-        Result: text.
-        Options: `lineinfo=True` adds the places of the source, through calls of helpers.
-        Errors: TileValueError for an unknown target, TileUnsupportedFeatureError for what the target cannot do.
-
-        Example:
-            @ct.tile_kernel
-            def double(x):
-                i = ct.bid(0)
-                ct.store(x, i, ct.load(x, i, 128) * 2.0)
-
-            assert "nvptx64" in double.llvm(ct.spec("f32[1024]"), target="sm_80")
-            double.llvm(ct.spec("f32[1024]"), target="sm_10")  # TileValueError
-        """
-        return self.compiled(*args, target=target, lineinfo=lineinfo, **named).llvm_text
-
-    @public
-    def ptx(self, *args: Any, target: str | None = None, lineinfo: bool = False, **named: Any) -> str:
-        """The PTX for these arguments; no GPU is needed.
-
-        Arguments: as in `llvm`.
-        Result: text.
-        Options: `lineinfo=True` adds the lines of the source (`.loc`), and changes nothing else.
-        Errors: as those of `llvm`.
-
-        Example:
-            @ct.tile_kernel
-            def double(x):
-                i = ct.bid(0)
-                ct.store(x, i, ct.load(x, i, 128) * 2.0)
-
-            ptx = double.ptx(ct.spec("f32[1024]"), target="sm_90a")
-            assert ".target sm_90a" in ptx and ".loc" not in ptx
-            assert ".loc" in double.ptx(ct.spec("f32[1024]"), target="sm_90a", lineinfo=True)
-        """
-        return self.compiled(*args, target=target, lineinfo=lineinfo, **named).ptx
-
-    @public
-    def cubin(self, *args: Any, target: str | None = None, lineinfo: bool = False, **named: Any) -> bytes:
-        """The machine code for these arguments.
-
-        Arguments: as in `llvm`.
-        Result: bytes, an ELF file: made by the driver for this machine's GPU, by ptxas for another target.
-        Options: `lineinfo=True` adds the table of source lines that profilers and debuggers read.
-        Errors: as those of `llvm`; TileUnsupportedFeatureError where ptxas is needed and not installed.
-
-        Example:
-            @ct.tile_kernel
-            def double(x):
-                i = ct.bid(0)
-                ct.store(x, i, ct.load(x, i, 128) * 2.0)
-
-            if ct.gpu_available():
-                assert double.cubin(ct.spec("f32[1024]")).startswith(b"\\x7fELF")
-        """
-        return self.lower(*args, target=target, lineinfo=lineinfo, **named).cubin()
-
-    @public
-    def sass(self, *args: Any, target: str | None = None, lines: bool = False, **named: Any) -> str:
-        """The machine code as text.
-
-        Arguments: as in `llvm`.
-        Result: text, by nvdisasm or cuobjdump (`tilewright doctor` says whether there is one).
-        Options: `lines=True` ends each instruction with its line of the source, `// kernel.py:12`; it needs nvdisasm.
-        Errors: as those of `cubin`, and TileUnsupportedFeatureError without a disassembler.
-
-        Example:
-            @ct.tile_kernel
-            def double(x):
-                i = ct.bid(0)
-                ct.store(x, i, ct.load(x, i, 128) * 2.0)
-
-            if ct.gpu_available():
-                print(double.sass(ct.spec("f32[1024]")))
-        """
-        from tilewright.inspecting.sass import disassemble, with_lines
-
-        stages = self.lower(*args, target=target, lineinfo=lines, **named)
-        return with_lines(stages.cubin(), stages.compiled.ptx) if lines else disassemble(stages.cubin())
-
-    @public
-    def arg_specs(self, *args: Any, **named: Any) -> tuple[Any, ...]:
-        """What the compiler is told of these arguments: a type, a constant, or a tuple of those for each.
-
-        Arguments: as in `ir`.
-        Result: a tuple with one entry per parameter.
-        Errors: what a launch raises for the same arguments.
-
-        Example:
-            @ct.tile_kernel
-            def double(x):
-                i = ct.bid(0)
-                ct.store(x, i, ct.load(x, i, 128) * 2.0)
-
-            print(len(double.arg_specs(np.zeros(1024, np.float32))))  # 1
-        """
-        return self.lower(*args, **named).specs
-
-    @public
-    def lower(self, *args: Any, target: str | None = None, lineinfo: bool = False, **named: Any) -> Stages:
-        """The kernel at every stage of its compilation, as objects: for tools and tests that look at more than text.
-
-        Arguments: as in `llvm`.
-        Options: `lineinfo`, as in `llvm`, for all stages.
-        Result: an object that makes a stage when it is asked for. `tile_ir()` is the typed Tile IR function with the
-            hints of the target, `tile_ir(passes=False)` as the frontend makes it; `machine_ir(observer)` the function
-            after the backend's passes, of which `observer(name, function)` sees each; `lowered` has the LLVM IR
-            (`llvm_text`), the `abi`, `threads`, `shared_bytes` and `cluster`; `compiled` also the `ptx` and `timings`.
-            `arguments`, `values` (those that exist at run time), `specs`, `hints` and `target` say what it is made for.
-        Errors: what a launch raises for the same arguments; for `target`, those of `llvm`, when a stage needs it.
-
-        Example:
-            @ct.tile_kernel(occupancy=2)
-            def double(x):
-                i = ct.bid(0)
-                ct.store(x, i, ct.load(x, i, 128) * 2.0)
-
-            stages = double.lower(ct.spec("f32[1024]"), target="sm_90a")
-            print(stages.target.name, stages.hints.occupancy)                # sm_90a 2
-            print([op.opcode for op in stages.tile_ir().walk()][-2:])        # ['store', 'return']
-            passes = []
-            stages.machine_ir(lambda name, function: passes.append(name))
-            assert "assign_layouts" in passes and stages.lowered.threads % 32 == 0
-            double.lower()  # TypeError
-        """
-        from tilewright.inspecting.stages import Stages
-
-        return Stages(self.specialiser, self.specialiser.call.complete(args, named), target, lineinfo)
-
-    @public
-    def compiled(self, *args: Any, target: str | None = None, lineinfo: bool = False, **named: Any) -> Compiled:
-        """Everything that the compiler says of the kernel.
-
-        Arguments: as in `llvm`.
-        Options: `lineinfo`, as in `llvm`.
-        Result: an object with `llvm_text`, `ptx`, `abi` (the parameters of the machine code), `threads` (per block),
-            `shared_bytes`, `cluster` (CTAs that run each block) and `timings` (seconds by stage).
-        Errors: as those of `llvm`.
-
-        Example:
-            @ct.tile_kernel
-            def double(x):
-                i = ct.bid(0)
-                ct.store(x, i, ct.load(x, i, 128) * 2.0)
-
-            made = double.compiled(ct.spec("f32[1024]"), target="sm_80")
-            print(made.threads % 32, made.shared_bytes)  # 0 0
-        """
-        return self.lower(*args, target=target, lineinfo=lineinfo, **named).compiled
 
     @public
     def defvjp(self, *, wrt: str | tuple[str, ...], outputs: str | tuple[str, ...]) -> Callable[[K], K]:
@@ -591,53 +304,3 @@ def function(func: Callable[..., Any] | None = None, /, *, host: bool = False, t
     # Kernels call the function itself.
     refuse.__tilewright_function__ = func  # type: ignore[attr-defined]
     return refuse
-
-
-@not_traced
-@public
-def launch(
-    stream: Any, grid: Any, kernel: Any, kernel_args: Any, /, *, programmatic_dependent_launch: bool = False,
-    check: bool | str | Collection[str] = False, on_report: str = "raise", numerics: str | None = None,
-    **unknown: Never,
-) -> list[Report] | None:
-    """Run a kernel over a grid, with everything in one call; `kernel[grid](*args)` does the same.
-
-    Arguments: `stream`, a torch, CuPy or numba stream or an int handle (0: the default stream), None for the arrays'
-        own; `grid`, a tuple of up to three ints; `kernel`; `kernel_args`, a tuple with one entry per parameter.
-    Options: `programmatic_dependent_launch=True` allows the kernel to start before the one queued ahead of it has
-        ended: a hint, of which no use is made. `check` and `on_report` run it checked, as `interpret` does, `numerics`
-        in the interpreter too, with a GPU's arithmetic.
-    Result: None; of a checked launch, a list of reports.
-    Errors: as those of `kernel[grid]`, and TypeError for a grid or arguments that are no tuple; RuntimeError for a
-        keyword that a launch does not have.
-
-    Example:
-        @ct.tile_kernel
-        def kernel(out, value):
-            ct.store(out, ct.bid(0), value)
-
-        out = np.zeros(3, np.int32)
-        ct.launch(None, (3,), kernel, (out, 7))
-        print(out)  # [7 7 7]
-        ct.launch(None, 3, kernel, (out, 7))  # TypeError
-    """
-    if unknown:
-        raise RuntimeError(f"launch: there is no keyword {next(iter(unknown))!r}; the kernel's own arguments go into "
-                           "the tuple, by position, and hints into @tile_kernel(...) or kernel.replace_hints(...)")
-    if not isinstance(kernel, tile_kernel):
-        raise TypeError(f"launch: the kernel must be made with @tile_kernel, not {type(kernel).__name__}")
-    if not isinstance(kernel_args, tuple):
-        raise TypeError(f"launch: the kernel's arguments must be a tuple, not {type(kernel_args).__name__}")
-    kernel.specialiser.call.check_count(kernel_args)
-    if not isinstance(programmatic_dependent_launch, bool):
-        raise TypeError("launch: programmatic_dependent_launch must be True or False, "
-                        f"not {programmatic_dependent_launch!r}")
-    checks = checking(check, on_report)
-    target = target_of(numerics, checks is not None)
-    if checks is None and target is None:
-        if record(kernel.launcher, grid, kernel_args):
-            return None
-        kernel.launcher.launch_over(make_grid(grid), kernel_args, stream)
-        return None
-    arguments = kernel.specialiser.bind(kernel_args)
-    return kernel.launcher.interpret(make_grid(grid), arguments, check=checks, target=target)

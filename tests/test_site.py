@@ -169,4 +169,4 @@ def test_the_api_names_what_is_there() -> None:
     assert len(named) == len(set(named)) > 50
     for path in named:
         assert callable(pkgutil.resolve_name(path)), path
-    assert '::: tilewright.kernel.launch\n    options:\n      heading: "launch"' in PAGES[api.NAME]
+    assert '::: tilewright.launching.launch.launch\n    options:\n      heading: "launch"' in PAGES[api.NAME]

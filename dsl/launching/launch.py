@@ -1,0 +1,66 @@
+"""A launch with everything in one call, as cuTile has it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, Never
+
+from tilewright.kernel import tile_kernel
+from tilewright.launching.checking import checking
+from tilewright.launching.grid import make_grid
+from tilewright.launching.numerics import target_of
+from tilewright.launching.tracing import not_traced, record
+from tilewright.tracebacks import public
+
+if TYPE_CHECKING:
+    from tilewright.interp.checking.report import Report
+
+
+@not_traced
+@public
+def launch(
+    stream: Any, grid: Any, kernel: Any, kernel_args: Any, /, *, programmatic_dependent_launch: bool = False,
+    check: bool | str | Collection[str] = False, on_report: str = "raise", numerics: str | None = None,
+    **unknown: Never,
+) -> list[Report] | None:
+    """Run a kernel over a grid, with everything in one call; `kernel[grid](*args)` does the same.
+
+    Arguments: `stream`, a torch, CuPy or numba stream or an int handle (0: the default stream), None for the arrays'
+        own; `grid`, a tuple of up to three ints; `kernel`; `kernel_args`, a tuple with one entry per parameter.
+    Options: `programmatic_dependent_launch=True` allows the kernel to start before the one queued ahead of it has
+        ended: a hint, of which no use is made. `check` and `on_report` run it checked, as `interpret` does, `numerics`
+        in the interpreter too, with a GPU's arithmetic.
+    Result: None; of a checked launch, a list of reports.
+    Errors: as those of `kernel[grid]`, and TypeError for a grid or arguments that are no tuple; RuntimeError for a
+        keyword that a launch does not have.
+
+    Example:
+        @ct.tile_kernel
+        def kernel(out, value):
+            ct.store(out, ct.bid(0), value)
+
+        out = np.zeros(3, np.int32)
+        ct.launch(None, (3,), kernel, (out, 7))
+        print(out)  # [7 7 7]
+        ct.launch(None, 3, kernel, (out, 7))  # TypeError
+    """
+    if unknown:
+        raise RuntimeError(f"launch: there is no keyword {next(iter(unknown))!r}; the kernel's own arguments go into "
+                           "the tuple, by position, and hints into @tile_kernel(...) or kernel.replace_hints(...)")
+    if not isinstance(kernel, tile_kernel):
+        raise TypeError(f"launch: the kernel must be made with @tile_kernel, not {type(kernel).__name__}")
+    if not isinstance(kernel_args, tuple):
+        raise TypeError(f"launch: the kernel's arguments must be a tuple, not {type(kernel_args).__name__}")
+    kernel.specialiser.call.check_count(kernel_args)
+    if not isinstance(programmatic_dependent_launch, bool):
+        raise TypeError("launch: programmatic_dependent_launch must be True or False, "
+                        f"not {programmatic_dependent_launch!r}")
+    checks = checking(check, on_report)
+    target = target_of(numerics, checks is not None)
+    if checks is None and target is None:
+        if record(kernel.launcher, grid, kernel_args):
+            return None
+        kernel.launcher.launch_over(make_grid(grid), kernel_args, stream)
+        return None
+    arguments = kernel.specialiser.bind(kernel_args)
+    return kernel.launcher.interpret(make_grid(grid), arguments, check=checks, target=target)
