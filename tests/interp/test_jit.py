@@ -401,6 +401,32 @@ def test_sums_of_products_are_part_of_loops(
     assert_same(results[1], results[0])
 
 
+@tw.tile_kernel
+def one_place(x, out):
+    """All blocks write one tile: the last one stays."""
+    tw.store(out, 0, tw.exp(tw.load(x, tw.bid(0), 64)) * 2.0)
+
+
+@tw.tile_kernel
+def one_value(x, out):
+    """All blocks have one tile, which each writes to a place of its own."""
+    tw.store(out, tw.bid(0), tw.exp(tw.load(x, 0, 64)) * 2.0)
+
+
+@pytest.mark.parametrize("kernel, length", [(one_place, 64), (one_value, 1024)])
+def test_stores_of_other_blocks_than_values(
+    kernel: Any, length: int, always: None, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x, results = np.random.default_rng(0).standard_normal(1024).astype(np.float32), []
+    for enabled in (False, True):
+        monkeypatch.setattr(POLICY, "enabled", enabled)
+        out = np.zeros(length, np.float32)
+        for _ in range(3):
+            kernel.interpret((16,), x, out)
+        results.append(out)
+    assert_same(results[1], results[0])
+
+
 def test_a_cpu_without_the_instructions_has_no_loops(always: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("llvmlite.binding.get_process_triple", lambda: "x86_64-unknown-linux-gnu")
     for features, able in (({"f16c": True, "fma": True}, True), ({"f16c": False, "fma": True}, False), ({}, False)):

@@ -184,6 +184,18 @@ def scratch_of_blocks(x, scratch, out):
         tw.store(out, i, tw.load(scratch, tw.bid(0), T))  # <- grid, batch
 
 
+def stored_in_two_shares(x, out):
+    for i in range(tw.bid(0), tw.cdiv(x.shape[0], T), tw.num_blocks(0)):
+        tw.store(out, i, tw.load(x, i, T))
+    for i in range(tw.bid(0), tw.cdiv(x.shape[0], T), tw.num_blocks(0)):
+        tw.store(out, i, tw.load(x, i, T) * 2.0)  # <- grid, batch
+
+
+def columns_in_pairs(x, out):
+    t = tw.reshape(tw.load(x, (tw.bid(0), 0), (T, 8)), (T, 2, 4))
+    tw.store(out, (tw.bid(0), 0), tw.max(t, axis=1))
+
+
 def last_one_wins(x, out):
     tw.store(out, 0, tw.load(x, tw.bid(0), T))  # <- order
 
@@ -351,6 +363,8 @@ CASES: list[tuple[Any, tuple[int, ...], Any]] = [
     (running_rows, (1,), lambda: (f(4, T), z(4, T))),
     (overwritten_by_block, (2,), lambda: (f(N), z(N))),
     (scratch_of_blocks, (2,), lambda: (f(N), z(2 * T), z(N))),
+    (stored_in_two_shares, (2,), lambda: (f(N), z(N))),
+    (columns_in_pairs, (2,), lambda: (f(2 * T, 8), z(2 * T, 4))),
     (last_one_wins, (4,), lambda: (f(N), z(T))),
     (rows_folded, (2,), lambda: (f(8, 2), z(4, T))),
     (other_values_for_odd_tiles, (4,), lambda: (f(N, T), z(N, T))),

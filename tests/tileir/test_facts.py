@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.tileir.programs import arguments, random_function
 
 from tilewright.interp import ExecutionOptions, compile_function
-from tilewright.tileir.analysis import ranges
+from tilewright.tileir.analysis import linear, ranges
 from tilewright.tileir.analysis.convert import wrap
 from tilewright.tileir.analysis.facts import IntFact, facts
 from tilewright.tileir.core import Block, Function, Value
@@ -201,3 +201,15 @@ def test_the_watch_sees_a_wrong_claim() -> None:
     compile_function(function).run((1, 1, 1), args)
     assert args[out][0] == 5 and not holds(IntFact(0, 4, 1), 5)
     assert isinstance(function.body.ops[-1], control.Return)
+
+
+def test_remainders_are_zero_of_known_divisors_alone() -> None:
+    fours = IntFact(0, 40, 4)
+    assert ranges.mod(fours, ranges.exactly(4), int32) == ranges.exactly(0)
+    assert ranges.mod(fours, IntFact(4, 8, 1), int32).high == 7
+
+
+def test_a_change_of_shape_moves_axes_past_those_of_one_element() -> None:
+    tile = Value(TileType(int32, (4, 1, 8)))
+    assert linear.squeezed(shape.Reshape(src=tile, shape=(1, 4, 8, 1))) == {0: 1, 2: 2}
+    assert linear.squeezed(shape.Reshape(src=tile, shape=(8, 4))) is None

@@ -11,12 +11,15 @@ import os
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import pytest
 from catalogue import outside
 from catalogue.all import all_cases, one_per_kernel
 from catalogue.case import Case
 from fuzz.generate import generate
 from fuzz.oracles import compare
+
+import tilewright as tw
 
 EVERYTHING = "TILEWRIGHT_THOROUGH" in os.environ
 
@@ -76,3 +79,16 @@ def test_sums_that_depend_on_the_order_are_notes() -> None:
     [case] = [case for case in all_cases() if case.name == "gallery-split-k-atomic"]
     found = case.kernel.interpret(case.grid, *case.args(), check=True, on_report="collect")
     assert [(report.kind, report.severity) for report in found] == [("order", "note")]
+
+
+@tw.tile_kernel
+def sum_before_a_ticket(x, total, ticket, step: tw.Constant[int]):
+    tw.atomic_add(total, tw.bid(0) * step, tw.sum(tw.load(x, tw.bid(0), 16)))
+    tw.atomic_add(ticket, 0, 1, memory_order=tw.MemoryOrder.ACQ_REL, memory_scope=tw.MemoryScope.DEVICE)
+
+
+@pytest.mark.parametrize("step, kinds", [(0, ["order"]), (1, [])])
+def test_blocks_that_synchronise_are_told_of_such_sums_too(step: int, kinds: list[str]) -> None:
+    args = np.ones(64, np.float32), np.zeros(4, np.float32), np.zeros(1, np.int32)
+    found = sum_before_a_ticket.interpret(4, *args, step, check=True, on_report="collect")
+    assert [report.kind for report in found or ()] == kinds

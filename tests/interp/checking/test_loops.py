@@ -25,6 +25,12 @@ def padded(x, out):
     tw.store(out, i, tw.sum(tw.where(t > 2.0, u, tw.exp(u))))
 
 
+def padded_plainly(x, out):
+    i = tw.bid(0)
+    t = tw.load(x, i, 64)
+    tw.store(out, i, tw.sum(tw.exp(t) * 2.0 + t))
+
+
 def edge(x, out):
     i = tw.bid(0)
     t = tw.load(x, i, 64)
@@ -66,6 +72,7 @@ CASES = {
     "distant blocks meet": (twice, 300, lambda: (places(300 * 64, 1, 290 * 64), np.zeros(300 * 64, np.int32))),
     "none meets": (twice, 16, lambda: (places(N, 1, 2), np.zeros(N, np.int32))),
     "padding in a sum": (padded, 16, lambda: (numbers(N - 7), numbers(16))),
+    "padding in a sum of all": (padded_plainly, 16, lambda: (numbers(N - 7), numbers(16))),
     "padding at an edge": (edge, 16, lambda: (numbers(N - 7), numbers(N - 7))),
     "padding that is replaced": (stale, 16, lambda: (numbers(N - 7), numbers(N))),
     "operands past the end": (product, (8, 8), lambda: (numbers(128, 120), numbers(120, 128), numbers(128, 128))),
@@ -88,3 +95,19 @@ def test_reports_and_results_are_those_of_closures(name: str, monkeypatch: pytes
     assert bool(seen[0][0]) == (name not in clean)
     if name == "operands past the end":  # each of 64 blocks loads one tile of each outside
         assert [count for *_, count in seen[0][0]] == [64, 64]
+
+
+def last_from_memory(x, out):
+    i = tw.bid(0)
+    t = tw.full((64,), 0.5, tw.float32)
+    if i == 15:
+        t = tw.load(x, i, 64)
+    tw.store(out, i, tw.sum(t))
+
+
+@pytest.mark.parametrize("length, blocks", [(N - 7, [15]), (N, [])])
+def test_what_other_blocks_have_stays_defined(length: int, blocks: list[int]) -> None:
+    """Where blocks part, undefined elements are those of the blocks that loaded them."""
+    found = tw.tile_kernel(last_from_memory).interpret(
+        16, numbers(length), numbers(16), check=True, on_report="collect")
+    assert [(r.kind, r.block[0], r.count) for r in found or ()] == [("undefined", n, 1) for n in blocks]

@@ -240,6 +240,20 @@ def test_without_z3(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @tw.tile_kernel
+def slower_and_slower(x, out):
+    """Elements 0, 6, 10 and 12: what is added changes from one iteration to the next."""
+    at = tw.int32(0)
+    for k in range(4):
+        tw.scatter(out, at, tw.gather(x, at, check_bounds=False))
+        at = at + (3 - k) * 2
+
+
+def test_growth_that_is_not_always_the_same_is_not_multiplied() -> None:
+    proof = proof_of(slower_and_slower, "f32[6]", "f32[64]", grid=(1,))
+    assert [v.status for v in proof.verdicts if v.kind == "bounds"] != ["proved", "proved"]
+
+
+@tw.tile_kernel
 def two_rows(x, out, least: tw.Constant[int]):
     at = tw.arange(2, dtype=tw.int32)[:, None] * 4 + tw.arange(4, dtype=tw.int32)[None, :]
     long_enough = tw.full((1, 2, 4), least, tw.int32) <= x.shape[0]

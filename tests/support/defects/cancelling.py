@@ -153,7 +153,15 @@ def compensated_sum(x, out, n):
     tw.store(out, 0, total)
 
 
+def exact_terms(x, y, z, out):
+    """Neither the sum nor the difference of fractions has rounded."""
+    t, u, v = tw.load(x, 0, 8), tw.load(y, 0, 8), tw.load(z, 0, 8)
+    tw.store(out, 0, ((t + u) - v) * ((t - u) - (v - 0.5)))
+
+
 CLEAN = [
+    (exact_terms, 1, lambda: (np.full(8, 1.5, np.float32), np.full(8, 0.25, np.float32),
+                              np.full(8, 1.75 * (1 - 2.0**-20), np.float32), nothing(8))),
     (variance_of_distances, 4, lambda: (numbers(4, 64, mean=100, spread=0.1), nothing(4))),
     (root_without_difference, 2, equation),
     (no_exponential, 1, lambda: (numbers(8, spread=1e-5), nothing(8))),
