@@ -110,4 +110,4 @@ def test_what_other_blocks_have_stays_defined(length: int, blocks: list[int]) ->
     """Where blocks part, undefined elements are those of the blocks that loaded them."""
     found = tw.tile_kernel(last_from_memory).interpret(
         16, numbers(length), numbers(16), check=True, on_report="collect")
-    assert [(r.kind, r.block[0], r.count) for r in found or ()] == [("undefined", n, 1) for n in blocks]
+    assert [(r.kind, r.block, r.count) for r in found or ()] == [("undefined", (n, 0, 0), 1) for n in blocks]
