@@ -321,7 +321,8 @@ def deep(x, y):
 @pytest.mark.parametrize("kernel, shape, out, grid", [
     (in_place, (160,), (160,), (10, 1, 1)), (in_place, (150,), (150,), (10, 1, 1)),
     (turned, (40, 64), (64, 40), (10, 4, 1)), (turned, (37, 60), (60, 37), (10, 4, 1)),
-    (one_place, (160,), (16,), (10, 1, 1)), (one_value, (160,), (160,), (10, 1, 1)), (deep, (40, 16), (20, 1, 2, 4, 4), (10, 1, 1)),
+    (one_place, (160,), (16,), (10, 1, 1)), (one_value, (160,), (160,), (10, 1, 1)),
+    (deep, (40, 16), (20, 1, 2, 4, 4), (10, 1, 1)),
 ])
 def test_loops_that_store(
     kernel: Any, shape: Any, out: Any, grid: Any, always: None, monkeypatch: pytest.MonkeyPatch
