@@ -14,6 +14,7 @@ from tilewright.tileir.ops.arith import Add, Constant, Fma, Mul, Sub
 from tilewright.tileir.ops.arrays import Extent, Stride
 from tilewright.tileir.ops.debug import Breakpoint
 from tilewright.tileir.ops.math import Neg
+from tilewright.tileir.ops.shape import Broadcast
 
 _FLOATS = (float16, bfloat16, float32, float64)
 
@@ -61,15 +62,26 @@ def _fused(op: Add | Sub, product: Mul) -> list[Op]:
     c = op.rhs if first else op.lhs
     out: list[Op] = []
     if isinstance(op, Sub):
-        negated = Neg(src=c if first else a)
-        negated.span = op.span
-        out.append(negated)
-        a, c = (a, negated.result) if first else (negated.result, c)
+        out += _negated(c if first else a, op)
+        negative = out[-1].results[0]
+        a, c = (a, negative) if first else (negative, c)
     fma = Fma(a=a, b=b, c=c, rounding=op.rounding, ftz=op.ftz)
     fma.span = op.span
     fma.results = op.results
     op.results[0].owner = fma
     return [*out, fma]
+
+
+def _negated(value: Value, op: Op) -> list[Op]:
+    """The ops that negate a value, of what is broadcast each element once."""
+    if not isinstance(value.op, Broadcast):
+        ops: list[Op] = [Neg(src=value)]
+    else:
+        inner = Neg(src=value.op.src)
+        ops = [inner, Broadcast(src=inner.result, shape=value.op.shape)]
+    for made in ops:
+        made.span = op.span
+    return ops
 
 
 def drop_unused(function: Function) -> None:

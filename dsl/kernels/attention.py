@@ -151,19 +151,20 @@ def _grid(q: Array, starts: Array | None, longest: int) -> tuple[int, int]:
     return (q.shape[2], q.shape[0]) if starts is None else (longest, starts.shape[0] - 1)
 
 
-def _tile(function: str, q: Array, queries: int, keys: int) -> tuple[int, int, int]:
-    """Queries and keys of a tile, and the padded width of a head."""
+def _tile(function: str, q: Array, mine: int, others: int, few: int = 128) -> tuple[int, int, int]:
+    """Of a block, tokens of its own (queries, for gradients of keys: keys) and of the others in an iteration, at most
+    `few` where no measured tile is known, and the padded width of a head."""
     width = max(16, power_above(q.shape[-1]))
     found = measured(function, q, d=q.shape[-1])
-    size = dtype_of(q).bytes
-    # Two bytes an element feed the tensor cores; wider ones, wide heads and gradients need the registers.
-    most = 32 if size > 2 else 128 if width <= 128 and function == "attention" else 64
-    tm, tn = (found["m"], found["n"]) if found is not None else (most, most)
-    return min(tm, max(16, power_above(queries))), min(tn, max(16, power_above(keys))), width
+    # Two bytes an element feed the tensor cores, of which two warpgroups take 128 rows; wider ones and wide heads need
+    # the registers, as do the two sums of the gradients of keys and values.
+    most = 32 if dtype_of(q).bytes > 2 else 128 if width <= 128 else 64
+    tm, tn = (found["m"], found["n"]) if found is not None else (most, min(most, few))
+    return min(tm, max(16, power_above(mine))), min(tn, max(16, power_above(others))), width
 
 
-def _mask(causal: bool, window: int, cap: float) -> Mask:
-    return Mask(causal, window or None, cap or None)
+def _mask(causal: bool, window: int, cap: float, scale: float | None) -> Mask:
+    return Mask(causal, window or None, cap or None, scale is not None and scale < 0)
 
 
 @library_function(reference=attention_backward_reference)
@@ -185,16 +186,19 @@ def attention_backward(
     check_shape(name, "lse_grad", lse_grad, lse.shape, "the shape of lse")
     tokens, batches = _grid(q, starts, longest)
     keys = k.shape[2] if starts is None else longest
-    tile = _tile(name, q, tokens, keys)
+    by_query, by_key = _tile(name, q, tokens, keys), _tile(name, q, keys, tokens, 64)
+    width = by_query[2]
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
-    mask = _mask(causal, window, cap)
+    mask = _mask(causal, window, cap, scale)
     delta, dq, dk, dv = empty(lse, lse.shape), empty(q, q.shape), empty(k, k.shape), empty(v, v.shape)
     rows = (q.shape[2], q.shape[0]) if starts is None else (q.shape[0], 1)
-    launch(device.row_products, (blocks(rows[0], tile[0]), q.shape[1], rows[1]), output, grad, lse_grad, delta, tile[0],
-           tile[2])
+    launch(device.row_products, (blocks(rows[0], by_query[0]), q.shape[1], rows[1]), output, grad, lse_grad, delta,
+           by_query[0], width)
     given = (q, k, v, grad, lse, delta, starts)
-    launch(device.key_gradients, (blocks(keys, tile[1]), k.shape[1], batches), *given, dk, dv, scale, mask, *tile)
-    launch(device.query_gradients, (blocks(tokens, tile[0]), q.shape[1], batches), *given, dq, scale, mask, *tile)
+    launch(device.key_gradients, (blocks(keys, by_key[0]), k.shape[1], batches), *given, dk, dv, scale, mask, by_key[1],
+           by_key[0], width)
+    launch(device.query_gradients, (blocks(tokens, by_query[0]), q.shape[1], batches), *given, dq, scale, mask,
+           *by_query)
     return dq, dk, dv
 
 
@@ -232,7 +236,7 @@ def attention(
     out = empty(q, q.shape)
     lse = empty(q, q.shape[:3] if starts is None else (q.shape[1], q.shape[0]), wide(dtype_of(q)))
     launch(device.attend, (blocks(tokens, tile[0]), q.shape[1], batches), q, k, v, starts, out, lse,
-           1 / math.sqrt(q.shape[-1]) if scale is None else scale, _mask(causal, window, cap), *tile)
+           1 / math.sqrt(q.shape[-1]) if scale is None else scale, _mask(causal, window, cap, scale), *tile)
     return out, lse
 
 
@@ -274,6 +278,6 @@ def decode_attention(
     out, lse = empty(q, q.shape), empty(q, q.shape[:2], dtype)
     group, width = max(16, power_above(q.shape[1] // shared)), max(16, power_above(d))
     launch(device.attend_pages, (q.shape[0], shared, splits), q, keys, values, pages, lengths, parts, part_lse,
-           1 / math.sqrt(d) if scale is None else scale, cap or None, group, page, width)
+           1 / math.sqrt(d) if scale is None else scale, _mask(False, 0, cap, scale), group, page, width)
     launch(device.combine_parts, (q.shape[0], q.shape[1]), parts, part_lse, out, lse, power_above(splits), width)
     return out, lse

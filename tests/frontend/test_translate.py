@@ -131,6 +131,16 @@ def test_products_are_fused_before_anyone_sees_them(compute: Any, fused: int, ne
     assert (found.count("fma"), found.count("neg")) == (fused, negated)
 
 
+def test_what_is_broadcast_is_negated_once() -> None:
+    @ct.tile_kernel
+    def kernel(x):
+        a, row = ct.load(x, (0, 0), (16, 16)), ct.load(x, (0, 0), (1, 16))
+        ct.store(x, (0, 0), a * 2.0 - row)
+
+    [negated] = [op for op in ir(kernel, np.zeros((16, 16), np.float32)).walk() if op.opcode == "neg"]
+    assert negated.results[0].type.shape == (1, 16)
+
+
 def test_a_product_that_is_used_twice_stays() -> None:
     @ct.tile_kernel
     def kernel(x):

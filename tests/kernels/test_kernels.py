@@ -17,7 +17,9 @@ from support.pages import programs_of
 
 import tilewright as tw
 import tilewright.kernels as tk
+from tilewright.inspecting.decisions import decisions
 from tilewright.kernels import linear_losses
+from tilewright.kernels.device import attention
 from tilewright.kernels.optimisers import adamw_reference
 
 DTYPES = (np.float32, np.float64, np.float16, ml_dtypes.bfloat16)
@@ -34,6 +36,18 @@ def check(name: str, args: tuple[Any, ...], dtype: Any) -> None:
 def test_against_the_reference(group: Callable[..., Any], dtype: Any) -> None:
     for name, args in group(maker(dtype)):
         check(name, args, dtype)
+
+
+def test_what_the_compiler_makes_of_attention() -> None:
+    """Most iterations run without the mask; two warpgroups keep all sums of gradients, and exchange no weights."""
+    mask = attention.Mask(True, None, None)
+    x, row = tw.spec("bf16[?,?,?,128]"), tw.spec("f32[?,?,?]")
+    forward = decisions(attention.attend, (x, x, x, None, x, row, 0.1, mask, 128, 128, 128), "sm_90a")
+    assert any(line.count("always true") == 2 for line in forward), forward
+    backward = decisions(
+        attention.key_gradients, (x, x, x, x, row, row, None, x, x, 0.1, mask, 64, 128, 128), "sm_90a")
+    assert any(line.startswith("num_warps: 8") and "192 in each" in line for line in backward), backward
+    assert not any("CTAs per cluster" in line or "16 warps" in line for line in backward), backward
 
 
 def test_every_function_has_a_case() -> None:

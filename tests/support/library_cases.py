@@ -112,18 +112,19 @@ def attentions(x: Make) -> Iterator[Case]:
         yield from gradient_of_attention(x, q, k, v, *options)
     starts = np.array([0, 20, 20, 61], np.int32)
     q, k, v = x(61, 4, 8), x(61, 2, 8), x(61, 2, 8)
-    for options in ((True, 0, 0.0, 0.5, starts, 41), (False, 7, 2.0, None, starts, 41)):
+    for options in ((True, 0, 0.0, -0.5, starts, 41), (False, 7, 2.0, None, starts, 41)):
         yield "attention", (q, k, v, *options)
         yield from gradient_of_attention(x, q, k, v, *options)
     pages, lengths = ints(6, 3, 2), np.array([32, 0, 19], np.int32)
     yield "decode_attention", (x(3, 4, 8), x(6, 16, 2, 8), x(6, 16, 2, 8), pages, lengths)
+    yield "decode_attention", (x(3, 4, 8), x(6, 16, 2, 8), x(6, 16, 2, 8), pages, lengths, 0.0, -0.4)
     many = x(80, 32, 1, 16)
     yield "decode_attention", (x(1, 3, 16), many, many, ints(80, 1, 80), ints(80, 1) + 2400, 2.0)
 
 
 # causal, window, cap, scale
 OPTIONS = ((True, 0, 0.0, None), (True, 9, 0.0, None), (True, 0, 1.5, 0.3), (False, 0, 0.0, None),
-           (False, 12, 2.0, None), (False, 0, 0.0, 0.1))
+           (False, 12, 2.0, None), (False, 0, 0.0, -0.1))
 
 
 def gradient_of_attention(x: Make, q: Any, k: Any, v: Any, *options: Any) -> Iterator[Case]:

@@ -22,6 +22,7 @@ from tilewright.tileir.analysis.uses import viewed
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.ops.arith import Add
+from tilewright.tileir.ops.shape import Broadcast
 
 VECTOR_BYTES = 16
 USUAL = 4
@@ -33,6 +34,8 @@ MOST = 16
 ALIVE_A_THREAD, FULL = 704, 8
 # 32-bit words of accumulators in each thread.
 ACC_WORDS, FMA_WORDS = 128, 64
+# The same of warpgroups that would share rows if they were more: they exchange what the next MMA reads of the result.
+ROW_WORDS = 192
 LITTLE = 4  # words beside them (columns of an index, say) for which more than FULL warps do not pay
 FRAGMENT_ELEMENTS = 16 * 8  # of the accumulator of one tensor-core instruction
 
@@ -94,8 +97,10 @@ def peak_tile_bytes(function: Function) -> int:
 
 
 def _held(value: Value) -> tuple[Value, int]:
-    """The tile whose registers a value takes, and its bytes."""
+    """The tile whose registers a value takes, and its bytes. Along axes that are broadcast, registers repeat."""
     tile = viewed(value)
+    while isinstance(tile.op, Broadcast):
+        tile = viewed(tile.op.src)
     stored = is_tile(tile) and not (tile.op and tile.op.rematerializable)
     return tile, tile.type.bytes if stored else 0
 
@@ -129,7 +134,9 @@ def _warps_for(products: Sequence[Product], held: int) -> Warps:
     most = FMA_WORDS if any(isinstance(op, MmaFma) for op in products) else ACC_WORDS
     count = _divide(words, most, 1, FULL)
     if count == FULL:
-        count = _divide(words, most + LITTLE, FULL, MOST)
+        shared = len(products) > 1 and all(
+            op.unit.warps > 1 and op.acc.type.shape[-2] <= FULL // op.unit.warps * op.unit.rows for op in products)
+        count = _divide(words, (ROW_WORDS if shared else most) + LITTLE, FULL, MOST)
     largest = max(padded(op) for op in products)
     count = max(count, min(USUAL, 1 << log2(max(1, largest // FRAGMENT_ELEMENTS))), *(op.unit.warps for op in products))
     each = max(1, words // (32 * count))

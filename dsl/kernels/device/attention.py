@@ -19,6 +19,7 @@ class Mask:
     causal: bool
     window: int | None
     cap: float | None
+    negative: bool = False  # the scale is below zero: the greatest score is that of the least product
 
 
 def sequence_of(x, starts, sequence):
@@ -48,10 +49,10 @@ def store_rows(x, batch, head, i, t):
 
 
 def load_numbers(x, batch, head, i, rows):
-    """(rows, 1): one number for each token of a head, from (batch, heads, tokens) or (heads, tokens)."""
+    """(rows,): one number for each token of a head, from (batch, heads, tokens) or (heads, tokens)."""
     if x.ndim == 2:
-        return tw.load(x, (head, i), (1, rows), padding_mode=ZERO).reshape((rows, 1))
-    return tw.load(x, (batch, head, i), (1, 1, rows), padding_mode=ZERO).reshape((rows, 1))
+        return tw.load(x, (head, i), (1, rows), padding_mode=ZERO).reshape((rows,))
+    return tw.load(x, (batch, head, i), (1, 1, rows), padding_mode=ZERO).reshape((rows,))
 
 
 def store_numbers(x, batch, head, i, t):
@@ -61,13 +62,20 @@ def store_numbers(x, batch, head, i, t):
         store_as(x, (batch, head, i), t.reshape((1, 1, t.shape[0])))
 
 
-def seen(row, column, keys, offset, mask):
-    """Which keys the queries see."""
-    kept = column < keys
+def numbers(first, n):
+    """first and the next ones, n in all. What is below 0 or at the end of int32 is hidden alike: `first` stays where
+    no sum of a mask wraps, so that the compiler knows in which tiles it hides nothing."""
+    return min(max(first, -n), 2**31 - 1 - n) + tw.arange(n, dtype=tw.int32)
+
+
+def seen(row, column, mask, kept):
+    """Which keys the queries see of those that are `kept` (None: all), both numbered from the same one."""
     if mask.causal:
-        kept = kept & (column <= row + offset)
+        before = column <= row
+        kept = before if kept is None else kept & before
     if mask.window is not None:
-        kept = kept & (column > row + offset - mask.window)
+        near = column > row - mask.window
+        kept = near if kept is None else kept & near
     return kept
 
 
@@ -85,15 +93,20 @@ def query_tiles(j, tm, tn, queries, offset, mask):
     return start, tw.cdiv(stop, tm)
 
 
-def scores(query, key, scale, mask, dtype):
-    """(queries, keys): scaled, and bent by the cap."""
-    score = tw.mma(query, key.transpose(), tw.zeros((query.shape[0], key.shape[0]), dtype)) * scale
-    return score if mask.cap is None else mask.cap * tw.tanh(score / mask.cap)
+def scores(a, b, scale, mask, dtype):
+    """(rows of a, rows of b): products of the rows, bent by the cap, and what a score is a multiple of."""
+    score = tw.mma(a, b.transpose(), tw.zeros((a.shape[0], b.shape[0]), dtype))
+    return (score, scale) if mask.cap is None else (mask.cap * tw.tanh(score * (scale / mask.cap)), 1.0)
+
+
+def in_twos(x, dtype):
+    """The argument of exp as `power` wants it."""
+    return x if dtype == tw.float64 else x * LOG2E
 
 
 def power(t):
-    """exp(t), as a power of 2 unless it is float64."""
-    return tw.exp(t) if t.dtype == tw.float64 else tw.exp2(t * LOG2E, flush_to_zero=True)
+    """exp of what was `in_twos`: of multiples of a factor that was, it takes one multiply-add and one instruction."""
+    return tw.exp(t) if t.dtype == tw.float64 else tw.exp2(t, flush_to_zero=True)
 
 
 @tw.tile_kernel
@@ -109,23 +122,28 @@ def attend(q, k, v, starts, out, lse, scale, mask: tw.Constant[Mask], tm: tw.Con
     shared = head // (lse.shape[lse.ndim - 2] // k.shape[1])
     dtype = wide(q.dtype)
     query = load_rows(queries, batch, head, i, tm, width)
-    row = i * tm + tw.arange(tm, dtype=tw.int32)[:, None]
+    if mask.negative:
+        query, scale = -query, -scale
+    row = numbers(i * tm + length - count, tm)[:, None]
     top, total = tw.full((tm, 1), -math.inf, dtype), tw.zeros((tm, 1), dtype)
     acc = tw.zeros((tm, width), dtype)
     first, last = key_tiles(i, tm, tn, length, length - count, mask)
     for j in range(first, last):
-        score = scores(query, load_rows(keys, batch, shared, j, tn, width), scale, mask, dtype)
+        score, factor = scores(query, load_rows(keys, batch, shared, j, tn, width), scale, mask, dtype)
+        factor = in_twos(factor, dtype)
         column = j * tn + tw.arange(tn, dtype=tw.int32)[None, :]
-        score = tw.where(seen(row, column, length, length - count, mask), score, -math.inf)
+        score = tw.where(seen(row, column, mask, column < length), score, -math.inf)
         higher = tw.maximum(top, tw.max(score, axis=1, keepdims=True))
         # A row that has seen no key yet has -inf, from which nothing may be subtracted.
         base = tw.where(higher == -math.inf, 0.0, higher)
-        weight, shrink = power(score - base), power(top - base)
+        weight, shrink = power(score * factor - base * factor), power((top - base) * factor)
         total = total * shrink + tw.sum(weight, axis=1, keepdims=True)
         acc = tw.mma(weight.astype(v.dtype), load_rows(values, batch, shared, j, tn, width), acc * shrink)
         top = higher
     share = tw.where(total == 0.0, 0.0, 1.0 / total)
     store_rows(sequence_of(out, starts, batch), batch, head, i, acc * share)
+    if mask.cap is None:
+        top = top * scale
     sums = tw.where(total == 0.0, -math.inf, top + tw.log(total))
     store_numbers(sequence_of(lse, starts, batch), batch, head, i, sums)
 
@@ -138,16 +156,21 @@ def row_products(out, grad, lse_grad, delta, tm: tw.Constant[int], width: tw.Con
     above = load_rows(grad, batch, head, i, tm, width).astype(dtype)
     product = tw.sum(load_rows(out, batch, head, i, tm, width).astype(dtype) * above, axis=1, keepdims=True)
     if lse_grad is not None:
-        product -= load_numbers(lse_grad, batch, head, i, tm)
+        product -= load_numbers(lse_grad, batch, head, i, tm)[:, None]
     store_numbers(delta, batch, head, i, product)
 
 
-def weight_and_slope(query, key, value, above, log_sum, product, kept, scale, mask):
-    """The weights as the forward pass had them, and the gradient of the scaled scores before the cap."""
+def weight_and_slope(scored, gained, log_sum, product, kept, scale, mask):
+    """The weights as the forward pass had them, and the gradient of the scaled scores before the cap. `scored`: a tile
+    of queries and one of keys in the order of the result's axes, `gained`: of gradients and values; log_sum and product
+    have one number for each query."""
     dtype = log_sum.dtype
-    score = scores(query, key, scale, mask, dtype)
-    weight = tw.where(kept, power(score - log_sum), 0.0)
-    slope = weight * (tw.mma(above, value.transpose(), tw.zeros(weight.shape, dtype)) - product)
+    score, factor = scores(*scored, scale, mask, dtype)
+    weight = power(score * in_twos(factor, dtype) - in_twos(log_sum, dtype))
+    if kept is not None:
+        weight = tw.where(kept, weight, 0.0)
+    a, b = gained
+    slope = weight * (tw.mma(a, b.transpose(), tw.zeros(weight.shape, dtype)) - product)
     if mask.cap is not None:
         bent = score / mask.cap
         slope = slope * (1.0 - bent * bent)
@@ -166,20 +189,21 @@ def key_gradients(q, k, v, grad, lse, delta, starts, dk, dv, scale, mask: tw.Con
         return
     dtype = wide(q.dtype)
     key, value = load_rows(keys, batch, shared, j, tn, width), load_rows(values, batch, shared, j, tn, width)
-    column = j * tn + tw.arange(tn, dtype=tw.int32)[None, :]
+    # Keys are rows, so that weights are the operand of the next product as they lie in registers.
+    column = numbers(j * tn - (length - count), tn)[:, None]
     key_sum, value_sum = tw.zeros((tn, width), dtype), tw.zeros((tn, width), dtype)
     first, last = query_tiles(j, tm, tn, count, length - count, mask)
     group = lse.shape[lse.ndim - 2] // k.shape[1]
     for head in range(shared * group, (shared + 1) * group):
         for i in range(first, last):
-            row = i * tm + tw.arange(tm, dtype=tw.int32)[:, None]
+            row = i * tm + tw.arange(tm, dtype=tw.int32)[None, :]
             query, g = load_rows(queries, batch, head, i, tm, width), load_rows(above, batch, head, i, tm, width)
-            kept = seen(row, column, length, length - count, mask) & (row < count)
+            # Rows behind the last query are zeros, of keys behind the last one nothing is stored.
             weight, slope = weight_and_slope(
-                query, key, value, g, load_numbers(sums, batch, head, i, tm),
-                load_numbers(products, batch, head, i, tm), kept, scale, mask)
-            value_sum = tw.mma(weight.astype(q.dtype).transpose(), g, value_sum)
-            key_sum = tw.mma(slope.astype(q.dtype).transpose(), query, key_sum)
+                (key, query), (value, g), load_numbers(sums, batch, head, i, tm)[None, :],
+                load_numbers(products, batch, head, i, tm)[None, :], seen(row, column, mask, None), scale, mask)
+            value_sum = tw.mma(weight.astype(q.dtype), g, value_sum)
+            key_sum = tw.mma(slope.astype(q.dtype), query, key_sum)
     store_rows(sequence_of(dk, starts, batch), batch, shared, j, key_sum * scale)
     store_rows(sequence_of(dv, starts, batch), batch, shared, j, value_sum)
 
@@ -195,16 +219,16 @@ def query_gradients(q, k, v, grad, lse, delta, starts, dq, scale, mask: tw.Const
         return
     shared = head // (lse.shape[lse.ndim - 2] // k.shape[1])
     query, g = load_rows(queries, batch, head, i, tm, width), load_rows(above, batch, head, i, tm, width)
-    log_sum = load_numbers(sequence_of(lse, starts, batch), batch, head, i, tm)
-    product = load_numbers(sequence_of(delta, starts, batch), batch, head, i, tm)
-    row = i * tm + tw.arange(tm, dtype=tw.int32)[:, None]
+    log_sum = load_numbers(sequence_of(lse, starts, batch), batch, head, i, tm)[:, None]
+    product = load_numbers(sequence_of(delta, starts, batch), batch, head, i, tm)[:, None]
+    row = numbers(i * tm + length - count, tm)[:, None]
     total = tw.zeros((tm, width), wide(q.dtype))
     first, last = key_tiles(i, tm, tn, length, length - count, mask)
     for j in range(first, last):
         key, value = load_rows(keys, batch, shared, j, tn, width), load_rows(values, batch, shared, j, tn, width)
         column = j * tn + tw.arange(tn, dtype=tw.int32)[None, :]
-        kept = seen(row, column, length, length - count, mask)
-        _, slope = weight_and_slope(query, key, value, g, log_sum, product, kept, scale, mask)
+        kept = seen(row, column, mask, column < length)
+        _, slope = weight_and_slope((query, key), (g, value), log_sum, product, kept, scale, mask)
         total = tw.mma(slope.astype(q.dtype), key, total)
     store_rows(sequence_of(dq, starts, batch), batch, head, i, total * scale)
 
@@ -213,7 +237,7 @@ def query_gradients(q, k, v, grad, lse, delta, starts, dq, scale, mask: tw.Const
 
 
 @tw.tile_kernel
-def attend_pages(q, keys, values, pages, lengths, parts, part_lse, scale, cap: tw.Constant[float | None],
+def attend_pages(q, keys, values, pages, lengths, parts, part_lse, scale, mask: tw.Constant[Mask],
                  group: tw.Constant[int], page: tw.Constant[int], width: tw.Constant[int]):
     """A block takes every num_blocks(2)-th page of a sequence for the heads that share a key head.
 
@@ -226,18 +250,19 @@ def attend_pages(q, keys, values, pages, lengths, parts, part_lse, scale, cap: t
     mine = q.slice(1, shared * heads, (shared + 1) * heads)
     query = tw.load(mine, (s, 0, 0), (1, group, width), padding_mode=ZERO).reshape((group, width))
     length, dtype = tw.gather(lengths, s), wide(q.dtype)
+    if mask.negative:
+        query, scale = -query, -scale
     top, total = tw.full((group, 1), -math.inf, dtype), tw.zeros((group, 1), dtype)
     acc = tw.zeros((group, width), dtype)
     for j in range(split, tw.cdiv(length, page), tw.num_blocks(2)):
         at = tw.gather(pages, (s, j)), 0, shared, 0
         key = tw.load(keys, at, (1, page, 1, width), padding_mode=ZERO).reshape((page, width))
-        score = tw.mma(query, key.transpose(), tw.zeros((group, page), dtype)) * scale
-        if cap is not None:
-            score = cap * tw.tanh(score / cap)
+        score, factor = scores(query, key, scale, mask, dtype)
+        factor = in_twos(factor, dtype)
         column = j * page + tw.arange(page, dtype=tw.int32)[None, :]
         score = tw.where(column < length, score, -math.inf)
         higher = tw.maximum(top, tw.max(score, axis=1, keepdims=True))
-        weight, shrink = power(score - higher), power(top - higher)
+        weight, shrink = power(score * factor - higher * factor), power((top - higher) * factor)
         total = total * shrink + tw.sum(weight, axis=1, keepdims=True)
         value = tw.load(values, at, (1, page, 1, width), padding_mode=ZERO).reshape((page, width))
         # The rows behind the length hold what was there before: a weight of 0 times NaN would be NaN.
@@ -245,6 +270,8 @@ def attend_pages(q, keys, values, pages, lengths, parts, part_lse, scale, cap: t
         acc = tw.mma(weight.astype(values.dtype), value, acc * shrink)
         top = higher
     share = tw.where(total == 0.0, 0.0, 1.0 / total)
+    if mask.cap is None:
+        top = top * scale
     first, last = shared * heads, (shared + 1) * heads
     tw.store(parts.slice(2, first, last), (split, s, 0, 0), (acc * share).reshape((1, 1, group, width)))
     sums = tw.where(total == 0.0, -math.inf, top + tw.log(total))
@@ -258,7 +285,7 @@ def combine_parts(parts, part_lse, out, lse, splits: tw.Constant[int], width: tw
     sums = tw.load(part_lse, (0, s, head), (splits, 1, 1), padding_mode=tw.PaddingMode.NEG_INF).reshape((splits, 1))
     top = tw.max(sums)
     base = tw.where(top == -math.inf, 0.0, top)
-    weight = power(sums - base)
+    weight = power(in_twos(sums - base, sums.dtype))
     total = tw.sum(weight)
     part = tw.load(parts, (0, s, head, 0), (splits, 1, 1, width), padding_mode=ZERO).reshape((splits, width))
     share = tw.where(total == 0.0, 0.0, 1.0 / total)

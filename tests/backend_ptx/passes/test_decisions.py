@@ -69,6 +69,26 @@ def test_accumulators_decide_on_warps(sums: list[tuple[str, str]], warps: int) -
     assert f.plan.warps == warps, told(f, "num_warps")
 
 
+@pytest.mark.parametrize(("rows", "warps"), [(128, 8), (256, 16)])
+def test_warpgroups_that_would_share_rows_keep_more(rows: int, warps: int) -> None:
+    """192 registers of sums in each thread of 8 warps: twice as many warps would divide columns, or 64 rows each."""
+    f = products([(f"{rows}x{n * 128 // rows}", "f32") for n in (64, 64, 128, 128)], "wgmma", ', kind="bf16"')
+    choose_warps(Compilation(f, get_target("sm_90a")))
+    assert f.plan.warps == warps, told(f, "num_warps")
+
+
+def test_a_broadcast_tile_takes_the_registers_of_its_source() -> None:
+    f = parse("""func @k(%a: array<?xf32, strides=1, align=16>) {
+        %z: i32 = constant(value=0, type=tile<i32>)
+        %x: tile<64x1xf32> = load(array=%a, index=(%z), shape=(64), steps=(64), order=(0))
+        return() }""".replace("tile<64x1xf32>", "tile<64xf32>").replace("return()", """
+        %r: tile<64x1xf32> = reshape(src=%x, shape=(64, 1))
+        %b: tile<64x128xf32> = broadcast(src=%r, shape=(64, 128))
+        %s: tile<64xf32> = reduce_sum(src=%b, axes=(1))
+        return()"""))
+    assert peak_tile_bytes(f) == 2 * 64 * 4
+
+
 def test_multiply_adds_keep_fewer_sums() -> None:
     f = products([("128x128", "f32")], "mma_fma", "")
     choose_warps(Compilation(f, TARGET))
