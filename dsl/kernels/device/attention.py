@@ -165,12 +165,13 @@ def weight_and_slope(scored, gained, log_sum, product, kept, scale, mask):
     of queries and one of keys in the order of the result's axes, `gained`: of gradients and values; log_sum and product
     have one number for each query."""
     dtype = log_sum.dtype
-    score, factor = scores(*scored, scale, mask, dtype)
+    rows, columns = scored
+    score, factor = scores(rows, columns, scale, mask, dtype)
     weight = power(score * in_twos(factor, dtype) - in_twos(log_sum, dtype))
     if kept is not None:
         weight = tw.where(kept, weight, 0.0)
-    a, b = gained
-    slope = weight * (tw.mma(a, b.transpose(), tw.zeros(weight.shape, dtype)) - product)
+    rows, columns = gained
+    slope = weight * (tw.mma(rows, columns.transpose(), tw.zeros(weight.shape, dtype)) - product)
     if mask.cap is not None:
         bent = score / mask.cap
         slope = slope * (1.0 - bent * bent)
