@@ -22,6 +22,8 @@ from tilewright.tileir.plan import Switches
 from tilewright.tileir.rules import RuleTable
 
 MAP_BYTES, MAP_ALIGN = 128, 64
+# Addresses wrap at 2^64 bytes: FAR steps of WRAP bytes lead back to where they began. No dimension has more than MOST.
+FAR, WRAP, MOST = 1 << 30, 1 << 34, 0x7FFF0000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +37,14 @@ class TensorMapSpec:
     each of whose arrays has such a map.
 
     `clips`: the axes of which the kernel copies slices, whose bounds it computes. Elements beyond the end of a slice
-    must read as zero too, though they lie in the array. So the map begins as many rows before the array as the array
-    has, and has a further dimension along the same axis, of one more row and box 1:
+    must read as zero too, though they lie in the array. So FAR rows count as inside along such an axis, and the map has
+    two further dimensions of box 1 along it:
 
-        address(x, y) = start of the array - extent * stride + (x + y) * stride,    0 <= x < extent, 0 <= y <= extent
+        address(x, y, z) = start of the array + (x + y) * stride + z * (WRAP - stride)
+        0 <= x < FAR, 0 <= y <= extent, 0 <= z < MOST
 
-    With x = extent - length + i and y = stop that is row start + i, and x is outside where i is beyond the slice.
+    With x = FAR - length + i, y = stop and z = FAR that is row start + i, since FAR * WRAP = 2^64; x is outside where i
+    is beyond the slice. (Triton's descriptors of ragged tensors wrap around likewise.)
     """
 
     argument: int
@@ -55,7 +59,7 @@ class TensorMapSpec:
     @property
     def rank(self) -> int:
         """Dimensions of the map."""
-        return len(self.axes) + len(self.clips)
+        return len(self.axes) + 2 * len(self.clips)
 
     @staticmethod
     def from_data(data: dict[str, Any]) -> TensorMapSpec:
@@ -147,8 +151,8 @@ def refusal(
     inner = inner_axis(array, tuple(shape), tuple(steps), order)
     if inner is not None and order[inner] in found.clips:
         return decisions.SLICED_ALONG_ROWS
-    if len(shape) + len(found.clips) > MAX_RANK:
-        return decisions.rank_of_tensor_maps(len(shape) + len(found.clips), MAX_RANK)
+    if (rank := len(shape) + 2 * len(found.clips)) > MAX_RANK:
+        return decisions.rank_of_tensor_maps(rank, MAX_RANK)
     cut = [k for k, axis in enumerate(order) if axis in found.clips and steps[k] < shape[k]]
     # A box that begins before the slice and ends in it would show what is before.
     return decisions.BEFORE_SLICE if any(facts[access.index[k]].low < 0 for k in cut) else None

@@ -20,7 +20,7 @@ from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.lower.shared import SPACE, SYMBOL, SharedRef, linear, slot_offset
 from tilewright.backend_ptx.ops import bulk as ops
 from tilewright.backend_ptx.roles import PRODUCER
-from tilewright.backend_ptx.tensor_maps import MAP_BYTES, copy_of, described, part_shape, tensor_map_spec
+from tilewright.backend_ptx.tensor_maps import FAR, MAP_BYTES, copy_of, described, part_shape, tensor_map_spec
 from tilewright.tileir.core import Function, Value
 
 _LOW, _HIGH = -(1 << 31), (1 << 31) - 1
@@ -103,7 +103,7 @@ def tma_load(ctx: Context, op: ops.TmaLoad) -> None:
         for k, n in enumerate(part):
             if n != op.shape[k]:
                 first[k] = b.add(first[k], b.mul(cluster_rank(ctx), n))
-        place = *(first[k] for k in copy.dims), *clip.stops
+        place = *(first[k] for k in copy.dims), *clip.further
         record.emit(b, b.add(slot, offset), source, barrier, *place, *receivers, chosen)
 
 
@@ -133,7 +133,7 @@ def _map_address(ctx: Context, array: Value, position: int) -> Val:
 class Clip:
     """The coordinates of a slice's elements in the map of the array that it is a part of: tensor_maps.py has the map.
 
-    `stops` are those of the further dimensions, where the slice ends in the array.
+    `further` are those of the further dimensions: where the slice ends in the array, and the way around.
     """
 
     def __init__(self, ctx: Context, array: Value) -> None:
@@ -141,15 +141,15 @@ class Clip:
         assert found is not None, f"the launch does not see {array.type}"
         self._ctx = ctx
         self._shifts: dict[int, Val] = {}
-        stops = []
+        further = list[Val]()
         for axis in found.clips:
             inner, *outer = (op for op in found.slices if op.axis == axis)
             start, stop = (ctx.integer(bound, "i32") for bound in (inner.start, inner.stop))
-            self._shifts[axis] = ctx.b.sub(ctx[found.root].extents[axis], ctx.b.sub(stop, start))
+            self._shifts[axis] = ctx.b.add(ctx.b.sub(start, stop), FAR)
             for op in outer:
                 stop = ctx.b.add(stop, ctx.integer(op.start, "i32"))
-            stops.append(stop)
-        self.stops = tuple(stops)
+            further += stop, ctx.b.like(stop, FAR)
+        self.further = tuple(further)
 
     def shifted(self, axis: int, index: Value, place: Val) -> Val:
         """Where the map has the element at `place` of the slice. A tile at a negative index lies outside all of it."""
@@ -240,7 +240,7 @@ def tma_store(ctx: Context, op: ops.TmaStore) -> None:
         for start, offset in copy.pieces:
             at = {k: coordinate(ctx, op.index[k], op.steps[k], box[k] + start[k]) for k in copy.dims}
             place = [b.add(clip.shifted(op.order[k], op.index[k], at[k]), first[k]) for k in copy.dims]
-            record.emit(b, map_, b.add(source, number * box_bytes + offset), *place, *clip.stops, chosen)
+            record.emit(b, map_, b.add(source, number * box_bytes + offset), *place, *clip.further, chosen)
     instruction("tma.store.commit").emit(b)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tilewright.backend_ptx.runtime.driver import CudaError, Device, check, driver
 from tilewright.backend_ptx.runtime.memory import Buffer, upload
-from tilewright.backend_ptx.tensor_maps import MAP_ALIGN, MAP_BYTES, TensorMapSpec
+from tilewright.backend_ptx.tensor_maps import FAR, MAP_ALIGN, MAP_BYTES, MOST, WRAP, TensorMapSpec
 from tilewright.tileir.dtypes import tfloat32
 
 STRIDE_BYTES = 16  # what strides are multiples of
@@ -74,8 +74,6 @@ def encoded(
         # A map has no extent 0. Of an array of one zero every element, inside or outside, reads as zero too; what is
         # stored to an array without elements goes where nobody reads.
         pointer, dims = spare(device, zeroed=not spec.stored), tuple(1 for _ in dims)
-    else:
-        pointer -= sum(extents[axis] * strides[axis] * spec.dtype.bytes for axis in spec.clips)
     device.ensure_current()
     status, made = _encode_tiled(spec, pointer, dims, steps)
     if status:
@@ -90,20 +88,24 @@ def map_geometry(
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """(extents of the map's dimensions, strides of all but the innermost in bytes) of an array."""
     size = spec.dtype.bytes
-    dims = tuple(extents[axis] for axis in spec.axes)
+    inner = extents[spec.axes[0]]
     # Nobody moves along an axis of one element, so its stride may be anything; the map's must be valid.
-    valid = -(-max(dims[0], 1) * size // STRIDE_BYTES) * STRIDE_BYTES
-    empty = 0 in dims
-    further = *spec.axes[1:], *spec.clips
-    steps = tuple(valid if empty or extents[axis] == 1 else strides[axis] * size for axis in further)
-    return (*dims, *(extents[axis] + 1 for axis in spec.clips)), steps
+    valid = -(-max(inner, 1) * size // STRIDE_BYTES) * STRIDE_BYTES
+    empty = any(extents[axis] == 0 for axis in spec.axes)
+    step = {axis: valid if empty or extents[axis] == 1 else strides[axis] * size for axis in spec.axes}
+    dims = [FAR if axis in spec.clips and not empty else extents[axis] for axis in spec.axes]
+    steps = [step[axis] for axis in spec.axes[1:]]
+    for axis in spec.clips:
+        dims += extents[axis] + 1, MOST
+        steps += step[axis], WRAP - step[axis]
+    return tuple(dims), tuple(steps)
 
 
 def _encode_tiled(
     spec: TensorMapSpec, pointer: int, dims: Sequence[int], strides: Sequence[int],
 ) -> tuple[int, TensorMap]:
     """The driver's status and the map."""
-    made, rank, ones = TensorMap(), len(dims), [1] * len(spec.clips)
+    made, rank, ones = TensorMap(), len(dims), [1] * (len(dims) - len(spec.box))
     kind = _TFLOAT32 if spec.dtype is tfloat32 else _DATA_TYPE[spec.dtype.bytes]
     status = _encode_function()(
         made.address, kind, rank, pointer, (ctypes.c_uint64 * rank)(*dims),

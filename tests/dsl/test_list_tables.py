@@ -94,8 +94,9 @@ def test_a_slice_of_a_launch_has_the_map_of_its_array(cuda: FakeCuda, monkeypatc
     x, w, y = (tw.to_device(np.zeros(shape, np.float16)) for shape in ((160, 72), (2, 72, 64), (160, 64)))
     ragged.replace_hints()[(1, 2)](x, w, tw.to_device(np.array([0, 50, 160], np.int32)), y, 64, 64, 32)
     found = TensorMap.unpack(next(p for p in cuda.launches[-1].params if isinstance(p, bytes)))
-    # It begins as many rows before the array as that has, and the rows stand in two of its dimensions.
-    assert found == TensorMap(x.pointer - 160 * 144, 2, (72, 160, 161), (144, 144), (32, 64, 1), found.swizzle)
+    # It begins where the array does, and the rows stand in three of its dimensions.
+    assert found == TensorMap(x.pointer, 2, (72, 1 << 30, 161, 0x7FFF0000), (144, 144, (1 << 34) - 144),
+                              (32, 64, 1, 1), found.swizzle)
 
 
 def test_old_tables_are_freed(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from tilewright.backend_ptx.simulator.errors import SimError, Unfenced, Unsupported
 from tilewright.backend_ptx.simulator.memory.memory import GLOBAL, Memory
 from tilewright.backend_ptx.simulator.memory.segment import READ_GRAIN
+from tilewright.backend_ptx.tensor_maps import FAR, MOST, WRAP
 
 Array = np.ndarray[Any, Any]
 MAX_BOX = 256
@@ -30,9 +31,8 @@ class TensorMapArgument:
     """An argument that is a tensor map of `array`, as cuTensorMapEncodeTiled makes one with zero fill.
 
     Dimension k, innermost first, is axis axes[k] of the array and box[k] elements long; rows of `swizzle` bytes (0:
-    none) are swizzled. `rounds`: float32 elements become tfloat32. `clips`: the axes that have one more dimension each,
-    in a map that begins as many elements of the axis before the array as it has. Raises ValueError where the driver
-    would refuse it.
+    none) are swizzled. `rounds`: float32 elements become tfloat32. `clips`: the axes along which it clips slices, each
+    with two more dimensions (`tensor_maps.TensorMapSpec`). Raises ValueError where the driver would refuse it.
     """
 
     array: Array
@@ -66,19 +66,17 @@ class TensorMapArgument:
     @property
     def rank(self) -> int:
         """Dimensions of the map."""
-        return len(self.axes) + len(self.clips)
+        return len(self.axes) + 2 * len(self.clips)
 
     @property
     def dims(self) -> list[tuple[int, int, int]]:
         """(extent, stride in bytes, box length) of each, innermost first."""
         shape, strides = self.array.shape, self.array.strides
-        own = [(shape[axis], strides[axis], n) for axis, n in zip(self.axes, self.box, strict=True)]
-        return [*own, *((shape[axis] + 1, strides[axis], 1) for axis in self.clips)]
-
-    @property
-    def before(self) -> int:
-        """Bytes from the map's first element to the array's."""
-        return sum(self.array.shape[axis] * self.array.strides[axis] for axis in self.clips)
+        out = [(FAR if axis in self.clips else shape[axis], strides[axis], n)
+               for axis, n in zip(self.axes, self.box, strict=True)]
+        for axis in self.clips:
+            out += (shape[axis] + 1, strides[axis], 1), (MOST, WRAP - strides[axis], 1)
+        return out
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ class PlacedMap:
 
     def _elements(self, start: Sequence[int]) -> tuple[Array, Array]:
         """Addresses of the box's elements, innermost fastest, and which of them lie inside the array."""
-        address, inside = np.full(1, self.base - self.map.before, np.int64), np.ones(1, bool)
+        address, inside = np.full(1, self.base, np.int64), np.ones(1, bool)
         for (extent, stride, length), first in zip(self.map.dims, start, strict=True):
             index = np.int64(first) + np.arange(length, dtype=np.int64)
             ok = (index >= 0) & (index < extent)
