@@ -278,7 +278,6 @@ def accessed_in_two_ways(array: str, opcode: str, span: Span) -> str:
 ALLOW_TMA_FALSE = "allow_tma=False"
 NO_PARAMETER = "its array is no parameter, nor an entry of a list, nor a slice of these"
 OLD_DRIVER = "the driver is too old for tensor maps of a list's arrays"
-SLICED = "its array is a slice with bounds that the kernel computes"
 SLICED_ALONG_ROWS = "its array is sliced along the axis along which its elements are contiguous"
 BEFORE_SLICE = "its tiles may begin before the slice and overlap"
 ORDERED_ACCESSES = "the kernel orders memory accesses"

@@ -18,7 +18,6 @@ from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.core import Function, Value
 from tilewright.tileir.dtypes import BY_IR, DType
 from tilewright.tileir.ops.arrays import ListItem, SliceArray
-from tilewright.tileir.plan import Switches
 from tilewright.tileir.rules import RuleTable
 
 MAP_BYTES, MAP_ALIGN = 128, 64
@@ -137,17 +136,13 @@ def described(array: Value, params: Sequence[Value]) -> Described | None:
     return Described(param, root, entry, tuple(slices)) if param in params else None
 
 
-def refusal(
-    access: Any, shape: Sequence[int], steps: Sequence[int], found: Described, facts: Facts, switches: Switches,
-) -> str | None:
+def refusal(access: Any, shape: Sequence[int], steps: Sequence[int], found: Described, facts: Facts) -> str | None:
     """Why bulk copies cannot carry the tile of a load or store (`access`, which has `index` and `order`), or a part of
     it of this shape at multiples of these steps."""
     array, order = found.root.type, access.order
     refused = tma_refusal(array, tuple(shape), tuple(steps), order)
     if refused or not found.slices:
         return refused
-    if not switches.slice_maps:
-        return decisions.SLICED
     inner = inner_axis(array, tuple(shape), tuple(steps), order)
     if inner is not None and order[inner] in found.clips:
         return decisions.SLICED_ALONG_ROWS

@@ -33,14 +33,12 @@ class Switches:
     """How a kernel is built, as the launcher, an export or a measurement needs it; no user's hint.
 
     `linear_grid`: the hardware's grid has one axis (a part of the ABI). `line_info`: PTX with line numbers, for
-    profilers and ptxas. `allow_tma_stores`: False keeps stores off TMA. `slice_maps`: TMA for slices whose bounds the
-    kernel computes.
+    profilers and ptxas. `allow_tma_stores`: False keeps stores off TMA.
     """
 
     linear_grid: bool = False
     line_info: bool = False
     allow_tma_stores: bool = True
-    slice_maps: bool = False
 
 
 PLAIN = Switches()

@@ -10,7 +10,6 @@ from tilewright.arguments.arrays import HOST
 from tilewright.arguments.bind import Argument, arrays, runtime_values
 from tilewright.arguments.spec import Spec
 from tilewright.inspecting.dumps import Dump, observed
-from tilewright.launching.gpu import wants_slice_maps
 from tilewright.launching.sources import frontend_spec
 from tilewright.launching.specialise import Observer, Specialiser
 from tilewright.launching.timeouts import limited
@@ -43,7 +42,7 @@ class Stages:
         self.values = list(runtime_values(self.arguments, args))
         self._specialiser = specialiser
         self._named = target
-        self._switches = Switches(line_info=lineinfo, slice_maps=wants_slice_maps())
+        self._switches = Switches(line_info=lineinfo)
 
     def _repr_html_(self) -> str:
         """How a notebook displays them: the source with decisions at their lines, other decisions, the Tile IR."""

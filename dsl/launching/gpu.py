@@ -63,7 +63,7 @@ class GpuRunner:
         from tilewright.backend_ptx.runtime.kernel import build_kernel
 
         hints = self._specialiser.hints.resolve(device.target.name)
-        switches = Switches(linear_grid=linear, line_info=wants_lines(), slice_maps=wants_slice_maps())
+        switches = Switches(linear_grid=linear, line_info=wants_lines())
 
         def make(dump: Dump | None) -> tuple[Any, frozenset[int]]:
             if dump is None:
@@ -219,17 +219,7 @@ def _kept_tables(kernel: Any) -> Any:
 
 def wants_lines() -> bool:
     """Whether TILEWRIGHT_LINEINFO asks for machine code that names the lines of the source."""
-    return _is_on(os.environ.get("TILEWRIGHT_LINEINFO"))
-
-
-def wants_slice_maps() -> bool:
-    """Whether TILEWRIGHT_SLICE_MAPS asks for TMA of slices with bounds that the kernel computes. Not by default: their
-    maps begin before the array, and a box wholly outside of one has ended in an illegal address on an H200."""
-    return _is_on(os.environ.get("TILEWRIGHT_SLICE_MAPS"))
-
-
-def _is_on(value: str | None) -> bool:
-    return (value or "0").lower() not in ("0", "off", "false")
+    return (os.environ.get("TILEWRIGHT_LINEINFO") or "0").lower() not in ("0", "off", "false")
 
 
 def _exact_key(argument: Argument) -> Any:

@@ -89,8 +89,7 @@ def test_launches_without_lists_make_none(cuda: FakeCuda, monkeypatch: pytest.Mo
     assert len(cuda.launches) == 1
 
 
-def test_a_slice_of_a_launch_has_the_map_of_its_array(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TILEWRIGHT_SLICE_MAPS", "1")
+def test_a_slice_of_a_launch_has_the_map_of_its_array(cuda: FakeCuda) -> None:
     x, w, y = (tw.to_device(np.zeros(shape, np.float16)) for shape in ((160, 72), (2, 72, 64), (160, 64)))
     ragged.replace_hints()[(1, 2)](x, w, tw.to_device(np.array([0, 50, 160], np.int32)), y, 64, 64, 32)
     found = TensorMap.unpack(next(p for p in cuda.launches[-1].params if isinstance(p, bytes)))

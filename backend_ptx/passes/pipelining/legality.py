@@ -107,7 +107,7 @@ def tma_reason(load: Load, unit: Compilation) -> str | None:
     place = described(load.array, unit.function.params)
     if place is None:
         return tma_refusal(load.array.type, load.shape, load.steps, load.order) or decisions.NO_PARAMETER
-    if refused := refusal(load, load.shape, load.steps, place, unit.facts, unit.function.switches):
+    if refused := refusal(load, load.shape, load.steps, place, unit.facts):
         return refused
     if place.entry is not None and not unit.target.has_map_tables:
         return decisions.OLD_DRIVER

@@ -63,7 +63,6 @@ class _Scope:
         self.types: set[SharedType] = set()
         self.params = function.params
         self.facts = c.facts
-        self.switches = function.switches
         self.tables = c.target.has_map_tables
         self.dependences = c.dependences
         self.ordered = any(getattr(op, "memory_order", MemoryOrder.WEAK) not in _UNORDERED for op in function.walk())
@@ -93,7 +92,7 @@ class _Scope:
             return decisions.HELD_BY_SEVERAL_WARPS
         place = described(store.array, self.params)
         assert place is not None
-        if refused := refusal(store, found.shape, pieces.shape, place, self.facts, self.switches):
+        if refused := refusal(store, found.shape, pieces.shape, place, self.facts):
             return refused
         return found if self._fits(buffer_type(store, found)) else decisions.NO_SHARED_MEMORY_LEFT
 
