@@ -20,7 +20,7 @@ from tilewright.tileir.diagnostics import NO_SPAN, Span, TileSyntaxError
 FunctionNode = ast.FunctionDef | ast.Lambda
 
 _PARSED: weakref.WeakKeyDictionary[types.CodeType, FunctionNode] = weakref.WeakKeyDictionary()
-_KERNELS: weakref.WeakKeyDictionary[types.FunctionType, KernelSource] = weakref.WeakKeyDictionary()
+_SOURCE = "__tilewright_source__"
 
 
 class FunctionSource:
@@ -67,12 +67,12 @@ class KernelSource:
     """Everything that one kernel reads from Python, taken once and shared by all its specialisations."""
 
     def __init__(self, pyfunc: types.FunctionType) -> None:
-        self._functions: dict[types.FunctionType, FunctionSource] = {}
+        self.functions: dict[types.FunctionType, FunctionSource] = {}
         self.root = self.function(pyfunc)
 
     def function(self, pyfunc: types.FunctionType, call_site: Span | None = None) -> FunctionSource:
         """The source of a function that the kernel calls, at `call_site`."""
-        source = self._functions.get(pyfunc)
+        source = self.functions.get(pyfunc)
         if source is None:
             try:
                 node = parse(pyfunc)
@@ -82,15 +82,19 @@ class KernelSource:
                 raise
             source = FunctionSource(
                 node, pyfunc.__code__.co_filename, captured_values(pyfunc), self, pyfunc.__globals__)
-            self._functions[pyfunc] = source
+            self.functions[pyfunc] = source
         return source
 
 
 def kernel_source(pyfunc: types.FunctionType) -> KernelSource:
-    """The one KernelSource of a kernel function."""
-    source = _KERNELS.get(pyfunc)
-    if source is None:
-        source = _KERNELS[pyfunc] = KernelSource(pyfunc)
+    """The one KernelSource of a kernel function.
+
+    The function itself holds it: what it captures often leads back to the function, so a table, even one with weak
+    keys, would keep every kernel that a factory makes. (functools.wraps copies what a function holds to another.)
+    """
+    source = vars(pyfunc).get(_SOURCE)
+    if source is None or pyfunc not in source.functions:
+        source = vars(pyfunc)[_SOURCE] = KernelSource(pyfunc)
     return source
 
 

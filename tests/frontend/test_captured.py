@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -171,3 +174,35 @@ def natural_end(m: Any) -> Any:
 def test_values_that_are_not_constant_after_a_loop(function: Any) -> None:
     with pytest.raises(ct.TileTypeError, match="must be known while compiling"):
         result(function, 10, shape=(4,))
+
+
+def test_kernels_of_a_factory_end_with_their_last_user() -> None:
+    """Neither what is kept of their sources nor what they captured keeps them."""
+    def made(number: float) -> ct.tile_kernel:
+        @ct.tile_kernel
+        def fill(x):
+            ct.store(x, 0, ct.full(4, number, ct.float32))
+
+        return fill
+
+    kernel, x = made(2.0), np.zeros(4, np.float32)
+    kernel[(1,)](x)
+    assert x[0] == 2.0
+    gone = weakref.ref(kernel.__wrapped__)
+    del kernel
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_wrapper_has_a_source_of_its_own() -> None:
+    def first(x):
+        ct.store(x, 0, ct.full(4, 1.0, ct.float32))
+
+    def second(x):
+        ct.store(x, 0, ct.full(4, 2.0, ct.float32))
+
+    one, two = np.zeros(4, np.float32), np.zeros(4, np.float32)
+    ct.tile_kernel(first)[(1,)](one)
+    functools.update_wrapper(second, first)
+    ct.tile_kernel(second)[(1,)](two)
+    assert (one[0], two[0]) == (1.0, 2.0)

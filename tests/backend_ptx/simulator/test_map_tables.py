@@ -18,7 +18,6 @@ from tilewright.backend_ptx.abi import AbiParam, Lowered
 from tilewright.backend_ptx.simulator import SimError, simulate_lowered
 from tilewright.backend_ptx.simulator import entry as simulator_entry
 
-
 CASES = {case.name.removeprefix("hopper-"): case for case in cases()}
 SCHEDULES: list[dict[str, Any]] = [{}, {"schedule": "random", "seed": 1}]
 FENCE, LOAD, STORE, EXPECT = "fence.proxy.tensormap", "shared::cluster.global", "global.shared::cta", "expect_tx"
