@@ -89,7 +89,7 @@ class Attempt:
         self._watch = watch or Look()
         self._started = time.perf_counter()
         self.machine = clone_function(function)
-        self.machine.limits, self.machine.hints = limits, within(function.hints, limits)
+        self.machine.limits, self.machine.hints = limits, limits.met(function.hints)
         self._allowed = target.up_to_unit(limits.matrix_unit)
         self._depth = max((op.a.type.shape[-1] for op in function.walk() if isinstance(op, Mma)), default=0)
         self.overflow: OutOfSharedMemory | None = None
@@ -135,13 +135,6 @@ class Attempt:
             given or register_cap(resident, threads, self.target), unit,
             next(iter(units[units.index(unit) + 1:]), None) if unit else None, given is not None, resident,
             plan.split)
-
-
-def within(hints: Hints, limits: Limits) -> Hints:
-    """The hints as far as the limits let them be met."""
-    occupancy = hints.occupancy if limits.max_occupancy is None else limits.max_occupancy
-    ctas = hints.num_ctas if limits.ctas is None else limits.ctas
-    return replace(hints, occupancy=occupancy, num_ctas=ctas if limits.allow_cluster else 1)
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import types
 import typing
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 from tilewright.tileir.diagnostics import NO_SPAN, Span
@@ -83,6 +83,12 @@ class Limits:
     max_depth: int | None = None
     cap_registers: bool = True
     split_loops: bool = True
+
+    def met(self, hints: Hints) -> Hints:
+        """The hints as far as the limits let them be met."""
+        occupancy = hints.occupancy if self.max_occupancy is None else self.max_occupancy
+        ctas = hints.num_ctas if self.ctas is None else self.ctas
+        return replace(hints, occupancy=occupancy, num_ctas=ctas if self.allow_cluster else 1)
 
 
 class Role(NamedTuple):

@@ -6,14 +6,15 @@ Shared addresses are 32-bit numbers (ptrtoint of the shared pointer).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 from tilewright.backend_ptx.instructions.record import Instruction, braced
 
 MAX_PENDING_GROUPS = 15
 
 
-def _cp_async() -> Iterator[Instruction]:
-    """Operands: shared address, global address, bytes to read (0..size); the rest of the destination becomes zero."""
+def records() -> Iterator[Instruction]:
+    # Operands: shared address, global address, bytes to read (0..size); the rest of the destination becomes zero.
     for cache, size in (("cg", 16), ("ca", 4), ("ca", 8), ("ca", 16)):
         # A 128-byte L2 prefetch pays where whole rows follow, which 16-byte copies are.
         hint = ".L2::128B" if size == 16 else ""
@@ -25,25 +26,14 @@ def _cp_async() -> Iterator[Instruction]:
     for pending in range(MAX_PENDING_GROUPS + 1):
         yield Instruction(f"cp.async.wait.{pending}", f"cp.async.wait_group {pending};", (), (), "copy_wait",
                           {"pending": pending}, reads=True, writes=True)
-
-
-def _matrices() -> Iterator[Instruction]:
-    """8x8 matrices of 16-bit elements: lane 8*i + r passes the address of row r of matrix i."""
-    for count in (1, 2, 4):
-        for trans in (False, True):
-            tail = f"x{count}{'.trans' if trans else ''}"
-            yield Instruction(
-                f"ldmatrix.{tail}", f"ldmatrix.sync.aligned.m8n8.{tail}.shared.b16 {braced(0, count)}, [${count}];",
-                ("i32",), ("i32",) * count, "matrix_load", {"count": count, "trans": trans},
-                reads=True, convergent=True,
-            )
-            yield Instruction(
-                f"stmatrix.{tail}", f"stmatrix.sync.aligned.m8n8.{tail}.shared.b16 [$0], {braced(1, count)};",
-                ("i32", *["i32"] * count), (), "matrix_store", {"count": count, "trans": trans},
-                writes=True, convergent=True, sm=90, ptx=78,
-            )
-
-
-def records() -> Iterator[Instruction]:
-    yield from _cp_async()
-    yield from _matrices()
+    # 8x8 matrices of 16-bit elements: lane 8*i + r passes the address of row r of matrix i.
+    for count, trans in product((1, 2, 4), (False, True)):
+        tail, facts = f"x{count}{'.trans' if trans else ''}", {"count": count, "trans": trans}
+        yield Instruction(
+            f"ldmatrix.{tail}", f"ldmatrix.sync.aligned.m8n8.{tail}.shared.b16 {braced(0, count)}, [${count}];",
+            ("i32",), ("i32",) * count, "matrix_load", facts, reads=True, convergent=True,
+        )
+        yield Instruction(
+            f"stmatrix.{tail}", f"stmatrix.sync.aligned.m8n8.{tail}.shared.b16 [$0], {braced(1, count)};",
+            ("i32", *["i32"] * count), (), "matrix_store", facts, writes=True, convergent=True, sm=90, ptx=78,
+        )

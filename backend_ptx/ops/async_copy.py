@@ -7,8 +7,6 @@ threads see it after a `barrier`.
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilewright.backend_ptx.ops.engines import CP_ASYNC
 from tilewright.backend_ptx.ops.shared import BufferAccess, Signal, require_slot
 from tilewright.tileir.core import Op, Value, attribute, operand, operands, optional_operand, require
@@ -66,8 +64,7 @@ class AsyncLoad(AsyncCopy, opcode="async_load", reads="array", writes="buffer"):
     ahead: int = attribute(default=0)
 
     def check(self) -> None:
-        access: Any = self  # it has the fields of a load
-        check_tile_access(access, self.tile.shape)
+        check_tile_access(self, self.tile.shape)
         super().check()
         zero = self.padding in (PaddingMode.ZERO, PaddingMode.UNDETERMINED)
         require(zero, f"async_load: padding {self.padding.value!r} is not zero")

@@ -8,8 +8,6 @@ happens at once, waits and arrivals do nothing.
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilewright.backend_ptx.layouts.boxes import boxes_of_warps
 from tilewright.backend_ptx.ops.engines import EVERY, MBARRIER, TMA_LOAD, TMA_STORE
 from tilewright.backend_ptx.ops.shared import BufferAccess, require_slot
@@ -114,10 +112,9 @@ class TmaLoad(
         return tuple(self.buffer.type.shape)
 
     def check(self) -> None:
-        access: Any = self  # it has the fields of a load
         buffer = self.buffer.type
         require(isinstance(buffer, SharedType), f"tma_load: {buffer} is not in shared memory")
-        check_tile_access(access, buffer.shape)
+        check_tile_access(self, buffer.shape)
         source = self.array.type.dtype
         fits = buffer.dtype is source or (source, buffer.dtype) == (float32, tfloat32)
         require(fits, f"tma_load: {self.array.type} does not fit {buffer}")
@@ -149,10 +146,9 @@ class TmaStore(
         return tuple(self.buffer.type.shape)
 
     def check(self) -> None:
-        access: Any = self  # it has the fields of a store
         buffer = self.buffer.type
         require(isinstance(buffer, SharedType) and buffer.copies == 1, f"tma_store: {buffer} is no single buffer")
-        check_tile_access(access, buffer.shape)
+        check_tile_access(self, buffer.shape)
         require(self.array.type.dtype is buffer.dtype, f"tma_store: {buffer} into {self.array.type}")
         boxes = len(self.box) == len(buffer.shape) and not any(
             n % b for n, b in zip(buffer.shape, self.box, strict=True))

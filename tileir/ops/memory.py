@@ -11,7 +11,7 @@ from tilewright.tileir.ops.arrays import array_of, check_index
 from tilewright.tileir.types import TileType, Type
 
 
-def check_tile_access(op: TileAccess, shape: tuple[int, ...]) -> None:
+def check_tile_access(op: Any, shape: tuple[int, ...]) -> None:
     """What load and store share: ranks agree, `order` is a permutation, indices are integer scalars."""
     array = array_of(op.opcode, op.array)
     ranks = {len(shape), len(op.index), len(op.order), len(op.steps), array.rank}

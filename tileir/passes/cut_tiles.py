@@ -15,6 +15,7 @@ caller chooses the tiles (analysis/axes.py finds what must be cut together), and
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.unit import Unit
@@ -24,6 +25,7 @@ from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.dtypes import DType, int32, int64
 from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.arrays import BlockId, NumBlocks
+from tilewright.tileir.ops.atomics import Atomic
 from tilewright.tileir.ops.control import If, Yield
 from tilewright.tileir.ops.memory import Scatter, TileAccess
 from tilewright.tileir.ops.reduce import Reduction
@@ -58,6 +60,54 @@ def unshare(function: Function) -> None:
         b.keep(op)
 
     rewrite(function, rule)
+
+
+class Disorder(NamedTuple):
+    """Why a cut would change the order of accesses: an op that orders all those of its block, or (`memory`) one that
+    writes memory which is accessed in another way elsewhere."""
+
+    op: Op
+    memory: Value | None = None
+
+
+def disorder(unit: Unit, chosen: Mapping[Value, int]) -> Disorder | None:
+    """None if the cut of these tiles, each along its axis, keeps the order of accesses.
+
+    Two accesses of one array, of which one writes, stay in one block only if both cut the array at the same positions.
+    Each written array must therefore be accessed in one way throughout.
+    """
+    acting = [op for op in unit.function.walk() if op.effectful]
+    for op in acting:
+        if op.effects().ordered or isinstance(op, Atomic):
+            return Disorder(op)
+    dependences = unit.dependences
+    once = {op for op in acting if all(isinstance(outer, If) for outer in unit.around(op))}
+    ways: dict[Value, set[Any]] = {}
+    written: dict[Value, Op] = {}
+    for op in acting:
+        effects = op.effects()
+        for memory in (*effects.reads, *effects.writes):
+            ways.setdefault(dependences.alias_class(memory), set()).add(_way(op, chosen, once))
+        written.update((dependences.alias_class(memory), op) for memory in effects.writes)
+    found = (Disorder(op, memory) for memory, op in written.items() if len(ways[memory]) > 1 or None in ways[memory])
+    return next(found, None)
+
+
+# The first block alone writes what all compute.
+_WHOLE = "whole"
+
+
+def _way(op: Op, chosen: Mapping[Value, int], once: set[Op]) -> Any:
+    """How an op cuts an array; None if several blocks may access the same element."""
+    if isinstance(op, TileAccess):
+        axis = chosen.get(op.tile)
+        if axis is None:
+            return _WHOLE if op.effects().writes else op
+        same_grid = op.steps[axis] == op.tile.type.shape[axis]
+        return (op.array, op.order[axis], op.steps[axis]) if same_grid else None
+    if any(is_tile(v) and v in chosen for v in (*op.operands, *op.results)):
+        return op if isinstance(op, Scatter) and op in once else None
+    return _WHOLE if op.effects().writes else op
 
 
 def alike(values: Iterable[Value], unit: Unit, count: int) -> bool:

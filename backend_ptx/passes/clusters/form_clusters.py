@@ -32,7 +32,6 @@ the largest reduced tile.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
@@ -42,15 +41,12 @@ from tilewright.backend_ptx.ops.cluster import ClusterGather
 from tilewright.backend_ptx.ops.units import units_of
 from tilewright.backend_ptx.passes.matmul.choice import warpgroup_kind
 from tilewright.backend_ptx.targets import Target
-from tilewright.tileir.analysis.axes import Axes, Node, is_tile
-from tilewright.tileir.analysis.unit import ALL, NONE, Preserved, Unit
-from tilewright.tileir.core import Function, Op, Value
-from tilewright.tileir.ops.atomics import Atomic
-from tilewright.tileir.ops.control import If
+from tilewright.tileir.analysis.axes import Axes, Node
+from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
+from tilewright.tileir.core import Function, Value
 from tilewright.tileir.ops.matmul import Mma
-from tilewright.tileir.ops.memory import Scatter, TileAccess
 from tilewright.tileir.ops.reduce import Reduction
-from tilewright.tileir.passes.cut_tiles import cut_tiles, unshare
+from tilewright.tileir.passes.cut_tiles import Disorder, cut_tiles, disorder, unshare
 
 # The hardware's limit for clusters that every GPU can place (CUDA programming guide, "Thread Block Clusters").
 MOST = 8
@@ -73,8 +69,8 @@ def form_clusters(c: Compilation) -> Preserved:
     c.forget()
     chosen = _cut(function, products, rows, needed, target)
     if not isinstance(chosen, str):
-        refused = keeps_order(c, chosen)
-        chosen = chosen if refused is None else refused
+        found = disorder(c, chosen)
+        chosen = chosen if found is None else _told(found)
     if not isinstance(chosen, str):
         cut_tiles(c, chosen, needed, lambda part: ClusterGather(src=part, ctas=needed))
         c.plan.cluster = needed
@@ -82,6 +78,13 @@ def form_clusters(c: Compilation) -> Preserved:
     elif wanted is not None:
         c.decide(decisions.no_cluster(chosen))
     return NONE
+
+
+def _told(found: Disorder) -> str:
+    op, memory = found
+    if memory is None:
+        return decisions.orders_whole_block(op.opcode, op.span)
+    return decisions.accessed_in_two_ways(memory.hint, op.opcode, op.span)
 
 
 def _needed(products: Sequence[Mma], rows: Sequence[Reduction], target: Target) -> int:
@@ -168,47 +171,3 @@ def _conflict(nodes: list[Node], chosen: dict[Value, int], axes: Axes) -> str | 
         if own.setdefault(value, axis) != axis:
             return decisions.cut_along_two_axes(value.hint)
     return None
-
-
-WHOLE = "whole"
-"""The first CTA alone writes what all CTAs compute."""
-
-
-def keeps_order(unit: Unit, chosen: Mapping[Value, int]) -> str | None:
-    """None if the cut keeps the order of accesses; else the reason. `chosen`: the tiles that are cut, each with its
-    axis.
-
-    Two accesses of one array, of which one writes, stay in one CTA only if both cut the array at the same positions.
-    Each written array must therefore be accessed in one way throughout.
-    """
-    function = unit.function
-    acting = [op for op in function.walk() if op.effectful]
-    for op in acting:
-        if op.effects().ordered or isinstance(op, Atomic):
-            return decisions.orders_whole_block(op.opcode, op.span)
-    dependences = unit.dependences
-    once = {op for op in acting if all(isinstance(outer, If) for outer in unit.around(op))}
-    ways: dict[Value, set[Any]] = {}
-    written: dict[Value, Op] = {}
-    for op in acting:
-        effects = op.effects()
-        for memory in (*effects.reads, *effects.writes):
-            ways.setdefault(dependences.alias_class(memory), set()).add(_way(op, chosen, once))
-        written.update((dependences.alias_class(memory), op) for memory in effects.writes)
-    for memory, op in written.items():
-        if len(ways[memory]) > 1 or None in ways[memory]:
-            return decisions.accessed_in_two_ways(memory.hint, op.opcode, op.span)
-    return None
-
-
-def _way(op: Op, chosen: Mapping[Value, int], once: set[Op]) -> Any:
-    """How an op cuts an array; None if several CTAs may access the same element."""
-    if isinstance(op, TileAccess):
-        axis = chosen.get(op.tile)
-        if axis is None:
-            return WHOLE if op.effects().writes else op
-        same_grid = op.steps[axis] == op.tile.type.shape[axis]
-        return (op.array, op.order[axis], op.steps[axis]) if same_grid else None
-    if any(is_tile(v) and v in chosen for v in (*op.operands, *op.results)):
-        return op if isinstance(op, Scatter) and op in once else None
-    return WHOLE if op.effects().writes else op
