@@ -38,7 +38,10 @@ class Row:
 def alternate(
     contenders: dict[str, Callable[[], Any]], *, rounds: int = 15, warmup: int = 3, inner: int = 4
 ) -> dict[str, float]:
-    """Median time in microseconds of each contender; every round runs each of them `inner` times."""
+    """Median time in microseconds of each contender; every round runs each of them `inner` times.
+
+    Their order changes: who follows a copy finds L2 full of what it still has to write.
+    """
     import torch
 
     for run in contenders.values():
@@ -46,8 +49,11 @@ def alternate(
             run()
     torch.cuda.synchronize()
     samples: dict[str, list[float]] = {who: [] for who in contenders}
-    for _ in range(rounds):
-        for who, run in contenders.items():
+    order = list(contenders.items())
+    for number in range(rounds):
+        first = number // 2 % len(order)
+        turned = order[first:] + order[:first]
+        for who, run in reversed(turned) if number % 2 else turned:
             start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
             start.record()
             for _ in range(inner):

@@ -12,8 +12,8 @@ all of its dividends first: a quotient then takes the register of its dividend.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import reduce
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
 
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.floats import extreme
@@ -30,11 +30,8 @@ FEW = 8
 
 @elementwise(DivideBy)
 def divide_by(b: Builder, op: DivideBy, x: Val, d: Val, r: Val) -> Val:
-    ways = b.branch(_unusual(b, x, r), lambda: b.fdiv(x, d), lambda: _quotient(b, x, d, r), ("divide", "multiply"))
-    result = b.phi("float", x.n)
-    for value, block in ways:
-        result.add(value, block)
-    return result.value
+    unusual = _unusual(b, x, r, op.bounded)
+    return b.join(b.branch(unusual, lambda: b.fdiv(x, d), lambda: _quotient(b, x, d, r), ("divide", "multiply")))
 
 
 def _quotient(b: Builder, x: Val, d: Val, r: Val) -> Val:
@@ -52,20 +49,15 @@ def _parts(x: Val) -> list[range]:
     return [range(first, min(first + FEW, x.n)) for first in range(0, x.n, FEW)]
 
 
-def _unusual(b: Builder, x: Val, r: Val) -> Val:
-    """Whether a dividend is tiny, huge or not finite, or a reciprocal NaN."""
-
-    def smaller(v: Val, w: Val) -> Val:
-        return b.intrinsic("llvm.umin", [v, w])
-
-    def larger(v: Val, w: Val) -> Val:
-        return extreme(b, "max", True, v, w)
-
+def _unusual(b: Builder, x: Val, r: Val, bounded: bool) -> Val:
+    """Whether a dividend is tiny, huge or not finite (unless all are `bounded`), or a reciprocal NaN."""
     parts = [b.shuffle(x, part) for part in _parts(x)]
-    smallest = _combined(b, reduce(smaller, (_doubled(b, part) for part in parts)), smaller)
-    largest = _combined(b, reduce(larger, (b.intrinsic("llvm.fabs", [part]) for part in parts)), larger)
-    outside = b.or_(b.icmp("ult", smallest, SMALLEST_DIVIDEND - 1), b.fcmp("ugt", largest, LARGEST_DIVIDEND))
-    return b.or_(outside, _combined(b, b.fcmp("uno", r, r), b.or_))
+    smallest = _combined(b, [_doubled(b, part) for part in parts], lambda v, w: b.intrinsic("llvm.umin", [v, w]))
+    outside = b.or_(b.icmp("ult", smallest, SMALLEST_DIVIDEND - 1), _combined(b, [b.fcmp("uno", r, r)], b.or_))
+    if bounded:
+        return outside
+    sizes = [b.intrinsic("llvm.fabs", [part]) for part in parts]
+    return b.or_(outside, b.fcmp("ugt", _combined(b, sizes, partial(extreme, b, "max", True)), LARGEST_DIVIDEND))
 
 
 def _doubled(b: Builder, x: Val) -> Val:
@@ -74,8 +66,9 @@ def _doubled(b: Builder, x: Val) -> Val:
     return b.sub(b.add(bits, bits), 1)
 
 
-def _combined(b: Builder, v: Val, combine: Callable[[Val, Val], Val]) -> Val:
+def _combined(b: Builder, parts: Sequence[Val], combine: Callable[[Val, Val], Val]) -> Val:
     """All lanes as one scalar, by a tree."""
+    v = reduce(combine, parts)
     while v.n > 1:
         (low,), (high,) = halves(b, (v,), v.n.bit_length() - 2)
         v = combine(low, high)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 import pytest
@@ -86,6 +87,63 @@ def test_quotients_have_the_bits_of_a_division(kind: str) -> None:
     for got in (out, told):
         np.testing.assert_array_equal(got.view(np.uint32)[~np.isnan(want)], want.view(np.uint32)[~np.isnan(want)])
         np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
+
+
+@tw.tile_kernel
+def normed(x, out, eps: float):
+    i = tw.bid(0)
+    t = tw.load(x, (i, 0), (1, COLUMNS))
+    tw.store(out, (i, 0), t / tw.sqrt(tw.sum(t * t, axis=1, keepdims=True) / x.shape[1] + eps))
+
+
+@tw.tile_kernel
+def shares(x, out):
+    i = tw.bid(0)
+    e = tw.abs(tw.load(x, (i, 0), (1, COLUMNS)))
+    tw.store(out, (i, 0), e / tw.sum(e, axis=1, keepdims=True))
+
+
+@tw.tile_kernel
+def by_other_rows(x, out):
+    """The sum of squares of each row divides a column."""
+    t = tw.load(x, (0, 0), (COLUMNS, COLUMNS))
+    tw.store(out, (0, 0), t / tw.sqrt(tw.sum(t * t, axis=1))[None, :])
+
+
+@tw.tile_kernel
+def by_sums(x, out):
+    """What is negative may make a sum of large numbers small."""
+    i = tw.bid(0)
+    t = tw.load(x, (i, 0), (1, COLUMNS))
+    tw.store(out, (i, 0), t / tw.sum(t, axis=1, keepdims=True))
+
+
+def _bounded(kernel: Any, *more: Any) -> list[bool]:
+    spec = tw.spec(f"f32[{COLUMNS},{COLUMNS}]")
+    machine = kernel.lower(spec, spec, *more, target="sm_90a").machine_ir()
+    return [op.bounded for op in machine.walk() if isinstance(op, DivideBy)]
+
+
+def test_divisors_that_grow_with_the_dividends_are_known() -> None:
+    eps = tw.spec("f32")
+    assert [_bounded(normed, eps), _bounded(shares), _bounded(by_other_rows), _bounded(by_sums)] == [
+        [True], [True], [False], [False]]
+
+
+@pytest.mark.parametrize(("kernel", "more"), [(normed, (1e-5,)), (shares, ())])
+def test_rows_with_large_dividends_are_divided(kernel: Any, more: tuple[Any, ...]) -> None:
+    """Each row has a power of two, a NaN or an infinity among zeros and ones, so that sums are exact in any order."""
+    powers = [0, 1, -1, 39, 40, 41, 60, 63, 64, 65, 79, 80, 81, 100, 127, -80, -100, -126, -149]
+    heads = [*(2.0**n for n in powers), np.inf, -np.inf, np.nan]
+    x = np.zeros((2 * len(heads), COLUMNS), np.float32)
+    x[: len(heads), 0] = x[len(heads) :, 0] = heads
+    x[len(heads) :, 5:9] = 1, -1, 0.5, 2.0**-10
+    out, told = np.empty_like(x), np.empty_like(x)
+    kernel.simulate((len(x),), x, out, *more, target="sm_90a")
+    kernel.interpret((len(x),), x, told, *more)
+    np.testing.assert_array_equal(np.isnan(out), np.isnan(told))
+    kept = ~np.isnan(told)
+    np.testing.assert_array_equal(out.view(np.uint32)[kept], told.view(np.uint32)[kept])
 
 
 def test_what_has_no_reciprocal_is_divided() -> None:
