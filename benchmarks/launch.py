@@ -1,4 +1,4 @@
-"""Host cost of one launch with three torch CUDA tensors, beside torch.add's."""
+"""Host cost of one launch with three torch CUDA tensors, beside torch.add's and the driver's own call."""
 
 from __future__ import annotations
 
@@ -34,12 +34,29 @@ def rows() -> Iterator[str]:
     stream = torch.cuda.current_stream()
     import tilewright as tw
 
-    ways = {
+    bound = vector_add.bind((1,), x, y, out, 1024)
+    ways: dict[str, Callable[[], Any]] = {
         "kernel[grid](...)": lambda: vector_add[(1,)](x, y, out, 1024),
         "tw.launch(stream, ...)": lambda: tw.launch(stream, (1,), vector_add, (x, y, out, 1024)),
+        "bound()": bound,
+        "cuda.bindings alone": driver_call(vector_add, x, y, out, 1024),
         "torch.add(x, y, out=out)": lambda: torch.add(x, y, out=out),
     }
     for run in ways.values():
-        run()
+        for _ in range(100):
+            run()
+    time.sleep(1)  # machine code for launches is made on another thread
     for name, run in ways.items():
+        for _ in range(100):
+            run()
         yield f"host cost of a launch, {name:<28} {host_cost(run):6.2f} us"
+
+
+def driver_call(kernel: Any, *args: Any) -> Callable[[], Any]:
+    """The driver's function with parameters that are packed already, through cuda.bindings."""
+    from tilewright.backend_ptx.runtime.driver import driver
+
+    fixed, _, _ = kernel.launcher.bind(kernel[(1,)].grid, args)
+    given = fixed.plan.kernel.handle, *fixed.grid, fixed.plan.kernel.threads, 1, 1, fixed.plan.kernel.shared_bytes
+    call, parameters = driver().cuLaunchKernel, fixed.frame.address
+    return lambda: call(*given, 0, parameters, 0)

@@ -87,8 +87,9 @@ class tile_kernel(HostRuns):
             bound = self._bound.get(grid)
         except TypeError:  # a list is not hashable, and no grid either
             bound = None
-        # 7.0 and True are found under 7 and 1.
-        if bound is None or (type(grid) is not int and (type(grid) is not tuple or float in map(type, grid))):
+        # 7.0 and True are found under 7 and 1; the very tuple of before has what it had.
+        if bound is None or (bound.given is not grid and type(grid) is not int and (
+                type(grid) is not tuple or float in map(type, grid))):
             if is_recording():
                 return UnboundLaunch(self.launcher, grid)  # type: ignore[return-value]  # it is called alike
             try:
@@ -98,7 +99,7 @@ class tile_kernel(HostRuns):
                 if not is_refusal(error):
                     raise
                 raise error.with_traceback(None) from error.__cause__
-            bound = BoundKernel(self, made, self.launcher)
+            bound = BoundKernel(self, made, self.launcher, grid)
             if len(self._bound) >= _MAX_GRIDS:
                 self._bound.clear()
             self._bound[grid] = bound

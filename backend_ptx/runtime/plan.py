@@ -23,10 +23,10 @@ class Frame:
 
     __slots__ = ("slots", "cells", "table", "address", "maps")
 
-    def __init__(self, template: Sequence[int], cell_types: Sequence[tuple[int, Any]]) -> None:
+    def __init__(self, template: Sequence[int], scalar_slots: Sequence[tuple[int, DType]]) -> None:
         self.slots: Any = (ctypes.c_uint64 * max(1, len(template)))(*template)
         start = ctypes.addressof(self.slots)
-        self.cells = [kind.from_buffer(self.slots, 8 * slot) for slot, kind in cell_types]
+        self.cells = [_ctype(dtype).from_buffer(self.slots, 8 * slot) for slot, dtype in scalar_slots]
         self.table: Any = (ctypes.c_void_p * max(1, len(template)))(*(start + 8 * i for i in range(len(template))))
         self.address = ctypes.addressof(self.table)
         self.maps: list[TensorMap] = []
@@ -39,38 +39,38 @@ class LaunchPlan:
     `launch` may run in many threads at once: a frame belongs to one launch at a time (list.pop and append are atomic).
     """
 
-    __slots__ = ("kernel", "device", "pointer_slots", "_template", "_cells", "_maps", "_frames", "_call", "_handle",
-                 "_threads", "_shared", "_check_context")
+    __slots__ = ("kernel", "device", "template", "pointer_slots", "scalar_slots", "maps", "check_context", "_frames",
+                 "_call", "_handle", "_threads", "_shared")
 
     def __init__(self, kernel: DeviceKernel, template: Sequence[int], pointer_slots: Sequence[int],
                  scalar_slots: Sequence[int], maps: Sequence[MapHole] = ()) -> None:
         self.kernel = kernel
         self.device = kernel.device
         self.pointer_slots = tuple(pointer_slots)
-        self._template = list(template)
-        self._cells = [(slot, _ctype(kernel.abi.params[slot].dtype)) for slot in scalar_slots]
-        self._maps = tuple(maps)
+        self.template = list(template)
+        self.scalar_slots = [(slot, kernel.abi.params[slot].dtype) for slot in scalar_slots]
+        self.maps = tuple(maps)
         self._frames: list[Frame] = []
         self._call = driver().cuLaunchKernel
         self._handle = kernel.handle
         self._threads = kernel.threads
         self._shared = kernel.shared_bytes
         # With one device the only wrong context is none at all, which the driver reports to the launch.
-        self._check_context = device_count() > 1
+        self.check_context = device_count() > 1
 
     def launch(self, grid: tuple[int, int, int], pointers: Sequence[int], scalars: Sequence[Any], stream: int) -> None:
         """Queue the kernel on `stream`. `grid` is the hardware's grid; pointers and scalars in parameter order."""
         try:
             frame = self._frames.pop()
         except IndexError:
-            frame = Frame(self._template, self._cells)
+            frame = Frame(self.template, self.scalar_slots)
         self._fill(frame, pointers, scalars)
         self.queue(grid, frame, stream)
         self._frames.append(frame)
 
     def packed(self, pointers: Sequence[int], scalars: Sequence[Any]) -> Frame:
         """A frame for `queue` that nobody else writes."""
-        frame = Frame(self._template, self._cells)
+        frame = Frame(self.template, self.scalar_slots)
         self._fill(frame, pointers, scalars)
         return frame
 
@@ -81,14 +81,14 @@ class LaunchPlan:
         if scalars:
             for cell, value in zip(frame.cells, scalars, strict=True):
                 cell.value = value
-        if self._maps:
-            frame.maps = made = [hole.at(pointers[hole.pointer]) for hole in self._maps]
-            for hole, tensor_map in zip(self._maps, made, strict=True):
+        if self.maps:
+            frame.maps = made = [hole.at(pointers[hole.pointer]) for hole in self.maps]
+            for hole, tensor_map in zip(self.maps, made, strict=True):
                 frame.table[hole.slot] = tensor_map.address
 
     def queue(self, grid: tuple[int, int, int], frame: Frame, stream: int) -> None:
         """Queue the kernel with the parameters of a frame."""
-        if self._check_context and not self.device.is_current():
+        if self.check_context and not self.device.is_current():
             self.device.make_current()
         given = self._handle, *grid, self._threads, 1, 1, self._shared, stream, frame.address, 0
         [status] = self._call(*given)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from tilewright.launching.grid import Grid
 from tilewright.launching.launcher import Launcher
+from tilewright.launching.learning import Learner
 from tilewright.launching.tracing import not_traced
 from tilewright.tracebacks import is_refusal, one_line
 
 
-class BoundKernel:
+class BoundKernel(partial[None]):
     """Launch a kernel over a grid: `kernel[grid](*args)`.
 
     Host arrays run in the interpreter, and the results are there when the call returns. Arrays on a GPU run on that
@@ -38,29 +40,48 @@ class BoundKernel:
         fill[(1, 2)]([out, np.zeros(3, np.float32)])  # TypeError
     """
 
-    __slots__ = ("kernel", "grid", "_launch", "_call", "_keyword_only")
+    kernel: Any
+    grid: Grid
+    given: Any
 
-    def __init__(self, kernel: Any, grid: Grid, launcher: Launcher) -> None:
-        """`kernel` is the tile_kernel; its name is all that is read of it here."""
-        self.kernel = kernel
+    def __new__(cls, kernel: Any, grid: Grid, launcher: Launcher, given: Any = None) -> BoundKernel:
+        """`kernel` is the tile_kernel; its name is all that is read of it here. `given` is the grid as it was given."""
+        call = _Call(grid, launcher)
+        made = super().__new__(cls, call.launch)
+        made.kernel, made.grid, made.given = kernel, grid, given
+        call.learner = Learner(made, call.launch, "launch")
+        return made
+
+    def __repr__(self) -> str:
+        return f"<tile_kernel {self.kernel.__name__}[{', '.join(map(str, self.grid.size))}]>"
+
+
+class _Call:
+    """What a kernel over a grid calls at first, and for launches that machine code does not know."""
+
+    __slots__ = ("grid", "launcher", "learner", "_launch", "_call", "_keyword_only")
+
+    learner: Learner
+
+    def __init__(self, grid: Grid, launcher: Launcher) -> None:
         self.grid = grid
+        self.launcher = launcher
         self._launch = launcher.launch_over if launcher.has_grid else launcher.launch
         self._call = launcher.call
         self._keyword_only = launcher.call.keyword_only
 
     @not_traced
     @one_line
-    def __call__(self, *args: Any, stream: Any = None, **named: Any) -> None:
+    def launch(self, /, *args: Any, stream: Any = None, **named: Any) -> None:
         """Launch. Device arrays: on `stream`, by default their library's current one, without waiting for the end."""
         try:
             if named or self._keyword_only:
                 args = self._call.complete(args, named)
             self._launch(self.grid, args, stream)
+            if self.learner.is_time() and not self.launcher.has_grid:
+                self.learner.learn(lambda: self.launcher.words(self.grid, args))
         except Exception as error:
             __tracebackhide__ = True  # as `public` does, without a call more on each launch
             if not is_refusal(error):
                 raise
             raise error.with_traceback(None) from error.__cause__
-
-    def __repr__(self) -> str:
-        return f"<tile_kernel {self.kernel.__name__}[{', '.join(map(str, self.grid.size))}]>"

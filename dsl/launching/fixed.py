@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from tilewright.arguments.arrays import is_torch
 from tilewright.arguments.bind import Argument, arrays
 from tilewright.arguments.checks import outputs_of, real
 from tilewright.arguments.torch_tensors import note_writes
-from tilewright.launching import launcher as launching
 from tilewright.launching.grid import Grid
+from tilewright.launching.held import HELD
 from tilewright.launching.launcher import Launcher, own_stream
+from tilewright.launching.learning import Learner
 from tilewright.launching.streams import stream_handle, torch_stream
 from tilewright.launching.tracing import not_traced
 from tilewright.tracebacks import is_refusal, one_line
 
 
-class BoundLaunch:
+class BoundLaunch(partial[None]):
     """A launch with its arguments: `bound = kernel.bind(grid, *args)`. Each `bound()` launches once more, with nothing
     left to look up: on a GPU it costs the host about as much as the driver's own call.
 
@@ -25,7 +27,7 @@ class BoundLaunch:
     is as it was when they were bound. Host arrays run in the interpreter.
 
     Arguments: `stream`, as in a launch.
-    Attributes: `kernel`, `grid`, `args`.
+    Attributes: `kernel`, `grid`, `arguments`.
     Errors: TypeError for another argument, and for what is no stream; those of the driver.
 
     Example:
@@ -42,34 +44,50 @@ class BoundLaunch:
         bound(x)  # TypeError
     """
 
-    __slots__ = ("kernel", "args", "_grid", "_launcher", "_fixed", "_stream", "_written", "__weakref__")
+    kernel: Any
+    grid: tuple[int, int, int]
+    arguments: tuple[Any, ...]
 
-    def __init__(self, kernel: Any, grid: Grid, launcher: Launcher, args: tuple[Any, ...]) -> None:
+    def __new__(cls, kernel: Any, grid: Grid, launcher: Launcher, args: tuple[Any, ...]) -> BoundLaunch:
+        call = _Call(grid, launcher, args)
+        made = super().__new__(cls, call.launch)
+        made.kernel, made.grid, made.arguments = kernel, grid.size, args
+        call.learner = Learner(made, call.launch, "replay")
+        return made
+
+    def __repr__(self) -> str:
+        return f"<bound launch of tile_kernel {self.kernel.__name__}[{', '.join(map(str, self.grid))}]>"
+
+
+class _Call:
+    """What a launch with its arguments calls at first, and where machine code cannot make it."""
+
+    __slots__ = ("grid", "launcher", "args", "learner", "_fixed", "_stream", "_owners", "_written")
+
+    learner: Learner
+
+    def __init__(self, grid: Grid, launcher: Launcher, args: tuple[Any, ...]) -> None:
         fixed, arguments, device = launcher.bind(grid, args)
-        self.kernel = kernel
+        self.grid = grid
+        self.launcher = launcher
         self.args = args
-        self._grid = grid
-        self._launcher = launcher
         self._fixed = fixed
         self._written: list[Any] = []
         if fixed is not None:
             self._stream = _stream_reader(arguments, device)
-            owners = [real(array).owner for array in outputs_of(arguments, fixed.written)]
-            self._written = [owner for owner in owners if is_torch(type(owner))]
-
-    @property
-    def grid(self) -> tuple[int, int, int]:
-        return self._grid.size
+            self._owners = [real(array).owner for array in arrays(arguments)]
+            outputs = [real(array).owner for array in outputs_of(arguments, fixed.written)]
+            self._written = [output for output in outputs if is_torch(type(output))]
 
     @not_traced
     @one_line
-    def __call__(self, *, stream: Any = None) -> None:
+    def launch(self, *, stream: Any = None) -> None:
         """Launch once more, on `stream`, by default the current one of the arrays' library."""
         try:
             fixed = self._fixed
-            if fixed is None or launching.IS_WATCHED or launching.CHECKED is not None:
-                self._launcher.launch(self._grid, self.args, stream)
-            elif not self._grid.empty:
+            if fixed is None or any(HELD):
+                self.launcher.launch(self.grid, self.args, stream)
+            elif not self.grid.empty:
                 if stream is None:
                     stream = self._stream()
                 elif type(stream) is not int:
@@ -77,14 +95,18 @@ class BoundLaunch:
                 if self._written:
                     note_writes(self._written)
                 fixed.launch(stream)
+                if self.learner.is_time():
+                    self.learner.learn(self._words)
         except Exception as error:
             __tracebackhide__ = True  # as `public` does, without a call more on each launch
             if not is_refusal(error):
                 raise
             raise error.with_traceback(None) from error.__cause__
 
-    def __repr__(self) -> str:
-        return f"<bound launch of tile_kernel {self.kernel.__name__}[{', '.join(map(str, self.grid))}]>"
+    def _words(self) -> Any:
+        from tilewright.launching.words import of_fixed
+
+        return of_fixed(self._fixed, self._owners, self._written)
 
 
 def _stream_reader(arguments: Sequence[Argument], device: int | None) -> Callable[[], int]:

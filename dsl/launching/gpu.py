@@ -99,11 +99,23 @@ class DevicePlan:
 
     def launch(self, grid: Grid, pointers: Sequence[int], scalars: Sequence[Any], stream: int) -> None:
         """Set the grid's parameters, queue the kernel. The caller has seen which arrays share memory."""
+        hardware, more = self._on_hardware(grid)
+        self._plan.launch(hardware, pointers, (*scalars, *more) if more else scalars, stream)
+
+    def _on_hardware(self, grid: Grid) -> tuple[tuple[int, int, int], tuple[int, ...]]:
+        """The grid as the driver takes it, and the scalars that it adds to a kernel's."""
         grid = grid.in_clusters(self.kernel.cluster)
-        if grid.linear:
-            check_hardware(grid)
-            scalars = (*scalars, *grid.size)
-        self._plan.launch(grid.hardware, pointers, scalars, stream)
+        if not grid.linear:
+            return grid.hardware, ()
+        check_hardware(grid)
+        return grid.hardware, grid.size
+
+    def words(self, grid: Grid, args: Sequence[Any], constant: Sequence[bool], known: Any) -> Any:
+        """The launch as machine code knows it; raises Unknown where it cannot."""
+        from tilewright.launching.words import of_launch
+
+        hardware, more = self._on_hardware(grid)
+        return of_launch(self._plan, hardware, args, constant, known, more)
 
     def launch_bound(self, grid: Grid, arguments: Sequence[Argument], stream: int) -> None:
         """The same from bound arguments, with their lists' tables."""
@@ -117,11 +129,8 @@ class DevicePlan:
         pointers, scalars, tables = _pointers(arguments), _scalars(arguments), None
         if self._tables is not None:
             pointers, tables = self.listed(arguments).addresses(stream)
-        grid = grid.in_clusters(self.kernel.cluster)
-        if grid.linear:
-            check_hardware(grid)
-            scalars.extend(grid.size)
-        return FixedLaunch(self._plan, self.written, grid.hardware, self._plan.packed(pointers, scalars), tables)
+        hardware, more = self._on_hardware(grid)
+        return FixedLaunch(self._plan, self.written, hardware, self._plan.packed(pointers, [*scalars, *more]), tables)
 
     def listed(self, arguments: Sequence[Argument]) -> ListedLaunch:
         """Launches with these very arrays and lists of them."""

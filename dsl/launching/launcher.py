@@ -22,6 +22,7 @@ from tilewright.arguments.sharing import near
 from tilewright.arguments.torch_tensors import note_writes
 from tilewright.launching.checking import Checking, from_environment
 from tilewright.launching.grid import Grid, check_hardware, make_grid
+from tilewright.launching.held import hold
 from tilewright.launching.specialise import Specialiser
 from tilewright.launching.streams import stream_handle, stream_of, torch_stream
 from tilewright.launching.tracing import keep_apart_from_dynamo, record
@@ -38,6 +39,8 @@ FORCE_INTERPRETER = os.environ.get("TILEWRIGHT_INTERPRET", "0").lower() not in (
 CHECKED = from_environment()
 """What to check in all launches that ask for no check themselves: what TILEWRIGHT_CHECK said when tilewright was
 imported, until `check_launches` says something else."""
+
+hold(checked=CHECKED is not None)
 
 _INT_LOW, _INT_HIGH = -(1 << 31), (1 << 31) - 1
 _MAX_PLANS = 4096  # as in tilewright.launching.gpu
@@ -89,6 +92,7 @@ def check_launches(wanted: Checking | None) -> None:
     """From now on all launches that ask for no check themselves are checked like this."""
     global CHECKED
     CHECKED = wanted
+    hold(checked=wanted is not None)
 
 
 @functools.cache
@@ -117,7 +121,7 @@ class Launcher:
         """Run the kernel over the grid; the short way where a plan is known."""
         if len(args) != self._count:
             args = self.call.complete(args, {})
-        short = self._read(grid, args) if self._plans else None
+        short = self._read(grid, args) if self._plans and CHECKED is None else None
         if short is None:
             plans = self._host_plans if stream is None and CHECKED is None and not grid.empty else None
             if plans is not None and plans.launch(grid.size, args):
@@ -160,6 +164,17 @@ class Launcher:
             self._specialiser.bind(args)  # other errors of the arguments come first
             raise ValueError(f"the grid is {grid.size}, but the decorator of kernel {name} gives {wanted.size} for "
                              f"these arguments; leave it out: {name}(...)")
+
+    def words(self, grid: Grid, args: tuple[Any, ...]) -> Any:
+        """The launch as machine code knows it; None for one whose arrays share memory or that is not known yet. Raises
+        Unknown for one that it cannot know."""
+        short = self._read(grid, args) if len(args) == self._count and not grid.empty else None
+        if short is None:
+            return None
+        known = self._plans.get(short[0])
+        if known is None or known.apart is None or known.distances(short[1]):
+            return None
+        return known.apart.words(grid, args, self._constant, known)
 
     def _read(self, grid: Grid, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], list[Any], int] | None:
         """The launch's key, its addresses, its scalars and the device; None for arguments that go the long way."""
@@ -371,9 +386,6 @@ def own_stream(arguments: Sequence[Argument]) -> int:
 
 watched_launch: Any = None
 """What a launch goes through while launches are watched: watching.py."""
-
-IS_WATCHED = False
-"""Whether they are."""
 
 
 def _watched(self: Launcher, grid: Grid, args: tuple[Any, ...], stream: Any) -> None:

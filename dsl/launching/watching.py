@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tilewright.launching import launcher
+from tilewright.launching.held import hold
 from tilewright.launching.launcher import Launcher
 
 Launch = Callable[[Launcher, Any, tuple[Any, ...], Any], None]
@@ -55,8 +56,8 @@ def _install() -> None:
     function: Any = Launcher.launch
     if _watchers:
         launcher.watched_launch = launch
-        launcher.IS_WATCHED = True
+        hold(watched=True)
         function.__code__ = launcher.WATCHED
     else:
         function.__code__ = PLAIN
-        launcher.IS_WATCHED = False
+        hold(watched=False)

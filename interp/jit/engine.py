@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -30,6 +31,12 @@ def usable() -> bool:
 
 def compile_text(text: str, name: str) -> Function:
     """The function `int32 name(pointer)` of a module; Python's other threads run while it does."""
+    [address] = compile_functions(text, (name,))
+    return _PROTOTYPE(address)
+
+
+def compile_functions(text: str, names: Sequence[str]) -> list[int]:
+    """The addresses of a module's functions, which stay."""
     with _lock:
         if not _made:
             _made.extend(_start())
@@ -38,7 +45,7 @@ def compile_text(text: str, name: str) -> Function:
         _optimise(binding, machine, module)
         engine.add_module(module)
         engine.finalize_object()
-        return _PROTOTYPE(engine.get_function_address(name))
+        return [engine.get_function_address(name) for name in names]
 
 
 def _start() -> tuple[Any, Any, Any, Any]:

@@ -63,7 +63,7 @@ def test_a_bound_launch_is_the_launch(cuda: FakeCuda) -> None:
     assert cuda.launches[0] == cuda.launches[1]
     bound()
     assert cuda.launches[2].stream == 0 and cuda.launches[2].params == cuda.launches[0].params
-    assert bound.grid == (2, 70000, 1) and bound.args == (*args, 16) and bound.kernel is kernel
+    assert bound.grid == (2, 70000, 1) and bound.arguments == (*args, 16) and bound.kernel is kernel
     assert repr(bound) == "<bound launch of tile_kernel scale[2, 70000, 1]>"
 
 
@@ -120,7 +120,8 @@ def test_a_thread_without_a_context_and_an_error_of_the_driver(cuda: FakeCuda, m
     cuda.context = 0
     bound()
     assert cuda.context == 100 and len(cuda.launches) == 1
-    monkeypatch.setattr(bound._fixed.plan, "_call", lambda *given: (fake_cuda.CUresult(719),), raising=False)
+    plan = bound.func.__self__._fixed.plan
+    monkeypatch.setattr(plan, "_call", lambda *given: (fake_cuda.CUresult(719),), raising=False)
     with pytest.raises(RuntimeError, match="the launch of kernel add failed: CUDA_ERROR_LAUNCH_FAILED"):
         bound()
 
@@ -189,13 +190,16 @@ def test_in_the_interpreter() -> None:
         bind(None, x, y, z, 4)
 
 
-def test_checked_launches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checked_launches() -> None:
     from tilewright.launching import launcher
     from tilewright.launching.checking import checking
 
     x = np.zeros(4, np.float32)
     bound = bind(2, x, x, x, 4)  # the second block is outside
     bound()
-    monkeypatch.setattr(launcher, "CHECKED", checking(True, "raise"))
-    with pytest.raises(tw.CheckError, match="the tile lies outside"):
-        bound()
+    try:
+        launcher.check_launches(checking(True, "raise"))
+        with pytest.raises(tw.CheckError, match="the tile lies outside"):
+            bound()
+    finally:
+        launcher.check_launches(None)

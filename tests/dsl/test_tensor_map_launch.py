@@ -91,7 +91,7 @@ def test_new_addresses_do_not_pile_up(cuda: FakeCuda, entry: Entry, monkeypatch:
     for k in range(20):
         launch(plan, ADDRESS + 16 * k)
         assert TensorMap.unpack(cuda.launches[-1].params[-1]).pointer == ADDRESS + 16 * k
-        assert len(plan._plan._maps[0]._kept) <= 3
+        assert len(plan._plan.maps[0]._kept) <= 3
 
 
 @pytest.mark.parametrize("shape, strides", [((0, 64), (64, 1)), ((64, 0), (1, 1)), ((0, 0), (1, 1))])

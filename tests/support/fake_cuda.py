@@ -43,6 +43,13 @@ class Launch:
     params: list[Any]
 
 
+class Function(tuple[str, list[str]]):
+    """A CUfunction: its name and the formats of its parameters; its handle is its own address."""
+
+    def __int__(self) -> int:
+        return id(self)
+
+
 @dataclass(frozen=True)
 class TensorMap:
     """What the fake driver writes into the 128 bytes of a tensor map: dimensions innermost first, strides in bytes."""
@@ -87,6 +94,10 @@ _ENCODE = ctypes.CFUNCTYPE(
     ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_int)
 
 
+_LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3)
+_CURRENT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+
+
 class _Names:
     """Any attribute is its own name: enumerations of which only the identity matters."""
 
@@ -99,6 +110,9 @@ class FakeCuda:
     """The functions of cuda.bindings.driver that Tilewright calls."""
 
     launches: list[Launch] = field(default_factory=list)
+    functions: list[Function] = field(default_factory=list)
+    called: int = 0  # launches through the driver's function itself
+    refused: int = 0  # what that function answers
     linked: list[str] = field(default_factory=list)
     memory: dict[int, Any] = field(default_factory=dict)
     devices: int = 1
@@ -203,7 +217,9 @@ class FakeCuda:
         entry = re.search(rf"\.entry {name.decode()}\((.*?)\)", module, re.DOTALL)
         assert entry is not None, f"the PTX has no kernel {name.decode()}"
         params = _PARAM.findall(entry[1])
-        return CUresult(0), (name.decode(), [f"{size}s" if size else _FORMATS[kind] for _, kind, size in params])
+        formats = [f"{size}s" if size else _FORMATS[kind] for _, kind, size in params]
+        self.functions.append(Function((name.decode(), formats)))
+        return CUresult(0), self.functions[-1]
 
     def cuFuncGetAttribute(self, attribute: str, function: Any) -> Any:
         return CUresult(0), 32 if attribute.endswith("NUM_REGS") else 0
@@ -224,9 +240,23 @@ class FakeCuda:
         return (CUresult(0),)
 
     def cuGetProcAddress(self, symbol: bytes, version: int, flags: int) -> Any:
-        assert symbol == b"cuTensorMapEncodeTiled" and version >= 12000
-        self.callbacks.append(_ENCODE(self._encode_tiled))
+        assert version >= (12000 if symbol == b"cuTensorMapEncodeTiled" else 4000)
+        self.callbacks.append({
+            b"cuTensorMapEncodeTiled": lambda: _ENCODE(self._encode_tiled),
+            b"cuLaunchKernel": lambda: _LAUNCH(self._launch),
+            b"cuCtxGetCurrent": lambda: _CURRENT(self._current)}[symbol]())
         return CUresult(0), ctypes.cast(self.callbacks[-1], ctypes.c_void_p).value, 0
+
+    def _launch(self, function: int, *rest: int | None) -> int:
+        if self.refused:
+            return self.refused
+        [found] = [known for known in self.functions if id(known) == function]
+        self.called += 1
+        return int(self.cuLaunchKernel(found, *(number or 0 for number in rest))[0])
+
+    def _current(self, out: int) -> int:
+        ctypes.c_void_p.from_address(out).value = self.context
+        return 0
 
     def _encode_tiled(
         self, out: int, kind: int, rank: int, pointer: int | None, dims: int, strides: int, box: int, steps: int,

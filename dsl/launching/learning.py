@@ -1,0 +1,62 @@
+"""From Python to machine code: a callable that has launched often enough gets a function that knows its launches."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+_AT_FIRST = 64  # launches by Python before LLVM is loaded
+_BETWEEN = 8
+_RARELY = 4096
+_MOST = 8  # launches known to one function
+
+
+class Learner:
+    """Counts the launches that Python makes for a callable, and teaches it those that it can know.
+
+    `callable` is a functools.partial, whose function is exchanged; `fallback` is the one that it has at first, which
+    the new one calls for all that it does not know.
+    """
+
+    __slots__ = ("_callable", "_fallback", "_name", "_left", "_wait", "_known")
+
+    def __init__(self, function: partial[None], fallback: Callable[..., None], name: str) -> None:
+        self._callable = weakref.ref(function)
+        self._fallback = fallback
+        self._name = name
+        self._left = _AT_FIRST
+        self._wait = _BETWEEN
+        self._known: list[Any] = []
+
+    def is_time(self) -> bool:
+        """To be asked at each launch by Python: whether to look now at what it was."""
+        self._left -= 1
+        return not self._left
+
+    def learn(self, describe: Callable[[], Any]) -> None:
+        """Take in a launch; `describe` gives its Words, None for none, and raises Unknown where there can be none."""
+        from tilewright.launching import native
+        from tilewright.launching.words import Unknown, chained
+
+        try:
+            words = describe()
+        except Unknown:
+            return  # and never again: the count goes below 0
+        self._left = _AT_FIRST
+        if words is None:
+            return
+        if not native.ready():
+            native.build_soon()
+            return
+        if len(self._known) >= _MOST:
+            self._wait = min(2 * self._wait, _RARELY)  # new ones in every launch
+        self._left = self._wait
+        function: Any = self._callable()
+        if function is None:
+            return
+        self._known = [words, *self._known[: _MOST - 1]]
+        address, kept = chained(self._known, self._fallback)
+        # The new function is made of new words, so that one that runs now, in any thread, keeps its own.
+        function.__setstate__((native.builtin(self._name, address, kept), (), {}, vars(function)))

@@ -1,0 +1,239 @@
+"""What the launcher in machine code compares and passes on: launches that Python made before, as words of memory."""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import os
+import struct
+import sys
+from collections.abc import Sequence
+from types import FunctionType
+from typing import Any
+
+from tilewright.arguments.arrays import is_torch
+from tilewright.backend_ptx.runtime.driver import check, driver
+from tilewright.launching import native
+from tilewright.launching.native import ARGUMENT, LAUNCH, Expected
+from tilewright.tileir.dtypes import DType
+
+_BY_IDENTITY = (str, type(None), DType, enum.Enum, FunctionType)
+_FORMATS = {
+    "i1": Expected.BOOL, "i32": Expected.INT, "i64": Expected.INT, "u64": Expected.INT, "f32": Expected.FLOAT32,
+    "f64": Expected.FLOAT64,
+}
+_TAKEN = {int: (Expected.INT,), float: (Expected.FLOAT32, Expected.FLOAT64), bool: (Expected.BOOL,)}
+_ANY = -1  # in the word `exact`: any address
+_CUDA = 2  # kDLCUDA
+_PER_THREAD = "CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM"  # what cuda.bindings asks for the default stream
+
+
+class Words:
+    """The words of a launch, its fields by name, and what they point to."""
+
+    def __init__(self, fields: Sequence[str], **values: int) -> None:
+        self._fields = fields
+        self.kept: list[Any] = []
+        self.memory: Any = (ctypes.c_int64 * len(fields))()
+        self.set(**values)
+
+    def set(self, **values: int) -> None:
+        for name, value in values.items():
+            self.memory[self._fields.index(name)] = _signed(value)
+
+    def copy(self) -> Words:
+        made = Words(self._fields)
+        made.memory[:] = self.memory[:]
+        made.kept = self.kept
+        return made
+
+    def array(self, values: Sequence[int]) -> int:
+        """The address of these numbers."""
+        made = (ctypes.c_int64 * max(1, len(values)))(*map(_signed, values))
+        return self.keep(made, ctypes.addressof(made))
+
+    def object(self, thing: Any) -> int:
+        """The address of an object."""
+        return self.keep(thing, id(thing))
+
+    def keep(self, thing: Any, address: int) -> int:
+        self.kept.append(thing)
+        return address
+
+    @property
+    def address(self) -> int:
+        return ctypes.addressof(self.memory)
+
+
+class Unknown(Exception):
+    """A launch that only Python makes."""
+
+
+def chained(launches: Sequence[Words], fallback: Any) -> tuple[int, list[Any]]:
+    """The words that a builtin stands for, and what it must keep."""
+    head = Words(native.HEAD)
+    head.set(fallback=head.object(fallback))
+    chain = [launch.copy() for launch in launches]
+    for launch, after in zip(chain, [*(launch.address for launch in chain[1:]), 0], strict=True):
+        launch.set(next=after)
+    head.set(first=chain[0].address)
+    return head.address, [head, *chain]
+
+
+def of_launch(
+    plan: Any, grid: tuple[int, int, int], args: Sequence[Any], constant: Sequence[bool], known: Any,
+    more: Sequence[Any],
+) -> Words:
+    """The launch of a plan (a LaunchPlan) with arguments of these kinds; `more`: scalars behind them. Raises Unknown
+    where arguments are read in ways that only Python knows."""
+    words = Words(LAUNCH)
+    scalars = list(plan.scalar_slots)
+    template = list(plan.template)
+    arguments: list[int] = []
+    pointers: list[int] = []
+    exact = {hole.pointer for hole in plan.maps}
+    for number, (arg, is_constant) in enumerate(zip(args, constant, strict=True)):
+        made = Words(ARGUMENT, exact=_ANY)
+        if is_constant or arg is None:
+            _constant(made, arg)
+        elif type(arg) in _TAKEN:
+            _scalar(made, arg, *scalars.pop(0))
+        else:
+            pointer = _array(made, arg, number in known.tensors)
+            made.set(number=len(pointers), slot=plan.pointer_slots[len(pointers)], low=pointer & 15)
+            if len(pointers) in exact:
+                made.set(exact=pointer)
+            pointers.append(pointer)
+        arguments += made.memory
+        words.keep(made, 0)
+    if len(pointers) != len(plan.pointer_slots) or len(scalars) != len(more):
+        raise Unknown
+    for (slot, _), value in zip(scalars, more, strict=True):
+        template[slot] = value
+    words.set(count=len(args), arguments=words.array(arguments), pairs=len(known.pairs),
+              pair_words=words.array([number for pair in known.pairs for number in pair]),
+              outputs=len(known.tensors), output_numbers=words.array(known.tensors))
+    maps = [(hole.slot, hole.at(pointers[hole.pointer])) for hole in plan.maps]
+    words.set(maps=len(maps), map_words=words.array([n for slot, made in maps for n in (slot, made.address)]))
+    words.keep(maps, 0)
+    _driver(words, plan, grid, template)
+    _library(words, [arg for arg in args if is_torch(type(arg))])
+    return words
+
+
+def of_fixed(fixed: Any, arrays: Sequence[Any], written: Sequence[Any]) -> Words:
+    """A launch whose parameters are packed. Raises Unknown for tables, which a graph may capture, and for arrays of a
+    library that has its streams elsewhere."""
+    tensors = [array for array in arrays if is_torch(type(array))]
+    ours = [array for array in arrays if type(array).__module__ == "tilewright.arguments.device_array"]
+    if fixed.tables is not None or (len(tensors) != len(arrays) and len(ours) != len(arrays)):
+        raise Unknown
+    words = Words(LAUNCH)
+    _driver(words, fixed.plan, fixed.grid, [])
+    _library(words, tensors)
+    words.set(table=words.keep(fixed, fixed.frame.address), outputs=len(written), noted=words.object(tuple(written)))
+    return words
+
+
+def _driver(words: Words, plan: Any, grid: tuple[int, int, int], template: Sequence[int]) -> None:
+    """What the driver is called with."""
+    if len(template) > native.MOST_SLOTS:
+        raise Unknown
+    x, y, z = grid
+    words.set(handle=int(plan.kernel.handle), x=x, y=y, z=z, threads=plan.kernel.threads,
+              shared=plan.kernel.shared_bytes, slots=len(template), template=words.array(template),
+              launch=_function("cuLaunchKernel", 4000), current=_function("cuCtxGetCurrent", 4000),
+              context=int(plan.device.context) if plan.check_context else 0)
+
+
+def _function(name: str, since: int) -> int:
+    """The address of a function of the driver, the one that cuda.bindings calls too."""
+    flags = 2 if os.environ.get(_PER_THREAD, "0") not in ("", "0") else 0
+    address, _ = check(driver().cuGetProcAddress(name.encode(), since, flags), f"looking up {name}")
+    if not int(address):
+        raise Unknown
+    return int(address)
+
+
+def _library(words: Words, tensors: Sequence[Any]) -> None:
+    """torch's current stream, and its counters of versions."""
+    if not tensors:
+        return
+    torch = sys.modules["torch"]
+    table = _exchange(type(tensors[0]))
+    increment = getattr(torch._C, "_increment_version", None)
+    if table is None or increment is None:
+        raise Unknown
+    words.set(stream_of=table[6], device=tensors[0].get_device(), note=words.object(increment))
+
+
+def _constant(made: Words, arg: Any) -> None:
+    kind = type(arg)
+    if kind is int and -(1 << 63) <= arg < 1 << 63:
+        made.set(kind=Expected.CONSTANT_INT, type=id(int), value=arg)
+    elif kind is float:
+        made.set(kind=Expected.CONSTANT_FLOAT, type=id(float), value=struct.unpack("<q", struct.pack("<d", arg))[0])
+    elif kind is bool or isinstance(arg, _BY_IDENTITY):
+        made.set(kind=Expected.CONSTANT, type=made.object(arg))
+    else:
+        raise Unknown
+
+
+def _scalar(made: Words, arg: Any, slot: int, dtype: DType) -> None:
+    kind = _FORMATS.get(dtype.ir)
+    if kind not in _TAKEN[type(arg)]:
+        raise Unknown
+    made.set(kind=kind, type=id(type(arg)), slot=slot)
+
+
+def _array(made: Words, arg: Any, written: bool) -> int:
+    """An array's kind; its address."""
+    made.set(type=made.object(type(arg)))
+    if type(arg).__module__ == "tilewright.arguments.device_array":
+        made.set(kind=Expected.ARRAY, extents=made.object(arg.shape), strides=made.object(arg.strides),
+                 format=made.object(arg.dtype), place=made.object(arg.device))
+        return int(arg.pointer)
+    table = _exchange(type(arg)) if is_torch(type(arg)) else None
+    if table is None or (written and arg.requires_grad):
+        raise Unknown
+    read = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)(table[5])
+    found = (ctypes.c_int64 * 8)()
+    if read(arg, ctypes.addressof(found)):
+        raise Unknown
+    rank = found[2] & 0xFFFFFFFF
+    numbers = ctypes.c_int64 * rank
+    shape = list(numbers.from_address(found[3])) if rank else []
+    strides = list(numbers.from_address(found[4])) if rank and found[4] else []
+    pointer = int(arg.data_ptr())
+    same = shape == list(arg.shape) and strides == list(arg.stride()) and found[0] + found[5] == pointer
+    if not same or found[1] != _CUDA | arg.get_device() << 32:
+        raise Unknown
+    made.set(kind=Expected.TENSOR, read=table[5], place=found[1], format=found[2], extents=made.array(shape),
+             strides=made.array(strides), output=int(written))
+    return pointer
+
+
+_VERSION = 1  # the major version of DLPack that has this table
+
+
+def _exchange(kind: type) -> list[int] | None:
+    """The words of DLPack's table of functions for a class: its version, a table before, and five functions, of which
+    the fourth reads a tensor and the fifth tells the current stream. None where there is none that is known here."""
+    capsule = getattr(kind, "__dlpack_c_exchange_api__", None)
+    valid, pointer = ctypes.pythonapi.PyCapsule_IsValid, ctypes.pythonapi.PyCapsule_GetPointer
+    valid.argtypes, valid.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_int
+    pointer.argtypes, pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
+    name = b"dlpack_exchange_api"
+    if capsule is None or not valid(capsule, name):
+        return None
+    address = pointer(capsule, name)
+    while address:
+        words = list((ctypes.c_int64 * 7).from_address(address))
+        if words[0] & 0xFFFFFFFF == _VERSION and words[5] and words[6]:
+            return words
+        address = words[1]
+    return None
+
+
+def _signed(value: int) -> int:
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63)

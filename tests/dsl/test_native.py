@@ -1,0 +1,404 @@
+"""The launcher in machine code held against Python's: device arrays and a stand-in for torch on a recorded driver."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import random
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from catalogue.group_kernels import grouped
+from support import fake_cuda, fake_torch
+from support.fake_cuda import FakeCuda
+from support.fake_torch import FakeTorch, Tensor
+
+import tilewright as tw
+from tilewright.arguments import torch_tensors
+from tilewright.launching import launcher, learning, native
+from tilewright.launching.launcher import Launcher
+
+pytestmark = pytest.mark.skipif(not native.possible(), reason="an interpreter for which there is no machine code")
+
+
+@pytest.fixture
+def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
+    """A driver; launches are learnt after the third that Python makes."""
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(learning, "_AT_FIRST", 3)
+    monkeypatch.setattr(learning, "_BETWEEN", 1)
+    native.build()
+    assert native.ready()
+    yield fake_cuda.install(monkeypatch)
+    fake_cuda.uninstall()
+
+
+@pytest.fixture
+def torch(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeTorch]:
+    yield fake_torch.install(monkeypatch)
+    torch_tensors._increment.cache_clear()
+
+
+def make_add() -> Any:
+    @tw.tile_kernel
+    def add(x, y, z, n: tw.Constant[int]):
+        i = tw.bid(0)
+        tw.store(z, (i,), tw.load(x, (i,), (n,)) + tw.load(y, (i,), (n,)))
+
+    return add
+
+
+def make_scale() -> Any:
+    @tw.tile_kernel
+    def scale(x, a, b, k: tw.ScalarInt64, flag, none, name: tw.Constant[str], factor: tw.Constant[float]):
+        i = tw.bid(0)
+        t = tw.load(x, (i,), (16,)) * a + b
+        tw.store(x, (i,), tw.where(flag, t + tw.astype(k, tw.float32), t) * factor)
+
+    return scale
+
+
+def three(n: int = 100) -> list[tw.DeviceArray]:
+    return [tw.to_device(np.arange(n, dtype=np.float32)) for _ in range(3)]
+
+
+def by_code(cuda: FakeCuda, launch: Any, *args: Any) -> bool:
+    """Whether machine code made a launch; it is made in any case, once."""
+    before, launches = cuda.called, len(cuda.launches)
+    launch(*args)
+    assert len(cuda.launches) == launches + 1
+    return cuda.called > before
+
+
+def taught(launch: Any, *args: Any) -> None:
+    for _ in range(4):
+        launch(*args)
+
+
+def test_device_arrays(cuda: FakeCuda) -> None:
+    add = make_add()
+    args = *three(), 16
+    taught(lambda: add[(7,)](*args))
+    assert by_code(cuda, lambda: add[(7,)](*args))
+    assert cuda.launches[-1] == cuda.launches[0]
+    other: Any = (*three(), 16)
+    assert by_code(cuda, lambda: add[(7,)](*other)), "other arrays of the same kind"
+    assert cuda.launches[-1].params == [n for a in other[:3] for n in (a.pointer, 100, 1)]
+    assert by_code(cuda, lambda: add[(7,)](*args, stream=9)) and cuda.launches[-1].stream == 9
+
+
+def test_whatever_is_unusual_goes_to_python(cuda: FakeCuda) -> None:
+    add = make_add()
+    x, y, z = three()
+    taught(lambda: add[(7,)](x, y, z, 16))
+    others = [tw.to_device(np.zeros(96, np.float32)) for _ in range(3)]
+
+    class Stream:
+        def __cuda_stream__(self) -> tuple[int, int]:
+            return 0, 77
+
+    class Named:
+        cuda_stream = 78
+
+    assert by_code(cuda, lambda: add[(7,)](x, y, z, 16, stream=Named())) and cuda.launches[-1].stream == 78
+    assert not by_code(cuda, lambda: add[(7,)](x, y, z, 16, stream=Stream())) and cuda.launches[-1].stream == 77
+    for args in ((*others, 16), (x, y, x, 16), (x, y, z, 32), (x, y, z, np.int32(16))):
+        assert not by_code(cuda, add[(7,)], *args)
+    assert not by_code(cuda, lambda: add[(7,)](x, y, z, n=16))
+    assert not by_code(cuda, lambda: add[(8,)](x, y, z, 16)), "another grid"
+    for wrong, error in (((x, y, z), TypeError), ((x, y, np.zeros(100), 16), ValueError)):
+        with pytest.raises(error):
+            add[(7,)](*wrong)
+    assert by_code(cuda, lambda: add[(7,)](x, y, z, 16))
+
+
+def test_numbers_and_constants(cuda: FakeCuda) -> None:
+    scale = make_scale()
+    [x, _, _] = three()
+    fixed = None, "a", 0.5
+    taught(lambda: scale[(1,)](x, 2, 0.5, 7, True, *fixed))
+    for a, b, k, flag in [(-3, 1e300, -1, False), (5, -0.25, -(1 << 31), True), ((1 << 31) - 1, 0.1, 0, False)]:
+        assert by_code(cuda, scale[(1,)], x, a, b, k, flag, *fixed)
+        with np.errstate(over="ignore"):
+            assert cuda.launches[-1].params[3:] == [a, np.float32(b), k % (1 << 64), int(flag)]
+    assert not by_code(cuda, lambda: scale[(1,)](x, 1, 0.5, 1 << 40, True, *fixed))
+    assert cuda.launches[-1].params[5] == 1 << 40
+    for rest in ((None, "b", 0.5), (None, "a", 0.25), (3, "a", 0.5), (None, "a", -0.5)):
+        assert not by_code(cuda, scale[(1,)], x, 2, 0.5, 7, True, *rest)
+    for number in (True, 2.0, np.int32(2)):
+        assert not by_code(cuda, scale[(1,)], x, number, 0.5, 7, True, *fixed)
+    with pytest.raises(OverflowError, match="'a'"):
+        scale[(1,)](x, 1 << 70, 0.5, 7, True, *fixed)
+
+
+def test_random_launches_agree_with_python(cuda: FakeCuda, torch: FakeTorch) -> None:
+    """Shapes, strides, alignments, overlaps, dtypes, devices and streams: the two pack the same, or Python does."""
+    add, reference = make_add(), make_add()
+    memory = ctypes.create_string_buffer(1 << 16)
+    base = -(-ctypes.addressof(memory) // 256) * 256
+    rng, coded = random.Random(0), 0
+
+    def tensor(*dtypes: str) -> Tensor:
+        length, step = rng.choice([(96, 1), (96, 1), (100, 1), (96, 2)])
+        place = base + 4096 * rng.randrange(4) + rng.choice([0, 0, 0, 4, 16, 2048])
+        return Tensor(place, (length,), (step,), rng.choice(dtypes))
+
+    for round_ in range(400):
+        args: tuple[Any, ...] = (
+            tensor("float32", "float32", "int32"), tensor("float32"), tensor("float32"), rng.choice([16, 16, 16, 32]))
+        if rng.random() < 0.7:  # one kind often enough that it is known
+            places = rng.sample([base + 2048 * k + 16 * (k == 3) for k in range(8)], 3)
+            args = *(Tensor(place, (96,), (1,)) for place in places), 16
+        torch.stream = rng.choice([0, 5])
+        seen: list[Any] = []
+        for kernel in (add, reference):
+            if kernel is reference:
+                kernel._bound.clear()  # what it has learnt
+            noted, launches = len(torch.noted), len(cuda.launches)
+            before = cuda.called
+            try:
+                kernel[(6,)](*args)
+            except ValueError as error:
+                seen.append(str(error))
+                continue
+            coded += cuda.called > before and kernel is add
+            assert kernel is add or cuda.called == before
+            assert len(cuda.launches) == launches + 1 and torch.noted[noted:] == [args[2]], round_
+            seen.append((cuda.launches[-1].params, cuda.launches[-1].stream, cuda.linked.index(_text(cuda))))
+        assert seen[0] == seen[1], (round_, args)
+    assert 150 < coded < 390, coded
+
+
+def _text(cuda: FakeCuda) -> str:
+    """The code that the last launch ran, without what tells two kernels apart."""
+    name, formats = cuda.functions[-1]
+    return next(text for text in cuda.linked if f".entry {name}(" in text and len(formats) == 9)
+
+
+def test_tensors_that_autograd_knows(cuda: FakeCuda, torch: FakeTorch) -> None:
+    add = make_add()
+    arrays = three()
+    x, y, z = (Tensor(a.pointer, (100,), (1,)) for a in arrays)
+    taught(lambda: add[(7,)](x, y, z, 16))
+    torch.noted.clear()
+    x.requires_grad = True
+    assert by_code(cuda, lambda: add[(7,)](x, y, z, 16)) and torch.noted == [z], "of inputs nothing is asked"
+    z.requires_grad, z.is_leaf = True, True  # type: ignore[attr-defined]
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        add[(7,)](x, y, z, 16)
+    z.requires_grad = False
+    z.broken = True
+    assert not by_code(cuda, lambda: add[(7,)](x, y, z, 16)), "a tensor that the table cannot read"
+
+
+def test_torchs_stream(cuda: FakeCuda, torch: FakeTorch) -> None:
+    add = make_add()
+    arrays = three()
+    args = *(Tensor(a.pointer, (100,), (1,)) for a in arrays), 16
+    bound = add.bind(7, *args)
+    taught(lambda: add[(7,)](*args))
+    taught(bound)
+    for stream in (0, 11, 12):
+        torch.stream = stream
+        for launch in (lambda: add[(7,)](*args), bound):
+            assert by_code(cuda, launch) and cuda.launches[-1].stream == stream
+
+
+def test_bound_launches(cuda: FakeCuda, torch: FakeTorch) -> None:
+    arrays = three()
+    args: Any = (*(Tensor(a.pointer, (100,), (1,)) for a in arrays), 16)
+    bound: Any = make_add().bind((2, 70000), *args)
+    taught(bound)
+    torch.noted.clear()
+    assert by_code(cuda, bound) and cuda.launches[-1] == cuda.launches[0] and torch.noted == [args[2]]
+    assert by_code(cuda, lambda: bound(stream=4)) and cuda.launches[-1].stream == 4
+    for args_, named in (((1,), {}), ((), {"streams": 1}), ((), {"stream": "s"})):
+        with pytest.raises(TypeError):
+            bound(*args_, **named)
+    assert bound.grid == (2, 70000, 1) and repr(bound).startswith("<bound launch")
+    seen = weakref.ref(args[0])
+    bound = args = None
+    gc.collect()
+    assert seen() is None
+
+
+def test_tensor_maps(cuda: FakeCuda) -> None:
+    """A map belongs to an address: at another one Python encodes another map, and that is learnt too."""
+    @tw.tile_kernel
+    def product(a, b, c, n: tw.Constant[int]):
+        total = tw.zeros((n, n), tw.float32)
+        for k in range(tw.num_tiles(a, axis=1, shape=(n, n))):
+            total = tw.mma(tw.load(a, (0, k), (n, n)), tw.load(b, (k, 0), (n, n)), total)
+        tw.store(c, (0, 0), tw.astype(total, tw.float16))
+
+    def some() -> list[Any]:
+        return [tw.to_device(np.zeros((256, 256), np.float16)) for _ in range(3)]
+
+    one, two = some(), some()
+    for args in (one, two):
+        taught(product[1], *args, 64)
+        assert by_code(cuda, product[1], *args, 64)
+        maps = [fake_cuda.TensorMap.unpack(p) for p in cuda.launches[-1].params if isinstance(p, bytes)]
+        assert maps and {m.pointer for m in maps} <= {a.pointer for a in args}
+    assert by_code(cuda, lambda: product[1](*one, 64))
+
+
+def test_what_only_python_launches(cuda: FakeCuda) -> None:
+    def some(*shapes: tuple[int, int]) -> list[Any]:
+        return [tw.to_device(np.zeros(shape, np.float16)) for shape in shapes]
+
+    args = some((72, 40), (8, 72)), some((40, 64), (72, 128)), some((72, 64), (8, 128))
+    kernel = grouped.replace_hints()
+    bound = kernel.bind(2, *args, 64, 128, 32)
+    for launch in (lambda: kernel[2](*args, 64, 128, 32), bound):
+        taught(launch)
+        assert not by_code(cuda, launch), "lists"
+
+
+def test_the_drivers_errors_are_pythons(cuda: FakeCuda) -> None:
+    add = make_add()
+    args = *three(), 16
+    bound = add.bind(7, *args)
+    taught(lambda: add[(7,)](*args))
+    taught(bound)
+    cuda.refused = 719
+    for launch in (lambda: add[(7,)](*args), bound):
+        assert not by_code(cuda, launch), "Python tries again, and says what is wrong"
+    cuda.refused = cuda.context = 0
+    assert by_code(cuda, lambda: add[(7,)](*args)) is False or cuda.context
+
+
+def test_several_devices(cuda: FakeCuda) -> None:
+    cuda.devices = 2
+    add = make_add()
+    args = *three(), 16
+    taught(lambda: add[(7,)](*args))
+    assert by_code(cuda, lambda: add[(7,)](*args))
+    cuda.context = 101
+    assert not by_code(cuda, lambda: add[(7,)](*args)) and cuda.context == 100
+
+
+def test_watchers_and_checks_see_every_launch(cuda: FakeCuda, capsys: pytest.CaptureFixture[str]) -> None:
+    add = make_add()
+    args = *three(), 16
+    bound = add.bind(7, *args)
+    taught(lambda: add[(7,)](*args))
+    taught(bound)
+    with tw.profile() as p:
+        assert not by_code(cuda, lambda: add[(7,)](*args)) and not by_code(cuda, bound)
+    assert len(p.launches) == 2
+    assert by_code(cuda, lambda: add[(7,)](*args)) and by_code(cuda, bound)
+    from tilewright.launching.checking import checking
+
+    before = len(cuda.launches)
+    try:
+        launcher.check_launches(checking(True, "collect"))
+        add[(6,)](*args)
+        bound()
+    finally:
+        launcher.check_launches(None)
+    assert len(cuda.launches) == before
+
+
+def test_many_shapes_are_forgotten(cuda: FakeCuda) -> None:
+    """The oldest of many shapes goes back to Python, and is learnt again."""
+    add = make_add()
+    lengths = range(100, 120)
+    sets: dict[int, Any] = {n: (*three(n), 16) for n in lengths}
+    for _ in range(3):
+        for args in sets.values():
+            taught(add[(7,)], *args)
+            assert cuda.launches[-1].params[0] == args[0].pointer
+
+
+def test_threads(cuda: FakeCuda) -> None:
+    add = make_add()
+    sets: list[Any] = [(*three(100 + k), 16) for k in range(4)]
+    taught(lambda: add[(7,)](*sets[0]))
+    errors: list[BaseException] = []
+
+    def run(k: int) -> None:
+        try:
+            for _ in range(200):
+                add[(7,)](*sets[k])
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    pointers = {args[0].pointer: 100 + k for k, args in enumerate(sets)}
+    assert all(pointers[launch.params[0]] == launch.params[1] for launch in cuda.launches)
+
+
+PROGRAM = """
+import sys
+import numpy as np
+import pytest
+from support import fake_cuda
+cuda = fake_cuda.install(pytest.MonkeyPatch())
+import tilewright as tw
+from tilewright.launching import native
+
+@tw.tile_kernel
+def double(x, n: tw.Constant[int]):
+    i = tw.bid(0)
+    tw.store(x, i, tw.load(x, i, n) * 2.0)
+
+x = tw.to_device(np.ones(1000, np.float32))
+for _ in range(50):
+    double[(8,)](x, 128)
+assert native._thread is None
+for _ in range(50):
+    double[(8,)](x, 128)
+native._thread.join()
+assert native.ready()
+for _ in range(100):
+    double[(8,)](x, 128)
+assert cuda.called > 30, cuda.called
+host = np.ones(1000, np.float32)
+"""
+
+
+def test_it_is_made_after_many_launches(tmp_path: Path) -> None:
+    run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=_environment(tmp_path))
+    assert run.returncode == 0, run.stderr
+
+
+def _environment(cache: Path) -> dict[str, str]:
+    import os
+
+    return {**os.environ, "TILEWRIGHT_CACHE_DIR": str(cache), "PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+def test_free_threaded_builds_and_other_interpreters_stay_with_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native.platform, "python_implementation", lambda: "PyPy")
+    assert not native.possible()
+    monkeypatch.undo()
+    monkeypatch.setattr(native.sysconfig, "get_config_var", lambda name: 1 if name == "Py_GIL_DISABLED" else None)
+    assert not native.possible()
+    monkeypatch.setattr(native, "_methods", {})
+    native.build()
+    assert not native.ready()
+
+
+def test_a_kernel_that_is_launched_by_python_is_not_looked_up(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    add = make_add()
+    args = *three(), 16
+    taught(lambda: add[(7,)](*args))
+
+    def refuse(*args: Any) -> None:
+        raise AssertionError("Python")
+
+    monkeypatch.setattr(Launcher, "launch", refuse)
+    assert by_code(cuda, lambda: add[(7,)](*args))

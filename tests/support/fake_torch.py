@@ -1,0 +1,124 @@
+"""A stand-in for torch on the fake driver: tensors in host memory, with DLPack's table of C functions."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import types
+from typing import Any
+
+import pytest
+
+_READ = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
+_STREAM = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_void_p)
+_BITS = {"float32": (2, 32), "int32": (0, 32), "float16": (2, 16), "bool": (6, 8)}
+_capsule = ctypes.pythonapi.PyCapsule_New
+_capsule.restype, _capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+
+
+class Dtype:
+    """An element type, which prints as torch's do."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __str__(self) -> str:
+        return f"torch.{self.name}"
+
+
+DTYPES = {name: Dtype(name) for name in _BITS}
+
+
+class Device:
+    """`tensor.device`."""
+
+    def __init__(self, ordinal: int) -> None:
+        self.type = "cuda"
+        self.index = ordinal
+
+
+class Tensor:
+    """A view of memory that somebody else keeps."""
+
+    layout = "torch.strided"
+    __dlpack_c_exchange_api__: Any
+
+    def __init__(self, pointer: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: str = "float32",
+                 device: int = 0) -> None:
+        self.pointer, self.shape, self.strides = pointer, shape, strides
+        self.dtype, self.ordinal = DTYPES[dtype], device
+        self.device = Device(device)
+        self.requires_grad = False
+        self.broken = False
+        self.versions = 0
+        self.extents = (ctypes.c_int64 * max(1, len(shape)))(*shape)
+        self.steps = (ctypes.c_int64 * max(1, len(shape)))(*strides)
+
+    def data_ptr(self) -> int:
+        return self.pointer
+
+    def get_device(self) -> int:
+        return self.ordinal
+
+    def stride(self) -> tuple[int, ...]:
+        return self.strides
+
+    def is_conj(self) -> bool:
+        return False
+
+    is_neg = is_conj
+
+
+Tensor.__module__ = "torch"
+
+
+class FakeTorch:
+    """What Tilewright asks of torch."""
+
+    def __init__(self) -> None:
+        self.stream = 0
+        self.reads = 0
+        self.noted: list[Tensor] = []
+        self._functions = _READ(self._read), _STREAM(self._current)
+        words = [1 | 3 << 32, 0, 0, 0, 0, *(ctypes.cast(f, ctypes.c_void_p).value for f in self._functions)]
+        self._table = (ctypes.c_uint64 * 7)(*words)
+        self.capsule = _capsule(ctypes.addressof(self._table), b"dlpack_exchange_api", None)
+
+    def _read(self, tensor: Tensor, out: int) -> int:
+        self.reads += 1
+        if tensor.broken:
+            return -1
+        words = (ctypes.c_uint64 * 6).from_address(out)
+        code, bits = _BITS[tensor.dtype.name]
+        words[0], words[1] = tensor.pointer, 2 | tensor.ordinal << 32
+        words[2] = len(tensor.shape) | code << 32 | bits << 40 | 1 << 48
+        words[3], words[4] = ctypes.addressof(tensor.extents), ctypes.addressof(tensor.steps)
+        words[5] = 0
+        return 0
+
+    def _current(self, kind: int, device: int, out: int) -> int:
+        ctypes.c_uint64.from_address(out).value = self.stream
+        return 0
+
+    def increment(self, tensors: Any) -> None:
+        self.noted.extend(tensors)
+
+
+def install(patch: pytest.MonkeyPatch) -> FakeTorch:
+    """Let this be the module torch, for the length of a test."""
+    from tilewright.arguments import torch_tensors
+    from tilewright.launching import streams
+
+    fake = FakeTorch()
+    module: Any = types.ModuleType("torch")
+    module._C = types.SimpleNamespace(
+        _increment_version=fake.increment, _cuda_getCurrentRawStream=lambda device: fake.stream)
+    module.autograd = types.SimpleNamespace(graph=types.SimpleNamespace(increment_version=fake.increment))
+    module.is_grad_enabled = lambda: True
+    for name, dtype in DTYPES.items():
+        setattr(module, name, dtype)
+    patch.setitem(sys.modules, "torch", module)
+    patch.setattr(Tensor, "__dlpack_c_exchange_api__", fake.capsule, raising=False)
+    patch.setattr(streams, "_reader", None)
+    torch_tensors._increment.cache_clear()
+    return fake
