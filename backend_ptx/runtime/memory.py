@@ -45,9 +45,14 @@ class Buffer:
 
 
 def upload(device: Device, pointer: int, source: int, size: int) -> None:
-    """Copy `size` bytes from host address `source` to the device; returns when they are there."""
+    """Copy `size` bytes from host address `source` to the device; returns when they are there.
+
+    The copy alone may return while the last bytes are on their way, which streams that do not wait for the default one
+    would not see.
+    """
     with timed("memory", "copy to the GPU", bytes=size):
         _with_context(device, lambda cuda: cuda.cuMemcpyHtoD(pointer, source, size), "copying to the GPU")
+        synchronise_stream(0)
 
 
 def download(device: Device, target: int, pointer: int, size: int) -> None:

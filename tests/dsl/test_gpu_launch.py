@@ -148,6 +148,7 @@ class Exported:
 def test_cuda_array_interface(cuda: FakeCuda) -> None:
     add = make_add()
     x, y, z = three()
+    cuda.synchronised.clear()
     for _ in range(3):
         add[(1,)](Exported(x, stream=9), Exported(y, stream=11), Exported(z), 16)
         assert cuda.launches[-1].stream == 9

@@ -1,0 +1,116 @@
+"""`tw.graph()`: launches that are queued together, on a recorded driver and in the interpreter."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from catalogue.group_kernels import grouped
+from support import fake_cuda
+from support.fake_cuda import FakeCuda
+
+import tilewright as tw
+from tilewright.backend_ptx.runtime import tables
+
+
+@pytest.fixture
+def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(tables, "_captured", [])
+    yield fake_cuda.install(monkeypatch)
+    fake_cuda.uninstall()
+
+
+def make_add() -> Any:
+    @tw.tile_kernel
+    def add(x, y, z, n: tw.Constant[int]):
+        i = tw.bid(0)
+        tw.store(z, i, tw.load(x, i, n) + tw.load(y, i, n))
+
+    return add
+
+
+def three(n: int = 100) -> list[Any]:
+    return [tw.to_device(np.arange(n, dtype=np.float32)) for _ in range(3)]
+
+
+def test_a_graph_queues_its_launches(cuda: FakeCuda) -> None:
+    add = make_add()
+    x, y, z = three()
+    bound = add.bind(7, x, y, z, 16)
+    with tw.graph() as g:
+        add[(7,)](x, y, z, 16)
+        add[(0,)](x, y, z, 16)
+        bound()
+        tw.launch(5, (4,), add, (x, x, z, 32))
+    assert not cuda.launches and not cuda.captured
+    g()
+    assert [launch.grid[0] for launch in cuda.launches] == [7, 7, 4] and {n.stream for n in cuda.launches} == {0}
+    assert cuda.launches[0].params == cuda.launches[1].params == [n for a in (x, y, z) for n in (a.pointer, 100, 1)]
+    g(stream=9)
+    assert len(cuda.launches) == 6 and cuda.launches[-1].stream == 9
+    with tw.profile() as p:
+        g()
+    assert len(p.launches) == 4, "a profile sees them one by one"
+
+
+def test_its_tables_live_as_long_as_the_graph(cuda: FakeCuda) -> None:
+    def some(*shapes: tuple[int, int]) -> list[Any]:
+        return [tw.to_device(np.zeros(shape, np.float16)) for shape in shapes]
+
+    args: Any = (some((72, 40), (8, 72)), some((40, 64), (72, 128)), some((72, 64), (8, 128)))
+    kernel = grouped.replace_hints()
+    with tw.graph() as g:
+        kernel[2](*args, 64, 128, 32)
+    g()
+    table = cuda.launches[0].params[0]
+    kernel.launcher.gpu._plans.clear()
+    gc.collect()
+    assert table in cuda.memory and not tables._captured, "the graph owns it"
+    del g, kernel
+    gc.collect()
+    assert table not in cuda.memory
+
+
+def test_errors(cuda: FakeCuda) -> None:
+    add = make_add()
+    x, y, z = three()
+    host = np.zeros(100, np.float32)
+    with pytest.raises(ValueError, match="run in one place, but one is on GPU 0 and one of add is not"), tw.graph():
+        add[7](x, y, z, 16)
+        add[7](host, host, host, 16)
+    with pytest.raises(TypeError, match="takes 4 arguments"), tw.graph():
+        add[7](x, y, z, 16, 17)
+    with pytest.raises(ZeroDivisionError), tw.graph() as g:
+        raise ZeroDivisionError
+    with pytest.raises(RuntimeError, match="the graph has no launches yet"):
+        g()
+    with tw.graph() as g:
+        add[7](x, y, z, 16)
+    with pytest.raises(RuntimeError, match="this graph has its launches"), g:
+        pass
+    assert not cuda.launches
+    add[7](x, y, z, 16)
+    assert len(cuda.launches) == 1, "launches run again"
+
+
+def test_in_the_interpreter() -> None:
+    x = np.ones(8, np.float32)
+    add = make_add()
+    with tw.graph() as g:
+        add[2](x, x, x, 4)
+        add[2](x, x, x, 4)
+    assert (x == 1).all()
+    g()
+    g()
+    assert (x == 16).all()
+
+
+def test_what_was_copied_is_there(cuda: FakeCuda) -> None:
+    """A copy from pageable memory may return before its last bytes arrive, which other streams would read."""
+    tw.to_device(np.zeros(4, np.float32))
+    assert cuda.synchronised == [0]
