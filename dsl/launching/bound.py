@@ -49,7 +49,7 @@ class BoundKernel(partial[None]):
         call = _Call(grid, launcher)
         made = super().__new__(cls, call.launch)
         made.kernel, made.grid, made.given = kernel, grid, given
-        call.learner = Learner(made, call.launch, "launch")
+        call.learner = Learner(made, call.launch, "launch", launcher.taught(grid))
         return made
 
     def __repr__(self) -> str:

@@ -74,7 +74,7 @@ class _Call:
         self._fixed = fixed
         self._written: list[Any] = []
         if fixed is not None:
-            self._stream = _stream_reader(arguments, device)
+            self._stream = stream_reader(arguments, device)
             self._owners = [real(array).owner for array in arrays(arguments)]
             outputs = [real(array).owner for array in outputs_of(arguments, fixed.written)]
             self._written = [output for output in outputs if is_torch(type(output))]
@@ -109,7 +109,7 @@ class _Call:
         return of_fixed(self._fixed, self._owners, self._written)
 
 
-def _stream_reader(arguments: Sequence[Argument], device: int | None) -> Callable[[], int]:
+def stream_reader(arguments: Sequence[Argument], device: int | None) -> Callable[[], int]:
     """What says on which stream a launch without one is queued."""
     owners = [real(array).owner for array in arrays(arguments)]
     if device is not None and all(is_torch(type(owner)) for owner in owners):

@@ -60,7 +60,9 @@ def launch(
     if checks is None and target is None:
         if record(kernel.launcher, grid, kernel_args):
             return None
-        kernel.launcher.launch_over(make_grid(grid), kernel_args, stream)
+        if not isinstance(grid, tuple) or len(grid) > 3:
+            make_grid(grid)  # raises
+        kernel[grid](*kernel_args, stream=stream)
         return None
     arguments = kernel.specialiser.bind(kernel_args)
     return kernel.launcher.interpret(make_grid(grid), arguments, check=checks, target=target)

@@ -11,7 +11,8 @@ import functools
 import os
 import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tilewright.arguments.arrays import HOST, is_torch
@@ -106,9 +107,11 @@ class Launcher:
 
     def __init__(self, specialiser: Specialiser) -> None:
         self._specialiser = specialiser
+        self.name = specialiser.name
         self._host: Any = None
         self._gpu: Any = None
         self._plans: dict[Any, Any] = {}
+        self._direct: dict[tuple[int, int, int], Callable[..., bool | None]] = {}
         self._host_plans: Any = None
         self._list_plans: Any = None
         # Parameters that the short way takes by value; all others it reads by the type of the argument alone.
@@ -121,6 +124,9 @@ class Launcher:
         """Run the kernel over the grid; the short way where a plan is known."""
         if len(args) != self._count:
             args = self.call.complete(args, {})
+        direct = self._direct.get(grid.size)
+        if direct is not None and CHECKED is None and direct(*args, stream=stream) is None:
+            return
         short = self._read(grid, args) if self._plans and CHECKED is None else None
         if short is None:
             plans = self._host_plans if stream is None and CHECKED is None and not grid.empty else None
@@ -131,11 +137,7 @@ class Launcher:
         known = self._plans.get(key)
         if known is None:
             return self._launch_slowly(grid, args, stream, key, pointers)
-        plan = known.apart
-        for i, i_low, i_high, j, j_low, j_high in known.pairs:
-            if pointers[i] + i_low < pointers[j] + j_high and pointers[j] + j_low < pointers[i] + i_high:
-                plan = known.near.get(known.distances(pointers))
-                break
+        plan = known.at(pointers)
         if plan is None:
             return self._launch_slowly(grid, args, stream, key, pointers)
         if grid.empty:
@@ -164,6 +166,10 @@ class Launcher:
             self._specialiser.bind(args)  # other errors of the arguments come first
             raise ValueError(f"the grid is {grid.size}, but the decorator of kernel {name} gives {wanted.size} for "
                              f"these arguments; leave it out: {name}(...)")
+
+    def taught(self, grid: Grid) -> Callable[[Any], None]:
+        """Takes the function that makes known launches over a grid."""
+        return partial(self._direct.__setitem__, grid.size)
 
     def words(self, grid: Grid, args: tuple[Any, ...]) -> Any:
         """The launch as machine code knows it; None for one whose arrays share memory or that is not known yet. Raises
@@ -356,6 +362,13 @@ class _Known:
         self.near: dict[tuple[int, ...], Any] = {}
         self.on_torch = on_torch
         self.tensors = tensors
+
+    def at(self, pointers: Sequence[int]) -> Any:
+        """The plan for arrays at these addresses, if it is known."""
+        for i, i_low, i_high, j, j_low, j_high in self.pairs:
+            if pointers[i] + i_low < pointers[j] + j_high and pointers[j] + j_low < pointers[i] + i_high:
+                return self.near.get(self.distances(pointers))
+        return self.apart
 
     def distances(self, pointers: Sequence[int]) -> tuple[int, ...]:
         """Of each pair whose ranges meet, its number and the bytes from one base to the other; () where none meet."""

@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import weakref
+from array import array
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+
+from tilewright.launching.held import HELD
 
 _AT_FIRST = 64  # launches by Python before LLVM is loaded
 _BETWEEN = 8
 _RARELY = 4096
 _MOST = 8  # launches known to one function
+_FREE = array("q", [0, 0])
 
 
 class Learner:
     """Counts the launches that Python makes for a callable, and teaches it those that it can know.
 
     `callable` is a functools.partial, whose function is exchanged; `fallback` is the one that it has at first, which
-    the new one calls for all that it does not know.
+    the new one calls for all that it does not know. `also` gets a function that makes known launches while others are
+    held, and answers False to the rest.
     """
 
-    __slots__ = ("_callable", "_fallback", "_name", "_left", "_wait", "_known")
+    __slots__ = ("_callable", "_fallback", "_name", "_also", "_left", "_wait", "_known")
 
-    def __init__(self, function: partial[None], fallback: Callable[..., None], name: str) -> None:
+    def __init__(
+        self, function: partial[None], fallback: Callable[..., None], name: str,
+        also: Callable[[Any], None] | None = None,
+    ) -> None:
         self._callable = weakref.ref(function)
         self._fallback = fallback
         self._name = name
+        self._also = also
         self._left = _AT_FIRST
         self._wait = _BETWEEN
         self._known: list[Any] = []
@@ -57,6 +66,13 @@ class Learner:
         if function is None:
             return
         self._known = [words, *self._known[: _MOST - 1]]
-        address, kept = chained(self._known, self._fallback)
+        address, kept = chained(self._known, self._fallback, HELD)
         # The new function is made of new words, so that one that runs now, in any thread, keeps its own.
         function.__setstate__((native.builtin(self._name, address, kept), (), {}, vars(function)))
+        if self._also is not None:
+            address, kept = chained(self._known, _refuse, _FREE)
+            self._also(native.builtin(self._name, address, kept))
+
+
+def _refuse(*args: Any, stream: Any = None, **named: Any) -> bool:
+    return False

@@ -18,13 +18,11 @@ import sysconfig
 import threading
 from typing import Any
 
-from tilewright.launching.held import HELD
-
 _FAST_WITH_KEYWORDS = 0x80 | 0x02  # METH_FASTCALL | METH_KEYWORDS
 MOST_SLOTS = 128
 
 # The words of a known launch (8 bytes each), and of one of its arguments: words.py fills them.
-HEAD = "first", "fallback"
+HEAD = "first", "fallback", "held"
 LAUNCH = ("next", "handle", "x", "y", "z", "threads", "shared", "slots", "template", "count", "arguments", "pairs",
           "pair_words", "stream_of", "device", "outputs", "output_numbers", "note", "noted", "context", "launch",
           "current", "table", "maps", "map_words")
@@ -64,7 +62,6 @@ def _text() -> str:
         for number, name in enumerate(names):
             text = re.sub(rf"\${prefix}\.{name}\b", str(8 * number), text)
     text = text.replace("$argument_bytes", str(8 * len(ARGUMENT))).replace("$slots", str(MOST_SLOTS))
-    text = text.replace("$held", f"inttoptr (i64 {HELD.buffer_info()[0]} to ptr)")
     for kind in Expected:
         text = re.sub(rf"\$kind\.{kind.name.lower()}\b", str(int(kind)), text)
     for name, thing in {**_OBJECTS, **dict(zip(_NAMES, _kept, strict=True))}.items():
@@ -576,7 +573,7 @@ no:
 }
 """
 
-# What Python calls: a kernel over a grid, and a launch with its arguments.
+# What Python calls: a kernel over a grid, a launch with its arguments, and an event's record(event, stream).
 _ENTRIES = """
 define ptr @launch(ptr %self, ptr %given, i64 %count, ptr %names) {
 entry:
@@ -585,7 +582,8 @@ entry:
   %table = alloca [$slots x ptr], align 16
   %head = call ptr @PyLong_AsVoidPtr(ptr %self)
   %stream = call ptr @asked_stream(ptr %given, i64 %count, ptr %names)
-  %held = load i128, ptr $held, align 8
+  %held_at = call ptr @address(ptr %head, i64 $H.held)
+  %held = load i128, ptr %held_at, align 8
   %free = icmp eq i128 %held, 0
   %streamed = icmp ne ptr %stream, null
   %usual = and i1 %free, %streamed
@@ -648,7 +646,8 @@ no:
 define ptr @replay(ptr %self, ptr %given, i64 %count, ptr %names) {
   %head = call ptr @PyLong_AsVoidPtr(ptr %self)
   %stream = call ptr @asked_stream(ptr %given, i64 %count, ptr %names)
-  %held = load i128, ptr $held, align 8
+  %held_at = call ptr @address(ptr %head, i64 $H.held)
+  %held = load i128, ptr %held_at, align 8
   %free = icmp eq i128 %held, 0
   %streamed = icmp ne ptr %stream, null
   %alone = icmp eq i64 %count, 0
@@ -667,6 +666,36 @@ no:
   %other_result = call ptr @fall_back(ptr %head, ptr %given, i64 %count, ptr %names)
   ret ptr %other_result
 }
+
+define ptr @record(ptr %self, ptr %given, i64 %count, ptr %names) {
+  %event_word = alloca i64
+  %stream_word = alloca i64
+  %head = call ptr @PyLong_AsVoidPtr(ptr %self)
+  %two = icmp eq i64 %count, 2
+  br i1 %two, label %read, label %no
+read:
+  %event_object = call ptr @address(ptr %given, i64 0)
+  %stream_object = call ptr @address(ptr %given, i64 8)
+  %a = call i1 @as_number(ptr %event_object, ptr %event_word)
+  %b = call i1 @as_number(ptr %stream_object, ptr %stream_word)
+  %both = and i1 %a, %b
+  br i1 %both, label %go, label %no
+go:
+  %event = load ptr, ptr %event_word
+  %stream = load ptr, ptr %stream_word
+  %function = call ptr @address(ptr %head, i64 $H.first)
+  %thread = call ptr @PyEval_SaveThread()
+  %failed = call i32 %function(ptr %event, ptr %stream)
+  call void @PyEval_RestoreThread(ptr %thread)
+  %fine = icmp eq i32 %failed, 0
+  br i1 %fine, label %yes, label %no
+yes:
+  %result = call ptr @none()
+  ret ptr %result
+no:
+  %other_result = call ptr @fall_back(ptr %head, ptr %given, i64 %count, ptr %names)
+  ret ptr %other_result
+}
 """
 
 
@@ -677,7 +706,7 @@ class _Method(ctypes.Structure):
                 ("doc", ctypes.c_char_p))
 
 
-_methods: dict[str, _Method] = {}  # both, once they are made; builtins refer to them, so they stay
+_methods: dict[str, _Method] = {}  # all, once they are made; builtins refer to them, so they stay
 _building = threading.Lock()
 _thread: threading.Thread | None = None
 
@@ -693,14 +722,14 @@ def ready() -> bool:
 
 
 def build() -> None:
-    """Make both functions; a failure leaves launches to Python."""
+    """Make the functions; a failure leaves launches to Python."""
     with _building:
         if _methods or not possible():
             return
         try:
             from tilewright.interp.jit.engine import compile_functions
 
-            names = "launch", "replay"
+            names = "launch", "replay", "record"
             found = compile_functions(_text(), names)
             _methods.update({name: _Method(name.encode(), address, _FAST_WITH_KEYWORDS, None)
                              for name, address in zip(names, found, strict=True)})
@@ -720,7 +749,7 @@ def build_soon() -> None:
 
 
 def builtin(name: str, address: int, kept: Any) -> Any:
-    """The function `launch` or `replay` over the words at an address; it keeps `kept`."""
+    """The function `launch`, `replay` or `record` over the words at an address; it keeps `kept`."""
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
     return make(ctypes.addressof(_methods[name]), address, kept)

@@ -7,6 +7,7 @@ import enum
 import os
 import struct
 import sys
+from array import array
 from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
@@ -69,9 +70,10 @@ class Unknown(Exception):
     """A launch that only Python makes."""
 
 
-def chained(launches: Sequence[Words], fallback: Any) -> tuple[int, list[Any]]:
-    """The words that a builtin stands for, and what it must keep."""
+def chained(launches: Sequence[Words], fallback: Any, held: array[int]) -> tuple[int, list[Any]]:
+    """The words that a builtin stands for, and what it must keep. It does nothing itself while `held` is not 0."""
     head = Words(native.HEAD)
+    head.set(held=head.keep(held, held.buffer_info()[0]))
     head.set(fallback=head.object(fallback))
     chain = [launch.copy() for launch in launches]
     for launch, after in zip(chain, [*(launch.address for launch in chain[1:]), 0], strict=True):
@@ -121,6 +123,13 @@ def of_launch(
     return words
 
 
+def recorder(record: Any) -> Any:
+    """cuEventRecord(event, stream) of handles, without what cuda.bindings' own, `record`, makes of them."""
+    head = Words(native.HEAD, first=function_address("cuEventRecord", 4000))
+    head.set(fallback=head.object(record))
+    return native.builtin("record", head.address, head)
+
+
 def of_fixed(fixed: Any, arrays: Sequence[Any], written: Sequence[Any]) -> Words:
     """A launch whose parameters are packed. Raises Unknown for tables, which a graph may capture, and for arrays of a
     library that has its streams elsewhere."""
@@ -142,11 +151,11 @@ def _driver(words: Words, plan: Any, grid: tuple[int, int, int], template: Seque
     x, y, z = grid
     words.set(handle=int(plan.kernel.handle), x=x, y=y, z=z, threads=plan.kernel.threads,
               shared=plan.kernel.shared_bytes, slots=len(template), template=words.array(template),
-              launch=_function("cuLaunchKernel", 4000), current=_function("cuCtxGetCurrent", 4000),
+              launch=function_address("cuLaunchKernel", 4000), current=function_address("cuCtxGetCurrent", 4000),
               context=int(plan.device.context) if plan.check_context else 0)
 
 
-def _function(name: str, since: int) -> int:
+def function_address(name: str, since: int) -> int:
     """The address of a function of the driver, the one that cuda.bindings calls too."""
     flags = 2 if os.environ.get(_PER_THREAD, "0") not in ("", "0") else 0
     address, _ = check(driver().cuGetProcAddress(name.encode(), since, flags), f"looking up {name}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 
@@ -21,7 +22,7 @@ class DeviceTimer:
         self.device = get_device(ordinal)
         self.device.ensure_current()
         cuda = driver()
-        self.record, self._create, self._elapsed = cuda.cuEventRecord, cuda.cuEventCreate, cuda.cuEventElapsedTime
+        self.record, self._create, self._elapsed = _recorder(cuda), cuda.cuEventCreate, cuda.cuEventElapsedTime
         self._origins: dict[int, tuple[int, Any]] = {}
         self._made: list[Any] = []
         self._spare: list[Any] = []
@@ -47,7 +48,7 @@ class DeviceTimer:
             if result[0]:
                 check(result, "cuEventCreate")
         self._made.extend(event for _, event in made)
-        self._spare.extend(event for _, event in made)
+        self._spare.extend(int(event) for _, event in made)
 
     def read(self, pair: Pair) -> tuple[int, int] | None:
         """When the kernel began and ended, once `wait` has returned; None where that cannot be told."""
@@ -73,3 +74,13 @@ class DeviceTimer:
             return
         for event in self._made:
             destroy(event)
+
+
+def _recorder(cuda: Any) -> Any:
+    """cuEventRecord, without the bindings where launches go without them."""
+    native = sys.modules.get("tilewright.launching.native")
+    if native is None or not native.ready():
+        return cuda.cuEventRecord
+    from tilewright.launching.words import recorder
+
+    return recorder(cuda.cuEventRecord)

@@ -111,7 +111,9 @@ def test_whatever_is_unusual_goes_to_python(cuda: FakeCuda) -> None:
     assert not by_code(cuda, lambda: add[(7,)](x, y, z, 16, stream=Stream())) and cuda.launches[-1].stream == 77
     for args in ((*others, 16), (x, y, x, 16), (x, y, z, 32), (x, y, z, np.int32(16))):
         assert not by_code(cuda, add[(7,)], *args)
-    assert not by_code(cuda, lambda: add[(7,)](x, y, z, n=16))
+    assert by_code(cuda, lambda: add[(7,)](x, y, z, n=16)), "Python puts them in order"
+    assert by_code(cuda, lambda: add[7](x, y, z, 16)) and by_code(cuda, lambda: tw.launch(3, (7,), add, (x, y, z, 16)))
+    assert cuda.launches[-1].stream == 3
     assert not by_code(cuda, lambda: add[(8,)](x, y, z, 16)), "another grid"
     for wrong, error in (((x, y, z), TypeError), ((x, y, np.zeros(100), 16), ValueError)):
         with pytest.raises(error):
@@ -292,8 +294,9 @@ def test_watchers_and_checks_see_every_launch(cuda: FakeCuda, capsys: pytest.Cap
     taught(lambda: add[(7,)](*args))
     taught(bound)
     with tw.profile() as p:
-        assert not by_code(cuda, lambda: add[(7,)](*args)) and not by_code(cuda, bound)
-    assert len(p.launches) == 2
+        assert by_code(cuda, lambda: add[(7,)](*args)) and by_code(cuda, bound), "behind the watcher it is as fast"
+        assert not by_code(cuda, lambda: add[(7,)](*three(96), 16))
+    assert len(p.launches) == 3 and all(launch.device is not None for launch in p.launches)
     assert by_code(cuda, lambda: add[(7,)](*args)) and by_code(cuda, bound)
     from tilewright.launching.checking import checking
 

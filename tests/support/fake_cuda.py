@@ -12,7 +12,7 @@ import re
 import struct
 import sys
 import types
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -95,6 +95,7 @@ _ENCODE = ctypes.CFUNCTYPE(
 
 
 _LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3)
+_RECORD = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 _CURRENT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
@@ -130,11 +131,13 @@ class FakeCuda:
     # What the assembler answers to a text: the status, the error log, the information log.
     assembler: Any = lambda text: (0, "", "")
     unloaded: list[str] = field(default_factory=list)
+    graphs: dict[int, list[Launch]] = field(default_factory=dict)
     captured: set[int] = field(default_factory=set)  # the streams that are being captured
     capture_mode: Any = "global"
 
     CUresult = CUresult
-    CUstreamCaptureMode = types.SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED="relaxed")
+    CUstreamCaptureMode = types.SimpleNamespace(
+        CU_STREAM_CAPTURE_MODE_RELAXED="relaxed", CU_STREAM_CAPTURE_MODE_THREAD_LOCAL="thread")
     CUstream_flags = types.SimpleNamespace(CU_STREAM_NON_BLOCKING=types.SimpleNamespace(value=1))
     CUdevice_attribute = CUjit_option = CUjitInputType = CUfunction_attribute = CUpointer_attribute = _Names()
 
@@ -236,7 +239,30 @@ class FakeCuda:
         table = (ctypes.c_void_p * max(1, len(formats))).from_address(params)
         values = [struct.unpack(f, ctypes.string_at(table[i] or 0, struct.calcsize(f)))[0]
                   for i, f in enumerate(formats)]
-        self.launches.append(Launch(name, (x, y, z), threads, shared, stream, values))
+        made = Launch(name, (x, y, z), threads, shared, stream, values)
+        self.graphs.get(stream, self.launches).append(made)
+        return (CUresult(0),)
+
+    def cuStreamBeginCapture(self, stream: int, mode: str) -> Any:
+        self.graphs[stream] = []
+        self.captured.add(stream)
+        return (CUresult(0),)
+
+    def cuStreamEndCapture(self, stream: int) -> Any:
+        self.captured.remove(stream)
+        return CUresult(0), self.graphs.pop(stream)
+
+    def cuGraphInstantiate(self, graph: list[Launch], flags: int) -> Any:
+        return CUresult(0), list(graph)
+
+    def cuGraphDestroy(self, graph: list[Launch]) -> Any:
+        graph.clear()
+        return (CUresult(0),)
+
+    cuGraphExecDestroy = cuGraphDestroy
+
+    def cuGraphLaunch(self, graph: list[Launch], stream: int) -> Any:
+        self.launches.extend(replace(launch, stream=stream) for launch in graph)
         return (CUresult(0),)
 
     def cuGetProcAddress(self, symbol: bytes, version: int, flags: int) -> Any:
@@ -244,7 +270,8 @@ class FakeCuda:
         self.callbacks.append({
             b"cuTensorMapEncodeTiled": lambda: _ENCODE(self._encode_tiled),
             b"cuLaunchKernel": lambda: _LAUNCH(self._launch),
-            b"cuCtxGetCurrent": lambda: _CURRENT(self._current)}[symbol]())
+            b"cuCtxGetCurrent": lambda: _CURRENT(self._current),
+            b"cuEventRecord": lambda: _RECORD(self._record)}[symbol]())
         return CUresult(0), ctypes.cast(self.callbacks[-1], ctypes.c_void_p).value, 0
 
     def _launch(self, function: int, *rest: int | None) -> int:
@@ -253,6 +280,9 @@ class FakeCuda:
         [found] = [known for known in self.functions if id(known) == function]
         self.called += 1
         return int(self.cuLaunchKernel(found, *(number or 0 for number in rest))[0])
+
+    def _record(self, event: int | None, stream: int | None) -> int:
+        return int(self.cuEventRecord(event or 0, stream or 0)[0])
 
     def _current(self, out: int) -> int:
         ctypes.c_void_p.from_address(out).value = self.context
