@@ -35,7 +35,7 @@ from tilewright.inspecting.trace import Trace, trace
 from tilewright.kernel import function, tile_kernel
 from tilewright.language import *  # noqa: F403
 from tilewright.launching.checking import uninitialized
-from tilewright.launching.graphs import Graph, graph
+from tilewright.launching.graphs import LaunchGraph, graph
 from tilewright.launching.launch import launch
 from tilewright.launching.timeouts import compiler_timeout
 from tilewright.options import ByTarget
@@ -88,7 +88,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     # kernels and their launch
-    "tile_kernel", "kernel", "function", "launch", "graph", "Graph", "trace", "Trace",
+    "tile_kernel", "kernel", "function", "launch", "graph", "LaunchGraph", "trace", "Trace",
     # kernels made of kernels
     "grad", "kernel_from_ir", "infer", "vmap", "fuse", "Fusion",
     "compare", "Comparison", "Side", "ByTarget", "profile", "Profile",

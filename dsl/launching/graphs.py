@@ -30,7 +30,7 @@ class _Member(NamedTuple):
     arguments: Sequence[Argument]
 
 
-class Graph:
+class LaunchGraph:
     """What `graph()` gives: once the `with` has ended, each call queues all of its launches. It keeps their arrays
     alive, and their numbers as they were.
 
@@ -41,7 +41,7 @@ class Graph:
         with ct.graph() as g:
             pass
         g()
-        print(type(g).__name__)  # Graph
+        print(type(g).__name__)  # LaunchGraph
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class Graph:
         self._captured: Any = None
         self._written: list[Any] = []
 
-    def __enter__(self) -> Graph:
+    def __enter__(self) -> LaunchGraph:
         if self._members is not None:
             raise RuntimeError("this graph has its launches; make another one: with tw.graph() as g")
         self._recorded = self._recorder.__enter__()
@@ -95,14 +95,14 @@ class Graph:
 
 
 @public
-def graph() -> Graph:
+def graph() -> LaunchGraph:
     """A context whose launches do not run, but are queued together by each call of what it gives: on a GPU they are
     one CUDA graph, which costs the host one call.
 
     Launches of this thread alone count, and nothing else that the `with` does: torch's operators run at once. Kernels
     are compiled when it ends. A stream that a launch names has no meaning in it.
 
-    Result: a Graph.
+    Result: a LaunchGraph.
     Errors: at the end of the `with` those of the launches; ValueError for launches in several places.
 
     Example:
@@ -119,7 +119,7 @@ def graph() -> Graph:
         g()
         print(x[0])  # 4.0
     """
-    return Graph()
+    return LaunchGraph()
 
 
 class CapturedGraph:
