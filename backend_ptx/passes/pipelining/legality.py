@@ -133,19 +133,20 @@ def _deciding(op: Op) -> Sequence[Value]:
 
 def _known_to_producer(values: Sequence[Value], unit: Unit) -> bool:
     """Whether a producer, which holds no tiles, can compute the values itself."""
-    written = unit.dependences.written
+    dependences, parents = unit.dependences, unit.parents
 
     def computable(value: Value) -> bool:
-        op = maker_of(value, unit.parents)
+        op = maker_of(value, parents)
         if op is None:
             return True
         if not isinstance(value.type, ArrayType) and getattr(value.type, "size", 1) > 1:
             return False
+        if op.blocks or not op.effectful:
+            return isinstance(op, (For, While)) or not op.blocks
         effects = op.effects()
-        read = map(unit.dependences.alias_class, effects.reads)
-        return isinstance(op, (For, While)) or not (op.blocks or effects.kept or any(m in written for m in read))
+        return not (effects.kept or any(dependences.alias_class(m) in dependences.written for m in effects.reads))
 
-    return all(map(computable, origins(values, unit.parents)))
+    return all(map(computable, origins(values, parents)))
 
 
 def tma_transfer(loop: Loop, load: Load, unit: Compilation) -> Transfer:
