@@ -82,13 +82,19 @@ def test_sums_that_depend_on_the_order_are_notes() -> None:
 
 
 @tw.tile_kernel
-def sum_before_a_ticket(x, total, ticket, step: tw.Constant[int]):
-    tw.atomic_add(total, tw.bid(0) * step, tw.sum(tw.load(x, tw.bid(0), 16)))
-    tw.atomic_add(ticket, 0, 1, memory_order=tw.MemoryOrder.ACQ_REL, memory_scope=tw.MemoryScope.DEVICE)
+def sums_by_the_last_block(x, parts, total, ticket, out, step: tw.Constant[int]):
+    i = tw.bid(0)
+    t = tw.load(x, i, 16)
+    tw.store(parts, i, t)
+    tw.atomic_add(total, i * step, tw.sum(t))
+    before = tw.atomic_add(ticket, 0, 1, memory_order=tw.MemoryOrder.ACQ_REL, memory_scope=tw.MemoryScope.DEVICE)
+    if before == tw.num_blocks(0) - 1:
+        tw.store(out, 0, tw.load(parts, 0, 64))
 
 
 @pytest.mark.parametrize("step, kinds", [(0, ["order"]), (1, [])])
 def test_blocks_that_synchronise_are_told_of_such_sums_too(step: int, kinds: list[str]) -> None:
-    args = np.ones(64, np.float32), np.zeros(4, np.float32), np.zeros(1, np.int32)
-    found = sum_before_a_ticket.interpret(4, *args, step, check=True, on_report="collect")
+    x, parts, total, out = (np.ones(n, np.float32) for n in (64, 64, 4, 64))
+    args = x, parts, total, np.zeros(1, np.int32), out
+    found = sums_by_the_last_block.interpret(4, *args, step, check=True, on_report="collect")
     assert [report.kind for report in found or ()] == kinds

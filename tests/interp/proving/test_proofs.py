@@ -250,7 +250,8 @@ def slower_and_slower(x, out):
 
 def test_growth_that_is_not_always_the_same_is_not_multiplied() -> None:
     proof = proof_of(slower_and_slower, "f32[6]", "f32[64]", grid=(1,))
-    assert [v.status for v in proof.verdicts if v.kind == "bounds"] != ["proved", "proved"]
+    statuses = {v.status for v in proof.verdicts if v.kind == "bounds"}
+    assert "not decided" in statuses and "refuted" not in statuses
 
 
 @tw.tile_kernel
