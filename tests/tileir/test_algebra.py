@@ -112,7 +112,8 @@ def test_equal_sides_and_comparisons(dtype: DType) -> None:
 
 
 def test_bools() -> None:
-    for cls, truth, left in itertools.product((arith.And, arith.Or, arith.Xor, *COMPARE), (0, 1), (0, 1)):
+    words: list[type[Op]] = [arith.And, arith.Or, arith.Xor, *COMPARE]
+    for cls, truth, left in itertools.product(words, (0, 1), (0, 1)):
         Trial(with_constant(cls, truth, bool(left)), bool_, bool_).check()
     for yes, no in itertools.product((0, 1), (0, 1)):
         Trial(lambda t, a, b, y=yes, n=no: arith.Select(cond=a, lhs=t.constant(y, a), rhs=t.constant(n, a)),
