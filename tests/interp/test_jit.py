@@ -341,6 +341,7 @@ def test_loops_that_store(
             y = memory[begin : begin + np.prod(out)].reshape(out)[part] if begin else np.zeros(out, np.float32)
             program = compile_function(kernel.lower(x, np.zeros_like(y)).tile_ir())
             for _ in range(2):  # the first run compiles the loop and stores by closures
+                y[...] = 7.0
                 program.run(grid, [x, y])
             both.append((memory, y.copy()))
         for want, got in zip(*both, strict=True):
