@@ -57,10 +57,10 @@ class DLPackArray(NamedTuple):
     capsule: Any
 
 
-_is_valid = ctypes.pythonapi.PyCapsule_IsValid
-_is_valid.argtypes, _is_valid.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_int
-_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer.argtypes, _pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
+is_valid = ctypes.pythonapi.PyCapsule_IsValid
+is_valid.argtypes, is_valid.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_int
+pointer_in = ctypes.pythonapi.PyCapsule_GetPointer
+pointer_in.argtypes, pointer_in.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
 
 
 def export(value: Any, stream: int | None = None) -> DLPackArray:
@@ -73,10 +73,10 @@ def export(value: Any, stream: int | None = None) -> DLPackArray:
         capsule = value.__dlpack__(max_version=(1, 1), **arguments)
     except TypeError:  # an exporter older than DLPack 1.0
         capsule = value.__dlpack__(**arguments)
-    if _is_valid(capsule, b"dltensor_versioned"):
-        versioned = _ManagedVersioned.from_address(_pointer(capsule, b"dltensor_versioned"))
+    if is_valid(capsule, b"dltensor_versioned"):
+        versioned = _ManagedVersioned.from_address(pointer_in(capsule, b"dltensor_versioned"))
         return _read(versioned.tensor, bool(versioned.flags & _READ_ONLY), capsule)
-    return _read(_Managed.from_address(_pointer(capsule, b"dltensor")).tensor, False, capsule)
+    return _read(_Managed.from_address(pointer_in(capsule, b"dltensor")).tensor, False, capsule)
 
 
 def _read(tensor: _Tensor, readonly: bool, capsule: Any) -> DLPackArray:

@@ -750,6 +750,6 @@ def build_soon() -> None:
 
 def builtin(name: str, address: int, kept: Any) -> Any:
     """The function `launch`, `replay` or `record` over the words at an address; it keeps `kept`."""
-    make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)(
+        ("PyCFunction_NewEx", ctypes.pythonapi))
     return make(ctypes.addressof(_methods[name]), address, kept)

@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any
 
 from tilewright.arguments.arrays import is_torch
+from tilewright.arguments.dlpack import is_valid, pointer_in
 from tilewright.backend_ptx.runtime.driver import check, driver
 from tilewright.launching import native
 from tilewright.launching.native import ARGUMENT, LAUNCH, Expected
@@ -229,13 +230,10 @@ def _exchange(kind: type) -> list[int] | None:
     """The words of DLPack's table of functions for a class: its version, a table before, and five functions, of which
     the fourth reads a tensor and the fifth tells the current stream. None where there is none that is known here."""
     capsule = getattr(kind, "__dlpack_c_exchange_api__", None)
-    valid, pointer = ctypes.pythonapi.PyCapsule_IsValid, ctypes.pythonapi.PyCapsule_GetPointer
-    valid.argtypes, valid.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_int
-    pointer.argtypes, pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
     name = b"dlpack_exchange_api"
-    if capsule is None or not valid(capsule, name):
+    if capsule is None or not is_valid(capsule, name):
         return None
-    address = pointer(capsule, name)
+    address = pointer_in(capsule, name)
     while address:
         words = list((ctypes.c_int64 * 7).from_address(address))
         if words[0] & 0xFFFFFFFF == _VERSION and words[5] and words[6]:
