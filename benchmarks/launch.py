@@ -58,5 +58,5 @@ def driver_call(kernel: Any, *args: Any) -> Callable[[], Any]:
 
     fixed, _, _ = kernel.launcher.bind(kernel[(1,)].grid, args)
     given = fixed.plan.kernel.handle, *fixed.grid, fixed.plan.kernel.threads, 1, 1, fixed.plan.kernel.shared_bytes
-    call, parameters = driver().cuLaunchKernel, fixed.frame.address
-    return lambda: call(*given, 0, parameters, 0)
+    call, frame = driver().cuLaunchKernel, fixed.frame
+    return lambda: call(*given, 0, frame.address, 0)

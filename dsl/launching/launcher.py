@@ -125,7 +125,8 @@ class Launcher:
         if len(args) != self._count:
             args = self.call.complete(args, {})
         direct = self._direct.get(grid.size)
-        if direct is not None and CHECKED is None and direct(*args, stream=stream) is None:
+        if direct is not None and CHECKED is None and (
+                direct(*args) if stream is None else direct(*args, stream=stream)) is None:
             return
         short = self._read(grid, args) if self._plans and CHECKED is None else None
         if short is None:

@@ -34,7 +34,8 @@ def _reader(kind: type) -> Reader:
     if issubclass(kind, (list, tuple)):
         return signature
     if is_torch(kind):
-        return lambda array: (array.dtype, array.shape, array.stride())
+        facts = attrgetter("dtype", "shape")
+        return lambda array: (facts(array), array.stride())
     for names in (("dtype", "shape", "strides"), ("dtype", "shape")):
         if all(hasattr(kind, name) for name in names):
             return attrgetter(*names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tilewright.arguments.arrays import ArrayInfo, is_torch
@@ -42,6 +43,11 @@ def stream_of(info: ArrayInfo) -> int:
 def torch_stream(device: int) -> int:
     """The handle of torch's current stream on a device."""
     return _torch_reader()(device)
+
+
+def torch_stream_reader(device: int) -> Callable[[], int]:
+    """The same as a function."""
+    return partial(_torch_reader(), device)
 
 
 _reader: Callable[[int], int] | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from pathlib import Path
 from threading import get_ident
 from time import perf_counter_ns
@@ -16,7 +16,7 @@ from tilewright.estimating.devices import DeviceLimits, limits_of, limits_of_gpu
 from tilewright.launching import watching
 from tilewright.launching.launcher import Launcher, own_stream
 from tilewright.launching.signature import as_specs, device_of, signature
-from tilewright.launching.streams import stream_handle, torch_stream
+from tilewright.launching.streams import stream_handle, torch_stream_reader
 from tilewright.profiling.records import Kind, Launched, Recording
 from tilewright.tileir.events import LISTENERS
 from tilewright.tracebacks import public
@@ -42,6 +42,7 @@ class Profile(Recording):
         super().__init__()
         self._limits = None if device is None else limits_of(device)
         self._kinds: dict[Hashable, Kind] = {}
+        self._last: tuple[Hashable, Any] = (None, None)
         self._raw: list[tuple[Kind, int, int, int, Any, bool]] = []
         self._timers: dict[int, Any] = {}
         self._lock = threading.Lock()
@@ -92,12 +93,17 @@ class Profile(Recording):
                 stream: Any) -> None:
         """In the place of a launch."""
         key = launcher, grid.size, signature(args)
-        kind = self._kinds.get(key)
-        if kind is None:
-            kind = self._first(key, launcher, grid, args)
+        before, kind = self._last
+        if key != before:  # a comparison takes less than a hash
+            kind = self._kinds.get(key) or self._first(key, launcher, grid, args)
+            self._last = key, kind
         timer, pair, failed = kind.timer, None, True
         if timer is not None:
-            pair = timer.start(kind.stream(args) if stream is None else stream_handle(stream))
+            if stream is not None:
+                handle = stream_handle(stream)
+            else:
+                handle = own_stream(kind.specialiser.bind(args)) if kind.stream is None else kind.stream()
+            pair = timer.start(handle)
         start = perf_counter_ns()
         try:
             launch(launcher, grid, args, stream)
@@ -125,7 +131,7 @@ class Profile(Recording):
             limits = self._limits or limits_of_gpu(timer.device.name) or limits
             return self._kinds.setdefault(key, Kind(
                 specialiser, grid.size, specs, timer.device.name, limits, timer,
-                _stream_reader(specialiser, arguments, device)))
+                _stream_reader(arguments, device)))
 
     def _timer(self, device: int) -> Any:
         from tilewright.profiling.events import DeviceTimer
@@ -140,14 +146,14 @@ class Profile(Recording):
         return Launched(kind, start, end, thread, 0 if pair is None else pair[0], times, failed)
 
 
-def _stream_reader(specialiser: Any, arguments: list[Argument], device: int) -> Any:
-    """From the arguments of a launch without a stream to the stream that it runs on."""
+def _stream_reader(arguments: list[Argument], device: int) -> Callable[[], int] | None:
+    """What tells the stream of a launch without one; None where only its arguments do."""
     owners = [array.info.owner for array in arrays(arguments)]  # type: ignore[union-attr]
     if any(is_torch(type(owner)) for owner in owners):
-        return lambda args: torch_stream(device)
+        return torch_stream_reader(device)
     if all(type(owner).__module__ == "tilewright.arguments.device_array" for owner in owners):
-        return lambda args: 0
-    return lambda args: own_stream(specialiser.bind(args))
+        return lambda: 0
+    return None
 
 
 @public
