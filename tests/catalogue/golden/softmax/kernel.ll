@@ -98,10 +98,10 @@ done2:
   %v85 = shufflevector <2 x float> %v83, <2 x float> poison, <1 x i32> <i32 1>
   %v86 = call <1 x float> @llvm.maxnum.v1f32(<1 x float> %v84, <1 x float> %v85)
   %v87 = fmul <1 x float> %v86, splat (float 0x3FF7154760000000)
-  %v88 = extractelement <1 x float> %v87, i32 0
-  %v89 = insertelement <2 x float> poison, float %v88, i32 0
-  %v90 = shufflevector <2 x float> %v89, <2 x float> poison, <2 x i32> zeroinitializer
-  %v91 = fneg <2 x float> %v90
+  %v88 = fneg <1 x float> %v87
+  %v89 = extractelement <1 x float> %v88, i32 0
+  %v90 = insertelement <2 x float> poison, float %v89, i32 0
+  %v91 = shufflevector <2 x float> %v90, <2 x float> poison, <2 x i32> zeroinitializer
   %v92 = call <2 x float> @llvm.fma.v2f32(<2 x float> %v36, <2 x float> splat (float 0x3FF7154760000000), <2 x float> %v91)
   %v93 = extractelement <2 x float> %v92, i32 0
   %v94 = call float @llvm.nvvm.ex2.approx.ftz.f32(float %v93)
