@@ -17,7 +17,7 @@ from tilewright.tileir.layout import Layout
 from tilewright.tileir.parse_types import TypeReader, children, integer, word
 from tilewright.tileir.plan import RECORDS, Decision, complaint, read
 from tilewright.tileir.types import Type
-from tilewright.tileir.wellformed import attribute_complaint, type_complaint
+from tilewright.tileir.wellformed import aliases_complaint, attribute_complaint, type_complaint
 
 Tree = Any  # lark is imported at the first use, so its types have no names here
 
@@ -124,6 +124,8 @@ class _Reader:
         for kind, record in records.items():
             setattr(made, kind, record)
         made.decisions = decisions
+        if wrong := aliases_complaint(made):
+            raise TileTypeError(f"aliases: {wrong}", self.span(name))
         return made
 
     def record(self, tree: Tree, records: dict[str, Any]) -> None:

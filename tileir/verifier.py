@@ -7,8 +7,7 @@ from typing import Any
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import TileError, TileInternalError
 from tilewright.tileir.printer import op_text
-from tilewright.tileir.types import ArrayType, ListType
-from tilewright.tileir.wellformed import attribute_complaint, type_complaint
+from tilewright.tileir.wellformed import aliases_complaint, attribute_complaint, type_complaint
 
 
 def verify(function: Function) -> None:
@@ -24,27 +23,9 @@ class _Verifier:
     def function(self, function: Function) -> None:
         if not function.body.ops or function.body.terminator.opcode != "return":
             raise TileInternalError(f"function {function.name} does not end with return()", function.span)
-        self.aliases(function)
+        if wrong := aliases_complaint(function):
+            raise TileInternalError(f"aliases: {wrong}", function.span)
         self.block(function.body, None)
-
-    def aliases(self, function: Function) -> None:
-        """Positions are those of arrays or lists, each in one group; who is the same as another has no use."""
-        same, groups = function.aliases.same, function.aliases.groups
-        params = function.params
-        grouped = [position for group in groups for position in group]
-        for position in (*grouped, *(p for pair in same for p in pair)):
-            if not (position < len(params) and isinstance(params[position].type, ArrayType | ListType)):
-                raise TileInternalError(f"aliases: parameter {position} is no array", function.span)
-        if len(set(grouped)) < len(grouped):
-            raise TileInternalError("aliases: a parameter is in two groups", function.span)
-        used = {value for op in function.walk() for value in op.operands}
-        for pair in same:
-            if len(pair) != 2 or pair[1] >= pair[0] or params[pair[0]].type != params[pair[1]].type:
-                raise TileInternalError(f"aliases: {pair} is no pair of a parameter and an earlier one like it",
-                                        function.span)
-            if params[pair[0]] in used:
-                raise TileInternalError(f"aliases: parameter {pair[0]} is used, though {pair[1]} stands for it",
-                                        function.span)
 
     def block(self, block: Block, parent: Op | None) -> None:
         if id(block) in self.seen:

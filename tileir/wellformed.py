@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from tilewright.tileir.core import Op
+from tilewright.tileir.core import Function, Op
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.types import LARGEST_TILE, ArrayType, ListType, SharedType, TileType, TupleType, Type
@@ -94,4 +94,24 @@ def _array_complaint(type_: ArrayType) -> str:
         return f"{type_}: divisors and the alignment are at least 1"
     if not type_.index.is_int:
         return f"{type_}: the index dtype is an integer"
+    return ""
+
+
+def aliases_complaint(function: Function) -> str:
+    """What is wrong with the aliases of a function, or "". Positions are those of arrays or lists, each in one group;
+    who is the same as another has no use."""
+    same, groups = function.aliases.same, function.aliases.groups
+    params = function.params
+    grouped = [position for group in groups for position in group]
+    for position in (*grouped, *(p for pair in same for p in pair)):
+        if not (0 <= position < len(params) and isinstance(params[position].type, ArrayType | ListType)):
+            return f"parameter {position} is no array"
+    if len(set(grouped)) < len(grouped):
+        return "a parameter is in two groups"
+    used = {value for op in function.walk() for value in op.operands}
+    for pair in same:
+        if len(pair) != 2 or pair[1] >= pair[0] or params[pair[0]].type != params[pair[1]].type:
+            return f"{pair} is no pair of a parameter and an earlier one like it"
+        if params[pair[0]] in used:
+            return f"parameter {pair[0]} is used, though {pair[1]} stands for it"
     return ""

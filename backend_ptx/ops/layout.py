@@ -6,6 +6,7 @@ from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Op, Value, attribute, operand, require
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.ops.arrays import check_tile
 from tilewright.tileir.types import Type
 
 
@@ -20,6 +21,7 @@ class ConvertLayout(Op, opcode="convert_layout", same_elements=True):
         return plan_conversion(self.src.type.layout, self.result.type.layout).crosses
 
     def infer(self) -> tuple[Type, ...]:
+        check_tile("convert_layout", self.src)
         return (self.src.type.erased(),)
 
 
@@ -37,6 +39,7 @@ class KeepRegisters(Op, opcode="keep_registers", elementwise=True):
     count: int = attribute()
 
     def infer(self) -> tuple[Type, ...]:
+        check_tile("keep_registers", self.kept)
         kept, again = self.kept.type, self.again.type
         require(kept.erased() == again.erased(), f"keep_registers: {kept} and {again} are not one tile")
         return (kept.erased(),)

@@ -10,8 +10,9 @@ from tilewright.interp.hazards import find_hazards
 from tilewright.tileir.analysis.effects import Dependences, written_arrays
 from tilewright.tileir.analysis.uses import parents, uses
 from tilewright.tileir.core import Function, Op
-from tilewright.tileir.diagnostics import TileInternalError
+from tilewright.tileir.diagnostics import TileInternalError, TileTypeError
 from tilewright.tileir.parser import parse
+from tilewright.tileir.plan import Aliases
 from tilewright.tileir.verifier import verify
 
 TEXT = """
@@ -110,10 +111,16 @@ def test_arguments_that_share_memory_are_one_class(function: Function) -> None:
     ("groups=((0, 1), (1, 2))", "in two groups"), ("same=((1, 0))", "parameter 1 is used, though 0 stands for it"),
     ("same=((0, 1))", "no pair of a parameter and an earlier one"), ("same=((2, 0))", "no pair of a parameter"),
 ])
-def test_aliases_are_verified(record: str, message: str) -> None:
+def test_aliases_are_checked(record: str, message: str) -> None:
     head = TEXT.strip().splitlines()[0]
-    function = parse(TEXT.replace(head, f"{head[:-1]}aliases({record}) {{"), "shared.tile")
-    with pytest.raises(TileInternalError, match=message):
+    with pytest.raises(TileTypeError, match=message) as caught:
+        parse(TEXT.replace(head, f"{head[:-1]}aliases({record}) {{"), "shared.tile")
+    assert caught.value.span.line == 2
+
+
+def test_the_verifier_looks_at_aliases_too(function: Function) -> None:
+    function.aliases = Aliases(groups=((0, 1), (1, 2)))
+    with pytest.raises(TileInternalError, match="in two groups"):
         verify(function)
 
 

@@ -183,6 +183,10 @@ REFUSED = {
     "sqrt of integers": ("%y: i32 = sqrt(src=%i)", "sqrt: expected floats"),
     "sqrt of e4m3": ("%y: e4m3 = sqrt(src=%e)", "sqrt: expected floats"),
     "pow of bools": ("%y: i1 = pow(lhs=%b, rhs=%b)", "pow: expected numbers"),
+    "the length of a scalar": ("%y: i32 = list_length(list=%i)", "list_length: expected a list, got i32"),
+    "sums of arrays": ("%y: array<64xf32, strides=1> = add(lhs=%a, rhs=%a)", "add: expected numbers, got array"),
+    "an array as a tile": ("%y: tile<64x1xf32> = reshape(src=%a, shape=(64, 1))", "expected a tile, got array"),
+    "a buffer as a tile": ("%y: tile<4x2xf32> = permute(src=%s, axes=(1, 0))", "permute: expected a tile, got shared"),
     "a tile as index": ("%y: tile<2xf32> = extract(src=%t, index=(%u), shape=(2))", "index of type tile<4xi32>"),
     "a float as index": ("%y: tile<2xf32> = extract(src=%t, index=(%x), shape=(2))", "extract: index of type f32"),
     "a large f16": ("%y: f16 = constant(value=0x1.0p+100, type=tile<f16>)", "is no value of float16"),
@@ -209,7 +213,8 @@ REFUSED = {
 
 @pytest.mark.parametrize("line, message", REFUSED.values(), ids=REFUSED)
 def test_type_rules_refuse(line: str, message: str) -> None:
-    params = "%x: f32, %i: i32, %b: i1, %e: e4m3, %t: tile<4xf32>, %u: tile<4xi32>, %a: array<64xf32, strides=1>"
+    params = ("%x: f32, %i: i32, %b: i1, %e: e4m3, %t: tile<4xf32>, %u: tile<4xi32>, %a: array<64xf32, strides=1>, "
+              "%s: shared<2x4xf32>")
     with pytest.raises((TileTypeError, TileInternalError)) as caught:
         verify(parse(f"func @k({params}) {{\n  {line}\n  return()\n}}\n"))
     assert message in caught.value.message

@@ -41,7 +41,7 @@ BITS = Kind("integers or bools", lambda dtype: not dtype.is_float)
 
 
 def check_kind(opcode: str, kind: Kind, value: Value) -> None:
-    if not kind.admits(value.type.dtype):
+    if not (isinstance(value.type, TileType) and kind.admits(value.type.dtype)):
         raise TileTypeError(f"{opcode}: expected {kind.name}, got {value.type}")
 
 

@@ -44,6 +44,11 @@ def check_index(opcode: str, *values: Value) -> None:
             raise TileTypeError(f"{opcode}: index of type {value.type}")
 
 
+def check_tile(opcode: str, value: Value) -> None:
+    """Neither an array nor a buffer in shared memory, which have a shape and a dtype too."""
+    require(isinstance(value.type, TileType), f"{opcode}: expected a tile, got {value.type}")
+
+
 class Extent(Op, opcode="extent", speculatable=True):
     """Length of an array along an axis, in the array's index dtype."""
 
@@ -126,6 +131,7 @@ class ListLength(Op, opcode="list_length"):
     list: Value = operand()
 
     def infer(self) -> tuple[Type, ...]:
+        require(isinstance(self.list.type, ListType), f"list_length: expected a list, got {self.list.type}")
         return (TileType(int32),)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilewright.tileir.core import Op, Value, attribute, operand, operands, require
 from tilewright.tileir.dtypes import DType
-from tilewright.tileir.ops.arrays import check_index
+from tilewright.tileir.ops.arrays import check_index, check_tile
 from tilewright.tileir.types import SharedType, TileType, Type
 
 
@@ -26,6 +26,7 @@ class Broadcast(Op, opcode="broadcast", cheap=True, view=True, speculatable=True
     shape: tuple[int, ...] = attribute()
 
     def infer(self) -> tuple[Type, ...]:
+        check_tile("broadcast", self.src)
         old = self.src.type.shape
         ok = not old or (len(old) == len(self.shape) and all(o in (1, n) for o, n in zip(old, self.shape, strict=True)))
         require(ok, f"broadcast: shape {old} cannot be broadcast to {self.shape}")
@@ -39,6 +40,7 @@ class Reshape(Op, opcode="reshape", cheap=True, view=True, rearranges=True, spec
     shape: tuple[int, ...] = attribute()
 
     def infer(self) -> tuple[Type, ...]:
+        check_tile("reshape", self.src)
         new = TileType(self.src.type.dtype, self.shape)
         require(new.size == self.src.type.size, f"reshape: {self.src.type} does not have {new.size} elements")
         return (new,)
@@ -51,6 +53,7 @@ class Permute(Op, opcode="permute", cheap=True, rearranges=True, speculatable=Tr
     axes: tuple[int, ...] = attribute()
 
     def infer(self) -> tuple[Type, ...]:
+        check_tile("permute", self.src)
         shape = self.src.type.shape
         ok = sorted(self.axes) == list(range(len(shape)))
         require(ok, f"permute: {self.axes} is not an order of the axes of {self.src.type}")
