@@ -49,8 +49,8 @@ def _register(op: type[Op] | str, step: bool) -> Callable[[H], H]:
 
 
 def impl(op: type[Op] | str) -> Callable[[H], H]:
-    """Register `handler(op, lowering) -> closure(*operand_values)`, which returns the result; None for an op without
-    one. Operand values come in the order of `op.operands`. What has several results registers a step.
+    """Register `handler(op, lowering) -> closure(*operand_values)`, which returns the result, a tuple of results, or
+    None for an op without results. Operand values come in the order of `op.operands`.
 
     A tile value is an array with a leading axis over the blocks of the chunk where `lowering.varies(value)`, and
     without that axis where it does not; floats of 16 bits and tf32 are held as float32, 8- and 4-bit floats as codes.
@@ -216,10 +216,12 @@ def _release(slots: list[int]) -> Step:
 
 def _wire(fn: Callable[..., Any], src: tuple[int, ...], dst: tuple[int, ...]) -> Step:
     """A step that calls `fn` with the values of some registers and stores what it returns."""
-    if not dst:
-        def effect(regs: Regs) -> None:
-            fn(*[regs[s] for s in src])
-        return effect
+    if len(dst) != 1:
+        def many(regs: Regs) -> None:
+            out = fn(*[regs[s] for s in src])
+            for d, value in zip(dst, out or (), strict=True):
+                regs[d] = value
+        return many
     [d] = dst
     match src:
         case ():

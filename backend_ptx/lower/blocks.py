@@ -34,11 +34,11 @@ def lower_block(ctx: Context, block: Block) -> None:
             return
         if number < done:
             continue
-        ctx.locate(op.span)
         run, between = run_from(block.ops, number)
         done = number + max(1, len(run) + len(between))
         try:
             for other in between if run else (op,):
+                ctx.locate(other.span)
                 lowering_of(other)(ctx, other)
             if run:
                 lower_run(ctx, run)
@@ -106,9 +106,11 @@ def lower_run(ctx: Context, run: Sequence[Op]) -> None:
     for start in range(0, width, STRIP):
         strip: Any = _Strip(ctx, start, width)
         for op in elementwise:
+            ctx.locate(op.span)
             lowering_of(op)(strip, op)
         for value in wanted:
             pieces[value].append(strip[value])
+        ctx.locate(last.span)
         if end is not None:
             end.take(start // STRIP, strip[_ended(last)])
     for value in wanted:

@@ -28,6 +28,13 @@ class CallSignature:
             raise self._wrong_count(args, "; a launch by tuple gives all of them, also those that have a default"
                                     if len(args) < len(self._parameters) else "")
 
+    def split(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Values of all parameters, in their order, as a call gives them: by position, and those behind * by name."""
+        if not self.keyword_only:
+            return args, {}
+        names = (p.name for p in self._parameters[self._positional:])
+        return args[:self._positional], dict(zip(names, args[self._positional:], strict=True))
+
     def complete(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """One value for each parameter, in their order. TypeError where they do not fit, as of a Python call."""
         if self._starred:

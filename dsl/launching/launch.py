@@ -62,7 +62,8 @@ def launch(
             return None
         if not isinstance(grid, tuple) or len(grid) > 3:
             make_grid(grid)  # raises
-        kernel[grid](*kernel_args, stream=stream)
+        own, named = kernel.specialiser.call.split(kernel_args)
+        kernel[grid](*own, stream=stream, **named)
         return None
     arguments = kernel.specialiser.bind(kernel_args)
     return kernel.launcher.interpret(make_grid(grid), arguments, check=checks, target=target)

@@ -48,7 +48,7 @@ def test_simulator(script: Path, target: str, monkeypatch: pytest.MonkeyPatch) -
 def test_gpu(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def on_device(kernel: tw.tile_kernel, grid: Any, args: tuple[Any, ...]) -> None:
         moved = [_moved(arg) for arg in args]
-        tw.launch(None, grid, kernel, tuple(moved))
+        kernel.bind(grid, *moved)()
         for arg, there in zip(args, moved, strict=True):
             if isinstance(arg, np.ndarray):
                 arg[...] = there.to_host()

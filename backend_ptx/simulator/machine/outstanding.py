@@ -127,8 +127,8 @@ def token_parts(words: Array) -> tuple[Array, Array]:
 def settle(m: Machine, value: Array, *, strict: bool, wait: bool = False) -> Array:
     """`value` of the active threads with complete MMAs' values in place of tokens.
 
-    `strict`: a pattern that names no MMA is an error, not a number. `wait`: MMAs in flight may stay (else an
-    error).
+    `strict`: a pattern that names no MMA is an error, not a number. Otherwise `value` may be integers, of which any can
+    look like a token: all lanes of a warp have the same one. `wait`: MMAs in flight may stay (else an error).
     """
     words = words_of(value)
     if words is None or not is_token(words).any():
@@ -136,6 +136,8 @@ def settle(m: Machine, value: Array, *, strict: bool, wait: bool = False) -> Arr
     words = np.array(m.spread(words))
     found = is_token(words)
     found[~_active(m)] = False
+    if not strict:
+        found &= _same_in_warps(words, _active(m))
     state = outstanding(m)
     numbers, registers = token_parts(words)
     for number in np.unique(numbers[found]).tolist():
@@ -153,6 +155,15 @@ def settle(m: Machine, value: Array, *, strict: bool, wait: bool = False) -> Arr
         ready = here & _per_thread(mma.done, words)
         words[ready] = mma.values[registers[ready], np.nonzero(ready)[0]]
     return words.view(value.dtype)
+
+
+def _same_in_warps(words: Array, active: Array) -> Array:
+    """Which words [threads, ...] all active lanes of their warp have."""
+    lanes = active.reshape(-1, WARP)
+    by_warp = words.reshape(*lanes.shape, -1)
+    first = np.take_along_axis(by_warp, lanes.argmax(axis=1)[:, None, None], axis=1)
+    same = ((by_warp == first) | ~lanes[:, :, None]).all(axis=1, keepdims=True)
+    return np.broadcast_to(same, by_warp.shape).reshape(words.shape)
 
 
 def _active(m: Machine) -> Array:
