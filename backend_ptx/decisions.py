@@ -227,6 +227,11 @@ def thread_store(name: str, why: str, span: Span) -> Decision:
     return Decision("stores", f"{name} by threads", why, span)
 
 
+def early_mmas(carried: int) -> Decision:
+    kept = f", {carried} outstanding into the next iteration" if carried else ""
+    return Decision("mmas", f"started early{kept}", "what does not need their results runs meanwhile")
+
+
 def ping_pong() -> Decision:
     return Decision("ping_pong", "two warpgroups alternate", "one multiplies while the other computes")
 

@@ -69,7 +69,7 @@ class Limits:
     that multiplies, unless it cannot; those that the target prefers to it are left out. `max_exchange` is in bytes:
     what one layout conversion may take of shared memory; `max_depth` is the K of one multiply. `cap_registers`: whether
     the registers of each thread may be capped for the sake of occupancy, `split_loops`: whether a loop may become
-    several.
+    several, `early_mmas` whether MMAs may start early and stay outstanding into the next iteration.
     """
 
     max_stages: int | None = None
@@ -83,6 +83,7 @@ class Limits:
     max_depth: int | None = None
     cap_registers: bool = True
     split_loops: bool = True
+    early_mmas: bool = True
 
     def met(self, hints: Hints) -> Hints:
         """The hints as far as the limits let them be met."""
@@ -107,7 +108,8 @@ class MachinePlan:
     `warps` compute a CTA's tiles (0: not decided yet). `cluster` CTAs run each block of a launch: the grid is so many
     times longer along its axis 0. `roles` is empty where all warps run the same code. `stages` holds the slots of each
     ring of shared memory. `occupancy` is the number of CTAs per SM for which registers must suffice (0: any). `split`:
-    some loop became several, of which one lacks a branch or a mask.
+    some loop became several, of which one lacks a branch or a mask; `early`: some MMA is outstanding for longer than in
+    the order of the program.
     """
 
     warps: int = 0
@@ -117,6 +119,7 @@ class MachinePlan:
     occupancy: int = 0
     shared_bytes: int = 0
     split: bool = False
+    early: bool = False
 
     def role(self, name: str) -> Role | None:
         return next((role for role in self.roles if role.name == name), None)

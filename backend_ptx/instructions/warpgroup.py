@@ -1,7 +1,7 @@
 """wgmma: D = A * B + D by the four warps of a warpgroup, asynchronously (PTX ISA, "Asynchronous Warpgroup Level").
 
-Products come in thousands of forms, so they are made on demand: `wgmma_ss` with A in shared memory, `wgmma_rs` with A
-in registers. One record holds several steps along k. B, and A in shared memory, are named by 64-bit descriptors.
+Products come in thousands of forms, so `wgmma` makes them on demand, with A in shared memory or in registers. One
+record holds several steps along k. B, and A in shared memory, are named by 64-bit descriptors.
 """
 
 from __future__ import annotations
@@ -66,33 +66,20 @@ def valid_n(n: int, kind: str) -> bool:
 
 
 @cache
-def wgmma_ss(n: int, kind: str, a_trans: bool = False, b_trans: bool = False, steps: int = 1) -> Instruction:
-    """Accumulators [64, n] += A B, both in shared memory, `steps` times.
+def wgmma(n: int, kind: str, a_trans: bool | None = False, b_trans: bool = False, steps: int = 1) -> Instruction:
+    """Accumulators [64, n] += A B, `steps` times.
 
     Operands: the accumulators (tied to the results), per step the descriptors of A and of B, then i32 scale_d (0: the
-    first step ignores the accumulators). `trans`: rows of the operand in memory run along m (n), not along k.
+    first step ignores the accumulators). `trans`: rows of the operand in memory run along m (n), not along k; None: A
+    is in registers, four i32 per step in place of its descriptor.
     """
-    return _product(n, kind, (a_trans, b_trans), steps, shared_a=True)
-
-
-@cache
-def wgmma_rs(n: int, kind: str, b_trans: bool = False, steps: int = 1) -> Instruction:
-    """Accumulators [64, n] += A B, A in registers, `steps` times.
-
-    Operands: the accumulators (tied to the results), per step four i32 of A and the descriptor of B, then i32 scale_d
-    as for `wgmma_ss`.
-    """
-    return _product(n, kind, (b_trans,), steps, shared_a=False)
-
-
-def _product(n: int, kind: str, trans: tuple[bool, ...], steps: int, shared_a: bool) -> Instruction:
-    """`trans`: of the operands in shared memory."""
     found = KINDS[kind]
+    shared_a = a_trans is not None
     assert valid_n(n, kind), f"no wgmma of {kind} has n = {n}"
-    assert found.transposes or not any(trans), f"wgmma of {kind} does not transpose"
+    assert found.transposes or not (a_trans or b_trans), f"wgmma of {kind} does not transpose"
     assert steps > 0
     a = ("i64",) if shared_a else ("i32",) * A_REGISTERS
-    flags = [str(int(t)) for t in trans]
+    flags = [str(int(t)) for t in (a_trans, b_trans) if t is not None]
     accumulators = (found.register,) * found.registers(n)
     operands = []
     for first in range(len(accumulators), len(accumulators) + (len(a) + 1) * steps, len(a) + 1):
@@ -100,8 +87,7 @@ def _product(n: int, kind: str, trans: tuple[bool, ...], steps: int, shared_a: b
     return _Record(
         f"wgmma.{'ss' if shared_a else 'rs'}.m{M}n{n}k{found.k}.{kind}.{''.join(flags)}.x{steps}",
         _steps(found, n, operands, flags), accumulators + (*a, "i64") * steps + ("i32",), accumulators, "wgmma",
-        {"n": n, "kind": kind, "a_trans": shared_a and trans[0], "b_trans": trans[-1], "steps": steps,
-         "shared_a": shared_a},
+        {"n": n, "kind": kind, "a_trans": bool(a_trans), "b_trans": b_trans, "steps": steps, "shared_a": shared_a},
         tied={i: i for i in range(len(accumulators))}, ptx=found.ptx,
     )
 
@@ -120,7 +106,7 @@ def _steps(kind: Kind, n: int, operands: list[str], flags: list[str]) -> str:
 def _tied(name: str, text: str, meaning: str, facts: dict[str, int], floats: int, words: int) -> Instruction:
     """`text` with registers that pass through it, so that LLVM moves none of their readers or writers over it."""
     types = ("float",) * floats + ("i32",) * words
-    return _Record(f"{name}.tied.{floats}.{words}", text, types, types, meaning, facts,
+    return _Record(f"{name}.tied.{floats}.{words}" if types else name, text, types, types, meaning, facts,
                    tied={i: i for i in range(len(types))}, ptx=80)
 
 
@@ -128,7 +114,8 @@ def _tied(name: str, text: str, meaning: str, facts: dict[str, int], floats: int
 def wgmma_wait_tied(pending: int, registers: int, words: int = 0) -> Instruction:
     """`wgmma.wait.{pending}` with `registers` floats and then `words` i32 passing through: accumulators (or A in
     registers) that products in flight own until this wait."""
-    return _tied(f"wgmma.wait.{pending}", _wait_text(pending), "wgmma_wait", {"pending": pending}, registers, words)
+    return _tied(f"wgmma.wait.{pending}", f"wgmma.wait_group.sync.aligned {pending};", "wgmma_wait",
+                 {"pending": pending}, registers, words)
 
 
 @cache
@@ -140,16 +127,12 @@ def wgmma_fence_tied(registers: int, words: int = 0) -> Instruction:
 _FENCE = "wgmma.fence.sync.aligned;"
 
 
-def _wait_text(pending: int) -> str:
-    return f"wgmma.wait_group.sync.aligned {pending};"
-
-
 def records() -> Iterator[Instruction]:
     """The forms without registers; `from_text` finds the others."""
-    yield _Record("wgmma.fence", _FENCE, (), (), "wgmma_fence", ptx=80)
+    yield wgmma_fence_tied(0)
     yield _Record("wgmma.commit", "wgmma.commit_group.sync.aligned;", (), (), "wgmma_commit", ptx=80)
     for pending in range(MAX_PENDING + 1):
-        yield _Record(f"wgmma.wait.{pending}", _wait_text(pending), (), (), "wgmma_wait", {"pending": pending}, ptx=80)
+        yield wgmma_wait_tied(pending, 0)
 
 
 # Columns, element types, whether A is in registers, the flags of transposed operands.
@@ -177,8 +160,6 @@ def _parse(asm: str, constraints: str) -> Instruction | None:
     product = _PRODUCT.search(asm)
     if product is None or product[2] not in _KIND_OF:
         return None
-    trans = [t == "1" for t in re.findall(r"[01]", product[4])]
-    n, kind, steps = int(product[1]), _KIND_OF[product[2]], asm.count("wgmma.mma_async")
-    if product[3]:
-        return wgmma_rs(n, kind, *(trans or [False]), steps)
-    return wgmma_ss(n, kind, *(trans or [False, False]), steps)
+    *a_trans, b_trans = [t == "1" for t in re.findall(r"[01]", product[4])] or [False]
+    left = None if product[3] else a_trans == [True]
+    return wgmma(int(product[1]), _KIND_OF[product[2]], left, b_trans, asm.count("wgmma.mma_async"))

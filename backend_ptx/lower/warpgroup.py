@@ -132,14 +132,12 @@ def wgmma(ctx: Context, op: ops.Wgmma) -> None:
     first_column = b.mul(b.and_(b.lshr(group, wm), (1 << wn) - 1), columns)
     right = matrix_of(op.b.type, 0)
     b_start = _descriptor(ctx, op.b, right, first_column, columns if wn else 0)
-    shared_a = isinstance(op.a.type, SharedType)
-    if shared_a:
-        left = matrix_of(op.a.type, 1)
+    left = matrix_of(op.a.type, 1) if isinstance(op.a.type, SharedType) else None
+    if left is not None:
         a_start = _descriptor(ctx, op.a, left, first_row, ROWS if wm else 0)
-        record = records.wgmma_ss(width, op.kind, left.transposed, right.transposed, len(steps))
     else:
         words = _fragments(ctx, op)
-        record = records.wgmma_rs(width, op.kind, right.transposed, len(steps))
+    record = records.wgmma(width, op.kind, left.transposed if left else None, right.transposed, len(steps))
     sums, pack = _registers(ctx, op.acc, kind.per_register)
     fresh = isinstance(op.acc.op, Constant) and op.acc.op.value == 0
     if fresh:  # the first step does not read them
@@ -154,7 +152,7 @@ def wgmma(ctx: Context, op: ops.Wgmma) -> None:
         row = block * (ROWS << wm)
         arguments: list[Val] = []
         for step, k in enumerate(steps):
-            if shared_a:
+            if left is not None:
                 arguments.append(b.add(a_start, left.offset(row, k) // UNIT))
             else:
                 arguments += words[block][step]

@@ -53,6 +53,17 @@ def left_outstanding(op: Op) -> int | None:
     return next((wait.pending for wait in op.effects().completes if wait.engine.multiplies), None)
 
 
+def covering_wait(following: Iterable[Op]) -> Op | None:
+    """The first of the ops that follow an MMA in its block after which this MMA is complete, as MMAs end in order."""
+    started = 0
+    for op in following:
+        left = left_outstanding(op)
+        if left is not None and left <= started:
+            return op
+        started += is_outstanding(op)
+    return None
+
+
 def waits_for(products: Iterable[Op], pending: int = 0) -> list[Op]:
     """The waits, one for each unit, after which at most `pending` of these MMAs are outstanding."""
     units = {op.unit: op.span for op in products if isinstance(op, Product) and op.unit.asynchronous}
@@ -64,14 +75,6 @@ def _fragment_layouts(op: MmaSync, warps: int, rows_only: bool) -> ProductLayout
     if op.swapped:  # its rows are the short axis, which warps do not divide
         return fragment_layouts((*acc[:-2], acc[-1], acc[-2]), k, fragment, warps).turned()
     return fragment_layouts(acc, k, fragment, warps, rows_only)
-
-
-def _block_layouts(op: MmaFma, warps: int, rows_only: bool) -> ProductLayouts:
-    return block_layouts(op.acc.type.shape, op.a.type.shape[-1], warps)
-
-
-def _fma_step(op: MmaFma) -> int:
-    return min(int(op.a.type.shape[-1]), FMA_STEP)
 
 
 class MmaSync(Product, opcode="mma_sync", collective=True):
@@ -96,5 +99,6 @@ class MmaFma(Product, opcode="mma_fma"):
     """By multiply-adds of each thread, in the dtype of acc: float32, float64 or int32 operands."""
 
     unit = MatrixUnit(
-        "fma", THREADS, depth=_fma_step, layouts=_block_layouts,
+        "fma", THREADS, depth=lambda op: min(int(op.a.type.shape[-1]), FMA_STEP),
+        layouts=lambda op, warps, rows_only: block_layouts(op.acc.type.shape, op.a.type.shape[-1], warps),
         describe=lambda op: "multiply-adds of each thread")

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 
 from tilewright.backend_ptx.instructions.warpgroup import KINDS
 from tilewright.backend_ptx.layouts.fragments import warpgroup_fragment
-from tilewright.backend_ptx.layouts.mma import ProductLayouts
 from tilewright.backend_ptx.layouts.warpgroup import LEAST_COLUMNS, ROWS, WARPS, warpgroup_layouts
 from tilewright.backend_ptx.ops.engines import PROXY_FENCE, WGMMA, needs_proxy_fence
 from tilewright.backend_ptx.ops.matmul import Product
@@ -74,10 +73,6 @@ def proxy_fences(writer: Engine, readers: Iterable[Op]) -> list[Op]:
     return [ProxyFence()] if any(needs_proxy_fence(writer, engine) for engine in engines) else []
 
 
-def _layouts(op: Wgmma, warps: int, rows_only: bool) -> ProductLayouts:
-    return warpgroup_layouts(op.acc.type.shape, op.a.type.shape[-1], warpgroup_fragment(op.kind), warps)
-
-
 class WgmmaWait(Op, opcode="wgmma_wait", collective=True, io=True, waits_for=WGMMA):
     """The values of accumulators when at most the newest `pending` MMAs of the thread are outstanding."""
 
@@ -97,7 +92,9 @@ class Wgmma(Product, opcode="wgmma", collective=True, io=True):
 
     unit = MatrixUnit(
         "wgmma", WGMMA, a=(SHARED, REGISTERS), b=(SHARED,), warps=WARPS, rows=ROWS, columns=LEAST_COLUMNS,
-        depth=lambda op: KINDS[op.kind].k, layouts=_layouts, transposes=lambda op: KINDS[op.kind].transposes,
+        depth=lambda op: KINDS[op.kind].k, transposes=lambda op: KINDS[op.kind].transposes,
+        layouts=lambda op, warps, rows_only: warpgroup_layouts(
+            op.acc.type.shape, op.a.type.shape[-1], warpgroup_fragment(op.kind), warps),
         wait=WgmmaWait, describe=lambda op: f"wgmma, {op.kind}")
     kind: str = attribute()
 

@@ -26,7 +26,8 @@ class Facts(NamedTuple):
     """What a plan has come to. `slots`: of its deepest ring; `largest`: bytes of its largest buffer; `depth`: the K
     of its deepest multiply; `registers`: those that live ranges give each thread, of `register_cap` that it can have;
     `unit`: the matrix unit with outstanding MMAs, and `next_unit` the one that the target prefers after it;
-    `resident`: CTAs for which ptxas must leave registers (0: as it chooses); `split`: some loop became several."""
+    `resident`: CTAs for which ptxas must leave registers (0: as it chooses); `split`: some loop became several;
+    `early`: some MMAs start early."""
 
     warps: int
     threads: int
@@ -41,6 +42,7 @@ class Facts(NamedTuple):
     reallocates: bool
     resident: int
     split: bool
+    early: bool
 
 
 class TriedPlan(Protocol):
@@ -95,6 +97,12 @@ def one_resident(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     own choice is made after it needs to know (C7508)."""
     if refused.ignored:
         yield from uncapped(plan, refused)
+
+
+def mmas_in_order(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
+    """Accumulators and operands of fewer MMAs live at once."""
+    if plan.facts.early:
+        yield Descent(replace(plan.limits, early_mmas=False), f"MMAs in the order of the program: {refused.words}")
 
 
 def lower_occupancy(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
@@ -188,6 +196,7 @@ def uncapped(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
 LADDER: tuple[Rung, ...] = (
     Rung("entry", _THREADS | {Shortage.IGNORED}, one_resident),
     Rung("occupancy", _THREADS | _MEMORY, lower_occupancy),
+    Rung("MMAs in order", _THREADS, mmas_in_order),
     Rung("whole loops", _THREADS | _MEMORY, whole_loops),
     Rung("stages", _MEMORY, fewer_stages),
     Rung("K split", _MEMORY, split_depth),

@@ -186,7 +186,7 @@ def attention_backward(
     check_shape(name, "lse_grad", lse_grad, lse.shape, "the shape of lse")
     tokens, batches = _grid(q, starts, longest)
     keys = k.shape[2] if starts is None else longest
-    by_query, by_key = _tile(name, q, tokens, keys), _tile(name, q, keys, tokens, 64)
+    by_query, by_key = _tile(name, q, tokens, keys, 64), _tile(name, q, keys, tokens, 64)
     width = by_query[2]
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     mask = _mask(causal, window, cap, scale)

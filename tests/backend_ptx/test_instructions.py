@@ -16,12 +16,12 @@ from tilewright.backend_ptx.llvm.builder import Builder, Val
 
 # wgmma is made on demand: some of every kind and form.
 WGMMA = [
-    *(warpgroup.wgmma_ss(n, kind, steps=steps)
+    *(warpgroup.wgmma(n, kind, steps=steps)
       for kind, n, steps in zip(warpgroup.KINDS, (8, 40, 256, 128, 64, 24) * 2, (1, 4, 2) * 4, strict=True)),
-    *(warpgroup.wgmma_rs(n, kind, steps=steps)
+    *(warpgroup.wgmma(n, kind, None, steps=steps)
       for kind, n, steps in zip(warpgroup.KINDS, (256, 64, 8, 16, 32, 96) * 2, (2, 1, 4) * 4, strict=True)),
-    *(warpgroup.wgmma_ss(64, "bf16", a, b, 2) for a in (False, True) for b in (False, True)),
-    warpgroup.wgmma_rs(176, "f16", True, 4),
+    *(warpgroup.wgmma(64, "bf16", a, b, 2) for a in (False, True) for b in (False, True)),
+    warpgroup.wgmma(176, "f16", None, True, 4),
     warpgroup.wgmma_wait_tied(0, 32), warpgroup.wgmma_wait_tied(1, 16, 8), warpgroup.wgmma_fence_tied(32, 4),
 ]
 RECORDS = [*instructions().values(), *WGMMA]
@@ -91,9 +91,9 @@ def test_a_record_made_on_demand_is_found_by_its_text(record: Instruction) -> No
 
 def test_wgmma_refuses_what_has_no_instruction() -> None:
     with pytest.raises(AssertionError, match="n = 40"):
-        warpgroup.wgmma_ss(40, "s8")
+        warpgroup.wgmma(40, "s8")
     with pytest.raises(AssertionError, match="does not transpose"):
-        warpgroup.wgmma_ss(64, "e4m3", b_trans=True)
+        warpgroup.wgmma(64, "e4m3", b_trans=True)
     assert not warpgroup.valid_n(264, "bf16")
 
 

@@ -27,7 +27,6 @@ from tilewright.tileir.f2 import echelon
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.atomics import AtomicRmw
 from tilewright.tileir.ops.memory import TileAccess
-from tilewright.tileir.types import SharedType
 
 _RELEASES = (MemoryOrder.RELEASE, MemoryOrder.ACQ_REL)
 _ACQUIRES = (MemoryOrder.ACQUIRE, MemoryOrder.ACQ_REL)
@@ -58,10 +57,6 @@ class MemoryAccess:
         """The timeline that a fence must wait for to order it; after the thread's wait, an engine's access is the
         thread's."""
         return Timeline(self.engine if self.flying else THREADS, self.space)
-
-    @property
-    def in_ring(self) -> bool:
-        return isinstance(self.memory.type, SharedType) and self.memory.type.copies > 1
 
 
 def accesses_of(op: Op) -> list[MemoryAccess]:

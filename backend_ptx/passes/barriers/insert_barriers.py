@@ -149,7 +149,7 @@ def _landed(completion: Completion, access: MemoryAccess) -> MemoryAccess:
 
 
 def _next_iteration(access: MemoryAccess) -> MemoryAccess:
-    return replace(access, earlier=True) if access.in_ring else access
+    return replace(access, earlier=True) if getattr(access.memory.type, "copies", 1) > 1 else access
 
 
 def _changed(state: State, change: Callable[[MemoryAccess], MemoryAccess]) -> State:

@@ -132,9 +132,8 @@ class _Chooser:
                     other = self.classes.of.get(value)
                     if other is None or other.layout is not None or other.anchors:
                         continue
-                    candidates = self._from_neighbours(other)
-                    if candidates:
-                        other.layout = min(candidates, key=lambda layout: self._cost(other, layout))
+                    if self._from_neighbours(other):
+                        self._choose(other)
                         work.append(other)
 
 

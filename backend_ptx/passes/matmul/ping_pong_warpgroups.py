@@ -67,15 +67,16 @@ def ping_pong_warpgroups(c: Compilation) -> Preserved:
 
 
 def _waited_runs(loop: For) -> list[Run]:
-    """The runs of MMAs of an innermost loop that has several in each iteration, waits for them there, and has no other
-    point where the warpgroups synchronise; none of any other loop."""
+    """The runs of MMAs of an innermost loop that has several in each iteration, waits for them there or in the next
+    one, and has no other point where the warpgroups synchronise; none of any other loop."""
     inside = list(loop.loop.walk())
     if any(op.repeats for op in inside):
         return []
     mmas = {op for op in inside if isinstance(op, Product) and op.unit.engine.issuer is Issuer.WARPGROUP}
     waits = {op: left for op in inside if (left := left_outstanding(op)) is not None}
     ops = loop.loop.ops
-    waited = {v for op in ops if waits.get(op) == 0 for v in op.operands}
+    waited = {v for op in ops if op in waits for v in op.operands}
+    waited |= {v for v, param in zip(ops[-1].operands, loop.loop.params[1:], strict=True) if param in waited}
     if any(op in mmas and op.result not in waited for op in ops):
         return []
     # Any other collective op synchronises the whole CTA.

@@ -14,7 +14,7 @@ from tilewright.backend_ptx.ops.bulk import (
     TmaLoad,
 )
 from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD, needs_proxy_fence
-from tilewright.backend_ptx.ops.matmul import is_outstanding, left_outstanding, waits_for
+from tilewright.backend_ptx.ops.matmul import covering_wait, is_outstanding, left_outstanding, waits_for
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import ProxyFence, Stage, proxy_fences
 from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Position
@@ -48,8 +48,9 @@ class Tma(Carrier):
 
     Before the copy of an array of a list stands the `tma_acquire` of its tensor map: acquire_once.py says how often.
 
-    If MMAs are outstanding at the end of an iteration, the iteration releases the slot of the previous one, and a
-    release after the loop frees that of the last one. The IR is one program in order; roles.py splits it by role.
+    If MMAs are outstanding at the end of an iteration, the next one releases its slot, after the first wait that covers
+    them or at its end, and a release after the loop frees that of the last one. The IR is one program in order;
+    roles.py splits it by role.
     """
 
     guarded = True
@@ -86,21 +87,28 @@ class Tma(Carrier):
     def behind(self, b: Builder, op: Op, at: Position) -> None:
         if op is self.channel.release:
             self._free(b, at.slot)
+        elif self.channel.release is None and op is covering_wait(body_of(self.channel.loop).ops):
+            self._free_before(b, at)
 
     def end(self, b: Builder, at: Position) -> None:
-        loop = self.channel.loop
-        if self.channel.release is None and isinstance(loop, For):
+        if self.channel.release is None and covering_wait(body_of(self.channel.loop).ops) is None:
             # MMAs of this iteration may stay outstanding; those of the previous one are complete.
             products = [op for op in b.block.ops if is_outstanding(op)]
             b.extend(waits_for(products, len(products)))
-            self._free_previous(b, at.slot, arith.Gt(lhs=loop.loop.params[0], rhs=loop.lower))
+            self._free_before(b, at)
+
+    def _free_before(self, b: Builder, at: Position) -> None:
+        """In an iteration, release the slot of the one before."""
+        loop = self.channel.loop
+        assert isinstance(loop, For)  # others wait at their end
+        self._free_previous(b, at.slot, arith.Gt(lhs=loop.loop.params[0], rhs=loop.lower))
 
     def after(self, b: Builder, at: Position, following: Sequence[Op]) -> int:
         loop = self.channel.loop
         if self.channel.release is not None or not isinstance(loop, For):
             return 0
         # The slot of the last iteration is free after the wait below the loop.
-        place = next((i + 1 for i, op in enumerate(following) if left_outstanding(op) is not None), 0)
+        place = next((i + 1 for i, op in enumerate(following) if left_outstanding(op) == 0), 0)
         if not place:
             b.extend(waits_for(body_of(loop).ops))
         self._free_previous(b, at.slot, arith.Lt(lhs=loop.lower, rhs=loop.upper))
@@ -252,15 +260,10 @@ class Staging(Carrier):
     def behind(self, b: Builder, op: Op, at: Position) -> None:
         ops = body_of(self.channel.loop).ops
         products = [op for op in ops if is_outstanding(op)]
-        if op in products[-1:] and not _is_waited(ops[ops.index(op) + 1:], len(products)):
+        if op in products[-1:] and covering_wait([*products, *ops[ops.index(op) + 1:]]) is None:
             b.extend(waits_for(products, len(products)))
 
     def after(self, b: Builder, at: Position, following: Sequence[Op]) -> int:
-        if not _is_waited(following[:1], 0):
+        if covering_wait(following[:1]) is None:
             b.extend(waits_for(body_of(self.channel.loop).ops))
         return 0
-
-
-def _is_waited(following: Sequence[Op], pending: int) -> bool:
-    """Whether one of these ops waits until at most `pending` MMAs are outstanding."""
-    return any((left := left_outstanding(op)) is not None and left <= pending for op in following)

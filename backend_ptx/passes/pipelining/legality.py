@@ -21,7 +21,7 @@ from tilewright.backend_ptx.layouts.memory import GatherRun, tile_access
 from tilewright.backend_ptx.layouts.queries import is_replicated, vector_along
 from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD
 from tilewright.backend_ptx.ops.layout import ConvertLayout
-from tilewright.backend_ptx.ops.matmul import is_outstanding, left_outstanding
+from tilewright.backend_ptx.ops.matmul import covering_wait, is_outstanding
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.matmul.operands import dense_axis, slot_of, source_of
 from tilewright.backend_ptx.passes.pipelining.addresses import change_of_array, early, find_address
@@ -180,7 +180,7 @@ def release_point(loop: Loop, transfer: Transfer, unit: Unit) -> Op | None:
     users = unit.uses.get(transfer.source.result, ())
     last = [transfer.source, *(next(op for op in (user, *unit.around(user)) if op in order) for user in users)]
     for product in (p for stage in transfer.stages for p in unit.uses[stage.result]):
-        wait = next((op for op in ops[order[product]:] if left_outstanding(op) is not None), None)
+        wait = covering_wait(ops[order[product] + 1:])
         if wait is None:
             return None
         last.append(wait)

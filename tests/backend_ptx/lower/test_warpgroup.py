@@ -108,7 +108,7 @@ def test_every_synchronisation_is_needed(
 
 
 def test_registers_of_a_in_flight_are_watched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wait_for_mmas, "_writes_a", lambda body, product: False)
+    monkeypatch.setattr(wait_for_mmas, "_writers", lambda product: [])
     assert is_caught(CASES["dequantised"], compiled(CASES["dequantised"]))
 
 

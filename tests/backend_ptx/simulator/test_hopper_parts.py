@@ -12,9 +12,8 @@ from support.simulator.hopper import emit
 from support.simulator.steps import Kernel
 
 from tilewright.backend_ptx.instructions.warpgroup import (
+    wgmma,
     wgmma_fence_tied,
-    wgmma_rs,
-    wgmma_ss,
     wgmma_wait_tied,
 )
 from tilewright.backend_ptx.llvm.builder import Val
@@ -41,7 +40,7 @@ def staged(steps: list[str], **how: Any) -> np.ndarray:
     kernel = Kernel()
     b = kernel.b
     acc = [b.const("float", 0.0)] * 4
-    record = wgmma_ss(8, "bf16", steps=1)
+    record = wgmma(8, "bf16", steps=1)
 
     def multiply() -> None:
         acc[:] = record.emit(b, *acc, kernel.descriptor(0), kernel.descriptor(B_AT), b.const("i32", 1))
@@ -113,8 +112,8 @@ def test_accumulators_of_another_shape_need_a_wait() -> None:
     for name in ("fence.proxy.async", "bar.sync", "wgmma.fence"):
         emit(b, name)
     operands = (kernel.descriptor(0), kernel.descriptor(B_AT), b.const("i32", 0))
-    wide = wgmma_ss(16, "bf16").emit(b, *[b.const("float", 0.0)] * 8, *operands)
-    narrow = wgmma_ss(8, "bf16").emit(b, *wide[:4], *operands)
+    wide = wgmma(16, "bf16").emit(b, *[b.const("float", 0.0)] * 8, *operands)
+    narrow = wgmma(8, "bf16").emit(b, *wide[:4], *operands)
     emit(b, "wgmma.commit")
     emit(b, "wgmma.wait.0")
     kernel.out(narrow[0])
@@ -136,7 +135,7 @@ def test_left_operand_in_registers() -> None:
         emit(b, name)
     words = wgmma_fence_tied(0, 2).emit(b, word, word)
     zero = [b.const("float", 0.0)] * 4
-    acc = wgmma_rs(8, "bf16").emit(
+    acc = wgmma(8, "bf16", None).emit(
         b, *zero, words[0], words[1], words[0], words[1], kernel.descriptor(B_AT), b.const("i32", 0))
     emit(b, "wgmma.commit")
     kernel.out(wgmma_wait_tied(0, 4).emit(b, *acc)[2])

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from tilewright.backend_ptx.instructions.table import instruction
-from tilewright.backend_ptx.instructions.warpgroup import KINDS, wgmma_ss, wgmma_wait_tied
+from tilewright.backend_ptx.instructions.warpgroup import KINDS, wgmma, wgmma_wait_tied
 from tilewright.backend_ptx.llvm.builder import Builder, Phi, Val
 from tilewright.backend_ptx.simulator import TensorMapArgument, simulate_text
 from tilewright.backend_ptx.simulator.numbers.floats import from_fp8
@@ -286,7 +286,7 @@ class _Kernel:
         if self.on("wgmma fence"):
             emit(b, "wgmma.fence")
         steps = self.g.depth // KINDS[g.kind].k
-        record = wgmma_ss(g.n, g.kind, g.a_trans, g.b_trans, steps)
+        record = wgmma(g.n, g.kind, g.a_trans, g.b_trans, steps)
         operands: list[Val] = []
         for step in range(steps):
             operands += [self._describe("a", stage, step, g.a_trans), self._describe("b", stage, step, g.b_trans)]

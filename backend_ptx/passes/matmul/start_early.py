@@ -1,0 +1,47 @@
+"""Start the MMAs of a block as early as their operands are there, so that the ops between them run meanwhile.
+
+    before: %s = wgmma(a=%k, b=%q, acc=%0)          after:  %s = wgmma(a=%k, b=%q, acc=%0)
+            %p = exp2(src=%s)                               %t = wgmma(a=%v, b=%g, acc=%0)
+            %t = wgmma(a=%v, b=%g, acc=%0)                  %p = exp2(src=%s)
+            %d = mul(lhs=%p, rhs=%t)                        %c = cast(src=%p)
+            %c = cast(src=%p)                               %y = wgmma(a=%c, b=%g, acc=%x)
+            %y = wgmma(a=%c, b=%g, acc=%x)                  %d = mul(lhs=%p, rhs=%t)
+
+The order of MMAs stays, as does that of all ops with effects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.backend_ptx.ops.matmul import is_outstanding
+from tilewright.tileir.analysis.uses import all_reads
+from tilewright.tileir.core import Block, Effects, Op, Value
+
+
+def start_early(block: Block) -> bool:
+    """Between two MMAs, what computes the operands of the second one comes first. Whether anything moved."""
+    before = [*block.ops]
+    places = [i for i, op in enumerate(block.ops) if is_outstanding(op)]
+    for i in range(1, len(places)):
+        first, second = places[i - 1:i + 1]
+        between = block.ops[first + 1:second]
+        # Ops that do nothing that others could notice but read.
+        if not any(op.blocks or op.effects()._replace(reads=()) != Effects() for op in between):
+            wanted = _wanted(between, block.ops[second])
+            early = [op for op in between if op in wanted]
+            block.ops[first + 1:second + 1] = [
+                *early, block.ops[second], *(op for op in between if op not in wanted)]
+            places[i] = first + 1 + len(early)
+    return block.ops != before
+
+
+def _wanted(ops: Sequence[Op], product: Op) -> set[Op]:
+    """Those of the ops that an MMA needs."""
+    needed: set[Value] = set(product.operands)
+    wanted: set[Op] = set()
+    for op in reversed(ops):
+        if needed.intersection(op.results):
+            wanted.add(op)
+            needed.update(all_reads(op))
+    return wanted
