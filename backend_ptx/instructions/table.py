@@ -1,4 +1,4 @@
-"""The table itself: every record by name, and by the text that a call in LLVM IR carries."""
+"""The table itself: every record by name."""
 
 from __future__ import annotations
 
@@ -29,28 +29,3 @@ def instruction(name: str) -> Instruction:
         return instructions()[name]
     except KeyError:
         raise KeyError(f"no instruction {name!r} in the table backend_ptx/instructions") from None
-
-
-def find_text(asm: str, constraints: str) -> Instruction | None:
-    """The record whose call carries this assembly text and these constraints (without the memory clobber), if any."""
-    key = asm, constraints
-    return by_text().get(key) or warpgroup.from_text(*key) or _DECLARED.get(key)
-
-
-_DECLARED: dict[tuple[str, str], Instruction] = {}
-
-
-def declare(record: Instruction) -> Instruction:
-    """Make a record known by its text: one that is made on demand, for a unit that this package does not have."""
-    return _DECLARED.setdefault((record.asm, record.constraints), record)
-
-
-@cache
-def by_text() -> Mapping[tuple[str, str], Instruction]:
-    """Every record by (assembly text, constraints without the memory clobber): what an asm call shows."""
-    table: dict[tuple[str, str], Instruction] = {}
-    for record in instructions().values():
-        key = (record.asm, record.constraints)
-        assert key not in table, f"{record.name} and {table[key].name} have one text"
-        table[key] = record
-    return MappingProxyType(table)

@@ -6,7 +6,6 @@ record holds several steps along k. B, and A in shared memory, are named by 64-b
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, partial
@@ -121,45 +120,15 @@ def wgmma_wait_tied(pending: int, registers: int, words: int = 0) -> Instruction
 @cache
 def wgmma_fence_tied(registers: int, words: int = 0) -> Instruction:
     """`wgmma.fence` with `registers` floats and then `words` i32 passing through: what the next product takes."""
-    return _tied("wgmma.fence", _FENCE, "wgmma_fence", {}, registers, words)
+    return _tied("wgmma.fence", FENCE, "wgmma_fence", {}, registers, words)
 
 
-_FENCE = "wgmma.fence.sync.aligned;"
+FENCE = "wgmma.fence.sync.aligned;"
 
 
 def records() -> Iterator[Instruction]:
-    """The forms without registers; `from_text` finds the others."""
+    """The forms without registers; the others are made on demand."""
     yield wgmma_fence_tied(0)
     yield _Record("wgmma.commit", "wgmma.commit_group.sync.aligned;", (), (), "wgmma_commit", ptx=80)
     for pending in range(MAX_PENDING + 1):
         yield wgmma_wait_tied(pending, 0)
-
-
-# Columns, element types, whether A is in registers, the flags of transposed operands.
-_PRODUCT = re.compile(
-    r"wgmma\.mma_async\.sync\.aligned\.m64n(\d+)k\d+\.(\w+\.\w+\.\w+) \{[^}]*\}, (\{?)[^;]*, p(?:, 1, 1)?([^;]*);"
-)
-_WAIT = re.compile(r"wgmma\.wait_group\.sync\.aligned (\d+);")
-_KIND_OF = {f"{k.acc}.{k.a}.{k.b}": name for name, k in KINDS.items()}
-
-
-def from_text(asm: str, constraints: str) -> Instruction | None:
-    """The record made on demand whose call carries this text and these constraints (no memory clobber)."""
-    found = _parse(asm, constraints)
-    matches = found is not None and (found.asm, found.constraints) == (asm, constraints)
-    return found if matches else None
-
-
-def _parse(asm: str, constraints: str) -> Instruction | None:
-    outputs = [c for c in constraints.split(",") if c[0] == "="] if constraints else []
-    wait = _WAIT.fullmatch(asm)
-    if wait is not None:
-        return wgmma_wait_tied(int(wait[1]), outputs.count("=f"), outputs.count("=r"))
-    if asm == _FENCE:
-        return wgmma_fence_tied(outputs.count("=f"), outputs.count("=r"))
-    product = _PRODUCT.search(asm)
-    if product is None or product[2] not in _KIND_OF:
-        return None
-    *a_trans, b_trans = [t == "1" for t in re.findall(r"[01]", product[4])] or [False]
-    left = None if product[3] else a_trans == [True]
-    return wgmma(int(product[1]), _KIND_OF[product[2]], left, b_trans, asm.count("wgmma.mma_async"))

@@ -66,18 +66,11 @@ def estimated_registers(function: Function) -> int:
 def live_registers(function: Function, body: Block | None = None) -> int:
     """The most registers of tiles and scalars live at one op, in each thread. Needs layouts on every tile. `body`: of
     that one alone, with what it takes from outside."""
-    return max((total for _, total in _live(function, body)), default=0)
+    return max((total for _, total in registers_at(function, body)), default=0)
 
 
-def registers_by_op(function: Function) -> dict[Op, int]:
-    """The same at each op of a function: what is live before it or after it, whichever is more."""
-    out: dict[Op, int] = {}
-    for op, total in _live(function, None):
-        out[op] = max(out.get(op, 0), total)
-    return out
-
-
-def _live(function: Function, body: Block | None) -> Iterator[tuple[Op, int]]:
+def registers_at(function: Function, body: Block | None = None) -> Iterator[tuple[Op, int]]:
+    """What is live before each op of a function, or of a body, and what is live after it."""
     blocks = [function.body, *(block for op in function.walk() for block in op.blocks)]
     outstanding = {op: values for block in blocks for op, values in _held_by_outstanding(block).items()}
     held: dict[Value, tuple[Value, int]] = {}

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.backend_ptx.instructions.table import find_text
 from tilewright.backend_ptx.simulator.engines import bulk, cluster, cluster_barrier, copies, mbarrier, wgmma
 from tilewright.backend_ptx.simulator.errors import Unsupported
 from tilewright.backend_ptx.simulator.machine.code import Operation
@@ -20,6 +19,7 @@ from tilewright.backend_ptx.simulator.ops import matrix, register_pool, warp
 from tilewright.backend_ptx.simulator.ops.arith import pure
 from tilewright.backend_ptx.simulator.ops.memory import UPDATES, atomic
 from tilewright.backend_ptx.simulator.text.ir import LlvmInstruction
+from tilewright.backend_ptx.simulator.text.records import find_text
 from tilewright.backend_ptx.simulator.text.types import numpy_type
 
 Array = np.ndarray[Any, Any]

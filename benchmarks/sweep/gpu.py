@@ -115,7 +115,7 @@ def _times(case: Case, variants: Sequence[dict[str, int]]) -> list[float]:
     import numpy as np
 
     from tilewright.backend_ptx.runtime.driver import get_device
-    from tilewright.backend_ptx.runtime.events import Stopwatch
+    from tilewright.tune.stopwatch import Stopwatch
 
     host = inputs(case, np.random.default_rng(case.number))
     device, size = _on_device(host), grid(case, host)

@@ -12,8 +12,8 @@ from tilewright.launching.streams import stream_handle
 from tilewright.tune.place import gpu_of
 
 if TYPE_CHECKING:
-    from tilewright.backend_ptx.runtime.events import Stopwatch
     from tilewright.kernel import tile_kernel
+    from tilewright.tune.stopwatch import Stopwatch
 
 
 class LocalRuns:
@@ -53,7 +53,7 @@ def stopwatch(ordinal: int) -> Stopwatch:
     found = _stopwatches.get(ordinal)
     if found is None:
         from tilewright.backend_ptx.runtime.driver import get_device
-        from tilewright.backend_ptx.runtime.events import Stopwatch
+        from tilewright.tune.stopwatch import Stopwatch
 
         found = _stopwatches[ordinal] = Stopwatch(get_device(ordinal))
     return found

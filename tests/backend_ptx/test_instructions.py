@@ -11,8 +11,9 @@ import pytest
 
 from tilewright.backend_ptx.instructions import warpgroup
 from tilewright.backend_ptx.instructions.record import REGISTER, Instruction
-from tilewright.backend_ptx.instructions.table import by_text, find_text, instruction, instructions
+from tilewright.backend_ptx.instructions.table import instruction, instructions
 from tilewright.backend_ptx.llvm.builder import Builder, Val
+from tilewright.backend_ptx.simulator.text.records import by_text, find_text
 
 # wgmma is made on demand: some of every kind and form.
 WGMMA = [

@@ -17,7 +17,6 @@ import ml_dtypes
 import numpy as np
 
 from tilewright.backend_ptx.instructions.record import Instruction
-from tilewright.backend_ptx.instructions.table import declare
 from tilewright.backend_ptx.layouts.blocked import row_major
 from tilewright.backend_ptx.layouts.flat import LANE, OFFSET, REGISTER, WARP
 from tilewright.backend_ptx.layouts.mma import ProductLayouts
@@ -35,6 +34,7 @@ from tilewright.backend_ptx.simulator.errors import InFlight, PendingCopy
 from tilewright.backend_ptx.simulator.machine.state import WARP as LANES
 from tilewright.backend_ptx.simulator.machine.state import BlockState, Machine
 from tilewright.backend_ptx.simulator.memory.in_flight import begin_reads, end_reads
+from tilewright.backend_ptx.simulator.text.records import declare
 from tilewright.backend_ptx.targets import SM_90A, Target
 from tilewright.interp.handlers import warpgroup
 from tilewright.interp.lowering import HANDLERS, impl, impl_step

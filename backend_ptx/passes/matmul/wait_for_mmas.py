@@ -34,7 +34,6 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.matmul import Product, is_outstanding
 from tilewright.backend_ptx.ops.units import MatrixUnit
-from tilewright.backend_ptx.passes.matmul.start_early import start_early
 from tilewright.backend_ptx.resources.pipes import TENSOR, bounds
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.analysis.uses import all_reads, replace_everywhere, viewed
@@ -43,6 +42,7 @@ from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.ops.arith import Constant, Lt
 from tilewright.tileir.ops.control import For, If, Yield
+from tilewright.tileir.passes.start_early import start_early
 from tilewright.tileir.types import SharedType
 
 Users = dict[Value, list[Op]]
@@ -60,7 +60,7 @@ def wait_for_mmas(c: Compilation) -> Preserved:
     users = c.uses
     early = {b.loop for b in bounds(function, c.target) if b.pipe == TENSOR and c.limits.early_mmas}
     loops = [op for op in function.walk() if isinstance(op, For)]
-    moved = [loop for loop in loops if loop in early and start_early(loop.loop)]
+    moved = [loop for loop in loops if loop in early and start_early(loop.loop, is_outstanding)]
     kept = {loop.loop: found for loop in loops if (found := in_flight(loop, users, loop in early))}
     _Waits(users, kept).visit(function.body)
     late = max((sum(bool(until) for _, until in found.values()) for found in kept.values()), default=0)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tilewright.backend_ptx.resources.occupancy import register_cap
-from tilewright.backend_ptx.resources.registers import estimated_registers, registers_by_op
+from tilewright.backend_ptx.resources.registers import estimated_registers, registers_at
 from tilewright.backend_ptx.resources.shared import find_intervals
 from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
 from tilewright.estimating.occupancy import limits_of
 from tilewright.inspecting.explorer.places import Numbering
 from tilewright.inspecting.explorer.stages import located
-from tilewright.tileir.core import Function
+from tilewright.tileir.core import Function, Op
 from tilewright.tileir.printer import to_text
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 def program(function: Function, number: Numbering) -> list[dict[str, Any]]:
     """The ops in program order: text, place, 32-bit registers of a thread that are live there, and bytes of shared
     memory that are."""
-    registers = registers_by_op(function)
+    registers: dict[Op, int] = {}
+    for op, live in registers_at(function):
+        registers[op] = max(registers.get(op, 0), live)
     intervals = find_intervals(function)
     out = []
     ops = list(function.walk())

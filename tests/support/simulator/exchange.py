@@ -12,9 +12,10 @@ from support.simulator.hopper import emit
 from support.simulator.steps import OUT, Kernel
 
 from tilewright.backend_ptx.instructions.record import Instruction
-from tilewright.backend_ptx.instructions.table import declare, instruction
+from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.simulator import SimError
+from tilewright.backend_ptx.simulator.text.records import declare
 
 every_schedule = pytest.mark.parametrize(
     "how", [{}, *({"schedule": "random", "seed": seed} for seed in (1, 2, 3))])

@@ -1,4 +1,5 @@
-"""Start the MMAs of a block as early as their operands are there, so that the ops between them run meanwhile.
+"""Start what runs beside the threads, such as an MMA, as early as its operands are there, so that the ops between two
+of them run meanwhile.
 
     before: %s = wgmma(a=%k, b=%q, acc=%0)          after:  %s = wgmma(a=%k, b=%q, acc=%0)
             %p = exp2(src=%s)                               %t = wgmma(a=%v, b=%g, acc=%0)
@@ -7,22 +8,22 @@
             %c = cast(src=%p)                               %y = wgmma(a=%c, b=%g, acc=%x)
             %y = wgmma(a=%c, b=%g, acc=%x)                  %d = mul(lhs=%p, rhs=%t)
 
-The order of MMAs stays, as does that of all ops with effects.
+Their order stays, as does that of all ops with effects.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from tilewright.backend_ptx.ops.matmul import is_outstanding
 from tilewright.tileir.analysis.uses import all_reads
 from tilewright.tileir.core import Block, Effects, Op, Value
 
 
-def start_early(block: Block) -> bool:
-    """Between two MMAs, what computes the operands of the second one comes first. Whether anything moved."""
+def start_early(block: Block, starts: Callable[[Op], bool]) -> bool:
+    """Between two ops for which `starts` holds, what computes the operands of the second one comes first. Whether
+    anything moved."""
     before = [*block.ops]
-    places = [i for i, op in enumerate(block.ops) if is_outstanding(op)]
+    places = [i for i, op in enumerate(block.ops) if starts(op)]
     for i in range(1, len(places)):
         first, second = places[i - 1:i + 1]
         between = block.ops[first + 1:second]
@@ -36,9 +37,9 @@ def start_early(block: Block) -> bool:
     return block.ops != before
 
 
-def _wanted(ops: Sequence[Op], product: Op) -> set[Op]:
-    """Those of the ops that an MMA needs."""
-    needed: set[Value] = set(product.operands)
+def _wanted(ops: Sequence[Op], last: Op) -> set[Op]:
+    """Those of the ops that the last one needs."""
+    needed: set[Value] = set(last.operands)
     wanted: set[Op] = set()
     for op in reversed(ops):
         if needed.intersection(op.results):
