@@ -9,7 +9,7 @@ from tilewright.tileir.dtypes import DType, int32
 from tilewright.tileir.types import ArrayType
 
 ALIGN = 16  # bytes: the widest access of one thread
-MULTIPLE = 16  # elements: the divisor looked for in extents
+MULTIPLE = 16  # elements: the divisor looked for first in extents
 MAX_FACT_RANK = 5
 _SMALL = 1 << 31
 
@@ -35,8 +35,8 @@ def array_type(
         for k in range(rank):
             if shape[k] == 1:
                 extents[k] = 1
-            elif shape[k] % MULTIPLE == 0:
-                extent_div[k] = MULTIPLE
+            else:
+                extent_div[k] = extent_divisor(shape[k], dtype)
             if strides[k] == 1 and not static_strides:
                 steps[k] = 1
             elif strides[k] % per_vector == 0:
@@ -51,6 +51,11 @@ def array_type(
         align=ALIGN if aligned and facts else dtype.bytes,
         disjoint=facts and is_disjoint(shape, strides), small=facts and is_small(dtype, shape, strides),
         index=annotation.index_dtype, declared=(tuple(static_shape), tuple(static_strides)))
+
+
+def extent_divisor(extent: int, dtype: DType) -> int:
+    """What is known to divide an extent: MULTIPLE elements, else those of one access of ALIGN bytes, or 1."""
+    return next((d for d in (MULTIPLE, ALIGN // dtype.bytes) if extent % d == 0), 1)
 
 
 @lru_cache(maxsize=4096)

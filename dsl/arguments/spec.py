@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from tilewright.arguments.annotations import ArrayAnnotation
-from tilewright.arguments.facts import ALIGN, MAX_FACT_RANK, MULTIPLE, array_type
+from tilewright.arguments.facts import ALIGN, MAX_FACT_RANK, array_type, extent_divisor
 from tilewright.tileir.dtypes import BY_IR, BY_NAME, DType
 from tilewright.tileir.types import ArrayType
 from tilewright.tracebacks import public
@@ -59,7 +59,7 @@ class Spec:
                       for k, s in enumerate(strides))
         return ArrayType(
             self.dtype, known, steps,
-            tuple(MULTIPLE if facts and n is not None and n % MULTIPLE == 0 and known[k] is None else 1
+            tuple(extent_divisor(n, self.dtype) if facts and n is not None and known[k] is None else 1
                   for k, n in enumerate(extents)),
             tuple(per_vector if facts and s is not None and s % per_vector == 0 and steps[k] is None else 1
                   for k, s in enumerate(strides)),

@@ -27,6 +27,7 @@ def lowered(kind: str, width: int, dtype: str = "bf16") -> Any:
 
 @pytest.mark.skipif(not has_ptxas(), reason="ptxas is not installed")
 @pytest.mark.parametrize(("kind", "width", "ctas"), [
+    ("softmax", 1000, 32), ("layer_norm", 1000, 28), ("softmax", 5000, 4), ("layer_norm", 5000, 4),
     ("softmax", 4096, 8), ("softmax", 12288, 2), ("softmax", 16384, 2), ("softmax", 32768, 2), ("softmax", 65536, 2),
     ("layer_norm", 4096, 8), ("layer_norm", 12288, 2), ("layer_norm", 16384, 2), ("layer_norm", 65536, 1),
     ("rms_norm", 4096, 8), ("rms_norm", 12288, 2), ("rms_norm", 16384, 2), ("rms_norm", 65536, 1),

@@ -126,6 +126,8 @@ def test_facts() -> None:
     assert type_.strides == (None, None, 1) and type_.stride_div == (8, 1, 1)
     assert (type_.align, type_.disjoint, type_.small) == (16, True, True)
     assert array_type(tw.bfloat16, (3,), (1,), False, PLAIN).align == 2
+    assert array_type(tw.bfloat16, (24, 12), (12, 1), True, PLAIN).extent_div == (8, 1)
+    assert array_type(tw.float32, (24, 12), (12, 1), True, PLAIN).extent_div == (4, 4)
     six = array_type(tw.float32, (16,) * 6, (16**5, 16**4, 4096, 256, 16, 1), True, PLAIN)
     assert six.strides == (None,) * 6 and six.align == 4 and not six.disjoint
 

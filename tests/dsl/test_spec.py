@@ -11,6 +11,8 @@ PLAIN = tw.ArrayAnnotation()
 
 @pytest.mark.parametrize("text, printed", [
     ("bf16[4096,4096]", "array<?x?xbf16, strides=?x1, extent_div=16x16, stride_div=8x1, align=16, disjoint, small>"),
+    ("bf16[100,5000]", "array<?x?xbf16, strides=?x1, extent_div=1x8, stride_div=8x1, align=16, disjoint, small>"),
+    ("f32[100,?]", "array<?x?xf32, strides=?x1, extent_div=4x1, align=16, disjoint>"),
     ("f32[?,64]", "array<?x?xf32, strides=?x1, extent_div=1x16, stride_div=4x1, align=16, disjoint>"),
     ("float32[?]", "array<?xf32, strides=1, align=16, disjoint>"),
     ("f32[64,?]", "array<?x?xf32, strides=?x1, extent_div=16x1, align=16, disjoint>"),
