@@ -21,6 +21,17 @@ FINDS = {
         "t = ct.load(x, 0, 256).reshape((4, 64))",
         "i = ct.load(x, 0, 16).reshape((2, 8)) % 9",
         "ct.store(out, 0, ct.take(t.reshape((4, 8, 8)), i[:, None, :], 0).reshape((128,)))"],
+    # LLVM took a constant of which it needs one lane for unknown: and gave 0, or 255.
+    "one of two bytes": [
+        "t = ct.load(x, 0, 2).astype(ct.int8)",
+        "ct.store(out, 0, (t & 2).extract((1,), (1,)).astype(ct.int32))",
+        "ct.store(out, 1, (t | 2).extract((1,), (1,)).astype(ct.int32))",
+        "ct.store(out, 2, (t ^ 2).extract((1,), (1,)).astype(ct.int32))"],
+    # The stage of a copy of a constant was lost.
+    "a constant as B": [
+        "t = ct.load(x, 0, 128).reshape((128, 1)) % 4",
+        "s = ct.mma(ct.full((128, 32), 7, ct.uint8), ct.full((32, 8), 3, ct.uint8), ct.broadcast_to(t, (128, 8)))",
+        "ct.store(out, 0, ct.sum(s, axis=1))"],
 }
 MODES = ("RN", "RZ", "RM", "RP")
 # A product in a sum is fused if both round alike; -0.0 comes of numbers that cancel and of zeros, rounded down.

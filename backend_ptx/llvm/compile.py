@@ -9,8 +9,8 @@ import time
 from itertools import pairwise
 from typing import Any
 
+from tilewright.backend_ptx.llvm import llvm_defects, ptxas_defects
 from tilewright.backend_ptx.llvm.module import TRIPLE
-from tilewright.backend_ptx.llvm.ptxas_defects import without_defects
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileUnsupportedFeatureError
 
@@ -48,7 +48,8 @@ def llvm_to_ptx(text: str, target: Target) -> tuple[str, dict[str, float]]:
         with module:
             _run_passes(binding, machine, module)
             clock.append(time.perf_counter())
-            ptx = without_defects(machine.emit_assembly(module))
+            sound = llvm_defects.without_defects(binding, module, text)
+            ptx = ptxas_defects.without_defects(machine.emit_assembly(sound))
         clock.append(time.perf_counter())
     _check_resolved(ptx, target)
     stages = ("llvm parse", "llvm verify", "llvm passes", "llvm codegen")

@@ -55,9 +55,9 @@ class ClusterExchange(
 
     def infer(self) -> tuple[Type, ...]:
         buffer, value = self.buffer.type, self.value.type
-        ok = isinstance(buffer, SharedType) and buffer.copies == SLOTS and buffer.dtype is value.dtype
-        require(ok and len(value.shape) == 1 and buffer.size == buffer.shape[0] * value.size,
-                f"cluster_exchange: {value} does not fit {buffer}")
+        ok = isinstance(buffer, SharedType) and isinstance(value, TileType) and buffer.copies == SLOTS
+        ok = ok and buffer.dtype is value.dtype and len(value.shape) == 1
+        require(ok and buffer.size == buffer.shape[0] * value.size, f"cluster_exchange: {value} does not fit {buffer}")
         require(value.dtype.bitwidth in (32, 64), f"cluster_exchange: elements of {value.dtype.bitwidth} bits")
         words = self.barriers.type
         require(isinstance(words, SharedType) and words.dtype is int64 and words.copies == SLOTS,

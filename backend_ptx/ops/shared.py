@@ -72,8 +72,9 @@ class SharedStore(BufferAccess, opcode="shared_store", writes="buffer"):
 
     def check(self) -> None:
         buffer, value = self.buffer.type, self.value.type
-        ok = isinstance(buffer, SharedType) and (buffer.dtype, buffer.shape) == (value.dtype, value.shape)
-        require(ok, f"shared_store: {value} does not fit {buffer}")
+        fits = isinstance(buffer, SharedType) and isinstance(value, TileType)
+        require(fits and (buffer.dtype, buffer.shape) == (value.dtype, value.shape),
+                f"shared_store: {value} does not fit {buffer}")
         require_slot("shared_store", buffer, self.slot, self.ahead)
 
     @property

@@ -251,6 +251,19 @@ def squared_case() -> Case:
     return made_case("squared", kernels.squared, (2, 2), make, (1, 2), reference, 1e-3)
 
 
+def constants_case() -> Case:
+    n = 72
+
+    def make(rng: np.random.Generator) -> tuple[Any, ...]:
+        return operand(rng, (n, n), F16), np.zeros((n, n), F32), np.zeros((n, n), F32), *TILE
+
+    def reference(a: Any, *rest: Any) -> tuple[np.ndarray, ...]:
+        rows, columns = a.astype(np.float64).sum(1, keepdims=True), a.astype(np.float64).sum(0, keepdims=True)
+        return np.repeat(rows, n, 1), np.repeat(columns, n, 0)
+
+    return made_case("times-constants", kernels.times_constants, blocks((n, n, n), TILE), make, (1, 2), reference, 1e-3)
+
+
 # ---- control flow, hints, what TMA cannot bring ----------------------------------------------------------------------
 
 
@@ -335,5 +348,6 @@ def cases() -> Iterator[Case]:
     yield attention_case("attention-causal", True, (64, 32, 64), 136)
     yield attention_case("attention-8-warps", True, (128, 64, 32), 136, 8)
     yield squared_case()
+    yield constants_case()
     yield from control_cases()
     yield from other_loads()

@@ -299,14 +299,18 @@ class _Inserter:
         return self.made[key]
 
     def _rebuild(self, block: Block) -> None:
-        ops = list(self.after.get(block, ()))
+        ops = self._made_after(block)
         for op in block.ops:
             for inner in op.blocks:
                 self._rebuild(inner)
             if not any(r in self.classes.cheap for r in op.results):
                 ops.append(op)
-            ops += self.after.get(op, ())
+            ops += self._made_after(op)
         block.ops = ops
+
+    def _made_after(self, owner: Op | Block) -> list[Op]:
+        """The ops made for the values of an owner, each followed by those made for its own: a copy, then its stage."""
+        return [op for made in self.after.get(owner, ()) for op in (made, *self._made_after(made))]
 
 
 def _layouts_of(products: Sequence[Product], warps: int) -> dict[Product, ProductLayouts]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -28,6 +29,34 @@ def test_vectors_become_wide_accesses() -> None:
     ptx, _ = llvm_to_ptx(GOOD, SM_90A)
     assert "ld.global.v4" in ptx and "st.global.v4" in ptx
     assert assemble(ptx, SM_90A).spills == 0
+
+
+PAIR = """target triple = "nvptx64-nvidia-cuda"
+define ptx_kernel void @k(ptr addrspace(1) %p, i1 %c) {{
+  %both = call i16 asm sideeffect "ld.global.b16 $0, [$1];", "=h,l"(ptr addrspace(1) %p)
+  br i1 %c, label %then, label %end
+then:
+  %pair = bitcast i16 %both to <2 x i8>
+  %wide = sext <2 x i8> %pair to <2 x i32>
+  %some = {op} <2 x i32> %wide, splat (i32 2)
+  %narrow = trunc <2 x i32> %some to <2 x i8>
+  %one = shufflevector <2 x i8> %narrow, <2 x i8> poison, <1 x i32> <i32 {lane}>
+  store <1 x i8> %one, ptr addrspace(1) %p
+  br label %end
+end:
+  ret void
+}}
+"""
+
+
+@pytest.mark.parametrize("lane", [0, 1])
+@pytest.mark.parametrize("op", ["and", "or", "xor"])
+def test_one_byte_of_a_pair_is_computed(op: str, lane: int) -> None:
+    """LLVM alone stores a constant (see llvm_defects.py)."""
+    ptx, _ = llvm_to_ptx(PAIR.format(op=op, lane=lane), SM_90A)
+    loaded = re.search(r"ld\.global\.b16 (%\w+)", ptx)
+    assert loaded is not None and ptx.count(loaded[1]) > 1, ptx
+    assert re.search(r"st\.global\.b8 \t\[%\w+\], %\w+;", ptx), ptx
 
 
 def test_refused_text_is_an_internal_error_with_the_line() -> None:

@@ -17,6 +17,8 @@ REFUSED = {
     "a float as index": (
         BUFFER + "%y: tile<2xf32> = shared_load(buffer=%s, index=(%x), shape=(2))", "index of type f32"),
     "a float as parity": (BARRIER + "mbarrier_wait(barriers=%s, parity=%x)", "mbarrier_wait: index of type f32"),
+    "a buffer as what is stored": (
+        BUFFER + "shared_store(buffer=%s, value=%s)", "shared<4xf32> does not fit shared<4xf32>"),
     "a float as slot": (BARRIER + "mbarrier_wait(barriers=%s, slot=%x, parity=%i)", "slot of type f32"),
 }
 
