@@ -236,14 +236,13 @@ class Module:
     kernels: tuple[Compiled, ...]
 
 
-def compile_module(functions: Sequence[Function], target: Target, watch: Watch | None, hints: Hints) -> Module:
-    """Compile functions of different names for one target; they stay as they are. `hints` hold for all."""
-    # A program that launches an export need not know of clusters.
-    alone = Limits(allow_cluster=False)
+def compile_module(functions: Sequence[Function], target: Target, watch: Watch | None, hints: Hints,
+                   limits: Limits = Limits()) -> Module:
+    """Compile functions of different names for one target; they stay as they are. `hints` and `limits` hold for all."""
     watch = watch or Look()
-    kernels = [compile_kernel(f, target, Look(watch.function), hints=hints, limits=alone) for f in functions]
+    kernels = [compile_kernel(f, target, Look(watch.function), hints=hints, limits=limits) for f in functions]
     text = link_texts([kernel.llvm_text for kernel in kernels], target)
     watch.text("kernel.ll", text)
-    ptx, _ = llvm_to_ptx(text, target)
+    ptx, _ = llvm_to_ptx(text, target.at_least(max(kernel.abi.ptx for kernel in kernels)))
     watch.text("kernel.ptx", ptx)
     return Module(ptx, tuple(kernels))

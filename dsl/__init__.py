@@ -23,6 +23,7 @@ from tilewright.arguments.annotations import (
 )
 from tilewright.arguments.device_array import DeviceArray, gpu_available, to_device
 from tilewright.arguments.spec import Spec, spec
+from tilewright.bundles.entry import load_bundle
 from tilewright.combining.fuse import Fusion, fuse
 from tilewright.combining.infer import infer
 from tilewright.combining.vmap import vmap
@@ -96,7 +97,7 @@ __all__ = [
     "ScalarAnnotation", "IndexedWithInt64", "ArrayAnnotation", "ListAnnotation", "Spec", "spec", "to_device",
     "DeviceArray", "gpu_available", "compiler_timeout", "uninitialized",
     # tuning, compilation ahead of time, and operators of other libraries
-    "tune", "autotune", "compilation", "jax", "torch",
+    "tune", "autotune", "compilation", "load_bundle", "jax", "torch",
     # functions of kernels in a module of their own
     "random",
     # element types

@@ -40,6 +40,7 @@ HOST = {
                       "tile_kernel.debug trace tile_kernel.simulate compare Side Comparison profile Profile "
                       "spec uninitialized",
     "kernels made of kernels": "grad kernel_from_ir infer vmap fuse Fusion",
+    "kernels compiled ahead": "load_bundle",
     "arrays on a GPU": "to_device DeviceArray DeviceArray.to_host gpu_available",
 }
 """What runs on the host, by part. Modules (`tune`, `compilation`) follow with all that they export."""

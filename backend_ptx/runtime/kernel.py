@@ -89,7 +89,7 @@ def _build(
             "limits": settings(compiled.limits)}
     entry = Entry(meta, compiled.ptx)
     facts["seconds"] = dict(compiled.timings)
-    kernel = _load(entry, compiled.abi, device, dict(compiled.timings), module)
+    kernel = load_code(entry, compiled.abi, device, dict(compiled.timings), module)
     if cache is not None:
         cache.store(key, entry)
     return kernel
@@ -175,12 +175,12 @@ def load_entry(entry: Entry, device: Device) -> DeviceKernel | None:
     """A cached kernel, or None where this build cannot read the entry."""
     try:
         abi = KernelAbi.from_json(str(entry.meta["abi"]))
-        return _load(entry, abi, device, {})
+        return load_code(entry, abi, device, {})
     except Exception:  # whatever is odd about an entry: the kernel is made anew, and says itself what is wrong with it
         return None
 
 
-def _load(
+def load_code(
     entry: Entry, abi: KernelAbi, device: Device, timings: Mapping[str, float], module: Any = None,
 ) -> DeviceKernel:
     """`module`: where the code is loaded already."""

@@ -75,12 +75,23 @@ def encoded(
         # stored to an array without elements goes where nobody reads.
         pointer, dims = spare(device, zeroed=not spec.stored), tuple(1 for _ in dims)
     device.ensure_current()
-    status, made = _encode_tiled(spec, pointer, dims, steps)
+    made, rank, ones = TensorMap(), len(dims), [1] * (len(dims) - len(spec.box))
+    kind, swizzle = encoded_as(spec)
+    status = int(_encode_function()(
+        made.address, kind, rank, pointer, (ctypes.c_uint64 * rank)(*dims),
+        (ctypes.c_uint64 * rank)(*steps), (ctypes.c_uint32 * rank)(*spec.box, *ones),
+        (ctypes.c_uint32 * rank)(*[1] * rank),
+        _NO_INTERLEAVE, swizzle, _L2_PROMOTION_128B, _FILL_ZERO))
     if status:
         what = (f"making a tensor map of {name} (address {pointer:#x}, extents {dims}, strides {steps} bytes, "
                 f"box {spec.box}, swizzle {spec.swizzle})")
         raise CudaError(what, status, getattr(driver().CUresult(status), "name", "error"))
     return made
+
+
+def encoded_as(spec: TensorMapSpec) -> tuple[int, int]:
+    """The element type and the swizzle of a map, as cuda.h numbers them."""
+    return _TFLOAT32 if spec.dtype is tfloat32 else _DATA_TYPE[spec.dtype.bytes], _SWIZZLE[spec.swizzle]
 
 
 def map_geometry(
@@ -99,20 +110,6 @@ def map_geometry(
         dims += extents[axis] + 1, MOST
         steps += step[axis], WRAP - step[axis]
     return tuple(dims), tuple(steps)
-
-
-def _encode_tiled(
-    spec: TensorMapSpec, pointer: int, dims: Sequence[int], strides: Sequence[int],
-) -> tuple[int, TensorMap]:
-    """The driver's status and the map."""
-    made, rank, ones = TensorMap(), len(dims), [1] * (len(dims) - len(spec.box))
-    kind = _TFLOAT32 if spec.dtype is tfloat32 else _DATA_TYPE[spec.dtype.bytes]
-    status = _encode_function()(
-        made.address, kind, rank, pointer, (ctypes.c_uint64 * rank)(*dims),
-        (ctypes.c_uint64 * rank)(*strides), (ctypes.c_uint32 * rank)(*spec.box, *ones),
-        (ctypes.c_uint32 * rank)(*[1] * rank),
-        _NO_INTERLEAVE, _SWIZZLE[spec.swizzle], _L2_PROMOTION_128B, _FILL_ZERO)
-    return int(status), made
 
 
 @functools.cache

@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING, Any, Literal
 
+from tilewright.compilation.aliases import aliases_of
 from tilewright.compilation.arguments import arguments_of
-from tilewright.compilation.constraints import ArrayConstraint, TupleConstraint, with_groups
 from tilewright.compilation.output import ExportedKernel, assemble, launch_info, with_launch_notes, write
 from tilewright.compilation.signature import KernelSignature
 from tilewright.inspecting.dumps import Dump, observed
@@ -16,7 +16,7 @@ from tilewright.launching.timeouts import limited
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 from tilewright.tileir.ops.memory import TileAccess
-from tilewright.tileir.plan import NO_ALIASES, Aliases
+from tilewright.tileir.plan import Limits
 
 if TYPE_CHECKING:
     from tilewright.backend_ptx.compile import Module
@@ -28,6 +28,7 @@ OutputFormat = Literal["cubin", "ptx", "tileir_bytecode"]
 def export_kernel(
     kernel: tile_kernel, signatures: Sequence[KernelSignature], output_file: IO[Any] | str | bytes | os.PathLike[Any],
     *, gpu_code: str | None = None, output_format: OutputFormat = "cubin", bytecode_version: str | None = None,
+    manifest: str | os.PathLike[str] | None = None,
 ) -> tuple[ExportedKernel, ...]:
     """Compile a kernel ahead of time, once per signature, all into one file; says how to launch each.
 
@@ -39,6 +40,11 @@ def export_kernel(
     Raises TypeError and ValueError for signatures that do not fit the kernel, TileError for a kernel that does not
     compile, and TileUnsupportedFeatureError for the format "tileir_bytecode", and where no assembler for the GPU is
     here.
+
+    `manifest`: the path of a JSON file beside the output. With one the code is that of a launch: it may use tensor maps
+    and clusters, and the manifest says how each parameter is packed and what arguments must satisfy. `tw.load_bundle`
+    and the C loader read it, and check the arguments of each launch. A C header with the same contents is written
+    beside it (docs/shipping.md).
 
     Example:
         import io
@@ -61,22 +67,30 @@ def export_kernel(
         ct.compilation.export_kernel(scale, [], file, output_format="tileir_bytecode")  # TileUnsupportedFeatureError
     """
     from tilewright.backend_ptx.compile import compile_module
+    from tilewright.compilation.exported import beside, write_exported
 
     _check_format(output_format, bytecode_version)
     named = _named_signatures(kernel, signatures)
     target = _target(gpu_code)
+    place = None if manifest is None else beside(output_file, manifest)
     hints = kernel.hints.resolve(target.name)
 
+    # A program that launches a plain export need not know of clusters and tensor maps.
+    plain = place is None
+    functions: list[Function] = []
+
     def make(dump: Dump | None) -> Module:
-        functions = [exported_function(kernel, signature, dump) for signature in named]
-        return compile_module(functions, target, dump, hints)
+        functions[:] = [exported_function(kernel, signature, dump, plain=plain) for signature in named]
+        return compile_module(functions, target, dump, hints, Limits(allow_cluster=not plain))
 
     module = limited(kernel.__name__, lambda: observed(kernel.__name__, make))
     infos = tuple(launch_info(lowered) for lowered in module.kernels)
-    if output_format == "ptx":
-        write(output_file, with_launch_notes(module.ptx, infos))
+    code = (with_launch_notes(module.ptx, infos) if output_format == "ptx" else
+            assemble(module.ptx, kernel.__name__, target, hints.opt_level))
+    if place is None:
+        write(output_file, code)
     else:
-        write(output_file, assemble(module.ptx, kernel.__name__, target, hints.opt_level))
+        write_exported(place, kernel, named, functions, module.kernels, code, target)
     return infos
 
 
@@ -129,45 +143,18 @@ def _target(gpu_code: str | None) -> Target:
     return driver.get_device(driver.current_ordinal()).target
 
 
-def exported_function(kernel: tile_kernel, signature: KernelSignature, dump: Dump | None = None) -> Function:
-    """The Tile IR of one signature under its symbol, such that it needs nothing but the arguments of the convention."""
+def exported_function(
+    kernel: tile_kernel, signature: KernelSignature, dump: Dump | None = None, *, plain: bool = True,
+) -> Function:
+    """The Tile IR of one signature under its symbol; if `plain`, it needs nothing but the arguments of the
+    convention."""
 
     arguments = arguments_of(kernel, signature.parameters)
-    aliases = _aliases(kernel, signature)
+    aliases = aliases_of(kernel, signature)
     function = kernel.specialiser.make_tile_ir(arguments, facts=True, aliases=aliases, dump=dump)
     assert signature.symbol is not None
     function.name = signature.symbol
-    for op in function.walk():
+    for op in function.walk() if plain else ():
         if isinstance(op, TileAccess):
             op.allow_tma = False  # a tensor map would be one more parameter, which the launching program had to encode
     return function
-
-
-def _aliases(kernel: tile_kernel, signature: KernelSignature) -> Aliases:
-    """The parameters that may overlap as their constraints say: those that are in a group together."""
-    groups: list[tuple[set[int], set[str]]] = []
-    for position, names in enumerate(_leaf_groups(kernel, signature)):
-        joined = {position}, set(names)
-        for group in [g for g in groups if g[1] & joined[1]]:
-            groups.remove(group)
-            joined = group[0] | joined[0], group[1] | joined[1]
-        groups.append(joined)
-    shared = sorted(tuple(sorted(positions)) for positions, _ in groups if len(positions) > 1)
-    return Aliases(groups=tuple(shared)) if shared else NO_ALIASES
-
-
-def _leaf_groups(kernel: tile_kernel, signature: KernelSignature) -> list[tuple[str, ...]]:
-    """Per parameter of the Tile IR function the alias groups of the array memory behind it."""
-    from tilewright.arguments.bind import Const, Tuple
-
-    def walk(argument: Any, constraint: Any) -> list[tuple[str, ...]]:
-        if isinstance(argument, Const):
-            return []
-        if isinstance(argument, Tuple):
-            assert isinstance(constraint, TupleConstraint)
-            return [leaf for a, c in zip(argument.items, constraint.items, strict=True) for leaf in walk(a, c)]
-        arrays = [groups for c, groups in with_groups([constraint]) if isinstance(c, ArrayConstraint)]
-        return [arrays[0] if arrays else ()]
-
-    pairs = zip(arguments_of(kernel, signature.parameters), signature.parameters, strict=True)
-    return [leaf for argument, constraint in pairs for leaf in walk(argument, constraint)]

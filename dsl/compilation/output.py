@@ -7,9 +7,10 @@ import os
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
-from tilewright.tileir.diagnostics import TileInternalError, TileUnsupportedFeatureError
+from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 
 if TYPE_CHECKING:
+    from tilewright.backend_ptx.abi import AbiParam
     from tilewright.backend_ptx.compile import Compiled
     from tilewright.backend_ptx.targets import Target
 
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 class ExportedParameter:
     """One parameter of an exported kernel.
 
-    `kind`: "pointer", "extent" or "stride" of an array, "scalar", "table" or "length" of a list; `name`: the kernel's
-    own name for the argument, with .n0, .s1, .length, ... for its parts; `c_type`: how C declares it; `size`: bytes.
+    `kind`: "pointer", "extent" or "stride" of an array, "scalar", "table" or "length" of a list, and with a manifest
+    "tensor_map" or "map_table"; `name`: the kernel's own name for the argument, with .n0, .s1, .length, ... for its
+    parts; `c_type`: how C declares it; `size`: bytes.
 
     Example:
         p = ct.compilation.ExportedParameter(name="x.n0", kind="extent", c_type="int32_t", size=4)
@@ -38,7 +40,7 @@ class ExportedKernel:
 
     `symbol`: its name in the module; `threads`: blockDimX (Y and Z are 1); `shared_bytes`: dynamic shared memory of
     the launch, which above 48 KiB needs CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES; `parameters`: in order. The
-    grid of the launch is the kernel's grid.
+    grid of the launch is the kernel's grid; with a manifest it is `cluster` times as long along x.
 
     Example:
         made = ct.compilation.ExportedKernel("scale_f32", threads=128, shared_bytes=0, parameters=())
@@ -49,24 +51,27 @@ class ExportedKernel:
     threads: int
     shared_bytes: int
     parameters: tuple[ExportedParameter, ...]
+    cluster: int = 1
 
 
 _C_TYPES = {"i1": "bool", "f16": "__half", "bf16": "__nv_bfloat16", "f32": "float", "f64": "double", "tf32": "float"}
 
 
 def launch_info(compiled: Compiled) -> ExportedKernel:
-    parameters: list[ExportedParameter] = []
-    for p in compiled.abi.params:
-        if p.kind in ("tensor_map", "grid"):
-            raise TileInternalError(f"the exported kernel {compiled.name} has a parameter of kind {p.kind}")
-        if p.kind in ("pointer", "table"):
-            c_type = "const int64_t*" if p.kind == "table" else "void*"
-        elif p.dtype.is_int:
-            c_type = f"{'u' if p.dtype.kind == 'uint' else ''}int{p.dtype.bitwidth}_t"
-        else:
-            c_type = _C_TYPES.get(p.dtype.ir, "uint8_t")
-        parameters.append(ExportedParameter(p.name, p.kind, c_type, p.size))
-    return ExportedKernel(compiled.name, compiled.threads, compiled.shared_bytes, tuple(parameters))
+    """How to launch a kernel."""
+    parameters = tuple(ExportedParameter(p.name, p.kind, c_type(p), p.size) for p in compiled.abi.params)
+    return ExportedKernel(compiled.name, compiled.threads, compiled.shared_bytes, parameters, compiled.cluster)
+
+
+def c_type(param: AbiParam) -> str:
+    """How C declares a parameter."""
+    named = {"pointer": "void*", "table": "const int64_t*", "tensor_map": "CUtensorMap",
+             "map_table": "const CUtensorMap*"}
+    if param.kind in named:
+        return named[param.kind]
+    if param.dtype.is_int:
+        return f"{'u' if param.dtype.kind == 'uint' else ''}int{param.dtype.bitwidth}_t"
+    return _C_TYPES.get(param.dtype.ir, "uint8_t")
 
 
 def with_launch_notes(ptx: str, infos: tuple[ExportedKernel, ...]) -> str:

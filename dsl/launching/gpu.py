@@ -12,6 +12,7 @@ from tilewright.arguments.bind import Argument, ArrayArgument, ArrayList, Leaf, 
 from tilewright.arguments.checks import check_outputs, real
 from tilewright.arguments.sharing import output_pairs
 from tilewright.inspecting.dumps import Dump, observed
+from tilewright.launching import shipped
 from tilewright.launching.grid import Grid, check_hardware
 from tilewright.launching.specialise import Once, Specialiser
 from tilewright.launching.timeouts import limited
@@ -40,7 +41,9 @@ class GpuRunner:
         if plan is None:
             device = get_device(ordinal)
             key = ordinal, linear, aliases, tuple(argument.key(True) for argument in arguments)
-            kernel, written = self._kernels.get(key, lambda: self._build_in_time(arguments, linear, device, aliases))
+            # What a bundle's code asks of arguments may be more than this key knows: only exact shapes can tell.
+            kernel, written = shipped.find(shipped.Wanted(self._specialiser, arguments, linear, device, aliases)) or (
+                self._kernels.get(key, lambda: self._build_in_time(arguments, linear, device, aliases)))
             plan = DevicePlan(kernel, arguments, written)
             if len(self._plans) >= MAX_PLANS:
                 self._plans.clear()

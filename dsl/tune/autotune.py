@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tilewright.kernel import tile_kernel
+from tilewright.launching import shipped
 from tilewright.launching.grid import make_grid
 from tilewright.launching.signature import signature
 from tilewright.tracebacks import public
@@ -151,7 +152,7 @@ class Autotuned:
         stream: Any, digest: str, about: str,
     ) -> Config:
         """The result of a search; the default where timing is forbidden, or says nothing, as in the interpreter."""
-        forbidden = os.environ.get(NO_TUNE, "0").lower() not in ("", "0", "off", "false")
+        forbidden = os.environ.get(NO_TUNE, "0").lower() not in ("", "0", "off", "false") or shipped.forbidden()
         if forbidden or len(configs) == 1 or (gpu is None and self._how.timer is None):
             return configs[0]
 

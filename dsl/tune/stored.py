@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ def load(key: str, configs: list[Config]) -> Config | None:
     """The stored choice: one of these configurations, or None where there is none that is whole."""
     path = _shared_file()
     found = _read(path).get(key) if path is not None else None
+    if found is None:
+        found = _brought.get(key)
     if found is None:
         found = _from_cache(key)
     index = found.get("index") if isinstance(found, dict) else None
@@ -39,6 +42,26 @@ def store(key: str, configs: list[Config], chosen: Config, about: dict[str, Any]
     cache = open_cache()
     if cache is not None:
         cache.store(key, Entry({"tuning": entry}, ""))
+
+
+_brought: dict[str, Any] = {}
+
+
+def bring(choices: Mapping[str, Any]) -> None:
+    """Choices of a bundle that is loaded: they count where a file has none, and before those of the cache."""
+    _brought.update(choices)
+
+
+def withdraw(choices: Mapping[str, Any]) -> None:
+    """No longer."""
+    for key in choices:
+        _brought.pop(key, None)
+
+
+def choices_of(path: Path) -> dict[str, Any]:
+    """The choices of a file. ValueError where it is something else, FileNotFoundError where there is none."""
+    path.stat()
+    return _read(path)
 
 
 def _from_cache(key: str) -> dict[str, Any] | None:

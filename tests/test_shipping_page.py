@@ -1,0 +1,25 @@
+"""docs/shipping.md: its programs print what stands in them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import doc_examples
+import pytest
+
+PAGE = (Path(__file__).parents[1] / "docs" / "shipping.md").read_text()
+PROGRAMS = [program for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+            for program in doc_examples.programs(code, script=True)]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=[program.error or "whole" for program in PROGRAMS])
+def test_a_program_does_what_it_says(
+    program: doc_examples.Program, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from tilewright.launching import shipped
+
+    monkeypatch.setattr(shipped, "LOADED", [])
+    doc_examples.run(program, tmp_path / "program.py")
+    printed = tuple(line.rstrip() for line in capfd.readouterr().out.splitlines())
+    assert program.error or printed == program.expected
