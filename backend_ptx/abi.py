@@ -117,7 +117,8 @@ class KernelAbi:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lowered:
     """A kernel as LLVM text. `threads` is the block size, `shared_bytes` the dynamic shared memory of a launch. The
-    hardware grid is `cluster` times as long as that of the launch, along its axis 0."""
+    hardware grid is `cluster` times as long as that of the launch, along its axis 0. `dependent`: it may be launched
+    while the grids run that it depends on."""
 
     name: str
     target: Target
@@ -126,6 +127,7 @@ class Lowered:
     threads: int
     shared_bytes: int
     cluster: int = 1
+    dependent: bool = False
 
 
 def kernel_abi(function: Function) -> KernelAbi:

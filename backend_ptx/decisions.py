@@ -100,6 +100,21 @@ def longest_first(axis: int) -> Decision:
     return Decision("block_order", f"from the last block of axis {axis}", "later blocks have more iterations")
 
 
+# ---- grids ------------------------------------------------------------------------------------------------------
+
+
+def waits_for_grids(opcode: str | None, span: Span) -> Decision:
+    """`opcode` and `span`: of the first access to memory that other launches see; None: there is none."""
+    if opcode is None:
+        return Decision("dependent_launch", "waits for earlier grids at its end", "it accesses no memory", span)
+    why = "the first access to what they may write or read"
+    return Decision("dependent_launch", f"waits for earlier grids before the {opcode}", why, span)
+
+
+def no_grid_control(target: str) -> Decision:
+    return Decision("dependent_launch", "no effect", f"{target} has no griddepcontrol")
+
+
 # ---- loops ------------------------------------------------------------------------------------------------------
 
 

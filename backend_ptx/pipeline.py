@@ -6,6 +6,7 @@ from typing import Final
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.passes.arithmetic.share_reciprocals import share_reciprocals
+from tilewright.backend_ptx.passes.barriers.await_grids import await_grids
 from tilewright.backend_ptx.passes.barriers.insert_barriers import insert_barriers
 from tilewright.backend_ptx.passes.clusters.form_clusters import form_clusters
 from tilewright.backend_ptx.passes.clusters.order_blocks import order_blocks
@@ -61,6 +62,7 @@ PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
     plan_shared_memory,
     insert_barriers,
     ping_pong_warpgroups,
+    await_grids,
 )
 
 # (earlier, later, reason). A pass that is not in the pipeline constrains nothing.
@@ -113,6 +115,7 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (share_printed, pipeline_loops, "its buffers take shared memory from the rings"),
     (share_printed, plan_shared_memory, "it allocates buffers"),
     (lower_conversions, plan_shared_memory, "it allocates the buffers"),
+    (pipeline_loops, await_grids, "it moves accesses above loops"),
     (plan_shared_memory, insert_barriers, "buffers that share bytes need barriers between their accesses"),
 )
 

@@ -12,7 +12,7 @@ through the same iterations, and slots and parities agree.
 
 from __future__ import annotations
 
-from tilewright.backend_ptx.ops.engines import EVERY, MAIN
+from tilewright.backend_ptx.ops.engines import ALL, EVERY, MAIN
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Block, Function, Op, clone_function
@@ -68,4 +68,4 @@ def _stays(op: Op, role: str) -> bool:
     if op.terminator or not op.effectful:
         return True
     effects = op.effects()
-    return not effects.kept or (effects.role or MAIN) == role
+    return not effects.kept or (effects.role or MAIN) in (role, ALL)

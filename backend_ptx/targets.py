@@ -45,6 +45,7 @@ class Target:
     has_stmatrix: bool = False
     has_cluster: bool = False
     has_tma: bool = False  # cp.async.bulk.tensor and mbarrier.try_wait
+    has_grid_control: bool = False  # griddepcontrol, of programmatic dependent launch
     has_map_tables: bool = False  # fence.proxy.tensormap, for tensor maps in global memory (MAP_TABLE_PTX)
     matrix_units: tuple[str, ...] = ("mma.sync", "fma")  # the preferred one first; records in ops/units.py
     tensor_cores: TensorCores = AMPERE  # how they add
@@ -79,7 +80,7 @@ MAP_TABLE_PTX = 83
 
 _HOPPER: dict[str, Any] = dict(
     has_bf16_atomic=True, has_fp8_cvt=True, has_stmatrix=True, has_cluster=True, has_tma=True,
-    has_map_tables=True,
+    has_map_tables=True, has_grid_control=True,
 )
 _BLACKWELL = _HOPPER | {"tensor_cores": BLACKWELL}
 

@@ -35,9 +35,10 @@ class tile_kernel(HostRuns):
 
     Options: each a value or a ByTarget, and each a hint: `num_ctas` (None or 1, 2, 4, 8, 16: CTAs per
         block), `occupancy` (None or 1 to 32: resident blocks per SM), `opt_level` (None or 0 to 3),
-        `num_worker_warps` (None, 4 or 8). Two are no hints: `grid`, expressions of names of dimensions and parameters
-        (`grid="cdiv(M, TM), cdiv(N, TN)"`), with which the kernel is called without a grid; `deterministic=True`, which
-        refuses results that depend on the order of blocks.
+        `num_worker_warps` (None, 4 or 8), `programmatic_dependent_launch` (True: a launch may start while the kernel
+        before it on its stream runs; it waits for that one before it first accesses memory). Two are no hints: `grid`,
+        expressions of names of dimensions and parameters (`grid="cdiv(M, TM), cdiv(N, TN)"`), with which the kernel is
+        called without a grid; `deterministic=True`, which refuses results that depend on the order of blocks.
     Errors: TypeError for what is no plain Python function, and for calling the kernel without a grid; ValueError for an
         option's value.
 
@@ -63,13 +64,15 @@ class tile_kernel(HostRuns):
     def __new__(
         cls, function: Callable[..., Any], /, *, num_ctas: int | ByTarget | None = None,
         occupancy: int | ByTarget | None = None, opt_level: int | ByTarget | None = 3,
-        num_worker_warps: int | ByTarget | None = None, grid: str | None = None, deterministic: bool = False,
+        num_worker_warps: int | ByTarget | None = None, programmatic_dependent_launch: bool | ByTarget | None = False,
+        grid: str | None = None, deterministic: bool = False,
     ) -> tile_kernel: ...
     @overload
     def __new__(  # type: ignore[misc]  # as a decorator with options it returns the decorator proper
         cls, function: None = None, /, *, num_ctas: int | ByTarget | None = None,
         occupancy: int | ByTarget | None = None, opt_level: int | ByTarget | None = 3,
-        num_worker_warps: int | ByTarget | None = None, grid: str | None = None, deterministic: bool = False,
+        num_worker_warps: int | ByTarget | None = None, programmatic_dependent_launch: bool | ByTarget | None = False,
+        grid: str | None = None, deterministic: bool = False,
     ) -> Callable[[Callable[..., Any]], tile_kernel]: ...
     @public
     def __new__(cls, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:

@@ -71,6 +71,7 @@ class KernelOptions:
     occupancy: int | ByTarget | None = None
     opt_level: int | ByTarget | None = 3
     num_worker_warps: int | ByTarget | None = None
+    programmatic_dependent_launch: bool | ByTarget | None = False
 
     def __post_init__(self) -> None:
         for option in fields(self):
@@ -80,7 +81,7 @@ class KernelOptions:
 
     def resolve(self, target: str) -> Hints:
         """The hints for one target."""
-        out: dict[str, int] = {}
+        out: dict[str, Any] = {}
         for option in fields(self):
             value = getattr(self, option.name)
             if isinstance(value, ByTarget):
@@ -114,6 +115,7 @@ _ALLOWED: dict[str, tuple[frozenset[int], str]] = {
     "occupancy": (frozenset(range(1, 33)), "an int from 1 to 32"),
     "opt_level": (frozenset(range(4)), "an int from 0 to 3"),
     "num_worker_warps": (frozenset({4, 8}), "4 or 8"),
+    "programmatic_dependent_launch": (frozenset({False, True}), "True or False"),
 }
 
 
@@ -121,5 +123,5 @@ def _check(name: str, value: Any) -> None:
     allowed, words = _ALLOWED[name]
     if value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
+    if type(value) is not type(next(iter(allowed))) or value not in allowed:
         raise ValueError(f"{name} must be {words} or None, not {value!r}")

@@ -26,6 +26,7 @@ class Hints:
     occupancy: int | None = None
     opt_level: int = 3
     num_worker_warps: int | None = None
+    programmatic_dependent_launch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ class MachinePlan:
     times longer along its axis 0. `roles` is empty where all warps run the same code. `stages` holds the slots of each
     ring of shared memory. `occupancy` is the number of CTAs per SM for which registers must suffice (0: any). `split`:
     some loop became several, of which one lacks a branch or a mask; `early`: some MMA is outstanding for longer than in
-    the order of the program.
+    the order of the program; `dependent`: it waits for the grids before it, so that it may be launched while they run.
     """
 
     warps: int = 0
@@ -120,6 +121,7 @@ class MachinePlan:
     shared_bytes: int = 0
     split: bool = False
     early: bool = False
+    dependent: bool = False
 
     def role(self, name: str) -> Role | None:
         return next((role for role in self.roles if role.name == name), None)

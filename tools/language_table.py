@@ -56,7 +56,8 @@ CONTRACT = {
 }
 """The public names of the language, by part."""
 
-HINTS = frozenset({"latency", "allow_tma", "occupancy", "num_ctas", "num_worker_warps", "opt_level"})
+HINTS = frozenset({"latency", "allow_tma", "occupancy", "num_ctas", "num_worker_warps", "opt_level",
+                   "programmatic_dependent_launch"})
 """Options that may be ignored: they change speed only."""
 
 

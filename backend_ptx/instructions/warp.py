@@ -36,6 +36,11 @@ def _barriers() -> Iterator[Instruction]:
     yield together("cluster.arrive.relaxed", "barrier.cluster.arrive.relaxed;", (), (), "cluster_arrive",
                    {"releases": False}, sm=90, ptx=80)
     yield together("bar.warp.sync", "bar.warp.sync -1;", (), (), "barrier_warp")
+    # Waits until the grids that this one depends on have completed and their writes are visible; lets those start that
+    # depend on this one. Without such grids they do nothing.
+    yield _Record("grid.wait", "griddepcontrol.wait;", (), (), "grid_wait", sm=90, ptx=78)
+    yield _Record("grid.launch_dependents", "griddepcontrol.launch_dependents;", (), (), "launch_dependents", sm=90,
+                  ptx=78)
     yield _Record("fence.acq_rel.gpu", "fence.acq_rel.gpu;", (), (), "fence", {"scope": "gpu"})
 
 

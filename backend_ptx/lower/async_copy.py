@@ -11,7 +11,7 @@ from tilewright.backend_ptx.lower.addresses import TileAccess
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.gather import Elements
 from tilewright.backend_ptx.lower.positions import owner
-from tilewright.backend_ptx.lower.registry import lower
+from tilewright.backend_ptx.lower.registry import emits, lower
 from tilewright.backend_ptx.lower.shared import SharedAccess, SharedRef, slot_offset
 from tilewright.backend_ptx.ops import async_copy as ops
 from tilewright.tileir.analysis.places import same_for_all
@@ -73,9 +73,7 @@ def async_gather(ctx: Context, op: ops.AsyncGather) -> None:
             record.emit(b, place.number_of(head), pointer, b.extract(bytes_, i))
 
 
-@lower(ops.AsyncCommit)
-def async_commit(ctx: Context, op: ops.AsyncCommit) -> None:
-    instruction("cp.async.commit").emit(ctx.b)
+emits(ops.AsyncCommit, "cp.async.commit")
 
 
 @lower(ops.AsyncWait)

@@ -12,7 +12,7 @@ from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.bulk import cluster_rank, init_ring, shared_number
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.positions import index_vector, owner
-from tilewright.backend_ptx.lower.registry import lower, refuse
+from tilewright.backend_ptx.lower.registry import emits, lower, refuse
 from tilewright.backend_ptx.ops import cluster as ops
 
 refuse(ops.ClusterGather, "share_gathered makes an exchange of it first",
@@ -30,9 +30,7 @@ def cluster_open(ctx: Context, op: ops.ClusterOpen) -> None:
     instruction("cluster.arrive.relaxed").emit(b)
 
 
-@lower(ops.ClusterReady)
-def cluster_ready(ctx: Context, op: ops.ClusterReady) -> None:
-    instruction("cluster.wait").emit(ctx.b)
+emits(ops.ClusterReady, "cluster.wait")
 
 
 @lower(ops.ClusterExchange)

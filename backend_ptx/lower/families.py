@@ -13,6 +13,7 @@ from tilewright.backend_ptx.lower import (  # noqa: F401
     debug,
     fold,
     gather,
+    grids,
     layout,
     math,
     matmul,

@@ -50,7 +50,8 @@ def emit_function(function: Function, target: Target) -> Lowered:
     debug = DebugLines(abi.name, function.span) if wanted else None
     ctx = Context(function, target, abi, warps, debug)
     ctx.locate(function.span)
-    written = written_arrays(function)
+    # Loads of what is promised to be read only could be moved above the wait for earlier grids.
+    written = frozenset(range(len(function.params))) if function.plan.dependent else written_arrays(function)
     threads = 32 * ctx.all_warps
     if function.plan.roles:
         _emit_roles(ctx, written)
@@ -59,7 +60,8 @@ def emit_function(function: Function, target: Target) -> Lowered:
     params = [(_param_type(p, function, written), param_name(i)) for i, p in enumerate(abi.params)]
     frame = KernelText(abi.name, params, threads, min_blocks(function, target), cluster=function.plan.cluster)
     return Lowered(name=abi.name, target=target, abi=abi, llvm_text=frame.text(ctx.b, debug), threads=threads,
-                   shared_bytes=function.plan.shared_bytes, cluster=function.plan.cluster)
+                   shared_bytes=function.plan.shared_bytes, cluster=function.plan.cluster,
+                   dependent=function.plan.dependent)
 
 
 def _emit_body(ctx: Context, written: frozenset[int]) -> None:

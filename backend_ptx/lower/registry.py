@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.tileir.core import Op
@@ -38,6 +39,14 @@ def elementwise(*classes: type[Op]) -> Callable[[Callable[..., Val]], Callable[.
         return function
 
     return register
+
+
+def emits(cls: type[Op], name: str) -> None:
+    """Declare that an op without operands becomes this one instruction."""
+    def lowering(ctx: Context, op: Op) -> None:
+        instruction(name).emit(ctx.b)
+
+    LOWERINGS.add(cls, lowering)
 
 
 def refuse(cls: type[Op], reason: str, hint: str = "run it in the interpreter") -> None:

@@ -22,7 +22,7 @@ from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.bulk import shared_number
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.matmul import packed_words, register_places
-from tilewright.backend_ptx.lower.registry import lower, refuse
+from tilewright.backend_ptx.lower.registry import emits, lower, refuse
 from tilewright.backend_ptx.lower.shared import CONSUMERS_BARRIER, SharedRef, slot_offset
 from tilewright.backend_ptx.ops import warpgroup as ops
 from tilewright.tileir.core import Value
@@ -47,9 +47,7 @@ def shared_view(ctx: Context, op: ops.SharedView) -> None:
     ctx.set(op.result, SharedRef(op.result.type, ref.offset, slot_offset(ctx, ref.type, op.slot, 0)))
 
 
-@lower(ops.ProxyFence)
-def proxy_fence(ctx: Context, op: ops.ProxyFence) -> None:
-    instruction("fence.proxy.async").emit(ctx.b)
+emits(ops.ProxyFence, "fence.proxy.async")
 
 
 @lower(ops.TakeTurn)

@@ -37,6 +37,7 @@ class DeviceKernel:
     `registers` are per thread, `local_bytes` per thread (spills and stack), `shared_bytes` the dynamic shared memory
     of a launch. `handle` is a CUfunction of `device`. Clusters of
     `cluster` blocks run each block of a launch's grid: the machine's is so many times longer along its axis 0.
+    `dependent`: it waits by itself for the grids before it, so that a launch may start it while they run.
     """
 
     name: str
@@ -52,6 +53,7 @@ class DeviceKernel:
     timings: Mapping[str, float] = field(default_factory=dict)
     cluster: int = 1
     rungs: tuple[str, ...] = ()
+    dependent: bool = False
 
 
 def build_kernel(
@@ -86,7 +88,7 @@ def _build(
     module, log = assembler.take(compiled.ptx)
     meta = {"abi": compiled.abi.to_json(), "threads": compiled.threads, "shared_bytes": compiled.shared_bytes,
             "log": log, "opt_level": hints.opt_level, "cluster": compiled.cluster, "rungs": list(compiled.rungs),
-            "limits": settings(compiled.limits)}
+            "limits": settings(compiled.limits), "dependent": compiled.dependent}
     entry = Entry(meta, compiled.ptx)
     facts["seconds"] = dict(compiled.timings)
     kernel = load_code(entry, compiled.abi, device, dict(compiled.timings), module)
@@ -204,4 +206,4 @@ def load_code(
     return DeviceKernel(
         abi.name, device, abi, threads, shared, entry.ptx, str(entry.meta.get("log", "")), handle,
         ask("NUM_REGS"), ask("LOCAL_SIZE_BYTES"), timings, int(str(entry.meta["cluster"])),
-        tuple(map(str, rungs)) if isinstance(rungs, list) else ())
+        tuple(map(str, rungs)) if isinstance(rungs, list) else (), bool(entry.meta.get("dependent")))

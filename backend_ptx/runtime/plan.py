@@ -13,6 +13,7 @@ from tilewright.backend_ptx.runtime.tensor_map import MapHole, TensorMap
 from tilewright.tileir.dtypes import DType
 
 _INVALID_CONTEXT = 201
+MOST_CONFIGS = 64  # grids and streams of launches, whose descriptions are kept
 
 
 class Frame:
@@ -40,7 +41,7 @@ class LaunchPlan:
     """
 
     __slots__ = ("kernel", "device", "template", "pointer_slots", "scalar_slots", "maps", "check_context", "_frames",
-                 "_call", "_handle", "_threads", "_shared")
+                 "_call", "_handle", "_threads", "_shared", "_configs")
 
     def __init__(self, kernel: DeviceKernel, template: Sequence[int], pointer_slots: Sequence[int],
                  scalar_slots: Sequence[int], maps: Sequence[MapHole] = ()) -> None:
@@ -51,10 +52,11 @@ class LaunchPlan:
         self.scalar_slots = [(slot, kernel.abi.params[slot].dtype) for slot in scalar_slots]
         self.maps = tuple(maps)
         self._frames: list[Frame] = []
-        self._call = driver().cuLaunchKernel
+        self._call = driver().cuLaunchKernelEx if kernel.dependent else driver().cuLaunchKernel
         self._handle = kernel.handle
         self._threads = kernel.threads
         self._shared = kernel.shared_bytes
+        self._configs: dict[tuple[int, ...], Any] = {}
         # With one device the only wrong context is none at all, which the driver reports to the launch.
         self.check_context = device_count() > 1
 
@@ -90,7 +92,9 @@ class LaunchPlan:
         """Queue the kernel with the parameters of a frame."""
         if self.check_context and not self.device.is_current():
             self.device.make_current()
-        given = self._handle, *grid, self._threads, 1, 1, self._shared, stream, frame.address, 0
+        given: tuple[Any, ...] = self._handle, *grid, self._threads, 1, 1, self._shared, stream, frame.address, 0
+        if self.kernel.dependent:
+            given = self._config(grid, stream), self._handle, frame.address, 0
         [status] = self._call(*given)
         if status and int(status) == _INVALID_CONTEXT:
             # A thread that has used no CUDA yet has no context: set ours and launch again.
@@ -98,6 +102,21 @@ class LaunchPlan:
             [status] = self._call(*given)
         if status:
             raise CudaError(f"the launch of kernel {self.kernel.name}", int(status), getattr(status, "name", "error"))
+
+    def _config(self, grid: tuple[int, int, int], stream: int) -> Any:
+        """A launch that may start while the kernel before it on its stream runs; in a graph, the edge between them."""
+        found = self._configs.get((*grid, stream))
+        if found is None:
+            cuda, attribute, found = driver(), driver().CUlaunchAttribute(), driver().CUlaunchConfig()
+            attribute.id = cuda.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+            attribute.value.programmaticStreamSerializationAllowed = 1
+            found.gridDimX, found.gridDimY, found.gridDimZ = grid
+            found.blockDimX, found.blockDimY, found.blockDimZ = self._threads, 1, 1
+            found.sharedMemBytes, found.hStream, found.attrs, found.numAttrs = self._shared, stream, [attribute], 1
+            if len(self._configs) >= MOST_CONFIGS:
+                self._configs.clear()
+            self._configs[*grid, stream] = found
+        return found
 
 
 def _ctype(dtype: DType) -> Any:

@@ -126,6 +126,23 @@ def _update(facts: Facts) -> Callable[..., Any]:
     return UPDATES[name]
 
 
+# ---- grids ----
+
+
+def grid_wait(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
+    """The grids that this one depends on complete, if there are any."""
+    def run(m: Machine, r: Registers) -> None:
+        if m.memory.prior is not None:
+            m.memory.prior.wait(m.active)
+
+    return run
+
+
+def launch_dependents(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
+    """Nothing: what the grids that may start now see of memory, their own waits decide."""
+    return lambda m, r: None
+
+
 # ---- numbers ----
 
 
@@ -142,6 +159,7 @@ MEANINGS: dict[str, Callable[[FunctionCompiler, LlvmInstruction, Facts], Operati
     "copy_commit": copies.copy_commit, "copy_wait": copies.copy_wait, "to_tf32": to_tf32, "copy": copy,
     "barrier": warp.barrier, "barrier_named": warp.barrier_named, "barrier_warp": warp.barrier_warp,
     "fence": warp.fence, "shuffle": warp.shuffle, "warp_reduce": warp.warp_reduce,
+    "grid_wait": grid_wait, "launch_dependents": launch_dependents,
     "matrix_load": matrix.matrix_load, "matrix_store": matrix.matrix_store, "mma": matrix.mma,
     "mbarrier_init": mbarrier.mbarrier_init, "mbarrier_arrive": mbarrier.mbarrier_arrive,
     "mbarrier_expect": mbarrier.mbarrier_expect, "mbarrier_wait": mbarrier.mbarrier_wait,

@@ -106,6 +106,7 @@ def _simulate(lowered: Lowered, text: str, grid: Grid, args: Args, options: Opti
     blocks = x * lowered.cluster, y, z
     values = [_parameter(param, args, blocks) for param in lowered.abi.params]
     hardware = (blocks[0] * y * z,) if lowered.abi.linear_grid else blocks
+    options = {"dependent": lowered.dependent, **options}
     simulate_text(
         text, lowered.name, hardware, lowered.threads, values, lowered.shared_bytes, cluster=lowered.cluster,
         strict=strict, tensor_cores=lowered.target.tensor_cores, **options)

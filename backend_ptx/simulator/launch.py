@@ -57,13 +57,15 @@ class Options(TypedDict, total=False):
     `schedule`: "inorder" (the default) runs all warps side by side; "random" one at a time, as `seed` chooses (0), and
     lets asynchronous copies land at random moments. Races are found in both, missing waits in more runs of the second.
     `races` False does not look for races, which takes less time. `max_steps` (1,000,000) bounds the basic blocks that
-    the threads of a block run: more is taken for a deadlock.
+    the threads of a block run: more is taken for a deadlock. `dependent`: the launch may start while others run that
+    access the same arrays, until it waits for them; by default, whether the code is made for such launches.
     """
 
     schedule: Literal["inorder", "random"]
     seed: int
     races: bool
     max_steps: int
+    dependent: bool
 
 
 def simulate_text(
@@ -93,6 +95,8 @@ def simulate_text(
     if cluster > 1 and (blocks[0] % cluster or threads % WARP):
         raise ValueError(f"no clusters of {cluster} blocks in {blocks[0]} along the first axis, {threads} threads each")
     memory = Memory(-(-threads // WARP) * cluster, options.get("races", True), cluster)
+    if options.get("dependent", False):
+        memory.follow_grids()
     symbols, shared_size, shared_valid = _place_globals(module, memory, shared_bytes)
     compiler = ModuleCompiler(module, _seen_by_threads(module, symbols, threads, cluster), OPERATIONS, strict)
     machine = Machine(memory, threads, blocks, options.get("seed", 0), cluster, tensor_cores)

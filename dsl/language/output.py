@@ -71,8 +71,8 @@ def assert_(cond: Any, /, message: str | None = None) -> None:
 
 @builtin("grid_dependency_control_wait")
 def grid_dependency_control_wait() -> None:
-    """Wait for the kernels that this launch depends on. Here a launch starts after them anyway: nothing is left to wait
-    for.
+    """Wait for the kernels that this launch depends on. Nothing is left to wait for: where a launch starts before they
+    have ended (the hint `programmatic_dependent_launch`), the compiler waits before the first access to memory.
 
     Result: nothing.
     Errors: TileTypeError for any argument.
@@ -85,7 +85,8 @@ def grid_dependency_control_wait() -> None:
 
 @builtin("grid_dependency_control_launch_dependents")
 def grid_dependency_control_launch_dependents() -> None:
-    """Allow the kernels that depend on this one to start early: a hint, which is ignored here.
+    """Allow the kernels that depend on this one to start early: a hint, which is ignored, as the compiler does so by
+    itself in kernels with the hint `programmatic_dependent_launch`.
 
     Result: nothing.
     Errors: TileTypeError for any argument.

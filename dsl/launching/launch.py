@@ -28,8 +28,8 @@ def launch(
     Arguments: `stream`, a torch, CuPy or numba stream or an int handle (0: the default stream), None for the arrays'
         own; `grid`, a tuple of up to three ints; `kernel`; `kernel_args`, a tuple with one entry per parameter.
     Options: `programmatic_dependent_launch=True` allows the kernel to start before the one queued ahead of it has
-        ended: a hint, of which no use is made. `check` and `on_report` run it checked, as `interpret` does, `numerics`
-        in the interpreter too, with a GPU's arithmetic.
+        ended, as the kernel's hint of that name does for all of its launches. `check` and `on_report` run it checked,
+        as `interpret` does, `numerics` in the interpreter too, with a GPU's arithmetic.
     Result: None; of a checked launch, a list of reports.
     Errors: as those of `kernel[grid]`, and TypeError for a grid or arguments that are no tuple; RuntimeError for a
         keyword that a launch does not have.
@@ -55,15 +55,25 @@ def launch(
     if not isinstance(programmatic_dependent_launch, bool):
         raise TypeError("launch: programmatic_dependent_launch must be True or False, "
                         f"not {programmatic_dependent_launch!r}")
+    made: tile_kernel = _dependent(kernel) if programmatic_dependent_launch else kernel
     checks = checking(check, on_report)
     target = target_of(numerics, checks is not None)
     if checks is None and target is None:
-        if record(kernel.launcher, grid, kernel_args):
+        if record(made.launcher, grid, kernel_args):
             return None
         if not isinstance(grid, tuple) or len(grid) > 3:
             make_grid(grid)  # raises
-        own, named = kernel.specialiser.call.split(kernel_args)
-        kernel[grid](*own, stream=stream, **named)
+        own, named = made.specialiser.call.split(kernel_args)
+        made[grid](*own, stream=stream, **named)
         return None
-    arguments = kernel.specialiser.bind(kernel_args)
-    return kernel.launcher.interpret(make_grid(grid), arguments, check=checks, target=target)
+    arguments = made.specialiser.bind(kernel_args)
+    return made.launcher.interpret(make_grid(grid), arguments, check=checks, target=target)
+
+
+def _dependent(kernel: tile_kernel) -> tile_kernel:
+    """The kernel with the hint for dependent launches, made once; `replace_hints` copies what a kernel holds."""
+    known: tuple[Any, tile_kernel] | None = vars(kernel).get("_dependent")
+    if known is None or known[0] is not kernel.hints:
+        known = kernel.hints, kernel.replace_hints(programmatic_dependent_launch=True)
+        vars(kernel)["_dependent"] = known
+    return known[1]

@@ -146,8 +146,8 @@ def of_fixed(fixed: Any, arrays: Sequence[Any], written: Sequence[Any]) -> Words
 
 
 def _driver(words: Words, plan: Any, grid: tuple[int, int, int], template: Sequence[int]) -> None:
-    """What the driver is called with."""
-    if len(template) > native.MOST_SLOTS:
+    """What the driver is called with. A launch with attributes is Python's."""
+    if len(template) > native.MOST_SLOTS or plan.kernel.dependent:
         raise Unknown
     x, y, z = grid
     words.set(handle=int(plan.kernel.handle), x=x, y=y, z=z, threads=plan.kernel.threads,

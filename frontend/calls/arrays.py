@@ -147,7 +147,7 @@ def get_raw_memory(t: Translator, array: Val, /) -> Val:
 
 @call_rule("grid_dependency_control_wait")
 def grid_dependency_control_wait(t: Translator) -> None:
-    """Nothing: a launch starts after those that it depends on."""
+    """Nothing: the backend waits where the first access is."""
 
 
 @call_rule("grid_dependency_control_launch_dependents")

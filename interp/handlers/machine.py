@@ -54,6 +54,8 @@ def divide_by(op: Any, low: Lowering) -> Fn:
 @impl_step("pass_turn")
 @impl_step("cluster_open")
 @impl_step("cluster_ready")
+@impl_step("grid_wait")
+@impl_step("launch_dependents")
 def synchronise(op: Any, low: Lowering) -> Step:
     """In program order nobody has to wait; a memory that checks may want to know."""
     def step(regs: Regs) -> None:

@@ -41,6 +41,7 @@ class Launch:
     shared: int
     stream: int
     params: list[Any]
+    dependent: bool = False  # whether it may start before the one ahead of it on its stream has ended
 
 
 class Function(tuple[str, list[str]]):
@@ -140,6 +141,7 @@ class FakeCuda:
         CU_STREAM_CAPTURE_MODE_RELAXED="relaxed", CU_STREAM_CAPTURE_MODE_THREAD_LOCAL="thread")
     CUstream_flags = types.SimpleNamespace(CU_STREAM_NON_BLOCKING=types.SimpleNamespace(value=1))
     CUdevice_attribute = CUjit_option = CUjitInputType = CUfunction_attribute = CUpointer_attribute = _Names()
+    CUlaunchAttributeID = _Names()
 
     def cuInit(self, flags: int) -> Any:
         return (CUresult(0),)
@@ -242,6 +244,23 @@ class FakeCuda:
         made = Launch(name, (x, y, z), threads, shared, stream, values)
         self.graphs.get(stream, self.launches).append(made)
         return (CUresult(0),)
+
+    def CUlaunchAttribute(self) -> Any:
+        return types.SimpleNamespace(id=None, value=types.SimpleNamespace())
+
+    def CUlaunchConfig(self) -> Any:
+        return types.SimpleNamespace()
+
+    def cuLaunchKernelEx(self, config: Any, function: Any, params: int, extra: int) -> Any:
+        [attribute] = config.attrs
+        assert config.numAttrs == 1 and attribute.id == "CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION"
+        assert attribute.value.programmaticStreamSerializationAllowed == 1
+        c, launches = config, self.graphs.get(config.hStream, self.launches)
+        status = self.cuLaunchKernel(function, c.gridDimX, c.gridDimY, c.gridDimZ, c.blockDimX, c.blockDimY,
+                                     c.blockDimZ, c.sharedMemBytes, c.hStream, params, extra)
+        if not status[0]:
+            launches[-1].dependent = True
+        return status
 
     def cuStreamBeginCapture(self, stream: int, mode: str) -> Any:
         self.graphs[stream] = []

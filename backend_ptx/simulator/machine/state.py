@@ -102,6 +102,8 @@ class Machine:
 
     def check_end(self) -> None:
         """All threads have left: is everything that they started at its end?"""
+        if self.memory.prior is not None:
+            self.memory.prior.check_end()
         for state in list(self._states.values()):
             state.check(self)
 

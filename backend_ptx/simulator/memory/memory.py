@@ -15,6 +15,7 @@ import numpy as np
 from tilewright.backend_ptx.simulator.errors import Misaligned, OutOfRange, PendingCopy, Race, UnwrittenRead
 from tilewright.backend_ptx.simulator.memory.clocks import Clocks
 from tilewright.backend_ptx.simulator.memory.history import History
+from tilewright.backend_ptx.simulator.memory.prior_grids import PriorGrids
 from tilewright.backend_ptx.simulator.memory.segment import Segment, bytes_at, segment_of_arrays
 from tilewright.backend_ptx.simulator.memory.shared import SHARED_BASE, new_shared
 from tilewright.tileir.clocks import Message, merge_messages
@@ -25,6 +26,7 @@ GLOBAL, SHARED, CONSTANT, LOCAL = 1, 3, 4, 5
 SHARED_WINDOW = 1 << 56  # where shared memory lies in the generic address space
 LOCAL_BASE = 1 << 57
 _GLOBAL_STEP = 1 << 36
+_LANES = 32
 _HISTORY_LIMIT = 1 << 20  # bytes of a global array whose accesses are remembered
 
 
@@ -47,6 +49,7 @@ class Memory:
         self.block = 0
         self.released: set[int] = set()  # blocks that have done a release
         self._told: Message | None = None  # what releases of the present cluster tell
+        self.prior: PriorGrids | None = None  # of a programmatic dependent launch
         self.tensor_maps: dict[int, object] = {}  # by address; memory/tensor_map.py knows what they are
 
     # ---- set-up ----
@@ -59,6 +62,10 @@ class Memory:
             segment.history = History(len(segment.data), self._warps, per_block=True)
         self._add(segment)
         return addresses
+
+    def follow_grids(self) -> None:
+        """Other grids may access the arrays until a thread waits for them."""
+        self.prior = PriorGrids(self.clocks, self._warps, _LANES)
 
     def add_global(self, name: str, data: Array, constant: bool) -> int:
         """Bytes that the module defines."""
@@ -75,6 +82,8 @@ class Memory:
         self.block = block
         self._told = None
         self.clocks.new_block()
+        if self.prior is not None:
+            self.prior.new_block()
         self.shared = new_shared(shared_size, shared_valid, self._warps, self._races, self._cluster)
 
     def add_local(self, threads: int, size: int) -> None:
@@ -127,13 +136,19 @@ class Memory:
         which = np.maximum(which, 0)
         if (which == which[0]).all():
             segment = self._segments[int(which[0])]
+            self._require_prior(segment, threads)
             return [(segment, None, segment.place(addresses, size, threads))]
         places: list[tuple[Segment, Array | None, Array]] = []
         for index in np.unique(which):
             chosen = np.nonzero(which == index)[0]
             segment = self._segments[int(index)]
+            self._require_prior(segment, threads[chosen])
             places.append((segment, chosen, segment.place(addresses[chosen], size, threads[chosen])))
         return places
+
+    def _require_prior(self, segment: Segment, threads: Array) -> None:
+        if self.prior is not None and segment.outlives:
+            self.prior.require(f"accesses {segment.name}", threads)
 
     def _generic(self, addresses: Array, size: int, threads: Array) -> list[tuple[Segment, Array | None, Array]]:
         if int(addresses.min()) >= LOCAL_BASE:

@@ -25,6 +25,7 @@ class Segment:
     base: int
     data: Array  # uint8
     writable: bool = True
+    outlives: bool = False  # an array, which other launches access too
     valid: Array | None = None  # bool per byte: belongs to the array; None for all
     written: Array | None = None  # bool per byte: something wrote it; None for all
     pending: Array | None = None  # number of asynchronous copies in flight per byte
@@ -147,7 +148,8 @@ def segment_of_arrays(name: str, arrays: Sequence[Array], base: int) -> tuple[Se
             elements[...] = True
     base += low % 16
     writable = any(a.flags.writeable for a in arrays)
-    return Segment(name, base, data, writable=writable, valid=valid), [base + first - low for first in firsts]
+    segment = Segment(name, base, data, writable=writable, outlives=True, valid=valid)
+    return segment, [base + first - low for first in firsts]
 
 
 def _byte_range(array: Array) -> tuple[int, int]:

@@ -25,6 +25,8 @@ def vprintf(c: FunctionCompiler, i: LlvmInstruction) -> Operation:
     target = c.result(i) if i.result is not None else None
 
     def run(m: Machine, r: Registers) -> None:
+        if m.memory.prior is not None:
+            m.memory.prior.require("prints", m.active)
         starts, buffers = m.of_active(r[text]), m.of_active(r[values])
         for thread, start, buffer in zip(m.active, starts, buffers, strict=True):
             _write(_formatted(m, m.memory.c_string(int(start)), int(buffer), np.array([thread])))

@@ -53,7 +53,8 @@ FEATURES: dict[str, tuple[str, ...]] = {
 """What kernels consist of beside the public names, by part."""
 
 HOST_OPTIONS: dict[str, tuple[str, ...]] = {
-    "kernel": ("num_ctas", "occupancy", "opt_level", "num_worker_warps", "grid", "deterministic"),
+    "kernel": ("num_ctas", "occupancy", "opt_level", "num_worker_warps", "programmatic_dependent_launch", "grid",
+               "deterministic"),
     "function": ("host", "tile"),
     "launch": ("programmatic_dependent_launch",),
 }
@@ -111,6 +112,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
 }
 ELSEWHERE |= {f"{name}({option})": ("an option on the host", test) for name, option, test in (
     *(("kernel", option, f"{_OPTIONS}options_change_the_code") for option in HOST_OPTIONS["kernel"][:4]),
+    ("kernel", "programmatic_dependent_launch", "tests/dsl/test_dependent_launch.py::test_launches_name_the_attribute"),
     ("kernel", "grid", f"{_DIMENSIONS}the_grid_follows_from_the_shapes"),
     ("kernel", "deterministic", f"{_DIMENSIONS}deterministic"),
     *(("function", option, f"{_OPTIONS}function") for option in HOST_OPTIONS["function"]),
