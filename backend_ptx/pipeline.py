@@ -115,7 +115,7 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (share_printed, pipeline_loops, "its buffers take shared memory from the rings"),
     (share_printed, plan_shared_memory, "it allocates buffers"),
     (lower_conversions, plan_shared_memory, "it allocates the buffers"),
-    (pipeline_loops, await_grids, "it moves accesses above loops"),
+    (insert_barriers, await_grids, "it comes after all passes that add accesses or move them"),
     (plan_shared_memory, insert_barriers, "buffers that share bytes need barriers between their accesses"),
 )
 
