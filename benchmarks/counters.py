@@ -23,9 +23,11 @@ from benchmarks.counter_kernels import Array, Work, works
 READ, WRITTEN = "lts__t_sectors_op_read.sum", "lts__t_sectors_op_write.sum"
 # Without the traffic between the partitions of L2, and what is not the SMs'.
 READ_BY_SMS, WRITTEN_BY_SMS = "lts__t_sectors_srcunit_tex_op_read.sum", "lts__t_sectors_srcunit_tex_op_write.sum"
+# What SMs get from L2, before neighbouring SMs share requests.
+ASKED = "l1tex__m_xbar2l1tex_read_sectors.sum"
 SECTOR = 32  # bytes
 MEMORY_READ, MEMORY_WRITTEN = "dram__bytes_read.sum", "dram__bytes_write.sum"
-METRICS = (READ, WRITTEN, READ_BY_SMS, WRITTEN_BY_SMS, MEMORY_READ, MEMORY_WRITTEN)
+METRICS = (READ, WRITTEN, READ_BY_SMS, WRITTEN_BY_SMS, ASKED, MEMORY_READ, MEMORY_WRITTEN)
 SECTORS_WITHIN, BYTES_WITHIN = 0.10, 0.05  # how near counters must be
 SCALES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 PLACES = ("/usr/local/cuda/bin/ncu", "/opt/nvidia/nsight-compute/ncu")
@@ -34,7 +36,9 @@ PLACES = ("/usr/local/cuda/bin/ncu", "/opt/nvidia/nsight-compute/ncu")
 @dataclass(frozen=True)
 class Compared:
     """One kernel: what was estimated, and what was counted (by name of the metric; those that ncu does not know are
-    left out). Sectors that SMs ask L2 for; bytes of memory, at least and at most.
+    left out). Sectors that SMs ask L2 for; bytes of memory, at least and at most. `shared`: sectors that L2 is asked to
+    read where all SMs of a wave that ask for the same share a request. The coalescer in front of Hopper's L2 does that
+    for some, for how many depends on how SMs drift apart.
 
     What one of two partitions of L2 gets from the other is counted in both. Half of what comes from memory, and of what
     is written, belongs to the partition far from the SM (H200: copies count 1.5 times the sectors that their SMs ask
@@ -48,16 +52,19 @@ class Compared:
     memory_written: tuple[int, int]
     counted: dict[str, float] = field(default_factory=dict)
     partitions: int = 1
+    shared: int | None = None
 
     def lookups(self) -> dict[str, tuple[float, float]]:
         """The sectors that L2 counts for reads and writes, of all partitions, at least and at most."""
         far = 1.0 - 1.0 / self.partitions
-        least, most = (self.read + far * bytes_ / SECTOR for bytes_ in self.memory_read)
+        fewest = self.read if self.shared is None else self.shared
+        least, most = (asked + far * bytes_ / SECTOR
+                       for asked, bytes_ in zip((fewest, self.read), self.memory_read, strict=True))
         return {READ: (least, most), WRITTEN: (self.written * (1.0 + far),) * 2}
 
     def shares(self) -> dict[str, float]:
         """What was estimated by what was counted; of an interval its nearer end, 1.0 inside."""
-        pairs = {READ_BY_SMS: self.read, WRITTEN_BY_SMS: self.written}
+        pairs = {READ_BY_SMS: self.read, WRITTEN_BY_SMS: self.written, ASKED: self.read}
         out = {name: _share(estimated, self.counted[name]) for name, estimated in pairs.items() if name in self.counted}
         spans = {**self.lookups(), MEMORY_READ: self.memory_read, MEMORY_WRITTEN: self.memory_written}
         for name, (least, most) in spans.items():
@@ -68,7 +75,7 @@ class Compared:
     def misses(self) -> list[str]:
         """The counters that lie outside of what is asked of estimates."""
         shares = self.shares()
-        bounds = {READ: SECTORS_WITHIN, WRITTEN: SECTORS_WITHIN, MEMORY_READ: BYTES_WITHIN,
+        bounds = {READ: SECTORS_WITHIN, WRITTEN: SECTORS_WITHIN, ASKED: SECTORS_WITHIN, MEMORY_READ: BYTES_WITHIN,
                   MEMORY_WRITTEN: BYTES_WITHIN}
         return [name for name, bound in bounds.items() if name in shares and abs(shares[name] - 1.0) > bound]
 
@@ -83,6 +90,7 @@ class Compared:
             parts.append(f"{what} {estimated} | {told}")
         by_sms = [f"{shares[name]:.3f}" for name in (READ_BY_SMS, WRITTEN_BY_SMS) if name in shares]
         parts.append(f"of SMs {' '.join(by_sms)}" if by_sms else "")
+        parts.append(f"got by SMs {shares[ASKED]:.3f}" if ASKED in shares else "")
         misses = self.misses()
         return "  ".join([p for p in parts if p] + [f"OUTSIDE: {', '.join(misses)}" if misses else "within bounds"])
 
@@ -130,7 +138,7 @@ def compared(work: Work, counted: dict[str, float], device: Any) -> Compared:
         work.name, found.machine.l2("read"), found.machine.l2("written"),
         (sum(one[0] for one in read), sum(one[1] for one in read)),
         (max(0, least - device.l2_bytes), most),  # what L2 still holds is written later
-        counted, device.l2_partitions)
+        counted, device.l2_partitions, found.machine.l2_shared("read"))
 
 
 def given(array: Array) -> Any:

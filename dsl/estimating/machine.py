@@ -32,13 +32,15 @@ class MachineCode:
     """What the machine code of a launch asks for.
 
     `sectors`: by array, then by "read", "written" and "atomic". `again`: by array and by "read" and "written", the
-    bytes that reach memory by the model of L2 (`estimating/waves.py`). `occupancy`: CTAs that fit an SM; `ctas`: those
-    of the grid; `waves`: how often they fill the GPU. `shared`: requests of shared memory, by line. `scaled`: arrays
-    with so many gathered elements that a part was looked at, and stands for the rest.
+    bytes that reach memory by the model of L2 (`estimating/waves.py`). `in_step`: likewise, the bytes that L2 is asked
+    for if SMs that ask for the same at the same time share requests, as neighbours on Hopper do. `occupancy`: CTAs that
+    fit an SM; `ctas`: those of the grid; `waves`: how often they fill the GPU. `shared`: requests of shared memory, by
+    line. `scaled`: arrays with so many gathered elements that a part was looked at, and stands for the rest.
     """
 
     sectors: dict[str, dict[str, Sectors]]
     again: dict[tuple[str, str], int]
+    in_step: dict[tuple[str, str], int]
     occupancy: Occupancy
     ctas: int
     waves: float
@@ -57,6 +59,12 @@ class MachineCode:
     def l2(self, how: str) -> int:
         """Sectors that reach L2 to be "read", "written" or updated ("atomic"), of all arrays."""
         return sum(parts[how].fetched for parts in self.sectors.values() if how in parts)
+
+    def l2_shared(self, how: str) -> int:
+        """The same where all SMs share the requests that they can."""
+        asked = self.l2(how)
+        together = sum(bytes_ for (_, way), bytes_ in self.in_step.items() if way == how)
+        return min(asked, together // SECTOR) if self.in_step else asked
 
 
 def machines(function: Function) -> list[Machine]:
@@ -99,7 +107,7 @@ def machine_code(stages: Stages, grid: tuple[int, int, int], device: DeviceLimit
     sectors = counted.sectors
     share = _share(sectors, occupancy, ctas, device.sms)
     sectors = {name: {how: found.shared(share) for how, found in parts.items()} for name, parts in sectors.items()}
-    return MachineCode(sectors, waves.bytes(device.l2_bytes), occupancy, ctas, ctas / size,
+    return MachineCode(sectors, waves.bytes(device.l2_bytes), waves.in_step(), occupancy, ctas, ctas / size,
                        counted.uses(), tuple(sorted(counted.scaled)))
 
 

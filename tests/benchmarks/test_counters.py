@@ -11,7 +11,17 @@ from pathlib import Path
 import pytest
 from benchmarks import counters
 from benchmarks.counter_kernels import works
-from benchmarks.counters import MEMORY_READ, MEMORY_WRITTEN, METRICS, READ, READ_BY_SMS, WRITTEN, Compared, read_csv
+from benchmarks.counters import (
+    ASKED,
+    MEMORY_READ,
+    MEMORY_WRITTEN,
+    METRICS,
+    READ,
+    READ_BY_SMS,
+    WRITTEN,
+    Compared,
+    read_csv,
+)
 
 from tilewright.estimating import DEVICES
 
@@ -50,6 +60,9 @@ def test_estimates_beside_counters() -> None:
     assert not hopper.misses(), "half of the sectors are in the other partition's memory"
     again = replace(hopper, memory_read=(32000, 64000))
     assert again.lookups()[READ] == (134217728 + 500, 134217728 + 1000) and again.misses() == [READ]
+    merged = replace(hopper, shared=67108864, memory_read=(0, 0), counted={READ: 100000000.0, ASKED: 134217728.0})
+    assert not merged.misses(), "SMs share requests"
+    assert replace(merged, counted={READ: 60000000.0, ASKED: 120000000.0}).misses() == [READ, ASKED]
     nothing = replace(FOUND, counted={WRITTEN: 0.0})
     assert nothing.misses() == [WRITTEN] and "not counted" in nothing.text()
 
@@ -58,7 +71,7 @@ def test_the_twelve_are_estimated_as_they_run() -> None:
     found = {work.name: counters.compared(work, {}, DEVICES["h100"]) for work in works(small=True)}
     assert len(found) == 12
     assert found["vector add"] == Compared("vector add", 1024, 512, (32768, 32768), (0, 16384),
-                                           partitions=2)
+                                           partitions=2, shared=1024)
     for one in found.values():
         assert one.read and one.written and 0 < one.memory_read[0] <= one.memory_read[1]
         assert one.memory_written[0] == 0 < one.memory_written[1], "L2 may hold what is written last"
