@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tilewright.backend_ptx.map_records import MAP_BYTES, TensorMapSpec
 from tilewright.backend_ptx.targets import MAP_TABLE_PTX, Target
-from tilewright.backend_ptx.tensor_maps import MAP_BYTES, TensorMapSpec, find_tensor_maps
-from tilewright.tileir.core import Function
 from tilewright.tileir.dtypes import BY_IR, DType, int32
 from tilewright.tileir.types import ArrayType, ListType, TileType
+
+if TYPE_CHECKING:
+    from tilewright.tileir.core import Function
 
 # How a scalar of each dtype is passed. bool travels as one byte (C `bool`), narrow floats as their bits' own type.
 LLVM_SCALAR = {
@@ -132,6 +134,8 @@ class Lowered:
 
 def kernel_abi(function: Function) -> KernelAbi:
     """The ABI of a Tile IR function. Its switch `linear_grid` asks for the linearised form of the grid."""
+    from tilewright.backend_ptx.tensor_maps import find_tensor_maps  # a launch only reads the record
+
     params: list[AbiParam] = []
     used: set[str] = set()
     for index, value in enumerate(function.params):

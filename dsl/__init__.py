@@ -10,7 +10,9 @@
     add[(tw.cdiv(n, 256),)](x, y, z)
 """
 
-from tilewright import compilation, jax, random, torch, tune
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from tilewright import language as _language
 from tilewright.arguments.annotations import (
     ArrayAnnotation,
@@ -23,24 +25,12 @@ from tilewright.arguments.annotations import (
 )
 from tilewright.arguments.device_array import DeviceArray, gpu_available, to_device
 from tilewright.arguments.spec import Spec, spec
-from tilewright.bundles.entry import load_bundle
-from tilewright.combining.fuse import Fusion, fuse
-from tilewright.combining.infer import infer
-from tilewright.combining.vmap import vmap
-from tilewright.comparing.entry import compare
-from tilewright.comparing.result import Comparison
-from tilewright.comparing.sides import Side
-from tilewright.deriving.from_ir import kernel_from_ir
-from tilewright.deriving.grad import grad
-from tilewright.inspecting.trace import Trace, trace
 from tilewright.kernel import function, tile_kernel
 from tilewright.language import *  # noqa: F403
 from tilewright.launching.checking import uninitialized
-from tilewright.launching.graphs import LaunchGraph, graph
 from tilewright.launching.launch import launch
 from tilewright.launching.timeouts import compiler_timeout
 from tilewright.options import ByTarget
-from tilewright.profiling.profile import Profile, profile
 from tilewright.tileir.diagnostics import (
     CheckError,
     CheckWarning,
@@ -81,7 +71,48 @@ from tilewright.tileir.dtypes import (
     uint64,
 )
 from tilewright.tileir.enums import MemoryOrder, MemoryScope, PaddingMode, RoundingMode
-from tilewright.tune import autotune
+
+if TYPE_CHECKING:
+    from tilewright import compilation, jax, random, torch, tune
+    from tilewright.bundles.entry import load_bundle
+    from tilewright.combining.fuse import Fusion, fuse
+    from tilewright.combining.infer import infer
+    from tilewright.combining.vmap import vmap
+    from tilewright.comparing.entry import compare
+    from tilewright.comparing.result import Comparison
+    from tilewright.comparing.sides import Side
+    from tilewright.deriving.from_ir import kernel_from_ir
+    from tilewright.deriving.grad import grad
+    from tilewright.inspecting.trace import Trace, trace
+    from tilewright.launching.graphs import LaunchGraph, graph
+    from tilewright.profiling.profile import Profile, profile
+    from tilewright.tune.autotune import autotune
+
+# Where the names above are; what most programs do not use is loaded at its first use, so that an import takes no time.
+_LATER = {
+    "compilation": "tilewright",
+    "jax": "tilewright",
+    "random": "tilewright",
+    "torch": "tilewright",
+    "tune": "tilewright",
+    "load_bundle": "tilewright.bundles.entry",
+    "Fusion": "tilewright.combining.fuse",
+    "fuse": "tilewright.combining.fuse",
+    "infer": "tilewright.combining.infer",
+    "vmap": "tilewright.combining.vmap",
+    "compare": "tilewright.comparing.entry",
+    "Comparison": "tilewright.comparing.result",
+    "Side": "tilewright.comparing.sides",
+    "kernel_from_ir": "tilewright.deriving.from_ir",
+    "grad": "tilewright.deriving.grad",
+    "Trace": "tilewright.inspecting.trace",
+    "trace": "tilewright.inspecting.trace",
+    "LaunchGraph": "tilewright.launching.graphs",
+    "graph": "tilewright.launching.graphs",
+    "Profile": "tilewright.profiling.profile",
+    "profile": "tilewright.profiling.profile",
+    "autotune": "tilewright.tune.autotune",
+}
 
 kernel = tile_kernel
 
@@ -113,6 +144,16 @@ __all__ = [
     "TileInternalError", "TileCompilerTimeoutError", "UnsupportedCallError", "CheckError", "CheckWarning",
 ]
 __all__ += _language.__all__
+
+
+def __getattr__(name: str) -> Any:
+    """A name of `_LATER`, at its first use."""
+    where = _LATER.get(name)
+    if where is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f"{where}.{name}" if where == __name__ else where)
+    found = globals()[name] = module if where == __name__ else getattr(module, name)
+    return found
 
 
 def __dir__() -> list[str]:

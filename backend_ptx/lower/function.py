@@ -14,6 +14,7 @@ from tilewright.backend_ptx.lower.context import Context, param_name
 from tilewright.backend_ptx.lower.fragments import ArrayRef, Fragment, ListRef, elem_of
 from tilewright.backend_ptx.lower.registry import lowering_of
 from tilewright.backend_ptx.lower.warpgroup import start_turns
+from tilewright.backend_ptx.map_records import MAP_ALIGN, MAP_BYTES
 from tilewright.backend_ptx.ops.bulk import MbarrierInit
 from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync, Product
 from tilewright.backend_ptx.ops.warpgroup import TakeTurn
@@ -21,7 +22,6 @@ from tilewright.backend_ptx.resources.occupancy import AIM, register_cap, reside
 from tilewright.backend_ptx.resources.registers import MARGIN, estimated_registers
 from tilewright.backend_ptx.roles import initial_ops, project
 from tilewright.backend_ptx.targets import Target
-from tilewright.backend_ptx.tensor_maps import MAP_ALIGN, MAP_BYTES
 from tilewright.tileir.analysis.effects import written_arrays
 from tilewright.tileir.core import Function, Value, clone_function
 from tilewright.tileir.diagnostics import NO_SPAN

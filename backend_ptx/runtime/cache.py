@@ -247,16 +247,3 @@ def open_cache() -> DiskCache | None:
         raise ValueError(f"TILEWRIGHT_CACHE_SIZE must be a number of bytes, not {given!r}")
     limit = int(given)
     return _open_caches.setdefault((folder, limit), DiskCache(folder, limit))
-
-
-def describe() -> str:
-    """The cache in words: its folder, entries and size. Raises OSError for a folder that cannot be written."""
-    cache = open_cache()
-    if cache is None:
-        return "switched off"
-    if not cache.folder.exists():
-        cache.folder.mkdir(mode=PRIVATE, parents=True)
-    with tempfile.TemporaryFile(dir=cache.folder):
-        pass
-    sizes = [path.lstat().st_size for path in cache.files()]
-    return f"{cache.folder}: {len(sizes)} kernels, {sum(sizes) / 2**20:.1f} of {cache.limit / 2**20:.0f} MiB"

@@ -8,9 +8,9 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tilewright.backend_ptx.map_records import FAR, MAP_ALIGN, MAP_BYTES, MOST, WRAP, TensorMapSpec
 from tilewright.backend_ptx.runtime.driver import CudaError, Device, check, driver
 from tilewright.backend_ptx.runtime.memory import Buffer, upload
-from tilewright.backend_ptx.tensor_maps import FAR, MAP_ALIGN, MAP_BYTES, MOST, WRAP, TensorMapSpec
 from tilewright.tileir.dtypes import tfloat32
 
 STRIDE_BYTES = 16  # what strides are multiples of

@@ -9,10 +9,10 @@ import numpy as np
 
 from tilewright.backend_ptx.abi import AbiParam, Lowered
 from tilewright.backend_ptx.lower import lower_function
+from tilewright.backend_ptx.map_records import TensorMapSpec
 from tilewright.backend_ptx.simulator.launch import AddressTable, Grid, Options, simulate_text, three
 from tilewright.backend_ptx.simulator.memory.tensor_map import TensorMapArgument, TensorMapTable
 from tilewright.backend_ptx.targets import Target, get_target
-from tilewright.backend_ptx.tensor_maps import TensorMapSpec
 from tilewright.tileir.core import Function
 
 Args = Sequence[Any]

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
+from tilewright.backend_ptx.map_records import MAP_BYTES
 from tilewright.backend_ptx.simulator.errors import Unsupported
 from tilewright.backend_ptx.simulator.machine.compile import ModuleCompiler, constant
 from tilewright.backend_ptx.simulator.machine.scheduler import Scheduler
@@ -28,7 +29,6 @@ from tilewright.backend_ptx.simulator.text.modules import parse_module
 from tilewright.backend_ptx.simulator.text.types import Array as ArrayType
 from tilewright.backend_ptx.simulator.text.types import Ptr, Type, numpy_type, size_of
 from tilewright.backend_ptx.targets import DEFAULT
-from tilewright.backend_ptx.tensor_maps import MAP_BYTES
 from tilewright.tileir.tensor_cores import TensorCores
 
 Array = np.ndarray[Any, Any]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -68,6 +67,8 @@ class CallSignature:
                          f"{given} given{advice}")
 
     def _unknown(self, name: str) -> TypeError:
+        import difflib
+
         close = difflib.get_close_matches(name, self._names, 1)
         advice = f"did you mean {close[0]}?" if close else f"it takes {', '.join(self._names)}"
         return TypeError(f"kernel {self._kernel} has no parameter {name!r}; {advice}")

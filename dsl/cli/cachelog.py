@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -63,7 +64,7 @@ def _target(entry: Entry) -> str:
 
 def log() -> Answer:
     """The cache, last used first; its text goes through a pager on a terminal."""
-    from tilewright.backend_ptx.runtime.cache import describe, open_cache
+    from tilewright.backend_ptx.runtime.cache import open_cache
 
     cache = open_cache()
     if cache is None:
@@ -72,6 +73,21 @@ def log() -> Answer:
     summary = describe()
     data = {"folder": str(cache.folder), "limit": cache.limit, "kernels": [_facts(stored) for stored in found]}
     return Answer(data, lambda: _show([line_of(stored) for stored in found], summary))
+
+
+def describe() -> str:
+    """The cache in words: its folder, entries and size. Raises OSError for a folder that cannot be written."""
+    from tilewright.backend_ptx.runtime.cache import PRIVATE, open_cache
+
+    cache = open_cache()
+    if cache is None:
+        return "switched off"
+    if not cache.folder.exists():
+        cache.folder.mkdir(mode=PRIVATE, parents=True)
+    with tempfile.TemporaryFile(dir=cache.folder):
+        pass
+    sizes = [path.lstat().st_size for path in cache.files()]
+    return f"{cache.folder}: {len(sizes)} kernels, {sum(sizes) / 2**20:.1f} of {cache.limit / 2**20:.0f} MiB"
 
 
 def _facts(stored: Stored) -> dict[str, Any]:

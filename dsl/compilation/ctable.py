@@ -9,9 +9,9 @@ from typing import Any
 
 from tilewright.arguments.bind import Scalar, leaves
 from tilewright.backend_ptx.abi import AbiParam
+from tilewright.backend_ptx.map_records import TensorMapSpec
 from tilewright.backend_ptx.runtime.tensor_map import encoded_as
 from tilewright.backend_ptx.targets import get_target
-from tilewright.backend_ptx.tensor_maps import TensorMapSpec
 from tilewright.compilation.manifest import Binary, CodeFile, Manifest
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 from tilewright.tileir.plan import Aliases

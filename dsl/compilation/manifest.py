@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.backend_ptx.abi import AbiParam, KernelAbi
-from tilewright.backend_ptx.tensor_maps import TensorMapSpec
+from tilewright.backend_ptx.map_records import TensorMapSpec
 from tilewright.compilation.argument_data import argument_data, argument_of
 from tilewright.compilation.output import c_type
 from tilewright.tileir.dtypes import tfloat32

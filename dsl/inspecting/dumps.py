@@ -10,14 +10,15 @@ import contextlib
 import itertools
 import os
 import sys
-import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileInternalError
+
+if TYPE_CHECKING:
+    from tilewright.tileir.core import Function
 
 T = TypeVar("T")
 
@@ -110,6 +111,8 @@ def observed(kernel: str, make: Callable[[Dump | None], T]) -> T:
         return make(dump)
     except TileInternalError as error:
         if _crash_dumps() and (dump is None or dump.folder is None):
+            import tempfile
+
             folder = Path(tempfile.mkdtemp(prefix=f"tilewright-{_clean(kernel)}-", dir=temporary_folder()))
             with contextlib.suppress(Exception):  # the same failure again
                 make(Dump(kernel, folder))

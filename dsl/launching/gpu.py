@@ -63,7 +63,7 @@ class GpuRunner:
         self, arguments: Sequence[Argument], linear: bool, device: Any, aliases: Aliases = NO_ALIASES
     ) -> tuple[Any, frozenset[int]]:
         """Compile and load for one device: a DeviceKernel, and the parameters that it writes by their own name."""
-        from tilewright.backend_ptx.runtime.kernel import build_kernel
+        from tilewright.backend_ptx.runtime.build import build_kernel
 
         hints = self._specialiser.hints.resolve(device.target.name)
         switches = Switches(linear_grid=linear, line_info=wants_lines())

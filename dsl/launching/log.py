@@ -7,9 +7,6 @@ import os
 import sys
 from typing import Any
 
-from tilewright.launching.signature import described
-from tilewright.tileir.words import duration
-
 KINDS = ("launch",)
 
 
@@ -48,6 +45,8 @@ def _log(launch: Any, launcher: Any, grid: Any, args: tuple[Any, ...], stream: A
 
 
 def _say(launcher: Any, grid: Any, args: tuple[Any, ...], events: list[Any], end: str) -> None:
+    from tilewright.launching.signature import described
+
     name, size = launcher._specialiser.name, "x".join(map(str, grid.size))
     made = [event for event in events if event.kind == "compile" and event.name == name]
     how = ", ".join(map(_made, made)) or "compiled before"
@@ -56,5 +55,7 @@ def _say(launcher: Any, grid: Any, args: tuple[Any, ...], events: list[Any], end
 
 
 def _made(event: Any) -> str:
+    from tilewright.tileir.words import duration
+
     seconds = duration(1e-9 * (event.end - event.start))
     return f"from the disk cache in {seconds}" if event.facts.get("cache") == "hit" else f"compiled in {seconds}"

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.arguments.bind import Argument
 from tilewright.launching.specialise import Specialiser
-from tilewright.tileir.core import clone_function
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.plan import Aliases
 
@@ -43,6 +42,7 @@ def program_of(specialiser: Specialiser, arguments: Sequence[Argument], aliases:
     """The interpreter's program of what the backend makes of the kernel for a target."""
     from tilewright.backend_ptx.compile import backend_dumps
     from tilewright.interp import compile_function
+    from tilewright.tileir.core import clone_function
 
     function = clone_function(specialiser.tile_ir(arguments, facts=True, aliases=aliases))
     function.hints = specialiser.hints.resolve(target.name)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from types import FunctionType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tilewright.arguments.annotations import Param, read_params
 from tilewright.arguments.bind import Argument, Const, Tuple
-from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 from tilewright.tileir.plan import Aliases, Hints
+
+if TYPE_CHECKING:
+    from tilewright.tileir.core import Function
 
 
 class Source(Protocol):

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tilewright.arguments.bind import Argument, bind
 from tilewright.arguments.call import CallSignature
 from tilewright.arguments.dimensions import Dimensions
 from tilewright.arguments.sharing import find_aliases, near
-from tilewright.inspecting.dumps import Dump
 from tilewright.launching.sources import Source
 from tilewright.launching.timeouts import limited
 from tilewright.options import KernelOptions, LaunchRules
-from tilewright.tileir.analysis.determinism import check_deterministic
-from tilewright.tileir.analysis.effects import written_arrays
-from tilewright.tileir.analysis.negative_indices import check_indices
-from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileError, TileInternalError
 from tilewright.tileir.plan import NO_ALIASES, Aliases
 
+if TYPE_CHECKING:
+    from tilewright.inspecting.dumps import Dump
+    from tilewright.tileir.core import Function
+
 T = TypeVar("T")
-Observer = Callable[[str, Function], None]
+Observer = Callable[[str, "Function"], None]
 
 
 class Once:
@@ -83,6 +82,8 @@ class Specialiser:
 
     def outputs(self, arguments: Sequence[Argument], *, facts: bool) -> frozenset[int]:
         """The positions of the parameters through whose names the kernel writes, of whatever they share memory with."""
+        from tilewright.tileir.analysis.effects import written_arrays
+
         return limited(self.name, lambda: written_arrays(self.tile_ir(arguments, facts=facts)))
 
     def tile_ir(self, arguments: Sequence[Argument], *, facts: bool, aliases: Aliases = NO_ALIASES) -> Function:
@@ -98,6 +99,8 @@ class Specialiser:
         observer: Observer | None = None,
     ) -> Function:
         """The same, made anew; `dump` and `observer` see each stage."""
+        from tilewright.tileir.analysis.determinism import check_deterministic
+        from tilewright.tileir.analysis.negative_indices import check_indices
         from tilewright.tileir.passes import run_pipeline
 
         watching = [see for see in (dump.function if dump is not None else None, observer) if see is not None]

@@ -54,7 +54,7 @@ def _code(kernel: tile_kernel, arguments: Sequence[Argument]) -> str:
 
 
 def _compiler() -> str:
-    from tilewright.backend_ptx.runtime.kernel import source_digest
+    from tilewright.backend_ptx.runtime.build import source_digest
 
     return source_digest()
 

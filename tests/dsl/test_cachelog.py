@@ -13,6 +13,7 @@ from support import fake_cuda
 
 import tilewright as ct
 from tilewright.backend_ptx.runtime.cache import open_cache
+from tilewright.cli.cachelog import describe
 from tilewright.cli.main import main
 
 
@@ -48,6 +49,17 @@ def test_log(filled: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert first[1:4] == ["later", "sm_90a", "32"] and second[1] == "earlier" and first[-1] != second[-1]
     assert lines[3].startswith(f"{filled}: 2 kernels")
     assert times == {p: p.stat().st_mtime for p in filled.rglob("*.twk")}, "a look is no use"
+
+
+def test_describe(filled: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TILEWRIGHT_CACHE_SIZE", str(1 << 20))
+    assert describe() == f"{filled}: 2 kernels, 0.0 of 1 MiB"
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", "off")
+    assert describe() == "switched off"
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "file"))
+    with pytest.raises(OSError):
+        describe()
 
 
 def test_log_of_a_damaged_entry(filled: Path, capsys: pytest.CaptureFixture[str]) -> None:

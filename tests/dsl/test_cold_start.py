@@ -15,7 +15,7 @@ from support import fake_cuda
 from support.fake_cuda import FakeCuda
 
 import tilewright as tw
-from tilewright.backend_ptx.runtime import kernel as runtime
+from tilewright.backend_ptx.runtime import build, versions
 
 PROGRAM = """
 import sys
@@ -88,7 +88,7 @@ CHANGES: dict[str, Callable[[], None]] = {
     "a constant": lambda: launch(make(), tile=64),
     "a hint": lambda: launch(make(occupancy=2)),
 }
-VERSIONS = ("llvm_build", "driver_version", "source_digest")
+VERSIONS = {"llvm_build": versions, "driver_version": versions, "source_digest": build}
 
 
 @pytest.mark.parametrize("what", [*CHANGES, *VERSIONS])
@@ -97,13 +97,13 @@ def test_what_makes_a_launch_a_miss(cuda: FakeCuda, tmp_path: Path, monkeypatch:
     launch(make())
     assert len(list(tmp_path.rglob("*.twk"))) == 1, "the same kernel is found"
     if what in VERSIONS:
-        monkeypatch.setattr(runtime, what, lambda: "another")
+        monkeypatch.setattr(VERSIONS[what], what, lambda: "another")
     CHANGES.get(what, lambda: launch(make()))()
     assert len(list(tmp_path.rglob("*.twk"))) == 2, what
 
 
 def test_llvm_that_is_linked_from_elsewhere_says_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = runtime.llvm_build.__wrapped__
+    whole = versions.llvm_build.__wrapped__
     assert "-llvm-" not in whole()
-    monkeypatch.setattr(runtime, "WITH_LLVM", 1 << 40)
+    monkeypatch.setattr(versions, "WITH_LLVM", 1 << 40)
     assert whole().startswith("llvmlite-") and "-llvm-" in whole()

@@ -29,7 +29,7 @@ from support.compiler_defects import (
 
 import tilewright as tw
 from tilewright.arguments.arrays import numpy_dtype
-from tilewright.backend_ptx.runtime import kernel as runtime_kernel
+from tilewright.backend_ptx.runtime import build as runtime_build
 from tilewright.backend_ptx.targets import get_target
 from tilewright.cli.main import main
 from tilewright.comparing.sides import interpret
@@ -226,7 +226,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_the_way_to_a_gpu_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a stand-in for the driver, and the interpreter in the place of the machine code."""
     built: list[Any] = []
-    build, launch = runtime_kernel.build_kernel, gpu.DevicePlan.launch_bound
+    build, launch = runtime_build.build_kernel, gpu.DevicePlan.launch_bound
 
     def build_kernel(function: Any, *rest: Any) -> Any:
         built.append(function)
@@ -238,7 +238,7 @@ def test_the_way_to_a_gpu_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
         interpret(built[-1], grid, values)
 
     cuda = fake_cuda.install(monkeypatch)
-    monkeypatch.setattr(runtime_kernel, "build_kernel", build_kernel)
+    monkeypatch.setattr(runtime_build, "build_kernel", build_kernel)
     monkeypatch.setattr(gpu.DevicePlan, "launch_bound", launch_bound)
     try:
         assert run(running, "gpu").exact and cuda.launches

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.backend_ptx.map_records import FAR, MOST, WRAP
 from tilewright.backend_ptx.simulator.errors import SimError, Unfenced, Unsupported
 from tilewright.backend_ptx.simulator.memory.memory import GLOBAL, Memory
 from tilewright.backend_ptx.simulator.memory.segment import READ_GRAIN
-from tilewright.backend_ptx.tensor_maps import FAR, MOST, WRAP
 
 Array = np.ndarray[Any, Any]
 MAX_BOX = 256

@@ -9,9 +9,9 @@ from support.bulk_kernels import copy_text, lowered
 
 from tilewright.backend_ptx.abi import KernelAbi
 from tilewright.backend_ptx.llvm.compile import llvm_to_ptx
+from tilewright.backend_ptx.map_records import TensorMapSpec
 from tilewright.backend_ptx.runtime.ptxas import assemble
 from tilewright.backend_ptx.targets import get_target
-from tilewright.backend_ptx.tensor_maps import TensorMapSpec
 from tilewright.tileir.dtypes import bfloat16, float32
 
 TARGET = get_target("sm_90a")

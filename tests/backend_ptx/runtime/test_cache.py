@@ -126,19 +126,6 @@ def test_chosen_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert cache is not None and (cache.folder, cache.limit) == (tmp_path, 12345)
 
 
-def test_describe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path))
-    monkeypatch.setenv("TILEWRIGHT_CACHE_SIZE", str(1 << 20))
-    DiskCache(tmp_path).store(KEY, ENTRY)
-    assert module.describe() == f"{tmp_path}: 1 kernels, 0.0 of 1 MiB"
-    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", "off")
-    assert module.describe() == "switched off"
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "file"))
-    with pytest.raises(OSError):
-        module.describe()
-
-
 @pytest.mark.parametrize("body", [b"", b"short", struct.pack("<II", 2**31, 5), struct.pack("<II", 2, 0) + b"[]",
                                   struct.pack("<II", 4, 0) + b"null", struct.pack("<II", 3, 1) + b"{\xff}\xff",
                                   struct.pack("<II", 40000, 0) + b"[" * 20000 + b"]" * 20000,
