@@ -146,14 +146,16 @@ __all__ = [
 __all__ += _language.__all__
 
 
-def __getattr__(name: str) -> Any:
-    """A name of `_LATER`, at its first use."""
-    where = _LATER.get(name)
-    if where is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f"{where}.{name}" if where == __name__ else where)
-    found = globals()[name] = module if where == __name__ else getattr(module, name)
-    return found
+if not TYPE_CHECKING:  # to type checkers it would say that there is any name
+
+    def __getattr__(name: str) -> Any:
+        """A name of `_LATER`, at its first use."""
+        where = _LATER.get(name)
+        if where is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = import_module(f"{where}.{name}" if where == __name__ else where)
+        found = globals()[name] = module if where == __name__ else getattr(module, name)
+        return found
 
 
 def __dir__() -> list[str]:

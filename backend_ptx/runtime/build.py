@@ -105,7 +105,4 @@ def source_digest() -> str:
 
     The simulator is left out: it runs code and decides none.
     """
-    import tilewright.backend_ptx
-    import tilewright.tileir
-
-    return digest((tilewright.backend_ptx, tilewright.tileir), without=("simulator",))
+    return digest(("tilewright.backend_ptx", "tilewright.tileir"), without=("simulator",))

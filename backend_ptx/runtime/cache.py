@@ -13,7 +13,7 @@ import json
 import os
 import stat
 import struct
-import tempfile
+import sys
 import threading
 import time
 import warnings
@@ -51,11 +51,11 @@ class Stored:
 
 
 class DiskCache:
-    """Entries by hexadecimal key under one folder, the least recently used removed above `limit` bytes."""
+    """Entries by hexadecimal key under one folder, in files with one suffix, the least recently used removed above
+    `limit` bytes."""
 
-    def __init__(self, folder: Path, limit: int = DEFAULT_SIZE) -> None:
-        self.folder = folder
-        self.limit = limit
+    def __init__(self, folder: Path, limit: int = DEFAULT_SIZE, suffix: str = SUFFIX) -> None:
+        self.folder, self.limit, self._suffix = folder, limit, suffix
         self._unseen = limit  # bytes written since this process last looked at all entries
         self._lock = threading.Lock()
         self._warned = False
@@ -76,6 +76,8 @@ class DiskCache:
 
     def store(self, key: str, entry: Entry) -> None:
         """Write or replace; a folder that cannot be written costs one warning and nothing else."""
+        import tempfile  # what only reads does without
+
         path = self._path(key)
         try:
             self._make(path.parent)
@@ -117,7 +119,7 @@ class DiskCache:
     def files(self) -> Iterator[Path]:
         """The files of all shards. A shard that is a link leads out of the cache: what is there is not ours."""
         for shard in _shards(self.folder):
-            yield from Path(shard).glob(f"*{SUFFIX}")
+            yield from Path(shard).glob(f"*{self._suffix}")
 
     def _make(self, shard: Path) -> None:
         """The folder of a shard, for this user alone whatever the umask says."""
@@ -134,7 +136,7 @@ class DiskCache:
         return stat.S_ISDIR(inside.st_mode) and _safe(inside) and _safe(self.folder.stat())
 
     def _path(self, key: str) -> Path:
-        return self.folder / key[:2] / f"{key}{SUFFIX}"
+        return self.folder / key[:2] / f"{key}{self._suffix}"
 
     def _warn(self, error: OSError) -> None:
         with self._lock:
@@ -155,7 +157,7 @@ class DiskCache:
                     facts = file.stat(follow_symlinks=False)
                     if file.name.startswith(".tmp-") and now - facts.st_mtime > STALE_SECONDS:
                         os.unlink(file.path)
-                    elif file.name.endswith(SUFFIX):
+                    elif file.name.endswith(self._suffix):
                         entries.append((facts.st_mtime, facts.st_size, file.path))
         total = sum(size for _, size, _ in entries)
         for _, size, path in sorted(entries):
@@ -222,15 +224,16 @@ def default_folder() -> Path | None:
     chosen = os.environ.get("TILEWRIGHT_CACHE_DIR")
     if chosen is not None:
         return None if chosen.strip().lower() in _OFF else Path(chosen).expanduser()
-    try:
-        from platformdirs import user_cache_path
+    if sys.platform != "linux":  # there it takes a while to say what is known
+        with contextlib.suppress(ImportError):
+            from platformdirs import user_cache_path
 
-        return user_cache_path("tilewright", appauthor=False)
-    except ImportError:
-        try:
-            return Path.home() / ".cache" / "tilewright"
-        except RuntimeError:  # no home directory
-            return None
+            return user_cache_path("tilewright", appauthor=False)
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    try:
+        return (Path(given) if os.path.isabs(given) else Path.home() / ".cache") / "tilewright"
+    except RuntimeError:  # no home directory
+        return None
 
 
 _open_caches: dict[tuple[Path, int], DiskCache] = {}

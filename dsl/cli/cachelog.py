@@ -130,12 +130,16 @@ def _table(lines: Iterable[Line]) -> Any:
 
 
 def clear() -> Answer:
-    """Remove every kernel of the cache."""
+    """Remove every kernel of the cache, and what is noted of kernels."""
     from tilewright.backend_ptx.runtime.cache import open_cache
+    from tilewright.launching.notes import open_notes
 
     cache = open_cache()
     if cache is None:
         return Answer({"folder": None, "removed": 0}, lambda: print(_OFF))
     folder, removed = cache.folder, cache.clear()
+    notes = open_notes()
+    if notes is not None:
+        notes.clear()
     data = {"folder": str(folder), "removed": removed}
     return Answer(data, lambda: print(f"{removed} kernels removed from {folder}"))

@@ -12,11 +12,10 @@ from tilewright.arguments.bind import Argument, ArrayArgument, ArrayList, Leaf, 
 from tilewright.arguments.checks import check_outputs, real
 from tilewright.arguments.sharing import output_pairs
 from tilewright.inspecting.dumps import Dump, observed
-from tilewright.launching import shipped
+from tilewright.launching import shipped, warm
 from tilewright.launching.grid import Grid, check_hardware
 from tilewright.launching.specialise import Once, Specialiser
 from tilewright.launching.timeouts import limited
-from tilewright.tileir.analysis.effects import written_arrays
 from tilewright.tileir.plan import NO_ALIASES, Aliases, Switches
 
 OutputRange = tuple[int, int, int, int, int, int]
@@ -63,20 +62,42 @@ class GpuRunner:
         self, arguments: Sequence[Argument], linear: bool, device: Any, aliases: Aliases = NO_ALIASES
     ) -> tuple[Any, frozenset[int]]:
         """Compile and load for one device: a DeviceKernel, and the parameters that it writes by their own name."""
-        from tilewright.backend_ptx.runtime.build import build_kernel
-
-        hints = self._specialiser.hints.resolve(device.target.name)
         switches = Switches(linear_grid=linear, line_info=wants_lines())
 
         def make(dump: Dump | None) -> tuple[Any, frozenset[int]]:
-            if dump is None:
-                function = self._specialiser.tile_ir(arguments, facts=True, aliases=aliases)
-                return build_kernel(function, device, hints, switches), written_arrays(function)
-            function = self._specialiser.make_tile_ir(arguments, facts=True, aliases=aliases, dump=dump)
-            return build_kernel(function, device, hints, switches, dump), written_arrays(function)
+            if dump is None and aliases == NO_ALIASES:
+                return self._found_or_built(arguments, switches, device)
+            make_ir = self._specialiser.tile_ir if dump is None else partial(self._specialiser.make_tile_ir, dump=dump)
+            return self._built(make_ir(arguments, facts=True, aliases=aliases), switches, device, dump)
 
         kernel, written = observed(self._specialiser.name, make)
         return kernel, written if aliases is NO_ALIASES else self._specialiser.outputs(arguments, facts=True)
+
+    def _found_or_built(
+        self, arguments: Sequence[Argument], switches: Switches, device: Any
+    ) -> tuple[Any, frozenset[int]]:
+        """The kernel that a process before this one made of the same source; else compiled, for the next one."""
+        key = warm.key_of(self._specialiser, arguments, switches, device)
+        found = warm.find(key, self._specialiser.name, device) if key is not None else None
+        if found is not None:
+            return found
+        function = self._specialiser.tile_ir(arguments, facts=True)
+        made = self._built(function, switches, device)
+        if key is not None:
+            from tilewright.backend_ptx.runtime.build import cache_key
+
+            hints = self._specialiser.hints.resolve(device.target.name)
+            warm.remember(key, cache_key(function, hints, switches, device), made[1])
+        return made
+
+    def _built(
+        self, function: Any, switches: Switches, device: Any, dump: Dump | None = None
+    ) -> tuple[Any, frozenset[int]]:
+        from tilewright.backend_ptx.runtime.build import build_kernel
+        from tilewright.tileir.analysis.effects import written_arrays
+
+        hints = self._specialiser.hints.resolve(device.target.name)
+        return build_kernel(function, device, hints, switches, dump), written_arrays(function)
 
 
 class DevicePlan:

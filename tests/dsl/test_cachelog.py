@@ -78,7 +78,9 @@ def test_log_on_a_terminal(filled: Path, capsys: pytest.CaptureFixture[str], mon
 
 
 def test_clear(filled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert list(filled.rglob("*.twn"))
     assert main(["cache", "clear"]) == 0
+    assert not list(filled.rglob("*.twn")), "notes go too"
     assert capsys.readouterr().out == f"2 kernels removed from {filled}\n"
     assert not list(filled.rglob("*.twk"))
     cache = open_cache()

@@ -6,6 +6,7 @@ import hashlib
 import multiprocessing
 import os
 import struct
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -223,3 +224,14 @@ def test_readers_see_whole_entries_while_writers_are_killed(tmp_path: Path) -> N
             writer.join()
     found = cache.load(KEY)
     assert found is not None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere platformdirs is asked")
+@pytest.mark.parametrize("given", [None, "", "relative", "/somewhere"])
+def test_the_folder_is_the_one_that_platformdirs_names(monkeypatch: pytest.MonkeyPatch, given: str | None) -> None:
+    platformdirs = pytest.importorskip("platformdirs")
+    monkeypatch.delenv("TILEWRIGHT_CACHE_DIR", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    if given is not None:
+        monkeypatch.setenv("XDG_CACHE_HOME", given)
+    assert module.default_folder() == platformdirs.user_cache_path("tilewright", appauthor=False)
