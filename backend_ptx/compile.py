@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -18,15 +18,15 @@ from typing import NamedTuple, Protocol
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.abi import Lowered
-from tilewright.backend_ptx.llvm.compile import DUMP_HINT, link_texts, llvm_to_ptx
+from tilewright.backend_ptx.llvm.compile import DUMP_HINT, llvm_to_ptx
 from tilewright.backend_ptx.resources.ladder import Accepted, Facts, climb
 from tilewright.backend_ptx.resources.occupancy import register_cap
-from tilewright.backend_ptx.resources.registers import MARGIN, estimated_registers
+from tilewright.backend_ptx.resources.registers import MARGIN, REGISTER_BYTES, estimated_registers
 from tilewright.backend_ptx.resources.shared import OutOfSharedMemory
-from tilewright.backend_ptx.resources.tiles import too_large
 from tilewright.backend_ptx.resources.verdict import FULL_LEVEL, Rejection, Shortage, of_error, of_log, of_overflow
 from tilewright.backend_ptx.roles import CONSUMER
 from tilewright.backend_ptx.targets import Target, get_target
+from tilewright.tileir.analysis.live_tiles import too_large
 from tilewright.tileir.core import Function, clone_function
 from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileError, TileInternalError
 from tilewright.tileir.ops.matmul import Mma
@@ -189,10 +189,12 @@ def settle(function: Function, target: Target, watch: Watch | None = None, *, ju
     TileValueError for tiles that no plan can hold.
     """
 
+    room = target.registers_per_thread * target.threads_per_block * REGISTER_BYTES + target.shared_per_block
+
     def verdict(plan: Attempt) -> Rejection | None:
         refused = judge(plan) if plan.overflow is None else of_overflow(plan.overflow)
         refuses = refused is not None and not refused.runs and refused.kind is not Shortage.HOPELESS
-        error = too_large(function, target) if refuses else None
+        error = too_large(function, room, target.name) if refuses else None
         if error is not None:
             raise error
         return refused
@@ -226,23 +228,3 @@ def backend_dumps(function: Function, target: str | Target, observer: Callable[[
 def lower_kernel(function: Function, target: Target, watch: Watch | None = None) -> Lowered:
     """The function as LLVM text; TileInternalError for whatever is no user's mistake."""
     return settle(function, target, watch).plan.lowered
-
-
-@dataclass(frozen=True, slots=True)
-class Module:
-    """The PTX of all kernels, and each kernel on its own (name, ABI, threads, shared memory)."""
-
-    ptx: str
-    kernels: tuple[Compiled, ...]
-
-
-def compile_module(functions: Sequence[Function], target: Target, watch: Watch | None, hints: Hints,
-                   limits: Limits = Limits()) -> Module:
-    """Compile functions of different names for one target; they stay as they are. `hints` and `limits` hold for all."""
-    watch = watch or Look()
-    kernels = [compile_kernel(f, target, Look(watch.function), hints=hints, limits=limits) for f in functions]
-    text = link_texts([kernel.llvm_text for kernel in kernels], target)
-    watch.text("kernel.ll", text)
-    ptx, _ = llvm_to_ptx(text, target.at_least(max(kernel.abi.ptx for kernel in kernels)))
-    watch.text("kernel.ptx", ptx)
-    return Module(ptx, tuple(kernels))

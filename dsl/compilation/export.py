@@ -19,8 +19,8 @@ from tilewright.tileir.ops.memory import TileAccess
 from tilewright.tileir.plan import Limits
 
 if TYPE_CHECKING:
-    from tilewright.backend_ptx.compile import Module
     from tilewright.backend_ptx.targets import Target
+    from tilewright.compilation.modules import Module
 
 OutputFormat = Literal["cubin", "ptx", "tileir_bytecode"]
 
@@ -66,8 +66,8 @@ def export_kernel(
         assert ".entry scale_f32" in file.getvalue()
         ct.compilation.export_kernel(scale, [], file, output_format="tileir_bytecode")  # TileUnsupportedFeatureError
     """
-    from tilewright.backend_ptx.compile import compile_module
     from tilewright.compilation.exported import beside, write_exported
+    from tilewright.compilation.modules import compile_module
 
     _check_format(output_format, bytecode_version)
     named = _named_signatures(kernel, signatures)

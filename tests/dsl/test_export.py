@@ -200,10 +200,10 @@ def sums(x, out, n: ct.Constant[int]):
 ])
 def test_one_export_serves_all_arrays_that_keep_its_promises(promises: dict[str, Any]) -> None:
     """What export_kernel compiles, in the simulator: ragged, transposed and repeated arrays through one binary."""
-    from tilewright.backend_ptx.compile import compile_module
     from tilewright.backend_ptx.simulator import simulate_lowered
     from tilewright.backend_ptx.targets import get_target
     from tilewright.compilation.export import exported_function
+    from tilewright.compilation.modules import compile_module
 
     signature = KernelSignature([array(ndim=2, **promises), array(), 32], V1, "sums")
     [lowered] = compile_module([exported_function(sums, signature)], get_target("sm_90"), None, Hints()).kernels

@@ -18,14 +18,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.blocked import row_major
+from tilewright.backend_ptx.layouts.bulk import bulk_layout
 from tilewright.backend_ptx.layouts.memory import conversion_cost
 from tilewright.backend_ptx.layouts.mma import ProductLayouts, scale_layouts
+from tilewright.backend_ptx.layouts.turned import turning_layout
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import MmaScaledSync, Product
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.layouts.classes import Anchor, Classes, LayoutClass
 from tilewright.backend_ptx.passes.layouts.rules import RULES, meet, rule_of
-from tilewright.backend_ptx.passes.matmul.operands import is_moved_only, staged_type
+from tilewright.backend_ptx.passes.matmul.operands import dense_axis, is_moved_only, staged_type
 from tilewright.backend_ptx.passes.pipelining.legality import brought_loads
 from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.core import Block, Function, Op, Value
@@ -44,12 +46,12 @@ def assign_layouts(c: Compilation) -> None:
     warps = c.plan.warps
     products = _layouts_of(classes.products, warps)
     brought = brought_loads(c) if any(p.unit.reads_shared for p in products) else ()
-    _Chooser(classes, warps, products, brought).run()
-    _Inserter(classes, warps, products).run(function)
+    turned = _Chooser(classes, warps, products, brought).run()
+    _Inserter(classes, warps, products, turned).run(function)
 
 
 class _Chooser:
-    """Sets `layout` of every class."""
+    """Sets `layout` of every class; `run` gives those whose values threads turn for a unit."""
 
     def __init__(
         self, classes: Classes, warps: int, products: Mapping[Product, ProductLayouts], brought: Collection[Op],
@@ -59,7 +61,7 @@ class _Chooser:
         self.products = products
         self.brought = brought
 
-    def run(self) -> None:
+    def run(self) -> Collection[LayoutClass]:
         every = list(dict.fromkeys(self.classes.of.values()))
         fixed: list[LayoutClass] = []
         for op, layouts in self.products.items():
@@ -68,6 +70,8 @@ class _Chooser:
                 accumulators.layout = layouts.acc
                 fixed.append(accumulators)
         fixed += self._fragments()
+        turned = self._turned()
+        fixed += turned
         for found in fixed:
             self._spread(found)
         for found in sorted((c for c in every if c.anchors and c.layout is None), key=lambda c: -c.importance):
@@ -77,6 +81,7 @@ class _Chooser:
             if found.layout is None:
                 found.layout = row_major(found.shape, self.warps)
                 self._spread(found)
+        return turned
 
     def _fragments(self) -> list[LayoutClass]:
         """Sets the layout of A operands that threads compute from loads by TMA: threads can read a ring in any
@@ -90,6 +95,20 @@ class _Chooser:
                 continue
             found.layout = layouts.a
             out.append(found)
+        return out
+
+    def _turned(self) -> list[LayoutClass]:
+        """Sets the layout of operands that TMA loads, and that threads turn for a unit that cannot."""
+        out = []
+        for value, k_axis in (found for op in self.products if not op.unit.transposes(op) for found in _staged(op)):
+            found, dense = self.classes.of.get(value), dense_axis(value)
+            if found is None or found.layout is not None or dense is None or dense == k_axis:
+                continue
+            if found.anchors and all(a.op in self.brought for a in found.anchors):
+                size = value.type.dtype.bytes
+                slot, buffer = (bulk_layout(found.shape, axis, size) for axis in (dense, k_axis))
+                found.layout = turning_layout(slot, buffer, (dense, k_axis), size, self.warps)
+                out.append(found)
         return out
 
     def _choose(self, found: LayoutClass) -> None:
@@ -158,8 +177,11 @@ def _edge_cost(op: Op, source: Layout, result: Layout, element_bytes: int) -> in
 class _Inserter:
     """Writes layouts into the types, copies cheap values for their users, and inserts conversions."""
 
-    def __init__(self, classes: Classes, warps: int, products: Mapping[Product, ProductLayouts]) -> None:
+    def __init__(
+        self, classes: Classes, warps: int, products: Mapping[Product, ProductLayouts], turned: Collection[LayoutClass],
+    ) -> None:
         self.classes = classes
+        self.turned = turned
         self.warps = warps
         self.products = products
         self.own: dict[Value, Layout] = {}  # values whose layout is not that of their class
@@ -182,9 +204,9 @@ class _Inserter:
 
     def layout_of(self, value: Value) -> Layout:
         """The layout of a value at its definition; not for cheap values."""
-        own = self.own.get(value)
-        if own is not None:
-            return own
+        return self.own.get(value) or self.layout_of_class(value)
+
+    def layout_of_class(self, value: Value) -> Layout:
         layout = self.classes.of[value].layout
         assert layout is not None
         return layout
@@ -229,7 +251,7 @@ class _Inserter:
         op.acc = self._in_layout(op.acc, wanted.acc)
         if isinstance(op, MmaScaledSync):
             op.a_scale, op.b_scale = map(self._in_layout, op.scales, scale_layouts(wanted.acc, op.a_scale.type.shape))
-        in_registers = not shared or (op.unit.a_anywhere and not is_moved_only(op.a))
+        in_registers = not shared or not any(value is op.a for value, _ in _staged(op))
         op.a = self._in_layout(op.a, wanted.a) if in_registers else self._staged(op, op.a, 1)
         op.b = self._staged(op, op.b, 0) if shared else self._in_layout(op.b, wanted.b)
 
@@ -238,6 +260,8 @@ class _Inserter:
         type_ = staged_type(op, value, k_axis)
         if value in self.classes.cheap:
             value = self._in_layout(value, row_major(value.type.shape, self.warps))
+        elif self.classes.of[value] in self.turned:
+            value = self._in_layout(value, self.layout_of_class(value))
         return self._made(value, type_, lambda: Stage(src=value), op.span)
 
     def _feed_carried(self, op: Op) -> None:
@@ -311,6 +335,14 @@ class _Inserter:
     def _made_after(self, owner: Op | Block) -> list[Op]:
         """The ops made for the values of an owner, each followed by those made for its own: a copy, then its stage."""
         return [op for made in self.after.get(owner, ()) for op in (made, *self._made_after(made))]
+
+
+def _staged(op: Product) -> list[tuple[Value, int]]:
+    """The operands that the unit reads from shared memory, each with its axis k."""
+    if not op.unit.reads_shared:
+        return []
+    computed = op.unit.a_anywhere and not is_moved_only(op.a)
+    return [(op.b, 0)] if computed else [(op.a, 1), (op.b, 0)]
 
 
 def _layouts_of(products: Sequence[Product], warps: int) -> dict[Product, ProductLayouts]:

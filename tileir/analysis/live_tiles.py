@@ -1,10 +1,7 @@
-"""Whether the tiles of a kernel can exist on a target at all, whatever plan is made for them."""
+"""Whether the tiles of a kernel can exist in a block at all, whatever plan is made for them."""
 
 from __future__ import annotations
 
-from tilewright.backend_ptx.decisions import kib
-from tilewright.backend_ptx.resources.registers import REGISTER_BYTES
-from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.live import live_ranges
 from tilewright.tileir.core import Function, Value
 from tilewright.tileir.diagnostics import TileValueError
@@ -15,24 +12,20 @@ from tilewright.tileir.types import TileType
 LISTED = 6
 
 
-def room(target: Target) -> int:
-    """Bytes of tiles that a CTA can hold: the registers of its threads and its shared memory."""
-    return target.registers_per_thread * target.threads_per_block * REGISTER_BYTES + target.shared_per_block
-
-
-def too_large(function: Function, target: Target) -> TileValueError | None:
-    """The error for a function whose tiles do not fit, at the user's line; None where they do."""
+def too_large(function: Function, room: int, place: str) -> TileValueError | None:
+    """The error for a function whose tiles do not fit the `room` bytes that a block has in some place, at the user's
+    line; None where they do."""
     ranges = live_ranges(function.body, {}, lambda op: map(_held, op.operands), _held)
     found = ((op, dict(alive)) for op, alive in ranges)
     op, alive = max(found, key=lambda at: sum(at[1].values()), default=(None, {}))
     total = sum(alive.values())
-    if op is None or total <= room(target):
+    if op is None or total <= room:
         return None
     largest = sorted(filter(alive.get, alive), key=lambda tile: (-alive[tile], tile.hint))[:LISTED]
     return TileValueError(
-        f"tiles of {kib(total)} are live at once; a block on {target} holds at most {kib(room(target))}",
+        f"tiles of {_kib(total)} are live at once; a block on {place} holds at most {_kib(room)}",
         op.span, label="at this operation", hints=["use smaller tiles"],
-        notes=[f"{tile.hint or 'a tile'}: {tile.type.erased()}, {kib(alive[tile])}" for tile in largest])
+        notes=[f"{tile.hint or 'a tile'}: {tile.type.erased()}, {_kib(alive[tile])}" for tile in largest])
 
 
 def _bytes(value: Value) -> int:
@@ -48,3 +41,7 @@ def _held(value: Value) -> tuple[Value, int]:
     while isinstance(value.op, (Broadcast, Permute, Reshape)):
         value = value.op.src
     return value, _bytes(value)
+
+
+def _kib(size: int) -> str:
+    return f"{size / 1024:g} KiB"

@@ -1,0 +1,44 @@
+"""Layouts in which threads turn a tile on its way from one buffer to another that is dense along another axis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import product
+
+from tilewright.backend_ptx.layouts.flat import LANE_BITS, distributed, index_bits, log2
+from tilewright.backend_ptx.layouts.queries import registers
+from tilewright.backend_ptx.layouts.shared import VECTOR_BYTES, WORD_BYTES, access_vector, bank_conflicts
+from tilewright.tileir.layout import Layout
+
+
+@lru_cache(maxsize=256)
+def turning_layout(source: Layout, target: Layout, axes: tuple[int, int], element_bytes: int, warps: int) -> Layout:
+    """The layout of a tile that is read from `source`, a buffer dense along the first of the `axes`, and written to
+    `target`, dense along the other: with the fewest wavefronts, of such layouts that with the fewest accesses.
+
+    A thread holds a block of vectors along both axes. Its lane's bits count along the first axis, and those of the
+    second one are added to them: where lanes of one row would meet in the target's banks, they are in different rows.
+    """
+    found = _layouts(source.shape, axes, max(0, log2(VECTOR_BYTES // element_bytes)), warps)
+    return min(found, key=lambda layout: tuple(map(sum, zip(*(
+        _cost(shared, layout, element_bytes) for shared in (source, target)), strict=True))))
+
+
+def _layouts(shape: Sequence[int], axes: tuple[int, int], widest: int, warps: int) -> Iterator[Layout]:
+    columns, rows = (index_bits(tuple(shape), [axis]) for axis in axes)
+    for across, along, shift in product(range(widest + 1), range(widest + 1), range(LANE_BITS)):
+        held, left, others = [*rows[:across], *columns[:along]], columns[along:], rows[across:]
+        rest = [*left[LANE_BITS:], *others]
+        added = [0] * shift + others
+        lanes = [bit ^ row for bit, row in zip(left[:LANE_BITS], [*added, *[0] * LANE_BITS], strict=False)]
+        lanes, rest = [*lanes, *rest[:LANE_BITS - len(lanes)]], rest[LANE_BITS - len(lanes):]
+        warp, rest = rest[:log2(warps)], rest[log2(warps):]
+        yield distributed(tuple(shape), [*held, *rest], lanes, warp + [0] * (log2(warps) - len(warp)))
+
+
+def _cost(shared: Layout, layout: Layout, element_bytes: int) -> tuple[int, int]:
+    """Wavefronts of a warp's accesses, and how many accesses these are."""
+    vector, _ = access_vector(shared, layout, element_bytes)
+    count, words = registers(layout) // vector, max(1, vector * element_bytes // WORD_BYTES)
+    return count * words * (1 + bank_conflicts(shared, layout, element_bytes)), count

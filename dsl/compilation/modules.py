@@ -1,0 +1,32 @@
+"""Several kernels in one text, as exports need them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilewright.backend_ptx.compile import Compiled, Look, Watch, compile_kernel
+from tilewright.backend_ptx.llvm.compile import link_texts, llvm_to_ptx
+from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.core import Function
+from tilewright.tileir.plan import Hints, Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """The PTX of all kernels, and each kernel on its own (name, ABI, threads, shared memory)."""
+
+    ptx: str
+    kernels: tuple[Compiled, ...]
+
+
+def compile_module(functions: Sequence[Function], target: Target, watch: Watch | None, hints: Hints,
+                   limits: Limits = Limits()) -> Module:
+    """Compile functions of different names for one target; they stay as they are. `hints` and `limits` hold for all."""
+    watch = watch or Look()
+    kernels = [compile_kernel(f, target, Look(watch.function), hints=hints, limits=limits) for f in functions]
+    text = link_texts([kernel.llvm_text for kernel in kernels], target)
+    watch.text("kernel.ll", text)
+    ptx, _ = llvm_to_ptx(text, target.at_least(max(kernel.abi.ptx for kernel in kernels)))
+    watch.text("kernel.ptx", ptx)
+    return Module(ptx, tuple(kernels))
