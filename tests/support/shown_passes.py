@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 class Shown(NamedTuple):
     """The kernel on which a pass is shown, the target, the warps where the kernel would get fewer, the blocks of a
-    cluster."""
+    cluster, whether its launches are dependent."""
 
     kernel: str
     target: str = "sm_90a"
     warps: int | None = None
     ctas: int | None = None
+    dependent: bool = False
 
 
 SHOWN = {
@@ -41,6 +42,7 @@ SHOWN = {
     "plan_shared_memory": Shown("accumulate", warps=4),
     "insert_barriers": Shown("in_place"),
     "ping_pong_warpgroups": Shown("chained_rows", warps=8),
+    "await_grids": Shown("in_place", dependent=True),
     # What a pass does elsewhere.
     "scale_operands-sm_120a": Shown("block_scaled", "sm_120a"),
     "form_clusters-rows": Shown("normalise_rows", ctas=2),

@@ -33,6 +33,7 @@ def test_golden(name: str, update_golden: bool) -> None:
         f.hints = replace(f.hints, num_worker_warps=shown.warps)
     if shown.ctas is not None:
         f.hints = replace(f.hints, num_ctas=shown.ctas)
+    f.hints = replace(f.hints, programmatic_dependent_launch=shown.dependent)
     run_passes(f, get_target(shown.target), until=name.partition("-")[0])
     path = FOLDER / f"{name}.tile"
     if update_golden:
