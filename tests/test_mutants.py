@@ -57,8 +57,14 @@ def test_words_for_people_do_not_change() -> None:
     source = ("def f(x):\n    raise ValueError(f'{x + 1} or less')\n"
               "def __str__(x):\n    return x + 1\ny: 1 + 1 = decide(1)\n")
     assert not mutants_of(source)
+    assert not mutants_of("def f(x):\n    note = f'block {x - 1} and {x} do not agree'\n    h = g(x, reason=x + 1)\n")
     assert not list(tokens.changed("add one and the other"))
     assert list(tokens.changed("atom.acquire")) == ["atom.monotonic"]
+    assert len(mutants_of("def f(e, x):\n    return e(f'fcmp olt double {x}, {x}')\n")) == 1
+
+
+def test_that_lengths_agree_is_an_assertion() -> None:
+    assert not mutants_of("c = [x for x, y in zip(a, b, strict=True)]\n")
 
 
 def test_names_can_be_left_out() -> None:

@@ -150,7 +150,8 @@ def lossy(op: Any, low: Any) -> Step | None:
 def _equal(a: Array, b: Array) -> Array:
     """Are integers equal to what a cast has made of them? Exact for all dtypes."""
     if b.dtype.kind == "f":
-        inside = np.abs(b.astype(np.float64)) < 2.0**63
+        wide = b.astype(np.float64)
+        inside = (wide >= -2.0**63) & (wide < 2.0**63)
         return inside & (np.where(inside, b, 0).astype(a.dtype) == a)
     return (b.astype(a.dtype) == a) & ((a < 0) == (b < 0))
 

@@ -7,6 +7,7 @@ done it, of which the code is one. Without synchronisation any two blocks are un
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,8 +35,8 @@ CONFLICTS = {
 
 
 class Table:
-    """Who did one thing last at each place. Where blocks synchronise, `epochs` says when, and `records` has the earlier
-    ones of entries by several blocks: (places, block, epoch)."""
+    """Who did one thing last at each place. Where blocks synchronise, `epochs` says when, and `records` has the
+    accesses of entries by several blocks: (places, code, epoch)."""
 
     def __init__(self, range_: Range, dtype: Any, synchronised: bool) -> None:
         self.codes = range_.table(dtype, NOBODY)
@@ -207,11 +208,25 @@ class Races:
     def _among_records(self, access: Access, table: Table, shared: Any) -> Any:
         """Of which shared entries some record is not ordered before the access."""
         marks = np.zeros(table.size, bool)
-        for places, block, epoch in table.records:
-            assert self._clocks is not None
-            if self._clocks.unseen(block, epoch):
-                marks[places] = True
+        for places, _ in self._unseen(table):
+            marks[places] = True
         return access.places.get(marks, False)
+
+    def _unseen(self, table: Table) -> Iterator[tuple[Any, int]]:
+        """Places and code of the records that are not ordered before the block that runs."""
+        for places, code, epoch in table.records:
+            if self._clocks is not None and self._clocks.unseen(code >> self._shift, epoch):
+                yield places, code
+
+    def _to_name(self, access: Access, table: Table, codes: Any) -> Any:
+        """The codes with those of records in place of shared ones: of several blocks, one that races."""
+        if not table.records:
+            return codes
+        marks = np.full(table.size, NOBODY, self._dtype)
+        for places, code in self._unseen(table):
+            marks[places] = code
+        raced = access.places.get(marks, NOBODY)
+        return np.where((codes < NOBODY) & (raced != NOBODY), raced, codes)
 
     def _compare(self, access: Access, table: Table, what: str, other: str) -> None:
         codes = access.places.get(table.codes, NOBODY)
@@ -219,6 +234,7 @@ class Races:
             return
         found = np.asarray(self._unordered(access, table, codes))
         if found.any():
+            codes = self._to_name(access, table, codes)
             self._report(access, np.broadcast_to(found, access.places.shape), codes, what, other)
 
     def _enter(self, access: Access, table: Table, what: str) -> None:
@@ -265,8 +281,8 @@ class Races:
             for code in np.unique(codes[unordered & (codes >= 0)]).tolist():
                 for epoch in np.unique(epochs[unordered & (codes == code)]).tolist():
                     where = unordered & (codes == code) & (epochs == epoch)
-                    table.records.append((places.lanes(where), code >> self._shift, epoch))
-            table.records.append((places.lanes(shared), int(access.own), clocks.epoch))
+                    table.records.append((places.lanes(where), code, epoch))
+            table.records.append((places.lanes(shared), int(access.code), clocks.epoch))
         if adds_floats(access.op) and np.any((codes != NOBODY) & ((codes >> self._shift) != access.own)):
             self._note_order(access)
         places.put(table.codes, np.where(shared, _several(access.code), access.code))

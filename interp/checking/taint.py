@@ -18,7 +18,7 @@ from tilewright.interp.chunk import Regs
 from tilewright.interp.handlers.reduce import axes_of
 from tilewright.interp.lowering import HANDLERS, Step
 from tilewright.tileir.core import Op, Value
-from tilewright.tileir.ops import arith, matmul, reduce, shape
+from tilewright.tileir.ops import arith, convert, matmul, reduce, shape
 from tilewright.tileir.rules import RuleTable
 
 Shadow = Any  # None, or an ndarray of SHADOW
@@ -211,7 +211,7 @@ def reduction(op: Any, low: Any) -> Step:
     axes, source, target = axes_of(op, low), low.shadow(op.src), low.shadow(op.result)
     values = low.slot(op.src)
     # One True decides over the maximum of bools, one False over the minimum.
-    decides = isinstance(op, reduce.ReduceMax) if op.src.type.dtype.is_bool and isinstance(
+    decides = isinstance(op, reduce.ReduceMax) if _of_bools(op.src) and isinstance(
         op, reduce.ReduceMax | reduce.ReduceMin) else None
 
     def step(regs: Regs) -> None:
@@ -225,6 +225,12 @@ def reduction(op: Any, low: Any) -> Step:
             out = np.where(decided, SHADOW.type(0), out)
         regs[target] = cleared(out)
     return step
+
+
+def _of_bools(value: Value) -> bool:
+    """Are these bools, or the 0 and 1 that `any` and `all` make of them?"""
+    made = value.op
+    return bool(value.type.dtype.is_bool or (isinstance(made, convert.Cast) and made.src.type.dtype.is_bool))
 
 
 @TAINT.register(matmul.Mma)

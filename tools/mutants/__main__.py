@@ -121,7 +121,7 @@ def parser() -> argparse.ArgumentParser:
             new.add_argument("--again", action="store_true", help="run those that survived again, with this budget")
             new.add_argument("--only", nargs="+", metavar="NAME", help="these of them, again and without log")
             new.add_argument("--tests", nargs="+", metavar="TEST", help="these tests in place of the recorded ones")
-            new.add_argument("--budget", type=float, default=40.0, help="recorded seconds of tests for each")
+            new.add_argument("--budget", type=float, default=120.0, help="recorded seconds of tests for each")
         if what is show:
             new.add_argument("--confirm", action="store_true", help="run the tests that killed also without a mutant")
     for command in commands.choices.values():

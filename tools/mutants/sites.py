@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from mutants import operators, probes, tree
+from mutants import operators, probes, tokens, tree
 
 # Calls that speak to people, and methods that do: what they say decides nothing.
 SPOKEN_CALLS = {"decide", "warn", "Decision", "hint", "RefusalError", "print", "note", "at"}
 SPOKEN_FIELDS = {"span", "hint", "hints", "notes", "spans"}  # where a message points to, and names in dumps
+# Arguments that are words of a report, and `strict=` of zip, an assertion that lengths agree.
+SPOKEN_ARGUMENTS = SPOKEN_FIELDS | {"reason", "message", "label", "related_label", "strict"}
 SPOKEN = {"__repr__", "__str__", "words", "texts", "describe"}
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -59,7 +61,8 @@ class Finder(ast.NodeVisitor):
         if isinstance(node, (ast.Raise, ast.Assert, ast.Import, ast.ImportFrom)) or self._is_left_out(node):
             return
         if isinstance(node, ast.JoinedStr):
-            self._add(node, _inside_text(node))
+            if not tokens.is_prose(_words(node)):
+                self._add(node, _inside_text(node))
             return
         self._add(node, [(change.kind, node, change.node) for change in operators.changes(node)])
         scoped = isinstance(node, SCOPES)
@@ -80,7 +83,7 @@ class Finder(ast.NodeVisitor):
             return True
         if isinstance(node, ast.Call) and operators.called(node) in SPOKEN_CALLS:
             return True
-        if isinstance(node, ast.keyword) and node.arg in SPOKEN_FIELDS:
+        if isinstance(node, ast.keyword) and node.arg in SPOKEN_ARGUMENTS:
             return True
         if isinstance(node, ast.BoolOp) and any(_last_name(value) in SPOKEN_FIELDS for value in node.values):
             return True
@@ -126,6 +129,11 @@ class Finder(ast.NodeVisitor):
         """Columns of the syntax tree count bytes."""
         text = self._line_texts[line - 1]
         return self._lines[line - 1] + (column if text.isascii() else len(text.encode()[:column].decode()))
+
+
+def _words(node: ast.JoinedStr) -> str:
+    """The text of an f-string, with numbers in place of what is computed."""
+    return "0".join(str(part.value) for part in node.values if isinstance(part, ast.Constant))
 
 
 def _last_name(node: ast.expr) -> str:

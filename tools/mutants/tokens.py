@@ -22,7 +22,7 @@ WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 
 def changed(text: str) -> Iterator[str]:
     """The text with one of its words changed or dropped. A text of several plain words is for people."""
-    if _is_prose(text):
+    if is_prose(text):
         return
     for match in WORD.finditer(text):
         if match[0] in NEXT:
@@ -32,7 +32,7 @@ def changed(text: str) -> Iterator[str]:
             yield text.replace(word, "", 1)
 
 
-def _is_prose(text: str) -> bool:
-    """Whether a text reads as English: plain words with blanks between, and none of the marks of an instruction."""
-    words = text.split()
-    return len(words) > 2 and not re.search(r"[%@$;\[{(=]|\bi\d+\b|\.\w", text)
+def is_prose(text: str) -> bool:
+    """Whether a text reads as English: more than two plain words, and none of the marks of an instruction."""
+    words = re.findall(r"(?<!\S)[A-Za-z'-]+(?=[\s.,:;]|$)", text)
+    return len(words) > 2 and not re.search(r"[%@$;\[{(=]|\bi\d+\b|\.\w|\b(?:half|float|double|ptr|align)\b", text)
