@@ -22,18 +22,17 @@ Box = tuple[slice, ...]  # a part of a tile, one slice an axis
 class TileGrid:
     """The static part of a tile access: tile axis k is array axis order[k], tiles start at index[k] * steps[k].
 
-    `padding` stands for elements outside. `views`: may a view of memory stand for the values of a tile?
+    `views`: may a view of memory stand for the values of a tile?
     """
 
-    __slots__ = ("order", "shape", "steps", "format", "padding", "views", "whole")
+    __slots__ = ("order", "shape", "steps", "format", "views", "whole")
 
     def __init__(self, order: tuple[int, ...], shape: tuple[int, ...], steps: tuple[int, ...], format: Format,
-                 padding: Any = None, views: bool = False) -> None:
+                 views: bool = False) -> None:
         self.order = order
         self.shape = shape
         self.steps = steps
         self.format = format
-        self.padding = padding
         self.views = views
         self.whole: Box = tuple(slice(0, n) for n in shape)
 

@@ -120,7 +120,10 @@ def test_probes_say_which_blocks_run() -> None:
     assert probes.with_probes(Path(__file__), 0)[1].spans
 
 
-def test_a_mutant_is_run_by_the_tests_that_enter_it_the_fastest_of_each_function_first() -> None:
+def test_a_mutant_is_run_by_the_tests_that_enter_it_the_fastest_of_each_function_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(coverage, "CLOSEST", 0)
     spans = {"a.py": [probes.Span((1, 0), (9, 0), 0), probes.Span((3, 0), (4, 0), 1)], "b.py": []}
     tests = [coverage.Test("t::f[1]", 1.0, 0b10), coverage.Test("t::f[2]", 2.0, 0b10), coverage.Test("t::g", 3.0, 0b10),
              coverage.Test("t::h", 0.5, 0b01)]
@@ -133,6 +136,15 @@ def test_a_mutant_is_run_by_the_tests_that_enter_it_the_fastest_of_each_function
     assert names("a.py", 3, 1.5) == ["t::f[1]"]
     assert names("a.py", 1, 99.0) == ["t::h", "t::f[1]", "t::g", "t::f[2]"]  # few enter it: then others
     assert len(names("b.py", 1, 99.0)) == 4  # those of the file that imports it
+
+
+def test_tests_of_little_else_come_first() -> None:
+    spans = {"a.py": [probes.Span((1, 0), (9, 0), 0)], "b.py": [probes.Span((1, 0), (9, 0), n) for n in (1, 2, 3)]}
+    tests = [coverage.Test("t::fast", 1.0, 0b1111), coverage.Test("t::slow", 2.0, 0b0001),
+             *(coverage.Test(f"t::other{n}", 0.5, 0b0111) for n in range(30))]
+    found = coverage.Coverage(tests, 0, probes.Map(spans, 4), {})
+    names = [t.name for t in found.chosen(Mutant("a.py", 3, 5, "", 0, 0, "", ""), 99.0)]
+    assert names[0] == "t::slow" and len(names) == len(tests)
 
 
 def test_records_are_packed() -> None:
@@ -156,7 +168,15 @@ def test_the_sample_is_even() -> None:
 
     items = [item(f"tests/a.py::f[{i}]") for i in range(10)] + [item("tests/a.py::g"), item("tests/test_layout.py::h")]
     kept = [i.nodeid for i in recorder.sampled(items, 3)]  # type: ignore[arg-type]
-    assert kept == ["tests/a.py::f[0]", "tests/a.py::f[4]", "tests/a.py::f[8]", "tests/a.py::g"]
+    assert kept == ["tests/a.py::f[0]", "tests/a.py::f[3]", "tests/a.py::f[6]", "tests/a.py::g"]
+
+
+def test_a_run_that_is_cut_off_has_seen_something_of_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "FIRST", 1)
+    items = [SimpleNamespace(nodeid=f"tests/a.py::{f}[{i}]", get_closest_marker=lambda marker: None)
+             for f in "fg" for i in range(2)]
+    kept = [i.nodeid[-4:] for i in recorder.sampled(items, 9)]  # type: ignore[arg-type]
+    assert kept == ["f[0]", "g[0]", "f[1]", "g[1]"]
 
 
 def test_how_an_end_is_judged() -> None:

@@ -277,3 +277,17 @@ def test_mod_and_floordiv_of_floats(dtype: Any) -> None:
     quotient = apply(lambda x, y: arith.Div(lhs=x, rhs=y), a, b)
     got = apply(lambda x, y: arith.FloorDiv(lhs=x, rhs=y), a, b)
     assert_same(got, np.floor(quotient.astype(np.float64)).astype(a.dtype), a, b)
+
+
+def test_small_quotients_and_products_of_bfloat16_are_rounded_once() -> None:
+    """Where float32 has fewer bits, too: its own rounding takes none of these over a tie."""
+    left, right = (m.reshape(-1) for m in np.meshgrid(np.arange(128, 256), np.arange(128, 256), indexing="ij"))
+    for power in range(9):
+        a = (left * 2.0 ** (power - 66)).astype(ml_dtypes.bfloat16)
+        for cls, b, number, parts in (
+            (arith.Div, right * 2.0**72, left << power, right << 5),
+            (arith.Mul, right * 2.0**-86, left * right, 1 << 19 - power)):
+            got = apply(lambda x, y, cls=cls: cls(lhs=x, rhs=y), a, b.astype(ml_dtypes.bfloat16), output=dt.bfloat16)
+            whole, rest = number // parts, 2 * (number % parts)
+            want = whole + ((rest > parts) | ((rest == parts) & (whole % 2 == 1)))
+            assert np.array_equal(got.astype(np.float64) * 2.0**133, want)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.dtypes import DType, bfloat16, bool_, float16, float32, float64, int8, int32, int64, uint8
 from tilewright.tileir.enums import RoundingMode
-from tilewright.tileir.ops import arith, convert, shape
+from tilewright.tileir.ops import arith, convert, memory, shape
 from tilewright.tileir.ops import math as functions
 from tilewright.tileir.passes.canonicalise import canonicalise
 from tilewright.tileir.passes.dce import dce
@@ -154,3 +155,71 @@ def test_arithmetic_on_splats() -> None:
 
 def index(t: Trial) -> Value:
     return t(arith.Constant(value=3, type=TileType(int32)))
+
+
+# -- What each rule makes, as a golden: a rule that is lost changes no bit.
+
+GOLDEN = Path(__file__).parent / "passes" / "algebra.txt"
+
+
+def shown(value: Value) -> str:
+    """A value as an expression of the two tiles that the kernel loads."""
+    op: Any = value.op
+    if isinstance(op, memory.Load):
+        return "ab"[op.array.owner.params.index(op.array)]
+    if isinstance(op, arith.Constant):
+        return f"{op.value!r}"
+    more = [str(op.dtype)] if isinstance(op, convert.Cast) else []
+    more += ["down"] if getattr(op, "rounding", None) is RoundingMode.RM else []
+    return f"{op.opcode}({', '.join([*map(shown, op.operands), *more])})"
+
+
+def simplified(make: Callable[[Trial, Value, Value], Op], dtype: DType, output: DType) -> str | None:
+    """before -> after, None where nothing changes."""
+    function = Trial(make, dtype, output).function
+    [store] = [op for op in function.walk() if isinstance(op, memory.Store)]
+    before = shown(store.value)
+    canonicalise(Unit(function))
+    dce(Unit(function))
+    after = shown(store.value)
+    return None if after == before else f"{dtype}: {before} -> {after}"
+
+
+def trials(dtype: DType) -> Iterator[tuple[Callable[[Trial, Value, Value], Op], DType]]:
+    numbers: tuple[float, ...] = (0, 1, 2, 3, 7, -1, *(() if dtype.is_float else dtype.int_range))
+    if dtype.is_float:
+        numbers = (0.0, -0.0, 1.0, -1.0, 2.0, 0.25, 3.0, 2.0**100)
+    ops = ON_FLOATS if dtype.is_float else ON_INTS
+    for cls, number, left in itertools.product(ops, numbers, (False, True)):
+        yield with_constant(cls, number, left), dtype
+        if dtype.is_float and issubclass(cls, arith.RoundedBinary):
+            yield with_constant(cls, number, left, rounding=RoundingMode.RM), dtype
+        yield lambda t, a, b, c=cls, n=number: c(lhs=t(c(lhs=a, rhs=t.constant(n, a))), rhs=t.constant(3, a)), dtype
+    for cls, number in itertools.product(COMPARE, (*numbers[:2], *numbers[-2:])):
+        yield with_constant(cls, number, False), bool_
+        yield with_constant(cls, number, True), bool_
+    for cls in ops:
+        yield lambda t, a, b, c=cls: c(lhs=a, rhs=a), dtype
+    for cls in COMPARE:
+        yield lambda t, a, b, c=cls: c(lhs=a, rhs=a), bool_
+        yield lambda t, a, b, c=cls: functions.Not(src=t(c(lhs=a, rhs=b))), bool_
+        yield lambda t, a, b, c=cls: arith.Select(cond=t(functions.Not(src=t(c(lhs=a, rhs=b)))), lhs=a, rhs=b), dtype
+        yield lambda t, a, b, c=cls: arith.Select(cond=t(c(lhs=a, rhs=b)), lhs=a, rhs=a), dtype
+    for outer, inner in itertools.product((functions.Neg, functions.Abs), repeat=2):
+        yield lambda t, a, b, o=outer, i=inner: o(src=t(i(src=a))), dtype
+    for middle, last in itertools.product((bool_, int8, uint8, int32, int64, float16, bfloat16, float32), repeat=2):
+        yield lambda t, a, b, m=middle, x=last: convert.Cast(src=t(convert.Cast(src=a, dtype=m)), dtype=x), last
+
+
+def test_what_each_rule_makes(update_golden: bool) -> None:
+    found = [simplified(make, dtype, output) for dtype in (int32, uint8, float32, float16)
+             for make, output in trials(dtype)]
+    for cls, truth, left in itertools.product((arith.And, arith.Or, arith.Xor, *COMPARE), (0, 1), (False, True)):
+        found.append(simplified(with_constant(cls, truth, left), bool_, bool_))
+    for yes, no in itertools.product((0, 1), repeat=2):
+        found.append(simplified(lambda t, a, b, y=yes, n=no: arith.Select(
+            cond=a, lhs=t.constant(y, a), rhs=t.constant(n, a)), bool_, bool_))
+    text = "\n".join(dict.fromkeys(line for line in found if line)) + "\n"
+    if update_golden:
+        GOLDEN.write_text(text)
+    assert text == GOLDEN.read_text()

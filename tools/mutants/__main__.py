@@ -106,7 +106,7 @@ def parser() -> argparse.ArgumentParser:
     commands = out.add_subparsers(required=True)
     new = commands.add_parser("record", help="run a sample of the tests and record the code that each enters; resumes")
     new.add_argument("tests", nargs="*", default=["tests"])
-    new.add_argument("--sample", type=int, default=30, help="tests of one function at most")
+    new.add_argument("--sample", type=int, default=60, help="tests of one function at most")
     new.add_argument("--seconds", type=float, default=1e9, help="no new test after so many")
     new.set_defaults(what=record)
     for name, what, words in (

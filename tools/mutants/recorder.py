@@ -31,6 +31,7 @@ IMPORT = "import"  # in place of a test: what runs when all modules are imported
 LEFT_OUT = ("tests/test_english.py", "tests/test_layout.py", "tests/test_docs.py", "tests/test_wheel.py",
             "tests/typing/", "tests/benchmarks/", "tests/dsl/test_explorer_in_browser.py", "tests/test_mutants.py",
             "tests/test_fuzz.py")
+FIRST = 20
 
 
 class Loader:
@@ -109,13 +110,20 @@ def forget(names: Iterable[str]) -> None:
 
 
 def sampled(items: list[pytest.Item], count: int) -> list[pytest.Item]:
-    """At most `count` tests of each function, evenly from all its parameters, in their order."""
+    """At most `count` tests of each function, evenly from all its parameters; `FIRST` of each before the others, so
+    that a run that is cut off has seen something of everything."""
     families = collections.defaultdict[str, list[pytest.Item]](list)
     for item in items:
         if not item.get_closest_marker("gpu") and not item.nodeid.startswith(LEFT_OUT):
             families[item.nodeid.partition("[")[0]].append(item)
-    kept = {item.nodeid for family in families.values() for item in family[::-(-len(family) // count)]}
-    return [item for item in items if item.nodeid in kept]
+    kept = {item.nodeid for family in families.values() for item in evenly(family, count)}
+    early = {item.nodeid for family in families.values() for item in evenly(evenly(family, count), FIRST)}
+    return [item for wanted in (early, kept - early) for item in items if item.nodeid in wanted]
+
+
+def evenly(items: list[pytest.Item], count: int) -> list[pytest.Item]:
+    """At most so many of them."""
+    return items if len(items) <= count else [items[i * len(items) // count] for i in range(count)]
 
 
 def seconds() -> float:
