@@ -92,7 +92,7 @@ def test_results_go_where_they_shall() -> None:
     for goal in (np.zeros((2, 3, 4), np.int32), np.zeros((2, 6, 4), np.int32)[:, ::2],
                  np.zeros((2, 3, 9), np.int32)[..., 5:]):
         assert may_write(goal)
-        assert loop((2, 3, 4), [x, np.int32([[[5]]])], (), (goal,)) is not None
+        assert loop((2, 3, 4), [x, np.full((1, 1, 1), 5, np.int32)], (), (goal,)) is not None
         assert np.array_equal(goal, x + 5)
 
 

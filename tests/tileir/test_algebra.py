@@ -166,7 +166,8 @@ def shown(value: Value) -> str:
     """A value as an expression of the two tiles that the kernel loads."""
     op: Any = value.op
     if isinstance(op, memory.Load):
-        return "ab"[op.array.owner.params.index(op.array)]
+        body: Any = op.array.owner
+        return "ab"[body.params.index(op.array)]
     if isinstance(op, arith.Constant):
         return f"{op.value!r}"
     more = [str(op.dtype)] if isinstance(op, convert.Cast) else []
@@ -214,7 +215,8 @@ def trials(dtype: DType) -> Iterator[tuple[Callable[[Trial, Value, Value], Op], 
 def test_what_each_rule_makes(update_golden: bool) -> None:
     found = [simplified(make, dtype, output) for dtype in (int32, uint8, float32, float16)
              for make, output in trials(dtype)]
-    for cls, truth, left in itertools.product((arith.And, arith.Or, arith.Xor, *COMPARE), (0, 1), (False, True)):
+    words: list[type[Op]] = [arith.And, arith.Or, arith.Xor, *COMPARE]
+    for cls, truth, left in itertools.product(words, (0, 1), (False, True)):
         found.append(simplified(with_constant(cls, truth, left), bool_, bool_))
     for yes, no in itertools.product((0, 1), repeat=2):
         found.append(simplified(lambda t, a, b, y=yes, n=no: arith.Select(

@@ -30,8 +30,9 @@ def kernels(family: str) -> Iterator[tuple[str, Any, Any, Any]]:
             kernel = case.kernel()
             yield case.name, kernel, lambda case=case: (case.launch().grid, case.launch().args), True
         return
-    module, check = CHECKED.get(family, (DEFECTS.get(family), True))
-    for function, grid, make in module.CASES:
+    module, check = CHECKED.get(family, (None, True))
+    cases: Any = (module or DEFECTS[family]).CASES
+    for function, grid, make in cases:
         yield function.__name__, tw.tile_kernel(function), lambda grid=grid, make=make: (grid, make()), check
 
 
