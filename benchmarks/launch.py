@@ -1,7 +1,9 @@
-"""Host cost of one launch with three torch CUDA tensors, beside torch.add's and the driver's own call."""
+"""Host cost of one launch with three torch CUDA tensors, beside torch.add's and the driver's own call: raw, from a loop
+in machine code with packed parameters, and through cuda.bindings."""
 
 from __future__ import annotations
 
+import ctypes
 import statistics
 import sys
 import time
@@ -11,45 +13,101 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 
+LAUNCHES = 500
+RAW = """
+define i32 @raw(ptr %words) {{
+entry:
+  %function_at = getelementptr i64, ptr %words, i64 1
+  %table_at = getelementptr i64, ptr %words, i64 2
+  %threads_at = getelementptr i64, ptr %words, i64 3
+  %count = load i64, ptr %words
+  %function = load ptr, ptr %function_at
+  %table = load ptr, ptr %table_at
+  %threads = load i32, ptr %threads_at
+  br label %launch
+launch:
+  %i = phi i64 [0, %entry], [%next, %launch]
+  %status = call i32 inttoptr (i64 {address} to ptr)(ptr %function, i32 1, i32 1, i32 1, i32 %threads, i32 1, i32 1,
+                                                     i32 0, ptr null, ptr %table, ptr null)
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, %count
+  br i1 %more, label %launch, label %end
+end:
+  ret i32 %status
+}}
+"""
 
-def host_cost(run: Callable[[], Any], launches: int = 500, rounds: int = 9) -> float:
-    """Median microseconds of host time of one call, the queue never full."""
+
+def per_launch(run: Callable[[], Any], at_once: int = 1, launches: int = LAUNCHES) -> float:
+    """Microseconds of host time of a launch, of which `run` makes so many at once, the queue never full."""
     import torch
 
-    samples = []
-    for _ in range(rounds):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        for _ in range(launches):
-            run()
-        samples.append((time.perf_counter() - start) / launches * 1e6)
-    return statistics.median(samples)
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    for _ in range(launches // at_once):
+        run()
+    return (time.perf_counter() - start) / launches * 1e6
+
+
+def host_cost(run: Callable[[], Any], launches: int = LAUNCHES, rounds: int = 9) -> float:
+    """The median of several measurements."""
+    return statistics.median(per_launch(run, launches=launches) for _ in range(rounds))
 
 
 def rows() -> Iterator[str]:
     import torch
     from vector_add import vector_add
 
-    x, y, out = (torch.randn(1024, device="cuda") for _ in range(3))
-    stream = torch.cuda.current_stream()
     import tilewright as tw
 
-    bound = vector_add.bind((1,), x, y, out, 1024)
-    ways: dict[str, Callable[[], Any]] = {
-        "kernel[grid](...)": lambda: vector_add[(1,)](x, y, out, 1024),
-        "tw.launch(stream, ...)": lambda: tw.launch(stream, (1,), vector_add, (x, y, out, 1024)),
-        "bound()": bound,
-        "cuda.bindings alone": driver_call(vector_add, x, y, out, 1024),
-        "torch.add(x, y, out=out)": lambda: torch.add(x, y, out=out),
+    x, y, out = (torch.randn(1024, device="cuda") for _ in range(3))
+    stream = torch.cuda.current_stream()
+    bound, grid = vector_add.bind((1,), x, y, out, 1024), vector_add[(1,)]
+    raw = raw_call(vector_add, x, y, out, 1024)
+    ways: dict[str, tuple[Callable[[], Any], int]] = {
+        "cuLaunchKernel, machine code": (raw, LAUNCHES),
+        "kernel[grid](...)": (lambda: vector_add[(1,)](x, y, out, 1024), 1),
+        "k(...), k = kernel[grid]": (lambda: grid(x, y, out, 1024), 1),
+        "tw.launch(stream, ...)": (lambda: tw.launch(stream, (1,), vector_add, (x, y, out, 1024)), 1),
+        "bound()": (bound, 1),
+        "cuLaunchKernel, cuda.bindings": (driver_call(vector_add, x, y, out, 1024), 1),
+        "torch.add(x, y, out=out)": (lambda: torch.add(x, y, out=out), 1),
     }
-    for run in ways.values():
-        for _ in range(100):
-            run()
-    time.sleep(1)  # machine code for launches is made on another thread
-    for name, run in ways.items():
-        for _ in range(100):
-            run()
-        yield f"host cost of a launch, {name:<28} {host_cost(run):6.2f} us"
+    for way in ways.values():
+        per_launch(*way)
+    time.sleep(1)  # machine code for launches is made on another thread, the first time
+    for way in ways.values():
+        per_launch(*way)
+    took: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(15):  # side by side: what the driver takes differs from process to process
+        for name, way in ways.items():
+            took[name].append(per_launch(*way))
+    first = took["cuLaunchKernel, machine code"]
+    for name, times in took.items():
+        ratio = statistics.median(a / b for a, b in zip(times, first, strict=True))
+        yield f"host cost of a launch, {name:<29} {statistics.median(times):6.2f} us, {ratio:.2f} of raw"
+    with tw.profile():
+        per_launch(ways["kernel[grid](...)"][0])
+        on = host_cost(ways["kernel[grid](...)"][0])
+    off = host_cost(ways["kernel[grid](...)"][0])
+    before = statistics.median(took["kernel[grid](...)"])
+    yield f"host cost of a launch, kernel[grid](...) {before:.2f} us; in a profile {on:.2f}; after it {off:.2f}"
+
+
+def raw_call(kernel: Any, *args: Any) -> Callable[[], Any]:
+    """LAUNCHES launches by the driver's function, called in a loop of machine code with packed parameters."""
+    from tilewright.interp.jit.engine import compile_text
+    from tilewright.launching.words import function_address
+
+    fixed, _, _ = kernel.launcher.bind(kernel[(1,)].grid, args)
+    compiled, frame = fixed.plan.kernel, fixed.frame
+    run = compile_text(RAW.format(address=function_address("cuLaunchKernel", 4000)), "raw")
+    words = (ctypes.c_int64 * 4)(LAUNCHES, int(compiled.handle), frame.address, compiled.threads)
+
+    def launch() -> None:
+        assert not run(ctypes.addressof(words)), frame
+
+    return launch
 
 
 def driver_call(kernel: Any, *args: Any) -> Callable[[], Any]:

@@ -75,11 +75,11 @@ class Fusion:
         if kind is None:
             self._run()
 
-    def _watch(self, launch: Any, launcher: Any, grid: Any, args: tuple[Any, ...], stream: Any) -> None:
+    def _watch(self, launch: Any, launcher: Any, grid: Any, args: tuple[Any, ...], stream: Any) -> Any:
         if threading.get_ident() != self._thread:
-            launch(launcher, grid, args, stream)
-            return
+            return launch(launcher, grid, args, stream)
         self._graph.record(launcher, grid, args, stream)
+        return None
 
     def _run(self) -> None:
         from tilewright.combining.running import program_of

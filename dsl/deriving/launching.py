@@ -41,7 +41,7 @@ class Extra(NamedTuple):
 class GradientLauncher(Launcher):
     """Launches of kernels that may need memory of their own."""
 
-    def launch(self, grid: Grid, args: tuple[Any, ...], stream: Any) -> None:
+    def launch(self, grid: Grid, args: tuple[Any, ...], stream: Any) -> Any:
         source = self._specialiser.source
         if not isinstance(source, GradientSource) or not source.roles.optional:
             return super().launch(grid, args, stream)

@@ -77,8 +77,8 @@ class _Call:
         try:
             if named or self._keyword_only:
                 args = self._call.complete(args, named)
-            self._launch(self.grid, args, stream)
-            if self.learner.is_time() and not self.launcher.has_grid:
+            made = self._launch(self.grid, args, stream)
+            if made is None and self.learner.is_time() and not self.launcher.has_grid:
                 self.learner.learn(lambda: self.launcher.words(self.grid, args))
         except Exception as error:
             __tracebackhide__ = True  # as `public` does, without a call more on each launch

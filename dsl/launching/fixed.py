@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from tilewright.arguments.arrays import is_torch
-from tilewright.arguments.bind import Argument, arrays
+from tilewright.arguments.bind import arrays
 from tilewright.arguments.checks import outputs_of, real
 from tilewright.arguments.torch_tensors import note_writes
 from tilewright.launching.grid import Grid
 from tilewright.launching.held import HELD
-from tilewright.launching.launcher import Launcher, own_stream
+from tilewright.launching.launcher import Launcher, own_stream_of
 from tilewright.launching.learning import Learner
-from tilewright.launching.streams import stream_handle, torch_stream
+from tilewright.launching.streams import stream_handle
 from tilewright.launching.tracing import not_traced
 from tilewright.tracebacks import is_refusal, one_line
 
@@ -74,8 +73,8 @@ class _Call:
         self._fixed = fixed
         self._written: list[Any] = []
         if fixed is not None:
-            self._stream = stream_reader(arguments, device)
             self._owners = [real(array).owner for array in arrays(arguments)]
+            self._stream = own_stream_of(arguments, device)
             outputs = [real(array).owner for array in outputs_of(arguments, fixed.written)]
             self._written = [output for output in outputs if is_torch(type(output))]
 
@@ -107,13 +106,3 @@ class _Call:
         from tilewright.launching.words import of_fixed
 
         return of_fixed(self._fixed, self._owners, self._written)
-
-
-def stream_reader(arguments: Sequence[Argument], device: int | None) -> Callable[[], int]:
-    """What says on which stream a launch without one is queued."""
-    owners = [real(array).owner for array in arrays(arguments)]
-    if device is not None and all(is_torch(type(owner)) for owner in owners):
-        return lambda: torch_stream(device)
-    if all(type(owner).__module__ == "tilewright.arguments.device_array" for owner in owners):
-        return lambda: 0
-    return lambda: own_stream(arguments)

@@ -11,9 +11,9 @@ from tilewright.arguments.arrays import is_torch, place
 from tilewright.arguments.bind import Argument, arrays
 from tilewright.arguments.checks import outputs_of, real
 from tilewright.arguments.torch_tensors import note_writes
-from tilewright.launching.fixed import stream_reader
 from tilewright.launching.grid import Grid, make_grid
 from tilewright.launching.held import HELD
+from tilewright.launching.launcher import own_stream_of
 from tilewright.launching.recording import recorded
 from tilewright.launching.streams import stream_handle
 from tilewright.launching.tracing import RecordedLaunch, not_traced
@@ -73,7 +73,7 @@ class LaunchGraph:
                                  f"{member.launcher.name} is not; make a graph for each place")
         if on_gpu:
             self._captured = CapturedGraph([member.fixed for member in on_gpu if not member.grid.empty])
-            self._stream = stream_reader([argument for member in on_gpu for argument in member.arguments],
+            self._stream = own_stream_of([argument for member in on_gpu for argument in member.arguments],
                                          None if first is None else first.device)
             owners = [real(array).owner for member in on_gpu
                       for array in outputs_of(member.arguments, member.fixed.written)]

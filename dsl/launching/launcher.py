@@ -25,7 +25,7 @@ from tilewright.launching.checking import Checking, from_environment
 from tilewright.launching.grid import Grid, check_hardware, make_grid
 from tilewright.launching.held import hold
 from tilewright.launching.specialise import Specialiser
-from tilewright.launching.streams import stream_handle, stream_of, torch_stream
+from tilewright.launching.streams import stream_handle, stream_of, stream_reader, torch_stream
 from tilewright.launching.tracing import keep_apart_from_dynamo, record
 from tilewright.tileir.dtypes import DType
 
@@ -120,19 +120,21 @@ class Launcher:
         self.call = specialiser.call
         self.has_grid = specialiser.dimensions.has_grid
 
-    def launch(self, grid: Grid, args: tuple[Any, ...], stream: Any) -> None:
-        """Run the kernel over the grid; the short way where a plan is known."""
+    def launch(self, grid: Grid, args: tuple[Any, ...], stream: Any) -> Any:
+        """Run the kernel over the grid; the short way where a plan is known. Result: the KnownLaunch that machine code
+        has made, None where Python did."""
         if len(args) != self._count:
             args = self.call.complete(args, {})
         direct = self._direct.get(grid.size)
-        if direct is not None and CHECKED is None and (
-                direct(*args) if stream is None else direct(*args, stream=stream)) is None:
-            return
+        if direct is not None and CHECKED is None:
+            known = direct(*args) if stream is None else direct(*args, stream=stream)
+            if known is not False:
+                return known
         short = self._read(grid, args) if self._plans and CHECKED is None else None
         if short is None:
             plans = self._host_plans if stream is None and CHECKED is None and not grid.empty else None
             if plans is not None and plans.launch(grid.size, args):
-                return
+                return None
             return self._launch_slowly(grid, args, stream, None, ())
         key, pointers, scalars, device = short
         known = self._plans.get(key)
@@ -142,7 +144,7 @@ class Launcher:
         if plan is None:
             return self._launch_slowly(grid, args, stream, key, pointers)
         if grid.empty:
-            return
+            return None
         if stream is None:
             stream = torch_stream(device) if known.on_torch else 0
         elif type(stream) is not int:
@@ -150,15 +152,16 @@ class Launcher:
         if known.tensors:
             note_writes([args[i] for i in known.tensors])
         plan.launch(grid, pointers, scalars, stream)
+        return None
 
-    def launch_over(self, grid: Grid, args: tuple[Any, ...], stream: Any) -> None:
+    def launch_over(self, grid: Grid, args: tuple[Any, ...], stream: Any) -> Any:
         """The same over a grid of the caller's; ValueError where the decorator gives another one for the arguments."""
         if self.has_grid:
             args = self.call.complete(args, {})
             if record(self, grid.size, args):
-                return
+                return None
             self._check_grid(grid, args)
-        self.launch(grid, args, stream)
+        return self.launch(grid, args, stream)
 
     def _check_grid(self, grid: Grid, args: tuple[Any, ...]) -> None:
         dimensions, name = self._specialiser.dimensions, self._specialiser.name
@@ -398,12 +401,17 @@ def own_stream(arguments: Sequence[Argument]) -> int:
     return streams[0] if streams else 0
 
 
+def own_stream_of(arguments: Sequence[Argument], device: int | None) -> Callable[[], int]:
+    """What tells the same at each launch with these arguments."""
+    return stream_reader([real(array).owner for array in arrays(arguments)], device) or (lambda: own_stream(arguments))
+
+
 watched_launch: Any = None
 """What a launch goes through while launches are watched: watching.py."""
 
 
-def _watched(self: Launcher, grid: Grid, args: tuple[Any, ...], stream: Any) -> None:
-    watched_launch(self, grid, args, stream)
+def _watched(self: Launcher, grid: Grid, args: tuple[Any, ...], stream: Any) -> Any:
+    return watched_launch(self, grid, args, stream)
 
 
 WATCHED = _watched.__code__

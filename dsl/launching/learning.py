@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from array import array
 from collections.abc import Callable
@@ -10,7 +11,8 @@ from typing import Any
 
 from tilewright.launching.held import HELD
 
-_AT_FIRST = 64  # launches by Python before LLVM is loaded
+_AT_FIRST = 16  # launches by Python before the first look for machine code; twice as many before the next one
+_PATIENCE = 2  # looks, before LLVM is loaded for it
 _BETWEEN = 8
 _RARELY = 4096
 _MOST = 8  # launches known to one function
@@ -22,10 +24,10 @@ class Learner:
 
     `callable` is a functools.partial, whose function is exchanged; `fallback` is the one that it has at first, which
     the new one calls for all that it does not know. `also` gets a function that makes known launches while others are
-    held, and answers False to the rest.
+    held, and answers with the KnownLaunch, and False to the rest.
     """
 
-    __slots__ = ("_callable", "_fallback", "_name", "_also", "_left", "_wait", "_known")
+    __slots__ = ("_callable", "_fallback", "_name", "_also", "_left", "_wait", "_looks", "_known")
 
     def __init__(
         self, function: partial[None], fallback: Callable[..., None], name: str,
@@ -37,6 +39,7 @@ class Learner:
         self._also = also
         self._left = _AT_FIRST
         self._wait = _BETWEEN
+        self._looks = 0
         self._known: list[Any] = []
 
     def is_time(self) -> bool:
@@ -45,19 +48,25 @@ class Learner:
         return not self._left
 
     def learn(self, describe: Callable[[], Any]) -> None:
-        """Take in a launch; `describe` gives its Words, None for none, and raises Unknown where there can be none."""
+        """Take in a launch that Python has made; `describe` gives it as a KnownLaunch, None for none, and raises
+        Unknown where there can be none."""
         from tilewright.launching import native
         from tilewright.launching.words import Unknown, chained
 
-        try:
-            words = describe()
-        except Unknown:
+        if not native.possible():
             return  # and never again: the count goes below 0
-        self._left = _AT_FIRST
-        if words is None:
+        try:
+            known = describe()
+        except Unknown:
             return
-        if not native.ready():
-            native.build_soon()
+        self._left = _AT_FIRST
+        if known is None:
+            return
+        if not native.ready() and not native.find():
+            self._looks += 1
+            self._left = _AT_FIRST << min(self._looks, 8)
+            if self._looks >= _PATIENCE or "llvmlite" in sys.modules:
+                native.build_soon()
             return
         if len(self._known) >= _MOST:
             self._wait = min(2 * self._wait, _RARELY)  # new ones in every launch
@@ -65,12 +74,12 @@ class Learner:
         function: Any = self._callable()
         if function is None:
             return
-        self._known = [words, *self._known[: _MOST - 1]]
+        self._known = [known, *self._known[: _MOST - 1]]
         address, kept = chained(self._known, self._fallback, HELD)
         # The new function is made of new words, so that one that runs now, in any thread, keeps its own.
         function.__setstate__((native.builtin(self._name, address, kept), (), {}, vars(function)))
         if self._also is not None:
-            address, kept = chained(self._known, _refuse, _FREE)
+            address, kept = chained(self._known, _refuse, _FREE, tell=True)
             self._also(native.builtin(self._name, address, kept))
 
 

@@ -29,19 +29,20 @@ def start_if_wanted() -> None:
         watch(_log)
 
 
-def _log(launch: Any, launcher: Any, grid: Any, args: tuple[Any, ...], stream: Any) -> None:
+def _log(launch: Any, launcher: Any, grid: Any, args: tuple[Any, ...], stream: Any) -> Any:
     from tilewright.tileir.events import LISTENERS, Event
 
     compiled: list[Event] = []
     LISTENERS.append(compiled.append)
     try:
-        launch(launcher, grid, args, stream)
+        known = launch(launcher, grid, args, stream)
     except BaseException as error:
         _say(launcher, grid, args, compiled, f"failed: {type(error).__name__}")
         raise
     finally:
         LISTENERS.remove(compiled.append)
     _say(launcher, grid, args, compiled, "")
+    return known
 
 
 def _say(launcher: Any, grid: Any, args: tuple[Any, ...], events: list[Any], end: str) -> None:

@@ -22,6 +22,6 @@ def recorded() -> Iterator[list[RecordedLaunch]]:
         unwatch(_record)
 
 
-def _record(launch: Launch, launcher: Launcher, grid: Any, args: tuple[Any, ...], stream: Any) -> None:
-    if not record(launcher, grid.size, launcher.call.complete(args, {})):
-        launch(launcher, grid, args, stream)
+def _record(launch: Launch, launcher: Launcher, grid: Any, args: tuple[Any, ...], stream: Any) -> Any:
+    taken = record(launcher, grid.size, launcher.call.complete(args, {}))
+    return None if taken else launch(launcher, grid, args, stream)

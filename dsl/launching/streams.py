@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any
 
 from tilewright.arguments.arrays import ArrayInfo, is_torch
@@ -45,9 +45,21 @@ def torch_stream(device: int) -> int:
     return _torch_reader()(device)
 
 
-def torch_stream_reader(device: int) -> Callable[[], int]:
-    """The same as a function."""
+def stream_reader(owners: Sequence[Any], device: int | None) -> Callable[[], int] | None:
+    """What tells on which stream a launch without one is queued, whose arrays on a device these are; the same function
+    for all launches alike. None where only their arrays can tell."""
+    if device is not None and owners and all(is_torch(type(owner)) for owner in owners):
+        return _of_torch(device)
+    return _default if all(type(owner).__module__ == "tilewright.arguments.device_array" for owner in owners) else None
+
+
+@cache
+def _of_torch(device: int) -> Callable[[], int]:
     return partial(_torch_reader(), device)
+
+
+def _default() -> int:
+    return 0
 
 
 _reader: Callable[[int], int] | None = None

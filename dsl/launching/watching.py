@@ -17,10 +17,10 @@ from tilewright.launching import launcher
 from tilewright.launching.held import hold
 from tilewright.launching.launcher import Launcher
 
-Launch = Callable[[Launcher, Any, tuple[Any, ...], Any], None]
-Watcher = Callable[[Launch, Launcher, Any, tuple[Any, ...], Any], None]
+Launch = Callable[[Launcher, Any, tuple[Any, ...], Any], Any]
+Watcher = Callable[[Launch, Launcher, Any, tuple[Any, ...], Any], Any]
 """Called as watcher(launch, launcher, grid, args, stream) in the place of a launch, which it makes by
-`launch(launcher, grid, args, stream)`."""
+`launch(launcher, grid, args, stream)`; it gives back what that gives."""
 
 PLAIN = Launcher.launch.__code__
 """The code of a launch that nobody watches."""

@@ -16,7 +16,7 @@ from tilewright.arguments.arrays import is_torch
 from tilewright.arguments.dlpack import is_valid, pointer_in
 from tilewright.backend_ptx.runtime.driver import check, driver
 from tilewright.launching import native
-from tilewright.launching.native import ARGUMENT, LAUNCH, Expected
+from tilewright.launching.machine.layout import ARGUMENT, HEAD, LAUNCH, MOST_SLOTS, Expected
 from tilewright.tileir.dtypes import DType
 
 _BY_IDENTITY = (str, type(None), DType, enum.Enum, FunctionType)
@@ -43,10 +43,11 @@ class Words:
         for name, value in values.items():
             self.memory[self._fields.index(name)] = _signed(value)
 
-    def copy(self) -> Words:
+    def copy(self, **values: int) -> Words:
         made = Words(self._fields)
         made.memory[:] = self.memory[:]
         made.kept = self.kept
+        made.set(**values)
         return made
 
     def array(self, values: Sequence[int]) -> int:
@@ -71,22 +72,36 @@ class Unknown(Exception):
     """A launch that only Python makes."""
 
 
-def chained(launches: Sequence[Words], fallback: Any, held: array[int]) -> tuple[int, list[Any]]:
-    """The words that a builtin stands for, and what it must keep. It does nothing itself while `held` is not 0."""
-    head = Words(native.HEAD)
+class KnownLaunch:
+    """A launch that machine code knows: its words, and what others note of it. `whole`: all launches that it knows by
+    these words have the same arguments, but for the contents and addresses of arrays and the values of floats."""
+
+    __slots__ = ("words", "whole")
+
+    def __init__(self, words: Words, whole: bool) -> None:
+        self.words = words
+        self.whole = whole
+
+
+def chained(
+    launches: Sequence[KnownLaunch], fallback: Any, held: array[int], tell: bool = False,
+) -> tuple[int, list[Any]]:
+    """The words that a builtin stands for, and what it must keep. It does nothing itself while `held` is not 0. It
+    answers None; with `tell`, the known launch that it has made."""
+    head = Words(HEAD)
     head.set(held=head.keep(held, held.buffer_info()[0]))
     head.set(fallback=head.object(fallback))
-    chain = [launch.copy() for launch in launches]
+    chain = [known.words.copy(answer=id(known if tell else None)) for known in launches]
     for launch, after in zip(chain, [*(launch.address for launch in chain[1:]), 0], strict=True):
         launch.set(next=after)
     head.set(first=chain[0].address)
-    return head.address, [head, *chain]
+    return head.address, [head, *chain, *launches]
 
 
 def of_launch(
     plan: Any, grid: tuple[int, int, int], args: Sequence[Any], constant: Sequence[bool], known: Any,
     more: Sequence[Any],
-) -> Words:
+) -> KnownLaunch:
     """The launch of a plan (a LaunchPlan) with arguments of these kinds; `more`: scalars behind them. Raises Unknown
     where arguments are read in ways that only Python knows."""
     words = Words(LAUNCH)
@@ -95,11 +110,13 @@ def of_launch(
     arguments: list[int] = []
     pointers: list[int] = []
     exact = {hole.pointer for hole in plan.maps}
+    whole = True
     for number, (arg, is_constant) in enumerate(zip(args, constant, strict=True)):
         made = Words(ARGUMENT, exact=_ANY)
         if is_constant or arg is None:
             _constant(made, arg)
         elif type(arg) in _TAKEN:
+            whole = whole and type(arg) is float
             _scalar(made, arg, *scalars.pop(0))
         else:
             pointer = _array(made, arg, number in known.tensors)
@@ -121,17 +138,17 @@ def of_launch(
     words.keep(maps, 0)
     _driver(words, plan, grid, template)
     _library(words, [arg for arg in args if is_torch(type(arg))])
-    return words
+    return KnownLaunch(words, whole)
 
 
 def recorder(record: Any) -> Any:
     """cuEventRecord(event, stream) of handles, without what cuda.bindings' own, `record`, makes of them."""
-    head = Words(native.HEAD, first=function_address("cuEventRecord", 4000))
+    head = Words(HEAD, first=function_address("cuEventRecord", 4000))
     head.set(fallback=head.object(record))
     return native.builtin("record", head.address, head)
 
 
-def of_fixed(fixed: Any, arrays: Sequence[Any], written: Sequence[Any]) -> Words:
+def of_fixed(fixed: Any, arrays: Sequence[Any], written: Sequence[Any]) -> KnownLaunch:
     """A launch whose parameters are packed. Raises Unknown for tables, which a graph may capture, and for arrays of a
     library that has its streams elsewhere."""
     tensors = [array for array in arrays if is_torch(type(array))]
@@ -142,12 +159,12 @@ def of_fixed(fixed: Any, arrays: Sequence[Any], written: Sequence[Any]) -> Words
     _driver(words, fixed.plan, fixed.grid, [])
     _library(words, tensors)
     words.set(table=words.keep(fixed, fixed.frame.address), outputs=len(written), noted=words.object(tuple(written)))
-    return words
+    return KnownLaunch(words, True)
 
 
 def _driver(words: Words, plan: Any, grid: tuple[int, int, int], template: Sequence[int]) -> None:
     """What the driver is called with. A launch with attributes is Python's."""
-    if len(template) > native.MOST_SLOTS or plan.kernel.dependent:
+    if len(template) > MOST_SLOTS or plan.kernel.dependent:
         raise Unknown
     x, y, z = grid
     words.set(handle=int(plan.kernel.handle), x=x, y=y, z=z, threads=plan.kernel.threads,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import Any
 
@@ -22,7 +21,7 @@ class DeviceTimer:
         self.device = get_device(ordinal)
         self.device.ensure_current()
         cuda = driver()
-        self.record, self._create, self._elapsed = _recorder(cuda), cuda.cuEventCreate, cuda.cuEventElapsedTime
+        self.record, self._create, self._elapsed = cuda.cuEventRecord, cuda.cuEventCreate, cuda.cuEventElapsedTime
         self._origins: dict[int, tuple[int, Any]] = {}
         self._made: list[Any] = []
         self._spare: list[Any] = []
@@ -42,7 +41,7 @@ class DeviceTimer:
 
     def _make(self, count: int) -> None:
         """More events, ahead of the launches that use them. (list.extend and pop are atomic.)"""
-        create = self._create
+        self.record, create = _recorder(driver()), self._create
         made = [create(0) for _ in range(count)]
         for result in made:
             if result[0]:
@@ -78,8 +77,9 @@ class DeviceTimer:
 
 def _recorder(cuda: Any) -> Any:
     """cuEventRecord, without the bindings where launches go without them."""
-    native = sys.modules.get("tilewright.launching.native")
-    if native is None or not native.ready():
+    from tilewright.launching import native
+
+    if not native.ready() and not native.find():
         return cuda.cuEventRecord
     from tilewright.launching.words import recorder
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from pathlib import Path
 from threading import get_ident
 from time import perf_counter_ns
 from types import TracebackType
 from typing import Any
 
-from tilewright.arguments.arrays import is_torch
-from tilewright.arguments.bind import Argument, arrays
+from tilewright.arguments.bind import arrays
 from tilewright.estimating.devices import DeviceLimits, limits_of, limits_of_gpu
 from tilewright.launching import watching
 from tilewright.launching.launcher import Launcher, own_stream
 from tilewright.launching.signature import as_specs, device_of, signature
-from tilewright.launching.streams import stream_handle, torch_stream_reader
+from tilewright.launching.streams import stream_handle, stream_reader
 from tilewright.profiling.records import Kind, Launched, Recording
 from tilewright.tileir.events import LISTENERS
 from tilewright.tracebacks import public
@@ -42,7 +41,9 @@ class Profile(Recording):
         super().__init__()
         self._limits = None if device is None else limits_of(device)
         self._kinds: dict[Hashable, Kind] = {}
-        self._last: tuple[Hashable, Any] = (None, None)
+        # By the launch that machine code knows, and, as a guess, by what was launched last over a grid.
+        self._kind_of: dict[Any, Kind] = {}
+        self._likely: dict[Hashable, Kind] = {}
         self._raw: list[tuple[Kind, int, int, int, Any, bool]] = []
         self._timers: dict[int, Any] = {}
         self._lock = threading.Lock()
@@ -90,29 +91,44 @@ class Profile(Recording):
         draw(self, Path(path))
 
     def _launch(self, launch: watching.Launch, launcher: Launcher, grid: Any, args: tuple[Any, ...],
-                stream: Any) -> None:
-        """In the place of a launch."""
-        key = launcher, grid.size, signature(args)
-        before, kind = self._last
-        if key != before:  # a comparison takes less than a hash
-            kind = self._kinds.get(key) or self._first(key, launcher, grid, args)
-            self._last = key, kind
-        timer, pair, failed = kind.timer, None, True
+                stream: Any) -> Any:
+        """In the place of a launch. The kind of one that machine code makes is known by what it answers."""
+        place = launcher, grid.size
+        likely = self._likely.get(place)
+        kind = likely or self._kind(launcher, grid, args)
+        timer, pair, known, failed = kind.timer, None, None, True
         if timer is not None:
-            if stream is not None:
-                handle = stream_handle(stream)
-            else:
-                handle = own_stream(kind.specialiser.bind(args)) if kind.stream is None else kind.stream()
-            pair = timer.start(handle)
+            pair = timer.start(self._stream(kind, args, stream))
         start = perf_counter_ns()
         try:
-            launch(launcher, grid, args, stream)
+            known = launch(launcher, grid, args, stream)
             failed = False
         finally:
             end = perf_counter_ns()
             if timer is not None and pair is not None:
                 timer.record(pair[2], pair[0])
+            if likely is not None and self._kind_of.get(known) is not likely:
+                kind = self._kind(launcher, grid, args)
+                if kind.timer is not timer or kind.stream is not likely.stream:
+                    pair = None  # the events were those of another device or stream
             self._raw.append((kind, start, end, get_ident(), pair, failed))
+        if likely is not kind:
+            if known is not None and known.whole and kind.stream is not None:
+                self._kind_of[known] = self._likely[place] = kind
+            else:
+                self._likely.pop(place, None)
+        return known
+
+    def _stream(self, kind: Kind, args: tuple[Any, ...], stream: Any) -> int:
+        """The stream that a launch goes to, which was asked for one."""
+        if stream is not None:
+            return stream_handle(stream)
+        return own_stream(kind.specialiser.bind(args)) if kind.stream is None else int(kind.stream())
+
+    def _kind(self, launcher: Launcher, grid: Any, args: tuple[Any, ...]) -> Kind:
+        """The kind of a launch, by its arguments."""
+        key = launcher, grid.size, signature(args)
+        return self._kinds.get(key) or self._first(key, launcher, grid, args)
 
     def _first(self, key: Hashable, launcher: Launcher, grid: Any, args: tuple[Any, ...]) -> Kind:
         """The kind of a launch of which there was none before."""
@@ -131,7 +147,7 @@ class Profile(Recording):
             limits = self._limits or limits_of_gpu(timer.device.name) or limits
             return self._kinds.setdefault(key, Kind(
                 specialiser, grid.size, specs, timer.device.name, limits, timer,
-                _stream_reader(arguments, device)))
+                stream_reader([array.info.owner for array in arrays(arguments)], device)))  # type: ignore[union-attr]
 
     def _timer(self, device: int) -> Any:
         from tilewright.profiling.events import DeviceTimer
@@ -144,16 +160,6 @@ class Profile(Recording):
     def _read(self, kind: Kind, start: int, end: int, thread: int, pair: Any, failed: bool) -> Launched:
         times = None if pair is None or self.broken or kind.timer is None else kind.timer.read(pair)
         return Launched(kind, start, end, thread, 0 if pair is None else pair[0], times, failed)
-
-
-def _stream_reader(arguments: list[Argument], device: int) -> Callable[[], int] | None:
-    """What tells the stream of a launch without one; None where only its arguments do."""
-    owners = [array.info.owner for array in arrays(arguments)]  # type: ignore[union-attr]
-    if any(is_torch(type(owner)) for owner in owners):
-        return torch_stream_reader(device)
-    if all(type(owner).__module__ == "tilewright.arguments.device_array" for owner in owners):
-        return lambda: 0
-    return None
 
 
 @public

@@ -20,9 +20,7 @@ from tilewright.backend_ptx.simulator import simulate
 
 @pytest.fixture
 def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
-    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
-    yield fake_cuda.install(monkeypatch)
-    fake_cuda.uninstall()
+    yield from fake_cuda.in_place(monkeypatch, tmp_path / "cache")
 
 
 @tw.tile_kernel

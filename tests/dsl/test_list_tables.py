@@ -20,10 +20,7 @@ from tilewright.backend_ptx.runtime import tables
 
 @pytest.fixture
 def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
-    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(tables, "_captured", [])
-    yield fake_cuda.install(monkeypatch)
-    fake_cuda.uninstall()
+    yield from fake_cuda.in_place(monkeypatch, tmp_path / "cache")
 
 
 def some(*shapes: tuple[int, int]) -> list[tw.DeviceArray]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 import gc
 import random
-import subprocess
-import sys
 import threading
 import weakref
 from collections.abc import Iterator
@@ -23,7 +21,6 @@ from support.fake_torch import FakeTorch, Tensor
 import tilewright as tw
 from tilewright.arguments import torch_tensors
 from tilewright.launching import launcher, learning, native
-from tilewright.launching.launcher import Launcher
 
 pytestmark = pytest.mark.skipif(not native.possible(), reason="an interpreter for which there is no machine code")
 
@@ -31,13 +28,8 @@ pytestmark = pytest.mark.skipif(not native.possible(), reason="an interpreter fo
 @pytest.fixture
 def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
     """A driver; launches are learnt after the third that Python makes."""
-    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(learning, "_AT_FIRST", 3)
-    monkeypatch.setattr(learning, "_BETWEEN", 1)
-    native.build()
-    assert native.ready()
-    yield fake_cuda.install(monkeypatch)
-    fake_cuda.uninstall()
+    fake_cuda.learning_soon(monkeypatch)
+    yield from fake_cuda.in_place(monkeypatch, tmp_path / "cache")
 
 
 @pytest.fixture
@@ -347,64 +339,19 @@ def test_threads(cuda: FakeCuda) -> None:
     assert all(pointers[launch.params[0]] == launch.params[1] for launch in cuda.launches)
 
 
-PROGRAM = """
-import sys
-import numpy as np
-import pytest
-from support import fake_cuda
-cuda = fake_cuda.install(pytest.MonkeyPatch())
-import tilewright as tw
-from tilewright.launching import native
-
-@tw.tile_kernel
-def double(x, n: tw.Constant[int]):
-    i = tw.bid(0)
-    tw.store(x, i, tw.load(x, i, n) * 2.0)
-
-x = tw.to_device(np.ones(1000, np.float32))
-for _ in range(50):
-    double[(8,)](x, 128)
-assert native._thread is None
-for _ in range(50):
-    double[(8,)](x, 128)
-native._thread.join()
-assert native.ready()
-for _ in range(100):
-    double[(8,)](x, 128)
-assert cuda.called > 30, cuda.called
-host = np.ones(1000, np.float32)
-"""
-
-
-def test_it_is_made_after_many_launches(tmp_path: Path) -> None:
-    run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=_environment(tmp_path))
-    assert run.returncode == 0, run.stderr
-
-
-def _environment(cache: Path) -> dict[str, str]:
-    import os
-
-    return {**os.environ, "TILEWRIGHT_CACHE_DIR": str(cache), "PYTHONPATH": os.pathsep.join(sys.path)}
-
-
-def test_free_threaded_builds_and_other_interpreters_stay_with_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native.platform, "python_implementation", lambda: "PyPy")
-    assert not native.possible()
-    monkeypatch.undo()
-    monkeypatch.setattr(native.sysconfig, "get_config_var", lambda name: 1 if name == "Py_GIL_DISABLED" else None)
-    assert not native.possible()
-    monkeypatch.setattr(native, "_methods", {})
-    native.build()
-    assert not native.ready()
-
-
-def test_a_kernel_that_is_launched_by_python_is_not_looked_up(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
-    add = make_add()
-    args = *three(), 16
+def test_a_watched_launch_that_is_known_is_not_learnt_again(
+    cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    add, args = make_add(), (*three(), 16)
     taught(lambda: add[(7,)](*args))
-
-    def refuse(*args: Any) -> None:
-        raise AssertionError("Python")
-
-    monkeypatch.setattr(Launcher, "launch", refuse)
-    assert by_code(cuda, lambda: add[(7,)](*args))
+    learnt: list[int] = []
+    monkeypatch.setattr(learning.Learner, "learn", lambda self, describe: learnt.append(1))
+    with tw.profile() as p:
+        for _ in range(20):
+            add[(7,)](*args)
+    assert not learnt and len(p.launches) == 20
+    other: Any = (*three(96), 16)
+    with tw.profile() as p:
+        for _ in range(20):
+            add[(7,)](*other)
+    assert learnt, "one that Python makes is"

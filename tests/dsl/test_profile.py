@@ -43,9 +43,7 @@ def _nothing_stays() -> Iterator[None]:
 
 @pytest.fixture
 def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[fake_cuda.FakeCuda]:
-    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", "0")
-    yield fake_cuda.install(monkeypatch)
-    fake_cuda.uninstall()
+    yield from fake_cuda.in_place(monkeypatch, "0")
 
 
 def test_launches_of_the_interpreter() -> None:

@@ -29,9 +29,7 @@ ADDRESS, OUT = 0x7000_0000_0100, 0x7100_0000_0000
 
 @pytest.fixture
 def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
-    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
-    yield fake_cuda.install(monkeypatch)
-    fake_cuda.uninstall()
+    yield from fake_cuda.in_place(monkeypatch, tmp_path / "cache")
 
 
 @pytest.fixture

@@ -25,10 +25,8 @@ from tilewright.tune.worker import prepared
 def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
     from tilewright.tune import local
 
-    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(local, "_stopwatches", {})
-    yield fake_cuda.install(monkeypatch)
-    fake_cuda.uninstall()
+    yield from fake_cuda.in_place(monkeypatch, tmp_path / "cache")
 
 
 def test_events_time_the_launch(cuda: FakeCuda) -> None:

@@ -30,7 +30,6 @@ TRANSLATED: list[str] = []
 
 @pytest.fixture(autouse=True)
 def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
-    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
     translate = PythonSource.translate
 
     def watched(source: PythonSource, *args: Any, **named: Any) -> Any:
@@ -40,8 +39,7 @@ def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
     monkeypatch.setattr(PythonSource, "translate", watched)
     # Files of this checkout may have changed a second ago, and are read then.
     monkeypatch.setattr(notes, "program", lambda: "this program")
-    yield fake_cuda.install(monkeypatch)
-    fake_cuda.uninstall()
+    yield from fake_cuda.in_place(monkeypatch, tmp_path / "cache")
 
 
 def is_found(launch: Callable[[], None]) -> bool:

@@ -12,7 +12,9 @@ import re
 import struct
 import sys
 import types
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -397,6 +399,27 @@ def install(patch: pytest.MonkeyPatch, **options: Any) -> FakeCuda:
     patch.setattr(tensor_map, "_spare", {})
     _forget()
     return fake
+
+
+def in_place(patch: pytest.MonkeyPatch, cache: Path | str) -> Iterator[FakeCuda]:
+    """The whole of a fixture: this driver for the length of a test, with a cache of its own, and no table that graphs
+    of earlier tests have captured."""
+    from tilewright.backend_ptx.runtime import tables
+
+    patch.setenv("TILEWRIGHT_CACHE_DIR", str(cache))
+    patch.setattr(tables, "_captured", [])
+    yield install(patch)
+    _forget()
+
+
+def learning_soon(patch: pytest.MonkeyPatch) -> None:
+    """Launches are learnt by machine code after the third that Python makes."""
+    from tilewright.launching import learning, native
+
+    patch.setattr(learning, "_AT_FIRST", 3)
+    patch.setattr(learning, "_BETWEEN", 1)
+    native.build()
+    assert native.ready()
 
 
 def uninstall() -> None:

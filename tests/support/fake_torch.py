@@ -121,5 +121,6 @@ def install(patch: pytest.MonkeyPatch) -> FakeTorch:
     patch.setitem(sys.modules, "torch", module)
     patch.setattr(Tensor, "__dlpack_c_exchange_api__", fake.capsule, raising=False)
     patch.setattr(streams, "_reader", None)
+    streams._of_torch.cache_clear()
     torch_tensors._increment.cache_clear()
     return fake

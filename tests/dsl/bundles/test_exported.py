@@ -26,10 +26,8 @@ needs_compiler = pytest.mark.skipif(c_loader.COMPILER is None, reason="there is 
 
 @pytest.fixture
 def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
-    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(shipped, "LOADED", [])
-    yield fake_cuda.install(monkeypatch)
-    fake_cuda.uninstall()
+    yield from fake_cuda.in_place(monkeypatch, tmp_path / "cache")
 
 
 @tw.tile_kernel(num_ctas=2)

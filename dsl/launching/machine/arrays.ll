@@ -1,0 +1,134 @@
+; Arrays: are they what is expected? Their addresses go into slots, and into the list of pointers.
+
+define internal i1 @put_address(ptr %call, ptr %argument, i64 %pointer) #0 {
+  %slots = call ptr @part(ptr %call, i32 2)
+  %slot = call i64 @word(ptr %argument, i64 $A.slot)
+  %place = getelementptr i64, ptr %slots, i64 %slot
+  store i64 %pointer, ptr %place
+  %pointers = call ptr @part(ptr %call, i32 3)
+  %number = call i64 @word(ptr %argument, i64 $A.number)
+  %kept = getelementptr i64, ptr %pointers, i64 %number
+  store i64 %pointer, ptr %kept
+  %low = and i64 %pointer, 15
+  %wanted_low = call i64 @word(ptr %argument, i64 $A.low)
+  %aligned = icmp eq i64 %low, %wanted_low
+  %exact = call i64 @word(ptr %argument, i64 $A.exact)
+  %any = icmp eq i64 %exact, -1
+  %equal = icmp eq i64 %exact, %pointer
+  %allowed = or i1 %any, %equal
+  %good = and i1 %aligned, %allowed
+  ret i1 %good
+}
+
+define internal i1 @attribute_is(ptr %object, ptr %name, ptr %wanted) #0 {
+  %found = call ptr @PyObject_GetAttr(ptr %object, ptr %name)
+  %none = icmp eq ptr %found, null
+  br i1 %none, label %no, label %identical
+identical:
+  %same = icmp eq ptr %found, %wanted
+  br i1 %same, label %yes, label %compare
+yes:
+  call void @Py_DecRef(ptr %found)
+  ret i1 true
+compare:
+  %equal = call i32 @PyObject_RichCompareBool(ptr %found, ptr %wanted, i32 2)
+  call void @Py_DecRef(ptr %found)
+  %good = icmp eq i32 %equal, 1
+  br i1 %good, label %end, label %no
+end:
+  ret i1 true
+no:
+  %answer = call i1 @no()
+  ret i1 %answer
+}
+
+; A tensor, through the DLTensor that its library's table fills: data at 0, device at 8, rank and element type at 16,
+; extents at 24, strides at 32, offset at 40.
+define internal i1 @tensor(ptr %call, ptr %argument, ptr %object) #0 {
+  %tensor = alloca [8 x i64], align 16
+  %read = call ptr @address(ptr %argument, i64 $A.read)
+  %failed = call i32 %read(ptr %object, ptr %tensor)
+  %fine = icmp eq i32 %failed, 0
+  br i1 %fine, label %kind, label %error
+kind:
+  %place = call i64 @word(ptr %tensor, i64 8)
+  %wanted_place = call i64 @word(ptr %argument, i64 $A.place)
+  %same_place = icmp eq i64 %place, %wanted_place
+  %format = call i64 @word(ptr %tensor, i64 16)
+  %wanted_format = call i64 @word(ptr %argument, i64 $A.format)
+  %same_format = icmp eq i64 %format, %wanted_format
+  %same = and i1 %same_place, %same_format
+  br i1 %same, label %extents, label %no
+extents:
+  %rank = and i64 %format, 4294967295
+  %shape = call ptr @address(ptr %tensor, i64 24)
+  %wanted_shape = call ptr @address(ptr %argument, i64 $A.extents)
+  %same_shape = call i1 @same_words(ptr %shape, ptr %wanted_shape, i64 %rank)
+  br i1 %same_shape, label %steps, label %no
+steps:
+  %strides = call ptr @address(ptr %tensor, i64 32)
+  %missing = icmp eq ptr %strides, null
+  %wanted_strides = call ptr @address(ptr %argument, i64 $A.strides)
+  %compared = select i1 %missing, i64 0, i64 %rank
+  %same_strides = call i1 @same_words(ptr %strides, ptr %wanted_strides, i64 %compared)
+  %all_compared = icmp eq i64 %compared, %rank
+  %right = and i1 %same_strides, %all_compared
+  br i1 %right, label %base, label %no
+base:
+  %data = call i64 @word(ptr %tensor, i64 0)
+  %offset = call i64 @word(ptr %tensor, i64 40)
+  %pointer = add i64 %data, %offset
+  %good = call i1 @put_address(ptr %call, ptr %argument, i64 %pointer)
+  br i1 %good, label %output, label %no
+output:
+  %written = call i64 @word(ptr %argument, i64 $A.output)
+  %is_written = icmp ne i64 %written, 0
+  br i1 %is_written, label %autograd, label %yes
+autograd:
+  %plain = call i1 @attribute_is(ptr %object, ptr $object.requires_grad, ptr $object.False)
+  ret i1 %plain
+yes:
+  ret i1 true
+error:
+  call void @PyErr_Clear()
+  br label %no
+no:
+  ret i1 false
+}
+
+; A device array of ours, by its attributes.
+define internal i1 @array(ptr %call, ptr %argument, ptr %object) #0 {
+  %shape = call ptr @address(ptr %argument, i64 $A.extents)
+  %a = call i1 @attribute_is(ptr %object, ptr $object.shape, ptr %shape)
+  br i1 %a, label %second, label %no
+second:
+  %strides = call ptr @address(ptr %argument, i64 $A.strides)
+  %b = call i1 @attribute_is(ptr %object, ptr $object.strides, ptr %strides)
+  br i1 %b, label %third, label %no
+third:
+  %format = call ptr @address(ptr %argument, i64 $A.format)
+  %c = call i1 @attribute_is(ptr %object, ptr $object.dtype, ptr %format)
+  br i1 %c, label %fourth, label %no
+fourth:
+  %place = call ptr @address(ptr %argument, i64 $A.place)
+  %d = call i1 @attribute_is(ptr %object, ptr $object.device, ptr %place)
+  br i1 %d, label %base, label %no
+base:
+  %number = call ptr @PyObject_GetAttr(ptr %object, ptr $object.pointer)
+  %none = icmp eq ptr %number, null
+  br i1 %none, label %error, label %read
+read:
+  %pointer = call i64 @PyLong_AsUnsignedLongLong(ptr %number)
+  call void @Py_DecRef(ptr %number)
+  %raised = call ptr @PyErr_Occurred()
+  %fine = icmp eq ptr %raised, null
+  br i1 %fine, label %put, label %error
+put:
+  %good = call i1 @put_address(ptr %call, ptr %argument, i64 %pointer)
+  ret i1 %good
+error:
+  call void @PyErr_Clear()
+  br label %no
+no:
+  ret i1 false
+}

@@ -1,0 +1,162 @@
+; What comes after: the stream, torch's counters of versions, the context, the driver's function.
+
+; The handle of the stream that was given (None: the library's current one).
+define internal i1 @stream(ptr %known, ptr %given, ptr %out) #0 {
+  %none = icmp eq ptr %given, $object.None
+  br i1 %none, label %current, label %asked
+current:
+  store i64 0, ptr %out
+  %ask = call ptr @address(ptr %known, i64 $L.stream_of)
+  %fixed = icmp eq ptr %ask, null
+  br i1 %fixed, label %yes, label %library
+library:
+  %device = call i64 @word(ptr %known, i64 $L.device)
+  %ordinal = trunc i64 %device to i32
+  %failed = call i32 %ask(i32 2, i32 %ordinal, ptr %out)
+  %fine = icmp eq i32 %failed, 0
+  br i1 %fine, label %yes, label %error
+asked:
+  %is_int = call i1 @is_exactly(ptr %given, ptr $object.int)
+  br i1 %is_int, label %handle, label %attribute
+handle:
+  %a = call i1 @as_number(ptr %given, ptr %out)
+  ret i1 %a
+attribute:
+  %found = call ptr @PyObject_GetAttr(ptr %given, ptr $object.cuda_stream)
+  %missing = icmp eq ptr %found, null
+  br i1 %missing, label %error, label %number
+number:
+  %exact = call i1 @is_exactly(ptr %found, ptr $object.int)
+  br i1 %exact, label %read, label %drop
+read:
+  %b = call i1 @as_number(ptr %found, ptr %out)
+  call void @Py_DecRef(ptr %found)
+  ret i1 %b
+drop:
+  call void @Py_DecRef(ptr %found)
+  ret i1 false
+error:
+  %answer = call i1 @no()
+  ret i1 %answer
+yes:
+  ret i1 true
+}
+
+; One tensor that is written, into a tuple.
+define internal i1 @written(ptr %context, i64 %i) alwaysinline #0 {
+  %known = call ptr @part(ptr %context, i32 0)
+  %given = call ptr @part(ptr %context, i32 1)
+  %tuple = call ptr @part(ptr %context, i32 2)
+  %numbers = call ptr @address(ptr %known, i64 $L.output_numbers)
+  %place = getelementptr i64, ptr %numbers, i64 %i
+  %number = load i64, ptr %place
+  %object_at = getelementptr ptr, ptr %given, i64 %number
+  %object = load ptr, ptr %object_at
+  call void @Py_IncRef(ptr %object)
+  %set = call i32 @PyTuple_SetItem(ptr %tuple, i64 %i, ptr %object)
+  ret i1 true
+}
+
+; Those of a call, in a tuple; null where there is no memory for it.
+define internal ptr @all_written(ptr %known, ptr %given, i64 %count) #0 {
+  %context = alloca [3 x ptr]
+  %made = call ptr @PyTuple_New(i64 %count)
+  %failed = icmp eq ptr %made, null
+  br i1 %failed, label %end, label %fill
+fill:
+  store ptr %known, ptr %context
+  %second = getelementptr ptr, ptr %context, i32 1
+  store ptr %given, ptr %second
+  %third = getelementptr ptr, ptr %context, i32 2
+  store ptr %made, ptr %third
+  %filled = call i1 @each(i64 %count, ptr @written, ptr %context)
+  br label %end
+end:
+  ret ptr %made
+}
+
+; Tell torch which tensors are written.
+define internal i1 @note(ptr %known, ptr %given) #0 {
+entry:
+  %count = call i64 @word(ptr %known, i64 $L.outputs)
+  %none = icmp eq i64 %count, 0
+  br i1 %none, label %yes, label %some
+some:
+  %ready = call ptr @address(ptr %known, i64 $L.noted)
+  %open = icmp eq ptr %ready, null
+  br i1 %open, label %make, label %keep
+make:
+  %made = call ptr @all_written(ptr %known, ptr %given, i64 %count)
+  %failed = icmp eq ptr %made, null
+  br i1 %failed, label %error, label %call
+keep:
+  call void @Py_IncRef(ptr %ready)
+  br label %call
+call:
+  %tensors = phi ptr [%made, %make], [%ready, %keep]
+  %function = call ptr @address(ptr %known, i64 $L.note)
+  %result = call ptr @PyObject_CallOneArg(ptr %function, ptr %tensors)
+  call void @Py_DecRef(ptr %tensors)
+  %raised = icmp eq ptr %result, null
+  br i1 %raised, label %error, label %done
+done:
+  call void @Py_DecRef(ptr %result)
+  br label %yes
+yes:
+  ret i1 true
+error:
+  %answer = call i1 @no()
+  ret i1 %answer
+}
+
+; Is the context that of the known launch? (With one device it is, or there is none, which the driver says.)
+define internal i1 @in_context(ptr %known) alwaysinline #0 {
+  %now = alloca ptr
+  %wanted = call ptr @address(ptr %known, i64 $L.context)
+  %one_device = icmp eq ptr %wanted, null
+  br i1 %one_device, label %yes, label %ask
+ask:
+  %current = call ptr @address(ptr %known, i64 $L.current)
+  store ptr null, ptr %now
+  %status = call i32 %current(ptr %now)
+  %found = load ptr, ptr %now
+  %same = icmp eq ptr %found, %wanted
+  ret i1 %same
+yes:
+  ret i1 true
+}
+
+; Queue a known launch with packed parameters; false where something is not as usual, and nothing was queued.
+define internal i1 @queue(ptr %known, ptr %table, ptr %given, ptr %stream_object) #0 {
+  %stream_word = alloca i64
+  %has_stream = call i1 @stream(ptr %known, ptr %stream_object, ptr %stream_word)
+  br i1 %has_stream, label %context, label %no
+context:
+  %here = call i1 @in_context(ptr %known)
+  br i1 %here, label %tell, label %no
+tell:
+  %told = call i1 @note(ptr %known, ptr %given)
+  br i1 %told, label %go, label %no
+go:
+  %handle = call ptr @address(ptr %known, i64 $L.handle)
+  %launch = call ptr @address(ptr %known, i64 $L.launch)
+  %x = call i64 @word(ptr %known, i64 $L.x)
+  %y = call i64 @word(ptr %known, i64 $L.y)
+  %z = call i64 @word(ptr %known, i64 $L.z)
+  %threads = call i64 @word(ptr %known, i64 $L.threads)
+  %shared = call i64 @word(ptr %known, i64 $L.shared)
+  %x32 = trunc i64 %x to i32
+  %y32 = trunc i64 %y to i32
+  %z32 = trunc i64 %z to i32
+  %threads32 = trunc i64 %threads to i32
+  %shared32 = trunc i64 %shared to i32
+  %stream = load ptr, ptr %stream_word
+  %thread = call ptr @PyEval_SaveThread()
+  %failed = call i32 %launch(ptr %handle, i32 %x32, i32 %y32, i32 %z32, i32 %threads32, i32 1, i32 1, i32 %shared32,
+                             ptr %stream, ptr %table, ptr null)
+  call void @PyEval_RestoreThread(ptr %thread)
+  %fine = icmp eq i32 %failed, 0
+  ret i1 %fine
+no:
+  ret i1 false
+}

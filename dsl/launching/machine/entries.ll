@@ -1,0 +1,139 @@
+; What Python calls.
+
+; What was made is answered with an object (borrowed); what was not (null), as Python's function does it.
+define internal ptr @answer(ptr %made, ptr %head, ptr %given, i64 %count, ptr %names) alwaysinline #0 {
+  %not = icmp eq ptr %made, null
+  br i1 %not, label %fall_back, label %done
+done:
+  call void @Py_IncRef(ptr %made)
+  ret ptr %made
+fall_back:
+  %function = call ptr @address(ptr %head, i64 $H.fallback)
+  %result = call ptr @PyObject_Vectorcall(ptr %function, ptr %given, i64 %count, ptr %names)
+  ret ptr %result
+}
+
+; The stream that is asked for: None where none is, null where Python holds all launches or something else has a name.
+define internal ptr @asked_stream(ptr %head, ptr %given, i64 %count, ptr %names) alwaysinline #0 {
+  %held_at = call ptr @address(ptr %head, i64 $H.held)
+  %held = load i128, ptr %held_at, align 8
+  %free = icmp eq i128 %held, 0
+  br i1 %free, label %look, label %no
+look:
+  %none = icmp eq ptr %names, null
+  br i1 %none, label %own, label %named
+own:
+  ret ptr $object.None
+named:
+  %size = call i64 @PyTuple_Size(ptr %names)
+  %one = icmp eq i64 %size, 1
+  br i1 %one, label %first, label %no
+first:
+  %name = call ptr @PyTuple_GetItem(ptr %names, i64 0)
+  %right = icmp eq ptr %name, $object.stream
+  br i1 %right, label %yes, label %no
+yes:
+  %place = getelementptr ptr, ptr %given, i64 %count
+  %stream = load ptr, ptr %place
+  ret ptr %stream
+no:
+  ret ptr null
+}
+
+; A launch: the first of the known ones that it is.
+define internal ptr @launched(ptr %head, ptr %given, i64 %count, ptr %names) alwaysinline #0 {
+entry:
+  %call = alloca [5 x ptr]
+  %slots = alloca [$slots x i64], align 16
+  %pointers = alloca [$slots x i64], align 16
+  %table = alloca [$slots x ptr], align 16
+  %stream = call ptr @asked_stream(ptr %head, ptr %given, i64 %count, ptr %names)
+  %usual = icmp ne ptr %stream, null
+  br i1 %usual, label %begin, label %no
+begin:
+  %given_at = getelementptr ptr, ptr %call, i32 1
+  store ptr %given, ptr %given_at
+  %slots_at = getelementptr ptr, ptr %call, i32 2
+  store ptr %slots, ptr %slots_at
+  %pointers_at = getelementptr ptr, ptr %call, i32 3
+  store ptr %pointers, ptr %pointers_at
+  %table_at = getelementptr ptr, ptr %call, i32 4
+  store ptr %table, ptr %table_at
+  %first = call ptr @address(ptr %head, i64 $H.first)
+  br label %look
+look:
+  %known = phi ptr [%first, %begin], [%next, %other]
+  %none = icmp eq ptr %known, null
+  br i1 %none, label %no, label %match
+match:
+  store ptr %known, ptr %call
+  %good = call i1 @matches(ptr %call, i64 %count)
+  br i1 %good, label %go, label %other
+other:
+  %next = call ptr @address(ptr %known, i64 $L.next)
+  br label %look
+go:
+  %done = call i1 @queue(ptr %known, ptr %table, ptr %given, ptr %stream)
+  br i1 %done, label %yes, label %no
+yes:
+  %answer = call ptr @address(ptr %known, i64 $L.answer)
+  ret ptr %answer
+no:
+  ret ptr null
+}
+
+; A launch with its arguments, once more.
+define internal ptr @replayed(ptr %head, ptr %given, i64 %count, ptr %names) alwaysinline #0 {
+  %stream = call ptr @asked_stream(ptr %head, ptr %given, i64 %count, ptr %names)
+  %streamed = icmp ne ptr %stream, null
+  %alone = icmp eq i64 %count, 0
+  %usual = and i1 %streamed, %alone
+  br i1 %usual, label %go, label %no
+go:
+  %known = call ptr @address(ptr %head, i64 $H.first)
+  %table = call ptr @address(ptr %known, i64 $L.table)
+  %done = call i1 @queue(ptr %known, ptr %table, ptr null, ptr %stream)
+  br i1 %done, label %yes, label %no
+yes:
+  ret ptr $object.None
+no:
+  ret ptr null
+}
+
+; cuEventRecord(event, stream) of two ints.
+define internal ptr @recorded(ptr %head, ptr %given, i64 %count, ptr %names) alwaysinline #0 {
+  %event_word = alloca i64
+  %stream_word = alloca i64
+  %two = icmp eq i64 %count, 2
+  br i1 %two, label %read, label %no
+read:
+  %event_object = call ptr @address(ptr %given, i64 0)
+  %stream_object = call ptr @address(ptr %given, i64 8)
+  %a = call i1 @as_number(ptr %event_object, ptr %event_word)
+  %b = call i1 @as_number(ptr %stream_object, ptr %stream_word)
+  %both = and i1 %a, %b
+  br i1 %both, label %go, label %no
+go:
+  %event = load ptr, ptr %event_word
+  %stream = load ptr, ptr %stream_word
+  %function = call ptr @address(ptr %head, i64 $H.first)
+  %thread = call ptr @PyEval_SaveThread()
+  %failed = call i32 %function(ptr %event, ptr %stream)
+  call void @PyEval_RestoreThread(ptr %thread)
+  %fine = icmp eq i32 %failed, 0
+  br i1 %fine, label %yes, label %no
+yes:
+  ret ptr $object.None
+no:
+  ret ptr null
+}
+
+; The entry of a module, of which each has one.
+define ptr @entry(ptr %self, ptr %given, i64 %count, ptr %names) #0 {
+  %head = call ptr @PyLong_AsVoidPtr(ptr %self)
+  %made = call ptr @$entry(ptr %head, ptr %given, i64 %count, ptr %names)
+  %result = call ptr @answer(ptr %made, ptr %head, ptr %given, i64 %count, ptr %names)
+  ret ptr %result
+}
+
+attributes #0 = { nounwind "no-builtins" "no-jump-tables"="true" }

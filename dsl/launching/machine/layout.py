@@ -1,0 +1,49 @@
+"""The words of memory that the launcher in machine code reads, and the functions and objects of Python that it uses."""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import sys
+
+MOST_SLOTS = 128
+
+# The words of a function's head, of a known launch, and of one of its arguments: 8 bytes each; words.py fills them.
+HEAD = "first", "fallback", "held"
+LAUNCH = ("next", "handle", "x", "y", "z", "threads", "shared", "slots", "template", "count", "arguments", "pairs",
+          "pair_words", "stream_of", "device", "outputs", "output_numbers", "note", "noted", "context", "launch",
+          "current", "table", "maps", "map_words", "answer")
+ARGUMENT = ("kind", "type", "value", "slot", "place", "format", "extents", "strides", "low", "number", "output",
+            "exact", "read")
+
+
+class Expected(enum.IntEnum):
+    """What an argument must be: this very object, this number, or any of its type."""
+
+    CONSTANT = 0
+    CONSTANT_INT = 1
+    CONSTANT_FLOAT = 2
+    BOOL = 3
+    INT = 4
+    FLOAT32 = 5
+    FLOAT64 = 6
+    TENSOR = 7
+    ARRAY = 8
+
+
+# Exported functions of CPython alone; of its structs, PyMethodDef (native.py).
+FUNCTIONS = (
+    "PyErr_Clear", "PyErr_Occurred", "PyEval_RestoreThread", "PyEval_SaveThread", "PyFloat_AsDouble",
+    "PyLong_AsLongLongAndOverflow", "PyLong_AsUnsignedLongLong", "PyLong_AsVoidPtr", "PyObject_CallOneArg",
+    "PyObject_GetAttr", "PyObject_RichCompareBool", "PyObject_Type", "PyObject_Vectorcall", "PyTuple_GetItem",
+    "PyTuple_New", "PyTuple_SetItem", "PyTuple_Size", "Py_DecRef", "Py_IncRef",
+)
+NAMES = ("stream", "requires_grad", "cuda_stream", "pointer", "shape", "strides", "dtype", "device")
+# The code has the addresses of these objects, which stay.
+OBJECTS = {"None": None, "True": True, "False": False, "int": int, **{name: sys.intern(name) for name in NAMES}}
+
+
+def addresses() -> dict[str, int]:
+    """Where functions and objects are in this process, by name."""
+    found = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in FUNCTIONS}
+    return found | {name: id(thing) for name, thing in OBJECTS.items()}

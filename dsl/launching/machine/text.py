@@ -1,0 +1,36 @@
+"""The text of the launcher in LLVM IR: the files of this folder as one module, with numbers for names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from tilewright.launching.machine.layout import ARGUMENT, FUNCTIONS, HEAD, LAUNCH, MOST_SLOTS, Expected
+
+FILES = "parts", "arrays", "arguments", "driver", "entries"
+# What a module's function `entry` does: a kernel over a grid, a launch with its arguments, an event's record.
+ENTRIES = {"launch": "launched", "replay": "replayed", "record": "recorded"}
+
+_HOLE = re.compile(rf"\$object\.(?P<object>\w+)|@(?P<function>{'|'.join(FUNCTIONS)})\(")
+
+
+@cache
+def template() -> str:
+    """The module, in which objects and functions of Python and the entry still have names."""
+    text = "".join((Path(__file__).parent / f"{name}.ll").read_text() for name in FILES)
+    words = {f"{letter}.{name}": 8 * number for letter, names in (("H", HEAD), ("L", LAUNCH), ("A", ARGUMENT))
+             for number, name in enumerate(names)}
+    kinds = {f"kind.{kind.name.lower()}": int(kind) for kind in Expected}
+    known = {**words, **kinds, "argument_bytes": 8 * len(ARGUMENT), "slots": MOST_SLOTS}
+    return re.sub(r"\$((?:[HLA]|kind)\.\w+|argument_bytes|slots)", lambda found: str(known[found[1]]), text)
+
+
+def module(entry: str, addresses: Mapping[str, int]) -> str:
+    """The text of the module whose function `entry` is one of ENTRIES, with these addresses of what it uses."""
+    def number(found: re.Match[str]) -> str:
+        value = f"inttoptr (i64 {addresses[found['object'] or found['function']]} to ptr)"
+        return value if found["object"] else f"{value}("
+
+    return _HOLE.sub(number, template().replace("@$entry(", f"@{ENTRIES[entry]}("))
