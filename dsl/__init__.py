@@ -73,7 +73,7 @@ from tilewright.tileir.dtypes import (
 from tilewright.tileir.enums import MemoryOrder, MemoryScope, PaddingMode, RoundingMode
 
 if TYPE_CHECKING:
-    from tilewright import compilation, jax, random, torch, tune
+    from tilewright import bundles, compilation, jax, random, torch, tune
     from tilewright.bundles.entry import load_bundle
     from tilewright.combining.fuse import Fusion, fuse
     from tilewright.combining.infer import infer
@@ -90,6 +90,7 @@ if TYPE_CHECKING:
 
 # Where the names above are; what most programs do not use is loaded at its first use, so that an import takes no time.
 _LATER = {
+    "bundles": "tilewright",
     "compilation": "tilewright",
     "jax": "tilewright",
     "random": "tilewright",
@@ -128,7 +129,7 @@ __all__ = [
     "ScalarAnnotation", "IndexedWithInt64", "ArrayAnnotation", "ListAnnotation", "Spec", "spec", "to_device",
     "DeviceArray", "gpu_available", "compiler_timeout", "uninitialized",
     # tuning, compilation ahead of time, and operators of other libraries
-    "tune", "autotune", "compilation", "load_bundle", "jax", "torch",
+    "tune", "autotune", "compilation", "bundles", "load_bundle", "jax", "torch",
     # functions of kernels in a module of their own
     "random",
     # element types

@@ -46,7 +46,7 @@ HOST = {
 """What runs on the host, by part. Modules (`tune`, `compilation`) follow with all that they export."""
 
 TABLES = ("Dtypes", "Rounding modes of conversions", "Enums", "Errors", "Command line", "Environment variables")
-MODULES = ("tune", "compilation")
+MODULES = ("tune", "compilation", "bundles")
 LABEL = re.compile(r"^(Operands|Arguments|Array|Result|Options[^:`]*|Errors|Attributes|Fields|Members): ")
 EXAMPLE = re.compile(r"^Examples?:\n+", re.MULTILINE)
 

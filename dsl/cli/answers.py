@@ -48,6 +48,10 @@ SCHEMAS: dict[str, dict[str, str]] = {
                     "ended on the GPU, or null",
         "events": "compilations, memory operations and waits: a list of `{kind, name, start, end, thread, facts}`",
         "stopped": "as for check"},
+    "build": {
+        "bundle": "the folder", "kernels": "a list of their names", "bytes": "those of all code",
+        "binaries": "a list of `{kernel, symbol, target, code, bytes}`; `code`: cubin or ptx"},
+    "build --record": {"spec": "the file", "launches": "how many kinds of launches it has", "stopped": "as for check"},
     "check": {
         "file": "as asked for", "launches": "how many were checked",
         "reports": "a list of the reports as docs/checking.md describes them, each with `kernel`, its name; an error "

@@ -142,6 +142,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_profile(verbs)
     _add_check(verbs)
     _add_compare(verbs)
+    _add_build(verbs)
     doctor = verbs.add_parser("doctor", help="say what is installed, which GPU there is, and what is missing")
     _command(doctor, "doctor", _doctor)
     run = verbs.add_parser("run", help="run a Tile IR dump in the interpreter")
@@ -170,6 +171,19 @@ def _add_compare(verbs: Any) -> None:
     compare.add_argument("--seed", type=int, default=0, help="of generated inputs")
     compare.add_argument("--save", type=Path, metavar="FOLDER", help="write what is needed to see a difference again")
     _command(compare, "compare", _compare)
+
+
+def _add_build(verbs: Any) -> None:
+    build = verbs.add_parser("build", help="compile the kernels of a spec into a folder that programs load, or write "
+                                           "the spec of what a script launches (docs/shipping.md)")
+    build.add_argument("file", type=Path, metavar="SPEC.py", help="a file with a BundleSpec; with --record a script")
+    build.add_argument("-o", "--out", type=Path, required=True, metavar="PATH",
+                       help="the folder; with --record the spec")
+    build.add_argument("--target", action="append", dest="targets", metavar="TARGET", choices=_target_names(),
+                       help="in the place of the spec's; may be given several times")
+    build.add_argument("--record", action="store_true", help="run a script, and write what it launches as a spec")
+    build.add_argument("--args", default="", help="with --record: the words of the script's command line")
+    _command(build, "build", _build)
 
 
 def _add_estimate(verbs: Any) -> None:
@@ -324,6 +338,14 @@ def _check(options: argparse.Namespace) -> Answer:
     from tilewright.cli.checked import checked
 
     return checked(options.where, options.args, options.grid, options.seed, options.checks)
+
+
+def _build(options: argparse.Namespace) -> Answer:
+    from tilewright.cli.build import built, recorded
+
+    if options.record:
+        return recorded(options.file, options.args, options.out, options.targets)
+    return built(options.file, options.out, options.targets)
 
 
 def _compare(options: argparse.Namespace) -> Answer:

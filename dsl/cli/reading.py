@@ -8,6 +8,7 @@ import importlib.util
 import sys
 import traceback
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from tilewright.arguments.spec import spec
@@ -22,11 +23,24 @@ MAX_DEPTH = 20  # of brackets: lists of arrays in tuples of tuples; Python's par
 def load_kernel(where: str) -> tile_kernel:
     """The kernel at FILE.py:name; the file is imported as a module of its own. FILE.tile holds one as Tile IR."""
     file, _, name = where.rpartition(":") if ".py:" in where else (where, "", "")
+    if Path(file).suffix == ".tile" and Path(file).is_file():
+        return kernel_from_ir(Path(file))
+    module = load_module(file)
+    kernels = {key: value for key, value in vars(module).items() if isinstance(value, tile_kernel)}
+    if name in kernels:
+        return kernels[name]
+    if not name and len(kernels) == 1:
+        return next(iter(kernels.values()))
+    known = ", ".join(kernels) or "none"
+    raise UsageError(f"{file} has no kernel {name!r}; its kernels are: {known}" if name else
+                     f"write {file}:name with one of its kernels: {known}")
+
+
+def load_module(file: str) -> ModuleType:
+    """A file as a module of its own; UsageError, with the line, where it cannot be imported."""
     path = Path(file)
     if not path.is_file():
         raise UsageError(f"there is no file {file}")
-    if path.suffix == ".tile":
-        return kernel_from_ir(path)
     sys.path.insert(0, str(path.parent.resolve()))
     module_spec = importlib.util.spec_from_file_location(path.stem, path)
     if module_spec is None or module_spec.loader is None:
@@ -43,14 +57,7 @@ def load_kernel(where: str) -> tile_kernel:
         why = (error.msg if isinstance(error, SyntaxError) else str(error)).strip().partition("\n")[0]
         raise UsageError(f"{at}:{line}: {file} cannot be imported: {type(error).__name__}{': ' * bool(why)}{why}",
                          at, line) from None
-    kernels = {key: value for key, value in vars(module).items() if isinstance(value, tile_kernel)}
-    if name in kernels:
-        return kernels[name]
-    if not name and len(kernels) == 1:
-        return next(iter(kernels.values()))
-    known = ", ".join(kernels) or "none"
-    raise UsageError(f"{file} has no kernel {name!r}; its kernels are: {known}" if name else
-                     f"write {file}:name with one of its kernels: {known}")
+    return module
 
 
 def _failing_line(error: BaseException, path: Path) -> tuple[str, int]:

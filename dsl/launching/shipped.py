@@ -75,7 +75,8 @@ def _missing(wanted: Wanted, places: Sequence[Shipment], sourceless: bool) -> Ti
         reasons = ["no bundle is loaded"]
     return TileUnsupportedFeatureError(
         f"there is no code for {signature} on {target}, and {because}", notes=reasons[:8],
-        hints=["add this signature to the spec of the bundle, and build it anew"])
+        hints=["add this signature to the spec of the bundle, and build it anew; tilewright build --record SCRIPT.py "
+               "-o SPEC.py writes down what a run launches"])
 
 
 def described(argument: Argument) -> str:
