@@ -89,7 +89,9 @@ def in_flight(loop: For, users: Users, early: bool) -> Kept:
             steps, until = [last], [op for op in body.ops if param in all_reads(op)]
         until += [op for step in steps for op in _writers(step) if op in order]
         alone = users.get(yielded[i]) == [body.terminator] and yielded.count(yielded[i]) == 1
-        late = not until or (early and not steps[0].unit.enter and min(order[op] for op in until) > first)
+        computed = [op for step in steps for op in _writers(step) if op in order]
+        late = not until or (early and not steps[0].unit.enter and (
+            min(order[op] for op in until) > first or (until == computed and len(steps) == 1)))
         if alone and late and len({step.unit for step in steps}) == 1:
             out[i] = steps[0].unit, until
     return out

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tilewright.backend_ptx.ops.matmul import left_outstanding
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
 from tilewright.backend_ptx.ops.warpgroup import SharedView, Stage
 from tilewright.backend_ptx.passes.matmul.operands import view_of
@@ -221,6 +222,7 @@ class _Body:
         self.eager = {op for t in transfers for op in carrier.read_at_once(t)}
         self.dead = {op for t in transfers for op in (*t.stages, *t.moves, *t.conversions)}.difference(self.eager)
         self.read: dict[Value, Value] = {}
+        self.released = False
 
     def rewrite(self, op: Op) -> None:
         self.b.span = op.span
@@ -231,11 +233,16 @@ class _Body:
         if op in self.eager and op.operands[0] not in self.read:
             self._read(op.results[0])
         elif op not in self.starts:
+            if self.carrier.read_by_threads and not self.released and left_outstanding(op) is not None:
+                # ptxas hoists a wait for MMAs above what may run beside these, but for the end of a basic block: a
+                # second wait for the bytes, which have landed, is one.
+                self.carrier.wait(self.b, self.at)
             self.read_for(op)
             self.b.block.ops.append(op)
             if op in self.eager:
                 del self.held[op.results[0]]  # of a tile that is in registers already
         self.carrier.behind(self.b, op, self.at)
+        self.released |= op is self.carrier.channel.release
 
     def read_for(self, op: Op) -> None:
         """Read from slots what an op needs, unless it has been read before."""

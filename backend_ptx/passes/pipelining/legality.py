@@ -184,7 +184,9 @@ def release_point(loop: Loop, transfer: Transfer, unit: Unit) -> Op | None:
         if wait is None:
             return None
         last.append(wait)
-    return max(last, key=order.__getitem__)
+    found = max(last, key=order.__getitem__)
+    following = (op for op in ops[order[found]:] if is_outstanding(op))
+    return next(following, found) if transfer.stages == [] else found
 
 
 # ---- cp.async ----------------------------------------------------------------------------------------------------
