@@ -105,10 +105,8 @@ def longest_first(axis: int) -> Decision:
 
 def waits_for_grids(opcode: str | None, span: Span) -> Decision:
     """`opcode` and `span`: of the first access to memory that other launches see; None: there is none."""
-    if opcode is None:
-        return Decision("dependent_launch", "waits for earlier grids at its end", "it accesses no memory", span)
-    why = "the first access to what they may write or read"
-    return Decision("dependent_launch", f"waits for earlier grids before the {opcode}", why, span)
+    where = f"before the {opcode}, the first access to what they may use" if opcode else "at its end: it has no access"
+    return Decision("dependent_launch", "waits for earlier grids", where, span)
 
 
 def no_grid_control(target: str) -> Decision:

@@ -51,7 +51,7 @@ def assign_layouts(c: Compilation) -> None:
 
 
 class _Chooser:
-    """Sets `layout` of every class; `run` gives those whose values threads turn for a unit."""
+    """Sets `layout` of every class; `run` gives that of those whose values threads turn for a unit."""
 
     def __init__(
         self, classes: Classes, warps: int, products: Mapping[Product, ProductLayouts], brought: Collection[Op],
@@ -61,7 +61,7 @@ class _Chooser:
         self.products = products
         self.brought = brought
 
-    def run(self) -> Collection[LayoutClass]:
+    def run(self) -> Mapping[LayoutClass, Layout]:
         every = list(dict.fromkeys(self.classes.of.values()))
         fixed: list[LayoutClass] = []
         for op, layouts in self.products.items():
@@ -97,9 +97,9 @@ class _Chooser:
             out.append(found)
         return out
 
-    def _turned(self) -> list[LayoutClass]:
+    def _turned(self) -> dict[LayoutClass, Layout]:
         """Sets the layout of operands that TMA loads, and that threads turn for a unit that cannot."""
-        out = []
+        out: dict[LayoutClass, Layout] = {}
         for value, k_axis in (found for op in self.products if not op.unit.transposes(op) for found in _staged(op)):
             found, dense = self.classes.of.get(value), dense_axis(value)
             if found is None or found.layout is not None or dense is None or dense == k_axis:
@@ -107,8 +107,7 @@ class _Chooser:
             if found.anchors and all(a.op in self.brought for a in found.anchors):
                 size = value.type.dtype.bytes
                 slot, buffer = (bulk_layout(found.shape, axis, size) for axis in (dense, k_axis))
-                found.layout = turning_layout(slot, buffer, (dense, k_axis), size, self.warps)
-                out.append(found)
+                out[found] = found.layout = turning_layout(slot, buffer, (dense, k_axis), size, self.warps)
         return out
 
     def _choose(self, found: LayoutClass) -> None:
@@ -178,7 +177,8 @@ class _Inserter:
     """Writes layouts into the types, copies cheap values for their users, and inserts conversions."""
 
     def __init__(
-        self, classes: Classes, warps: int, products: Mapping[Product, ProductLayouts], turned: Collection[LayoutClass],
+        self, classes: Classes, warps: int, products: Mapping[Product, ProductLayouts],
+        turned: Mapping[LayoutClass, Layout],
     ) -> None:
         self.classes = classes
         self.turned = turned
@@ -204,10 +204,7 @@ class _Inserter:
 
     def layout_of(self, value: Value) -> Layout:
         """The layout of a value at its definition; not for cheap values."""
-        return self.own.get(value) or self.layout_of_class(value)
-
-    def layout_of_class(self, value: Value) -> Layout:
-        layout = self.classes.of[value].layout
+        layout = self.own.get(value) or self.classes.of[value].layout
         assert layout is not None
         return layout
 
@@ -261,7 +258,7 @@ class _Inserter:
         if value in self.classes.cheap:
             value = self._in_layout(value, row_major(value.type.shape, self.warps))
         elif self.classes.of[value] in self.turned:
-            value = self._in_layout(value, self.layout_of_class(value))
+            value = self._in_layout(value, self.turned[self.classes.of[value]])
         return self._made(value, type_, lambda: Stage(src=value), op.span)
 
     def _feed_carried(self, op: Op) -> None:

@@ -18,9 +18,10 @@ gains 20 to 30 percent where products of an iteration do not depend on each othe
 where one runs on (attention, d = 128). Where MUFU binds, warpgroups lose their turns (d = 64: 452 to 416 TFLOP/s).
 
 MMAs that add to one accumulator follow each other without a wait: the unit keeps their order. But if an iteration
-writes the registers of A, an outstanding MMA still reads them: the wait stands before they are written. Where MMAs of
-the next iteration start before that (attention's scores, before the weights of the iteration before are replaced), the
-unit goes on to them without a gap; else the iteration ends with the wait.
+writes the registers of A, an outstanding MMA still reads them: the wait stands before they are written, and what
+computes A up to there (loads, conversions) runs beside it. Where MMAs of the next iteration start before that
+(attention's scores, before the weights of the iteration before are replaced), the unit goes on to them without a gap.
+Iterations that read the accumulator first end with the wait.
 
 If a unit's accumulators live in a space of their own, the pass also moves them there before the first MMA that adds to
 a tile in registers, and back after the wait.
@@ -71,8 +72,8 @@ def wait_for_mmas(c: Compilation) -> Preserved:
 
 
 def in_flight(loop: For, users: Users, early: bool) -> Kept:
-    """The carried values that an iteration leaves outstanding: only MMAs use them, or MMAs of the next iteration start
-    before it uses them or writes the registers of A, if they may start `early`."""
+    """The carried values that an iteration leaves outstanding: only MMAs use them, or, if MMAs may start `early`, the
+    next iteration starts MMAs before it uses them, or only writes the registers of A."""
     out: Kept = {}
     body, yielded = loop.loop, loop.loop.terminator.operands
     order = {op: i for i, op in enumerate(body.ops)}
@@ -87,11 +88,11 @@ def in_flight(loop: For, users: Users, early: bool) -> Kept:
         if value is not yielded[i] and is_outstanding(last := yielded[i].op) and last in order:
             assert isinstance(last, Product)
             steps, until = [last], [op for op in body.ops if param in all_reads(op)]
-        until += [op for step in steps for op in _writers(step) if op in order]
-        alone = users.get(yielded[i]) == [body.terminator] and yielded.count(yielded[i]) == 1
         computed = [op for step in steps for op in _writers(step) if op in order]
+        until += computed
+        alone = users.get(yielded[i]) == [body.terminator] and yielded.count(yielded[i]) == 1
         late = not until or (early and not steps[0].unit.enter and (
-            min(order[op] for op in until) > first or (until == computed and len(steps) == 1)))
+            until == computed or min(order[op] for op in until) > first))
         if alone and late and len({step.unit for step in steps}) == 1:
             out[i] = steps[0].unit, until
     return out

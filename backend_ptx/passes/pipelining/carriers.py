@@ -87,6 +87,7 @@ class Tma(Carrier):
     def behind(self, b: Builder, op: Op, at: Position) -> None:
         if op is self.channel.release:
             self._free(b, at.slot)
+            self.read_by_threads = False
         elif self.channel.release is None and op is covering_wait(body_of(self.channel.loop).ops):
             self._free_before(b, at)
 

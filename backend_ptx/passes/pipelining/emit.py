@@ -58,7 +58,7 @@ class Carrier:
     """What an engine puts into the program for one channel. By default each hook emits nothing."""
 
     guarded = False  # whether its slots are mbarrier-synchronised, and carried through all enclosing control flow
-    read_by_threads = False  # whether threads have read a slot into registers, beside what MMAs read of it
+    read_by_threads = False  # whether threads have read a slot that is not released, beside what MMAs read of it
 
     def __init__(self, channel: Channel, constants: Constants, known: Facts, warps: int) -> None:
         self.channel = channel
@@ -222,7 +222,6 @@ class _Body:
         self.eager = {op for t in transfers for op in carrier.read_at_once(t)}
         self.dead = {op for t in transfers for op in (*t.stages, *t.moves, *t.conversions)}.difference(self.eager)
         self.read: dict[Value, Value] = {}
-        self.released = False
 
     def rewrite(self, op: Op) -> None:
         self.b.span = op.span
@@ -233,7 +232,7 @@ class _Body:
         if op in self.eager and op.operands[0] not in self.read:
             self._read(op.results[0])
         elif op not in self.starts:
-            if self.carrier.read_by_threads and not self.released and left_outstanding(op) is not None:
+            if self.carrier.read_by_threads and left_outstanding(op) is not None:
                 # ptxas hoists a wait for MMAs above what may run beside these, but for the end of a basic block: a
                 # second wait for the bytes, which have landed, is one.
                 self.carrier.wait(self.b, self.at)
@@ -242,7 +241,6 @@ class _Body:
             if op in self.eager:
                 del self.held[op.results[0]]  # of a tile that is in registers already
         self.carrier.behind(self.b, op, self.at)
-        self.released |= op is self.carrier.channel.release
 
     def read_for(self, op: Op) -> None:
         """Read from slots what an op needs, unless it has been read before."""

@@ -174,7 +174,7 @@ def _is_dense(stage: Stage) -> bool:
 
 def release_point(loop: Loop, transfer: Transfer, unit: Unit) -> Op | None:
     """The op of the body after which nothing reads the slot; None if outstanding MMAs still do when the iteration
-    ends."""
+    ends. What only threads read is released when they have started the MMAs that they read it for."""
     ops = body_of(loop).ops
     order = {op: i for i, op in enumerate(ops)}
     users = unit.uses.get(transfer.source.result, ())
@@ -185,8 +185,7 @@ def release_point(loop: Loop, transfer: Transfer, unit: Unit) -> Op | None:
             return None
         last.append(wait)
     found = max(last, key=order.__getitem__)
-    following = (op for op in ops[order[found]:] if is_outstanding(op))
-    return next(following, found) if transfer.stages == [] else found
+    return found if transfer.stages else next(filter(is_outstanding, ops[order[found]:]), found)
 
 
 # ---- cp.async ----------------------------------------------------------------------------------------------------
