@@ -38,12 +38,15 @@ def rows() -> Iterator[Row | str]:
                 yield plain(f"matmul {str(dtype)[6:]} {n}^3, b as [{', '.join(order.upper())}]", n, n, n, order, dtype)
     bf16 = torch.bfloat16
     yield plain("matmul bfloat16 4000x4104x4200", 4000, 4104, 4200, "kn", bf16)
+    yield plain("matmul bfloat16 6144x3072x5120", 6144, 3072, 5120, "kn", bf16)
     yield plain("matmul bfloat16 1000x1032x520", 1000, 1032, 520, "kn", bf16, SMALL_TILES)
     yield plain("matmul bfloat16 4095x4097x4099 (no TMA)", 4095, 4097, 4099, "kn", bf16, SMALL_TILES)
     yield plain("matmul bfloat16 4096^3, every second row", 4096, 4096, 4096, "strided", bf16)
     yield plain("matmul tfloat32 4096^3", 4096, 4096, 4096, "nk", torch.float32)
-    yield float8(8192, True)
-    yield float8(8192, False)
+    yield plain("matmul tfloat32 4096^3, b as [K, N]", 4096, 4096, 4096, "kn", torch.float32)
+    for order in ("nk", "kn"):
+        for fast in (True, False):
+            yield float8(8192, fast, order)
     yield batched(64, 1024)
     yield float32_error()
 
@@ -106,16 +109,17 @@ def checked(name: str, c: Any, operands: list[Any], eps: float, run: Run, terms:
     return first
 
 
-def float8(n: int, fast: bool) -> Row:
-    """e4m3 with one scale of 1, bfloat16 results, b as [N, K], which is what torch's product takes. `fast`: both sides
-    may add in the tensor cores' own way."""
+def float8(n: int, fast: bool, order: str) -> Row:
+    """e4m3 with one scale of 1, bfloat16 results; torch's product takes b as [N, K] only. `fast`: both sides may add in
+    the tensor cores' own way."""
     import torch
 
     import tilewright as tw
     from benchmarks.kernels import matmul8
 
     a, b = (torch.randn(n, n, device="cuda").to(torch.float8_e4m3fn) for _ in range(2))
-    b = b.T
+    theirs_b = b.T if order == "nk" else b.T.contiguous().T
+    b = theirs_b if order == "nk" else b
     c, one = torch.empty(n, n, device="cuda", dtype=torch.bfloat16), torch.ones((), device="cuda")
 
     def choice(tm: int, tn: int, tk: int) -> Run:
@@ -129,8 +133,9 @@ def float8(n: int, fast: bool) -> Row:
         tiles = (128, 128, 128), (128, 128, 256), (64, 256, 128)
     ours = fastest({str(t): choice(*t) for t in tiles})
     theirs = lambda: torch._scaled_mm(  # noqa: E731
-        a, b, one, one, out_dtype=torch.bfloat16, use_fast_accum=fast)
-    name = f"matmul float8_e4m3 {n}^3, {'fast' if fast else 'float32'} accumulation"
+        a, theirs_b, one, one, out_dtype=torch.bfloat16, use_fast_accum=fast)
+    work = "matmul float8_e4m3" if order == "nk" else "float8_e4m3 matmul with b as [K, N],"
+    name = f"{work} {n}^3, {'fast' if fast else 'float32'} accumulation"
     return Row(name, alternate({"ours": ours, "cuBLAS": theirs}), flops=2.0 * n**3)
 
 

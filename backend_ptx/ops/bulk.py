@@ -56,10 +56,12 @@ class MbarrierOp(Op, io=True):
 
 class MbarrierWait(MbarrierOp, opcode="mbarrier_wait", waits_for=MBARRIER):
     """Wait until the phase of parity `parity` (0 or 1) of a slot's mbarrier is complete; a fresh one has completed
-    the phase of parity 1. `role` says who waits: "consumer" (every thread) or "producer" (its one thread)."""
+    the phase of parity 1. `role` says who waits: "consumer" (every thread) or "producer" (its one thread). `again`: the
+    thread has waited for this phase before, and wants no more than the end of a basic block."""
 
     parity: Value = operand()
     role: str = attribute(default="consumer")
+    again: bool = attribute(default=False)
 
     def check(self) -> None:
         check_index("mbarrier_wait", self.parity)

@@ -80,9 +80,9 @@ class Tma(Carrier):
             buffer=self.channel.buffer(transfer), barriers=ring.full, slot=at.slot, array=load.array, index=load.index,
             steps=load.steps, order=load.order, check_bounds=load.check_bounds, ctas=transfer.ctas))
 
-    def wait(self, b: Builder, at: Position) -> None:
+    def wait(self, b: Builder, at: Position, again: bool = False) -> None:
         assert at.parity is not None
-        b.emit(MbarrierWait(barriers=self.ring.full, slot=at.slot, parity=at.parity))
+        b.emit(MbarrierWait(barriers=self.ring.full, slot=at.slot, parity=at.parity, again=again))
 
     def behind(self, b: Builder, op: Op, at: Position) -> None:
         if op is self.channel.release:

@@ -91,7 +91,7 @@ class Carrier:
     def start(self, b: Builder, transfer: Transfer, at: Position) -> None:
         """In place of the transfer's source."""
 
-    def wait(self, b: Builder, at: Position) -> None:
+    def wait(self, b: Builder, at: Position, again: bool = False) -> None:
         """Before the first read of a slot."""
 
     def behind(self, b: Builder, op: Op, at: Position) -> None:
@@ -235,7 +235,7 @@ class _Body:
             if self.carrier.read_by_threads and left_outstanding(op) is not None:
                 # ptxas hoists a wait for MMAs above what may run beside these, but for the end of a basic block: a
                 # second wait for the bytes, which have landed, is one.
-                self.carrier.wait(self.b, self.at)
+                self.carrier.wait(self.b, self.at, again=True)
             self.read_for(op)
             self.b.block.ops.append(op)
             if op in self.eager:

@@ -29,8 +29,9 @@ SYNCHRONISES = (MbarrierWait, MbarrierArrive, MbarrierExpect, WgmmaWait, ProxyFe
 NO_RING = depth.Appetite(3, 3, least=1000)
 # A kernel, the slots that its staged operands may have, and how many of its ops could go: where a round waits for all
 # products before it stages B again, they need no wait before A's slot is released.
-KERNELS = (("latency-2-2", NO_RING, 0), ("dequantised", NO_RING, 0), ("dequantised-right", depth.Appetite(3, 3), 0),
-           ("dequantised-right", depth.Appetite(2, 2), 0), ("dequantised-right", NO_RING, 1))
+# What threads stage has passed a proxy fence, as have their reads of the slot: its release needs no other.
+KERNELS = (("latency-2-2", NO_RING, 0), ("dequantised", NO_RING, 0), ("dequantised-right", depth.Appetite(3, 3), 1),
+           ("dequantised-right", depth.Appetite(2, 2), 1), ("dequantised-right", NO_RING, 2))
 SEEDS = 3
 
 
@@ -65,7 +66,9 @@ def orders(block: Block, op: Op, function: Function) -> bool:
     """Whether an op orders something that no other does. A slot released where no loop follows is not used again."""
     if isinstance(op, WgmmaWait):
         return not is_covered(block, op)
-    return isinstance(op, SYNCHRONISES) and not (isinstance(op, MbarrierArrive) and block is function.body)
+    if isinstance(op, MbarrierArrive) and block is function.body:
+        return False
+    return isinstance(op, SYNCHRONISES) and not getattr(op, "again", False)
 
 
 def is_covered(block: Block, wait: WgmmaWait) -> bool:

@@ -50,6 +50,8 @@ class Recorder:
 
     def _noting(self, what: str, op: Any) -> Any:
         def note(barriers: Any, slot: Any, last: Any = 1) -> None:
+            if getattr(op, "again", False):
+                return
             if what == "wait" or np.all(last):
                 self.seen[what, op.barriers].append((int(np.max(slot)), int(np.max(last))))
         return note
