@@ -153,11 +153,12 @@ def branches(x, out, n, m):
 def loops(x, out, n, m):
     """Loops that begin at the block's number, end before n, go by 2, and may not run at all."""
     i, j = tw.bid(0), tw.bid(1)
-    at = i * 3
+    at, down, more = i * 3, j, i + n
     same = j + 1
     for k in range(i + 2, n - j, 2):
-        tw.store(out, (i, j, k), at + same * 10)
-        at = at + n
+        tw.store(out, (i, j, k), at + same * 10 + down * 1000)
+        at = more + at
+        down = down + (j - m * 2)
     tw.store(out, (i, j, 6), same)
 
 
