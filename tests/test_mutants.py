@@ -83,7 +83,8 @@ def _defines(scope: ast.Module | ast.ClassDef, name: list[str]) -> bool:
     for node in scope.body:
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name[0]:
             return len(name) == 1 or (isinstance(node, ast.ClassDef) and _defines(node, name[1:]))
-        targets = node.targets if isinstance(node, ast.Assign) else []
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(
+            node, ast.AnnAssign) else []
         if any(isinstance(n, ast.Name) and [n.id] == name for target in targets for n in ast.walk(target)):
             return True
     return False
