@@ -38,7 +38,7 @@ def whole(pick: np.random.Generator, dtype: Any, *shape: int) -> Any:
 def test_whichever_operand_differs(dtypes: Any, acc: bool, mode: str) -> None:
     pick = np.random.default_rng(0)
     for varies in itertools.product((False, True), (False, True), (False, True)):
-        for m, n, k in ((4, 8, 2), (8, 4, 16), (1, 4, 8), (4, 1, 8), (2, 2, 1)):
+        for m, n, k in ((4, 8, 2), (1, 4, 8), (4, 1, 8)):
             a, b = whole(pick, dtypes[0], BLOCKS * m, k), whole(pick, dtypes[0], k, BLOCKS * n)
             c, out = whole(pick, dtypes[1], BLOCKS * m, n), np.full((BLOCKS * m, n), 77, dtypes[1])
             kernel_of(varies, m, n, k, acc).interpret(BLOCKS, a, b, c, out, mode=mode)
