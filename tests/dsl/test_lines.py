@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.counters import find_ncu
 from sanitize import find_sanitizer
 from support.fake_cuda import FakeCuda, install, uninstall
 
@@ -212,6 +213,44 @@ def test_launches_that_ask_for_lines(cuda: FakeCuda, monkeypatch: pytest.MonkeyP
         counts.append(len(list(cache.entries())))
     assert counts == [1, 1, 2, 2, 3]
     assert asked == [".loc" in text for text in cuda.linked] and asked.count(True) >= 2 and not asked[0]
+
+
+SCALES = """
+import numpy as np, tilewright as tw
+
+@tw.tile_kernel
+def scale(x, out):
+    i = tw.bid(0)
+    t = tw.load(x, i, 1024)
+    tw.store(out, i, t * 2.0)
+
+x, out = tw.to_device(np.ones(1 << 16, np.float32)), tw.to_device(np.zeros(1 << 16, np.float32))
+scale[(64,)](x, out)
+"""
+
+
+@pytest.mark.gpu
+def test_the_source_page_of_ncu_names_the_lines(tmp_path: Path) -> None:
+    try:
+        ncu = find_ncu()
+    except RuntimeError as error:
+        pytest.skip(str(error))
+    file, report = tmp_path / "program.py", tmp_path / "report.ncu-rep"
+    file.write_text(SCALES)
+    done = subprocess.run(
+        [ncu, "--clock-control", "none", "--section", "SourceCounters", "--import-source", "yes", "-o", str(report),
+         sys.executable, str(file)], capture_output=True, text=True,
+        env={**os.environ, "TILEWRIGHT_LINEINFO": "1", "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert report.exists(), done.stdout[-2000:] + done.stderr[-2000:]
+    page = subprocess.run([ncu, "--import", str(report), "--page", "source", "--print-source", "cuda,sass", "--csv"],
+                          capture_output=True, text=True, check=True).stdout
+    assert f'"{file}"' in page and '"scale"' in page
+    rows = [line.split('","') for line in page.splitlines()]
+    lines = {row[0].strip('"'): (row[1], ",".join(row)) for row in rows if row[0].strip('"').isdigit()}
+    for n, text in enumerate(SCALES.splitlines(), 1):
+        if "tw.load" in text or "tw.store" in text:
+            said, counters = lines[str(n)]
+            assert said == text.strip() and ("Load(" if "tw.load" in text else "Store(") in counters, page[:4000]
 
 
 PROGRAM = """
