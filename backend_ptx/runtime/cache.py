@@ -39,17 +39,6 @@ class Entry:
     ptx: str
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """One file of the cache: its size in bytes, the time of its last use (as time.time), what is in it (None: it is
-    damaged)."""
-
-    key: str
-    size: int
-    used: float
-    entry: Entry | None
-
-
 class DiskCache:
     """Entries by hexadecimal key under one folder, in files with one suffix, the least recently used removed above
     `limit` bytes."""
@@ -60,8 +49,8 @@ class DiskCache:
         self._lock = threading.Lock()
         self._warned = False
 
-    def load(self, key: str) -> Entry | None:
-        """The entry, or None where there is none that is whole and its own."""
+    def load(self, key: str, use: bool = True) -> Entry | None:
+        """The entry, or None where there is none that is whole and its own. Without `use`, its time of use stays."""
         path = self._path(key)
         try:
             if not self._trusted(path.parent):
@@ -69,7 +58,7 @@ class DiskCache:
             entry = decode(_read(path), key)
         except OSError:
             return None
-        if entry is not None:
+        if entry is not None and use:
             with contextlib.suppress(OSError):
                 os.utime(path)  # the time of last use, for eviction
         return entry
@@ -95,17 +84,6 @@ class DiskCache:
                 self._evict()
         except OSError as error:
             self._warn(error)
-
-    def entries(self) -> Iterator[Stored]:
-        """Every file of the cache, without touching its time of last use."""
-        for path in self.files():
-            with contextlib.suppress(OSError):  # another process may have removed it
-                facts = path.stat(follow_symlinks=False)
-                try:
-                    entry = decode(_read(path), path.stem)
-                except PermissionError:  # somebody else's, or no file
-                    entry = None
-                yield Stored(path.stem, facts.st_size, facts.st_mtime, entry)
 
     def clear(self) -> int:
         """Remove every entry; how many there were."""

@@ -27,7 +27,7 @@ def driver() -> Any:
     except ImportError as error:
         raise TileUnsupportedFeatureError(
             f"cuda-python cannot be imported: {error}",
-            hints=["pip install cuda-python cuda-core; without a GPU, pass host arrays"]) from None
+            hints=["pip install cuda-python; without a GPU, pass host arrays"]) from None
     try:
         [result] = module.cuInit(0)
     except Exception as error:  # cuda.bindings raises its own classes where libcuda is missing

@@ -1,26 +1,24 @@
-"""Device memory: buffers from cuda-core, copies from and to the host, which device a pointer belongs to."""
+"""Device memory: buffers of the driver's pool, copies from and to the host, which device a pointer belongs to."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
-from tilewright.backend_ptx.runtime.driver import Device, check, driver
+from tilewright.backend_ptx.runtime.driver import Device, check, device_attribute, driver
 from tilewright.tileir.events import timed
 
 
 class Buffer:
-    """Device memory of `size` bytes at `pointer`, freed with the object.
+    """Device memory of `size` bytes at `pointer`, freed with the object: after all that was queued before on the
+    default stream, in whose order the driver's pool gives and takes memory."""
 
-    cuda-core owns the memory (its pool makes allocation cheap); where it is missing, the driver is asked directly.
-    """
-
-    __slots__ = ("pointer", "size", "device", "_core", "_free", "__weakref__")
+    __slots__ = ("pointer", "size", "device", "_free", "__weakref__")
 
     def __init__(self, device: Device, size: int) -> None:
         self.device = device
         self.size = size
         self.pointer = 0
-        self._core: Any = None
         self._free: Any = None
         device.ensure_current()
         if size:
@@ -28,20 +26,37 @@ class Buffer:
                 self._allocate(device, size)
 
     def _allocate(self, device: Device, size: int) -> None:
-        try:
-            from cuda.core import Device as CoreDevice
-        except ImportError:
-            self.pointer = int(check(driver().cuMemAlloc(size), f"allocating {size} bytes on {device.name}"))
-            self._free = driver().cuMemFree
-            return
-        core = CoreDevice(device.ordinal)
-        core.set_current()
-        self._core = core.allocate(size, stream=core.default_stream)
-        self.pointer = int(self._core.handle)
+        cuda, pooled = driver(), _has_pool(device.ordinal)
+        made = cuda.cuMemAllocAsync(size, 0) if pooled else cuda.cuMemAlloc(size)
+        self.pointer = int(check(made, f"allocating {size} bytes on {device.name}"))
+        self._free = functools.partial(_free, cuda, device.context, pooled)
 
     def __del__(self) -> None:
         if getattr(self, "_free", None) is not None:
             self._free(self.pointer)
+
+
+@functools.cache
+def _has_pool(ordinal: int) -> bool:
+    """Whether a device has a pool of memory, which then keeps what was freed: giving it back takes long."""
+    cuda = driver()
+    if not device_attribute(ordinal, "MEMORY_POOLS_SUPPORTED"):
+        return False
+    pool = check(cuda.cuDeviceGetMemPool(check(cuda.cuDeviceGet(ordinal), "cuDeviceGet")), "cuDeviceGetMemPool")
+    threshold = cuda.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+    if not int(check(cuda.cuMemPoolGetAttribute(pool, threshold), "cuMemPoolGetAttribute")):
+        check(cuda.cuMemPoolSetAttribute(pool, threshold, cuda.cuuint64_t((1 << 64) - 1)), "cuMemPoolSetAttribute")
+    return True
+
+
+def _free(cuda: Any, context: Any, pooled: bool, pointer: int) -> None:
+    """Free memory, whatever context the thread has that collects its owner."""
+    cuda.cuCtxPushCurrent(context)
+    if pooled:
+        cuda.cuMemFreeAsync(pointer, 0)
+    else:
+        cuda.cuMemFree(pointer)
+    cuda.cuCtxPopCurrent()
 
 
 def upload(device: Device, pointer: int, source: int, size: int) -> None:

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tilewright.cli.answers import Answer
 
 if TYPE_CHECKING:
-    from tilewright.backend_ptx.runtime.cache import Entry, Stored
+    from tilewright.backend_ptx.runtime.cache import DiskCache, Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One file of the cache: its size in bytes, the time of its last use (as time.time), what is in it (None: it is
+    damaged)."""
+
+    key: str
+    size: int
+    used: float
+    entry: Entry | None
+
+
+def entries(cache: DiskCache) -> Iterator[Stored]:
+    """Every file of the cache, without touching its time of last use."""
+    for path in cache.files():
+        with contextlib.suppress(OSError):  # another process may have removed it
+            facts = path.stat(follow_symlinks=False)
+            yield Stored(path.stem, facts.st_size, facts.st_mtime, cache.load(path.stem, use=False))
 
 
 @dataclass(frozen=True)
@@ -69,7 +89,7 @@ def log() -> Answer:
     cache = open_cache()
     if cache is None:
         return Answer({"folder": None, "limit": None, "kernels": []}, lambda: print(_OFF))
-    found = sorted(cache.entries(), key=lambda s: -s.used)
+    found = sorted(entries(cache), key=lambda s: -s.used)
     summary = describe()
     data = {"folder": str(cache.folder), "limit": cache.limit, "kernels": [_facts(stored) for stored in found]}
     return Answer(data, lambda: _show([line_of(stored) for stored in found], summary))

@@ -14,7 +14,7 @@ from tilewright.cli.answers import Answer
 # package -> what it is for; the first group is needed, the second improves things.
 NEEDED = {"numpy": "arrays", "ml_dtypes": "bfloat16 and float8", "llvmlite": "PTX", "lark": "reading Tile IR dumps",
           "rich": "this table", "platformdirs": "the place of the disk cache"}
-FOR_A_GPU = {"cuda-bindings": "the driver", "cuda-core": "device memory"}
+FOR_A_GPU = {"cuda-bindings": "the driver"}
 
 
 @dataclass(frozen=True)

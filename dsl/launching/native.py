@@ -124,7 +124,7 @@ def build_soon() -> None:
 
 
 def builtin(name: str, address: int, kept: Any) -> Any:
-    """The function `launch`, `replay` or `record` over the words at an address; it keeps `kept`."""
+    """The function `launch`, `replay`, `record` or `create` over the words at an address; it keeps `kept`."""
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)(
         ("PyCFunction_NewEx", ctypes.pythonapi))
     return make(ctypes.addressof(_methods[name]), address, kept)

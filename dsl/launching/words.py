@@ -141,11 +141,13 @@ def of_launch(
     return KnownLaunch(words, whole)
 
 
-def recorder(record: Any) -> Any:
-    """cuEventRecord(event, stream) of handles, without what cuda.bindings' own, `record`, makes of them."""
-    head = Words(HEAD, first=function_address("cuEventRecord", 4000))
-    head.set(fallback=head.object(record))
-    return native.builtin("record", head.address, head)
+def event_function(name: str, symbol: str, fallback: Any) -> Any:
+    """The builtin `record` (cuEventRecord of the handles of an event and a stream) or `create` (cuEventCreate for so
+    many places from an address on) over a function of the driver; `fallback` is called with the same where that
+    fails."""
+    head = Words(HEAD, first=function_address(symbol, 4000))
+    head.set(fallback=head.object(fallback))
+    return native.builtin(name, head.address, head)
 
 
 def of_fixed(fixed: Any, arrays: Sequence[Any], written: Sequence[Any]) -> KnownLaunch:

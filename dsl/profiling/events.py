@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
+import threading
 import time
-from typing import Any
 
 from tilewright.backend_ptx.runtime.driver import CudaError, check, driver, get_device
+from tilewright.launching import native
 
-FIRST, MORE = 4096, 512  # events made at once
-ENOUGH = 64  # for as many threads as may launch at once
+AT_ONCE = 4096  # events that are made ahead
+FEW = 1024  # left: a thread makes more
+ENOUGH, MORE = 64, 512  # for as many threads as may launch at once; what is made where that thread is late
 
-Pair = tuple[int, Any, Any]  # the stream, and the events before and after
+Pair = tuple[int, int, int]  # the stream, and the events before and after
 
 
 class DeviceTimer:
@@ -21,33 +24,48 @@ class DeviceTimer:
         self.device = get_device(ordinal)
         self.device.ensure_current()
         cuda = driver()
-        self.record, self._create, self._elapsed = cuda.cuEventRecord, cuda.cuEventCreate, cuda.cuEventElapsedTime
-        self._origins: dict[int, tuple[int, Any]] = {}
-        self._made: list[Any] = []
-        self._spare: list[Any] = []
-        self._make(FIRST)
+        self.record, self._create = cuda.cuEventRecord, _by_bindings
+        self._elapsed = cuda.cuEventElapsedTime
+        self._origins: dict[int, tuple[int, int]] = {}
+        self._made: list[int] = []
+        self._spare: list[int] = []
+        self._maker: threading.Thread | None = None
+        self._make(AT_ONCE)
 
     def start(self, stream: int) -> Pair:
         """Before a launch on a stream; the caller records the second event after it."""
-        if len(self._spare) < ENOUGH:
-            self._make(MORE)
+        spare = self._spare
+        if len(spare) < FEW:
+            self._make_more()
         if stream not in self._origins:
-            origin = self._spare.pop()
+            origin = spare.pop()
             self._origins[stream] = time.perf_counter_ns(), origin
             self.record(origin, stream)
-        before, after = self._spare.pop(), self._spare.pop()
+        before, after = spare.pop(), spare.pop()
         self.record(before, stream)
         return stream, before, after
 
+    def _make_more(self) -> None:
+        """On another thread, so that no launch waits for it, if it is in time."""
+        if len(self._spare) < ENOUGH:
+            self._make(MORE)
+        elif self._maker is None or not self._maker.is_alive():
+            self._maker = threading.Thread(target=self._make, args=(AT_ONCE,), daemon=True)
+            self._maker.start()
+
     def _make(self, count: int) -> None:
         """More events, ahead of the launches that use them. (list.extend and pop are atomic.)"""
-        self.record, create = _recorder(driver()), self._create
-        made = [create(0) for _ in range(count)]
-        for result in made:
-            if result[0]:
-                check(result, "cuEventCreate")
-        self._made.extend(event for _, event in made)
-        self._spare.extend(int(event) for _, event in made)
+        self.device.ensure_current()
+        if self._create is _by_bindings and (native.ready() or native.find()):
+            from tilewright.launching.words import event_function
+
+            self.record = event_function("record", "cuEventRecord", driver().cuEventRecord)
+            self._create = event_function("create", "cuEventCreate", _by_bindings)
+        places = (ctypes.c_uint64 * count)()
+        self._create(ctypes.addressof(places), count)
+        made = list(places)
+        self._made.extend(made)
+        self._spare.extend(made)
 
     def read(self, pair: Pair) -> tuple[int, int] | None:
         """When the kernel began and ended, once `wait` has returned; None where that cannot be told."""
@@ -68,6 +86,8 @@ class DeviceTimer:
 
     def close(self) -> None:
         """Free the events."""
+        if self._maker is not None:
+            self._maker.join()
         destroy = getattr(driver(), "cuEventDestroy", None)
         if destroy is None:
             return
@@ -75,12 +95,8 @@ class DeviceTimer:
             destroy(event)
 
 
-def _recorder(cuda: Any) -> Any:
-    """cuEventRecord, without the bindings where launches go without them."""
-    from tilewright.launching import native
-
-    if not native.ready() and not native.find():
-        return cuda.cuEventRecord
-    from tilewright.launching.words import recorder
-
-    return recorder(cuda.cuEventRecord)
+def _by_bindings(address: int, count: int) -> None:
+    """Events, into so many places from an address on."""
+    create, places = driver().cuEventCreate, (ctypes.c_uint64 * count).from_address(address)
+    for number in range(count):
+        places[number] = int(check(create(0), "cuEventCreate"))

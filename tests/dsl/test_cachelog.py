@@ -13,7 +13,7 @@ from support import fake_cuda
 
 import tilewright as ct
 from tilewright.backend_ptx.runtime.cache import open_cache
-from tilewright.cli.cachelog import describe
+from tilewright.cli.cachelog import describe, entries
 from tilewright.cli.main import main
 
 
@@ -84,7 +84,7 @@ def test_clear(filled: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"2 kernels removed from {filled}\n"
     assert not list(filled.rglob("*.twk"))
     cache = open_cache()
-    assert cache is not None and not list(cache.entries())
+    assert cache is not None and not list(entries(cache))
     assert main(["cache", "log"]) == 0
     assert "0 kernels" in capsys.readouterr().out
 

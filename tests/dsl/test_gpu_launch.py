@@ -394,6 +394,23 @@ def test_refused_ptx_names_the_kernel(cuda: FakeCuda) -> None:
     assert "PTX line 5:" in str(caught.value) and "oops" in str(caught.value)
 
 
+@pytest.mark.parametrize("has_pools", [True, False])
+def test_memory_comes_from_the_drivers_pool(cuda: FakeCuda, has_pools: bool) -> None:
+    cuda.has_pools = has_pools
+    d, e = (tw.to_device(np.ones(4, np.float32)) for _ in range(2))
+    assert cuda.pools == ({0: (1 << 64) - 1} if has_pools else {}) and len(cuda.memory) == 2
+    cuda.context = 0  # as in a thread of another library
+    del d
+    assert len(cuda.memory) == 1 and not cuda.context and not cuda.pushed
+    assert np.array_equal(e.to_host(), np.ones(4, np.float32))
+
+
+def test_a_pool_that_keeps_memory_already_is_left_alone(cuda: FakeCuda) -> None:
+    cuda.pools[0] = 1 << 20
+    tw.to_device(np.ones(4, np.float32))
+    assert cuda.pools == {0: 1 << 20}
+
+
 def test_old_gpu(cuda: FakeCuda) -> None:
     cuda.capability = (7, 0)
     with pytest.raises(TileUnsupportedFeatureError, match="capability 7.0"):

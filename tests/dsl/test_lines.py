@@ -20,6 +20,7 @@ from support.fake_cuda import FakeCuda, install, uninstall
 
 import tilewright as tw
 from tilewright.backend_ptx.runtime.cache import open_cache
+from tilewright.cli.cachelog import entries
 from tilewright.cli.reading import load_kernel
 from tilewright.inspecting import sass
 from tilewright.inspecting.sass import SassLine, ptx_places, sass_lines
@@ -210,7 +211,7 @@ def test_launches_that_ask_for_lines(cuda: FakeCuda, monkeypatch: pytest.MonkeyP
     counts = []
     for above, lines in ((0, "0"), (3, "0"), (0, "1"), (0, "1"), (3, "1")):
         launch(above, lines)
-        counts.append(len(list(cache.entries())))
+        counts.append(len(list(entries(cache))))
     assert counts == [1, 1, 2, 2, 3]
     assert asked == [".loc" in text for text in cuda.linked] and asked.count(True) >= 2 and not asked[0]
 

@@ -339,6 +339,23 @@ def test_threads(cuda: FakeCuda) -> None:
     assert all(pointers[launch.params[0]] == launch.params[1] for launch in cuda.launches)
 
 
+@pytest.mark.parametrize("by_bindings", [False, True])
+def test_events_are_made_ahead(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch, by_bindings: bool) -> None:
+    from tilewright.profiling import events
+
+    for name, value in (("AT_ONCE", 16), ("FEW", 12), ("ENOUGH", 4), ("MORE", 4)):
+        monkeypatch.setattr(events, name, value)
+    if by_bindings:
+        monkeypatch.setattr(native, "ready", lambda: False)
+        monkeypatch.setattr(native, "find", lambda: False)
+    add, args = make_add(), (*three(), 16)
+    with tw.profile() as p:
+        for _ in range(100):
+            add[(7,)](*args)
+    assert len(p.launches) == 100 and all(launch.device is not None for launch in p.launches)
+    assert 201 <= len(cuda.events) < 300
+
+
 def test_a_watched_launch_that_is_known_is_not_learnt_again(
     cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch,
 ) -> None:

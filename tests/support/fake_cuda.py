@@ -99,6 +99,7 @@ _ENCODE = ctypes.CFUNCTYPE(
 
 _LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3)
 _RECORD = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+_CREATE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_uint)
 _CURRENT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
@@ -119,6 +120,9 @@ class FakeCuda:
     refused: int = 0  # what that function answers
     linked: list[str] = field(default_factory=list)
     memory: dict[int, Any] = field(default_factory=dict)
+    pools: dict[int, int] = field(default_factory=dict)  # how much memory the pool of a device keeps
+    has_pools: bool = True
+    pushed: list[int] = field(default_factory=list)
     devices: int = 1
     capability: tuple[int, int] = (9, 0)
     context: int = 0
@@ -143,7 +147,8 @@ class FakeCuda:
         CU_STREAM_CAPTURE_MODE_RELAXED="relaxed", CU_STREAM_CAPTURE_MODE_THREAD_LOCAL="thread")
     CUstream_flags = types.SimpleNamespace(CU_STREAM_NON_BLOCKING=types.SimpleNamespace(value=1))
     CUdevice_attribute = CUjit_option = CUjitInputType = CUfunction_attribute = CUpointer_attribute = _Names()
-    CUlaunchAttributeID = _Names()
+    CUlaunchAttributeID = CUmemPool_attribute = _Names()
+    cuuint64_t = int
 
     def cuInit(self, flags: int) -> Any:
         return (CUresult(0),)
@@ -161,7 +166,8 @@ class FakeCuda:
         return CUresult(0), b"Fake GPU"
 
     def cuDeviceGetAttribute(self, attribute: str, device: int) -> Any:
-        numbers = {"COMPUTE_CAPABILITY_MAJOR": self.capability[0], "COMPUTE_CAPABILITY_MINOR": self.capability[1]}
+        numbers = {"COMPUTE_CAPABILITY_MAJOR": self.capability[0], "COMPUTE_CAPABILITY_MINOR": self.capability[1],
+                   "MEMORY_POOLS_SUPPORTED": int(self.has_pools)}
         return CUresult(0), numbers.get(attribute.removeprefix("CU_DEVICE_ATTRIBUTE_"), 132)
 
     def cuDevicePrimaryCtxRetain(self, device: int) -> Any:
@@ -292,7 +298,8 @@ class FakeCuda:
             b"cuTensorMapEncodeTiled": lambda: _ENCODE(self._encode_tiled),
             b"cuLaunchKernel": lambda: _LAUNCH(self._launch),
             b"cuCtxGetCurrent": lambda: _CURRENT(self._current),
-            b"cuEventRecord": lambda: _RECORD(self._record)}[symbol]())
+            b"cuEventRecord": lambda: _RECORD(self._record),
+            b"cuEventCreate": lambda: _CREATE(self._create)}[symbol]())
         return CUresult(0), ctypes.cast(self.callbacks[-1], ctypes.c_void_p).value, 0
 
     def _launch(self, function: int, *rest: int | None) -> int:
@@ -304,6 +311,11 @@ class FakeCuda:
 
     def _record(self, event: int | None, stream: int | None) -> int:
         return int(self.cuEventRecord(event or 0, stream or 0)[0])
+
+    def _create(self, out: int, flags: int) -> int:
+        status, event = self.cuEventCreate(flags)
+        ctypes.c_uint64.from_address(out).value = event
+        return int(status)
 
     def _current(self, out: int) -> int:
         ctypes.c_void_p.from_address(out).value = self.context
@@ -337,6 +349,33 @@ class FakeCuda:
     def cuMemFree(self, pointer: int) -> Any:
         self.memory.pop(pointer, None)
         return (CUresult(0),)
+
+    def cuMemAllocAsync(self, size: int, stream: int) -> Any:
+        assert stream == 0
+        return self.cuMemAlloc(size)
+
+    def cuMemFreeAsync(self, pointer: int, stream: int) -> Any:
+        assert stream == 0 and self.context, "the default stream is that of a context"
+        return self.cuMemFree(pointer)
+
+    def cuDeviceGetMemPool(self, ordinal: int) -> Any:
+        return CUresult(0), ordinal
+
+    def cuMemPoolGetAttribute(self, pool: int, name: str) -> Any:
+        return CUresult(0), self.pools.get(pool, 0)
+
+    def cuMemPoolSetAttribute(self, pool: int, name: str, value: int) -> Any:
+        assert name == "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD"
+        self.pools[pool] = value
+        return (CUresult(0),)
+
+    def cuCtxPushCurrent(self, context: int) -> Any:
+        self.pushed.append(self.context)
+        return self.cuCtxSetCurrent(context)
+
+    def cuCtxPopCurrent(self) -> Any:
+        self.context, left = self.pushed.pop(), self.context
+        return CUresult(0), left
 
     def cuMemcpyHtoD(self, target: int, source: int, size: int) -> Any:
         ctypes.memmove(target, source, size)
@@ -387,14 +426,13 @@ class FakeCuda:
 
 
 def install(patch: pytest.MonkeyPatch, **options: Any) -> FakeCuda:
-    """Let Tilewright find this driver and no cuda-core, for the length of a test."""
+    """Let Tilewright find this driver, for the length of a test."""
     from tilewright.backend_ptx.runtime import driver, tensor_map
 
     fake = FakeCuda(**options)
     bindings = types.ModuleType("cuda.bindings")
     bindings.driver = fake  # type: ignore[attr-defined]
     patch.setitem(sys.modules, "cuda.bindings", bindings)
-    patch.setitem(sys.modules, "cuda.core", None)
     patch.setattr(driver, "_devices", {})
     patch.setattr(tensor_map, "_spare", {})
     _forget()
@@ -428,7 +466,8 @@ def uninstall() -> None:
 
 
 def _forget() -> None:
-    from tilewright.backend_ptx.runtime import driver, tensor_map
+    from tilewright.backend_ptx.runtime import driver, memory, tensor_map
 
-    for cached in (driver.driver, driver.driver_version, driver.device_count, tensor_map._encode_function):
+    for cached in (driver.driver, driver.driver_version, driver.device_count, tensor_map._encode_function,
+                   memory._has_pool):
         cached.cache_clear()

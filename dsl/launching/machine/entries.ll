@@ -100,19 +100,27 @@ no:
   ret ptr null
 }
 
-; cuEventRecord(event, stream) of two ints.
-define internal ptr @recorded(ptr %head, ptr %given, i64 %count, ptr %names) alwaysinline #0 {
-  %event_word = alloca i64
-  %stream_word = alloca i64
+; The numbers of two ints that are all arguments.
+define internal i1 @two_numbers(ptr %given, i64 %count, ptr %first, ptr %second) alwaysinline #0 {
   %two = icmp eq i64 %count, 2
   br i1 %two, label %read, label %no
 read:
-  %event_object = call ptr @address(ptr %given, i64 0)
-  %stream_object = call ptr @address(ptr %given, i64 8)
-  %a = call i1 @as_number(ptr %event_object, ptr %event_word)
-  %b = call i1 @as_number(ptr %stream_object, ptr %stream_word)
+  %a_object = call ptr @address(ptr %given, i64 0)
+  %b_object = call ptr @address(ptr %given, i64 8)
+  %a = call i1 @as_number(ptr %a_object, ptr %first)
+  %b = call i1 @as_number(ptr %b_object, ptr %second)
   %both = and i1 %a, %b
-  br i1 %both, label %go, label %no
+  ret i1 %both
+no:
+  ret i1 false
+}
+
+; cuEventRecord(event, stream).
+define internal ptr @recorded(ptr %head, ptr %given, i64 %count, ptr %names) alwaysinline #0 {
+  %event_word = alloca i64
+  %stream_word = alloca i64
+  %usual = call i1 @two_numbers(ptr %given, i64 %count, ptr %event_word, ptr %stream_word)
+  br i1 %usual, label %go, label %no
 go:
   %event = load ptr, ptr %event_word
   %stream = load ptr, ptr %stream_word
@@ -121,6 +129,36 @@ go:
   %failed = call i32 %function(ptr %event, ptr %stream)
   call void @PyEval_RestoreThread(ptr %thread)
   %fine = icmp eq i32 %failed, 0
+  br i1 %fine, label %yes, label %no
+yes:
+  ret ptr $object.None
+no:
+  ret ptr null
+}
+
+define internal i1 @create(ptr %context, i64 %i) alwaysinline #0 {
+  %function = call ptr @part(ptr %context, i32 0)
+  %places = call ptr @part(ptr %context, i32 1)
+  %place = getelementptr ptr, ptr %places, i64 %i
+  %failed = call i32 %function(ptr %place, i32 0)
+  %fine = icmp eq i32 %failed, 0
+  ret i1 %fine
+}
+
+; cuEventCreate for so many places from an address on.
+define internal ptr @created(ptr %head, ptr %given, i64 %count, ptr %names) alwaysinline #0 {
+  %context = alloca [2 x ptr]
+  %number_word = alloca i64
+  %places = getelementptr ptr, ptr %context, i32 1
+  %usual = call i1 @two_numbers(ptr %given, i64 %count, ptr %places, ptr %number_word)
+  br i1 %usual, label %go, label %no
+go:
+  %function = call ptr @address(ptr %head, i64 $H.first)
+  store ptr %function, ptr %context
+  %number = load i64, ptr %number_word
+  %thread = call ptr @PyEval_SaveThread()
+  %fine = call i1 @each(i64 %number, ptr @create, ptr %context)
+  call void @PyEval_RestoreThread(ptr %thread)
   br i1 %fine, label %yes, label %no
 yes:
   ret ptr $object.None

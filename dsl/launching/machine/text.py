@@ -10,8 +10,8 @@ from pathlib import Path
 from tilewright.launching.machine.layout import ARGUMENT, FUNCTIONS, HEAD, LAUNCH, MOST_SLOTS, Expected
 
 FILES = "parts", "arrays", "arguments", "driver", "entries"
-# What a module's function `entry` does: a kernel over a grid, a launch with its arguments, an event's record.
-ENTRIES = {"launch": "launched", "replay": "replayed", "record": "recorded"}
+# What a module's function `entry` does: a kernel over a grid, a launch with its arguments, an event's record, events.
+ENTRIES = {"launch": "launched", "replay": "replayed", "record": "recorded", "create": "created"}
 
 _HOLE = re.compile(rf"\$object\.(?P<object>\w+)|@(?P<function>{'|'.join(FUNCTIONS)})\(")
 

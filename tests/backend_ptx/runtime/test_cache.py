@@ -15,6 +15,7 @@ import pytest
 
 from tilewright.backend_ptx.runtime import cache as module
 from tilewright.backend_ptx.runtime.cache import DiskCache, Entry, decode, encode, open_cache
+from tilewright.cli.cachelog import entries
 
 ENTRY = Entry({"threads": 128, "abi": "{}"}, ".version 8.0\n" * 80)
 
@@ -137,7 +138,7 @@ def test_odd_content_under_a_right_digest_is_no_entry(body: bytes, tmp_path: Pat
     cache = DiskCache(tmp_path)
     cache.store(KEY, ENTRY)
     next(cache.files()).write_bytes(data)
-    assert cache.load(KEY) is None and [stored.entry for stored in cache.entries()] == [None]
+    assert cache.load(KEY) is None and [stored.entry for stored in entries(cache)] == [None]
     cache.store(KEY, ENTRY)
     assert cache.load(KEY) == Entry({**ENTRY.meta, "key": KEY}, ENTRY.ptx)
 
@@ -148,7 +149,7 @@ def test_a_pipe_in_the_cache_is_not_waited_for(tmp_path: Path) -> None:
     path = next(cache.files())
     path.unlink()
     os.mkfifo(path)
-    assert cache.load(KEY) is None and [stored.entry for stored in cache.entries()] == [None]
+    assert cache.load(KEY) is None and [stored.entry for stored in entries(cache)] == [None]
     assert cache.clear() == 1 and not path.exists()
 
 

@@ -12,6 +12,7 @@ from support.fake_cuda import FakeCuda, install, uninstall
 
 import tilewright as tw
 from tilewright.backend_ptx.runtime.cache import open_cache
+from tilewright.cli.cachelog import entries
 from tilewright.tileir.diagnostics import TileCompilerExecutionError
 
 FATAL = ("ptxas fatal : (C7602) Insufficient registers (80) to compile instruction at line 1 in function double. "
@@ -56,7 +57,7 @@ def test_down_the_ladder_once_for_all_processes(cuda: FakeCuda) -> None:
     assert ".minnctapersm 2" in unloaded, "the code that spills was loaded, and is no more"
     cache = open_cache()
     assert cache is not None
-    [stored] = cache.entries()
+    [stored] = entries(cache)
     assert stored.entry is not None and stored.entry.meta["limits"] == {"max_occupancy": 1}
     assert "occupancy=8 lowered to 1" in str(stored.entry.meta["rungs"])
     cuda.linked.clear()
