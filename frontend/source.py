@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import contextlib
 import functools
 import inspect
@@ -15,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from tilewright.frontend.flow import Flow, local_names
+from tilewright.tileir.captured import captured_by
 from tilewright.tileir.diagnostics import NO_SPAN, Span, TileSyntaxError
 
 FunctionNode = ast.FunctionDef | ast.Lambda
@@ -68,6 +68,7 @@ class KernelSource:
 
     def __init__(self, pyfunc: types.FunctionType) -> None:
         self.functions: dict[types.FunctionType, FunctionSource] = {}
+        self._kernel = pyfunc
         self.root = self.function(pyfunc)
 
     def function(self, pyfunc: types.FunctionType, call_site: Span | None = None) -> FunctionSource:
@@ -80,8 +81,8 @@ class KernelSource:
                 if error.span is not NO_SPAN:
                     error.span = replace(error.span, call_site=call_site)
                 raise
-            source = FunctionSource(
-                node, pyfunc.__code__.co_filename, captured_values(pyfunc), self, pyfunc.__globals__)
+            captured = captured_by(self._kernel, pyfunc)
+            source = FunctionSource(node, pyfunc.__code__.co_filename, captured, self, pyfunc.__globals__)
             self.functions[pyfunc] = source
         return source
 
@@ -96,24 +97,6 @@ def kernel_source(pyfunc: types.FunctionType) -> KernelSource:
     if source is None or pyfunc not in source.functions:
         source = vars(pyfunc)[_SOURCE] = KernelSource(pyfunc)
     return source
-
-
-def captured_values(pyfunc: types.FunctionType) -> dict[str, Any]:
-    """The globals, builtins and closure values that a function and the functions inside it name."""
-    names: set[str] = set()
-    codes = [pyfunc.__code__]
-    while codes:
-        code = codes.pop()
-        names.update(code.co_names)
-        codes += [c for c in code.co_consts if isinstance(c, types.CodeType)]
-    space = pyfunc.__globals__
-    out = {n: space[n] if n in space else vars(builtins)[n] for n in names if n in space or n in vars(builtins)}
-    for name, cell in zip(pyfunc.__code__.co_freevars, pyfunc.__closure__ or (), strict=True):
-        try:
-            out[name] = cell.cell_contents
-        except ValueError:  # assigned later than the first compilation
-            continue
-    return out
 
 
 def parse(pyfunc: types.FunctionType) -> FunctionNode:

@@ -8,17 +8,17 @@ runs while compiling (`static_eval`), which may read anything.
 
 from __future__ import annotations
 
-import builtins
 import enum
 import functools
 import linecache
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from types import BuiltinFunctionType, CodeType, EllipsisType, FunctionType, ModuleType, NoneType
 from typing import Any
 
 from tilewright.arguments.constants import is_typed_number
+from tilewright.tileir.captured import captured_by, codes_of
 from tilewright.tileir.dtypes import DType
 
 RUNS_PYTHON = frozenset(("static_eval", "static_assert", "static_iter"))
@@ -31,7 +31,8 @@ _REFUSED = list, dict, set, frozenset, bytearray
 _REFUSED_FOREIGN = "ndarray", "Tensor", "Parameter", "ArrayImpl"
 _NATIVE = "ufunc", "_ArrayFunctionDispatcher", "builtin_function_or_method"
 # What a function holds for us or for torch.compile.
-_MARKS = frozenset(("__tilewright_source__", "_torchdynamo_disable", "_torchdynamo_disable_msg"))
+_MARKS = frozenset((
+    "__tilewright_source__", "__tilewright_captured__", "_torchdynamo_disable", "_torchdynamo_disable_msg"))
 
 Names = frozenset[str]
 
@@ -41,9 +42,11 @@ class Unclear(Exception):
 
 
 class Fingerprint:
-    """Collects the texts of values; functions among them stand in `parts`, once each."""
+    """Collects the texts of values that a kernel's function can reach; functions among them stand in `parts`, once
+    each. What they capture is read as the frontend reads it: once for the kernel."""
 
-    def __init__(self) -> None:
+    def __init__(self, kernel: FunctionType) -> None:
+        self._kernel = kernel
         self.parts: list[str] = []
         self._functions: dict[FunctionType, int] = {}
         self._modules: set[tuple[int, Names]] = set()
@@ -82,7 +85,7 @@ class Fingerprint:
             names = frozenset(_names(function.__code__))
             if names & RUNS_PYTHON:
                 raise Unclear(", ".join(names & RUNS_PYTHON))
-            captured = [f"{name}: {self.text(value, names)}" for name, value in _captured(function, sorted(names))]
+            captured = self._items(captured_by(self._kernel, function), names)
             defaults = [self.text(function.__defaults__, names), *self._items(function.__kwdefaults__ or {}, names)]
             marks = self._items({name: value for name, value in held.items() if name not in _MARKS}, names)
             text = _lines(function)
@@ -117,31 +120,8 @@ class Fingerprint:
         return f"module {name} {found}" if package != OURS or any(found) else ""
 
 
-def _captured(function: FunctionType, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    space, standard = function.__globals__, vars(builtins)
-    for name in names:
-        if name in space:
-            yield name, space[name]
-        elif name in standard:
-            yield name, standard[name]
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        try:
-            value = cell.cell_contents
-        except ValueError:  # assigned later
-            continue
-        yield name, value
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    """A function's code, and that of the functions inside it."""
-    yield code
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from _codes(inner)
-
-
 def _names(code: CodeType) -> Iterator[str]:
-    for each in _codes(code):
+    for each in codes_of(code):
         yield from each.co_names
 
 
@@ -168,7 +148,7 @@ def _lines(function: FunctionType) -> tuple[str, int, str]:
     first = code.co_firstlineno - 1
     if len(lines) <= first:
         raise Unclear(f"{code.co_filename}:{first + 1}")
-    end = max(line or 0 for each in _codes(code) for _, _, line in each.co_lines())
+    end = max(line or 0 for each in codes_of(code) for _, _, line in each.co_lines())
     margin = _indent(lines[first])
     while end < len(lines) and (not lines[end].strip() or _indent(lines[end]) > margin):
         end += 1

@@ -49,13 +49,17 @@ def ready() -> bool:
 
 
 def find() -> bool:
-    """Load the functions that a process before this one has made; whether they are there."""
+    """Load the functions that a process before this one has made; whether they are there. It waits for no thread that
+    makes them."""
     global _looked
-    with _building:
-        if not _methods and not _looked and possible():
-            _looked = True
-            _load_stored()
-        return bool(_methods)
+    if _building.acquire(blocking=False):
+        try:
+            if not _methods and not _looked and possible():
+                _looked = True
+                _load_stored()
+        finally:
+            _building.release()
+    return bool(_methods)
 
 
 def _key() -> str:

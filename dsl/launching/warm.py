@@ -28,7 +28,7 @@ def key_of(specialiser: Specialiser, arguments: Sequence[Argument], switches: Sw
     source = specialiser.source
     if type(source) is not PythonSource or switches.line_info or notes.open_notes() is None:
         return None
-    read = Fingerprint()
+    read = Fingerprint(source.function)
     try:
         kernel = read.text(source.function)
         given = [_argument(read, argument) for argument in arguments]

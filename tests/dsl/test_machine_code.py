@@ -6,6 +6,7 @@ import os
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,22 @@ ODD: dict[str, dict[str, Any]] = {
     "holes outside": {name: {"text": "c3" * 8, "holes": {"None": [1]}} for name in ENTRIES},
     "lists": {name: [] for name in ENTRIES},
 }
+
+
+def test_launches_do_not_wait_while_it_is_made(cuda: FakeCuda, unmade: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, end = threading.Event(), threading.Event()
+
+    def compiled(*args: Any) -> None:
+        begun.set()
+        assert end.wait(60)
+
+    monkeypatch.setattr(code, "compiled", compiled)
+    thread = threading.Thread(target=native.build)
+    thread.start()
+    assert begun.wait(60) and not native.find()
+    end.set()
+    thread.join()
+    assert native.find()
 
 
 @kept_here

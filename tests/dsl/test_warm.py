@@ -206,6 +206,24 @@ def test_the_backends_sources_make_an_entry_a_miss(monkeypatch: pytest.MonkeyPat
     assert len(list(tmp_path.rglob("*.twk"))) == 2
 
 
+def test_what_is_captured_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel keeps what it captured, found or translated, and its notes say so."""
+    kernel = make(of_global)
+    launch(kernel)
+    monkeypatch.setitem(of_global.__globals__, "FACTOR", 3.0)
+    launch(kernel, dtype=np.float16)  # with the factor of before
+    assert not is_found(lambda: launch(make(of_global), dtype=np.float16)), "another kernel has the new one"
+    assert is_found(lambda: launch(make(of_global), dtype=np.float16))
+    monkeypatch.setitem(of_global.__globals__, "FACTOR", 2.0)
+    found = make(of_global)
+    assert is_found(lambda: launch(found, dtype=np.float16))
+    monkeypatch.setitem(of_global.__globals__, "FACTOR", 5.0)
+    assert not is_found(lambda: launch(found, dtype=np.float64))
+    five, now = (str(kernel.ir(tw.spec("f64[1024]"), 1, None)) for kernel in (make(of_global), found))
+    monkeypatch.setitem(of_global.__globals__, "FACTOR", 2.0)
+    assert now == str(make(of_global).ir(tw.spec("f64[1024]"), 1, None)) != five
+
+
 PROGRAM = """
 import tilewright as tw
 {above}
@@ -283,20 +301,23 @@ UNCLEAR: dict[str, Any] = {
 }
 
 
+def texts(value: Any, names: tuple[str, ...] = ()) -> list[str]:
+    def kernel() -> None:
+        """One of its own."""
+
+    read = fingerprint.Fingerprint(kernel)  # type: ignore[arg-type]
+    return [read.text(value, frozenset(names)), *read.parts]
+
+
 @pytest.mark.parametrize("what", UNCLEAR)
 def test_what_has_no_text(what: str) -> None:
     with pytest.raises(fingerprint.Unclear):
-        fingerprint.Fingerprint().text(outside(UNCLEAR[what]).__wrapped__)
+        texts(outside(UNCLEAR[what]).__wrapped__)
 
 
 def test_without_a_key_a_kernel_is_translated_as_ever() -> None:
     for _ in range(2):
         assert not is_found(lambda: launch(make(evaluated)))
-
-
-def texts(value: Any, names: tuple[str, ...] = ()) -> list[str]:
-    read = fingerprint.Fingerprint()
-    return [read.text(value, frozenset(names)), *read.parts]
 
 
 def test_what_a_module_holds_beside_what_comes_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
