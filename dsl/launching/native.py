@@ -18,7 +18,7 @@ import threading
 from typing import Any
 
 from tilewright.launching.machine import code
-from tilewright.launching.machine.layout import FUNCTIONS, OBJECTS, addresses
+from tilewright.launching.machine.layout import FUNCTIONS, HEAD, OBJECTS, addresses
 from tilewright.launching.machine.text import ENTRIES, module, template
 
 _FAST_WITH_KEYWORDS = 0x80 | 0x02  # METH_FASTCALL | METH_KEYWORDS
@@ -128,7 +128,9 @@ def build_soon() -> None:
 
 
 def builtin(name: str, address: int, kept: Any) -> Any:
-    """The function `launch`, `replay`, `record` or `create` over the words at an address; it keeps `kept`."""
+    """The function `launch`, `replay`, `record` or `create` over the words at an address (HEAD); it keeps `kept`, where
+    they are, and each call keeps it until it ends."""
+    ctypes.c_int64.from_address(address + 8 * HEAD.index("kept")).value = id(kept)
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)(
         ("PyCFunction_NewEx", ctypes.pythonapi))
     return make(ctypes.addressof(_methods[name]), address, kept)

@@ -339,6 +339,26 @@ def test_threads(cuda: FakeCuda) -> None:
     assert all(pointers[launch.params[0]] == launch.params[1] for launch in cuda.launches)
 
 
+@pytest.mark.parametrize("refused", [0, 700])
+def test_a_call_keeps_what_it_reads(cuda: FakeCuda, refused: int) -> None:
+    """Another thread may teach a kernel more launches while the driver works: then its function is another one."""
+    add, args = make_add(), (*three(), 16)
+    grid: Any = add[(7,)]
+    taught(grid, *args)
+    head = weakref.ref(grid.func.__module__[0])
+    seen: list[bool] = []
+
+    def meanwhile() -> None:
+        grid.__setstate__((print, (), {}, vars(grid)))
+        gc.collect()
+        seen.append(head() is not None)
+
+    cuda.meanwhile, cuda.refused = meanwhile, refused
+    launches = len(cuda.launches)
+    grid(*args)
+    assert len(cuda.launches) == launches + 1 and seen[0] and head() is None
+
+
 @pytest.mark.parametrize("by_bindings", [False, True])
 def test_events_are_made_ahead(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch, by_bindings: bool) -> None:
     from tilewright.profiling import events

@@ -118,6 +118,7 @@ class FakeCuda:
     functions: list[Function] = field(default_factory=list)
     called: int = 0  # launches through the driver's function itself
     refused: int = 0  # what that function answers
+    meanwhile: Any = lambda: None  # what other threads do while it works
     linked: list[str] = field(default_factory=list)
     memory: dict[int, Any] = field(default_factory=dict)
     pools: dict[int, int] = field(default_factory=dict)  # how much memory the pool of a device keeps
@@ -303,6 +304,7 @@ class FakeCuda:
         return CUresult(0), ctypes.cast(self.callbacks[-1], ctypes.c_void_p).value, 0
 
     def _launch(self, function: int, *rest: int | None) -> int:
+        self.meanwhile()
         if self.refused:
             return self.refused
         [found] = [known for known in self.functions if id(known) == function]

@@ -9,7 +9,7 @@ import sys
 MOST_SLOTS = 128
 
 # The words of a function's head, of a known launch, and of one of its arguments: 8 bytes each; words.py fills them.
-HEAD = "first", "fallback", "held"
+HEAD = "first", "fallback", "held", "kept"
 LAUNCH = ("next", "handle", "x", "y", "z", "threads", "shared", "slots", "template", "count", "arguments", "pairs",
           "pair_words", "stream_of", "device", "outputs", "output_numbers", "note", "noted", "context", "launch",
           "current", "table", "maps", "map_words", "answer")
