@@ -36,26 +36,30 @@ class Code(NamedTuple):
 def compiled(module: Callable[[Mapping[str, int]], str], names: tuple[str, ...]) -> Code | None:
     """The code of a module's one function that others call, its first; `module` gives its text for addresses.
 
-    It is compiled for two made-up sets of addresses: what differs are the holes. None where they are not whole words in
-    the code, or it is not all in one piece: so it is for other processors than x86-64, and other systems than Linux.
+    It is compiled for two made-up sets of addresses: what differs are the holes. (Which of two instructions comes first
+    may hang on the numbers: then two other sets may do.) None where they are not whole words in the code, or it is not
+    all in one piece: so it is for other processors than x86-64, and other systems than Linux.
     """
-    if sys.platform != "linux":
-        return None
-    sets = [{name: _made_up(name, number) for name in names} for number in range(2)]
-    first, second = (_section(module(addresses)) for addresses in sets)
-    if first is None or second is None or len(first) != len(second):
-        return None
-    holes = {name: tuple(_places(first, struct.pack("<Q", sets[0][name]))) for name in names}
-    blank = [bytearray(first), bytearray(second)]
-    for name, places in holes.items():
-        for place in places:
-            if second[place : place + 8] != struct.pack("<Q", sets[1][name]):
-                return None
-            for text in blank:
-                text[place : place + 8] = bytes(8)
-    if blank[0] != blank[1]:
-        return None
-    return Code(bytes(blank[0]), {name: places for name, places in holes.items() if places})
+    for pair in ((0, 1), (2, 3), (4, 5)) if sys.platform == "linux" else ():
+        first, second = (_for_addresses(module, {name: _made_up(name, number) for name in names}) for number in pair)
+        if first is None or first == second:
+            return first
+    return None
+
+
+def _for_addresses(module: Callable[[Mapping[str, int]], str], addresses: Mapping[str, int]) -> Code | None:
+    text = _section(module(addresses))
+    return None if text is None else _with_holes(text, addresses)
+
+
+def _with_holes(text: bytes, addresses: Mapping[str, int]) -> Code:
+    """Code with nothing in the places of these addresses."""
+    blank, holes = bytearray(text), dict[str, tuple[int, ...]]()
+    for name, address in addresses.items():
+        holes[name] = tuple(_places(text, struct.pack("<Q", address)))
+        for place in holes[name]:
+            blank[place : place + 8] = bytes(8)
+    return Code(bytes(blank), {name: places for name, places in holes.items() if places})
 
 
 def _made_up(name: str, number: int) -> int:
