@@ -65,6 +65,9 @@ OPS: dict[str, tuple[Any, tuple[int, ...]]] = {
         lambda t, y: tw.mma(tw.load(y, (tw.bid(0), 0), (T, T)), tw.load(y, (0, tw.bid(1)), (T, T)), t), NONE),
     "the block's number": (lambda t, y: t + tw.bid(0), COLUMNS),
     "the blocks' number": (lambda t, y: t + tw.num_blocks(0), NONE),
+    "a part of an array": (lambda t, y: t + tw.load(y.slice(0, 2, 6), (0, tw.bid(1)), (1, T)), BOTH),
+    "a part that follows from the row": (
+        lambda t, y: t + tw.load(y.slice(0, tw.bid(0), 8), (0, tw.bid(1)), (1, T)), COLUMNS),
     "how many rows": (lambda t, y: t + y.shape[0], BOTH),
 }
 
