@@ -59,6 +59,7 @@ class tile_kernel(HostRuns):
     __qualname__: str
     __wrapped__: Any  # the undecorated function
     _bound: dict[Any, BoundKernel]
+    _latest: BoundKernel | None
 
     @overload
     def __new__(
@@ -86,6 +87,9 @@ class tile_kernel(HostRuns):
     @one_line
     def __getitem__(self, grid: Any) -> BoundKernel:
         """The kernel bound to a grid: a tuple of up to three ints, or one int."""
+        bound = self._latest
+        if bound is not None and bound.given is grid:  # a literal is the same object each time
+            return bound
         try:
             bound = self._bound.get(grid)
         except TypeError:  # a list is not hashable, and no grid either
@@ -106,6 +110,7 @@ class tile_kernel(HostRuns):
             if len(self._bound) >= _MAX_GRIDS:
                 self._bound.clear()
             self._bound[grid] = bound
+        self._latest = bound
         return bound
 
     @not_traced
@@ -246,7 +251,7 @@ def kernel_around(specialiser: Specialiser, launcher: Launcher, cls: type[K]) ->
     """The kernel that has a specialiser and its launcher, with all that these have made."""
     kernel = object.__new__(cls)
     kernel.__name__ = kernel.__qualname__ = specialiser.name
-    kernel.specialiser, kernel.launcher, kernel._bound = specialiser, launcher, {}
+    kernel.specialiser, kernel.launcher, kernel._bound, kernel._latest = specialiser, launcher, {}, None
     return kernel
 
 

@@ -84,7 +84,7 @@ def _load_stored() -> None:
 def build() -> None:
     """Make the functions; a failure leaves launches to Python."""
     with _building:
-        if find() or not possible():
+        if find() or _methods or not possible():
             return
         try:
             _use(_made())
@@ -112,8 +112,8 @@ def _made() -> dict[str, int]:
 
 
 def _use(found: dict[str, int]) -> None:
-    _methods.update({name: _Method(name.encode(), address, _FAST_WITH_KEYWORDS, None)
-                     for name, address in found.items()})
+    for name, address in found.items():  # never others in their place: builtins refer to these
+        _methods.setdefault(name, _Method(name.encode(), address, _FAST_WITH_KEYWORDS, None))
 
 
 def build_soon() -> None:

@@ -21,6 +21,8 @@ from tilewright.tileir.events import LISTENERS
 from tilewright.tracebacks import public
 
 DEFAULT = "h200"
+FIELDS = 8  # of a launch: kind, start, end, thread, stream, the events before and after, whether it failed
+NOT_TIMED = -1
 
 
 class Profile(Recording):
@@ -44,7 +46,8 @@ class Profile(Recording):
         # By the launch that machine code knows, and, as a guess, by what was launched last over a grid.
         self._kind_of: dict[Any, Kind] = {}
         self._likely: dict[Hashable, Kind] = {}
-        self._raw: list[tuple[Kind, int, int, int, Any, bool]] = []
+        # FIELDS objects a launch, side by side: at a tuple each the garbage collector would look again and again.
+        self._raw: list[Any] = []
         self._timers: dict[int, Any] = {}
         self._lock = threading.Lock()
 
@@ -63,7 +66,7 @@ class Profile(Recording):
         LISTENERS.remove(self.events.append)
         self.broken = not all([timer.wait() for timer in self._timers.values()])
         self.end = perf_counter_ns()
-        self.launches = [self._read(*raw) for raw in self._raw]
+        self.launches = [self._read(*self._raw[i : i + FIELDS]) for i in range(0, len(self._raw), FIELDS)]
         for timer in self._timers.values():
             timer.close()
 
@@ -96,22 +99,24 @@ class Profile(Recording):
         place = launcher, grid.size
         likely = self._likely.get(place)
         kind = likely or self._kind(launcher, grid, args)
-        timer, pair, known, failed = kind.timer, None, None, True
+        timer, known, failed = kind.timer, None, True
+        queue, before, after = 0, NOT_TIMED, NOT_TIMED
         if timer is not None:
-            pair = timer.start(self._stream(kind, args, stream))
+            own = kind.stream if stream is None else None
+            queue, before, after = timer.start(self._stream(kind, args, stream) if own is None else own())
         start = perf_counter_ns()
         try:
             known = launch(launcher, grid, args, stream)
             failed = False
         finally:
             end = perf_counter_ns()
-            if timer is not None and pair is not None:
-                timer.record(pair[2], pair[0])
+            if timer is not None:
+                timer.record(after, queue)
             if likely is not None and self._kind_of.get(known) is not likely:
                 kind = self._kind(launcher, grid, args)
                 if kind.timer is not timer or kind.stream is not likely.stream:
-                    pair = None  # the events were those of another device or stream
-            self._raw.append((kind, start, end, get_ident(), pair, failed))
+                    after = NOT_TIMED  # the events were those of another device or stream
+            self._raw += kind, start, end, get_ident(), queue, before, after, failed
         if likely is not kind:
             if known is not None and known.whole and kind.stream is not None:
                 self._kind_of[known] = self._likely[place] = kind
@@ -157,9 +162,11 @@ class Profile(Recording):
             found = self._timers[device] = DeviceTimer(device)
         return found
 
-    def _read(self, kind: Kind, start: int, end: int, thread: int, pair: Any, failed: bool) -> Launched:
-        times = None if pair is None or self.broken or kind.timer is None else kind.timer.read(pair)
-        return Launched(kind, start, end, thread, 0 if pair is None else pair[0], times, failed)
+    def _read(self, kind: Kind, start: int, end: int, thread: int, stream: int, before: int, after: int,
+              failed: bool) -> Launched:
+        timed = kind.timer is not None and not self.broken and after != NOT_TIMED
+        times = kind.timer.read((stream, before, after)) if kind.timer is not None and timed else None
+        return Launched(kind, start, end, thread, stream, times, failed)
 
 
 @public
