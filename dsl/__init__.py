@@ -85,6 +85,8 @@ if TYPE_CHECKING:
     from tilewright.deriving.grad import grad
     from tilewright.inspecting.trace import Trace, trace
     from tilewright.launching.graphs import LaunchGraph, graph
+    from tilewright.linking.instructions import inline_ptx
+    from tilewright.linking.linked import device_function
     from tilewright.profiling.profile import Profile, profile
     from tilewright.tune.autotune import autotune
 
@@ -110,6 +112,8 @@ _LATER = {
     "trace": "tilewright.inspecting.trace",
     "LaunchGraph": "tilewright.launching.graphs",
     "graph": "tilewright.launching.graphs",
+    "inline_ptx": "tilewright.linking.instructions",
+    "device_function": "tilewright.linking.linked",
     "Profile": "tilewright.profiling.profile",
     "profile": "tilewright.profiling.profile",
     "autotune": "tilewright.tune.autotune",
@@ -129,6 +133,7 @@ __all__ = [
     "ScalarAnnotation", "IndexedWithInt64", "ArrayAnnotation", "ListAnnotation", "Spec", "spec", "to_device",
     "DeviceArray", "gpu_available", "compiler_timeout", "uninitialized",
     # tuning, compilation ahead of time, and operators of other libraries
+    "inline_ptx", "device_function",
     "tune", "autotune", "compilation", "bundles", "load_bundle", "jax", "torch",
     # functions of kernels in a module of their own
     "random",

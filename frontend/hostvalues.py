@@ -15,6 +15,7 @@ from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import SliceSpec, Struct, Val, like
 from tilewright.tileir.diagnostics import TileTypeError, TileValueError
 from tilewright.tileir.dtypes import BY_NAME, DType
+from tilewright.tileir.foreign import is_declared
 
 _AS_THEY_ARE = (
     str, type(None), type(Ellipsis), enum.Enum, DType, types.ModuleType, types.FunctionType, types.BuiltinFunctionType,
@@ -49,6 +50,8 @@ def frontend_value(t: Translator, value: Any, name: str) -> Val:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return struct_value(t, value, name)
     if isinstance(value, (*_AS_THEY_ARE, SliceSpec)) or hasattr(value, "__tilewright_builtin__"):
+        return value
+    if is_declared(value):
         return value
     if type(value).__name__ in NATIVE_FUNCTIONS:
         return value

@@ -41,6 +41,7 @@ HOST = {
                       "spec uninitialized",
     "kernels made of kernels": "grad kernel_from_ir infer vmap fuse Fusion",
     "kernels compiled ahead": "load_bundle",
+    "device code of others": "inline_ptx device_function",
     "arrays on a GPU": "to_device DeviceArray DeviceArray.to_host gpu_available",
 }
 """What runs on the host, by part. Modules (`tune`, `compilation`) follow with all that they export."""

@@ -12,6 +12,7 @@ from typing import Any
 from tilewright.backend_ptx.llvm import llvm_defects, ptxas_defects
 from tilewright.backend_ptx.llvm.module import TRIPLE
 from tilewright.backend_ptx.targets import Target
+from tilewright.tileir import foreign
 from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileUnsupportedFeatureError
 
 # Measured on vector add, softmax, transpose, in-place updates and a GEMM: code generation runs its own clean-up and
@@ -23,7 +24,7 @@ PASSES = ("instruction_combine", "simplify_cfg")
 CODEGEN_LEVEL = 1
 
 # llvmlite's modules share one LLVM context, which two threads may not use at once.
-_lock = threading.Lock()
+LOCK = threading.Lock()
 _machines: dict[tuple[str, int], Any] = {}
 
 
@@ -32,8 +33,8 @@ def llvm_to_ptx(text: str, target: Target) -> tuple[str, dict[str, float]]:
 
     Raises TileCompilerExecutionError when LLVM refuses the text: that is a defect of the lowering.
     """
-    binding = _binding()
-    with _lock:
+    binding = llvm_binding()
+    with LOCK:
         machine = _machine(binding, target)
         if "!llvm.dbg.cu" in text:
             _keep_places(binding)
@@ -42,52 +43,33 @@ def llvm_to_ptx(text: str, target: Target) -> tuple[str, dict[str, float]]:
             module = binding.parse_assembly(text)
             clock.append(time.perf_counter())
             module.verify()
+            foreign.linked(binding, module, text)
         except RuntimeError as error:
-            raise _refused(str(error), text, target) from None
+            raise refused(str(error), text, target) from None
         clock.append(time.perf_counter())
         with module:
             _run_passes(binding, machine, module)
             clock.append(time.perf_counter())
             sound = llvm_defects.without_defects(binding, module, text)
-            ptx = ptxas_defects.without_defects(machine.emit_assembly(sound))
+            ptx = foreign.merged(ptxas_defects.without_defects(machine.emit_assembly(sound)), text)
         clock.append(time.perf_counter())
     _check_resolved(ptx, target)
     stages = ("llvm parse", "llvm verify", "llvm passes", "llvm codegen")
     return ptx, {name: end - start for name, (start, end) in zip(stages, pairwise(clock), strict=True)}
 
 
-def link_texts(texts: list[str], target: Target) -> str:
-    """Modules with kernels of different names as one. What several declare becomes one, private names are made unique.
-
-    Raises TileCompilerExecutionError when LLVM refuses: that is a defect of the lowering.
-    """
-    if len(texts) == 1:
-        return texts[0]
-    binding = _binding()
-    with _lock:
-        linked = None
-        for text in texts:
-            try:
-                module = binding.parse_assembly(text)
-                if linked is not None:
-                    linked.link_in(module)
-            except RuntimeError as error:
-                raise _refused(str(error), text, target) from None
-            linked = module if linked is None else linked
-        return str(linked)
-
-
 def optimised(text: str, target: Target) -> str:
     """The text of a module after the passes: what code generation sees."""
-    binding = _binding()
-    with _lock:
+    binding = llvm_binding()
+    with LOCK:
         machine = _machine(binding, target)
         with binding.parse_assembly(text) as module:
             _run_passes(binding, machine, module)
             return str(module)
 
 
-def _binding() -> Any:
+def llvm_binding() -> Any:
+    """llvmlite's; TileUnsupportedFeatureError where it is missing."""
     try:
         import llvmlite.binding as binding
     except ImportError as error:
@@ -108,7 +90,7 @@ def llvm_version() -> str:
     """llvmlite's and LLVM's version, as one word for cache keys and reports."""
     import llvmlite
 
-    return f"llvmlite-{llvmlite.__version__}-llvm-{'.'.join(map(str, _binding().llvm_version_info))}"
+    return f"llvmlite-{llvmlite.__version__}-llvm-{'.'.join(map(str, llvm_binding().llvm_version_info))}"
 
 
 def _machine(binding: Any, target: Target) -> Any:
@@ -134,7 +116,8 @@ def _run_passes(binding: Any, machine: Any, module: Any) -> None:
     manager.run(module, builder)
 
 
-def _refused(message: str, text: str, target: Target) -> TileCompilerExecutionError:
+def refused(message: str, text: str, target: Target) -> TileCompilerExecutionError:
+    """LLVM's refusal, with the lines of the text that it names."""
     message = message.replace("LLVM IR parsing error\n", "").strip()
     notes = [f"while compiling for {target.name} with PTX {target.ptx / 10}"]
     found = re.search(r"<string>:(\d+):", message)

@@ -12,6 +12,7 @@ from tilewright.backend_ptx.lower import (  # noqa: F401
     convert,
     debug,
     fold,
+    foreign,
     gather,
     grids,
     layout,

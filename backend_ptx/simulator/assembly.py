@@ -15,7 +15,7 @@ from tilewright.backend_ptx.simulator.machine.compile import FunctionCompiler, O
 from tilewright.backend_ptx.simulator.machine.state import Machine, Registers
 from tilewright.backend_ptx.simulator.memory.memory import GLOBAL, SHARED
 from tilewright.backend_ptx.simulator.numbers import floats
-from tilewright.backend_ptx.simulator.ops import matrix, register_pool, warp
+from tilewright.backend_ptx.simulator.ops import foreign, matrix, register_pool, warp
 from tilewright.backend_ptx.simulator.ops.arith import pure
 from tilewright.backend_ptx.simulator.ops.memory import UPDATES, atomic
 from tilewright.backend_ptx.simulator.text.ir import LlvmInstruction
@@ -182,5 +182,8 @@ def _asm(c: FunctionCompiler, i: LlvmInstruction) -> Operation:
     key = (i.extra["asm"], _CLOBBER.sub("", i.extra["constraints"]))
     record = find_text(*key)
     if record is None:
+        found = foreign.operation(c, i)
+        if found is not None:
+            return found
         raise Unsupported(f"inline assembly that is not in the instruction table: {key}")
     return MEANINGS[record.meaning](c, i, record.facts)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilewright.backend_ptx.compile import Compiled, Look, Watch, compile_kernel
-from tilewright.backend_ptx.llvm.compile import link_texts, llvm_to_ptx
+from tilewright.backend_ptx.llvm.compile import LOCK, llvm_binding, llvm_to_ptx, refused
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Function
 from tilewright.tileir.plan import Hints, Limits
@@ -30,3 +30,24 @@ def compile_module(functions: Sequence[Function], target: Target, watch: Watch |
     ptx, _ = llvm_to_ptx(text, target.at_least(max(kernel.abi.ptx for kernel in kernels)))
     watch.text("kernel.ptx", ptx)
     return Module(ptx, tuple(kernels))
+
+
+def link_texts(texts: list[str], target: Target) -> str:
+    """Modules with kernels of different names as one. What several declare becomes one, private names are made unique.
+
+    Raises TileCompilerExecutionError when LLVM refuses: that is a defect of the lowering.
+    """
+    if len(texts) == 1:
+        return texts[0]
+    binding = llvm_binding()
+    with LOCK:
+        linked = None
+        for text in texts:
+            try:
+                module = binding.parse_assembly(text)
+                if linked is not None:
+                    linked.link_in(module)
+            except RuntimeError as error:
+                raise refused(str(error), text, target) from None
+            linked = module if linked is None else linked
+        return str(linked)

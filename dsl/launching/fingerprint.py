@@ -20,6 +20,7 @@ from typing import Any
 from tilewright.arguments.constants import is_typed_number
 from tilewright.tileir.captured import captured_by, codes_of
 from tilewright.tileir.dtypes import DType
+from tilewright.tileir.foreign import is_declared
 
 RUNS_PYTHON = frozenset(("static_eval", "static_assert", "static_iter"))
 OURS = "tilewright"
@@ -70,6 +71,8 @@ class Fingerprint:
             return f"native {value.__module__}.{value.__qualname__}"
         if isinstance(value, type):
             return _type(value)
+        if is_declared(value):
+            return f"device function {value.name}"
         return _foreign(value, kind)
 
     def _function(self, function: FunctionType) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from tilewright.frontend import folding
 from tilewright.frontend.advice import on_builtin, on_function
+from tilewright.frontend.calls.foreign import rule_of
 from tilewright.frontend.calls.registry import BY_VALUE, RULES, CallRule
 from tilewright.frontend.dispatch import expression
 from tilewright.frontend.hostvalues import NATIVE_FUNCTIONS, frontend_value
@@ -29,6 +30,7 @@ from tilewright.tileir.diagnostics import (
     UnsupportedCallError,
 )
 from tilewright.tileir.dtypes import DType
+from tilewright.tileir.foreign import is_declared
 
 # All functions that contextlib.contextmanager makes share this code.
 _MANAGER_CODE = contextlib.contextmanager(lambda: iter(())).__code__
@@ -142,6 +144,8 @@ def call_value(
         if name in SYNTAX_FORMS and name not in RULES:
             raise _not_a_value(name)
         return _call_rule(t, RULES[name], args, kwargs, nodes, receivers)
+    if is_declared(function):
+        return _call_rule(t, rule_of(function), args, kwargs, nodes, receivers)
     if isinstance(function, types.FunctionType):
         if function.__code__ is _MANAGER_CODE:
             return SYNTHETIC["manager"](t, function, args, kwargs)
@@ -200,7 +204,7 @@ def _call_rule(
     t: Translator, rule: CallRule, args: Sequence[Val], kwargs: Mapping[str, Val], nodes: ArgumentNodes | None,
     receivers: int = 0,
 ) -> Val:
-    what = str(args[0]) if rule.name == "dtype" else rule.name.rpartition(".")[2]
+    what = rule.what or (str(args[0]) if rule.name == "dtype" else rule.name.rpartition(".")[2])
     bound = rule.signature.bind(what, args, kwargs, receivers)
     signature = rule.signature
     positional = [bound[n] for n in (*signature.positional_only, *signature.positional)]

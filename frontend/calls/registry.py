@@ -14,11 +14,13 @@ Rule = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class CallRule:
-    """`function(translator, *parameters) -> frontend value` and the signature that users see."""
+    """`function(translator, *parameters) -> frontend value` and the signature that users see. `what`: how errors call
+    it, where that is not the name."""
 
     name: str
     function: Rule
     signature: Signature
+    what: str = ""
 
 
 RULES: dict[str, CallRule] = {}

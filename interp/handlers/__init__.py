@@ -10,6 +10,7 @@ from tilewright.interp.handlers import (
     convert,
     debug,
     fold,
+    foreign,
     machine,
     math,
     matmul,
@@ -22,8 +23,8 @@ from tilewright.interp.handlers import (
 from tilewright.interp.lowering import HANDLERS
 from tilewright.tileir.core import OPS
 
-__all__ = ["arith", "arrays", "atomics", "bulk", "cluster", "control", "convert", "debug", "fold", "machine", "math",
-           "matmul", "memory", "output", "reduce", "shape", "warpgroup", "missing_handlers"]
+__all__ = ["arith", "arrays", "atomics", "bulk", "cluster", "control", "convert", "debug", "fold", "foreign", "machine",
+           "math", "matmul", "memory", "output", "reduce", "shape", "warpgroup", "missing_handlers"]
 
 
 def missing_handlers() -> list[str]:

@@ -9,5 +9,7 @@ REFUSED.update({
     "bitcast": ("the bits of a float are no number that changes with it",
                 "of sorted elements the gradient goes through take(x, argsort(x, axis), axis)"),
     "mma_scaled": ("block-scaled products have no derivative yet", "multiply by the scales, and use mma"),
+    "foreign": ("a function of another compiler has no derivative", "give the kernel a backward of your own with "
+                "@kernel.defvjp"),
     "atomic_cas": ("a compare-and-swap hands on no derivative", ""),
 })

@@ -9,6 +9,7 @@ from tilewright.tileir.ops import (
     convert,
     debug,
     fold,
+    foreign,
     math,
     matmul,
     memory,
@@ -17,5 +18,5 @@ from tilewright.tileir.ops import (
     shape,
 )
 
-__all__ = ["arith", "arrays", "atomics", "control", "convert", "debug", "fold", "math", "matmul", "memory", "output",
-           "reduce", "shape"]
+__all__ = ["arith", "arrays", "atomics", "control", "convert", "debug", "fold", "foreign", "math", "matmul", "memory",
+           "output", "reduce", "shape"]

@@ -24,7 +24,7 @@ SUBJECTS = {
     "Attention and language models": "attention attention_backward decode rotary_embedding embedding moe_routing "
                                      "mixture_of_experts",
     "Irregular memory": "gather_scatter sparse",
-    "Kernels in files": "shipping",
+    "Kernels in files, and code of others": "shipping device_code",
     "Simulation, signals and pictures": "heat life n_body black_scholes fft fft4096 mandelbrot",
 }
 INTRODUCTION = """# Examples

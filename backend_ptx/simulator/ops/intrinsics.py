@@ -16,7 +16,7 @@ from tilewright.backend_ptx.simulator.machine.state import Machine, Registers
 from tilewright.backend_ptx.simulator.numbers import directed, floats
 from tilewright.backend_ptx.simulator.numbers.approximate import approximate, divide_full
 from tilewright.backend_ptx.simulator.numbers.integers import signed, unsigned
-from tilewright.backend_ptx.simulator.ops import output, warp
+from tilewright.backend_ptx.simulator.ops import foreign, output, warp
 from tilewright.backend_ptx.simulator.ops.arith import pure, with_ftz
 from tilewright.backend_ptx.simulator.text.ir import LlvmInstruction
 from tilewright.backend_ptx.simulator.text.types import numpy_type
@@ -316,4 +316,4 @@ def find(name: str) -> Build:
 
 @OPERATIONS.define("call")
 def _call(c: FunctionCompiler, i: LlvmInstruction) -> Operation:
-    return find(i.extra["callee"])(c, i)
+    return foreign.operation(c, i) or find(i.extra["callee"])(c, i)

@@ -7,12 +7,13 @@ from typing import Any
 
 from support.tileir.operands import DTYPES, FLOATS, INTS, SHAPES, Operands
 
+from tilewright.linking.instructions import inline_ptx
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.core import OPS, Op, Value
 from tilewright.tileir.diagnostics import TileTypeError
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.enums import PaddingMode, RoundingMode
-from tilewright.tileir.ops import arith, arrays, convert, memory, reduce, shape
+from tilewright.tileir.ops import arith, arrays, convert, foreign, memory, reduce, shape
 from tilewright.tileir.ops import math as functions
 from tilewright.tileir.types import TileType
 
@@ -29,6 +30,7 @@ _TAKES: dict[type[Op], tuple[DType, ...]] = {
     **{c: INTS for c in OPS.values() if issubclass(c, functions.BitCount)},
 }
 ROUNDINGS = {arith.RoundedBinary: ("RN", "RZ", "RM", "RP"), arith.Fma: ("RN", "RZ"), functions.Sqrt: ("RN", "RP")}
+AND_NOT = inline_ptx("lop3.b32 $0, $1, $2, 0, 0x30;", [dt.int32, dt.int32], dt.int32, reference=lambda x, y: x & ~y)
 
 
 class Ops(Operands):
@@ -60,6 +62,10 @@ class Ops(Operands):
         source = self.of(self.type(INTS))  # the bits of a NaN are nobody's promise
         same = [d for d in DTYPES[1:] if d.bitwidth == source.type.dtype.bitwidth]
         self.add(convert.Bitcast(src=source, dtype=self.rng.choice(same)))
+
+    def foreign(self) -> None:
+        operand = TileType(dt.int32, self.rng.choice(self.shapes))
+        self.add(foreign.Foreign(args=(self.of(operand), self.of(operand)), name=AND_NOT.name, dtype=dt.int32))
 
     def constants(self) -> None:
         self.constant(TileType(self.rng.choice(self.dtypes), self.rng.choice(self.shapes)))

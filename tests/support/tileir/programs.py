@@ -175,7 +175,8 @@ class _Body:
 
 _MAKERS: list[Callable[[_Programs], None]] = [
     *[_Programs.elementwise] * 8, *[_Programs.reshaped] * 2, _Programs.cast, _Programs.cast, _Programs.bitcast,
-    _Programs.constants, _Programs.constants, _Programs.questions, _Programs.views, _Programs.load, _Programs.load,
-    _Programs.store, _Programs.gather, _Programs.scatter, _Programs.reductions, _Programs.branch, _Programs.counted,
-    _Programs.repeated, *[_Programs.neutral] * 4, *[_Programs.twice] * 2, _Programs.reload, _Programs.bounded,
+    _Programs.foreign, _Programs.constants, _Programs.constants, _Programs.questions, _Programs.views, _Programs.load,
+    _Programs.load, _Programs.store, _Programs.gather, _Programs.scatter, _Programs.reductions, _Programs.branch,
+    _Programs.counted, _Programs.repeated, *[_Programs.neutral] * 4, *[_Programs.twice] * 2, _Programs.reload,
+    _Programs.bounded,
 ]
