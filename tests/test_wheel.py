@@ -65,6 +65,8 @@ def test_wheel(tmp_path: Path) -> None:
     (tmp_path / "kernel.py").write_text(PROGRAM)
     run(python, "-m", "tilewright", "explore", "kernel.py", "--args", "f32[8]", "-o", "page.html", cwd=tmp_path)
     assert "</html>" in (tmp_path / "page.html").read_text()
+    assert {path.name for path in (site / "tilewright" / "compilation" / "c").iterdir()} == {
+        "tilewright.c", "tilewright.h"}
     if find_spec("mypy") is not None:
         (tmp_path / "typed.py").write_text("import tilewright as tw\nreveal_type(tw.gpu_available())\n")
         said = run(sys.executable, "-m", "mypy", "--python-executable", python, "--cache-dir", tmp_path / "cache",

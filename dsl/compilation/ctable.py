@@ -73,7 +73,8 @@ def _kernel(manifest: Manifest, binary: Binary, own: str) -> tuple[list[str], st
     out += _array("tw_argument", f"{own}_arguments", rows) if rows else []
     out += _array("tw_parameter", f"{own}_parameters", [_parameter(p, maps, own) for p in params]) if params else []
     kernel = manifest.kernels[binary.kernel].name
-    row = _row(_text(binary.symbol), _text(kernel), binary.code, binary.threads, binary.cluster, binary.shared_bytes,
+    row = _row(_text(binary.symbol), _text(kernel), binary.code, binary.threads, binary.cluster, int(binary.dependent),
+               binary.shared_bytes,
                f"{own}_arguments" if rows else "NULL", len(rows), f"{own}_parameters" if params else "NULL",
                len(params))
     return out, row

@@ -79,6 +79,7 @@ def binary_of(
     made: Compiled,
 ) -> Binary:
     """The record of a compiled kernel. `function`: its Tile IR after all passes."""
-    return Binary(number, made.name, code, made.abi, made.threads, made.shared_bytes, made.cluster,
-                  kernel.hints.resolve(made.target.name).opt_level, arguments, written_arrays(function), aliases,
+    level = kernel.hints.resolve(made.target.name).opt_level
+    return Binary(number, made.name, code, made.abi, made.threads, made.shared_bytes, made.cluster, made.dependent,
+                  level, arguments, written_arrays(function), aliases,
                   digest_of(kernel.specialiser, arguments, aliases))

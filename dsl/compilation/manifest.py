@@ -59,7 +59,8 @@ class Binary:
     `kernel` and `code`: positions in the manifest. `arguments`: one for each parameter of the kernel, with what the
     code relies on; `writes`: those that it writes, by the position among the arguments that remain at run time, which
     is how `abi` and `aliases` count too. `cluster` CTAs run each block of a launch: the hardware's grid is so many
-    times longer along x. `ir`: the digest of the Tile IR that it was made from.
+    times longer along x. `dependent`: a launch may start while the kernel before it on its stream runs
+    (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION). `ir`: the digest of the Tile IR that it was made from.
     """
 
     kernel: int
@@ -69,6 +70,7 @@ class Binary:
     threads: int
     shared_bytes: int
     cluster: int
+    dependent: bool
     opt_level: int
     arguments: Sequence[Any]
     writes: frozenset[int]
@@ -147,8 +149,8 @@ def _fields(record: Any) -> dict[str, Any]:
 def _binary_data(binary: Binary) -> dict[str, Any]:
     return {
         "kernel": binary.kernel, "symbol": binary.symbol, "code": binary.code, "threads": binary.threads,
-        "shared_bytes": binary.shared_bytes, "cluster": binary.cluster, "opt_level": binary.opt_level,
-        "linear_grid": binary.abi.linear_grid,
+        "shared_bytes": binary.shared_bytes, "cluster": binary.cluster,
+        "dependent": binary.dependent, "opt_level": binary.opt_level, "linear_grid": binary.abi.linear_grid,
         "arguments": [argument_data(argument) for argument in binary.arguments],
         "parameters": [_parameter_data(param) for param in binary.abi.params], "writes": sorted(binary.writes),
         "same": binary.aliases.same, "overlapping": binary.aliases.groups, "ir": binary.ir}
@@ -159,8 +161,8 @@ def _binary(data: Mapping[str, Any]) -> Binary:
     aliases = Aliases(tuple(map(tuple, data["same"])), tuple(map(tuple, data["overlapping"])))
     return Binary(
         data["kernel"], data["symbol"], data["code"], abi, data["threads"], data["shared_bytes"], data["cluster"],
-        data["opt_level"], [argument_of(argument) for argument in data["arguments"]], frozenset(data["writes"]),
-        aliases, data["ir"])
+        data["dependent"], data["opt_level"], [argument_of(argument) for argument in data["arguments"]],
+        frozenset(data["writes"]), aliases, data["ir"])
 
 
 def _parameter_data(param: AbiParam) -> dict[str, Any]:

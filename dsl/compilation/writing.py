@@ -46,5 +46,7 @@ def write_folder(path: Path, files: Mapping[str, bytes], known: str) -> None:
         aside.rename(path)
         shutil.rmtree(old, ignore_errors=True)
     except BaseException:
+        if not path.exists() and aside.with_name(aside.name + OLD).exists():
+            aside.with_name(aside.name + OLD).rename(path)
         shutil.rmtree(aside, ignore_errors=True)
         raise

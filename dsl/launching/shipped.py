@@ -63,7 +63,7 @@ def find(wanted: Wanted) -> Found | None:
 
 def forbidden() -> bool:
     """Whether TILEWRIGHT_NO_JIT forbids launches to compile."""
-    return os.environ.get(NO_JIT, "0").lower() not in ("", "0", "off", "false")
+    return os.environ.get("TILEWRIGHT_NO_JIT", "0").lower() not in ("", "0", "off", "false")
 
 
 def _missing(wanted: Wanted, places: Sequence[Shipment], sourceless: bool) -> TileUnsupportedFeatureError:

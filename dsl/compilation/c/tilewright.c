@@ -527,6 +527,23 @@ static int pack(const tw_program *program, const tw_kernel *kernel, const tw_val
     return 0;
 }
 
+static CUresult queue(const tw_kernel *kernel, CUfunction function, unsigned x, unsigned y, unsigned z, CUstream stream,
+                      void **table) {
+    CUlaunchAttribute attribute;
+    CUlaunchConfig config;
+    if (!kernel->dependent)
+        return cuLaunchKernel(function, x, y, z, (unsigned)kernel->threads, 1, 1, kernel->shared_bytes, stream, table, NULL);
+    memset(&attribute, 0, sizeof attribute);
+    memset(&config, 0, sizeof config);
+    attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    attribute.value.programmaticStreamSerializationAllowed = 1;
+    config.gridDimX = x, config.gridDimY = y, config.gridDimZ = z;
+    config.blockDimX = (unsigned)kernel->threads, config.blockDimY = 1, config.blockDimZ = 1;
+    config.sharedMemBytes = kernel->shared_bytes, config.hStream = stream;
+    config.attrs = &attribute, config.numAttrs = 1;
+    return cuLaunchKernelEx(&config, function, table, NULL);
+}
+
 int tw_launch(const tw_program *program, const char *symbol, unsigned x, unsigned y, unsigned z, CUstream stream,
               const tw_value *values, int count, tw_error *error) {
     uint64_t slots[TW_MAX_PARAMETERS];
@@ -551,7 +568,6 @@ int tw_launch(const tw_program *program, const char *symbol, unsigned x, unsigne
     for (int i = 0; i < count; i++)
         if (kernel->arguments[i].kind == TW_LIST && copy_tables(program, kernel, i, &values[i], stream, error)) return 1;
     if (pack(program, kernel, values, grid, slots, table, maps, error)) return 1;
-    status = cuLaunchKernel(function, x * (unsigned)kernel->cluster, y, z, (unsigned)kernel->threads, 1, 1,
-                            kernel->shared_bytes, stream, table, NULL);
+    status = queue(kernel, function, x * (unsigned)kernel->cluster, y, z, stream, table);
     return status ? driver_fails(error, symbol, status) : 0;
 }

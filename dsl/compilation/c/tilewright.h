@@ -61,6 +61,7 @@ typedef struct { tw_part part; int argument, axis, bytes; const tw_map *map; } t
 typedef struct {
     const char *symbol, *kernel;
     int code, threads, cluster;
+    int dependent; /* a launch may start while the kernel before it on its stream runs */
     unsigned shared_bytes;
     const tw_argument *arguments;
     int argument_count;

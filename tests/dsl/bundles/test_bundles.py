@@ -24,6 +24,8 @@ from tilewright.compilation.writing import write_folder
 from tilewright.launching import shipped
 from tilewright.tune import stored
 
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
 
 @pytest.fixture
 def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
@@ -185,6 +187,16 @@ def test_each_gpu_gets_its_own_code(cuda: FakeCuda, tmp_path: Path) -> None:
             probe = c_loader.build(tmp_path / "bundle" / "kernels.h", tmp_path / "probe", major)
             [line] = c_loader.run(probe, tmp_path / "bundle", ["k 1 1 1 c 4096 1 64 c 8192 1 64 f 1"])
             assert line.startswith("k 1 1 1 ")
+
+
+@pytest.mark.skipif(c_loader.COMPILER is None, reason="there is no C compiler here")
+def test_the_c_example_compiles(cuda: FakeCuda, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    assert main(["build", str(EXAMPLES / "shipping.py"), "-o", str(tmp_path / "bundle"), "--target", "sm_90a"]) == 0
+    command = [str(c_loader.COMPILER), *c_loader.FLAGS, f"-I{c_loader.STUB}", f"-I{tmp_path / 'bundle'}", "-c",
+               str(EXAMPLES / "c" / "gemm.c"), "-o", str(tmp_path / "gemm.o")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def cuda_text(cuda: FakeCuda, folder: Path) -> str:

@@ -99,6 +99,15 @@ def test_tensor_maps_and_clusters(cuda: FakeCuda, tmp_path: Path) -> None:
 
 
 @needs_compiler
+def test_launches_that_may_start_early(cuda: FakeCuda, tmp_path: Path) -> None:
+    early = scale.replace_hints(programmatic_dependent_launch=True)
+    x, y = (tw.to_device(np.zeros(128, np.float32)) for _ in range(2))
+    info = exported(tmp_path, early, x, y, 2.0, 64)
+    python, [c_made] = both(cuda, tmp_path, info, (2,), x, y, 2.0, 64)
+    assert c_made == f"dependent {python}" and cuda.launches[-1].dependent
+
+
+@needs_compiler
 def test_slices_wrap_around(cuda: FakeCuda, tmp_path: Path) -> None:
     x, w, offsets = matrix(500, 256), matrix(256, 128), tw.to_device(np.zeros(5, np.int32))
     out = tw.to_device(np.zeros((512, 128), np.float32))

@@ -100,6 +100,15 @@ CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z,
     return CUDA_SUCCESS;
 }
 
+CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction function, void **parameters, void **extra) {
+    if (c->numAttrs != 1 || c->attrs->id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION ||
+        c->attrs->value.programmaticStreamSerializationAllowed != 1)
+        return CUDA_ERROR_INVALID_VALUE;
+    printf("dependent ");
+    return cuLaunchKernel(function, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY, c->blockDimZ,
+                          c->sharedMemBytes, c->hStream, parameters, extra);
+}
+
 static tw_array read_array(int with_strides) {
     tw_array array = {0};
     int rank = 0;
