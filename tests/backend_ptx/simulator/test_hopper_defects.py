@@ -46,6 +46,17 @@ def doubled_product(a, b, out, m: tw.Constant[int], n: tw.Constant[int], k: tw.C
 
 
 @tw.tile_kernel
+def converted_product(a, b, out, m: tw.Constant[int], n: tw.Constant[int], k: tw.Constant[int]):
+    """The left operand is computed: it stays in the registers of the threads that have read it."""
+    i, j = tw.bid(0), tw.bid(1)
+    acc = tw.zeros((m, n), dtype=tw.float32)
+    for s in range(tw.cdiv(a.shape[1], k)):
+        left = tw.load(a, (i, s), (m, k), padding_mode=ZERO) * 2
+        acc = tw.mma(tw.astype(left, a.dtype), tw.load(b, (s, j), (k, n), padding_mode=ZERO), acc)
+    tw.store(out, (i, j), acc)
+
+
+@tw.tile_kernel
 def running_product(a, b, out, m: tw.Constant[int], n: tw.Constant[int], k: tw.Constant[int]):
     """Each iteration waits for its MMA; the only tiles on the way are those that threads read."""
     i, j = tw.bid(0), tw.bid(1)
@@ -129,6 +140,7 @@ PROGRAMS = {
         _product),
     "narrow": Program(product, (1, 1), ((64, 200), (200, 8), (64, 8)), (64, 8, 64), _product),  # rows of 16 bytes
     "staged": Program(doubled_product, (1, 1), SHAPES, (64, 32, 64), lambda a, b: 2 * _product(a, b)),
+    "converted": Program(converted_product, (1, 1), SHAPES, (64, 32, 64), lambda a, b: 2 * _product(a, b)),
     "running": Program(running_product, (1, 1), ((64, 64), (980, 30), (64, 30)), (64, 32, 64), _running),
     "persistent": Program(walked, (2,), ((250, 600), (600, 32), (250, 32)), (64, 32, 64), _product),
     "pair": Program(
@@ -241,9 +253,9 @@ DEFECTS: dict[str, tuple[str, Edit]] = {
     "barriers not visible to copies": (
         "product", lambda text: drop(drop(text, "fence.mbarrier_init"), "fence.proxy.async")),
     "barriers used before they are initialised": ("product", partial(drop, part="bar.sync 0;")),
-    "no proxy fence after a staged operand": ("staged", partial(drop, part="fence.proxy.async", which=-1)),
+    "no proxy fence after a staged operand": ("staged", partial(drop, part="fence.proxy.async", which=-2)),
     "no proxy fence before a slot that threads read is released": (
-        "running", lambda text: drop(text, "fence.proxy.async", _before(text, "fence.proxy.async", ARRIVE))),
+        "converted", lambda text: drop(text, "fence.proxy.async", _before(text, "fence.proxy.async", ARRIVE))),
     "no barrier after a staged operand": ("staged", partial(drop, part="bar.sync $0", which=-1)),
     "a staged operand overwritten too early": ("staged", partial(drop, part=WAIT)),
     "the last slot of a tile is not released": ("persistent", partial(drop, part=ARRIVE, which=-1)),
