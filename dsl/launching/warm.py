@@ -32,7 +32,7 @@ def key_of(specialiser: Specialiser, arguments: Sequence[Argument], switches: Sw
     try:
         kernel = read.text(source.function)
         given = [_argument(read, argument) for argument in arguments]
-    except (Unclear, RecursionError):
+    except Exception:  # Unclear, and whatever an object raises that is asked what it is: translating it says more
         return None
     return notes.key_of("kernel", specialiser.name, kernel, read.parts, given, specialiser.hints, specialiser.rules,
                         switches, versions(device), notes.program())

@@ -21,9 +21,11 @@ from support.fake_cuda import FakeCuda
 import tilewright as tw
 from tilewright.backend_ptx.runtime import build, versions
 from tilewright.backend_ptx.runtime.cache import DiskCache
-from tilewright.launching import fingerprint, notes
+from tilewright.backend_ptx.runtime.driver import get_device
+from tilewright.launching import fingerprint, notes, warm
 from tilewright.launching.sources import PythonSource
 from tilewright.tileir import sources
+from tilewright.tileir.plan import Switches
 
 TRANSLATED: list[str] = []
 
@@ -315,9 +317,30 @@ def test_what_has_no_text(what: str) -> None:
         texts(outside(UNCLEAR[what]).__wrapped__)
 
 
+class Nameless(type):
+    """Of classes that do not say where they are from."""
+
+    @property
+    def __module__(cls) -> str:  # type: ignore[override]
+        raise ValueError("no name")
+
+
+class Odd(metaclass=Nameless):
+    def __call__(self, tile: Any) -> Any:
+        return tile
+
+
 def test_without_a_key_a_kernel_is_translated_as_ever() -> None:
     for _ in range(2):
         assert not is_found(lambda: launch(make(evaluated)))
+
+
+def test_an_object_that_raises_gives_no_key() -> None:
+    kernel, device = outside(Odd()), get_device(0)
+    with pytest.raises(ValueError, match="no name"):
+        texts(kernel.__wrapped__)
+    assert warm.key_of(kernel.specialiser, [], Switches(), device) is None
+    assert warm.key_of(make().specialiser, [], Switches(), device) is not None
 
 
 def test_what_a_module_holds_beside_what_comes_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
