@@ -199,10 +199,6 @@ def rematerialized(
         + "".join(f"; {count} registers of {name or 'what is computed'} stay" for count, name in kept))
 
 
-def prefetched(names: Iterable[str], size: int, ctas: int) -> Decision:
-    return Decision("prefetched", f"{_and(names)}, {kib(size)}", f"no more than {_ctas(ctas)} per SM")
-
-
 # ---- pipes ------------------------------------------------------------------------------------------------------
 
 

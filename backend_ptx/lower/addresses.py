@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from math import prod
 
 from tilewright.backend_ptx.layouts.accesses import TileWidths
 from tilewright.backend_ptx.layouts.flat import is_plain
@@ -177,6 +178,14 @@ class TileAccess(Accesses):
     def predicates(self, count: int, whole: bool, mine: Val | None = None) -> Iterator[Val | None]:
         for offsets in self.groups(count):
             yield both(self.ctx.b, mine, None if whole else self.predicate(offsets))
+
+    def may_reach(self, register: int) -> Val | None:
+        """Of a row: whether registers from this one on, a power of two of them, may lie inside; None where that cannot
+        be told by the first, or is sure."""
+        row = self.plain and max(self.shape) == prod(self.shape)
+        if not row or any(self.ctx.facts[index].low < 0 for index in self.index):
+            return None
+        return self.predicate(register_offsets(self.layout)[register])
 
     def ends(self) -> tuple[Sequence[Val], Sequence[Val]]:
         """An array begins at a multiple of a vector, and so does a tile: only its end falls inside of one."""

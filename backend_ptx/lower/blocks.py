@@ -1,28 +1,24 @@
-"""The ops of a block, in order: runs of element-wise ops in strips, all others one by one.
-
-A strip is a few registers of each tile, which go through all ops of a run on many registers before the next ones do.
-Op by op, every intermediate tile would be complete before the next op starts, and a thread that holds 64 elements or
-more would run out of registers: ptxas keeps the order more than it looks for a better one. A reduction or a store at
-the end of a run takes each strip as it comes. Shorter tiles stay as they are, op by op.
-"""
+"""The ops of a block, in order: runs of element-wise ops on many registers in strips (strips.py), others one by one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from tilewright.backend_ptx.layouts.queries import registers
-from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.context import Context
-from tilewright.backend_ptx.lower.memory import StripStore, can_store_strips
-from tilewright.backend_ptx.lower.reduce import StripReduction, can_reduce_strips
 from tilewright.backend_ptx.lower.registry import lowering_of
-from tilewright.tileir.analysis.axes import is_tile
+from tilewright.backend_ptx.lower.shape import is_renaming
+from tilewright.backend_ptx.lower.strips import ENDS, Run, ended
+from tilewright.backend_ptx.ops.async_copy import AsyncWait
+from tilewright.backend_ptx.ops.shared import SharedLoad
+from tilewright.backend_ptx.resources.registers import is_uniform
+from tilewright.tileir.analysis.places import in_few_places
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.diagnostics import NO_SPAN, TileError, TileInternalError
-from tilewright.tileir.layout import Layout
+from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.ops.math import FloatUnary
-from tilewright.tileir.ops.memory import Store
+from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.ops.shape import Broadcast
 from tilewright.tileir.types import TileType
 
 
@@ -34,14 +30,14 @@ def lower_block(ctx: Context, block: Block) -> None:
             return
         if number < done:
             continue
-        run, between = run_from(block.ops, number)
+        run, between = run_from(ctx, block.ops, number)
         done = number + max(1, len(run) + len(between))
         try:
             for other in between if run else (op,):
                 ctx.locate(other.span)
                 lowering_of(other)(ctx, other)
             if run:
-                lower_run(ctx, run)
+                Run(ctx, run, _width(op)).lower()
         except TileError as error:
             error.span = op.span if error.span is NO_SPAN else error.span
             raise
@@ -51,98 +47,54 @@ def lower_block(ctx: Context, block: Block) -> None:
             ) from error
 
 
-# Registers of a tile from which on strips pay, where functions of several instructions are computed and elsewhere; and
-# how many go together: enough to hide the latency of each op.
-FUNCTIONS, MANY, STRIP = 32, 64, 16
-ENDS: dict[Callable[[Any], bool], Callable[..., StripReduction | StripStore]] = {
-    can_reduce_strips: StripReduction, can_store_strips: StripStore}
+# Registers of a tile from which on strips pay, where functions of several instructions are computed and elsewhere.
+FUNCTIONS, MANY = 32, 64
 
 
-def run_from(ops: Sequence[Op], start: int) -> tuple[list[Op], list[Op]]:
-    """The run that begins at an op, empty where op by op is as good, and the ops on numbers between its own."""
-    layout = _layout_of(ops[start])
-    run, between, numbers = list[Op](), list[Op](), list[Op]()
-    for op in ops[start:] if layout is not None and registers(layout) >= FUNCTIONS else ():
-        if _is_of_numbers(op):
-            numbers.append(op)
-            continue
-        ends = any(takes(op) for takes in ENDS) and _ended(op).type.layout == layout
-        if not ends and _layout_of(op) != layout:
+def run_from(ctx: Context, ops: Sequence[Op], start: int) -> tuple[list[Op], list[Op]]:
+    """The run that begins at an op, empty where op by op is as good, and the ops between its own, which use none of
+    its results."""
+    width, made = _width(ops[start]), set[Value]()
+    run, between, others = list[Op](), list[Op](), list[Op]()
+    for op in ops[start:] if width >= FUNCTIONS else ():
+        ends = any(takes(op) for takes in ENDS) and ended(op) in made
+        if ends or _width(op) == width or (_reads_strips(ctx, op) and _registers(op) == width):
+            run.append(op)
+            made.update(op.results)
+            between, others = between + others, []
+        elif _may_go_before(op) and made.isdisjoint(op.operands):
+            others.append(op)
+        else:
             break
-        run.append(op)
-        between, numbers = between + numbers, []
         if ends:
             break
+    while run and isinstance(run[-1], Load):
+        run.pop()  # nothing of the run uses it
     least = FUNCTIONS if any(isinstance(op, FloatUnary) for op in run) else MANY
-    return (run, between) if len(run) > 1 and registers(layout) >= least else ([], [])  # type: ignore[arg-type]
+    return (run, between) if len(run) > 1 and width >= least else ([], [])
 
 
-def _is_of_numbers(op: Op) -> bool:
-    """Whether an op computes numbers from numbers, and so may go before what is done with tiles."""
-    return (op.elementwise or op.rematerializable) and not any(is_tile(v) for v in (*op.operands, *op.results))
+def _reads_strips(ctx: Context, op: Op) -> bool:
+    """Whether a load may read its tile strip by strip, between stores of others: of an array that the kernel does not
+    write, and at one place for all CTAs, so that it hits L2."""
+    return (isinstance(op, Load) and op.memory_order is MemoryOrder.WEAK and ctx[op.array].read_only
+            and in_few_places(op.index, ctx.facts))
 
 
-def _ended(op: Any) -> Value:
-    """The tile that an op at the end of a run takes strip by strip."""
-    return op.value if isinstance(op, Store) else op.src
+def _may_go_before(op: Op) -> bool:
+    """Whether an op may be emitted above element-wise ops that it uses nothing of: what makes numbers, tiles of one
+    number and indices, and reads of shared memory."""
+    if op.elementwise or op.view or isinstance(op, Broadcast):
+        return all(is_uniform(v) for v in op.results)
+    return op.rematerializable or isinstance(op, (SharedLoad, AsyncWait))
 
 
-def _layout_of(op: Op) -> Layout | None:
-    """The layout of an element-wise op's tiles."""
-    if not op.elementwise or len(op.results) != 1:
-        return None
-    type_ = op.results[0].type
-    return type_.layout if isinstance(type_, TileType) and type_.shape else None
+def _width(op: Op) -> int:
+    """The registers of an element-wise op's tile; 0 for other ops. A view of the same registers counts as one."""
+    return _registers(op) if op.elementwise or is_renaming(op) else 0
 
 
-def lower_run(ctx: Context, run: Sequence[Op]) -> None:
-    """Emit the ops of a run and define those results that others use."""
-    width = registers(_layout_of(run[0]))  # type: ignore[arg-type]
-    last = run[-1]
-    end = None if last.elementwise else next(e for takes, e in ENDS.items() if takes(last))(ctx, last, STRIP)
-    elementwise = run if end is None else run[:-1]
-    wanted = [op.results[0] for op in elementwise if _used_after(ctx, op.results[0], run)]
-    pieces: dict[Value, list[Val]] = {value: [] for value in wanted}
-    for start in range(0, width, STRIP):
-        strip: Any = _Strip(ctx, start, width)
-        for op in elementwise:
-            ctx.locate(op.span)
-            lowering_of(op)(strip, op)
-        for value in wanted:
-            pieces[value].append(strip[value])
-        ctx.locate(last.span)
-        if end is not None:
-            end.take(start // STRIP, strip[_ended(last)])
-    for value in wanted:
-        ctx.set(value, ctx.b.concat(pieces[value]))
-    if end is not None:
-        end.finish()
-
-
-def _used_after(ctx: Context, value: Value, run: Sequence[Op]) -> bool:
-    """Whether an op that is not in the run reads a value."""
-    return any(user not in run for user in ctx.uses.get(value, ()))
-
-
-class _Strip:
-    """What a lowering sees of the context: registers start to start + STRIP of every tile of the run."""
-
-    def __init__(self, ctx: Context, start: int, width: int) -> None:
-        self._ctx, self._width = ctx, width
-        self.first_register = start
-        self._lanes = range(start, start + STRIP)
-        self._own: dict[Value, Any] = {}
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._ctx, name)
-
-    def __getitem__(self, value: Value) -> Any:
-        if value not in self._own:
-            fragment = self._ctx[value]
-            whole = isinstance(fragment, Val) and fragment.n == self._width
-            self._own[value] = self._ctx.b.shuffle(fragment, self._lanes) if whole else fragment
-        return self._own[value]
-
-    def set(self, value: Value, fragment: Val) -> None:
-        assert fragment.n == STRIP, f"{value}: {fragment} is no strip of {STRIP}"
-        self._own[value] = fragment
+def _registers(op: Op) -> int:
+    """Those of the tile that is an op's only result."""
+    types = [v.type for v in op.results]
+    return registers(types[0].layout) if len(types) == 1 and isinstance(types[0], TileType) and types[0].layout else 0

@@ -172,3 +172,15 @@ def _exponent(b: Builder, v: Val) -> Val:
 def _two_to(b: Builder, n: Val) -> Val:
     """2**n for -1022 <= n <= 1023."""
     return b.bitcast(b.shl(b.add(n, 1023), 52), "double")
+
+
+def widened_again(b: Builder, value: Val, number: int) -> Val:
+    """bfloat16 lanes as float32 by byte permutations, in a way that depends on the number. What ptxas recognises (it
+    does so with shifts and masks) it would compute once and keep: RMS norm of rows of 16384 then takes 231 registers in
+    place of 95."""
+    pairs = b.shuffle(value, range(value.n) if value.n > 1 else (0, 0))
+    words, zero = b.bitcast(pairs, "i32", pairs.n // 2), b.const("i32", 0)
+    selectors = [b.const("i32", first + 0x11 * (number % 4)) for first in (0x1044, 0x3244)]
+    made = [b.value_call("llvm.nvvm.prmt", "i32", [b.extract(words, i), zero, selector])
+            for i in range(words.n) for selector in selectors]
+    return b.shuffle(b.bitcast(b.vector(made), "float"), range(value.n))

@@ -26,11 +26,26 @@ _SCOPE = {MemoryScope.BLOCK: "cta", MemoryScope.DEVICE: "gpu", MemoryScope.SYS: 
 
 @lower(ops.Load)
 def load(ctx: Context, op: ops.Load) -> None:
-    b, dtype = ctx.b, op.result.type.dtype
-    tile = TileAccess(ctx, op, op.result.type)
-    padding = b.const(elem_of(dtype), _padding_number(op.padding, dtype), max(1, ctx.lanes(op.result)))
+    b, tile, padding = ctx.b, TileAccess(ctx, op, op.result.type), _padding(ctx, op, max(1, ctx.lanes(op.result)))
     value = tile.read(padding) if op.memory_order is MemoryOrder.WEAK else _load_ordered(tile, padding, order_of(op))
+    ctx.padded[op.result] = op
     ctx.set(op.result, value if op.shape else b.extract(value, 0))
+
+
+class StripLoad:
+    """A load whose registers are read in strips."""
+
+    def __init__(self, ctx: Context, op: ops.Load) -> None:
+        self.op, self.tile = op, TileAccess(ctx, op, op.result.type)
+
+    def read(self, start: int, count: int) -> Val:
+        self.tile.registers = slice(start, start + count)
+        return self.tile.read(_padding(self.tile.ctx, self.op, count))
+
+
+def _padding(ctx: Context, op: ops.Load, lanes: int) -> Val:
+    dtype = op.result.type.dtype
+    return ctx.b.const(elem_of(dtype), _padding_number(op.padding, dtype), lanes)
 
 
 def _load_ordered(tile: TileAccess, padding: Val, order: str) -> Val:
@@ -65,10 +80,11 @@ class StripStore:
     def __init__(self, ctx: Context, op: ops.Store, size: int) -> None:
         self.tile, self.size = TileAccess(ctx, op, op.value.type), size
         self._mine = owner(ctx, self.tile.layout)
+        self.at_once = not self.tile.cuts_vectors and self.tile.vector <= size
         self._kept: list[Val] = []
 
     def take(self, number: int, strip: Val) -> None:
-        if self.tile.cuts_vectors or self.tile.vector > self.size:
+        if not self.at_once:
             self._kept.append(strip)
             return
         self.tile.registers = slice(number * self.size, (number + 1) * self.size)

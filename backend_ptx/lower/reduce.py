@@ -104,7 +104,7 @@ def can_reduce_strips(op: Op) -> bool:
 
 
 class StripReduction:
-    """A reduction that takes the registers of its source in strips of `size`, and combines them as they come."""
+    """A reduction that takes the registers of its source in strips of `size`, and combines what is left of each."""
 
     def __init__(self, ctx: Context, op: Op, size: int) -> None:
         self.ctx, self.walk = ctx, Reduced(ctx, op)
@@ -113,9 +113,12 @@ class StripReduction:
         self._combined = sum(1 << bit - inside for bit in self.walk.registers if bit >= inside)
         self._parts: dict[int, Parts] = {}
 
-    def take(self, number: int, strip: Val) -> None:
-        """The strip with this number. Strips that differ in combined bits alone meet in one part."""
-        parts = self.walk.over_registers((strip,), self._inner)
+    def reduced(self, strip: Val) -> Parts:
+        """What is left of a strip."""
+        return self.walk.over_registers((strip,), self._inner)
+
+    def combine(self, number: int, parts: Parts) -> None:
+        """Take what is left of the strip with this number. Strips that differ in combined bits alone meet in one."""
         place = number & ~self._combined
         self._parts[place] = self.walk.combine(self._parts[place], parts) if place in self._parts else parts
 

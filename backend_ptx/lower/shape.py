@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilewright.backend_ptx.layouts import transform
+from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.flat import LANE, REGISTER, log2
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.arith import chosen
@@ -13,6 +14,8 @@ from tilewright.backend_ptx.lower.positions import index_vector
 from tilewright.backend_ptx.lower.registers import from_lane, rearranged, swapped_if
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.lower.shared import linear
+from tilewright.backend_ptx.resources.registers import is_uniform
+from tilewright.tileir.core import Op
 from tilewright.tileir.f2 import span
 from tilewright.tileir.ops import shape as ops
 
@@ -53,6 +56,14 @@ def reshape(ctx: Context, op: ops.Reshape) -> None:
     else:
         moved = transform.reshape(ctx.layout(op.src), op.shape)
         ctx.set(op.result, rearranged(ctx, value, moved, ctx.layout(op.result)))
+
+
+def is_renaming(op: Op) -> bool:
+    """Whether an op gives the registers of a computed tile a new shape and nothing else."""
+    if not isinstance(op, ops.Reshape) or not (op.shape and op.src.type.shape) or is_uniform(op.src):
+        return False
+    moved = transform.reshape(op.src.type.layout, op.shape)
+    return plan_conversion(moved, op.result.type.layout).kind == "none"
 
 
 @lower(ops.Permute)

@@ -11,16 +11,22 @@ is live.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tilewright.backend_ptx.layouts.queries import registers
+from tilewright.backend_ptx.ops.arith import DivideBy
 from tilewright.backend_ptx.ops.layout import KeepRegisters
 from tilewright.backend_ptx.ops.matmul import Product
+from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.live import live_ranges, taken
+from tilewright.tileir.analysis.places import late_loads
+from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.dtypes import bfloat16, float32
 from tilewright.tileir.engines import REGISTERS
-from tilewright.tileir.ops.arith import Constant
+from tilewright.tileir.ops.arith import Constant, Div
 from tilewright.tileir.ops.convert import Cast
+from tilewright.tileir.ops.math import FloatUnary
 from tilewright.tileir.ops.shape import Broadcast, Extract, Reshape
 from tilewright.tileir.types import TileType
 
@@ -30,6 +36,7 @@ ADDRESSES, FOR_MMAS = 12, 8
 MARGIN = 16
 OTHER = ADDRESSES + MARGIN
 REGISTER_BYTES = 4
+STRIP = 16  # of a tile, which go together through element-wise ops: enough to hide the latency of each
 
 
 def is_uniform(value: Value) -> bool:
@@ -74,11 +81,12 @@ def registers_at(function: Function, body: Block | None = None) -> Iterator[tupl
     blocks = [function.body, *(block for op in function.walk() for block in op.blocks)]
     outstanding = {op: values for block in blocks for op, values in _held_by_outstanding(block).items()}
     held: dict[Value, tuple[Value, int]] = {}
+    late = {op.result for op in late_loads(Unit(function)) if is_long(op.result)}
 
     def holder(value: Value) -> tuple[Value, int]:
         if value not in held:
             found = _holder(value)
-            held[value] = found, _weight(found)
+            held[value] = found, STRIP * found.type.dtype.bytes // REGISTER_BYTES if found in late else _weight(found)
         return held[value]
 
     def reads(op: Op) -> Iterator[tuple[Value, int]]:
@@ -108,16 +116,57 @@ def _weight(value: Value) -> int:
 
 
 def _holder(value: Value) -> Value:
-    """The value in whose registers a view or a sub-tile lives."""
-    while value.op is not None and (value.op.view or isinstance(value.op, Extract) or _widens(value.op)):
-        value = value.op.operands[0]
-    return value
+    """The value in whose registers a view, a sub-tile or a tile that is computed again lives."""
+    while (op := kept_by(value).op) is not None and (op.view or isinstance(op, Extract) or _widens(op)):
+        value = op.operands[0]
+    return kept_by(value)
 
 
 def _widens(op: Op) -> bool:
     """Whether an op makes wider floats of a tile: ptxas rematerialises them, one instruction for each."""
     return (isinstance(op, Cast) and op.dtype.is_float and op.src.type.dtype.is_float
             and op.dtype.bytes > op.src.type.dtype.bytes)
+
+
+# ---- tiles that are computed again -------------------------------------------------------------------------------
+
+# Of so many elements in a thread, wide tiles are computed again from narrow ones, by so few ops.
+LONG, FEW = 64, 5
+DEAR = (FloatUnary, Div, DivideBy)  # ops of several instructions
+
+
+def kept_by(value: Value) -> Value:
+    """The narrow tile from which a wide one is computed wherever it is needed; the value itself if it is kept."""
+    chain = recomputation(value) if is_long(value) else ()
+    return next((op.operands[0] for op in chain if is_widening(op)), value)
+
+
+def is_long(value: Value) -> bool:
+    """Whether element-wise ops take the tile strip by strip, whatever they compute."""
+    type_ = value.type
+    return isinstance(type_, TileType) and type_.layout is not None and registers(type_.layout) >= LONG
+
+
+def recomputation(value: Value) -> Sequence[Op]:
+    """The ops that compute a tile again from one that is half as wide; none where it is kept."""
+    chain = _chain(value) or []
+    return chain if len(chain) <= FEW and sum(map(is_widening, chain)) == 1 else ()
+
+
+def is_widening(op: Op) -> bool:
+    """Whether an op makes float32 of bfloat16, by one instruction for each element."""
+    return isinstance(op, Cast) and op.src.type.dtype is bfloat16 and op.dtype is float32
+
+
+def _chain(value: Value) -> list[Op] | None:
+    """The cheap ops that compute a tile from narrower ones, numbers and indices; None where it takes others."""
+    op = value.op
+    if op is None or not op.elementwise or isinstance(op, (*DEAR, KeepRegisters)):
+        return [] if is_uniform(value) else None
+    if is_widening(op):
+        return [op]
+    parts = [_chain(v) for v in op.operands if is_tile(v)]
+    return None if None in parts else [*(inner for part in parts for inner in part or ()), op]
 
 
 def _held_by_outstanding(block: Block) -> dict[Op, list[Value]]:

@@ -1,1 +1,1 @@
-"""Warps per CTA and register pressure: loads sunk, prefetched, or spilled to shared memory and rematerialised."""
+"""Warps per CTA and register pressure: loads sunk, or tiles spilled to shared memory and rematerialised."""

@@ -15,7 +15,7 @@ from tilewright.backend_ptx.ops.arith import DivideBy
 from tilewright.backend_ptx.ops.cluster import ClusterGather
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
-from tilewright.backend_ptx.resources.registers import is_uniform, registers_of
+from tilewright.backend_ptx.resources.registers import is_uniform, kept_by, registers_of
 from tilewright.tileir.analysis.live import taken
 from tilewright.tileir.analysis.uses import all_reads, viewed
 from tilewright.tileir.core import Block, Function, Op, Value
@@ -50,7 +50,7 @@ class Body:
         for op in self.block.ops:
             for value in all_reads(op):
                 if value.op in self.phase and value not in without:
-                    last[viewed(value)] = self.phase[op]
+                    last[viewed(kept_by(viewed(value)))] = self.phase[op]
         outside = {viewed(v) for v in (*taken(self.block), *self.block.params)}.difference(map(viewed, without))
         held = {v: count for v in (*last, *outside) if not is_uniform(v) and (count := registers_of(v)) > 1}
         crossing = (sum(count for v, count in held.items() if v in outside or self._made(v) < start <= last[v])

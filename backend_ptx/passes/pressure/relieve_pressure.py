@@ -1,4 +1,4 @@
-"""Choose for each tile that is live across a barrier: keep it in registers, or load, rematerialise or prefetch it.
+"""Choose for each tile that is live across a barrier: keep it in registers, or load or rematerialise it.
 
     before: %w = load(array=%weight, index=(%zero), ...)
             ... the sum of %x over all warps ...
@@ -11,12 +11,12 @@ Live registers lower occupancy, and beyond those of a thread they spill to memor
 in the order of their cost:
 
 * *sink* a load below the reductions that its tile is live across (tileir/passes/sinking.py). Only tiles that all CTAs
-  load: these hit L2, per-CTA data usually misses it and keeps program order.
+  load: these hit L2, per-CTA data usually misses it and keeps program order. Element-wise ops then read them strip by
+  strip (lower/strips.py).
 * *reload* a tile in each iteration that licm hoisted out of the loop, from cache, and sink that load.
 * *spill* a loaded tile to shared memory, and rematerialise from it (spilling.py).
-* *prefetch* a load that stands below a cross-warp shuffle into shared memory (prefetching.py): wide rows allow only one
-  or two CTAs per SM, so that no other CTA hides its latency, and most registers hold the row, so that ptxas issues such
-  loads a few at a time. Loads of later iterations are prefetched by `pipeline_loops`.
+
+Loads of later iterations are prefetched by `pipeline_loops`.
 
 The resource model decides, by the occupancy that registers and shared memory allow without an alternative, and
 with it.
@@ -26,16 +26,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import cached_property
-from typing import NamedTuple
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.passes.pressure.bodies import Body, bodies
-from tilewright.backend_ptx.passes.pressure.prefetching import Prefetch, buffer_of, name_of
 from tilewright.backend_ptx.passes.pressure.spilling import emit_spill, find_spill, to_keep
 from tilewright.backend_ptx.resources.occupancy import resident
 from tilewright.backend_ptx.resources.registers import OTHER, is_uniform
-from tilewright.backend_ptx.resources.shared import EXCHANGES, buffer_bytes, peak_bytes
+from tilewright.backend_ptx.resources.shared import EXCHANGES, peak_bytes
 from tilewright.tileir.analysis.live import taken
 from tilewright.tileir.analysis.places import in_few_places, movable_loads
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
@@ -44,29 +42,16 @@ from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.passes import sinking
 from tilewright.tileir.passes.dce import dce
 
-
-class Bar(NamedTuple):
-    """The occupancies (0: registers spill) at which an alternative pays, and whether it must raise them."""
-
-    least: int
-    most: int
-    raises: bool
-
-    def passed(self, before: int, after: int) -> bool:
-        return self.least <= before <= self.most and after >= before + self.raises
-
-
 # Reloads take L2 bandwidth in each iteration: tiles that only lower occupancy stay in registers, where a ring
 # prefetches the rows (layer norm of 16384 columns fell from 1.00 to 0.85 of the non-persistent kernel's rate on an
-# H200). Against spills any saving helps. Rows spilled to shared memory are read once more for each phase: only if no
-# other CTA could run meanwhile. With more than two CTAs per SM, the others work while one waits for a load.
-RELOAD, SPILL, PREFETCH = Bar(0, 0, False), Bar(0, 1, True), Bar(1, 2, False)
+# H200). Rows spilled to shared memory are read once more for each phase: only if no more than this many CTAs could run.
+MOST_SPILLED = 1
 
 
 def relieve_pressure(c: Compilation) -> Preserved:
     """Needs layouts, and reductions split where they cross warps. Sets the plan's occupancy."""
     relief = _Relief(c)
-    for choose in (relief.reload, relief.sink, relief.spill, relief.prefetch):
+    for choose in (relief.reload, relief.sink, relief.spill):
         for body in relief.bodies():
             choose(body)
     return NONE if relief.changed else ALL
@@ -105,7 +90,7 @@ class _Relief:
             return
         movable = _with_what_follows(self.movable, self.c.function)
         hoisted = {v for v in taken(body.block) if v.op in movable}  # which the body could load itself
-        if hoisted and RELOAD.passed(self._occupancy(body.registers()), self._occupancy(body.registers(hoisted))):
+        if hoisted and self._occupancy(body.registers()) == 0:
             self.reloaded |= sinking.reload(body.block, hoisted, movable)
             self._change()
             dce(self.c)
@@ -131,7 +116,7 @@ class _Relief:
         # Against spills any saving helps; for higher occupancy nothing may spill.
         needed = spill.stored if before == 0 else max(spill.stored, spill.loaded)
         after = self._occupancy(needed, spill.bytes)
-        if not SPILL.passed(before, after):
+        if before > MOST_SPILLED or after <= before:
             return
         plan, target = self.c.plan, self.c.target
         keep = to_keep(spill, target.registers_per_sm // (after * 32 * plan.warps))
@@ -140,23 +125,6 @@ class _Relief:
         self.c.decide(decisions.rematerialized(
             spill.bytes, (before, kept), (after, needed), [(n, value.hint) for value, n in keep.items()]))
         self._change()
-
-    def prefetch(self, body: Body) -> None:
-        if body.multiplies or body.repeats or not body.phase:
-            return
-        before = self.c.plan.occupancy or self._occupancy(body.registers())
-        if not PREFETCH.passed(before, before):
-            return
-        found, chosen, size = Prefetch(body, self.movable, self.c), list[Load](), 0
-        for load in found.loads:
-            more = buffer_bytes(buffer_of(load))
-            if PREFETCH.passed(before, self._occupancy(0, size + more)):
-                chosen.append(load)
-                size += more
-        if chosen:
-            found.emit(chosen)
-            self.c.decide(decisions.prefetched(map(name_of, chosen), size, before))
-            self._change()
 
 
 def _with_what_follows(loads: Collection[Op], function: Function) -> dict[Op, None]:

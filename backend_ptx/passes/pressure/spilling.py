@@ -29,7 +29,7 @@ from tilewright.backend_ptx.layouts.shared import swizzled_shared
 from tilewright.backend_ptx.ops.layout import KeepRegisters
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.passes.pressure.bodies import Body
-from tilewright.backend_ptx.resources.registers import OTHER, REGISTER_BYTES, is_uniform, registers_of
+from tilewright.backend_ptx.resources.registers import OTHER, REGISTER_BYTES, STRIP, is_uniform, registers_of
 from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Value
@@ -38,8 +38,8 @@ from tilewright.tileir.ops.math import FloatUnary
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.types import SharedType
 
-# A thread keeps whole strips of a tile (those of lower/strips.py), and needs registers for two more beside them.
-STRIP, BETWEEN = 16, 16
+# A thread keeps whole strips of a tile, and needs registers for two more beside them.
+BETWEEN = 16
 MOST_REGISTERS = 128
 
 

@@ -97,6 +97,18 @@ def _is_class(a: Array, mask: Array) -> Array:
     return np.asarray(np.any([c for bit, c in enumerate(classes) if wanted >> bit & 1], axis=0))
 
 
+def _permuted(low: Any, high: Any, selector: Any) -> Any:
+    """prmt: each nibble of the selector names a byte of both words, or (8 and more) its sign."""
+    both = low.astype(np.uint64) | high.astype(np.uint64) << np.uint64(32)
+    out = np.zeros_like(low)
+    for place in range(4):
+        nibble = (selector >> np.uint32(4 * place)).astype(np.uint64) & np.uint64(15)
+        byte = both >> (nibble & np.uint64(7)) * np.uint64(8) & np.uint64(255)
+        byte = np.where(nibble > 7, np.where(byte > 127, np.uint64(255), np.uint64(0)), byte)
+        out |= byte.astype(np.uint32) << np.uint32(8 * place)
+    return out
+
+
 _PURE: dict[str, Callable[..., Any]] = {
     "llvm.is.fpclass": _is_class,
     "llvm.fabs": np.abs, "llvm.floor": np.floor, "llvm.ceil": np.ceil, "llvm.trunc": np.trunc,
@@ -126,6 +138,7 @@ _PURE: dict[str, Callable[..., Any]] = {
     "llvm.nvvm.rcp.rn.f": lambda a: np.float32(1) / a, "llvm.nvvm.rcp.rn.d": lambda a: 1.0 / a,
     "llvm.nvvm.sqrt.rn.f": np.sqrt, "llvm.nvvm.sqrt.rn.d": np.sqrt,
     "llvm.nvvm.saturate.f": lambda a: np.clip(np.nan_to_num(a, nan=0.0), 0, 1),
+    "llvm.nvvm.prmt": _permuted,
     "llvm.nvvm.f2tf32.rna": lambda a: floats.to_tf32(a).view(np.uint32),
     "llvm.nvvm.lohi.i2d": lambda low, high: ((high.astype(np.uint64) << np.uint64(32)) | low).view(np.float64),
     "llvm.nvvm.d2i.lo": lambda a: a.view(np.uint64).astype(np.uint32),

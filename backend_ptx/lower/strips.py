@@ -1,0 +1,178 @@
+"""A run of element-wise ops in strips: a few registers of each tile go through all ops before the next ones do.
+
+Op by op, every intermediate tile would be complete before the next op starts, and a thread that holds 64 elements or
+more would run out of registers: ptxas keeps the order more than it looks for a better one. A reduction or a store at
+the end of a run takes each strip as it comes.
+
+Of a tile that reaches beyond the array (a row of 12288 columns in a tile of 16384), threads skip strips that lie
+outside: nothing is stored of them, and what is computed of the padding is the same for all registers of a strip, so
+that one is computed for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from tilewright.backend_ptx.llvm.builder import Val
+from tilewright.backend_ptx.lower.addresses import TileAccess
+from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.floats import widened_again
+from tilewright.backend_ptx.lower.memory import StripLoad, StripStore, can_store_strips
+from tilewright.backend_ptx.lower.reduce import StripReduction, can_reduce_strips
+from tilewright.backend_ptx.lower.registry import lowering_of
+from tilewright.backend_ptx.ops.shared import SharedLoad, SharedStore
+from tilewright.backend_ptx.resources.registers import DEAR, LONG, STRIP, is_widening, kept_by, recomputation
+from tilewright.tileir.analysis.axes import is_tile
+from tilewright.tileir.analysis.uses import viewed
+from tilewright.tileir.core import Op, Value
+from tilewright.tileir.ops.arith import Constant, Lt
+from tilewright.tileir.ops.arrays import Extent
+from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.ops.shape import Broadcast, Iota
+
+SAVED = 4  # instructions for each element from which on strips are skipped
+FUNCTION = 5  # instructions of what is DEAR, about
+ENDS: dict[Callable[[Any], bool], Callable[..., StripReduction | StripStore]] = {
+    can_reduce_strips: StripReduction, can_store_strips: StripStore}
+
+
+class Run:
+    """A run. `wanted` are the results that others use, `access` is the one outside of which strips are skipped; the
+    first strip is always computed, with what the others share."""
+
+    def __init__(self, ctx: Context, run: Sequence[Op], width: int) -> None:
+        self.ctx, self.last, self.width = ctx, run[-1], width
+        self.end = next((end(ctx, self.last, STRIP) for takes, end in ENDS.items() if takes(self.last)), None)
+        self.ops = run if self.end is None else run[:-1]
+        self.again = self._repeated() if width >= LONG else []
+        self.number = ctx.next_number()
+        self.loads = {op: StripLoad(ctx, op) for op in run if isinstance(op, Load)}
+        made = [v for op in self.ops for v in op.results]
+        used = [v for v in made if any(user not in run for user in ctx.uses.get(v, ()))]
+        self.wanted = [v for v in made if v in used or v in map(kept_by, used)]
+        self.access = self._access() if width >= LONG else None
+
+    def _repeated(self) -> list[Op]:
+        """What computes again the tiles that the run takes and nobody keeps."""
+        made = {v for op in self.ops for v in op.results}
+        taken = dict.fromkeys(v for op in self.ops for v in op.operands if is_tile(v) and v not in made)
+        return list(dict.fromkeys(op for v in taken for op in recomputation(v)))
+
+    def _access(self) -> Any:
+        """None where every strip must be computed."""
+        saved = sum(FUNCTION if isinstance(op, DEAR) else 1 for op in self.ops)
+        if isinstance(self.end, StripStore):
+            return self.end.tile if saved >= SAVED and self.end.at_once and not self.wanted else None
+        every = [*self.again, *self.ops]
+        made = {v for op in every for v in op.results}
+        inputs = {v for op in every if not _is_test(op) for v in op.operands if is_tile(v) and v not in made}
+        found = {self._source(v) for v in inputs if not _is_splat(v)}
+        load = found.pop() if len(found) == 1 else None
+        if load is None or self.loads or not all(self._finds_edge(op, load) for op in every if _is_test(op)):
+            return None
+        self.ctx.padded.update(dict.fromkeys(self.wanted, load))
+        return TileAccess(self.ctx, load, load.result.type) if saved >= SAVED else None
+
+    def _source(self, tile: Value) -> Load | None:
+        """The load of a padded tile, which may have been spilled to shared memory."""
+        if isinstance(tile.op, SharedLoad) and tile.op.slot is None and not tile.op.index:
+            stores = [op for op in self.ctx.uses.get(tile.op.buffer, ()) if not isinstance(op, SharedLoad)]
+            if len(stores) == 1 and isinstance(stores[0], SharedStore) and stores[0].value.type == tile.type:
+                return self._source(stores[0].value)
+        return self.ctx.padded.get(tile)
+
+    def _finds_edge(self, test: Any, load: Load) -> bool:
+        """Whether a test of columns fails outside of the array of a load."""
+        extent, index = test.rhs.op.src.op, load.index[-1]
+        return (extent.array is load.array and load.order[-1] == extent.axis and load.shape[-1] == test.result.type.size
+                and self.ctx.facts[index].within(0, 0))
+
+    def lower(self) -> None:
+        """Emit the ops, and define the results that others use."""
+        pieces = []
+        for start in range(0, self.width, STRIP):
+            taken = self._taken(start)
+            pieces.append(taken[:len(self.wanted)])
+            if isinstance(self.end, StripReduction):
+                self.end.combine(start // STRIP, tuple(taken[len(self.wanted):]))
+        for value, parts in zip(self.wanted, zip(*pieces, strict=True), strict=True):
+            self.ctx.set(value, self.ctx.b.concat(parts))
+        if self.end is not None:
+            self.end.finish()
+
+    def _taken(self, start: int) -> list[Val]:
+        """What others take of a strip: the results, and what a reduction leaves of it."""
+        b, whole = self.ctx.b, partial(self._strip, start, STRIP)
+        inside = self.access.may_reach(start) if self.access and start else None
+        if inside is None:
+            return whole()
+        outside = list[Val] if isinstance(self.end, StripStore) else partial(self._strip, start, 1)
+        ways = b.branch(inside, whole, outside, ("strip", "outside"))
+        return [b.join([(way[i], label) for way, label in ways]) for i in range(len(ways[0][0]))]
+
+    def _strip(self, start: int, count: int) -> list[Val]:
+        """The same where `count` registers are computed, which the others equal."""
+        strip: Any = _Strip(self.ctx, start, count, self.width)
+        for op in (*self.again, *self.ops):
+            self.ctx.locate(op.span)
+            if op in self.again and is_widening(op):
+                strip.set(op.results[0], widened_again(self.ctx.b, strip[op.operands[0]], self.number))
+            elif op in self.loads:
+                strip.set(op.result, self.loads[op].read(start, count))
+            else:
+                lowering_of(op)(strip, op)
+
+        def spread(value: Value) -> Val:
+            return self.ctx.b.concat([strip[value]] * (STRIP // count))
+
+        self.ctx.locate(self.last.span)
+        taken = [spread(value) for value in self.wanted]
+        if isinstance(self.end, StripStore):
+            self.end.take(start // STRIP, strip[ended(self.last)])
+        elif self.end is not None:
+            taken += self.end.reduced(spread(ended(self.last)))
+        return taken
+
+
+def ended(op: Any) -> Value:
+    """The tile that an op at the end of a run takes strip by strip."""
+    tile: Value = op.value if can_store_strips(op) else op.src
+    return tile
+
+
+def _is_splat(value: Value) -> bool:
+    """Whether all elements of a tile are equal."""
+    op = value.op
+    return isinstance(op, Constant) or (isinstance(op, Broadcast) and op.src.type.size == 1)
+
+
+def _is_test(op: Any) -> bool:
+    """Whether an op finds out which of the columns 0, 1, ... lie inside an array."""
+    return (isinstance(op, Lt) and isinstance(viewed(op.lhs).op, Iota) and isinstance(op.rhs.op, Broadcast)
+            and isinstance(op.rhs.op.src.op, Extent))
+
+
+class _Strip:
+    """What a lowering sees of the context: `count` registers of every tile of the run, from `start` on."""
+
+    def __init__(self, ctx: Context, start: int, count: int, width: int) -> None:
+        self._ctx, self._width = ctx, width
+        self.first_register = start
+        self._lanes = range(start, start + count)
+        self._own: dict[Value, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ctx, name)
+
+    def __getitem__(self, value: Value) -> Any:
+        if value not in self._own:
+            fragment = self._ctx[value]
+            whole = isinstance(fragment, Val) and fragment.n == self._width
+            self._own[value] = self._ctx.b.shuffle(fragment, self._lanes) if whole else fragment
+        return self._own[value]
+
+    def set(self, value: Value, fragment: Val) -> None:
+        assert fragment.n == len(self._lanes), f"{value}: {fragment} is no strip of {len(self._lanes)}"
+        self._own[value] = fragment

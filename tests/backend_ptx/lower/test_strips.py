@@ -1,0 +1,68 @@
+"""Runs of element-wise ops in strips: those outside of an array are skipped, shared tiles are read in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks import plain_kernels
+
+import tilewright as tw
+from tilewright.backend_ptx.simulator import simulate
+
+
+def in_both(kernel: Any, *args: Any, rows: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The arrays after the kernel has run in the simulator and in the interpreter."""
+    first, second = ([a.copy() if isinstance(a, np.ndarray) else a for a in args] for _ in range(2))
+    simulate(kernel, (rows,), tuple(first), "sm_90a")
+    kernel[(rows,)](*second)
+    return tuple([a for a in arrays if isinstance(a, np.ndarray)] for arrays in (first, second))  # type: ignore[return-value]
+
+
+def rows_of(columns: int, dtype: Any = np.float32, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((2, columns)).astype(dtype)
+
+
+@pytest.mark.parametrize(("kind", "columns"), [
+    ("softmax", 5000), ("softmax", 4100), ("masked_softmax", 5000), ("layer_norm", 5000), ("rms_norm", 4099)])
+def test_padded_rows(kind: str, columns: int) -> None:
+    x = rows_of(columns)
+    weights = [row.copy() for row in rows_of(columns, seed=1)][:{"layer_norm": 2, "rms_norm": 1}.get(kind, 0)]
+    eps = (1e-5,) if weights else ()
+    kernel = getattr(plain_kernels, kind).replace_hints(num_worker_warps=4)
+    got, want = in_both(kernel, x, *weights, np.zeros_like(x), *eps, 8192, rows=2)
+    np.testing.assert_allclose(got[-1], want[-1], rtol=2e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(("kind", "skipped"), [("softmax", 6), ("layer_norm", 6), ("rms_norm", 3), ("row_sum", 0)])
+def test_strips_that_are_skipped(kind: str, skipped: int) -> None:
+    """All but the first of four, of runs that cost enough."""
+    rows, out = "f32[64,5000]", "f32[64]" if kind == "row_sum" else "f32[64,5000]"
+    weights = ["f32[5000]"] * {"layer_norm": 2, "rms_norm": 1}.get(kind, 0)
+    args = [tw.spec(text) for text in (rows, *weights, out, *(["f32"] if weights else []))]
+    kernel = getattr(plain_kernels, kind).replace_hints(num_worker_warps=4)
+    text = kernel.llvm(*args, 8192, target="sm_90a")
+    assert sum(line.startswith("strip") for line in text.splitlines()) == skipped
+
+
+@tw.tile_kernel(num_worker_warps=4)
+def other_extent(x, limits, out, width: tw.Constant[int]):
+    i = tw.bid(0)
+    t = tw.exp(tw.load(x, (i, 0), (1, width)))
+    t = tw.where(tw.arange(width, dtype=tw.int32)[None, :] < limits.shape[0], tw.sqrt(t + 1.0) * 2.0 - t, 3.0)
+    tw.store(out, i, tw.sum(t))
+
+
+@tw.tile_kernel(num_worker_warps=4)
+def by_column(x, out, width: tw.Constant[int]):
+    i = tw.bid(0)
+    t = tw.exp(tw.load(x, (i, 0), (1, width))) + tw.arange(width, dtype=tw.int32)[None, :]
+    tw.store(out, i, tw.sum(tw.sqrt(t)))
+
+
+@pytest.mark.parametrize(("kernel", "extra"), [(other_extent, [np.zeros(6000, np.float32)]), (by_column, [])])
+def test_paddings_that_differ_are_computed(kernel: Any, extra: list[np.ndarray]) -> None:
+    """Beyond the columns of x, elements differ: a test that holds for some of them, or their numbers."""
+    got, want = in_both(kernel, rows_of(3000), *extra, np.zeros(2, np.float32), 8192, rows=2)
+    np.testing.assert_allclose(got[-1], want[-1], rtol=1e-5)
