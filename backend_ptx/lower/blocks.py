@@ -37,7 +37,7 @@ def lower_block(ctx: Context, block: Block) -> None:
                 ctx.locate(other.span)
                 lowering_of(other)(ctx, other)
             if run:
-                Run(ctx, run, _width(op)).lower()
+                Run(ctx, run).lower()
         except TileError as error:
             error.span = op.span if error.span is NO_SPAN else error.span
             raise
@@ -54,11 +54,11 @@ FUNCTIONS, MANY = 32, 64
 def run_from(ctx: Context, ops: Sequence[Op], start: int) -> tuple[list[Op], list[Op]]:
     """The run that begins at an op, empty where op by op is as good, and the ops between its own, which use none of
     its results."""
-    width, made = _width(ops[start]), set[Value]()
+    width, made = 0 if isinstance(ops[start], Load) else _width(ctx, ops[start]), set[Value]()
     run, between, others = list[Op](), list[Op](), list[Op]()
     for op in ops[start:] if width >= FUNCTIONS else ():
         ends = any(takes(op) for takes in ENDS) and ended(op) in made
-        if ends or _width(op) == width or (_reads_strips(ctx, op) and _registers(op) == width):
+        if ends or _width(ctx, op) == width:
             run.append(op)
             made.update(op.results)
             between, others = between + others, []
@@ -89,12 +89,9 @@ def _may_go_before(op: Op) -> bool:
     return op.rematerializable or isinstance(op, (SharedLoad, AsyncWait))
 
 
-def _width(op: Op) -> int:
-    """The registers of an element-wise op's tile; 0 for other ops. A view of the same registers counts as one."""
-    return _registers(op) if op.elementwise or is_renaming(op) else 0
-
-
-def _registers(op: Op) -> int:
-    """Those of the tile that is an op's only result."""
+def _width(ctx: Context, op: Op) -> int:
+    """The registers of the tile of an op that may be in a run; 0 for other ops. A view of the same registers may."""
     types = [v.type for v in op.results]
-    return registers(types[0].layout) if len(types) == 1 and isinstance(types[0], TileType) and types[0].layout else 0
+    if len(types) != 1 or not (op.elementwise or is_renaming(op) or _reads_strips(ctx, op)):
+        return 0
+    return registers(types[0].layout) if isinstance(types[0], TileType) and types[0].layout else 0

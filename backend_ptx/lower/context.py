@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 from tilewright.backend_ptx.abi import KernelAbi
@@ -45,7 +46,7 @@ class Context(Compilation):
         self.debug = debug
         self.memo: dict[Any, Any] = {}
         self.first_register = 0  # of the part of each tile that is lowered: strips differ
-        self.padded: dict[Value, Any] = {}  # the load of a tile that is the same wherever that is outside of its array
+        self.runs_of_ops = count()  # numbers them
         self._fragments: dict[Value, Any] = {}
 
     def part(self, function: Function, role: str) -> Context:
@@ -105,11 +106,6 @@ class Context(Compilation):
     def warp(self) -> Val:
         """The warp's number in the CTA."""
         return self.once("warp", lambda b: b.lshr(self.tid, 5))
-
-    def next_number(self) -> int:
-        """A number of its own for each call."""
-        self.memo["numbers"] = self.memo.get("numbers", -1) + 1
-        return int(self.memo["numbers"])
 
     def is_first(self) -> Val:
         """Whether this is the first thread of the CTA."""

@@ -26,24 +26,13 @@ _SCOPE = {MemoryScope.BLOCK: "cta", MemoryScope.DEVICE: "gpu", MemoryScope.SYS: 
 
 @lower(ops.Load)
 def load(ctx: Context, op: ops.Load) -> None:
-    b, tile, padding = ctx.b, TileAccess(ctx, op, op.result.type), _padding(ctx, op, max(1, ctx.lanes(op.result)))
-    value = tile.read(padding) if op.memory_order is MemoryOrder.WEAK else _load_ordered(tile, padding, order_of(op))
-    ctx.padded[op.result] = op
-    ctx.set(op.result, value if op.shape else b.extract(value, 0))
+    tile, outside = TileAccess(ctx, op, op.result.type), padding(ctx, op, max(1, ctx.lanes(op.result)))
+    value = tile.read(outside) if op.memory_order is MemoryOrder.WEAK else _load_ordered(tile, outside, order_of(op))
+    ctx.set(op.result, value if op.shape else ctx.b.extract(value, 0))
 
 
-class StripLoad:
-    """A load whose registers are read in strips."""
-
-    def __init__(self, ctx: Context, op: ops.Load) -> None:
-        self.op, self.tile = op, TileAccess(ctx, op, op.result.type)
-
-    def read(self, start: int, count: int) -> Val:
-        self.tile.registers = slice(start, start + count)
-        return self.tile.read(_padding(self.tile.ctx, self.op, count))
-
-
-def _padding(ctx: Context, op: ops.Load, lanes: int) -> Val:
+def padding(ctx: Context, op: ops.Load, lanes: int) -> Val:
+    """What a load yields outside of its array."""
     dtype = op.result.type.dtype
     return ctx.b.const(elem_of(dtype), _padding_number(op.padding, dtype), lanes)
 

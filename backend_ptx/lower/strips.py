@@ -15,25 +15,23 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.addresses import TileAccess
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.floats import widened_again
-from tilewright.backend_ptx.lower.memory import StripLoad, StripStore, can_store_strips
+from tilewright.backend_ptx.lower.memory import StripStore, can_store_strips, padding
 from tilewright.backend_ptx.lower.reduce import StripReduction, can_reduce_strips
 from tilewright.backend_ptx.lower.registry import lowering_of
-from tilewright.backend_ptx.ops.shared import SharedLoad, SharedStore
-from tilewright.backend_ptx.resources.registers import DEAR, LONG, STRIP, is_widening, kept_by, recomputation
+from tilewright.backend_ptx.resources.registers import LONG, STRIP, computed_again, is_dear, kept_by
 from tilewright.tileir.analysis.axes import is_tile
-from tilewright.tileir.analysis.uses import viewed
+from tilewright.tileir.analysis.padded import padded_tiles
+from tilewright.tileir.analysis.recomputation import is_widening
 from tilewright.tileir.core import Op, Value
-from tilewright.tileir.ops.arith import Constant, Lt
-from tilewright.tileir.ops.arrays import Extent
 from tilewright.tileir.ops.memory import Load
-from tilewright.tileir.ops.shape import Broadcast, Iota
 
-SAVED = 4  # instructions for each element from which on strips are skipped
-FUNCTION = 5  # instructions of what is DEAR, about
+# Instructions for each element from which on strips are skipped, and those of a dear op, about.
+SAVED, FUNCTION = 4, 5
 ENDS: dict[Callable[[Any], bool], Callable[..., StripReduction | StripStore]] = {
     can_reduce_strips: StripReduction, can_store_strips: StripStore}
 
@@ -42,52 +40,28 @@ class Run:
     """A run. `wanted` are the results that others use, `access` is the one outside of which strips are skipped; the
     first strip is always computed, with what the others share."""
 
-    def __init__(self, ctx: Context, run: Sequence[Op], width: int) -> None:
-        self.ctx, self.last, self.width = ctx, run[-1], width
+    def __init__(self, ctx: Context, run: Sequence[Op]) -> None:
+        self.ctx, self.last, self.width = ctx, run[-1], registers(ctx.layout(run[0].results[0]))
         self.end = next((end(ctx, self.last, STRIP) for takes, end in ENDS.items() if takes(self.last)), None)
         self.ops = run if self.end is None else run[:-1]
-        self.again = self._repeated() if width >= LONG else []
-        self.number = ctx.next_number()
-        self.loads = {op: StripLoad(ctx, op) for op in run if isinstance(op, Load)}
+        self.number = next(ctx.runs_of_ops)
+        self.loads = {op: TileAccess(ctx, op, op.result.type) for op in run if isinstance(op, Load)}
         made = [v for op in self.ops for v in op.results]
+        taken = [v for op in self.ops for v in op.operands if is_tile(v) and v not in made and self.width >= LONG]
+        self.again = list(dict.fromkeys(op for v in taken for op in computed_again(v)))  # what nobody keeps
         used = [v for v in made if any(user not in run for user in ctx.uses.get(v, ()))]
         self.wanted = [v for v in made if v in used or v in map(kept_by, used)]
-        self.access = self._access() if width >= LONG else None
-
-    def _repeated(self) -> list[Op]:
-        """What computes again the tiles that the run takes and nobody keeps."""
-        made = {v for op in self.ops for v in op.results}
-        taken = dict.fromkeys(v for op in self.ops for v in op.operands if is_tile(v) and v not in made)
-        return list(dict.fromkeys(op for v in taken for op in recomputation(v)))
+        self.access = self._access() if self.width >= LONG else None
 
     def _access(self) -> Any:
         """None where every strip must be computed."""
-        saved = sum(FUNCTION if isinstance(op, DEAR) else 1 for op in self.ops)
-        if isinstance(self.end, StripStore):
-            return self.end.tile if saved >= SAVED and self.end.at_once and not self.wanted else None
-        every = [*self.again, *self.ops]
-        made = {v for op in every for v in op.results}
-        inputs = {v for op in every if not _is_test(op) for v in op.operands if is_tile(v) and v not in made}
-        found = {self._source(v) for v in inputs if not _is_splat(v)}
-        load = found.pop() if len(found) == 1 else None
-        if load is None or self.loads or not all(self._finds_edge(op, load) for op in every if _is_test(op)):
+        if sum(FUNCTION if is_dear(op) else 1 for op in self.ops) < SAVED:
             return None
-        self.ctx.padded.update(dict.fromkeys(self.wanted, load))
-        return TileAccess(self.ctx, load, load.result.type) if saved >= SAVED else None
-
-    def _source(self, tile: Value) -> Load | None:
-        """The load of a padded tile, which may have been spilled to shared memory."""
-        if isinstance(tile.op, SharedLoad) and tile.op.slot is None and not tile.op.index:
-            stores = [op for op in self.ctx.uses.get(tile.op.buffer, ()) if not isinstance(op, SharedLoad)]
-            if len(stores) == 1 and isinstance(stores[0], SharedStore) and stores[0].value.type == tile.type:
-                return self._source(stores[0].value)
-        return self.ctx.padded.get(tile)
-
-    def _finds_edge(self, test: Any, load: Load) -> bool:
-        """Whether a test of columns fails outside of the array of a load."""
-        extent, index = test.rhs.op.src.op, load.index[-1]
-        return (extent.array is load.array and load.order[-1] == extent.axis and load.shape[-1] == test.result.type.size
-                and self.ctx.facts[index].within(0, 0))
+        if isinstance(self.end, StripStore):
+            return None if self.wanted or not self.end.at_once else self.end.tile
+        padded, taken = padded_tiles(self.ctx), [*self.wanted, *(() if self.end is None else (ended(self.last),))]
+        load, *others = {padded.get(v) for v in taken} or {None}
+        return None if load is None or others or self.loads else TileAccess(self.ctx, load, load.result.type)
 
     def lower(self) -> None:
         """Emit the ops, and define the results that others use."""
@@ -119,8 +93,9 @@ class Run:
             self.ctx.locate(op.span)
             if op in self.again and is_widening(op):
                 strip.set(op.results[0], widened_again(self.ctx.b, strip[op.operands[0]], self.number))
-            elif op in self.loads:
-                strip.set(op.result, self.loads[op].read(start, count))
+            elif isinstance(op, Load):
+                self.loads[op].registers = slice(start, start + count)
+                strip.set(op.result, self.loads[op].read(padding(self.ctx, op, count)))
             else:
                 lowering_of(op)(strip, op)
 
@@ -140,18 +115,6 @@ def ended(op: Any) -> Value:
     """The tile that an op at the end of a run takes strip by strip."""
     tile: Value = op.value if can_store_strips(op) else op.src
     return tile
-
-
-def _is_splat(value: Value) -> bool:
-    """Whether all elements of a tile are equal."""
-    op = value.op
-    return isinstance(op, Constant) or (isinstance(op, Broadcast) and op.src.type.size == 1)
-
-
-def _is_test(op: Any) -> bool:
-    """Whether an op finds out which of the columns 0, 1, ... lie inside an array."""
-    return (isinstance(op, Lt) and isinstance(viewed(op.lhs).op, Iota) and isinstance(op.rhs.op, Broadcast)
-            and isinstance(op.rhs.op.src.op, Extent))
 
 
 class _Strip:

@@ -23,11 +23,6 @@ def resident(each: int, threads: int, shared: int, target: Target) -> int:
     return min(*fitting, target.threads_per_sm // threads, target.blocks_per_sm)
 
 
-def register_step(each: int) -> int:
-    """The registers that ptxas gives a thread that needs `each`."""
-    return -(-each // STEP) * STEP
-
-
 def resident_aim(registers: int, threads: int, wanted: int | None, target: Target) -> int:
     """CTAs per SM for which a plan leaves shared memory: as many as the hint `occupancy` asks for, else AIM where the
     registers allow it. `registers` is what tiles take in each thread."""

@@ -17,12 +17,11 @@ from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.ops.arith import DivideBy
 from tilewright.backend_ptx.ops.layout import KeepRegisters
 from tilewright.backend_ptx.ops.matmul import Product
-from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.live import live_ranges, taken
 from tilewright.tileir.analysis.places import late_loads
+from tilewright.tileir.analysis.recomputation import is_widening, recomputation
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Block, Function, Op, Value
-from tilewright.tileir.dtypes import bfloat16, float32
 from tilewright.tileir.engines import REGISTERS
 from tilewright.tileir.ops.arith import Constant, Div
 from tilewright.tileir.ops.convert import Cast
@@ -130,14 +129,12 @@ def _widens(op: Op) -> bool:
 
 # ---- tiles that are computed again -------------------------------------------------------------------------------
 
-# Of so many elements in a thread, wide tiles are computed again from narrow ones, by so few ops.
-LONG, FEW = 64, 5
-DEAR = (FloatUnary, Div, DivideBy)  # ops of several instructions
+LONG = 64  # elements in a thread from which on wide tiles are computed again from narrow ones
 
 
 def kept_by(value: Value) -> Value:
     """The narrow tile from which a wide one is computed wherever it is needed; the value itself if it is kept."""
-    chain = recomputation(value) if is_long(value) else ()
+    chain = computed_again(value) if is_long(value) else ()
     return next((op.operands[0] for op in chain if is_widening(op)), value)
 
 
@@ -147,26 +144,14 @@ def is_long(value: Value) -> bool:
     return isinstance(type_, TileType) and type_.layout is not None and registers(type_.layout) >= LONG
 
 
-def recomputation(value: Value) -> Sequence[Op]:
-    """The ops that compute a tile again from one that is half as wide; none where it is kept."""
-    chain = _chain(value) or []
-    return chain if len(chain) <= FEW and sum(map(is_widening, chain)) == 1 else ()
+def computed_again(value: Value) -> Sequence[Op]:
+    """The ops that compute a wide tile from a narrow one; none where it is kept."""
+    return recomputation(value, lambda op: isinstance(op, KeepRegisters) or is_dear(op), is_uniform)
 
 
-def is_widening(op: Op) -> bool:
-    """Whether an op makes float32 of bfloat16, by one instruction for each element."""
-    return isinstance(op, Cast) and op.src.type.dtype is bfloat16 and op.dtype is float32
-
-
-def _chain(value: Value) -> list[Op] | None:
-    """The cheap ops that compute a tile from narrower ones, numbers and indices; None where it takes others."""
-    op = value.op
-    if op is None or not op.elementwise or isinstance(op, (*DEAR, KeepRegisters)):
-        return [] if is_uniform(value) else None
-    if is_widening(op):
-        return [op]
-    parts = [_chain(v) for v in op.operands if is_tile(v)]
-    return None if None in parts else [*(inner for part in parts for inner in part or ()), op]
+def is_dear(op: Op) -> bool:
+    """Whether an element takes several instructions."""
+    return isinstance(op, (FloatUnary, Div, DivideBy))
 
 
 def _held_by_outstanding(block: Block) -> dict[Op, list[Value]]:

@@ -14,19 +14,17 @@ a dividend of zero: for all columns beyond the end of a padded row.
 from __future__ import annotations
 
 import math
-from math import prod
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.arith import LARGEST_DIVISOR, SMALLEST_DIVISOR, DivideBy
 from tilewright.backend_ptx.ops.cluster import ClusterGather
+from tilewright.tileir.analysis.bounded import is_bounded
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Value
 from tilewright.tileir.dtypes import float32
 from tilewright.tileir.enums import RoundingMode
-from tilewright.tileir.ops.arith import Add, And, Constant, Div, Ge, Le, Mul, Select
-from tilewright.tileir.ops.math import Abs, Exp, Exp2, Sqrt
-from tilewright.tileir.ops.reduce import ReduceSum
-from tilewright.tileir.ops.shape import Broadcast, Reshape
+from tilewright.tileir.ops.arith import And, Div, Ge, Le, Select
+from tilewright.tileir.ops.shape import Broadcast
 from tilewright.tileir.rewrite import Rewriter, rewrite
 
 ENOUGH = 8  # elements for each divisor: a thread then has several of one divisor in most layouts
@@ -49,7 +47,7 @@ def share_reciprocals(c: Compilation) -> Preserved:
             rewriter.keep(op)
             return
         assert isinstance(op.rhs.op, Broadcast)
-        bounded = _is_bounded(op.lhs, op.rhs.op.src)
+        bounded = is_bounded(op.lhs, op.rhs.op.src, ClusterGather)
         made = DivideBy(lhs=op.lhs, rhs=op.rhs, reciprocal=reciprocals[op.rhs], bounded=bounded)
         rewriter.replace(op.result, rewriter.value(made))
 
@@ -70,35 +68,3 @@ def _reciprocal(b: Rewriter, divisor: Value) -> Value:
     inside = b.value(And(lhs=b.value(Ge(lhs=divisor, rhs=smallest)), rhs=b.value(Le(lhs=divisor, rhs=largest))))
     exact = b.value(Div(lhs=b.constant(1.0, type_), rhs=divisor))
     return b.value(Select(cond=inside, lhs=exact, rhs=b.constant(math.nan, type_)))
-
-
-def _is_bounded(dividend: Value, divisor: Value) -> bool:
-    """Whether a dividend that is large or not finite makes its divisor large, or not finite: a sum of the dividends
-    where none is negative, or what is made of a sum of their squares, which are not finite beyond 2**64."""
-    shape, alone, work = divisor.type.shape, True, [divisor]
-    while work:
-        op = work.pop().op
-        if isinstance(op, ReduceSum) and op.src.type.shape == dividend.type.shape:
-            kept = tuple(1 if axis in op.axes else n for axis, n in enumerate(dividend.type.shape))
-            summed = alone and op.src is dividend and _is_positive(dividend)
-            if kept == shape and (summed or _is_square(op.src, dividend)):
-                return True
-        elif isinstance(op, Reshape) or (isinstance(op, (Broadcast, ReduceSum, ClusterGather)) and prod(shape) == 1):
-            work.append(op.src)
-        elif isinstance(op, (Sqrt, Add, Mul, Div)):  # what is not finite stays so, as a sum or divided by whatever
-            alone = False
-            work += op.operands[:1] if isinstance(op, Div) else op.operands
-    return False
-
-
-def _is_square(value: Value, of: Value) -> bool:
-    op = value.op
-    return isinstance(op, Mul) and op.lhs is op.rhs is of and op.rounding is RoundingMode.RN
-
-
-def _is_positive(value: Value) -> bool:
-    """Whether no element is below zero."""
-    op = value.op
-    if isinstance(op, (Select, Broadcast, Reshape)):
-        return all(_is_positive(v) for v in op.operands if v.type.dtype is float32)
-    return isinstance(op, (Exp, Exp2, Abs)) or (isinstance(op, Constant) and op.value >= 0)

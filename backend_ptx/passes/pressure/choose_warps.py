@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from math import prod
 from typing import NamedTuple
 
 from tilewright.backend_ptx import decisions
@@ -14,30 +15,30 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.flat import log2
 from tilewright.backend_ptx.ops.matmul import MmaFma, Product, padded
 from tilewright.backend_ptx.passes.matmul.operands import is_moved_only
-from tilewright.backend_ptx.resources.occupancy import IN_FLIGHT, register_step, resident
-from tilewright.backend_ptx.resources.registers import OTHER, REGISTER_BYTES, STRIP, is_widening, recomputation
+from tilewright.backend_ptx.resources.occupancy import IN_FLIGHT, STEP, resident
+from tilewright.backend_ptx.resources.registers import OTHER, REGISTER_BYTES, STRIP, computed_again
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.axes import is_tile
-from tilewright.tileir.analysis.live import Live, live_ranges, taken
+from tilewright.tileir.analysis.held_tiles import crossing_bytes, held, peak_tile_bytes
+from tilewright.tileir.analysis.live import taken
 from tilewright.tileir.analysis.places import late_loads
+from tilewright.tileir.analysis.recomputation import is_widening
 from tilewright.tileir.analysis.unit import ALL, Preserved
-from tilewright.tileir.analysis.uses import viewed
-from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.core import Block, Value
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.ops.arith import Add
 from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.memory import Load
-from tilewright.tileir.ops.shape import Broadcast
 
 VECTOR_BYTES = 16
 USUAL = 4
 # The most bytes of one tile in a thread's registers; larger tiles get more warps.
 BYTES_A_THREAD = 128
-# The same of rows that a CTA reduces once, and where so many leave GAIN times fewer bytes in the SM. Beside its part of
-# the row a thread needs the same registers however long that is, and longer parts let fewer warps wait for each other.
+# The same of rows that a CTA reduces once, and where so many leave too few bytes in the SM. Beside its part of the
+# row a thread needs the same registers however long that is, and longer parts let fewer warps wait for each other.
 # On an H100 with 128, 256 and 512 bytes: layer norm of float32 rows of 16384 0.90, 1.01 and 1.01 of a copy's rate,
 # softmax of 12288 bfloat16 columns in tiles of 16384 0.89, 0.98 and 1.01, layer norm of 5000 in 8192 0.84, 0.93, 0.84.
-ROW_BYTES, GAIN = (256, 512), 1.25
+ROW_BYTES = (256, 512)
 MOST = 16
 # Of 1020 bytes of registers; addresses and temporaries need the rest. With more than FULL warps each thread has fewer
 # registers, so that more warps do not help.
@@ -72,7 +73,7 @@ def decide_warps(sizes: list[tuple[int, int]], wanted: int | None, target: Targe
         return Warps(wanted, decisions.WARPS_ASKED)
     if not sizes:
         return Warps(1, decisions.NO_TILES)
-    elements, width = _largest(sizes)
+    elements, width = max(sizes, key=prod)
     size = elements * width
     vectors = -(-size // VECTOR_BYTES)
     if reduces:
@@ -82,10 +83,6 @@ def decide_warps(sizes: list[tuple[int, int]], wanted: int | None, target: Targe
     else:
         count = _divide(size, BYTES_A_THREAD, USUAL, MOST)
     return Warps(count, decisions.warps_by_bytes(elements, width, max(1, size // (32 * count)), reduces))
-
-
-def _largest(sizes: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    return max(sizes, key=lambda s: s[0] * s[1])
 
 
 def _divide(amount: int, each: int, least: int, most: int) -> int:
@@ -102,23 +99,6 @@ def relieve(warps: Warps, alive: int) -> Warps:
     return warps if count == warps.number else Warps(count, decisions.warps_by_live_tiles(alive, alive // (32 * count)))
 
 
-def peak_tile_bytes(function: Function) -> int:
-    """The most bytes of tiles live at one op, its operands and results included."""
-    at: dict[Op, Live] = {}
-    for op, alive in live_ranges(function.body, {}, lambda op: map(_held, op.operands), _held):
-        at.setdefault(op, {}).update(alive)
-    return max((sum(alive.values()) for alive in at.values()), default=0)
-
-
-def _held(value: Value) -> tuple[Value, int]:
-    """The tile whose registers a value takes, and its bytes. Along axes that are broadcast, registers repeat."""
-    tile = viewed(value)
-    while isinstance(tile.op, Broadcast):
-        tile = viewed(tile.op.src)
-    stored = is_tile(tile) and not (tile.op and tile.op.rematerializable)
-    return tile, tile.type.bytes if stored else 0
-
-
 # ---- reductions -------------------------------------------------------------------------------------------------
 
 
@@ -133,32 +113,21 @@ def _for_rows(c: Compilation, elements: int, width: int) -> Warps | None:
     late = late_loads(c)
     bytes_of_cta = sum(op.result.type.bytes for op in loads if op not in late)
     beside = OTHER + sum(STRIP * op.result.type.dtype.bytes // REGISTER_BYTES for op in late)
-    crossing = _crossing_bytes(c, late)
+
+    def kept(value: Value) -> tuple[Value, int]:
+        tile, size = held(next((op.operands[0] for op in computed_again(value) if is_widening(op)), value))
+        return tile, 0 if tile.op in late else size
+
+    crossing = crossing_bytes(c.function, kept)
     found: dict[int, int] = {}  # bytes in an SM by number of warps
     for most in ROW_BYTES:
         count = min(MOST, 1 << log2(max(1, elements * width // (32 * most))))
-        each = register_step(crossing // (32 * REGISTER_BYTES * count) + beside)
-        found.setdefault(count, bytes_of_cta * resident(each, 32 * count, 0, c.target))
+        each = crossing // (32 * REGISTER_BYTES * count) + beside
+        found.setdefault(count, bytes_of_cta * resident(-(-each // STEP) * STEP, 32 * count, 0, c.target))
     if not any(found.values()):
         return None
-    least = min(2 * IN_FLIGHT, max(found.values()) / GAIN)
-    count = next(count for count, held in found.items() if held >= least)
+    count = next((count for count in found if found[count] >= 2 * IN_FLIGHT), max(found, key=lambda n: found[n]))
     return Warps(count, decisions.warps_by_bytes(elements, width, max(1, elements * width // (32 * count)), True))
-
-
-def _crossing_bytes(c: Compilation, late: Collection[Op]) -> int:
-    """The most bytes of tiles that are live across a reduction, but for those of `late` loads."""
-    def kept(value: Value) -> tuple[Value, int]:
-        tile = next((op.operands[0] for op in recomputation(value) if is_widening(op)), value)
-        tile, size = _held(tile)
-        return tile, 0 if tile.op in late else size
-
-    states: dict[Op, list[Live]] = {}
-    for op, alive in live_ranges(c.function.body, {}, lambda op: map(kept, op.operands), kept):
-        if op.reduces:
-            states.setdefault(op, []).append(dict(alive))
-    crossing = ([size for v, size in after.items() if v in before] for after, before, *_ in states.values())
-    return max(map(sum, crossing), default=0)
 
 
 # ---- matrix multiplies ------------------------------------------------------------------------------------------
@@ -177,7 +146,7 @@ def _by_accumulators(block: Block) -> Iterator[Warps]:
         # An MMA's result that is added to another tile takes registers beside it.
         added = {v for op in block.ops if isinstance(op, Add) for v in (op.lhs, op.rhs)}
         beside = sum(4 * op.acc.type.size for op in started if op.result in added and op.unit.asynchronous)
-        outside = dict(map(_held, taken(block) - _in_memory(here)))
+        outside = dict(map(held, taken(block) - _in_memory(here)))
         yield _warps_for(started, (sum(outside.values()) + beside) // 4)
     for op in block.ops:
         for inner in op.blocks:
@@ -221,7 +190,7 @@ def choose_warps(c: Compilation) -> Preserved:
         warps = max(by_products, key=lambda warps: warps.number)
     else:
         reduces = any(op.reduces for op in function.walk())
-        of_rows = _for_rows(c, *_largest(sizes)) if wanted is None and sizes else None
+        of_rows = _for_rows(c, *max(sizes, key=prod)) if wanted is None and sizes else None
         warps = of_rows or decide_warps(sorted(sizes), wanted, target, reduces)
         if wanted is None and of_rows is None:
             warps = relieve(warps, peak_tile_bytes(function))

@@ -15,13 +15,13 @@ from tilewright.backend_ptx.passes.pressure.choose_warps import (
     Warps,
     choose_warps,
     decide_warps,
-    peak_tile_bytes,
     relieve,
 )
 from tilewright.backend_ptx.passes.sharing.plan_shared_memory import plan_shared_memory
 from tilewright.backend_ptx.pipeline import PIPELINE, run_passes
 from tilewright.backend_ptx.resources.shared import buffer_bytes, find_intervals
 from tilewright.backend_ptx.targets import get_target
+from tilewright.tileir.analysis.held_tiles import peak_tile_bytes
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.parser import parse
