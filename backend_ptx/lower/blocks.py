@@ -68,8 +68,6 @@ def run_from(ctx: Context, ops: Sequence[Op], start: int) -> tuple[list[Op], lis
             break
         if ends:
             break
-    while run and isinstance(run[-1], Load):
-        run.pop()  # nothing of the run uses it
     least = FUNCTIONS if any(isinstance(op, FloatUnary) for op in run) else MANY
     return (run, between) if len(run) > 1 and width >= least else ([], [])
 

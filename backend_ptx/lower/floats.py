@@ -179,8 +179,7 @@ def widened_again(b: Builder, value: Val, number: int) -> Val:
     does so with shifts and masks) it would compute once and keep: RMS norm of rows of 16384 then takes 231 registers in
     place of 95."""
     pairs = b.shuffle(value, range(value.n) if value.n > 1 else (0, 0))
-    words, zero = b.bitcast(pairs, "i32", pairs.n // 2), b.const("i32", 0)
-    selectors = [b.const("i32", first + 0x11 * (number % 4)) for first in (0x1044, 0x3244)]
-    made = [b.value_call("llvm.nvvm.prmt", "i32", [b.extract(words, i), zero, selector])
-            for i in range(words.n) for selector in selectors]
+    words, zero, variant = b.bitcast(pairs, "i32", pairs.n // 2), b.const("i32", 0), 0x11 * (number % 4)
+    made = [b.value_call("llvm.nvvm.prmt", "i32", [b.extract(words, i), zero, b.const("i32", selector + variant)])
+            for i in range(words.n) for selector in (0x1044, 0x3244)]
     return b.shuffle(b.bitcast(b.vector(made), "float"), range(value.n))

@@ -33,8 +33,7 @@ def load(ctx: Context, op: ops.Load) -> None:
 
 def padding(ctx: Context, op: ops.Load, lanes: int) -> Val:
     """What a load yields outside of its array."""
-    dtype = op.result.type.dtype
-    return ctx.b.const(elem_of(dtype), _padding_number(op.padding, dtype), lanes)
+    return ctx.b.const(elem_of(op.result.type.dtype), _padding_number(op.padding, op.result.type.dtype), lanes)
 
 
 def _load_ordered(tile: TileAccess, padding: Val, order: str) -> Val:

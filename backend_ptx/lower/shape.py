@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tilewright.backend_ptx.layouts import transform
-from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.flat import LANE, REGISTER, log2
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.arith import chosen
@@ -60,10 +59,8 @@ def reshape(ctx: Context, op: ops.Reshape) -> None:
 
 def is_renaming(op: Op) -> bool:
     """Whether an op gives the registers of a computed tile a new shape and nothing else."""
-    if not isinstance(op, ops.Reshape) or not (op.shape and op.src.type.shape) or is_uniform(op.src):
-        return False
-    moved = transform.reshape(op.src.type.layout, op.shape)
-    return plan_conversion(moved, op.result.type.layout).kind == "none"
+    return (isinstance(op, ops.Reshape) and bool(op.shape and op.src.type.shape) and not is_uniform(op.src)
+            and transform.reshape(op.src.type.layout, op.shape) == op.result.type.layout)
 
 
 @lower(ops.Permute)

@@ -19,8 +19,7 @@ def resident(each: int, threads: int, shared: int, target: Target) -> int:
     """CTAs that fit an SM: `each` registers in each thread, `shared` bytes in each CTA."""
     if each > target.registers_per_thread or shared + RESERVED > target.shared_per_block:
         return 0
-    fitting = target.registers_per_sm // (each * threads), target.shared_per_sm // (shared + RESERVED)
-    return min(*fitting, target.threads_per_sm // threads, target.blocks_per_sm)
+    return min(target.registers_per_sm // (each * threads), target.shared_per_sm // (shared + RESERVED))
 
 
 def resident_aim(registers: int, threads: int, wanted: int | None, target: Target) -> int:
