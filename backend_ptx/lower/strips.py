@@ -51,7 +51,9 @@ class Run:
         self.again = list(dict.fromkeys(op for v in taken for op in computed_again(v)))  # what nobody keeps
         used = [v for v in made if any(user not in run for user in ctx.uses.get(v, ()))]
         self.wanted = [v for v in made if v in used or v in map(kept_by, used)]
-        self.access = self._access() if self.width >= LONG else None
+        # In loops, registers hold the weights too: branches made ptxas spill (8 to 32 bytes of rows of 32000).
+        looped = ctx.homes[run[0]] is not ctx.function.body
+        self.access = None if looped or self.width < LONG else self._access()
 
     def _access(self) -> Any:
         """None where every strip must be computed."""

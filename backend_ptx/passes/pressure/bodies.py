@@ -50,7 +50,7 @@ class Body:
         for op in self.block.ops:
             for value in all_reads(op):
                 if value.op in self.phase and value not in without:
-                    last[viewed(kept_by(viewed(value)))] = self.phase[op]
+                    last[viewed(value if self.repeats else kept_by(viewed(value)))] = self.phase[op]
         outside = {viewed(v) for v in (*taken(self.block), *self.block.params)}.difference(map(viewed, without))
         held = {v: count for v in (*last, *outside) if not is_uniform(v) and (count := registers_of(v)) > 1}
         crossing = (sum(count for v, count in held.items() if v in outside or self._made(v) < start <= last[v])

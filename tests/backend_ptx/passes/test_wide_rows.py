@@ -103,12 +103,11 @@ def test_hoisted_tiles_come_back_where_they_would_spill(width: int, expected: li
     assert sorted(behind) == sorted(set(expected) - {"x"})
 
 
-def test_hoisted_tiles_come_back_for_the_widest_rows() -> None:
-    """Registers hold the row as it was loaded, from which its centred form is computed again; ptxas spilled 1372 bytes
-    with the weights, now none."""
+def test_hoisted_tiles_come_back_though_others_spill_still() -> None:
+    """Of so wide a row, registers would not hold the row alone; ptxas spilled 1372 bytes with the weights, now none."""
     loop = persistent(row_kernels.persistent_layer_norm, 65536, "relieve_pressure", 2, ctas=1)
     assert loads(loop)[0] == "x" and sorted(loads(loop)[1:]) == ["bias", "weight"]
-    assert not any(isinstance(op, SharedAlloc) for op in loop.loop.walk())
+    assert any(isinstance(op, SharedAlloc) for op in loop.loop.walk())
 
 
 @pytest.mark.parametrize(("width", "spilled"), [(4096, 0), (16384, 0), (32768, 1), (65536, 1)])
