@@ -115,7 +115,7 @@ def _weight(value: Value) -> int:
 
 
 def _holder(value: Value) -> Value:
-    """The value in whose registers a view, a sub-tile or a tile that is computed again lives."""
+    """The value in whose registers a view, a sub-tile or a tile that is rematerialised lives."""
     while (op := kept_by(value).op) is not None and (op.view or isinstance(op, Extract) or _widens(op)):
         value = op.operands[0]
     return kept_by(value)
@@ -127,9 +127,9 @@ def _widens(op: Op) -> bool:
             and op.dtype.bytes > op.src.type.dtype.bytes)
 
 
-# ---- tiles that are computed again -------------------------------------------------------------------------------
+# ---- tiles that are rematerialised -------------------------------------------------------------------------------
 
-LONG = 64  # elements in a thread from which on wide tiles are computed again from narrow ones
+LONG = 64  # elements in a thread from which on wide tiles are rematerialised from narrow ones
 
 
 def kept_by(value: Value) -> Value:

@@ -28,7 +28,7 @@ def test_of_a_kept_tile_only_the_first_registers_are_live(count: int) -> None:
 
 
 def test_widened_floats_live_in_their_source() -> None:
-    """They are widened again at each use, and what few cheap ops make of them is computed again; other casts, and
+    """They are widened again at each use, and what few cheap ops make of them is rematerialised; other casts, and
     functions, take registers of their own."""
     last = "%r: tile<1x32768xbf16, #0> = cast(src=%q, dtype=bf16)"
     sum_ = "%w: tile<1x32768xf32, #0> = add(lhs=%q, rhs=%f)\n  " + last.replace("%q", "%w")
