@@ -70,8 +70,8 @@ def of_squares(function: Function, kind: type[Reduction]) -> Function:
 
 
 @pytest.mark.parametrize("target, width, ctas, dtype", [
-    ("sm_80", 64, 1, np.float32), ("sm_80", 2048, 1, np.float32), ("sm_90a", 8192, 2, np.float32),
-    ("sm_90a", 2048, 1, ml_dtypes.bfloat16), ("sm_90a", 16384, 4, np.int32), ("sm_80", 1024, 1, np.float64),
+    ("sm_80", 64, 1, np.float32), ("sm_80", 4096, 1, np.float32), ("sm_90a", 8192, 2, np.float32),
+    ("sm_90a", 4096, 1, ml_dtypes.bfloat16), ("sm_90a", 16384, 4, np.int32), ("sm_80", 2048, 1, np.float64),
 ])
 def test_sums_of_squares(squares: type[Reduction], target: str, width: int, ctas: int, dtype: Any) -> None:
     x = np.random.default_rng(3).integers(-3, 4, (2, width)).astype(dtype)
