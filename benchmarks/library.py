@@ -314,9 +314,14 @@ def graph_of(run: Run) -> Run:
 
 def compiled(work: Work) -> Run | None:
     """What torch.compile makes of torch's side, None where it cannot."""
+    return compiled_run(work.theirs)
+
+
+def compiled_run(theirs: Run) -> Run | None:
+    """What torch.compile makes of a function, None where it cannot."""
     import torch
 
-    run = torch.compile(work.theirs, dynamic=False)
+    run = torch.compile(theirs, dynamic=False)
     try:
         run()
     except Exception as error:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Self, overload
 from tilewright.arguments.arrays import named_dtype
 from tilewright.combining.graph import Graph, Temporary
 from tilewright.launching import watching
+from tilewright.launching.graphs import LaunchGraph, graph
+from tilewright.launching.grid import make_grid
 from tilewright.tileir.dtypes import DType
 from tilewright.tracebacks import public
 
@@ -46,6 +48,7 @@ class Fusion:
         self._count = 0
         self._thread: int | None = None
         self._explained: Program | None = None
+        self._again: LaunchGraph | None = None
         self.launches: tuple[Ran, ...] = ()
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Temporary:
@@ -59,6 +62,23 @@ class Fusion:
         if self._explained is None:
             raise RuntimeError("fuse: launches are fused at the end of the with statement; ask behind it")
         return self._explained.explain()
+
+    @public
+    def replay(self, *, stream: Any = None) -> None:
+        """Queue the launches that were made again, with the same arrays and numbers: on a GPU as one CUDA graph, which
+        costs the host one call. Nothing is recorded or planned anew; intermediates keep their memory.
+
+        Arguments: `stream`, as in a launch.
+        Errors: RuntimeError before the end of the with statement; those of `tw.graph`.
+        """
+        if self._explained is None:
+            raise RuntimeError("fuse: launches are fused at the end of the with statement; replay them behind it")
+        if self._again is None:
+            with graph() as again:
+                for ran in self.launches:
+                    ran.kernel.launcher.launch(make_grid(ran.grid), ran.args, None)
+            self._again = again
+        self._again(stream=stream)
 
     def __enter__(self) -> Self:
         if getattr(_here, "recording", None) is not None:

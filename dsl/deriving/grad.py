@@ -9,8 +9,9 @@ from tilewright.deriving.from_ir import kernel_from_ir
 from tilewright.deriving.launching import GradientLauncher
 from tilewright.deriving.roles import Roles, roles_of
 from tilewright.deriving.source import GradientSource
-from tilewright.inspecting.stages import Stages
+from tilewright.inspecting.stages import DERIVING, Stages
 from tilewright.kernel import kernel_of, tile_kernel
+from tilewright.options import LaunchRules
 from tilewright.tracebacks import public
 
 
@@ -28,7 +29,8 @@ class gradient_kernel(tile_kernel):
 @public
 def grad(
     kernel: tile_kernel | Stages, /, *, wrt: str | tuple[str, ...], outputs: str | tuple[str, ...],
-    stored_once: str | tuple[str, ...] = (), workspace: bool = False,
+    stored_once: str | tuple[str, ...] = (), workspace: bool = False, residuals: str | tuple[str, ...] = (),
+    overwrite: str | tuple[str, ...] = (), by_tiles: bool = False,
 ) -> gradient_kernel:
     """The kernel that carries cotangents from a kernel's outputs back to its inputs: reverse-mode differentiation.
 
@@ -43,7 +45,12 @@ def grad(
     Options: `stored_once`, the names of outputs each element of which the kernel stores once, where the indices do not
         show it (tiles in an order of the kernel's own): a promise. `workspace=True` keeps what loops carry in memory
         where it is cheaper than to compute it again: the last parameter, `workspace=None`, is an array of int32 or
-        int64 with the axes (block, slot, word), which a launch allocates if it is not given.
+        int64 with the axes (block, slot, word), which a launch allocates if it is not given. `residuals`, names of
+        arrays that the kernel stores and that are given to the gradient as it has left them: what is dear to compute
+        again is read there, and a loop with a running maximum begins with that or with the logarithm of the sum.
+        `overwrite`, names of `wrt` whose gradients are stored and not added, each element at most once.
+        `by_tiles=True` computes one tile of each gradient of `wrt` in a block: the grid is that of the gradients'
+        tiles, axis by axis where the kernel's loads vary, and the last parameter, `blocks`, is the grid of the kernel.
     Errors: TypeError and ValueError for names that do not fit; when the kernel is specialised,
         TileUnsupportedFeatureError at the line of what has no derivative.
 
@@ -68,14 +75,19 @@ def grad(
         raise TypeError(f"grad: the kernel must be made with @tile_kernel, not {type(kernel).__name__}")
     specialiser = kernel.specialiser
     names = tuple(p.name for p in specialiser.params)
-    roles = roles_of(kernel.__name__, names, wrt, outputs, stored_once, workspace, specialiser.rules.deterministic)
+    roles = roles_of(kernel.__name__, names, wrt, outputs, stored_once, workspace, specialiser.rules.deterministic,
+                     residuals, overwrite, by_tiles)
     own = backward_of(kernel, roles)
     if own is not None:
         rules = own.specialiser.rules
         made = kernel_of(own.specialiser.source, own.hints, rules, gradient_kernel)
         made.roles = Roles(roles.arguments, roles.outputs, roles.wrt)
         return made
-    made = kernel_of(GradientSource(specialiser.source, roles), kernel.hints, specialiser.rules, gradient_kernel)
+    rules = LaunchRules(deterministic=specialiser.rules.deterministic) if by_tiles else specialiser.rules
+    made = kernel_of(GradientSource(specialiser.source, roles), kernel.hints, rules, gradient_kernel)
     made.roles = roles
     made.launcher = GradientLauncher(made.specialiser)
     return made
+
+
+DERIVING.append(grad)

@@ -14,6 +14,7 @@ from tilewright.deriving.parts import add_parts
 from tilewright.deriving.source import GradientSource
 from tilewright.launching.grid import Grid
 from tilewright.launching.launcher import Launcher
+from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 from tilewright.tileir.dtypes import DType, float32, int32, int64
 
 if TYPE_CHECKING:
@@ -55,6 +56,23 @@ class GradientLauncher(Launcher):
             if extra.shape:
                 add_parts(extra.array, args[extra.gradient], extra.shape, stream)
         return None
+
+    def bind(self, grid: Grid, args: tuple[Any, ...]) -> tuple[Any, Sequence[Argument], int | None]:
+        """Memory that the launch needs is allocated here, and kept with it."""
+        source = self._specialiser.source
+        if not isinstance(source, GradientSource) or not source.roles.optional:
+            return super().bind(grid, args)
+        args = self.call.complete(args, {})
+        extras, filled = _extras(source, self._specialiser.bind(args), grid), list(args)
+        for extra in extras:
+            filled[extra.position] = extra.array
+        bound = super().bind(grid, tuple(filled))
+        parts = [source.params[extra.position].name for extra in extras if extra.shape]
+        if parts and bound[0] is not None:
+            raise TileUnsupportedFeatureError(
+                f"launches of {self.name} cannot be bound or captured: a second kernel adds up its partial gradients",
+                hints=[f"give {parts[0]}, zeros with the blocks as their first axis, and add them up"])
+        return bound
 
     def interpret(
         self, grid: Grid, arguments: Sequence[Argument], options: ExecutionOptions | None = None,

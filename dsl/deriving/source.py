@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tilewright.arguments.annotations import Param
-from tilewright.arguments.bind import Argument, ArrayArgument, ArrayList, Const, leaves
+from tilewright.arguments.bind import Argument, ArrayArgument, ArrayList, Const, Scalar, leaves
 from tilewright.arguments.spec import Spec
 from tilewright.deriving.roles import Roles
 from tilewright.launching.sources import Source, no_statements
@@ -19,7 +19,7 @@ from tilewright.tileir.plan import NO_ALIASES, Aliases, Hints
 from tilewright.tileir.types import ArrayType, ListType, Type
 
 if TYPE_CHECKING:
-    from tilewright.tileir.derivatives import Need
+    from tilewright.tileir.derivatives import Need, Wishes
 
 
 class GradientSource:
@@ -33,11 +33,12 @@ class GradientSource:
         more = (*roles.cotangents, *roles.gradients)
         self.params: Sequence[Param] = (
             *forward.params, *(replace(own[roles.of(name)], name=name) for name in more))
-        self.params = (*self.params, *(Param(name) for name in roles.optional))
+        last = ("blocks",) if roles.by_tiles else ()
+        self.params = (*self.params, *(Param(name) for name in (*last, *roles.optional)))
         named = any(p.kind is inspect.Parameter.KEYWORD_ONLY for p in forward.parameters)
         kind = inspect.Parameter.KEYWORD_ONLY if named else inspect.Parameter.POSITIONAL_OR_KEYWORD
         self.parameters: Sequence[inspect.Parameter] = (
-            *forward.parameters, *(inspect.Parameter(name, kind) for name in more),
+            *forward.parameters, *(inspect.Parameter(name, kind) for name in (*more, *last)),
             *(inspect.Parameter(name, kind, default=None) for name in roles.optional))
         self._needs: dict[Any, Need] = {}
 
@@ -53,6 +54,8 @@ class GradientSource:
             _check_pair(by_name[name], by_name[f"{name}_grad"])
         if self.roles.workspace:
             _check_workspace(by_name["workspace"])
+        if self.roles.by_tiles:
+            _check_blocks(by_name["blocks"])
 
     def translate(
         self, arguments: Sequence[Argument], *, facts: bool, hints: Hints, aliases: Aliases, debug: bool
@@ -62,11 +65,11 @@ class GradientSource:
         if debug:
             raise no_statements(self.name)
         self._check_apart(arguments, aliases)
-        function, *given, stored_once = self._derived(arguments, facts, hints)
+        function, outputs, wrt, wishes = self._derived(arguments, facts, hints)
         extra = {a.name: _type(a, facts) for a in arguments[len(self.roles.parameters) :] if not isinstance(a, Const)}
         at = {leaf.name: k for k, leaf in enumerate(leaves(arguments[: len(self.roles.arguments)]))}
         return gradient(
-            function, *given, name=self.name, stored_once=stored_once, workspace=extra.pop("workspace", None),
+            function, outputs, wrt, wishes, name=self.name, workspace=extra.pop("workspace", None),
             parts={at[self.roles.of(name)]: type_ for name, type_ in extra.items()})
 
     def needed(self, arguments: Sequence[Argument]) -> Need:
@@ -75,14 +78,14 @@ class GradientSource:
 
         key = tuple(argument.key(False) for argument in arguments[: len(self.roles.parameters)])
         if key not in self._needs:
-            function, *given, stored_once = self._derived(arguments, False, Hints())
-            self._needs[key] = needed(function, *given, stored_once=stored_once)
+            self._needs[key] = needed(*self._derived(arguments, False, Hints()))
         return self._needs[key]
 
     def _derived(
         self, arguments: Sequence[Argument], facts: bool, hints: Hints
-    ) -> tuple[Function, dict[int, Type], dict[int, Type], frozenset[int]]:
-        """The kernel's Tile IR; by position the types of cotangents and gradients; the outputs stored once."""
+    ) -> tuple[Function, dict[int, Type], dict[int, Type], Wishes]:
+        """The kernel's Tile IR; by position the types of cotangents and gradients; what else was asked for."""
+        from tilewright.tileir.derivatives import Wishes
         from tilewright.tileir.passes import run_pipeline
 
         own = arguments[: len(self.roles.arguments)]
@@ -94,8 +97,13 @@ class GradientSource:
         def types(names: Sequence[str]) -> dict[int, Type]:
             return {at[name]: _type(by_name[f"{name}_grad"], facts) for name in names}
 
-        once = frozenset(at[name] for name in self.roles.stored_once)
-        return function, types(self.roles.outputs), types(self.roles.wrt), once
+        def positions(names: Sequence[str]) -> frozenset[int]:
+            return frozenset(at[name] for name in names)
+
+        roles = self.roles
+        blocks = len(list(leaves([by_name["blocks"]]))) if roles.by_tiles else None
+        wishes = Wishes(positions(roles.stored_once), positions(roles.residuals), positions(roles.overwrite), blocks)
+        return function, types(roles.outputs), types(roles.wrt), wishes
 
     def _check_apart(self, arguments: Sequence[Argument], aliases: Aliases) -> None:
         """A gradient shares memory with nothing: what is added to it would change what is read."""
@@ -119,6 +127,13 @@ def _check_workspace(argument: Argument) -> None:
     words = isinstance(argument, ArrayArgument) and argument.info.dtype in (int32, int64)
     if not isinstance(argument, ArrayArgument) or not words or len(_shape(argument)) != 3:
         raise TypeError("argument 'workspace' must be an array of int32 or int64 with three axes, or None")
+
+
+def _check_blocks(argument: Argument) -> None:
+    """The grid of the kernel is an integer, or one to three of them."""
+    given = list(leaves([argument]))
+    if not 1 <= len(given) <= 3 or not all(isinstance(one, Scalar) and one.dtype is int32 for one in given):
+        raise TypeError("argument 'blocks' must be the grid of the kernel: an integer, or a tuple of one to three")
 
 
 def _check_pair(of: Argument, other: Argument) -> None:

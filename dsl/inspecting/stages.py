@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tilewright.backend_ptx.targets import Target
 
 T = TypeVar("T")
+DERIVING: list[Callable[..., Any]] = []
+"""What derives gradients: `grad`, which knows kernels, and puts itself here."""
 
 
 class Stages:
@@ -56,6 +58,24 @@ class Stages:
     def target(self) -> Target:
         """The named target; else that of the arguments' GPU; else that of the first GPU here; else the default."""
         return choose_target(self.arguments, self._named)
+
+    def vjp(self, *, wrt: str | tuple[str, ...], outputs: str | tuple[str, ...], **options: Any) -> Any:
+        """The kernel that carries cotangents of these outputs back to these inputs, for such arguments:
+        `grad(stages, ...)`, with its options and errors.
+
+        Example:
+            @ct.tile_kernel
+            def scale(x, out, FACTOR: ct.Constant[float]):
+                i = ct.bid(0)
+                ct.store(out, i, ct.load(x, i, 4) * FACTOR)
+
+            x, x_grad = np.ones(8), np.zeros(8)
+            backward = scale.lower(x, np.zeros(8), 3.0, target="sm_80").vjp(wrt="x", outputs="out")
+            backward[2](x, np.zeros(8), np.ones(8), x_grad)
+            print(x_grad)  # [3. 3. 3. 3. 3. 3. 3. 3.]
+        """
+        [derive] = DERIVING
+        return derive(self, wrt=wrt, outputs=outputs, **options)
 
     @property
     def hints(self) -> Hints:

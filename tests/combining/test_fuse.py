@@ -66,6 +66,21 @@ def test_three_kernels_are_one() -> None:
     assert "fma" not in ptx and "add.rn" in ptx and "mul.rn" in ptx
 
 
+def test_launches_are_made_again() -> None:
+    """With what the arrays hold then; in the interpreter, and on a GPU as a graph (test_fuse_on_gpu.py)."""
+    x, out = data(112), np.zeros(112, F32)
+    with tw.fuse() as g:
+        three(g, x, out)
+        reverse[7](out, x)
+        with pytest.raises(RuntimeError, match="fused at the end of the with statement; replay them behind it"):
+            g.replay()
+    for _ in range(2):
+        before = x.copy()
+        g.replay()
+        np.testing.assert_array_equal(out, np.maximum(before, 0) * F32(0.5) + 1)
+        assert not np.array_equal(x, before)
+
+
 def test_what_is_explained() -> None:
     x, out = data(100), np.zeros(100, F32)
     with tw.fuse() as g:

@@ -2,33 +2,49 @@
 
 from __future__ import annotations
 
+import importlib
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from attention import attention, inputs
-from attention_backward import row_products
+from attention_backward import key_gradients, query_gradients, row_products
 from batched_matmul import linear_gelu
 from black_scholes import black_scholes
 from blas import axpy, gemm, gemv
+from cholesky import factor, solve, update
 from convolution import convolve
 from cross_entropy import cross_entropy
+from decode import attend, project
 from dropout import dropout
 from embedding import embed
 from fft import fft64
+from fft4096 import fft4096
+from fused_block import fused_block
 from fused_linear import linear_relu
 from fused_relu import relu_scale_add
 from gather_scatter import gather_rows, scatter_rows
+from gemm import gemm as scaled_gemm
 from grouped_matmul import grouped_matmul
 from heat import heat_step
+from histogram import histogram
+from int8_weights import quantised_linear
 from layer_norm import layer_norm
-from mixture_of_experts import add_choices, gate
+from layer_norm_backward import layer_norm_backward, sum_parts
+from life import generation
+from mandelbrot import mandelbrot
+from matmul import matmul
+from mixture_of_experts import add_choices, expert_layer, gate
+from moe_routing import choose, count, place
 from n_body import accelerate
+from one_mma import one_mma
 from online_softmax import online_softmax
 from persistent_matmul import persistent_matmul
-from prefix_sum import chunk_sums, scan_chunks
+from prefix_sum import chunk_sums, scan_chunks, scan_sums
 from rms_norm import add_rms_norm
 from rotary_embedding import rotate
+from segmented_mask import segmented_mask
 from segmented_sum import segmented_sum
 from sin_affine import sin_affine
 from softmax import softmax
@@ -39,14 +55,18 @@ from split_k_matmul import add_parts, partial_products
 from sum_axis import sum_middle
 from support.gradcheck import gradcheck
 from top_k import top_k
+from train_network import cross_entropy as train_loss
+from train_network import descend, norm_relu
+from train_network import linear as train_linear
 from transpose import transpose
-from tuned_matmul import in_bands, plain
+from tuned_matmul import in_bands, persistent, plain
 from vector_add import vector_add
 
 import tilewright as tw
 from tilewright.tileir.ops.atomics import AtomicRmw
 
 random = np.random.default_rng(21)
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def f(*shape: int) -> Any:
@@ -111,6 +131,25 @@ RUNS = (
     Run(plain, (2, 2), (f(7, 9), f(9, 6), f(7, 6), 4, 4, 4), "a b", "c"),
     Run(in_bands, (4,), (f(7, 9), f(9, 6), f(7, 6), 4, 4, 4, 2), "a b", "c"),
     Run(vector_add, (2,), (f(13), f(13), f(13), 8), "x y"),
+    Run(project, (2, 2), (f(5, 6), f(6, 7), f(5, 7), 4, 4, 4), "x w"),
+    Run(attend, (2,), (f(2, 8), f(2, 6, 8), f(2, 6, 8), i(5, 6), f(2, 8), 0.35, 4, 8), "q keys values"),
+    Run(fft4096, (1,), (f(2, 1, 4096), f(2, 1024), f(2, 1, 4096)), "x"),
+    Run(fused_block, (2, 2), (f(5, 6), f(6), f(6), f(6, 7), f(7), f(5, 7), 1e-2, 0.3, 7, 4, 4, 4),
+        "x gamma beta w bias"),
+    Run(sum_parts, (2,), (f(3, 7), f(7), 4, 4), "parts"),
+    Run(matmul, (4,), (f(7, 9), f(9, 6), f(7, 6), 4, 4, 4), "a b", "c", "c"),
+    Run(expert_layer, (2, 2), (f(3, 6), f(2, 6, 5), i(0, 2, 99, 99, 1, 99, 99, 99), i(0, 1), f(3), f(3, 5), 1, 4, 4, 4),
+        "x weight share", "out", "out"),
+    Run(one_mma, (2,), (f(2, 4, 4), f(2, 4, 4), f(2, 4, 4), f(2, 4, 4), 4, 4, 4), "a b c", "d"),
+    Run(segmented_mask, (1,), (f(12), i(0, 4, 4, 12), f(3), 4, 4), "x"),
+    Run(train_linear, (2, 2), (f(5, 6), f(6, 7), f(1, 7), f(5, 7), 4, 4, 4), "x w b"),
+    Run(norm_relu, (3,), (f(5, 6), f(1, 6), f(1, 6), f(5, 6), 2, 8), "x gain shift"),
+    Run(train_loss, (3,), (f(5, 6), i(0, 5, 2, 2, 1), f(5), 2, 8), "logits", "loss"),
+    Run(persistent, (3,), (f(9, 10), f(10, 7), f(9, 7), 4, 4, 4, 2), "a b", "c", "c"),
+    Run(key_gradients, (3, 1, 2), (q, k, v, f(*q.shape), f(2, len(q)), f(2, len(q)), starts, f(*k.shape), f(*v.shape),
+                                   0.25, 4, 4, 16), "v grad delta", "dk dv"),
+    Run(query_gradients, (3, 2, 2), (q, k, v, f(*q.shape), f(2, len(q)), f(2, len(q)), starts, f(*q.shape), 0.25, 4, 4,
+                                     16), "v grad delta", "dq"),
 )
 
 
@@ -143,7 +182,9 @@ ATOMIC = {
     "embed": "table", "fft64": "matrix twiddle", "linear_relu": "x w bias", "gather_rows": "table", "heat_step": "old",
     "layer_norm": "weight bias", "accelerate": "position mass", "persistent_matmul": "a b", "segmented_sum": "x",
     "sin_affine": "a b", "csr_times_vector": "values x", "split_k_atomic": "a b", "partial_products": "a b",
-    "plain": "a b", "in_bands": "a b",
+    "plain": "a b", "in_bands": "a b", "project": "x w", "fused_block": "x gamma beta w bias", "matmul": "a b",
+    "expert_layer": "x weight share", "segmented_mask": "x", "linear": "x w b", "norm_relu": "gain shift",
+    "persistent": "a b", "key_gradients": "v grad delta", "query_gradients": "v grad delta",
 }
 """The gradients of whose elements several blocks have a share, or of which only data say who has."""
 
@@ -165,6 +206,10 @@ REFUSED = (
     (Run(axpy, (), (2.0, f(5), f(5), 4), "x", "y"), WRITES),
     (Run(add_rms_norm, (), (f(3, 7), f(3, 7), f(7), f(3, 7), 1e-3, 8), "residual"), WRITES),
     (Run(rotate, (), (f(1, 2, 3, 8), f(3, 4), f(3, 4), 2, 4), "cos", "q"), WRITES),
+    (Run(scaled_gemm, (), (0.5, f(7, 9), f(9, 6), 0.5, f(7, 6), "C", "C", 4, 4, 4), "a b", "c"), WRITES),
+    (Run(choose, (), (f(3, 7), np.zeros(6, np.int32), f(3, 2), 2, 2, 8), "score", "share"), "the bits of a float"),
+    (Run(layer_norm_backward, (), (f(5, 7), f(5, 7), f(7), f(5), f(5), f(5, 7), f(2, 7), f(2, 7), i(0, 0), 8, 2),
+         "grad", "dx"), "would not find the value again"),
     (Run(split_k_locked, (), (f(7, 9), f(9, 6), f(7, 6), np.zeros((2, 2), np.int32), 4, 4), "a b", "c"),
      "would not find the value again"),
 )
@@ -182,3 +227,44 @@ def test_an_example_without_a_gradient(run: Run, reason: str) -> None:
 
     with pytest.raises(tw.TileUnsupportedFeatureError, match=reason):
         backward.ir(*run.arguments, *(fresh(given[n]) for n in (*outputs, *wrt)))
+
+
+def test_a_product_of_quantised_weights() -> None:
+    """In float16, beside its formula: differences of values would be those of their rounding."""
+    x, scale, g = (random.standard_normal(shape).astype(np.float16) for shape in ((5, 8), (6, 2), (5, 6)))
+    weight = random.integers(-9, 9, (6, 8)).astype(np.int8)
+    x_grad, scale_grad = np.zeros((5, 8), np.float32), np.zeros((6, 2), np.float32)
+    backward = tw.grad(quantised_linear, wrt=("x", "scale"), outputs="out")
+    backward[2, 2](x, weight, scale, np.zeros_like(g), 4, 4, 4, g, x_grad, scale_grad)
+    x, scale, g, w = (a.astype(np.float64) for a in (x, scale, g, weight))
+    np.testing.assert_allclose(x_grad, g @ (w * np.repeat(scale, 4, axis=1)), rtol=2e-2, atol=2e-2)
+    want = ((g.T @ x) * w).reshape(6, 2, 4).sum(axis=2)
+    np.testing.assert_allclose(scale_grad, want, rtol=2e-2, atol=2e-2)
+
+
+NO_GRADIENT = {
+    "in place: the array whose gradient is asked for is the output": (factor, solve, update, scan_sums, descend),
+    "integers or bools come in or go out": (generation, histogram, count, place, mandelbrot),
+}
+"""Kernels that are not differentiable, by the reason."""
+
+
+def test_each_kernel_of_the_gallery_has_a_gradient_or_a_reason() -> None:
+    found = {}
+    for path in sorted(EXAMPLES.glob("[a-z]*.py")):
+        module = importlib.import_module(path.stem)
+        for name, value in vars(module).items():
+            if isinstance(value, tw.tile_kernel) and not hasattr(value, "roles"):
+                found[value.specialiser.source] = f"{path.stem}.{name}"
+    listed = [*(run.kernel for run in RUNS), *(run.kernel for run, _ in REFUSED), grouped_matmul, quantised_linear,
+              *(kernel for kernels in NO_GRADIENT.values() for kernel in kernels)]
+    sources = [kernel.specialiser.source for kernel in listed]
+    assert sorted(name for source, name in found.items() if source not in sources) == []
+    assert len(set(map(id, sources))) == len(sources), "a kernel stands in two lists"
+
+
+@pytest.mark.parametrize("kernel", NO_GRADIENT["in place: the array whose gradient is asked for is the output"])
+def test_kernels_in_place_have_no_gradient(kernel: tw.tile_kernel) -> None:
+    array = kernel.specialiser.params[0].name
+    with pytest.raises(ValueError, match="an array that is read and overwritten has no gradient"):
+        tw.grad(kernel, wrt=array, outputs=array)

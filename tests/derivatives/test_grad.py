@@ -75,6 +75,20 @@ def test_partial_gradients_are_added_up_in_order(dtype: Any) -> None:
         assert np.abs(got - want).max() <= 8 * np.finfo(dtype).eps * np.abs(want).max()
 
 
+def test_partial_gradients_of_bound_launches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the interpreter they are added up as always; a launch that a GPU is handed as it is would leave them out."""
+    from tilewright.launching.launcher import Launcher
+
+    x, w, g = np.ones((7, 6)), np.ones((3, 6)), np.ones((3, 7, 6))
+    backward, made = tw.grad(shared, wrt="w", outputs="out"), np.zeros((3, 6))
+    arguments = (x, w, g.copy(), g, made)
+    backward.bind((4, 2), *arguments)()
+    np.testing.assert_array_equal(made, np.full((3, 6), 7.0))
+    monkeypatch.setattr(Launcher, "bind", lambda *_: (object(), [], 0))
+    with pytest.raises(tw.TileUnsupportedFeatureError, match="a second kernel adds up its partial gradients"):
+        backward.launcher.bind(backward[4, 2].grid, arguments)
+
+
 def test_partial_gradients_are_decided_and_compiled() -> None:
     from tilewright.inspecting.decisions import decisions
 
@@ -146,7 +160,9 @@ def test_hints_and_grid_are_the_kernels() -> None:
 def test_the_gradient_of_a_specialisation() -> None:
     """Its constants are gone; arrays fit what it was made for."""
     x, w, cotangent = np.arange(8.0), np.arange(4.0) + 1, np.arange(8.0) - 3
-    backward = tw.grad(scaled.lower(x, w, x.copy(), 2.0, target="sm_80"), wrt="x", outputs="out")
+    stages = scaled.lower(x, w, x.copy(), 2.0, target="sm_80")
+    backward = stages.vjp(wrt="x", outputs="out")
+    assert backward.roles == tw.grad(stages, wrt="x", outputs="out").roles
     assert backward.roles.parameters == ("x", "w", "out", "out_grad", "x_grad")
     x_grad = np.zeros(8)
     backward[2](x, w, x.copy(), cotangent, x_grad)

@@ -9,11 +9,23 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.differentiable import (
+    attention,
+    convolution,
+    cross_entropy,
+    embedding,
+    gelu,
+    layer_norm,
+    linear_gelu,
+    recurrence,
+    rms_norm,
+    rotary,
+    softmax,
+)
 from support.gradcheck import gradients
 
 import tilewright as tw
 
-ZERO, LOW = tw.PaddingMode.ZERO, tw.PaddingMode.NEG_INF
 random = np.random.default_rng(11)
 erf_of = np.vectorize(erf)
 
@@ -32,27 +44,9 @@ def gelu_and_slope(x: Any) -> tuple[Any, Any]:
     return x * half, half + x * np.exp(-x * x / 2) / sqrt(2 * pi)
 
 
-def gelu_of(t: Any) -> Any:
-    return 0.5 * t * (1.0 + tw.erf(t * (1 / sqrt(2))))
-
-
-@tw.tile_kernel
-def gelu(x, out):
-    i = tw.bid(0)
-    tw.store(out, i, gelu_of(tw.load(x, i, 8)))
-
-
 def test_gelu() -> None:
     x, g = normal(29), normal(29)
     close(gradients(gelu, (4,), {"x": x, "out": x}, ["x"], ["out"], [g]), g * gelu_and_slope(x)[1])
-
-
-@tw.tile_kernel
-def softmax(x, out, N: tw.Constant[int]):
-    i = tw.bid(0)
-    e = tw.load(x, (i, 0), (2, N), padding_mode=LOW)
-    e = tw.exp(e - tw.max(e, axis=1, keepdims=True))
-    tw.store(out, (i, 0), e / tw.sum(e, axis=1, keepdims=True))
 
 
 def softmax_of(x: Any) -> Any:
@@ -67,19 +61,6 @@ def test_softmax() -> None:
     close(found, p * (g - (p * g).sum(1, keepdims=True)))
 
 
-@tw.tile_kernel
-def layer_norm(x, w, b, out, eps, N: tw.Constant[int]):
-    i = tw.bid(0)
-    n = x.shape[1]
-    t = tw.load(x, (i, 0), (2, N), padding_mode=ZERO)
-    inside = (tw.arange(N, dtype=tw.int32) < n)[None, :]
-    mean = tw.sum(t, axis=1, keepdims=True) / n
-    t = tw.where(inside, t - mean, 0.0)
-    scale = tw.rsqrt(tw.sum(t * t, axis=1, keepdims=True) / n + eps)
-    weight, bias = tw.load(w, 0, N, padding_mode=ZERO), tw.load(b, 0, N, padding_mode=ZERO)
-    tw.store(out, (i, 0), (t * scale * weight[None, :] + bias[None, :]).astype(out.dtype))
-
-
 def test_layer_norm() -> None:
     x, w, b, g = normal(5, 13), normal(13), normal(13), normal(5, 13)
     arguments = {"x": x, "w": w, "b": b, "out": x, "eps": np.float64(1e-5), "N": 16}
@@ -90,30 +71,12 @@ def test_layer_norm() -> None:
     close(found, dx, (g * normed).sum(0), g.sum(0))
 
 
-@tw.tile_kernel
-def rms_norm(x, w, out, N: tw.Constant[int]):
-    i = tw.bid(0)
-    t = tw.load(x, (i, 0), (1, N), padding_mode=ZERO)
-    scale = tw.rsqrt(tw.sum(t * t, axis=1, keepdims=True) / x.shape[1] + 1e-6)
-    tw.store(out, (i, 0), t * scale * tw.load(w, 0, N, padding_mode=ZERO)[None, :])
-
-
 def test_rms_norm() -> None:
     x, w, g = normal(4, 11), normal(11), normal(4, 11)
     found = gradients(rms_norm, (4,), {"x": x, "w": w, "out": x, "N": 16}, ["x", "w"], ["out"], [g])
     scale = 1 / np.sqrt((x * x).mean(1, keepdims=True) + 1e-6)
     inner = g * w
     close(found, scale * inner - x * scale**3 * (inner * x).mean(1, keepdims=True), (g * x * scale).sum(0))
-
-
-@tw.tile_kernel
-def linear_gelu(x, w, b, out, TM: tw.Constant[int], TN: tw.Constant[int], TK: tw.Constant[int]):
-    i, j = tw.bid(0), tw.bid(1)
-    acc = tw.zeros((TM, TN), x.dtype)
-    for k in range(tw.cdiv(x.shape[1], TK)):
-        left = tw.load(x, (i, k), (TM, TK), padding_mode=ZERO)
-        acc = tw.mma(left, tw.load(w, (k, j), (TK, TN), padding_mode=ZERO), acc)
-    tw.store(out, (i, j), gelu_of(acc + tw.load(b, j, TN)[None, :]))
 
 
 def test_linear_and_gelu() -> None:
@@ -124,37 +87,11 @@ def test_linear_and_gelu() -> None:
     close(found, d @ w.T, x.T @ d, d.sum(0))
 
 
-@tw.tile_kernel
-def cross_entropy(logits, labels, loss, N: tw.Constant[int]):
-    """The columns in chunks of N, with a running maximum and sum."""
-    i = tw.bid(0)
-    label = tw.load(labels, i, ())
-    top, total = tw.full((1, 1), -1e300, logits.dtype), tw.zeros((1, 1), logits.dtype)
-    chosen = tw.zeros((), logits.dtype)
-    for k in range(tw.cdiv(logits.shape[1], N)):
-        t = tw.load(logits, (i, k), (1, N), padding_mode=LOW)
-        here = tw.equal(tw.arange(N, dtype=tw.int32) + k * N, label)
-        chosen = chosen + tw.sum(tw.where(here[None, :], t, 0.0))
-        higher = tw.maximum(top, tw.max(t, axis=1, keepdims=True))
-        total = total * tw.exp(top - higher) + tw.sum(tw.exp(t - higher), axis=1, keepdims=True)
-        top = higher
-    tw.store(loss, i, tw.reshape(tw.log(total) + top, ()) - chosen)
-
-
 def test_cross_entropy() -> None:
     logits, labels, g = normal(5, 19), np.array([0, 18, 3, 7, 7], np.int32), normal(5)
     arguments = {"logits": logits, "labels": labels, "loss": g, "N": 8}
     found = gradients(cross_entropy, (5,), arguments, ["logits"], ["loss"], [g])
     close(found, g[:, None] * (softmax_of(logits) - np.eye(19)[labels]))
-
-
-@tw.tile_kernel
-def rotary(x, cos, sin, out, HALF: tw.Constant[int]):
-    i = tw.bid(0)
-    a, b = tw.load(x, (i, 0), (2, HALF)), tw.load(x, (i, 1), (2, HALF))
-    c, s = tw.load(cos, (i, 0), (2, HALF)), tw.load(sin, (i, 0), (2, HALF))
-    tw.store(out, (i, 0), a * c - b * s)
-    tw.store(out, (i, 1), b * c + a * s)
 
 
 def test_rotary() -> None:
@@ -164,39 +101,10 @@ def test_rotary() -> None:
     close(found, np.hstack([ga * c + gb * s, gb * c - ga * s]))
 
 
-@tw.tile_kernel
-def convolution(x, w, out, TAPS: tw.Constant[int]):
-    """out[i] = sum of x[i + tap] w[tap], gathered: blocks overlap in what they read."""
-    i = tw.bid(0) * 8 + tw.arange(8, dtype=tw.int32)
-    acc = tw.zeros((8,), x.dtype)
-    for tap in range(TAPS):
-        acc = acc + tw.gather(x, i + tap) * tw.load(w, tap, ())
-    tw.scatter(out, i, acc)
-
-
 def test_convolution() -> None:
     x, w, g = normal(23), normal(3), normal(21)
     found = gradients(convolution, (3,), {"x": x, "w": w, "out": g, "TAPS": 3}, ["x", "w"], ["out"], [g])
     close(found, np.convolve(g, w), np.correlate(x, g, "valid"))
-
-
-@tw.tile_kernel
-def attention(q, k, v, out, SCALE: tw.Constant[float], D: tw.Constant[int], CAUSAL: tw.Constant[bool]):
-    i = tw.bid(0)
-    rows = tw.load(q, (i, 0), (4, D), padding_mode=ZERO)
-    top, total, acc = tw.full((4, 1), -1e300, q.dtype), tw.zeros((4, 1), q.dtype), tw.zeros((4, D), q.dtype)
-    for j in range(i + 1 if CAUSAL else tw.cdiv(k.shape[0], 4)):
-        keys = tw.load(k, (j, 0), (4, D), padding_mode=ZERO)
-        s = tw.mma(rows, tw.transpose(keys), tw.zeros((4, 4), q.dtype)) * SCALE
-        column, row = tw.arange(4, dtype=tw.int32)[None, :] + j * 4, tw.arange(4, dtype=tw.int32)[:, None] + i * 4
-        seen = (column <= row) if CAUSAL else tw.broadcast_to(column < k.shape[0], (4, 4))
-        s = tw.where(seen, s, -1e300)
-        higher = tw.maximum(top, tw.max(s, axis=1, keepdims=True))
-        p, scale = tw.exp(s - higher), tw.exp(top - higher)
-        total = total * scale + tw.sum(p, axis=1, keepdims=True)
-        acc = tw.mma(p, tw.load(v, (j, 0), (4, D), padding_mode=ZERO), acc * scale)
-        top = higher
-    tw.store(out, (i, 0), acc / total)
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -211,18 +119,6 @@ def test_attention(causal: bool) -> None:
     close(found, ds @ k, ds.T @ q, p.T @ g)
 
 
-@tw.tile_kernel
-def recurrence(a, b, out, T: tw.Constant[int]):
-    """h[t] = a[t] h[t-1] + b[t], by a scan of pairs."""
-    i = tw.bid(0)
-
-    def after(p, q, r, s):
-        return p * r, q * r + s
-
-    _, h = tw.scan((tw.load(a, (i, 0), (1, T)), tw.load(b, (i, 0), (1, T))), 1, after, (1.0, 0.0))
-    tw.store(out, (i, 0), h)
-
-
 def test_scan() -> None:
     a, b, g = normal(3, 8), normal(3, 8), normal(3, 8)
     h, w = np.zeros((3, 9)), np.zeros((3, 9))
@@ -232,14 +128,6 @@ def test_scan() -> None:
         w[:, t] = g[:, t] + (a[:, t + 1] * w[:, t + 1] if t < 7 else 0)
     found = gradients(recurrence, (3,), {"a": a, "b": b, "out": g, "T": 8}, ["a", "b"], ["out"], [g])
     close(found, w[:, :8] * h[:, :8], w[:, :8])
-
-
-@tw.tile_kernel
-def embedding(table, rows, out):
-    i = tw.bid(0)
-    at = tw.load(rows, i, 4)
-    columns = tw.arange(8, dtype=tw.int32)[None, :]
-    tw.store(out, (i, 0), tw.gather(table, (at[:, None], columns)))
 
 
 def test_embedding_adds_up_equal_rows() -> None:

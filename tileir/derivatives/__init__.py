@@ -2,9 +2,9 @@
 
 # Importing these modules fills the table of adjoint rules.
 from tilewright.tileir.derivatives import arith, control, convert, fold, math, matmul, memory, reduce, refused, shape
-from tilewright.tileir.derivatives.gradient import gradient, needed
+from tilewright.tileir.derivatives.gradient import Wishes, gradient, needed
 from tilewright.tileir.derivatives.keeping import Need
 
-__all__ = ["Need", "gradient", "needed"]
+__all__ = ["Need", "Wishes", "gradient", "needed"]
 
 _REGISTERED = (arith, control, convert, fold, math, matmul, memory, reduce, refused, shape)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tilewright.tileir.analysis.effects import Dependences
-from tilewright.tileir.carried import carried
+from tilewright.tileir.analysis.uses import parents
+from tilewright.tileir.carried import carried, origins
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.ops.control import For, If, While
 from tilewright.tileir.ops.convert import Bitcast
@@ -79,3 +80,10 @@ def outside_values(*blocks: Block) -> Iterator[Value]:
                 inside.update(inner.params)
     seen = dict.fromkeys(value for block in blocks for op in block.walk() for value in op.operands)
     return (value for value in seen if value not in inside)
+
+
+def reaching_values(function: Function, seeding: set[Op]) -> set[Value]:
+    """The values that outputs, stored by the ops of `seeding`, are computed from, but for what counts as a constant."""
+    above = parents(function)
+    stored = [value for op in seeding if not op.blocks for value in op.operands]
+    return set(origins(stored, above, lambda value: isinstance(value.op, StopGradient)))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.derivatives.places import Places
 from tilewright.tileir.diagnostics import Related, TileTypeError, TileUnsupportedFeatureError
 from tilewright.tileir.ops.atomics import AtomicRmw
+from tilewright.tileir.ops.memory import Load
 
 
 def check_outputs(
@@ -45,14 +46,16 @@ def promise(name: str) -> str:
     return f'where it is so and cannot be seen from the indices, say it: grad(..., stored_once="{name}")'
 
 
-def check_reads(function: Function, dependences: Dependences, varied: set[Value], sources: frozenset[Value]) -> None:
-    """No array is read that holds an intermediate result, or that is overwritten."""
+def check_reads(
+    function: Function, dependences: Dependences, varied: set[Value], sources: frozenset[Value], loads: set[Op],
+) -> None:
+    """No array is read that holds an intermediate result, or that is overwritten, but for `loads` of residuals."""
     watched = {dependences.alias_class(p) for p in sources} & dependences.written
     for op in function.walk():
         if op.writing and any(value in varied for value in op.operands):
             watched |= {dependences.alias_class(memory) for memory in op.effects().writes}
     for op in function.walk():
-        if not op.effectful or op.writing:
+        if not op.effectful or op.writing or op in loads:
             continue
         effects = op.effects()
         if any(dependences.alias_class(memory) in watched for memory in effects.reads):
@@ -72,3 +75,31 @@ def in_place(op: Op) -> TileUnsupportedFeatureError:
     return TileUnsupportedFeatureError(
         "this reads an array that the kernel also writes, and the gradient needs the value that was there", op.span,
         hints=["store into another array"])
+
+
+def check_alone(param: Value, reads: Sequence[Op], apart: bool, places: Places) -> None:
+    """Each element of an array whose gradient is stored, not added, is read once by the kernel."""
+    if not reads:
+        return
+    pair = places.overlapping(reads)
+    again = next((op for op in reads if places.rerun(op) is not None), None)
+    if apart and pair is None and again is None:
+        return
+    op, who = (again, "an iteration") if again is not None else (pair[1], "this") if pair else (reads[0], "a block")
+    raise TileUnsupportedFeatureError(
+        f"the gradient of {param.hint} cannot be stored: {who} may read what was read before, so that it is a sum",
+        op.span, related=[Related(pair[0].span, "read here")] if pair and again is None else [],
+        hints=[f"leave {param.hint} out of overwrite, and give zeros to add to"])
+
+
+def check_tiles(function: Function, reads: Mapping[Value, Sequence[Op]]) -> None:
+    """Each array whose gradient is computed by its own tiles is loaded by one op, tile by tile."""
+    for param, ops in reads.items():
+        op = next((op for op in ops if not isinstance(op, Load) or op.array is not param), None)
+        if op is None and len(ops) == 1:
+            continue
+        raise TileUnsupportedFeatureError(
+            f"the gradient of {param.hint} cannot be computed by its own tiles: "
+            + ("it is not loaded by tiles" if op is not None else "it is loaded more than once" if ops else
+               "no output changes with it"), (op or ops[-1] if ops else function).span,
+            hints=["leave by_tiles out: gradients are added up block by block"])

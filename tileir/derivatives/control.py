@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.derivatives.activity import outside_values
-from tilewright.tileir.derivatives.emitter import adjoint_type
 from tilewright.tileir.derivatives.reverse import Reverse
 from tilewright.tileir.derivatives.rules import ADJOINTS
 from tilewright.tileir.ops.arith import CeilDiv
@@ -68,7 +67,8 @@ def _build(plan: _Backward, r: Reverse, last: Value) -> None:
     op = plan.loop
     carried = op.init if plan.forward else ()
     handed = [*(op.init[k] for k in plan.active), *plan.free]
-    types = [op.lower.type, *(v.type for v in carried), *(adjoint_type(v.type) for v in handed)]
+    adjoints_of = [*(op.results[k] for k in plan.active), *plan.free]
+    types = [op.lower.type, *(v.type for v in carried), *(r.adjoint_type(v) for v in adjoints_of)]
     hints = ["", *(v.hint for v in op.loop.params[1:][: len(carried)]), *(f"d_{v.hint}" for v in handed)]
     with r.inside([t.erased() for t in types], hints) as block:
         trip, *given = block.params
@@ -85,7 +85,7 @@ def _build(plan: _Backward, r: Reverse, last: Value) -> None:
         handed_on = [r.take(op.loop.params[1 + k]) for k in plan.active]
         plan.order_matters = any(a is not b for a, b in zip(handed_on, adjoints, strict=False))
         plan.given = [value for value in plan.free if value in r.adjoints]
-        sums = [a if v not in r.adjoints else r.b.add(a, r.take(v))
+        sums = [a if v not in r.adjoints else r.b.sum_of(a, r.take(v))
                 for v, a in zip(plan.free, adjoints[len(plan.active) :], strict=True)]
         r.b.emit(Yield(values=(*(following if plan.forward else ()), *handed_on, *sums)))
     plan.block = block

@@ -5,15 +5,21 @@ from __future__ import annotations
 from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.plan import Decision
 
+WAYS = {
+    "alone": ("stores", "asked for by overwrite: each element is read once"),
+    "apart": ("loads and stores", "no two blocks or lanes read the same elements"),
+    "parts": ("partial gradients, added up by a second kernel",
+              "blocks may read the same elements, and the kernel is deterministic"),
+    "shared": ("atomic additions", "blocks or lanes may read the same elements"),
+    "tiles": ("one tile in each block", "asked for by by_tiles: what other blocks add is computed there"),
+}
+"""How a gradient comes to its array, and why."""
 
-def addition(name: str, apart: bool, parted: bool, span: Span) -> Decision:
+
+def addition(name: str, way: str, span: Span) -> Decision:
     """How a gradient is added to."""
-    if apart:
-        return Decision("gradient", f"{name}: loads and stores", "no two blocks or lanes read the same elements", span)
-    if parted:
-        return Decision("gradient", f"{name}: partial gradients, added up by a second kernel",
-                        "blocks may read the same elements, and the kernel is deterministic", span)
-    return Decision("gradient", f"{name}: atomic additions", "blocks or lanes may read the same elements", span)
+    how, why = WAYS[way]
+    return Decision("gradient", f"{name}: {how}", why, span)
 
 
 def recomputed(span: Span, trips: int | None) -> Decision:
@@ -34,3 +40,21 @@ def kept(span: Span, words: int, bits: int) -> Decision:
         "carried_values", "kept in the workspace",
         f"adjoints need them at each iteration: {words} words of {bits} bits for each block and slot; an iteration "
         "runs the loop from the nearest slot", span)
+
+
+def restarted(span: Span, name: str, residual: str) -> Decision:
+    """What becomes of a loop that carries a running maximum on which no output depends."""
+    named = name or "a running maximum"
+    if residual:
+        return Decision("carried_values", f"{named}: from the residual {residual}",
+                        "outputs do not depend on it, so that the loop adds up from its last value on", span)
+    return Decision("carried_values", f"{named}: by a loop of its own",
+                    "outputs do not depend on it, so that the loop adds up from its last value on, and nothing is "
+                    "recomputed for each iteration", span)
+
+
+def residual(span: Span, name: str, read: bool) -> Decision:
+    """Whether what the forward kernel has stored is read."""
+    if read:
+        return Decision("residual", f"{name}: read", "to compute it again takes a loop, a product or a reduction", span)
+    return Decision("residual", f"{name}: recomputed", "element by element, which costs less than to read it", span)

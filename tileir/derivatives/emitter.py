@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tilewright.tileir.analysis.floats import round_to
 from tilewright.tileir.builder import Builder
-from tilewright.tileir.core import Value
+from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import DType, float32
 from tilewright.tileir.ops.arith import Add, Compare, Constant, Div, Mul, Select, Sub
 from tilewright.tileir.ops.arrays import BlockId, NumBlocks
 from tilewright.tileir.ops.math import Neg
+from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.ops.reduce import ReduceSum
 from tilewright.tileir.ops.shape import Broadcast, Iota, Reshape
 from tilewright.tileir.types import TileType
@@ -31,6 +32,18 @@ class Emitter(Builder):
 
     def add(self, lhs: Value, rhs: Value) -> Value:
         return self.value(Add(lhs=lhs, rhs=rhs))
+
+    def sum_of(self, before: Value, made: Value) -> Value:
+        """The sum of two adjoints; a product that has just been made, and that nothing else uses, is accumulated on the
+        other one."""
+        op = made.op
+        if not isinstance(op, Mma) or op not in self.block.ops or not _is_zero(op.acc) or (
+                before.op is not None and before.op in self.block.ops[self.block.ops.index(op) :]):
+            return self.add(before, made)
+        if any(made in other.operands for other in _nested(self.block.ops[self.block.ops.index(op) + 1 :])):
+            return self.add(before, made)
+        op.acc = before
+        return made
 
     def sub(self, lhs: Value, rhs: Value) -> Value:
         return self.value(Sub(lhs=lhs, rhs=rhs))
@@ -79,6 +92,18 @@ class Emitter(Builder):
         line = [1] * len(shape)
         line[axis] = shape[axis]
         return self.spread(self.reshape(self.value(Iota(size=shape[axis], dtype=dtype)), line), shape)
+
+
+def _is_zero(value: Value) -> bool:
+    return isinstance(value.op, Constant) and value.op.value == 0
+
+
+def _nested(ops: Sequence[Op]) -> Iterator[Op]:
+    """The ops, and those of their bodies."""
+    for op in ops:
+        yield op
+        for block in op.blocks:
+            yield from block.walk()
 
 
 def block_number(b: Emitter) -> Value:

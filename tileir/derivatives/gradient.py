@@ -9,43 +9,63 @@ from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.derivatives import decisions
-from tilewright.tileir.derivatives.activity import varied_values
-from tilewright.tileir.derivatives.checks import check_outputs, check_reads, check_survivors
+from tilewright.tileir.derivatives.activity import reaching_values, varied_values
+from tilewright.tileir.derivatives.by_tiles import by_tiles
+from tilewright.tileir.derivatives.checks import (
+    check_alone,
+    check_outputs,
+    check_reads,
+    check_survivors,
+    check_tiles,
+)
 from tilewright.tileir.derivatives.control import ops_around
 from tilewright.tileir.derivatives.counting import counted
 from tilewright.tileir.derivatives.keeping import Need, is_short, kept_in, need_of, trips_of
 from tilewright.tileir.derivatives.padding import unbounded_values
 from tilewright.tileir.derivatives.places import Places
+from tilewright.tileir.derivatives.residuals import Prepared, prepared, stores_of
 from tilewright.tileir.derivatives.reverse import Reverse
 from tilewright.tileir.ops.control import Return
-from tilewright.tileir.ops.memory import Gather, Load
+from tilewright.tileir.ops.memory import Gather, Load, Store
+from tilewright.tileir.passes import run_pipeline
 from tilewright.tileir.passes.dce import dce
 from tilewright.tileir.types import Type
 
 
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What is asked of a gradient, as positions of parameters. `stored_once`: outputs each element of which the kernel
+    stores once, a promise; `residuals`, those that hold what the kernel has stored there; `overwrite`, those of `wrt`
+    whose gradients are stored in the place of what was there. `blocks`: a block computes one tile of each gradient, and
+    the kernel's grid comes as so many scalars."""
+
+    stored_once: frozenset[int] = frozenset()
+    residuals: frozenset[int] = frozenset()
+    overwrite: frozenset[int] = frozenset()
+    blocks: int | None = None
+
+
 def gradient(
-    function: Function, outputs: Mapping[int, Type], wrt: Mapping[int, Type], *, name: str,
-    stored_once: frozenset[int] = frozenset(), workspace: Type | None = None, parts: Mapping[int, Type] | None = None,
+    function: Function, outputs: Mapping[int, Type], wrt: Mapping[int, Type], wishes: Wishes = Wishes(), *, name: str,
+    workspace: Type | None = None, parts: Mapping[int, Type] | None = None,
 ) -> Function:
     """The derived function. Its parameters are those of `function`, then the arrays that hold the cotangents of
     `outputs`, then those to which the gradients of `wrt` are added, then the `workspace` if there is one, then arrays
-    for partial gradients, one for each block along their first axis; `outputs`, `wrt` and `parts` map positions of
-    parameters to types. The caller promises that the kernel stores each element of the outputs
-    `stored_once` once.
+    for partial gradients, one for each block along their first axis, then the `blocks` of `wishes`; `outputs`, `wrt`
+    and `parts` map positions of parameters to types.
 
     `function` is what the frontend has made, after its passes; it is not changed. Its stores are left out.
     Raises TileError, with the place, for what has no derivative.
     """
-    task = _Task(counted(function), outputs, wrt, name, stored_once, parts or {})
+    task = _Task(prepared(counted(function), outputs, wishes.residuals), outputs, wrt, wishes, name, parts or {})
     return task.derive({}, None) if workspace is None else task.derive(task.loops(), workspace)
 
 
 def needed(
-    function: Function, outputs: Mapping[int, Type], wrt: Mapping[int, Type], *,
-    stored_once: frozenset[int] = frozenset(),
+    function: Function, outputs: Mapping[int, Type], wrt: Mapping[int, Type], wishes: Wishes = Wishes(),
 ) -> Need:
     """The workspace that `gradient` makes use of for the same arguments."""
-    task = _Task(counted(function), outputs, wrt, "", stored_once)
+    task = _Task(prepared(counted(function), outputs, wishes.residuals), outputs, wrt, wishes)
     return replace(need_of(task.loops()), parts=task.shared())
 
 
@@ -53,19 +73,23 @@ def needed(
 class _Task:
     """What is derived."""
 
-    function: Function
+    prepared: Prepared
     outputs: Mapping[int, Type]
     wrt: Mapping[int, Type]
-    name: str
-    stored_once: frozenset[int]
+    wishes: Wishes
+    name: str = ""
     parts: Mapping[int, Type] = field(default_factory=dict)
+
+    @property
+    def function(self) -> Function:
+        return self.prepared.function
 
     def shared(self) -> frozenset[int]:
         """The positions of `wrt` of whose arrays blocks load the same elements, by tiles: those have partial gradients.
         """
         params, (_, r) = self.function.params, self._made({}, None)
         dependences = Dependences(self.function)
-        reads = {k: _reads(self.function, dependences, params[k], r.varied) for k in self.wrt}
+        reads = {k: _reads(self.function, dependences, params[k], r.reaching) for k in self.wrt}
         return frozenset(k for k, ops in reads.items() if ops and params[k] not in r.apart and all(
             isinstance(op, Load) and op.array is params[k] for op in ops))
 
@@ -85,7 +109,7 @@ class _Task:
         derived, r = self._made(loops, workspace)
         need = need_of(loops)
         derived.decisions += [
-            *(decisions.kept(op.span, need.words, need.bits) for op in loops),
+            *self.prepared.decisions, *(decisions.kept(op.span, need.words, need.bits) for op in loops),
             *(decisions.recomputed(op.span, trips_of(r.recomputing[op][0]))
               for op in derived.walk() if op in r.recomputing and op.results)]
         return derived
@@ -95,13 +119,15 @@ class _Task:
         sources = frozenset(params[k] for k in self.wrt)
         varied = varied_values(function, sources)
         dependences, places = Dependences(function), Places(function)
-        stores = _stores(function, dependences, {k: params[k] for k in self.outputs})
-        check_outputs(function, stores, places, self.stored_once)
-        check_reads(function, dependences, varied, sources)
+        found = stores_of(function, [params[k] for k in self.outputs])
+        stores = {k: found[params[k]] for k in self.outputs}
+        check_outputs(function, stores, places, self.wishes.stored_once)
+        check_reads(function, dependences, varied, sources, self.prepared.loads)
         seeding = {op for ops in stores.values() for op in ops}
         ops_around(function.body, seeding)
         body = Block()
         r = Reverse(body, varied, seeding)
+        r.saved = self.prepared.saved
         r.unbounded = unbounded_values(function)
         r.know(params, [body.add_param(p.type, p.hint) for p in params])
         r.cotangents = {params[k]: body.add_param(t, f"{params[k].hint}_grad") for k, t in self.outputs.items()}
@@ -109,36 +135,45 @@ class _Task:
         if workspace is not None:
             r.kept = kept_in(body.add_param(workspace, "workspace"), loops)
         r.parts = {params[k]: body.add_param(t, f"{params[k].hint}_grad_parts") for k, t in self.parts.items()}
-        reads = {p: _reads(function, dependences, p, varied) for p in r.gradients}
+        r.reaching = varied & reaching_values(function, seeding)
+        reads = {p: _reads(function, dependences, p, r.reaching) for p in r.gradients}
         r.apart = frozenset(p for p, ops in reads.items() if places.apart(ops) and all(
             places.lanes_differ(op) for op in ops if isinstance(op, Gather)))
+        r.alone = frozenset(params[k] for k in self.wishes.overwrite)
+        r.by_tiles = self.wishes.blocks is not None
+        for param in () if r.by_tiles else r.alone:
+            check_alone(param, reads[param], param in r.apart, places)
+        if r.by_tiles:
+            check_tiles(function, reads)
         r.b.span = function.span
         r.replay(function.body.ops[:-1], keep=True)
         r.reverse(function.body)
         r.b.emit(Return())
         derived = Function(self.name, body, function.hints, function.span)
         dce(Unit(derived))
+        if self.wishes.blocks is not None:
+            added = frozenset(array for param, array in r.gradients.items() if param not in r.alone)
+            run_pipeline(derived)  # what loops only hand on, they no longer carry
+            tiles = [op for op in derived.walk() if isinstance(op, Store) and op.array in r.gradients.values()]
+            derived = by_tiles(derived, tiles, added, self.wishes.blocks)
         derived.decisions = [
-            decisions.addition(p.hint, p in r.apart, p in r.parts, ops[0].span) for p, ops in reads.items() if ops]
-        check_survivors(derived, {r.now(p) for p in params if dependences.alias_class(p) in dependences.written})
+            decisions.addition(p.hint, self._way(p, r), ops[0].span)
+            for p, ops in reads.items() if ops]
+        check_survivors(derived, {r.now(p) for k, p in enumerate(params) if k not in self.wishes.residuals
+                                  and dependences.alias_class(p) in dependences.written})
         return derived, r
 
-
-def _stores(
-    function: Function, dependences: Dependences, outputs: Mapping[int, Value]
-) -> dict[int, list[Op]]:
-    """The ops that write each output, in program order."""
-    found: dict[int, list[Op]] = {k: [] for k in outputs}
-    for op in function.walk():
-        for memory in op.effects().writes if op.writing else ():
-            for k in dependences.parameters(memory) & outputs.keys():
-                found[k].append(op)
-    return found
+    def _way(self, param: Value, r: Reverse) -> str:
+        """How a gradient comes to its array: a key of decisions.WAYS."""
+        if r.by_tiles:
+            return "tiles"
+        kinds = (("alone", r.alone), ("apart", r.apart), ("parts", r.parts))
+        return next((way for way, params in kinds if param in params), "shared")
 
 
-def _reads(function: Function, dependences: Dependences, param: Value, varied: set[Value]) -> list[Op]:
+def _reads(function: Function, dependences: Dependences, param: Value, reaching: set[Value]) -> list[Op]:
     """The ops through which a gradient reaches a parameter's array."""
     home = dependences.alias_class(param)
     return [
-        op for op in function.walk() if op.effectful and any(v in varied for v in op.results)
+        op for op in function.walk() if op.effectful and any(v in reaching for v in op.results)
         and any(dependences.alias_class(memory) is home for memory in op.effects().reads)]

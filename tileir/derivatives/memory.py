@@ -84,6 +84,9 @@ def load(op: Load, g: Value, r: Reverse) -> None:
         return
     g = r.b.cast(g, array.type.dtype)
     index = tuple(r.now(i) for i in op.index)
+    if r.by_tiles:
+        r.b.emit(Store(array=array, index=index, value=g, steps=op.steps, order=op.order, check_bounds=op.check_bounds))
+        return
     apart = _parameter(op.array) in r.apart
     if op.array in r.parts and not apart:
         _add_part(op, index, g, r)
@@ -91,11 +94,11 @@ def load(op: Load, g: Value, r: Reverse) -> None:
     if not apart:
         _add(r, array, _elements(op, index, array.type, r), g, None, op.check_bounds)
         return
-    before = r.b.value(Load(
-        array=array, index=index, shape=op.shape, steps=op.steps, order=op.order, padding=PaddingMode.ZERO,
-        check_bounds=op.check_bounds))
-    r.b.emit(Store(array=array, index=index, value=r.b.add(before, g), steps=op.steps, order=op.order,
-                   check_bounds=op.check_bounds))
+    place: dict[str, Any] = {"array": array, "index": index, "steps": op.steps, "order": op.order,
+                             "check_bounds": op.check_bounds}
+    if _parameter(op.array) not in r.alone:
+        g = r.b.add(r.b.value(Load(shape=op.shape, padding=PaddingMode.ZERO, **place)), g)
+    r.b.emit(Store(value=g, **place))
 
 
 def _parameter(array: Value) -> Value:
@@ -138,8 +141,9 @@ def gather(op: Gather, g: Value, r: Reverse) -> None:
         return
     place: dict[str, Any] = {
         "array": array, "indices": indices, "mask": mask, "shape": op.shape, "check_bounds": op.check_bounds}
-    before = r.b.value(Gather(padding=r.b.like(g, 0.0), **place))
-    r.b.emit(Scatter(value=r.b.add(before, g), **place))
+    if _parameter(op.array) not in r.alone:
+        g = r.b.add(r.b.value(Gather(padding=r.b.like(g, 0.0), **place)), g)
+    r.b.emit(Scatter(value=g, **place))
 
 
 def _add(r: Reverse, array: Value, indices: tuple[Value, ...], value: Value, mask: Value | None, check: bool) -> None:

@@ -12,14 +12,18 @@ from typing import Protocol
 
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.derivatives.counting import without_effects
-from tilewright.tileir.derivatives.emitter import Emitter, adjoint_dtype, adjoint_type
+from tilewright.tileir.derivatives.emitter import Emitter, adjoint_type
 from tilewright.tileir.derivatives.rules import rule_of
+from tilewright.tileir.dtypes import float32
 from tilewright.tileir.enums import PaddingMode
+from tilewright.tileir.ops import shape
 from tilewright.tileir.ops.arith import Eq
-from tilewright.tileir.ops.memory import Load
-from tilewright.tileir.types import Type
+from tilewright.tileir.ops.convert import Cast
+from tilewright.tileir.ops.memory import Gather, Load
+from tilewright.tileir.types import TileType, Type
 
 Given = Value | Callable[[], Value]
+_MOVING = (Load, Gather, Cast, shape.Reshape, shape.Permute, shape.Broadcast, shape.Cat, shape.Extract, shape.Take)
 
 
 class Keeping(Protocol):
@@ -39,12 +43,16 @@ class Reverse:
         self.seeding = seeding  # the ops that bring cotangents in, and those around them
         self.cotangents: Mapping[Value, Value] = {}  # of parameters: the arrays that hold these
         self.gradients: Mapping[Value, Value] = {}
+        self.reaching: set[Value] = set()  # those of `varied` that outputs change with
+        self.alone: frozenset[Value] = frozenset()  # parameters whose gradients are stored, not added
+        self.by_tiles = False  # whether gradients are stored where they are to be added up: see by_tiles.py
         self.apart: frozenset[Value] = frozenset()  # parameters whose elements one block and lane reads
         self.parts: Mapping[Value, Value] = {}  # of parameters: the arrays of partial gradients, one per block
         self.unbounded: set[Value] = set()  # values that may be infinite beyond the ends of arrays
         self._whole: Value | None = None  # an adjoint whose zeros stay zero, whatever they are multiplied by
         # Loops that compute what a forward loop carries, up to an iteration: that loop, and their results.
         self.recomputing: dict[Op, tuple[Op, tuple[Value, ...]]] = {}
+        self.saved: Mapping[Value, Value] = {}  # what stands for values of the forward kernel: see residuals.py
         self.kept: Mapping[Op, Keeping] = {}  # loops that keep what they carry in the workspace
         self._now: dict[Value, Value] = {}
         self.adjoints: dict[Value, Value] = {}
@@ -65,12 +73,20 @@ class Reverse:
         for op in ops:
             if keep and op in self.kept:
                 self.kept[op].forward(self)
+                self._save(op)
                 continue
             if op.effectful and op.effects().kept:
                 continue
             copy = op.clone(self._now)
             _settle(copy)
             self.b.block.ops.append(copy)
+            self._save(op)
+
+    def _save(self, op: Op) -> None:
+        """From here on what was saved stands for the results of an op."""
+        for result in op.results:
+            if result in self.saved:
+                self._now[result] = self.now(self.saved[result])
 
     def replay_body(self, block: Block, values: Sequence[Value], *, keep: bool = False) -> list[Value]:
         """Append the ops of a body, its parameters being these values; gives what it hands back."""
@@ -92,9 +108,9 @@ class Reverse:
         if self._whole is not None and made is not self._whole:
             zero = self.b.compare(Eq, self._whole, self.b.like(self._whole, 0.0))
             made = self.b.select(zero, self.b.like(made, 0.0), made)
-        made = self.b.cast(made, adjoint_dtype(value.type.dtype))
+        made = self.b.cast(made, self.adjoint_type(value).dtype)
         before = self.adjoints.get(value)
-        now = self.adjoints[value] = made if before is None else self.b.add(before, made)
+        now = self.adjoints[value] = made if before is None else self.b.sum_of(before, made)
         now.hint = now.hint or (f"d_{value.hint}" if value.hint else "")
 
     def take(self, value: Value) -> Value:
@@ -104,7 +120,13 @@ class Reverse:
 
     def zero(self, value: Value) -> Value:
         """An adjoint of the value that is zero."""
-        return self.b.constant(0.0, adjoint_type(value.type))
+        return self.b.constant(0.0, self.adjoint_type(value))
+
+    def adjoint_type(self, value: Value) -> TileType:
+        """The type of a value's adjoint. Where a value is only moved, nothing is computed with it and its adjoint, and
+        a narrow one's is added up in float32."""
+        moved = isinstance(value.op, _MOVING) and value.type.dtype.is_float and value.type.dtype.bitwidth < 32
+        return TileType(float32, value.type.shape) if moved else adjoint_type(value.type)
 
     @contextlib.contextmanager
     def kept_zero(self, op: Op, g: Value) -> Iterator[None]:
