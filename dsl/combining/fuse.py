@@ -65,7 +65,7 @@ class Fusion:
 
     @public
     def replay(self, *, stream: Any = None) -> None:
-        """Queue the launches that were made again, with the same arrays and numbers: on a GPU as one CUDA graph, which
+        """Queue anew the launches that were made, with the same arrays and numbers: on a GPU as one CUDA graph, which
         costs the host one call. Nothing is recorded or planned anew; intermediates keep their memory.
 
         Arguments: `stream`, as in a launch.

@@ -25,7 +25,7 @@ from tilewright.tileir.ops.memory import Load, Store
 from tilewright.tileir.plan import Decision
 
 _DEAR = (For, While, If, Mma, reduce.Reduction, ScanWith)
-"""Ops after which a value is read rather than computed again, of which each element costs more than one to read."""
+"""Ops after which a value is read rather than recomputed, of which each element costs more than one to read."""
 
 
 @dataclass(slots=True)
