@@ -83,7 +83,7 @@ def attention(q, k, v, out, lse, scale: float, tm: tw.Constant[int], tn: tw.Cons
         seen = column < tokens
         score = tw.where(seen & (column <= row) if causal else seen, score, HIDDEN)
         higher = tw.maximum(top, tw.max(score, axis=1, keepdims=True))
-        weight, shrink = tw.exp2(score - higher), tw.exp2(top - higher)
+        weight, shrink = tw.exp2(score - higher, flush_to_zero=True), tw.exp2(top - higher, flush_to_zero=True)
         total = total * shrink + tw.sum(weight, axis=1, keepdims=True)
         value = tw.load(v, (head, j, 0), (1, tn, d), padding_mode=ZERO).reshape((tn, d))
         acc = tw.mma(weight.astype(v.dtype), value, acc * shrink)

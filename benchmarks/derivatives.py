@@ -196,7 +196,7 @@ def attention(heads: int, tokens: int, d: int, causal: bool) -> Iterator[Work]:
             *given, scale, tm, tn, d, causal, g[0], dk[0], dv[0], blocks)
 
     first = fastest({str(t): queries(*t) for t in ((128, 64), (128, 128), (64, 64))})
-    second = fastest({str(t): keys(*t) for t in ((64, 128), (64, 64))})
+    second = fastest({str(t): keys(*t) for t in ((64, 128), (64, 64), (128, 64))})
 
     def derived() -> Any:
         first()
@@ -207,10 +207,14 @@ def attention(heads: int, tokens: int, d: int, causal: bool) -> Iterator[Work]:
         inputs = [t.clone().requires_grad_() for t in (q, k, v)]
         return scaled_dot_product_attention(*inputs, is_causal=causal), g, tuple(inputs)
 
-    yield Work(f"attention backward {heads} x {tokens} x {d}{' causal' if causal else ''}", {
+    name = f"attention backward {heads} x {tokens} x {d}{' causal' if causal else ''}"
+    work = heads * tokens**2 * d * (0.5 if causal else 1.0)
+    yield Work(name, {
         "derived": derived, "library": lambda: tk.attention_backward.plain(g, None, q, k, v, out, sums, causal),
         "torch": Autograd(torchs)},
-        flops=10.0 * heads * tokens**2 * d * (0.5 if causal else 1.0), tolerance=2.0**-5)
+        flops=10.0 * work, tolerance=2.0**-5)
+    yield Work(f"  {name}, of queries alone", {"derived": first}, flops=6.0 * work)
+    yield Work(f"  {name}, of keys and values alone", {"derived": second}, flops=8.0 * work)
 
 
 WORKS: tuple[tuple[Callable[..., Iterator[Work]], tuple[tuple[Any, ...], ...]], ...] = (

@@ -167,8 +167,10 @@ def twenty(n: int) -> Iterator[Row | str]:
     yield from shown(name, g, fused, apart, theirs, bytes=8.0 * n)
 
 
-def layer(m: int, n: int, tiles: tuple[int, int, int] = (128, 128, 64)) -> Iterator[Row | str]:
-    """LayerNorm, Linear, GELU and Dropout, of four kernels."""
+def layer(
+    m: int, n: int, tiles: tuple[int, int, int] = (128, 128, 64), **hints: int,
+) -> Iterator[Row | str]:
+    """LayerNorm, Linear, GELU and Dropout, of four kernels, the last three with hints."""
     from torch.nn import functional as F
 
     x, w, weight, bias, more = random(m, n), random(n, n) / n**0.5, random(n), random(n), random(n)
@@ -179,11 +181,12 @@ def layer(m: int, n: int, tiles: tuple[int, int, int] = (128, 128, 64)) -> Itera
         tm, tn, tk = tiles
         grid = (tw.cdiv(m, tm), tw.cdiv(n, tn))
         layer_norm[m // 4](x, weight, bias, normal, 4, n)
-        linear[grid](normal, w, product, tm, tn, tk)
-        bias_gelu[grid](product, more, bent, tm, tn)
-        dropout[grid](bent, out, 7, rate, tm, tn)
+        hinted[0][grid](normal, w, product, tm, tn, tk)
+        hinted[1][grid](product, more, bent, tm, tn)
+        hinted[2][grid](bent, out, 7, rate, tm, tn)
 
-    name = f"LayerNorm, Linear, GELU, Dropout {m} x {n} x {n}, tiles {tiles}"
+    hinted = [kernel.replace_hints(**hints) for kernel in (linear, bias_gelu, dropout)]
+    name = f"LayerNorm, Linear, GELU, Dropout {m} x {n} x {n}, tiles {tiles}, {hints or 'no hints'}"
     fused, apart, g = both_ways(name, launches, out)
     hidden = F.gelu(F.linear(F.layer_norm(x, (n,), weight, bias, EPS), w.T, more)).float() / (1 - rate)
     kept = out != 0
@@ -197,18 +200,23 @@ def layer(m: int, n: int, tiles: tuple[int, int, int] = (128, 128, 64)) -> Itera
 
 
 def shown(name: str, g: Any, fused: Run, apart: Run, theirs: Run, **amount: float) -> Iterator[Row | str]:
-    """The times, and which launches are left."""
+    """The times, and which launches are left, with the time that each of them takes."""
     runs = {"fused": graph_of(fused), "one by one": graph_of(apart), "torch": graph_of(theirs)}
     compiled = compiled_run(theirs)
     if compiled is not None:
         runs["compile"] = graph_of(compiled)
     yield Row(name, alternate(runs, rounds=9, warmup=2, inner=2), **amount)
-    yield "  " + "; ".join(" + ".join(dict.fromkeys(ran.names)) for ran in g.launches)
+    each = {str(k): graph_of(ran.kernel.bind(ran.grid, *ran.args)) for k, ran in enumerate(g.launches)}
+    times = alternate(each, rounds=5, warmup=2, inner=2)
+    yield "  " + "; ".join(f"{' + '.join(dict.fromkeys(ran.names))} {times[str(k)]:.1f} us"
+                           for k, ran in enumerate(g.launches))
 
 
 KINDS: dict[str, Callable[[], Iterator[Row | str]]] = {
     "elements": lambda: elements(1 << 27), "twenty": lambda: twenty(1 << 27), "layer": lambda: layer(16384, 1024),
-    "wide": lambda: layer(16384, 1024, (128, 256, 64)),
+    "warps": lambda: layer(16384, 1024, (128, 128, 64), num_worker_warps=8),
+    "low": lambda: layer(16384, 1024, (64, 128, 64), num_worker_warps=4, occupancy=2),
+    "narrow": lambda: layer(16384, 1024, (128, 64, 64), num_worker_warps=8, occupancy=2),
 }
 
 

@@ -7,12 +7,20 @@ from typing import Any
 from tilewright.tileir import ops
 from tilewright.tileir.core import Value
 from tilewright.tileir.derivatives.reverse import Reverse
-from tilewright.tileir.derivatives.rules import ADJOINTS, adjoint, constant
+from tilewright.tileir.derivatives.rules import ADJOINTS, Factors, adjoint, constant
 from tilewright.tileir.ops import arith
 
 for _op in (arith.Constant, arith.Compare, arith.And, arith.Or, arith.Xor, arith.Shl, arith.Shr, arith.CeilDiv,
             arith.FloorDiv):
     ADJOINTS.add(_op, constant)
+
+
+def _operands(op: Any) -> Factors:
+    return op.operands, ()
+
+
+def _all(op: Any) -> Factors:
+    return (), (*op.operands, *op.results)
 
 
 @adjoint(arith.Add)
@@ -27,13 +35,13 @@ def sub(op: arith.Sub, g: Value, r: Reverse) -> None:
     r.give(op.rhs, lambda: r.b.neg(g))
 
 
-@adjoint(arith.Mul, scales=True)
+@adjoint(arith.Mul, scales=_operands)
 def mul(op: arith.Mul, g: Value, r: Reverse) -> None:
     r.give(op.lhs, lambda: r.b.mul(g, r.now(op.rhs)))
     r.give(op.rhs, lambda: r.b.mul(g, r.now(op.lhs)))
 
 
-@adjoint(arith.Div, scales=True)
+@adjoint(arith.Div, scales=lambda op: ((op.result,), (op.rhs,)))
 def div(op: arith.Div, g: Value, r: Reverse) -> None:
     """Of lhs / rhs: g / rhs, and -(g / rhs) times the quotient."""
     each = r.once(lambda: r.b.div(g, r.now(op.rhs)))
@@ -41,21 +49,21 @@ def div(op: arith.Div, g: Value, r: Reverse) -> None:
     r.give(op.rhs, lambda: r.b.neg(r.b.mul(each(), r.now(op.result))))
 
 
-@adjoint(arith.Fma, scales=True)
+@adjoint(arith.Fma, scales=lambda op: ((op.a, op.b), ()))
 def fma(op: arith.Fma, g: Value, r: Reverse) -> None:
     r.give(op.a, lambda: r.b.mul(g, r.now(op.b)))
     r.give(op.b, lambda: r.b.mul(g, r.now(op.a)))
     r.give(op.c, g)
 
 
-@adjoint(arith.Mod, scales=True)
+@adjoint(arith.Mod, scales=_all)
 def mod(op: arith.Mod, g: Value, r: Reverse) -> None:
     """lhs - floor(lhs / rhs) * rhs, where the quotient does not jump."""
     r.give(op.lhs, g)
     r.give(op.rhs, lambda: r.b.neg(r.b.mul(g, r.b.value(arith.FloorDiv(lhs=r.now(op.lhs), rhs=r.now(op.rhs))))))
 
 
-@adjoint(arith.Pow, scales=True)
+@adjoint(arith.Pow, scales=_all)
 def power(op: arith.Pow, g: Value, r: Reverse) -> None:
     """rhs * lhs ** (rhs - 1), zero for an exponent of zero; and the power times log(lhs), zero for 0 ** rhs."""
     r.give(op.lhs, lambda: _of_base(op, g, r))
@@ -91,7 +99,7 @@ def extreme(op: arith.MinMax, g: Value, r: Reverse) -> None:
     r.give(op.rhs, lambda: share(op.rhs))
 
 
-@adjoint(arith.Atan2, scales=True)
+@adjoint(arith.Atan2, scales=_all)
 def atan2(op: arith.Atan2, g: Value, r: Reverse) -> None:
     b = r.b
 

@@ -29,6 +29,7 @@ class _Backward:
     block: Block = field(default_factory=Block)
     order_matters: bool = False
     given: list[Value] = field(default_factory=list)  # those of `free` that got something
+    starts: list[Value] = field(default_factory=list)  # the adjoints of `active`, which a forward loop only hands on
 
 
 @ADJOINTS.register(For)
@@ -39,7 +40,7 @@ def loop(op: For, r: Reverse) -> None:
     last = _last_trip(op, r)
     _build(plan, r, last)
     if len(plan.given) < len(plan.free) or not plan.order_matters:
-        plan = _Backward(op, active, plan.given, forward=not plan.order_matters)
+        plan = _Backward(op, active, plan.given, forward=not plan.order_matters, starts=starts)
         _build(plan, r, last)
     zeros = [r.zero(value) for value in plan.free]
     lower, upper, step = (r.now(v) for v in (op.lower, op.upper, op.step))
@@ -73,6 +74,8 @@ def _build(plan: _Backward, r: Reverse, last: Value) -> None:
     with r.inside([t.erased() for t in types], hints) as block:
         trip, *given = block.params
         adjoints = given[len(carried) :]
+        if plan.forward:
+            r.same(adjoints, plan.starts)
         starts = given[: len(carried)] if plan.forward else None
         if starts is None:
             trip = r.b.sub(last, r.b.mul(trip, r.now(op.step)))

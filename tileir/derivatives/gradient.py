@@ -21,10 +21,11 @@ from tilewright.tileir.derivatives.checks import (
 from tilewright.tileir.derivatives.control import ops_around
 from tilewright.tileir.derivatives.counting import counted
 from tilewright.tileir.derivatives.keeping import Need, is_short, kept_in, need_of, trips_of
-from tilewright.tileir.derivatives.padding import unbounded_values
+from tilewright.tileir.derivatives.padding import lanes_of
 from tilewright.tileir.derivatives.places import Places
 from tilewright.tileir.derivatives.residuals import Prepared, prepared, stores_of
 from tilewright.tileir.derivatives.reverse import Reverse
+from tilewright.tileir.derivatives.turned import turn_tiles
 from tilewright.tileir.ops.control import Return
 from tilewright.tileir.ops.memory import Gather, Load, Store
 from tilewright.tileir.passes import run_pipeline
@@ -128,7 +129,7 @@ class _Task:
         body = Block()
         r = Reverse(body, varied, seeding)
         r.saved = self.prepared.saved
-        r.unbounded = unbounded_values(function)
+        r.lanes = lanes_of(function, r.saved)
         r.know(params, [body.add_param(p.type, p.hint) for p in params])
         r.cotangents = {params[k]: body.add_param(t, f"{params[k].hint}_grad") for k, t in self.outputs.items()}
         r.gradients = {params[k]: body.add_param(t, f"{params[k].hint}_grad") for k, t in self.wrt.items()}
@@ -156,6 +157,8 @@ class _Task:
             run_pipeline(derived)  # what loops only hand on, they no longer carry
             tiles = [op for op in derived.walk() if isinstance(op, Store) and op.array in r.gradients.values()]
             derived = by_tiles(derived, tiles, added, self.wishes.blocks)
+        if turn_tiles(derived):
+            dce(Unit(derived))
         derived.decisions = [
             decisions.addition(p.hint, self._way(p, r), ops[0].span)
             for p, ops in reads.items() if ops]

@@ -8,7 +8,7 @@ from math import log, pi, sqrt
 from tilewright.tileir.core import Value
 from tilewright.tileir.derivatives.emitter import Emitter
 from tilewright.tileir.derivatives.reverse import Reverse
-from tilewright.tileir.derivatives.rules import ADJOINTS, adjoint, constant
+from tilewright.tileir.derivatives.rules import ADJOINTS, Factors, adjoint, constant
 from tilewright.tileir.ops import arith, math
 
 Slope = Callable[[Emitter, Value, Value, Value], Value]
@@ -74,6 +74,18 @@ SLOPES: dict[type[math.Unary], Slope] = {
 }
 
 
-@adjoint(*SLOPES, scales=True)
+_OF_RESULT = (math.Exp, math.Exp2, math.Expm1, math.Tan, math.Tanh, math.Sigmoid)
+"""Functions whose slopes are made of their results without a division."""
+_OF_SOURCE = (math.Neg, math.Abs, math.Sin, math.Cos, math.Sinh, math.Cosh, math.Atan, math.Asinh, math.Erf, math.Erfc)
+"""Those whose slopes are finite where their sources are."""
+
+
+def _factors(op: math.Unary) -> Factors:
+    if isinstance(op, _OF_RESULT):
+        return op.results, ()
+    return (op.operands, ()) if isinstance(op, _OF_SOURCE) else ((), (*op.operands, *op.results))
+
+
+@adjoint(*SLOPES, scales=_factors)
 def function(op: math.Unary, g: Value, r: Reverse) -> None:
     r.give(op.src, lambda: SLOPES[type(op)](r.b, g, r.now(op.src), r.now(op.result)))

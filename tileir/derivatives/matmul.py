@@ -6,19 +6,33 @@ from tilewright.tileir.core import Value
 from tilewright.tileir.derivatives.reverse import Reverse
 from tilewright.tileir.derivatives.rules import adjoint
 from tilewright.tileir.dtypes import DType, bfloat16
+from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.matmul import ACCUMULATORS, Mma
-from tilewright.tileir.ops.shape import Permute
+from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.ops.shape import Permute, Reshape
 from tilewright.tileir.types import TileType
 
 
 @adjoint(Mma)
 def mma(op: Mma, g: Value, r: Reverse) -> None:
-    """g @ b^T and a^T @ g, accumulated as widely as the operands' dtype allows."""
+    """g @ b^T and a^T @ g, or the transpose of g^T @ a, accumulated as widely as the operands' dtype allows."""
     dtype = _multiplied(op.a.type.dtype)
     narrow = r.once(lambda: r.b.cast(g, dtype))
     r.give(op.a, lambda: _product(r, narrow(), _transposed(r, r.b.cast(r.now(op.b), dtype))))
-    r.give(op.b, lambda: _product(r, _transposed(r, r.b.cast(r.now(op.a), dtype)), narrow()))
+    if _loaded(op.a) and g.op is not None and not _loaded(g):
+        # What is computed in registers goes first.
+        back = lambda: _transposed(r, _product(r, _transposed(r, narrow()), r.b.cast(r.now(op.a), dtype)))  # noqa: E731
+    else:
+        back = lambda: _product(r, _transposed(r, r.b.cast(r.now(op.a), dtype)), narrow())  # noqa: E731
+    r.give(op.b, back)
     r.give(op.acc, g)
+
+
+def _loaded(value: Value) -> bool:
+    """Whether a tile comes from memory as it is."""
+    while isinstance(value.op, (Cast, Reshape, Permute)):
+        value = value.op.src
+    return isinstance(value.op, Load)
 
 
 def _multiplied(dtype: DType) -> DType:

@@ -13,6 +13,7 @@ from typing import Protocol
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.derivatives.counting import without_effects
 from tilewright.tileir.derivatives.emitter import Emitter, adjoint_type
+from tilewright.tileir.derivatives.padding import SOMEWHERE, ZERO, Derived, Lanes, unbounded
 from tilewright.tileir.derivatives.rules import rule_of
 from tilewright.tileir.dtypes import float32
 from tilewright.tileir.enums import PaddingMode
@@ -48,7 +49,8 @@ class Reverse:
         self.by_tiles = False  # whether gradients are stored where they are to be added up: see by_tiles.py
         self.apart: frozenset[Value] = frozenset()  # parameters whose elements one block and lane reads
         self.parts: Mapping[Value, Value] = {}  # of parameters: the arrays of partial gradients, one per block
-        self.unbounded: set[Value] = set()  # values that may be infinite beyond the ends of arrays
+        self.lanes: Mapping[Value, Lanes] = {}  # what values may be beyond the ends of arrays: see padding.py
+        self._derived = Derived(block)
         self._whole: Value | None = None  # an adjoint whose zeros stay zero, whatever they are multiplied by
         # Loops that compute what a forward loop carries, up to an iteration: that loop, and their results.
         self.recomputing: dict[Op, tuple[Op, tuple[Value, ...]]] = {}
@@ -108,6 +110,7 @@ class Reverse:
         if self._whole is not None and made is not self._whole:
             zero = self.b.compare(Eq, self._whole, self.b.like(self._whole, 0.0))
             made = self.b.select(zero, self.b.like(made, 0.0), made)
+            self._derived.guarded(made, self._whole)
         made = self.b.cast(made, self.adjoint_type(value).dtype)
         before = self.adjoints.get(value)
         now = self.adjoints[value] = made if before is None else self.b.sum_of(before, made)
@@ -129,14 +132,30 @@ class Reverse:
         return TileType(float32, value.type.shape) if moved else adjoint_type(value.type)
 
     @contextlib.contextmanager
-    def kept_zero(self, op: Op, g: Value) -> Iterator[None]:
-        """Where the op computes with values that may be infinite, zeros of its result's adjoint stay zero in what is
-        given meanwhile."""
-        self._whole = g if any(value in self.unbounded for value in (*op.operands, *op.results)) else None
+    def kept_zero(self, factors: Sequence[Value], divisors: Sequence[Value], g: Value) -> Iterator[None]:
+        """Where these may be infinite, or zero where they divide, in lanes where the adjoint is zero, it stays zero in
+        what is given meanwhile."""
+        spoilt = any(self._spoils(value, g, False) for value in factors) or any(
+            self._spoils(value, g, True) for value in divisors)
+        self._whole = g if spoilt else None
         try:
             yield
         finally:
             self._whole = None
+
+    def _spoils(self, factor: Value, g: Value, divides: bool) -> bool:
+        """Whether an adjoint times a value of its shape may be NaN where it is zero beyond the ends of arrays."""
+        lanes = self.lanes.get(self.saved.get(factor, factor), {})
+        axes = [axis for axis, lane in lanes.items() if divides or unbounded(lane)]
+        zeros = self._derived.of(g) if axes else None
+        if zeros is None or SOMEWHERE in axes or SOMEWHERE in zeros:
+            return bool(axes)
+        return any(zeros.get(axis) == ZERO for axis in axes)
+
+    def same(self, params: Sequence[Value], values: Sequence[Value]) -> None:
+        """Adjoints that a loop hands on as they are."""
+        for param, value in zip(params, values, strict=False):
+            self._derived.same(param, value)
 
     def once(self, make: Callable[[], Value]) -> Callable[[], Value]:
         """The same function, whose ops are appended at its first call only."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, Final
 
@@ -14,19 +14,23 @@ Rule = Callable[[Any, Any], None]
 """Takes an op of the forward kernel and the reverse pass (`reverse.py`); takes the adjoints of the op's results there,
 and gives some to its operands."""
 
+Factors = tuple[Sequence[Value], Sequence[Value]]
+"""The values that an adjoint is multiplied with, and those that it is divided by."""
+
 ADJOINTS: RuleTable[Rule] = RuleTable("adjoint")
 
 
 def adjoint(
-    *ops: Key, scales: bool = False,
+    *ops: Key, scales: Callable[[Any], Factors] | None = None,
 ) -> Callable[[Callable[[Any, Value, Any], None]], Callable[[Any, Value, Any], None]]:
     """Decorator: this function, of the op, the adjoint of its one result and the reverse pass, is the rule of these.
-    `scales`: it multiplies the adjoint, element by element; what is zero stays zero beyond the ends of arrays."""
+    `scales`: it multiplies the adjoint, element by element, with what follows from factors and divisors; what is zero
+    stays zero beyond the ends of arrays."""
 
     def register(function: Callable[[Any, Value, Any], None]) -> Callable[[Any, Value, Any], None]:
         def rule(op: Op, r: Any) -> None:
             g = r.take(op.result)
-            with r.kept_zero(op, g) if scales else nullcontext():
+            with nullcontext() if scales is None else r.kept_zero(*scales(op), g):
                 function(op, g, r)
 
         for op in ops:
