@@ -63,6 +63,23 @@ class Fusion:
             raise RuntimeError("fuse: launches are fused at the end of the with statement; ask behind it")
         return self._explained.explain()
 
+    def picture(self) -> str:
+        """The launches as an SVG image: each with its kernels, the arrays that it reads and writes in memory, and those
+        that vanished. Notebooks show it. RuntimeError before the end of the with statement."""
+        from tilewright.combining.picture import picture
+
+        if self._explained is None:
+            raise RuntimeError("fuse: launches are fused at the end of the with statement; look at them behind it")
+        return picture(self._explained.steps)
+
+    def _repr_html_(self) -> str:
+        """How a notebook displays a recording: the picture, and what `explain` says."""
+        from html import escape
+
+        if self._explained is None:
+            return "<div>launches that are being recorded</div>"
+        return f"<div>{self.picture()}<pre>{escape(self.explain())}</pre></div>"
+
     @public
     def replay(self, *, stream: Any = None) -> None:
         """Queue anew the launches that were made, with the same arrays and numbers: on a GPU as one CUDA graph, which

@@ -40,6 +40,8 @@ class Step:
     kernel: tile_kernel | None = None
     slots: tuple[int, ...] = ()
     vanished: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,8 @@ def _step(graph: Graph, kept: Graph, group: Group) -> Step:
     names = tuple(part.name for part in group.parts)
     position = group.parts[0].number
     if isinstance(group.recipe, One):
-        return Step(names, group.grid, position)
+        return Step(names, group.grid, position, reads=_named(graph, group.touched.reads),
+                    writes=_named(graph, group.touched.writes))
     assert group.piece is not None
     vanishing = own_temporaries(graph, group.parts)
     piece = finished(graph, group.piece, vanishing)
@@ -113,7 +116,13 @@ def _step(graph: Graph, kept: Graph, group: Group) -> Step:
     source = FusedSource(kept, group.recipe, group.grid, vanishing, piece.slots)
     rules = LaunchRules(", ".join(map(str, group.grid)), any(p.specialiser.rules.deterministic for p in group.parts))
     kernel = kernel_of(source, _hints(group.parts), rules, tile_kernel)
-    return Step(names, group.grid, position, kernel, tuple(piece.slots), gone)
+    left = set(piece.slots)
+    return Step(names, group.grid, position, kernel, tuple(piece.slots), gone,
+                _named(graph, group.touched.reads & left), _named(graph, group.touched.writes & left))
+
+
+def _named(graph: Graph, slots: set[int]) -> tuple[str, ...]:
+    return tuple(graph.slots[slot].name for slot in sorted(slots))
 
 
 def _hints(parts: Sequence[Part]) -> KernelOptions:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -64,6 +65,23 @@ def test_three_kernels_are_one() -> None:
     np.testing.assert_array_equal(again, out)
     ptx = ran.kernel.ptx(*ran.args, target="sm_90a")
     assert "fma" not in ptx and "add.rn" in ptx and "mul.rn" in ptx
+
+
+def test_a_picture_of_what_became_of_launches() -> None:
+    """Each launch with its kernels, what goes in and out, and what stays in registers; it is well-formed."""
+    x, out = data(100), np.zeros(100, F32)
+    with tw.fuse() as g:
+        three(g, x, out)
+        reverse[7](out, x)
+        assert "being recorded" in g._repr_html_()
+        with pytest.raises(RuntimeError, match="look at them behind it"):
+            g.picture()
+    svg = ElementTree.fromstring(g.picture())
+    texts = [element.text for element in svg.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts == ["relu", "times", "plus", "over (7, 1, 1)", "in registers: t1, t2", "x", "out",
+                     "reverse", "over (7, 1, 1)", "out", "x"]
+    assert svg.get("aria-label") == "2 launches: relu + times + plus; reverse"
+    assert "reverse is not fused with relu" in g._repr_html_() and "<svg" in g._repr_html_()
 
 
 def test_launches_are_made_again() -> None:
