@@ -41,8 +41,10 @@ class Fusion:
         print(g.explain().splitlines()[1])   #   double + double over (1, 1, 1); without t1
     """
 
-    def __init__(self, temporaries: Sequence[Any], device: str, programs: dict[Any, Program]) -> None:
-        self._graph = Graph(temporaries)
+    def __init__(
+        self, temporaries: Sequence[Any], device: str, programs: dict[Any, Program], reassociate: bool = False
+    ) -> None:
+        self._graph = Graph(temporaries, reassociate)
         self._device = device
         self._programs = programs
         self._count = 0
@@ -126,11 +128,17 @@ class Fusion:
 
 
 @overload
-def fuse(function: Callable[..., Any], /, *, device: str = "h200") -> Callable[..., Fusion]: ...
+def fuse(
+    function: Callable[..., Any], /, *, device: str = "h200", reassociate: bool = False,
+) -> Callable[..., Fusion]: ...
 @overload
-def fuse(function: None = None, /, *, temporaries: Sequence[Any] = (), device: str = "h200") -> Fusion: ...
+def fuse(
+    function: None = None, /, *, temporaries: Sequence[Any] = (), device: str = "h200", reassociate: bool = False,
+) -> Fusion: ...
 @public
-def fuse(function: Any = None, /, *, temporaries: Sequence[Any] = (), device: str = "h200") -> Any:
+def fuse(
+    function: Any = None, /, *, temporaries: Sequence[Any] = (), device: str = "h200", reassociate: bool = False,
+) -> Any:
     """Record launches and run them as fewer: intermediates stay in registers, and nothing is rewritten.
 
     `with fuse() as g:` records the launches of the statement's body, which run at its end; `fuse(function)` gives a
@@ -142,7 +150,9 @@ def fuse(function: Any = None, /, *, temporaries: Sequence[Any] = (), device: st
     Result: a Fusion, or a function that gives one. `g.empty(shape, dtype)` makes an intermediate that vanishes where it
         can; every other array is written. `g.explain()` says what was done and why; `g.launches` has the kernels.
     Options: `temporaries`, arrays of yours that may vanish, too: what they hold afterwards is not defined. `device`,
-        the GPU by whose limits profit is judged, as of `estimating.estimate`.
+        the GPU by whose limits profit is judged, as of `estimating.estimate`. `reassociate=True` allows algebra that
+        changes bits: roundings between fused kernels are left out, and a number that an operand of a product is
+        multiplied with is multiplied with the sum.
     Errors: within the body, those of each launch; RuntimeError for a recording inside another; TypeError for a
         temporary that is no array.
 
@@ -167,12 +177,12 @@ def fuse(function: Any = None, /, *, temporaries: Sequence[Any] = (), device: st
         ct.fuse(temporaries=[3])  # TypeError
     """
     if function is None:
-        return Fusion(temporaries, device, {})
+        return Fusion(temporaries, device, {}, reassociate)
     programs: dict[Any, Program] = {}
 
     @functools.wraps(function)
     def fused(*args: Any, **named: Any) -> Fusion:
-        with Fusion((), device, programs) as g:
+        with Fusion((), device, programs, reassociate) as g:
             function(g, *args, **named)
         return g
 

@@ -16,6 +16,7 @@ from tilewright.combining.graph import Graph, Part
 from tilewright.combining.inlining import computed_in_place
 from tilewright.combining.pieces import Piece, concatenated, fixed_shapes, piece_of, without_stores
 from tilewright.launching.sources import no_statements
+from tilewright.tileir.combining.relaxing import relax
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileInternalError, TileValueError
 from tilewright.tileir.dtypes import int64
@@ -192,6 +193,8 @@ class FusedSource:
         by_slot = dict(zip(self.slots, arguments, strict=True))
         kitchen = Kitchen(self.graph, self.grid, facts, by_slot)
         piece = finished(self.graph, kitchen.make(self.recipe), self.vanishing)
+        if self.graph.reassociate:
+            relax(piece.function)
         if set(piece.slots) != set(self.slots):
             raise TileInternalError(f"kernel {self.name} has other parameters for these arguments")
         function = piece.function

@@ -88,6 +88,7 @@ class Graph:
     """What a capture has recorded."""
 
     temporaries: Sequence[Any] = ()
+    reassociate: bool = False  # whether fused kernels may leave out roundings, and multiply with scales later
     slots: list[Slot] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
     expressions: dict[Any, int] = field(default_factory=dict)  # see pointwise.py

@@ -18,6 +18,7 @@ from tilewright.kernel import kernel_around, kernel_of, tile_kernel
 from tilewright.launching import launcher
 from tilewright.launching.grid import make_grid
 from tilewright.options import KernelOptions, LaunchRules
+from tilewright.tileir.combining.relaxing import relax
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +93,24 @@ def program_of(graph: Graph, device: str, known: dict[Any, Program]) -> Program:
 
 
 def _planned(graph: Graph, device: str, facts: bool) -> Program:
-    kept = Graph(slots=[replace(slot, value=None) for slot in graph.slots], parts=list(graph.parts))
+    slots = [replace(slot, value=None) for slot in graph.slots]
+    kept = Graph(reassociate=graph.reassociate, slots=slots, parts=list(graph.parts))
     found = plan(graph, limits_of(device), facts)
     steps = tuple(_step(graph, kept, group) for group in found.groups)
     for slot in kept.slots:
         slot.value = None
     gone = {name for step in steps for name in step.vanished}
+    relaxed = [f"{group.name}: {said}" for group in found.groups for said in _relaxed(graph, group)]
     stay = [f"{slot.name} stays in memory: blocks read it where they did not store the same tile just before, or "
             "several launches use it" for slot in graph.slots if slot.temporary and slot.name not in gone]
-    return Program(steps, (*found.decisions, *found.refusals, *stay), len(graph.parts))
+    return Program(steps, (*found.decisions, *relaxed, *found.refusals, *stay), len(graph.parts))
+
+
+def _relaxed(graph: Graph, group: Group) -> list[str]:
+    """What `reassociate` changes of a launch."""
+    if not graph.reassociate or isinstance(group.recipe, One) or group.piece is None:
+        return []
+    return relax(finished(graph, group.piece, own_temporaries(graph, group.parts)).function)
 
 
 def _step(graph: Graph, kept: Graph, group: Group) -> Step:
