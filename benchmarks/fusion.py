@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import tilewright as tw
@@ -206,7 +207,7 @@ def shown(name: str, g: Any, fused: Run, apart: Run, theirs: Run, **amount: floa
     if compiled is not None:
         runs["compile"] = graph_of(compiled)
     yield Row(name, alternate(runs, rounds=9, warmup=2, inner=2), **amount)
-    each = {str(k): graph_of(ran.kernel.bind(ran.grid, *ran.args)) for k, ran in enumerate(g.launches)}
+    each = {str(k): graph_of(partial(ran.kernel[ran.grid], *ran.args)) for k, ran in enumerate(g.launches)}
     times = alternate(each, rounds=5, warmup=2, inner=2)
     yield "  " + "; ".join(f"{' + '.join(dict.fromkeys(ran.names))} {times[str(k)]:.1f} us"
                            for k, ran in enumerate(g.launches))
