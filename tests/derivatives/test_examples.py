@@ -46,6 +46,7 @@ from rms_norm import add_rms_norm
 from rotary_embedding import rotate
 from segmented_mask import segmented_mask
 from segmented_sum import segmented_sum
+from shipping import matmul as shipped
 from sin_affine import sin_affine
 from softmax import softmax
 from sort import sort_rows
@@ -138,6 +139,7 @@ RUNS = (
         "x gamma beta w bias"),
     Run(sum_parts, (2,), (f(3, 7), f(7), 4, 4), "parts"),
     Run(matmul, (4,), (f(7, 9), f(9, 6), f(7, 6), 4, 4, 4), "a b", "c", "c"),
+    Run(shipped, (2, 2), (f(7, 9), f(9, 6), f(7, 6), 4, 4, 4), "a b", "c"),
     Run(expert_layer, (2, 2), (f(3, 6), f(2, 6, 5), i(0, 2, 99, 99, 1, 99, 99, 99), i(0, 1), f(3), f(3, 5), 1, 4, 4, 4),
         "x weight share", "out", "out"),
     Run(one_mma, (2,), (f(2, 4, 4), f(2, 4, 4), f(2, 4, 4), f(2, 4, 4), 4, 4, 4), "a b c", "d"),
