@@ -152,6 +152,16 @@ class _Task:
         r.b.emit(Return())
         derived = Function(self.name, body, function.hints, function.span)
         dce(Unit(derived))
+        derived = self._shaped(derived, r)
+        derived.decisions = [
+            decisions.addition(p.hint, self._way(p, r), ops[0].span)
+            for p, ops in reads.items() if ops]
+        check_survivors(derived, {r.now(p) for k, p in enumerate(params) if k not in self.wishes.residuals
+                                  and dependences.alias_class(p) in dependences.written})
+        return derived, r
+
+    def _shaped(self, derived: Function, r: Reverse) -> Function:
+        """The function by tiles of its gradients, where that was asked for, and with tiles as they are used."""
         if self.wishes.blocks is not None:
             added = frozenset(array for param, array in r.gradients.items() if param not in r.alone)
             run_pipeline(derived)  # what loops only hand on, they no longer carry
@@ -161,12 +171,7 @@ class _Task:
             dce(Unit(derived))
         if turn_tiles(derived):
             dce(Unit(derived))
-        derived.decisions = [
-            decisions.addition(p.hint, self._way(p, r), ops[0].span)
-            for p, ops in reads.items() if ops]
-        check_survivors(derived, {r.now(p) for k, p in enumerate(params) if k not in self.wishes.residuals
-                                  and dependences.alias_class(p) in dependences.written})
-        return derived, r
+        return derived
 
     def _way(self, param: Value, r: Reverse) -> str:
         """How a gradient comes to its array: a key of decisions.WAYS."""
