@@ -168,6 +168,13 @@ def in_order(x, w, out):
     tw.store(out, tw.bid(0), t)
 
 
+def in_place(x, out):
+    i = tw.bid(0)
+    t = tw.load(x, i, 4)
+    tw.store(x, i, t * t)
+    tw.store(out, i, t * t)
+
+
 def gathered(x, out):
     i = tw.bid(0) * 4 + tw.arange(4, dtype=tw.int32)
     tw.store(out, tw.bid(0), tw.gather(x, i))
@@ -176,6 +183,7 @@ def gathered(x, out):
 @pytest.mark.parametrize("function, reason", [
     (two_loads, "it is loaded more than once"), (shifted, "the place of a tile is no block number or loop variable"),
     (chosen, "a gradient is added to under a condition"), (gathered, "it is not loaded by tiles"),
+    (in_place, "this reads an array that the kernel also writes"),
 ], ids=lambda value: getattr(value, "__name__", ""))
 def test_what_is_refused(function: Any, reason: str) -> None:
     x = normal(8)

@@ -152,12 +152,12 @@ class _Task:
         r.b.emit(Return())
         derived = Function(self.name, body, function.hints, function.span)
         dce(Unit(derived))
+        check_survivors(derived, {r.now(p) for k, p in enumerate(params) if k not in self.wishes.residuals
+                                  and dependences.alias_class(p) in dependences.written})
         derived = self._shaped(derived, r)
         derived.decisions = [
             decisions.addition(p.hint, self._way(p, r), ops[0].span)
             for p, ops in reads.items() if ops]
-        check_survivors(derived, {r.now(p) for k, p in enumerate(params) if k not in self.wishes.residuals
-                                  and dependences.alias_class(p) in dependences.written})
         return derived, r
 
     def _shaped(self, derived: Function, r: Reverse) -> Function:
