@@ -168,13 +168,6 @@ def in_order(x, w, out):
     tw.store(out, tw.bid(0), t)
 
 
-def in_place(x, out):
-    i = tw.bid(0)
-    t = tw.load(x, i, 4)
-    tw.store(x, i, t * t)
-    tw.store(out, i, t * t)
-
-
 def gathered(x, out):
     i = tw.bid(0) * 4 + tw.arange(4, dtype=tw.int32)
     tw.store(out, tw.bid(0), tw.gather(x, i))
@@ -183,7 +176,6 @@ def gathered(x, out):
 @pytest.mark.parametrize("function, reason", [
     (two_loads, "it is loaded more than once"), (shifted, "the place of a tile is no block number or loop variable"),
     (chosen, "a gradient is added to under a condition"), (gathered, "it is not loaded by tiles"),
-    (in_place, "this reads an array that the kernel also writes"),
 ], ids=lambda value: getattr(value, "__name__", ""))
 def test_what_is_refused(function: Any, reason: str) -> None:
     x = normal(8)
@@ -197,6 +189,21 @@ def test_a_loop_whose_adjoints_come_in_order() -> None:
     x, w = normal(8), normal(12)
     with pytest.raises(tw.TileUnsupportedFeatureError, match="the place of a tile is no block number or loop variable"):
         backward.ir(x, w, x.copy(), x.copy(), w.copy(), 2)
+
+
+def test_an_array_that_is_needed_and_overwritten() -> None:
+    @tw.tile_kernel
+    def kernel(x, w, out):
+        i = tw.bid(0)
+        t = tw.load(w, i, 4)
+        tw.store(w, i, tw.zeros((4,), tw.float64))
+        tw.store(out, i, tw.load(x, i, 4) * t)
+
+    x = normal(8)
+    for by_tiles, more in ((False, ()), (True, (2,))):
+        backward = tw.grad(kernel, wrt="x", outputs="out", by_tiles=by_tiles)
+        with pytest.raises(tw.TileUnsupportedFeatureError, match="this reads an array that the kernel also writes"):
+            backward.ir(x, x.copy(), x.copy(), x.copy(), x.copy(), *more)
 
 
 def test_gradients_at_different_places() -> None:
