@@ -17,6 +17,7 @@ from cholesky import factor, solve, update
 from convolution import convolve
 from cross_entropy import cross_entropy
 from decode import attend, project
+from device_code import decode as decode_bytes
 from dropout import dropout
 from embedding import embed
 from fft import fft64
@@ -246,7 +247,7 @@ def test_a_product_of_quantised_weights() -> None:
 
 NO_GRADIENT = {
     "in place: the array whose gradient is asked for is the output": (factor, solve, update, scan_sums, descend),
-    "integers or bools come in or go out": (generation, histogram, count, place, mandelbrot),
+    "integers or bools come in or go out": (generation, histogram, count, place, mandelbrot, decode_bytes),
 }
 """Kernels that are not differentiable, by the reason."""
 
