@@ -100,7 +100,8 @@ sweep: $(STAMP)  ## compile and assemble thousands of kernels with all sorts of 
 	$(BIN)/python -m benchmarks.sweep
 
 simulate: $(STAMP)  ## the catalogue's code in the simulator, also what LLVM makes of it (the tests: parts of it)
-	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/catalogue/test_simulator.py tests/catalogue/test_cells.py
+	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/catalogue/test_simulator.py tests/catalogue/test_cells.py \
+		tests/backend_ptx/simulator/test_hopper_defects.py tests/backend_ptx/lower/test_warpgroup.py
 
 assemble: $(STAMP)  ## assemble every catalogue kernel for every target (the tests: for two of them each)
 	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/catalogue/test_ptx.py

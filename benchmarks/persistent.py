@@ -32,7 +32,7 @@ def rows() -> Iterator[Row]:
             plain()
             walk = fastest(walking)
             walk()
-            # The two may add up a row in another order, if they have other numbers of warps: a rounding of bfloat16 apart.
+            # With other numbers of warps the two add up a row in other orders: a rounding of bfloat16 apart.
             require(name, bool(torch.allclose(*outs, rtol=2.0**-7, atol=1e-6)))
             times = alternate({"ours": walk, "plain": plain, "copy": copy})
             yield Row(f"persistent {name} bf16 {m}x{n}", times, bytes=2 * x.nbytes)

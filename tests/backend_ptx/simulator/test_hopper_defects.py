@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -300,7 +301,11 @@ SPARE = {("product", ARRIVE): 1, ("pair", ARRIVE): 1, ("groups", ARRIVE): 1, ("s
          ("attention", "bar.sync"): 1, ("attention", ARRIVE): 2, ("attention", "wgmma.fence"): 1}
 
 
-@pytest.mark.parametrize("name", ["product", "staged", "attention", "pair"])
+# Attention takes longer than the others together: with TILEWRIGHT_THOROUGH.
+PROTOCOLS = ("product", "staged", "pair", *(("attention",) if os.environ.get("TILEWRIGHT_THOROUGH") else ()))
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
 def test_every_step_of_the_protocol_is_needed(name: str) -> None:
     code = lowered(name)
     for step in STEPS:
