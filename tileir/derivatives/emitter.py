@@ -10,11 +10,10 @@ from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import DType, float32
 from tilewright.tileir.ops.arith import Add, Compare, Constant, Div, Mul, Select, Sub
 from tilewright.tileir.ops.arrays import BlockId, NumBlocks
-from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.math import Neg
 from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.ops.reduce import ReduceSum
-from tilewright.tileir.ops.shape import Broadcast, Iota, Permute, Reshape
+from tilewright.tileir.ops.shape import Broadcast, Iota, Reshape
 from tilewright.tileir.types import TileType
 
 
@@ -33,25 +32,6 @@ class Emitter(Builder):
 
     def add(self, lhs: Value, rhs: Value) -> Value:
         return self.value(Add(lhs=lhs, rhs=rhs))
-
-    def cast(self, value: Value, dtype: DType) -> Value:
-        """The value as another dtype; where it was widened from that, and only moved since, as it was before."""
-        return super().cast(value, dtype) if value.type.dtype is dtype else (
-            self.before_widening(value, dtype) or super().cast(value, dtype))
-
-    def before_widening(self, value: Value, dtype: DType) -> Value | None:
-        """The value before it was widened from a dtype, moved as it has been since; None where it was not."""
-        op = value.op
-        if isinstance(op, Cast):
-            wider = op.dtype.is_float and dtype.is_float and op.dtype.bitwidth > dtype.bitwidth
-            return op.src if op.src.type.dtype is dtype and wider else None
-        if not isinstance(op, (Reshape, Permute)):
-            return None
-        source = self.before_widening(op.src, dtype)
-        if source is None:
-            return None
-        moved = Reshape(src=source, shape=op.shape) if isinstance(op, Reshape) else Permute(src=source, axes=op.axes)
-        return self.value(moved)
 
     def sum_of(self, before: Value, made: Value) -> Value:
         """The sum of two adjoints; a product that has just been made, and that nothing else uses, is accumulated on the

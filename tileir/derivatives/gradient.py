@@ -25,7 +25,7 @@ from tilewright.tileir.derivatives.padding import lanes_of
 from tilewright.tileir.derivatives.places import Places
 from tilewright.tileir.derivatives.residuals import Prepared, prepared, stores_of
 from tilewright.tileir.derivatives.reverse import Reverse
-from tilewright.tileir.derivatives.turned import turn_tiles, unwiden
+from tilewright.tileir.derivatives.turned import turn_tiles
 from tilewright.tileir.ops.control import Return
 from tilewright.tileir.ops.memory import Gather, Load, Store
 from tilewright.tileir.passes import run_pipeline
@@ -167,8 +167,6 @@ class _Task:
             run_pipeline(derived)  # what loops only hand on, they no longer carry
             tiles = [op for op in derived.walk() if isinstance(op, Store) and op.array in r.gradients.values()]
             derived = by_tiles(derived, tiles, added, self.wishes.blocks)
-            unwiden(derived)
-            dce(Unit(derived))
         if turn_tiles(derived):
             dce(Unit(derived))
         return derived

@@ -14,7 +14,6 @@ from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.derivatives.emitter import Emitter
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.control import Yield
-from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.ops.shape import Broadcast, Permute, Reshape
 from tilewright.tileir.types import TileType
@@ -41,23 +40,6 @@ def turn_tiles(function: Function) -> bool:
     for op in function.walk():
         op.replace_operands(replaced)
     return True
-
-
-def unwiden(function: Function) -> None:
-    """Let what was widened for other uses be itself where it is narrowed again: operands of products as they are
-    loaded."""
-    replaced: dict[Value, Value] = {}
-    for block in _blocks(function.body):
-        before, block.ops = block.ops, []
-        b = Emitter(block)
-        for op in before:
-            b.span = op.span
-            found = b.before_widening(op.src, op.dtype) if isinstance(op, Cast) else None
-            if found is not None:
-                replaced[op.result] = found
-            block.ops.append(op)
-    for op in function.walk():
-        op.replace_operands(replaced)
 
 
 def _only_transposed(function: Function) -> set[Op]:
