@@ -88,6 +88,8 @@ if TYPE_CHECKING:
     from tilewright.linking.instructions import inline_ptx
     from tilewright.linking.linked import device_function
     from tilewright.profiling.profile import Profile, profile
+    from tilewright.streams.event import Event
+    from tilewright.streams.stream import Stream
     from tilewright.tune.autotune import autotune
 
 # Where the names above are; what most programs do not use is loaded at its first use, so that an import takes no time.
@@ -116,6 +118,8 @@ _LATER = {
     "device_function": "tilewright.linking.linked",
     "Profile": "tilewright.profiling.profile",
     "profile": "tilewright.profiling.profile",
+    "Event": "tilewright.streams.event",
+    "Stream": "tilewright.streams.stream",
     "autotune": "tilewright.tune.autotune",
 }
 
@@ -131,7 +135,7 @@ __all__ = [
     "compare", "Comparison", "Side", "ByTarget", "profile", "Profile",
     "Constant", "ConstantAnnotation", "ScalarInt64",
     "ScalarAnnotation", "IndexedWithInt64", "ArrayAnnotation", "ListAnnotation", "Spec", "spec", "to_device",
-    "DeviceArray", "gpu_available", "compiler_timeout", "uninitialized",
+    "DeviceArray", "gpu_available", "Stream", "Event", "compiler_timeout", "uninitialized",
     # tuning, compilation ahead of time, and operators of other libraries
     "inline_ptx", "device_function",
     "tune", "autotune", "compilation", "bundles", "load_bundle", "jax", "torch",

@@ -42,6 +42,7 @@ HOST = {
     "kernels made of kernels": "grad kernel_from_ir infer vmap fuse Fusion",
     "kernels compiled ahead": "load_bundle",
     "device code of others": "inline_ptx device_function",
+    "streams and events": "Stream Event",
     "arrays on a GPU": "to_device DeviceArray DeviceArray.to_host gpu_available",
 }
 """What runs on the host, by part. Modules (`tune`, `compilation`) follow with all that they export."""

@@ -9,8 +9,9 @@ from tilewright.arguments.arrays import is_torch
 from tilewright.arguments.bind import arrays
 from tilewright.arguments.checks import outputs_of, real
 from tilewright.arguments.torch_tensors import note_writes
+from tilewright.launching.current import current
 from tilewright.launching.grid import Grid
-from tilewright.launching.held import HELD
+from tilewright.launching.held import seen
 from tilewright.launching.launcher import Launcher, own_stream_of
 from tilewright.launching.learning import Learner
 from tilewright.launching.streams import stream_handle
@@ -84,9 +85,11 @@ class _Call:
         """Launch once more, on `stream`, by default the current one of the arrays' library."""
         try:
             fixed = self._fixed
-            if fixed is None or any(HELD):
+            if fixed is None or seen():
                 self.launcher.launch(self.grid, self.args, stream)
             elif not self.grid.empty:
+                if stream is None:
+                    stream = current()
                 if stream is None:
                     stream = self._stream()
                 elif type(stream) is not int:

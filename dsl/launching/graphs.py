@@ -11,8 +11,9 @@ from tilewright.arguments.arrays import is_torch, place
 from tilewright.arguments.bind import Argument, arrays
 from tilewright.arguments.checks import outputs_of, real
 from tilewright.arguments.torch_tensors import note_writes
+from tilewright.launching.current import current
 from tilewright.launching.grid import Grid, make_grid
-from tilewright.launching.held import HELD
+from tilewright.launching.held import seen
 from tilewright.launching.launcher import own_stream_of
 from tilewright.launching.recording import recorded
 from tilewright.launching.streams import stream_handle
@@ -86,11 +87,12 @@ class LaunchGraph:
         """Queue all launches, on `stream`, by default the current one of the arrays' library."""
         if self._members is None:
             raise RuntimeError("the graph has no launches yet: call it behind the `with`")
-        if self._captured is None or any(HELD):
+        if self._captured is None or seen():
             for member in self._members:
                 member.launcher.launch(member.grid, member.args, stream)
             return
         note_writes(self._written)
+        stream = current() if stream is None else stream
         self._captured.launch(self._stream() if stream is None else stream_handle(stream))
 
 

@@ -22,10 +22,18 @@ from tilewright.arguments.constants import constant_key, is_typed_number
 from tilewright.arguments.sharing import near
 from tilewright.arguments.torch_tensors import note_writes
 from tilewright.launching.checking import Checking, from_environment
+from tilewright.launching.current import current
 from tilewright.launching.grid import Grid, check_hardware, make_grid
-from tilewright.launching.held import hold
+from tilewright.launching.held import HELD, STREAMED, hold
 from tilewright.launching.specialise import Specialiser
-from tilewright.launching.streams import stream_handle, stream_of, stream_reader, torch_stream
+from tilewright.launching.streams import (
+    device_of_stream,
+    stream_for,
+    stream_handle,
+    stream_of,
+    stream_reader,
+    torch_stream,
+)
 from tilewright.launching.tracing import keep_apart_from_dynamo, record
 from tilewright.tileir.dtypes import DType
 
@@ -125,6 +133,8 @@ class Launcher:
         has made, None where Python did."""
         if len(args) != self._count:
             args = self.call.complete(args, {})
+        if stream is None and HELD[STREAMED]:
+            stream = current()
         direct = self._direct.get(grid.size)
         if direct is not None and CHECKED is None:
             known = direct(*args) if stream is None else direct(*args, stream=stream)
@@ -137,10 +147,8 @@ class Launcher:
                 return None
             return self._launch_slowly(grid, args, stream, None, ())
         key, pointers, scalars, device = short
-        known = self._plans.get(key)
-        if known is None:
-            return self._launch_slowly(grid, args, stream, key, pointers)
-        plan = known.at(pointers)
+        known: Any = self._plans.get(key)
+        plan = None if known is None else known.at(pointers)
         if plan is None:
             return self._launch_slowly(grid, args, stream, key, pointers)
         if grid.empty:
@@ -228,14 +236,14 @@ class Launcher:
         arguments = self._specialiser.bind(args)
         device = common_device(arguments)
         if stream is not None:
-            handle = stream_handle(stream)
+            handle = stream_for(stream, device)
+            if handle is None:
+                stream = None
         if CHECKED is not None:
             self.interpret(grid, arguments)
             return
         if device is None and stream is not None and not FORCE_INTERPRETER:
-            from tilewright.backend_ptx.runtime.driver import current_ordinal
-
-            device = current_ordinal()
+            device = device_of_stream(stream)
         if FORCE_INTERPRETER or device is None or device == HOST:
             self.interpret(grid, arguments)
             if device == HOST:
@@ -411,7 +419,7 @@ watched_launch: Any = None
 
 
 def _watched(self: Launcher, grid: Grid, args: tuple[Any, ...], stream: Any) -> Any:
-    return watched_launch(self, grid, args, stream)
+    return watched_launch(self, grid, args, current() if stream is None else stream)
 
 
 WATCHED = _watched.__code__

@@ -16,7 +16,7 @@ _PATIENCE = 2  # looks, before LLVM is loaded for it
 _BETWEEN = 8
 _RARELY = 4096
 _MOST = 8  # launches known to one function
-_FREE = array("q", [0, 0])
+_FREE = array("i", [0] * len(HELD))
 
 
 class Learner:

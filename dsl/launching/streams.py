@@ -1,4 +1,4 @@
-"""Stream objects of other libraries, as raw handles."""
+"""Streams, of ours and of other libraries, as raw handles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
 
-from tilewright.arguments.arrays import ArrayInfo, is_torch
+from tilewright.arguments.arrays import HOST, ArrayInfo, is_torch
 
 
 def stream_handle(stream: Any) -> int:
@@ -26,6 +26,32 @@ def stream_handle(stream: Any) -> int:
     if handle is not None:
         return int(getattr(handle, "value", handle) or 0)
     raise TypeError(f"the stream must be a torch, CuPy or numba stream, or an int handle, not {type(stream).__name__}")
+
+
+def is_ours(stream: Any) -> bool:
+    """Whether this is a tw.Stream."""
+    return type(stream).__module__ == "tilewright.streams.stream"
+
+
+def stream_for(stream: Any, device: int | None) -> int | None:
+    """The handle for a launch on a device (HOST; None: it has no arrays); None for a stream of ours where there is no
+    GPU. ValueError for one of another GPU."""
+    if is_ours(stream):
+        if stream.device is None:
+            return None
+        if device is not None and device not in (HOST, stream.device):
+            raise ValueError(f"the stream is on GPU {stream.device}, but the arrays are on GPU {device}; make one "
+                             f"there: tw.Stream(device={device})")
+    return stream_handle(stream)
+
+
+def device_of_stream(stream: Any) -> int:
+    """The device of a launch that has a stream and no arrays."""
+    if is_ours(stream):
+        return int(stream.device)
+    from tilewright.backend_ptx.runtime.driver import current_ordinal
+
+    return current_ordinal()
 
 
 def stream_of(info: ArrayInfo) -> int:

@@ -29,6 +29,7 @@ class CUresult(enum.IntEnum):
     CUDA_ERROR_INVALID_VALUE = 1
     CUDA_ERROR_INVALID_PTX = 218
     CUDA_ERROR_INVALID_CONTEXT = 201
+    CUDA_ERROR_NOT_READY = 600
     CUDA_ERROR_LAUNCH_FAILED = 719
     CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900
 
@@ -142,6 +143,11 @@ class FakeCuda:
     graphs: dict[int, list[Launch]] = field(default_factory=dict)
     captured: set[int] = field(default_factory=set)  # the streams that are being captured
     capture_mode: Any = "global"
+    streams: dict[int, tuple[int, int]] = field(default_factory=dict)  # flags and priority of those that are there
+    busy: set[int] = field(default_factory=set)  # the streams whose work is not done
+    waits: list[tuple[int, int]] = field(default_factory=list)  # a stream, and the one whose event it waits for
+    flags_of: dict[int, int] = field(default_factory=dict)  # those that events were made with
+    destroyed: list[int] = field(default_factory=list)  # events
 
     CUresult = CUresult
     CUstreamCaptureMode = types.SimpleNamespace(
@@ -395,7 +401,15 @@ class FakeCuda:
 
     def cuEventCreate(self, flags: int) -> Any:
         self.events.append(None)
+        self.flags_of[len(self.events) - 1] = flags
         return CUresult(0), len(self.events) - 1
+
+    def cuEventDestroy(self, event: int) -> Any:
+        self.destroyed.append(event)
+        return (CUresult(0),)
+
+    def cuEventQuery(self, event: int) -> Any:
+        return self.cuStreamQuery(self.events[event][1])
 
     def cuEventRecord(self, event: int, stream: int) -> Any:
         self.clock_ms += self.step_ms()
@@ -416,7 +430,24 @@ class FakeCuda:
     def cuStreamCreate(self, flags: int) -> Any:
         return CUresult(0), 7000 + flags
 
+    def cuCtxGetStreamPriorityRange(self) -> Any:
+        return CUresult(0), 0, -5
+
+    def cuStreamCreateWithPriority(self, flags: int, priority: int) -> Any:
+        made = 8000 + len(self.streams)
+        self.streams[made] = flags, priority
+        return CUresult(0), made
+
+    def cuStreamQuery(self, stream: int) -> Any:
+        failed = CUresult.CUDA_ERROR_LAUNCH_FAILED if self.broken else 0
+        return (CUresult(CUresult.CUDA_ERROR_NOT_READY if stream in self.busy else failed),)
+
+    def cuStreamWaitEvent(self, stream: int, event: int, flags: int) -> Any:
+        self.waits.append((stream, self.events[event][1]))
+        return (CUresult(0),)
+
     def cuStreamDestroy(self, stream: int) -> Any:
+        self.streams.pop(stream, None)
         return (CUresult(0),)
 
     def cuStreamIsCapturing(self, stream: int) -> Any:
