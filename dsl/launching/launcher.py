@@ -147,18 +147,18 @@ class Launcher:
                 return None
             return self._launch_slowly(grid, args, stream, None, ())
         key, pointers, scalars, device = short
-        known: Any = self._plans.get(key)
-        plan = None if known is None else known.at(pointers)
+        found: Any = self._plans.get(key)
+        plan = None if found is None else found.at(pointers)
         if plan is None:
             return self._launch_slowly(grid, args, stream, key, pointers)
         if grid.empty:
             return None
         if stream is None:
-            stream = torch_stream(device) if known.on_torch else 0
+            stream = torch_stream(device) if found.on_torch else 0
         elif type(stream) is not int:
             stream = stream_handle(stream)
-        if known.tensors:
-            note_writes([args[i] for i in known.tensors])
+        if found.tensors:
+            note_writes([args[i] for i in found.tensors])
         plan.launch(grid, pointers, scalars, stream)
         return None
 
