@@ -121,7 +121,7 @@ _FLOATS = "rand randn random random_sample uniform normal standard_normal expone
 random = StandIn("cupy.random", np.random, default_rng=Generator, Generator=Generator,
                  **{name: _with_dtype(getattr(np.random, name)) for name in _FLOATS})
 
-_null = device.Stream()
+_null = device.HostStream()
 runtime = StandIn("cupy.cuda.runtime", SimpleNamespace(
     getDeviceCount=lambda: 1, getDevice=lambda: 0, setDevice=device.nothing, deviceSynchronize=device.nothing,
     getDeviceProperties=lambda index: {"name": device.NAME.encode(), "major": device.CAPABILITY[0],
@@ -130,12 +130,12 @@ runtime = StandIn("cupy.cuda.runtime", SimpleNamespace(
     memGetInfo=lambda: (device.MEMORY, device.MEMORY), runtimeGetVersion=lambda: 13000, driverGetVersion=lambda: 13000))
 
 
-def _current_stream(index: int | None = None) -> device.Stream:
+def _current_stream(index: int | None = None) -> device.HostStream:
     substituted("cupy.cuda.get_current_stream()", "the cpu")
     return _null
 
 
-class CupyStream(device.Stream):
+class CupyStream(device.HostStream):
     null = _null
     ptds = _null
 
@@ -153,11 +153,11 @@ class MemoryPool:
 
 nvtx = StandIn("cupy.cuda.nvtx", device.Nvtx)
 switches = StandIn("cupy.cuda.profiler", SimpleNamespace(), start=device.nothing, stop=device.nothing)
-cuda = StandIn("cupy.cuda", SimpleNamespace(), Stream=CupyStream, ExternalStream=CupyStream, Event=device.Event,
+cuda = StandIn("cupy.cuda", SimpleNamespace(), Stream=CupyStream, ExternalStream=CupyStream, Event=device.HostEvent,
                Device=device.Device, get_current_stream=_current_stream, is_available=lambda: True, runtime=runtime,
                nvtx=nvtx, profiler=switches, MemoryPool=MemoryPool, set_allocator=device.nothing,
                get_elapsed_time=lambda start, end: start.elapsed_time(end),
-               stream=SimpleNamespace(Stream=CupyStream, Event=device.Event, get_current_stream=_current_stream))
+               stream=SimpleNamespace(Stream=CupyStream, Event=device.HostEvent, get_current_stream=_current_stream))
 
 
 def fuse(*args: Any, **options: Any) -> Any:

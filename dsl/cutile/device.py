@@ -29,7 +29,7 @@ def properties(device: Any = None) -> SimpleNamespace:
                            shared_memory_per_multiprocessor=228 << 10)
 
 
-class Stream:
+class HostStream:
     """The one stream, under the names that torch and CuPy give its handle and methods."""
 
     cuda_stream = ptr = 0
@@ -54,8 +54,8 @@ class Stream:
     def wait_event(self, event: Any) -> None:
         pass
 
-    def record_event(self, event: Event | None = None) -> Event:
-        event = event or Event()
+    def record_event(self, event: HostEvent | None = None) -> HostEvent:
+        event = event or HostEvent()
         event.record()
         return event
 
@@ -68,7 +68,7 @@ class Stream:
         pass
 
 
-class Event:
+class HostEvent:
     """A time of the CPU's clock."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
@@ -88,7 +88,7 @@ class Event:
 
     done = True
 
-    def elapsed_time(self, end: Event) -> float:
+    def elapsed_time(self, end: HostEvent) -> float:
         """Milliseconds from this event to another."""
         if self.time is None or end.time is None:
             raise RuntimeError("both events must be recorded before the time between them is asked for")

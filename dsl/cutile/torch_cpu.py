@@ -127,11 +127,11 @@ def _patch_compile(torch: Any) -> None:
 
 def _cuda_answers(torch: Any) -> dict[str, Any]:
     """What torch.cuda says of the CPU, by name."""
-    stream = device.Stream()
+    stream = device.HostStream()
     answers: dict[str, Any] = {
         "is_available": lambda: True, "device_count": lambda: 1, "current_device": lambda: 0,
         "current_stream": lambda device=None: stream, "default_stream": lambda device=None: stream,
-        "stream": lambda stream: stream or device.Stream(), "Stream": device.Stream, "Event": device.Event,
+        "stream": lambda stream: stream or device.HostStream(), "Stream": device.HostStream, "Event": device.HostEvent,
         "device": device.Device, "get_device_capability": lambda device=None: device_capability(),
         "get_device_name": lambda index=None: device.NAME, "get_device_properties": device.properties,
         "is_bf16_supported": lambda *args, **named: True, "is_initialized": lambda: True,
