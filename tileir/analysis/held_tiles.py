@@ -28,6 +28,13 @@ def peak_tile_bytes(function: Function) -> int:
     return max((sum(alive.values()) for alive in at.values()), default=0)
 
 
+def live_tile_bytes(function: Function, kept: Callable[[Value], tuple[Value, int]]) -> int:
+    """The most bytes of tiles live between two ops: element by element, a result takes the registers of an operand.
+    `kept`: what is kept for a value, and its bytes."""
+    ranges = live_ranges(function.body, {}, lambda op: map(kept, op.operands), kept)
+    return max((sum(alive.values()) for _, alive in ranges), default=0)
+
+
 def crossing_bytes(function: Function, kept: Callable[[Value], tuple[Value, int]]) -> int:
     """The most bytes of tiles that are live across a reduction. `kept`: what is kept for a value, and its bytes."""
     states: dict[Op, list[Live]] = {}

@@ -77,6 +77,23 @@ def test_warpgroups_that_would_share_rows_keep_more(rows: int, warps: int) -> No
     assert f.plan.warps == warps, told(f, "num_warps")
 
 
+@pytest.mark.parametrize(("rows", "columns", "uses", "warps"), [
+    (128, 128, 1, 4), (128, 128, 2, 8), (64, 256, 2, 4), (64, 128, 2, 4)])
+def test_an_epilogue_spreads_over_more_warpgroups(rows: int, columns: int, uses: int, warps: int) -> None:
+    """What is computed of a sum takes its registers, or others beside it if it is used again; not more warpgroups than
+    have rows of their own."""
+    f = products([(f"{rows}x{columns}", "f32")], "wgmma", ', kind="bf16"')
+    again = "%d0" if uses == 2 else "%bent"
+    more = parse(f"""func @k(%d0: tile<{rows}x{columns}xf32>) {{
+        %bent: tile<{rows}x{columns}xf32> = erf(src=%d0)
+        %out: tile<{rows}x{columns}xf32> = mul(lhs=%bent, rhs={again})
+        return() }}""")
+    now = {more.params[0]: f.body.ops[-2].results[0]}
+    f.body.ops[-1:] = [op.clone(now) for op in more.body.ops]
+    choose_warps(Compilation(f, get_target("sm_90a")))
+    assert f.plan.warps == warps, told(f, "num_warps")
+
+
 def test_a_broadcast_tile_takes_the_registers_of_its_source() -> None:
     f = parse("""func @k(%a: array<?xf32, strides=1, align=16>) {
         %z: i32 = constant(value=0, type=tile<i32>)
