@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.interp import codes
-from tilewright.interp.formats import as_float, format_of
 from tilewright.interp.handlers.arith import float_fn, with_ftz
 from tilewright.interp.lowering import Lowering, impl
 from tilewright.tileir import dtypes as dt
@@ -27,8 +25,6 @@ def through_float64(fn: Fn, dtype: DType) -> Fn:
     """A ufunc evaluated in float64 and rounded once to the dtype."""
     if dtype is dt.float64:
         return fn
-    if dtype in codes.FORMATS:
-        return lambda x: codes.encode_nearest(fn(as_float(x, dtype).astype(np.float64)), dtype)
     if dtype is dt.float32:
         # NumPy converts piece by piece inside the ufunc, which spares whole float64 temporaries.
         def float32(x: Array) -> Array:
@@ -80,32 +76,7 @@ for _op, _fn in _FUNCTIONS:
 @impl(math.Sqrt)
 def sqrt(op: math.Sqrt, low: Lowering) -> Fn:
     dtype = op.src.type.dtype
-    if dtype in codes.FORMATS:
-        return through_float64(np.sqrt, dtype)
     return float_fn(dtype, op.rounding, op.ftz, np.sqrt, rounding.sqrt_error)
-
-
-def _sign_bit(dtype: DType) -> Any:
-    """The sign bit of a code, 0 where the format has none."""
-    return np.uint8(1 << (dtype.bitwidth - 1) if dtype.has_sign else 0)
-
-
-@impl(math.Neg)
-def neg(op: math.Neg, low: Lowering) -> Fn:
-    dtype = op.src.type.dtype
-    if dtype in codes.FORMATS:
-        sign = _sign_bit(dtype)
-        return lambda x: x ^ sign
-    return np.negative
-
-
-@impl(math.Abs)
-def abs_(op: math.Abs, low: Lowering) -> Fn:
-    dtype = op.src.type.dtype
-    if dtype in codes.FORMATS:
-        keep = np.uint8(0xFF ^ _sign_bit(dtype))
-        return lambda x: x & keep
-    return np.absolute
 
 
 @impl(math.Not)
@@ -113,54 +84,24 @@ def not_(op: math.Not, low: Lowering) -> Fn:
     return np.logical_not if op.src.type.dtype.is_bool else np.invert
 
 
-def _integral(op: math.FloatUnary, fn: Fn) -> Fn:
-    dtype = op.src.type.dtype
-    return through_float64(fn, dtype) if format_of(dtype).held == np.uint8 else fn
+_PLAIN: tuple[tuple[type[Op], Fn], ...] = (
+    (math.Neg, np.negative), (math.Abs, np.absolute), (math.Floor, np.floor), (math.Ceil, np.ceil),
+    (math.Trunc, np.trunc), (math.Round, np.rint), (math.IsNan, np.isnan), (math.IsInf, np.isinf),
+    (math.IsFinite, np.isfinite),
+)
 
 
-@impl(math.Floor)
-def floor(op: math.Floor, low: Lowering) -> Fn:
-    return _integral(op, np.floor)
+def _as_it_is(fn: Fn) -> Callable[[Any, Lowering], Fn]:
+    return lambda op, low: fn
 
 
-@impl(math.Ceil)
-def ceil(op: math.Ceil, low: Lowering) -> Fn:
-    return _integral(op, np.ceil)
-
-
-@impl(math.Trunc)
-def trunc(op: math.Trunc, low: Lowering) -> Fn:
-    return _integral(op, np.trunc)
-
-
-@impl(math.Round)
-def round_(op: math.Round, low: Lowering) -> Fn:
-    return _integral(op, np.rint)
+for _op, _fn in _PLAIN:
+    impl(_op)(_as_it_is(_fn))
 
 
 @impl(math.StopGradient)
 def stop_gradient(op: math.StopGradient, low: Lowering) -> Fn:
     return lambda x: x
-
-
-def _test(op: math.FloatTest, fn: Fn) -> Fn:
-    dtype = op.src.type.dtype
-    return (lambda x: fn(as_float(x, dtype))) if dtype in codes.FORMATS else fn
-
-
-@impl(math.IsNan)
-def isnan(op: math.IsNan, low: Lowering) -> Fn:
-    return _test(op, np.isnan)
-
-
-@impl(math.IsInf)
-def isinf(op: math.IsInf, low: Lowering) -> Fn:
-    return _test(op, np.isinf)
-
-
-@impl(math.IsFinite)
-def isfinite(op: math.IsFinite, low: Lowering) -> Fn:
-    return _test(op, np.isfinite)
 
 
 def _unsigned(x: Array) -> Array:

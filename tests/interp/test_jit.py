@@ -18,7 +18,7 @@ from support.interp_cases import array_type, assert_same, samples
 import tilewright as tw
 from tilewright.interp import compile_function
 from tilewright.interp.formats import array_dtype
-from tilewright.interp.jit import POLICY, engine, halves, pieces, products
+from tilewright.interp.jit import POLICY, elements, engine, halves, pieces, products
 from tilewright.interp.jit import lowering as loops
 from tilewright.interp.jit.emit import EMITTERS, holds
 from tilewright.interp.jit.groups import Group, find_groups
@@ -476,3 +476,27 @@ def test_halves_keep_their_bits(always: None) -> None:
         numbers = values.view(np.uint32)[:, None] + np.array([0, 1, 0xFFF, 0x1000, 0x1001], np.uint32)
         numbers = numbers.view(np.float32)
         assert (halves.encode(numbers).view(np.uint16) == numbers.astype(np.float16).view(np.uint16)).all()
+
+
+def test_conversions_of_halves_without_the_instructions(always: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much there is to convert, and whatever a loop would cost: NumPy converts it."""
+    monkeypatch.setattr(halves, "usable", lambda: False)
+    asked: list[int] = []
+
+    def by_numpy(x: Any) -> Any:
+        asked.append(x.size)
+        return x.astype(np.float32)
+
+    types = np.dtype(np.float16), np.dtype(np.float32)
+    slow = halves.Conversion(by_numpy, ("half", "float"), types, halves._widened)
+    x = np.ones(1 << 12, np.float16)
+    for _ in range(3):
+        assert (slow(x) == 1).all()
+    assert asked == [x.size] * 3
+
+
+def test_no_loop_where_loops_are_off(always: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = np.arange(1 << 12, dtype=np.int32)
+    assert elements.counts_up(numbers) is True
+    monkeypatch.setattr(POLICY, "enabled", False)
+    assert elements.counts_up(numbers) is None

@@ -130,3 +130,22 @@ def test_a_failed_assertion_names_its_block(grid: tuple[int, ...], wrong: tuple[
 
     with pytest.raises(Exception, match=rf"block \({a}, {b}, {c}\)"):
         asserts.interpret(grid, np.zeros(8, np.int32), mode=mode)
+
+
+@pytest.mark.parametrize("order", [[0, 2, 1, 3], [0, 1, 2, 3], [0, 1, 1, 3], [3, 2, 1, 0]])
+def test_indices_that_end_as_a_row_would(order: list[int]) -> None:
+    """First and last of them are as far apart as there are indices, whether those between count up or not."""
+    @tw.tile_kernel
+    def kernel(x, at, out, back, total):
+        i = tw.load(at, 0, 4)
+        t = tw.gather(x, i)
+        tw.store(out, 0, t)
+        tw.scatter(back, i, t + 1)
+        tw.store(out, 1, tw.atomic_add(total, i, t + 2))  # its old values are asked for
+
+    x, out, back, total, want, wanted = np.arange(8, dtype=np.int32) * 10, *np.zeros((5, 8), np.int32)
+    kernel.interpret(1, x, np.array(order, np.int32), out, back, total)
+    want[order] = x[order] + 1
+    np.add.at(wanted, order, x[order] + 2)
+    assert out[:4].tolist() == x[order].tolist() and out[4:].any() == (len(set(order)) < 4)
+    assert (back.tolist(), total.tolist()) == (want.tolist(), wanted.tolist())

@@ -85,3 +85,24 @@ def test_ranges_meet_ops_of_one_class_with_and_without_results() -> None:
     simplify_ranges(Unit(function))
     assert [line for line in to_text(function).splitlines() if "wgmma_wait" in line] == WAITS.splitlines()[1:3]
     assert "mod" not in to_text(function)
+
+
+@pytest.mark.parametrize("mask, most, goes", [(7, 7, True), (7, 8, False), (2, 2, False), (5, 5, False), (0, 0, True),
+                                              (6, 6, False), (1, 1, True), (3, 2, True)])
+def test_a_mask_goes_where_it_keeps_every_bit(mask: int, most: int, goes: bool) -> None:
+    """`i` is 0..most: a mask with a hole changes some of those."""
+    function = parse(f"""func @k(%n: i32) {{
+  %zero: i32 = constant(value=0, type=tile<i32>)
+  %one: i32 = constant(value=1, type=tile<i32>)
+  %end: i32 = constant(value={most + 1}, type=tile<i32>)
+  %mask: i32 = constant(value={mask}, type=tile<i32>)
+  %r: i32 = for(lower=%zero, upper=%end, step=%one, init=(%zero)) .loop(%i: i32, %a: i32) {{
+    %b: i32 = and(lhs=%i, rhs=%mask)
+    %c: i32 = add(lhs=%a, rhs=%b)
+    yield(values=(%c))
+  }}
+  return()
+}}
+""")
+    simplify_ranges(Unit(function))
+    assert ("and(" not in to_text(function)) == goes

@@ -11,12 +11,14 @@ from support.interp_cases import array_dtype, bits, samples
 from support.lowering_kernels import elementwise
 from support.lowering_sets import FP8, KERNELS, NUMBERS, named, one
 
-from tilewright.backend_ptx.simulator import simulate_function
+import tilewright as tw
+from tilewright.backend_ptx.simulator import simulate, simulate_function
 from tilewright.interp import compile_function
 from tilewright.tileir.core import Function
 from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.ops import arith, convert, math
 from tilewright.tileir.ops.memory import Store
+from tilewright.tileir.parser import parse
 
 N = 592  # two full tiles and a part of one
 
@@ -89,3 +91,33 @@ def test_from_float8(source) -> None:
 def test_from_float8_by_moving_bits(source, target) -> None:
     """Where no instruction reads float8."""
     compare(elementwise("from8", [source], [one(convert.Cast, dtype=d) for d in NUMBERS]), target)
+
+
+def test_powers_whose_exponent_is_known() -> None:
+    @tw.tile_kernel
+    def kernel(x, out):
+        t = tw.load(x, 0, 64)
+        for i in tw.static_iter(range(12)):
+            tw.store(out, i, t ** (i - 3))
+
+    x = np.linspace(-2, 2, 64).astype(np.float32)
+    out, want = np.zeros(64 * 12, np.float32), np.zeros(64 * 12, np.float32)
+    simulate(kernel, (1,), (x, out), "sm_80")
+    kernel.interpret(1, x, want)
+    np.testing.assert_array_equal(out, want)
+
+
+@pytest.mark.parametrize(
+    "value, wanted", [("nan", 0), ("inf", 127), ("-inf", -128), ("0x1.fp+1", 3), ("-0x1.fp+1", -3)])
+def test_constants_that_no_pass_has_converted(value: str, wanted: int) -> None:
+    function = parse(f"""func @k(%out: array<?xi8, strides=1>) {{
+  %c: tile<64xf32> = constant(value={value}, type=tile<64xf32>)
+  %d: tile<64xi8> = cast(src=%c, dtype=i8)
+  %0: i32 = constant(value=0, type=tile<i32>)
+  store(array=%out, index=(%0), value=%d, steps=(64), order=(0))
+  return()
+}}
+""")
+    out = np.ones(64, np.int8)
+    simulate_function(function, (1, 1, 1), [out], "sm_80")
+    assert (out == wanted).all()

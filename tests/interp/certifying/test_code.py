@@ -91,6 +91,16 @@ def test_where_elements_go(number: int) -> None:
     assert found == wanted and writes_once(scatter) == once
 
 
+def test_axes_of_one_element_need_no_place() -> None:
+    @tw.tile_kernel
+    def run(out):
+        e = tw.arange(4, dtype=I32)[:, None]
+        tw.scatter(out, (e, 5), tw.zeros((4, 1), I32))
+
+    [scatter] = [op for op in function_of(run, np.zeros((64, 64), np.int32)).walk() if isinstance(op, Scatter)]
+    assert scatter.shape == (4, 1) and writes_once(scatter)
+
+
 def test_where_tiles_go() -> None:
     @tw.tile_kernel
     def run(out, n: int):

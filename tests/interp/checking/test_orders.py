@@ -133,3 +133,29 @@ def test_races_are_those_of_the_definition(first: int, tmp_path: Path) -> None:
             f"{sorted(map(sorted, wanted))}\n{text}")
         kinds.add(bool(wanted))
     assert kinds == {False, True}
+
+
+def test_a_store_that_releases_nothing_takes_what_was_left(tmp_path: Path) -> None:
+    """Block 2 acquires what block 1 has stored, from which it learns nothing of block 0."""
+    first = [Statement("store", "x", 0), Statement("store", "f", 0, "RELEASE")]
+    last = [Statement("load", "f", 0, "ACQUIRE"), Statement("load", "x", 0)]
+    between = Statement("store", "f", 0, "RELAXED"), Statement("load", "f", 0, "RELAXED")
+    for number, (statement, count) in enumerate(zip(between, (1, 0), strict=True)):
+        own = [first, [statement], last]
+        text, numbers = source(own)
+        x, f, out = np.zeros(PLACES, np.int32), np.zeros(FLAGS, np.int32), np.zeros(BLOCKS, np.int32)
+        reports = kernel_of(text, tmp_path / f"overwritten{number}.py").interpret(
+            BLOCKS, x, f, out, mode="single", check="races", on_report="collect")
+        assert len([r for r in reports if r.kind == "race"]) == len(races(own, numbers)) == count
+
+
+def test_grids_without_clocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As many blocks as clocks are kept for are checked, one more is not, which a note says."""
+    own = [Statement("add", "f", 0, "ACQ_REL"), Statement("load", "x", 0), Statement("store", "x", 0)]
+    text, _ = source([own] * BLOCKS)
+    kernel = kernel_of(text, tmp_path / "many.py")
+    for most, notes in ((3, 0), (2, 1)):
+        monkeypatch.setattr("tilewright.interp.checking.races.MOST_BLOCKS", most)
+        x, f, out = np.zeros(PLACES, np.int32), np.zeros(FLAGS, np.int32), np.zeros(BLOCKS, np.int32)
+        found = kernel.interpret(BLOCKS, x, f, out, check="races", on_report="collect")
+        assert len([r for r in found if "races are not checked" in r.message]) == notes

@@ -197,3 +197,16 @@ def test_blocks_reach_what_they_execute_and_no_more(function: Any) -> None:
             found |= {pair for pair, formula in wanted.items() if launch.can(terms, block, *formulas, formula)}
             assert not launch.can(terms, block, *formulas, z3.Not(z3.Or(*wanted.values()))), block
         assert found == want, block
+
+
+@pytest.mark.parametrize("size, launched", [(0, False), (1, True), (2**31 - 1, True), (2**31, False)])
+def test_grids_that_can_be_launched(size: int, launched: bool) -> None:
+    """A grid has a block along each axis, and numbers of blocks that int32 holds."""
+    from tilewright.interp.proving.world import World
+
+    @tw.tile_kernel
+    def kernel(out):
+        tw.store(out, tw.bid(0), 1)
+
+    world = World(kernel.lower(tw.spec("i32[?]")).tile_ir(passes=False, facts=False))
+    assert possible([*world.limits, world.grid[1] == size]) == launched
