@@ -88,6 +88,8 @@ if TYPE_CHECKING:
     from tilewright.linking.instructions import inline_ptx
     from tilewright.linking.linked import device_function
     from tilewright.profiling.profile import Profile, profile
+    from tilewright.streams.arrays import empty, from_dlpack
+    from tilewright.streams.copies import copy, to_host
     from tilewright.streams.event import Event
     from tilewright.streams.stream import Stream
     from tilewright.tune.autotune import autotune
@@ -118,6 +120,10 @@ _LATER = {
     "device_function": "tilewright.linking.linked",
     "Profile": "tilewright.profiling.profile",
     "profile": "tilewright.profiling.profile",
+    "empty": "tilewright.streams.arrays",
+    "from_dlpack": "tilewright.streams.arrays",
+    "copy": "tilewright.streams.copies",
+    "to_host": "tilewright.streams.copies",
     "Event": "tilewright.streams.event",
     "Stream": "tilewright.streams.stream",
     "autotune": "tilewright.tune.autotune",
@@ -134,7 +140,9 @@ __all__ = [
     "grad", "kernel_from_ir", "infer", "vmap", "fuse", "Fusion",
     "compare", "Comparison", "Side", "ByTarget", "profile", "Profile",
     "Constant", "ConstantAnnotation", "ScalarInt64",
-    "ScalarAnnotation", "IndexedWithInt64", "ArrayAnnotation", "ListAnnotation", "Spec", "spec", "to_device",
+    "ScalarAnnotation", "IndexedWithInt64", "ArrayAnnotation", "ListAnnotation", "Spec", "spec",
+    # arrays, streams and events
+    "to_device", "to_host", "copy", "empty", "from_dlpack",
     "DeviceArray", "gpu_available", "Stream", "Event", "compiler_timeout", "uninitialized",
     # tuning, compilation ahead of time, and operators of other libraries
     "inline_ptx", "device_function",

@@ -43,7 +43,7 @@ HOST = {
     "kernels compiled ahead": "load_bundle",
     "device code of others": "inline_ptx device_function",
     "streams and events": "Stream Event",
-    "arrays on a GPU": "to_device DeviceArray DeviceArray.to_host gpu_available",
+    "arrays on a GPU": "to_device empty from_dlpack to_host copy DeviceArray DeviceArray.to_host gpu_available",
 }
 """What runs on the host, by part. Modules (`tune`, `compilation`) follow with all that they export."""
 

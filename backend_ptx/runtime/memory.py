@@ -10,14 +10,13 @@ from tilewright.tileir.events import timed
 
 
 class Buffer:
-    """Device memory of `size` bytes at `pointer`, freed with the object: after all that was queued before on the
-    default stream, in whose order the driver's pool gives and takes memory."""
+    """Device memory of `size` bytes at `pointer`, freed with the object: after all that was queued before on a stream,
+    in whose order the driver's pool gives and takes memory."""
 
-    __slots__ = ("pointer", "size", "device", "_free", "__weakref__")
+    __slots__ = ("pointer", "size", "device", "stream", "_free", "__weakref__")
 
-    def __init__(self, device: Device, size: int) -> None:
-        self.device = device
-        self.size = size
+    def __init__(self, device: Device, size: int, stream: int = 0) -> None:
+        self.device, self.size, self.stream = device, size, stream
         self.pointer = 0
         self._free: Any = None
         device.ensure_current()
@@ -27,9 +26,9 @@ class Buffer:
 
     def _allocate(self, device: Device, size: int) -> None:
         cuda, pooled = driver(), _has_pool(device.ordinal)
-        made = cuda.cuMemAllocAsync(size, 0) if pooled else cuda.cuMemAlloc(size)
+        made = cuda.cuMemAllocAsync(size, self.stream) if pooled else cuda.cuMemAlloc(size)
         self.pointer = int(check(made, f"allocating {size} bytes on {device.name}"))
-        self._free = functools.partial(_free, cuda, device.context, pooled)
+        self._free = functools.partial(_free, cuda, device.context, pooled, self.stream)
 
     def __del__(self) -> None:
         if getattr(self, "_free", None) is not None:
@@ -49,11 +48,11 @@ def _has_pool(ordinal: int) -> bool:
     return True
 
 
-def _free(cuda: Any, context: Any, pooled: bool, pointer: int) -> None:
+def _free(cuda: Any, context: Any, pooled: bool, stream: int, pointer: int) -> None:
     """Free memory, whatever context the thread has that collects its owner."""
     cuda.cuCtxPushCurrent(context)
     if pooled:
-        cuda.cuMemFreeAsync(pointer, 0)
+        cuda.cuMemFreeAsync(pointer, stream)
     else:
         cuda.cuMemFree(pointer)
     cuda.cuCtxPopCurrent()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 from tilewright.language.builtin import builtin
 from tilewright.language.classes import Shape, Tile
@@ -13,13 +13,18 @@ __all__ = [
 ]
 
 
-@builtin("full")
+@overload
+def full(shape: Shape, fill_value: Any, dtype: DType) -> Tile: ...
+@overload
+def full(shape: Shape, fill_value: Any, dtype: DType, *, device: int | None = None, stream: Any = None) -> Any: ...
+@builtin("full", arrays=True)  # type: ignore[misc]  # what more arrays take, the rule of tiles has not
 def full(shape: Shape, fill_value: Any, dtype: DType) -> Tile:
     """A tile with the same value everywhere.
 
     Arguments: `shape`, a constant power of two or a tuple of them (`()` makes a scalar);
         `fill_value`, a number or a scalar; `dtype`, any dtype.
-    Result: a tile of that shape and dtype. The value is converted as by `astype`: integers wrap, floats round.
+    Result: a tile of that shape and dtype. The value is converted as by `astype`: integers wrap, floats round. On the
+        host, where `device=` and `stream=` may be given, it is a DeviceArray of any shape, as of [`empty`](#empty).
     Errors: TileTypeError for a shape that is no constant or no power of two, and for a value with axes.
 
     Example:
@@ -29,13 +34,18 @@ def full(shape: Shape, fill_value: Any, dtype: DType) -> Tile:
     """
 
 
-@builtin("zeros")
+@overload
+def zeros(shape: Shape, dtype: DType) -> Tile: ...
+@overload
+def zeros(shape: Shape, dtype: DType, *, device: int | None = None, stream: Any = None) -> Any: ...
+@builtin("zeros", arrays=True)  # type: ignore[misc]  # what more arrays take, the rule of tiles has not
 def zeros(shape: Shape, dtype: DType) -> Tile:
     """A tile of zeros.
 
     Arguments: `shape`, a constant power of two or a tuple of them (`()` makes a scalar);
         `dtype`, any dtype.
-    Result: a tile of that shape and dtype.
+    Result: a tile of that shape and dtype. On the host, where `device=` and `stream=` may be given, it is a
+        DeviceArray of any shape, as of [`empty`](#empty).
     Errors: TileTypeError for a shape that is no constant or no power of two.
 
     Example:
@@ -45,13 +55,18 @@ def zeros(shape: Shape, dtype: DType) -> Tile:
     """
 
 
-@builtin("ones")
+@overload
+def ones(shape: Shape, dtype: DType) -> Tile: ...
+@overload
+def ones(shape: Shape, dtype: DType, *, device: int | None = None, stream: Any = None) -> Any: ...
+@builtin("ones", arrays=True)  # type: ignore[misc]  # what more arrays take, the rule of tiles has not
 def ones(shape: Shape, dtype: DType) -> Tile:
     """A tile of ones.
 
     Arguments: `shape`, a constant power of two or a tuple of them (`()` makes a scalar);
         `dtype`, any dtype.
-    Result: a tile of that shape and dtype.
+    Result: a tile of that shape and dtype. On the host, where `device=` and `stream=` may be given, it is a
+        DeviceArray of any shape, as of [`empty`](#empty).
     Errors: TileTypeError for a shape that is no constant or no power of two.
 
     Example:

@@ -8,6 +8,7 @@ from typing import Any
 from tilewright.arguments.arrays import is_torch
 from tilewright.arguments.bind import arrays
 from tilewright.arguments.checks import outputs_of, real
+from tilewright.arguments.device_array import memory_of
 from tilewright.arguments.torch_tensors import note_writes
 from tilewright.launching.current import current
 from tilewright.launching.grid import Grid
@@ -62,7 +63,7 @@ class BoundLaunch(partial[None]):
 class _Call:
     """What a launch with its arguments calls at first, and where machine code cannot make it."""
 
-    __slots__ = ("grid", "launcher", "args", "learner", "_fixed", "_stream", "_owners", "_written")
+    __slots__ = ("grid", "launcher", "args", "learner", "_fixed", "_stream", "_owners", "_memory", "_written")
 
     learner: Learner
 
@@ -75,6 +76,7 @@ class _Call:
         self._written: list[Any] = []
         if fixed is not None:
             self._owners = [real(array).owner for array in arrays(arguments)]
+            self._memory = memory_of(self._owners)
             self._stream = own_stream_of(arguments, device)
             outputs = [real(array).owner for array in outputs_of(arguments, fixed.written)]
             self._written = [output for output in outputs if is_torch(type(output))]

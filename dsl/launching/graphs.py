@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from tilewright.arguments.arrays import is_torch, place
 from tilewright.arguments.bind import Argument, arrays
 from tilewright.arguments.checks import outputs_of, real
+from tilewright.arguments.device_array import memory_of
 from tilewright.arguments.torch_tensors import note_writes
 from tilewright.launching.current import current
 from tilewright.launching.grid import Grid, make_grid
@@ -76,6 +77,7 @@ class LaunchGraph:
             self._captured = CapturedGraph([member.fixed for member in on_gpu if not member.grid.empty])
             self._stream = own_stream_of([argument for member in on_gpu for argument in member.arguments],
                                          None if first is None else first.device)
+            self._memory = memory_of([real(a).owner for member in on_gpu for a in arrays(member.arguments)])
             owners = [real(array).owner for member in on_gpu
                       for array in outputs_of(member.arguments, member.fixed.written)]
             self._written = list({id(owner): owner for owner in owners if is_torch(type(owner))}.values())

@@ -6,7 +6,7 @@ import functools
 import time
 from typing import Any, Self
 
-from tilewright.streams.queues import finished, queue_of
+from tilewright.streams.queues import Queue, finished, queue_of
 from tilewright.tracebacks import public
 
 _NO_TIMING, _BLOCKING = 2, 1  # CU_EVENT_DISABLE_TIMING, CU_EVENT_BLOCKING_SYNC
@@ -63,7 +63,11 @@ class Event:
         Result: the event.
         Errors: TypeError for what is no stream; ValueError for a stream of another GPU than before.
         """
-        device, queue = queue_of(stream)
+        return self.record_on(queue_of(stream))
+
+    def record_on(self, queue: Queue) -> Self:
+        """The same, on a queue that is known."""
+        device, handle = queue
         self._time = time.perf_counter_ns()
         if device is None:
             return self
@@ -72,7 +76,7 @@ class Event:
         elif device != self._device:
             raise ValueError(f"the event belongs to GPU {self._device}, the stream to GPU {device}; make another "
                              "event for it")
-        self._check("cuEventRecord", "recording an event", queue)
+        self._check("cuEventRecord", "recording an event", handle)
         return self
 
     def _open(self, ordinal: int) -> None:

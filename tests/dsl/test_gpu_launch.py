@@ -423,7 +423,8 @@ def test_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         assert not driver.available()
         with pytest.raises(TileUnsupportedFeatureError, match="no NVIDIA GPU can be used here"):
-            tw.to_device(np.zeros(3, np.float32))
+            tw.to_device(np.zeros(3, np.float32), 0)
+        assert tw.to_device(np.zeros(3, np.float32)).device == -1
     finally:
         fake_cuda.uninstall()
     assert not fake.launches

@@ -39,7 +39,7 @@ def test_one_stream_waits_for_another(non_blocking: bool) -> None:
     x, out = zeros(), zeros()
     for launch in range(1, 21):
         with first:
-            slow[SIZE // 1024](x, 3000)
+            slow[SIZE // 1024](x, 40000)
         second.wait(first)
         copy[SIZE // 1024](x, out, stream=second)
         first.wait(second)
@@ -98,13 +98,13 @@ def test_streams_of_libraries(library: Any) -> None:
     x, out = zeros(), zeros()
     seen = tw.Stream(theirs)
     with seen:
-        slow[SIZE // 1024](x, 3000)
+        slow[SIZE // 1024](x, 40000)
         copy[SIZE // 1024](x, out)
     assert not seen.query()
     synchronise(theirs)
     assert seen.query() and (out.to_host() == 1).all()
     ours = tw.Stream()
-    slow[SIZE // 1024](x, 3000, stream=external(ours.handle))
+    slow[SIZE // 1024](x, 40000, stream=external(ours.handle))
     assert not ours.query()
     synchronise(external(ours.handle))
     assert ours.query() and (x.to_host() == 2).all()

@@ -148,6 +148,10 @@ class FakeCuda:
     waits: list[tuple[int, int]] = field(default_factory=list)  # a stream, and the one whose event it waits for
     flags_of: dict[int, int] = field(default_factory=dict)  # those that events were made with
     destroyed: list[int] = field(default_factory=list)  # events
+    allocated_on: dict[int, int] = field(default_factory=dict)  # the stream of memory that is there
+    freed: list[tuple[int, int]] = field(default_factory=list)  # memory, and the stream in whose order it went
+    pinned: dict[int, Any] = field(default_factory=dict)
+    copies: list[tuple[int, int]] = field(default_factory=list)  # bytes and stream
 
     CUresult = CUresult
     CUstreamCaptureMode = types.SimpleNamespace(
@@ -359,12 +363,24 @@ class FakeCuda:
         return (CUresult(0),)
 
     def cuMemAllocAsync(self, size: int, stream: int) -> Any:
-        assert stream == 0
-        return self.cuMemAlloc(size)
+        status, pointer = self.cuMemAlloc(size)
+        self.allocated_on[pointer] = stream
+        return status, pointer
 
     def cuMemFreeAsync(self, pointer: int, stream: int) -> Any:
-        assert stream == 0 and self.context, "the default stream is that of a context"
+        assert self.context, "the default stream is that of a context"
+        assert self.allocated_on.pop(pointer) == stream
+        self.freed.append((pointer, stream))
         return self.cuMemFree(pointer)
+
+    def cuMemHostAlloc(self, size: int, flags: int) -> Any:
+        block = ctypes.create_string_buffer(size)
+        self.pinned[ctypes.addressof(block)] = block
+        return CUresult(0), ctypes.addressof(block)
+
+    def cuMemFreeHost(self, pointer: int) -> Any:
+        del self.pinned[pointer]
+        return (CUresult(0),)
 
     def cuDeviceGetMemPool(self, ordinal: int) -> Any:
         return CUresult(0), ordinal
@@ -392,8 +408,17 @@ class FakeCuda:
     cuMemcpyDtoH = cuMemcpyHtoD
 
     def cuMemcpyDtoDAsync(self, target: int, source: int, size: int, stream: int) -> Any:
+        self.copies.append((size, stream))
         ctypes.memmove(target, source, size)
         return (CUresult(0),)
+
+    cuMemcpyDtoHAsync = cuMemcpyDtoDAsync
+
+    def cuMemcpyPeerAsync(
+        self, target: int, there: int, source: int, here: int, size: int, stream: int,
+    ) -> Any:
+        assert {there, here} == {100, 101}
+        return self.cuMemcpyDtoDAsync(target, source, size, stream)
 
     def cuMemsetD8Async(self, target: int, value: int, size: int, stream: int) -> Any:
         ctypes.memset(target, value, size)
@@ -424,6 +449,7 @@ class FakeCuda:
 
     def cuMemcpyHtoDAsync(self, target: int, source: int, size: int, stream: int) -> Any:
         assert stream not in self.captured, "what a graph would copy again at each replay"
+        self.copies.append((size, stream))
         ctypes.memmove(target, source, size)
         return (CUresult(0),)
 
