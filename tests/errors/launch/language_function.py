@@ -5,4 +5,4 @@ import tilewright as ct
 
 
 def main() -> None:
-    ct.zeros((16,), ct.float32)
+    ct.arange(4, dtype=ct.float32)
