@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, TypeVar
 
 from tilewright.tileir.diagnostics import KernelFunctionError
@@ -32,7 +31,9 @@ def builtin(name: str, *, host: bool = False, arrays: bool = False) -> Callable[
                 if stand_in is not None:
                     return stand_in(name, args, kwargs)
             if arrays:
-                return getattr(import_module("tilewright.streams.arrays"), name)(*args, **kwargs)
+                from tilewright.streams import arrays as on_host
+
+                return getattr(on_host, name)(*args, **kwargs)
             raise KernelFunctionError(
                 f"{stub.__qualname__} works on tiles inside a kernel; it cannot be called on the host. "
                 "Write a function decorated with @tile_kernel and launch it over a grid: kernel[grid](...)", name)
