@@ -329,7 +329,7 @@ def unaligned_stride(axis: int, multiple: int) -> str:
 ONE_ELEMENT = "one element"
 LATENCY_ONE = "latency=1"
 MEMORY_ORDER = "its memory order"
-KERNEL_WRITES = "the kernel writes its array"
+KERNEL_WRITES = "the kernel writes its array, or waits for others that may"
 LOOP_WRITES = "the loop writes its array"
 ARRAY_CHANGES = "its array changes in the loop"
 WHILE_CONDITION = "it is in the condition of a while loop"

@@ -58,6 +58,11 @@ class Written:
         self._places = np.unique(np.add.outer(np.ravel(offsets), np.arange(size)))
         self._before = self._window[self._places]
 
+    @property
+    def changed(self) -> bool:
+        """Is some byte another one now?"""
+        return not np.array_equal(self._window[self._places], self._before)
+
     def tell(self, watchers: list[Changes]) -> None:
         """It has happened: tell what is another byte now."""
         after = self._window[self._places]
@@ -125,7 +130,7 @@ class Spin:
     def __init__(self, first: int) -> None:
         self.count = 0
         self._next = first
-        self._since = self._until = 0
+        self._since = self._until = self._period = 0
         self._held: Any = None
         self._changes = Changes()
 
@@ -140,7 +145,8 @@ class Spin:
             self._since, self._until = self.count, self.count + min(self.count, most)
             return 0
         if self._changes.none and state() == self._held:
-            return self.count - self._since
+            self._period = self._period or self.count - self._since
+            return self._period
         if self.count >= self._until:
             self._next = 4 * self.count
             self.leave(watch)
@@ -150,7 +156,7 @@ class Spin:
         """The loop has ended, or the look."""
         if self._held is not None:
             watch.end(self._changes)
-        self._held = None
+        self._held, self._period = None, 0
 
 
 class Watching(Memory):

@@ -18,7 +18,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -114,13 +114,27 @@ class Change:
     exact: Any = None
 
 
+class Waiting(NamedTuple):
+    """Of a loop that waits for an element which does not change: how the element is known to stay as it is, why that
+    is an error, and what to write instead."""
+
+    unchanged: str
+    reason: str
+    hint: str
+
+
 class Memory:
     """Plain memory: performs every access at once and checks nothing. Subclasses override what they want to see.
 
-    `checks`: what the launch checks of values and control flow as well (interp/checking); empty: nothing.
+    `checks`: what the launch checks of values and control flow as well (interp/checking); empty: nothing. `waiting`:
+    the words of an error where `patient` gives up.
     """
 
     checks: frozenset[str] = frozenset()
+    waiting: ClassVar[Waiting] = Waiting(
+        "which no block that runs before has changed",
+        "a block may only wait for blocks that run already: nothing says that a later one starts before this one ends",
+        "let blocks wait for those with lower numbers, or take numbers with atomic_add")
 
     def begin(self, function: Function, grid: tuple[int, int, int], arguments: Sequence[Any]) -> None:
         """A launch starts. `arguments` has an `ArrayRef` for each array, a list of them for each list, a NumPy scalar
@@ -128,6 +142,11 @@ class Memory:
 
     def end(self) -> None:
         """The launch has ended without an error."""
+
+    def patient(self, period: int) -> bool | None:
+        """A loop leaves what it carries and memory as they were, each `period` iterations. Can others end it? None:
+        only another thread of the program could."""
+        return None
 
     def direct(self, op: Op) -> bool:
         """May an op access the memory itself where its tiles lie wholly inside the array? Nobody then sees it."""

@@ -53,7 +53,10 @@ class Vigil:
     def look(self, regs: Regs) -> None:
         """An iteration has ended; an error if the loop repeats itself."""
         period = self._spin.look(lambda: self._patience.carried(regs), self._watching.watch, self._patience.most)
-        if period and not self._waits():
+        if not period:
+            return
+        others = self._memory.patient(period)
+        if not (self._waits() if others is None else others):
             raise self._error(regs[0], period)
 
     def end(self) -> None:
@@ -78,9 +81,7 @@ class Vigil:
             return TileError(f"this loop never ends: {every}", loop.span, related=related, notes=[block])
         region = last[0]
         element = ", ".join(map(str, element_of(region, (0,) * len(region.shape))))
+        unchanged, reason, hint = self._memory.waiting
         return TileError(
-            f"this loop waits for {region.array.name}[{element}], which no block that runs before has changed",
-            loop.span, related=related,
-            notes=[block, "a block may only wait for blocks that run already: nothing says that a later one starts "
-                          "before this one ends"],
-            hints=["let blocks wait for those with lower numbers, or take numbers with atomic_add"])
+            f"this loop waits for {region.array.name}[{element}], {unchanged}", loop.span, related=related,
+            notes=[block, reason], hints=[hint])

@@ -104,7 +104,7 @@ class Program:
         `args` has one entry per parameter: NumPy arrays, Python or NumPy scalars, lists of arrays.
         """
         with np.errstate(all="ignore"):
-            bound = self._bind(args)
+            bound = self.bound(args)
             self._execute(grid, bound, options, self._overlaps(bound))
 
     def run_apart(self, grid: Grid, bound: list[Any]) -> None:
@@ -243,7 +243,8 @@ class Program:
         """Blocks of a chunk."""
         return max(1, min(options.chunk_blocks, options.chunk_bytes // (self._peak if peak is None else max(peak, 1))))
 
-    def _bind(self, args: Sequence[Any]) -> list[Any]:
+    def bound(self, args: Sequence[Any]) -> list[Any]:
+        """The values of the parameters' registers."""
         params = self.function.params
         if len(args) != len(params):
             raise TileTypeError(f"{self.function.name} takes {len(params)} arguments, got {len(args)}")

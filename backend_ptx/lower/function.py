@@ -22,7 +22,7 @@ from tilewright.backend_ptx.resources.occupancy import AIM, register_cap, reside
 from tilewright.backend_ptx.resources.registers import MARGIN, estimated_registers
 from tilewright.backend_ptx.roles import initial_ops, project
 from tilewright.backend_ptx.targets import Target
-from tilewright.tileir.analysis.effects import written_arrays
+from tilewright.tileir.analysis.effects import changing_arrays
 from tilewright.tileir.core import Function, Value, clone_function
 from tilewright.tileir.diagnostics import NO_SPAN
 from tilewright.tileir.plan import Role
@@ -51,7 +51,7 @@ def emit_function(function: Function, target: Target) -> Lowered:
     ctx = Context(function, target, abi, warps, debug)
     ctx.locate(function.span)
     # Loads of what is promised to be read only could be moved above the wait for earlier grids.
-    written = frozenset(range(len(function.params))) if function.plan.dependent else written_arrays(function)
+    written = frozenset(range(len(function.params))) if function.plan.dependent else changing_arrays(function)
     threads = 32 * ctx.all_warps
     if function.plan.roles:
         _emit_roles(ctx, written)

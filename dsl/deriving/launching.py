@@ -94,6 +94,16 @@ class GradientLauncher(Launcher):
                 add_parts(extra.array, real(gradient).array, extra.shape, None)
         return reports
 
+    def interpret_devices(
+        self, grid: Grid, devices: Sequence[Sequence[Argument]], options: ExecutionOptions, check: Checking | None,
+    ) -> list[Report] | None:
+        source = self._specialiser.source
+        if isinstance(source, GradientSource) and source.roles.optional:
+            raise TileUnsupportedFeatureError(
+                f"{self.name} cannot be interpreted on several devices: a second kernel adds up its partial gradients",
+                hints=["interpret it for one device after the other"])
+        return super().interpret_devices(grid, devices, options, check)
+
 
 def _extras(source: GradientSource, arguments: Sequence[Argument], grid: Grid) -> list[Extra]:
     """What must be allocated; ValueError for a workspace that was given and is too small."""

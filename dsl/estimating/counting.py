@@ -81,8 +81,8 @@ class CountingProgram(Program):
         """Run over the whole grid."""
         self.run(grid, args, ExecutionOptions(chunk_blocks=MAX_BLOCKS, chunk_bytes=1 << 25))
 
-    def _bind(self, args: Sequence[Any]) -> list[Any]:
-        bound = super()._bind(args)
+    def bound(self, args: Sequence[Any]) -> list[Any]:
+        bound = super().bound(args)
         self.observer.bound(bound)
         return bound
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tilewright.tileir.diagnostics import CheckError, CheckWarning
 
 if TYPE_CHECKING:
+    from tilewright.interp.checking.devices import CheckedDevice
     from tilewright.interp.checking.memory import CheckedMemory
     from tilewright.interp.checking.report import Report
 
@@ -35,6 +36,12 @@ class Checking:
         from tilewright.interp.checking import CheckedMemory
 
         return CheckedMemory(self.checks)
+
+    def memories(self, programs: Sequence[Any], grid: tuple[int, int, int], arguments: Any) -> Sequence[CheckedDevice]:
+        """Those of one launch on each of several devices."""
+        from tilewright.interp.checking.devices import checked_together
+
+        return checked_together(self.checks, programs, grid, arguments)
 
     def finish(self, name: str, reports: list[Report], cause: BaseException | None = None) -> list[Report]:
         """Raise the errors or warn, as was asked for."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.arguments.arrays import HOST, ArrayInfo, host_view, numpy_dtype
 from tilewright.arguments.bind import Argument, ArrayArgument, ArrayList, Leaf, arrays, leaves
-from tilewright.arguments.checks import check_outputs, note_outputs, real
+from tilewright.arguments.checks import check_outputs, common_device, note_outputs, real
 from tilewright.inspecting.dumps import Dump, observed
 from tilewright.launching.checking import Checking
 from tilewright.launching.grid import Grid
@@ -68,6 +68,37 @@ class HostRunner:
             stopped = error
         copy_back()
         return check.finish(self._specialiser.name, memory.reports, stopped)
+
+    def run_devices(
+        self, grid: Grid, devices: Sequence[Sequence[Argument]], options: ExecutionOptions,
+        check: Checking | None = None,
+    ) -> list[Report] | None:
+        """The same on several devices at once, each with arguments of its own on the host."""
+        from tilewright.interp.devices import run_devices
+
+        made = []
+        for arguments in devices:
+            if common_device(arguments) not in (None, HOST):
+                raise ValueError("devices in the interpreter share the memory of the host: pass NumPy arrays")
+            aliases = self._specialiser.aliases(arguments, facts=False)
+            program, written = self._program(arguments, aliases, check is not None)
+            check_outputs(arguments, written)
+            note_outputs(arguments, written)
+            made.append((program, [interpreter_value(leaf) for leaf in leaves(arguments)]))
+        if grid.empty:
+            return None if check is None else []
+        programs, values = [program for program, _ in made], [each for _, each in made]
+        if check is None:
+            run_devices(programs, grid.size, values, options)
+            return None
+        memories, stopped = check.memories(programs, grid.size, values), None
+        try:
+            run_devices(programs, grid.size, values, options, memories)
+        except TileError as error:
+            if isinstance(error, TileInternalError) or not memories[0].reports:
+                raise
+            stopped = error
+        return check.finish(self._specialiser.name, memories[0].reports, stopped)
 
     def _program(
         self, arguments: Sequence[Argument], aliases: Aliases, checked: bool, target: Target | None = None,

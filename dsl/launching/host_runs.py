@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from tilewright.inspecting.methods import Inspected
@@ -17,6 +17,16 @@ if TYPE_CHECKING:
     from tilewright.interp.checking.report import Report
 
 
+def tuples_of(devices: Any, args: tuple[Any, ...], named: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """The arguments of each device; TypeError for what are none, and for arguments beside them."""
+    if args or named:
+        raise TypeError("devices has the arguments of each device; write no others beside it")
+    if not isinstance(devices, (list, tuple)) or not devices or not all(isinstance(d, (list, tuple)) for d in devices):
+        raise TypeError("devices must be a list with a tuple of arguments for each device, such as "
+                        "devices=[(x, 0), (x, 1)]")
+    return [tuple(each) for each in devices]
+
+
 class HostRuns(Inspected):
     """How a kernel that has a launcher runs on the host."""
 
@@ -26,7 +36,7 @@ class HostRuns(Inspected):
     def interpret(
         self, grid: Any, *args: Any, mode: str = "chunked", order: str | int | None = None, poison: bool = False,
         check: bool | str | Collection[str] = False, on_report: str = "raise", numerics: str | None = None,
-        **named: Any,
+        devices: Sequence[Sequence[Any]] | None = None, **named: Any,
     ) -> list[Report] | None:
         """Run in the interpreter, wherever the arrays live (device arrays are copied to the host and back).
 
@@ -37,10 +47,13 @@ class HostRuns(Inspected):
             that a result that depends on it shows. `check`: True, "all" or names of checks, which `docs/checking.md`
             explains; `on_report`, "raise", "warn" (errors are warnings too) or "collect". `numerics`, a target such as
             "sm_90a": the code that the backend makes for it is run, with matrix products bit for bit as its tensor
-            cores compute them (`docs/numerics.md`).
+            cores compute them (`docs/numerics.md`). `devices`, in the place of `args`: the arguments of a launch on
+            each of several devices, as tuples. All run at once, each over the whole grid, in one memory; blocks may
+            wait for those of other devices, whom MemoryScope.SYS reaches, and `order` is that of their turns, too.
         Result: None; of a checked run, a list of reports.
-        Errors: those of a launch; ValueError for another mode or order, and for `check` with `numerics`; TileValueError
-            for an unknown target; CheckError for what a check has found.
+        Errors: those of a launch; ValueError for another mode or order, and for `check` or `devices` with `numerics`;
+            TypeError for `devices` with other arguments; TileValueError for an unknown target; CheckError for what a
+            check has found.
 
         Example:
             @ct.tile_kernel
@@ -59,8 +72,13 @@ class HostRuns(Inspected):
         options = ExecutionOptions(mode=mode, order=order, poison=poison)
         checks = checking(check, on_report)
         target = target_of(numerics, checks is not None)
-        arguments = self.specialiser.bind(self.specialiser.call.complete(args, named))
-        return self.launcher.interpret(made, arguments, options, checks, target)
+        bind, complete = self.specialiser.bind, self.specialiser.call.complete
+        if devices is None:
+            return self.launcher.interpret(made, bind(complete(args, named)), options, checks, target)
+        if target is not None:
+            raise ValueError("numerics and devices cannot go together: interpret one device after the other")
+        launches = [bind(complete(each, {})) for each in tuples_of(devices, args, named)]
+        return self.launcher.interpret_devices(made, launches, options, checks)
 
     @public
     def debug(self, grid: Any, *args: Any, block: Any = None, **named: Any) -> None:

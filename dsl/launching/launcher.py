@@ -324,6 +324,13 @@ class Launcher:
         reports: list[Report] | None = self.host.run(grid, arguments, options, check, target)
         return reports
 
+    def interpret_devices(
+        self, grid: Grid, devices: Sequence[Sequence[Argument]], options: ExecutionOptions, check: Checking | None,
+    ) -> list[Report] | None:
+        """The same on several devices at once, whose arrays lie on the host."""
+        reports: list[Report] | None = self.host.run_devices(grid, devices, options, check or CHECKED)
+        return reports
+
     def bind(self, grid: Grid, args: tuple[Any, ...]) -> tuple[Any, Sequence[Argument], int | None]:
         """What a launch checks and compiles, done: the launch as a GPU takes it (None: the interpreter runs it), the
         arguments, and their device."""

@@ -24,6 +24,8 @@ from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.ops.memory import Load
 
+Grid = tuple[int, int, int]
+
 
 class CheckedMemory(Memory):
     """Checks one launch. `checks` are names of `CHECKS`."""
@@ -47,19 +49,25 @@ class CheckedMemory(Memory):
 
     def begin(self, function: Function, grid: tuple[int, int, int], arguments: Sequence[Any]) -> None:
         if "races" in self.checks:
-            self._races = Races(function, grid, arguments, self.log)
+            self._races = self._find_races(function, grid, arguments)
         if "progress" in self.checks:
             locks = Locks(function, grid, self.log)
             self._locks = locks if locks.active else None
         if "undefined" in self.checks:
-            self._contents = Contents(function, arguments, declared(), self.log)
+            self._contents, self._covers = self._find_contents(function, grid, arguments)
             if self._contents.any_declared:
                 self.checks |= {"memory"}
-            self._covers = Covers(function, grid, arguments, self._contents.declared)
         if "numerics" in self.checks:
             self.numerics = Numerics(function, self.log)
         self._launch = function, grid, arguments
         self._quiet = self._find_quiet(function, arguments)
+
+    def _find_races(self, function: Function, grid: Grid, arguments: Sequence[Any]) -> Races | None:
+        return Races(function, grid, arguments, self.log)
+
+    def _find_contents(self, function: Function, grid: Grid, arguments: Sequence[Any]) -> tuple[Contents, Covers]:
+        contents = Contents(function, arguments, declared(), self.log)
+        return contents, Covers(function, grid, arguments, contents.declared)
 
     def _find_quiet(self, function: Function, arguments: Sequence[Any]) -> frozenset[Op]:
         """The ops whose accesses need no look where they lie inside the array: blocks cannot race for it, and nobody

@@ -18,7 +18,7 @@ from tilewright.interp.checking.places import block_coordinates, element_of
 from tilewright.interp.checking.report import Report
 from tilewright.interp.chunk import Regs
 from tilewright.interp.lowering import Step
-from tilewright.interp.memory import Region
+from tilewright.interp.memory import Region, Waiting
 from tilewright.tileir.core import Op
 from tilewright.tileir.ops import control
 
@@ -51,8 +51,8 @@ def iteration(op: control.While, low: Any, slot: int) -> Step:
             spin.leave(watch)
             return
         period = spin.look(lambda: carried(regs), watch, most)
-        if period:
-            _stop(regs, op, regs[cond], _endless(period, watch.last_read))
+        if period and not regs[0].memory.patient(period):
+            _stop(regs, op, regs[cond], _endless(period, watch.last_read, regs[0].memory.waiting))
         if spin.count > MOST_ITERATIONS:
             _stop(regs, op, regs[cond], _not_ended(spin.count))
     return step
@@ -69,7 +69,7 @@ def _not_ended(count: int) -> Report:
                   reason="the limit of checked launches is there to find loops that never end")
 
 
-def _endless(period: int, last: tuple[Region, Op] | None) -> Report:
+def _endless(period: int, last: tuple[Region, Op] | None, waiting: Waiting) -> Report:
     """What an iteration, or so many, leaves as it was, with what is read last."""
     waits = None if last is None else element_of(last[0], (0,) * len(last[0].shape))
     if period > 1:
@@ -81,11 +81,8 @@ def _endless(period: int, last: tuple[Region, Op] | None) -> Report:
                       reason="neither the variables of the loop nor memory change, so that its condition stays true")
     else:
         element = f"{last[0].array.name}[{', '.join(map(str, waits))}]"
-        report = Report(
-            "progress", f"this loop waits for {element}, which no block that runs before has changed",
-            reason="a block may only wait for blocks that run already: nothing says that a later one starts before "
-                   "this one ends",
-            hint="let blocks wait for those with lower numbers, or take numbers with atomic_add")
+        report = Report("progress", f"this loop waits for {element}, {waiting.unchanged}", reason=waiting.reason,
+                        hint=waiting.hint)
     if last is None:
         return report
     region, reader = last

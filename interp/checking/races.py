@@ -7,8 +7,8 @@ done it, of which the code is one. Without synchronisation any two blocks are un
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -57,25 +57,41 @@ class Access(NamedTuple):
     op: Op
 
 
+class NamedBlock(NamedTuple):
+    """A block, as reports name it."""
+
+    coordinates: tuple[int, int, int]
+    name: str
+
+
 class Races:
     """The log of one launch."""
 
+    conflicts: ClassVar[dict[str, tuple[str, ...]]] = CONFLICTS
+
     def __init__(self, function: Function, grid: tuple[int, int, int], arguments: Any, log: Log) -> None:
         sharing = find_sharing(function, grid, arguments)
-        self.log = log
-        self._grid = grid
         blocks = grid[0] * grid[1] * grid[2]
         contested = [arguments[n] for n in sharing.contested]
         refs = [ref for value in contested for ref in (value if isinstance(value, list) else [value])]
+        self._prepare([function], grid, blocks, refs, Clocks(blocks) if sharing.synchronised else None, log)
+
+    def _prepare(
+        self, functions: Sequence[Function], grid: tuple[int, int, int], blocks: int, refs: Sequence[ArrayRef],
+        clocks: Clocks | None, log: Log,
+    ) -> None:
+        """Before any access: `refs` are the arrays to be logged, `blocks` how many there are in all."""
+        self.log = log
+        self._grid = grid
         self._ranges = ranges_of(refs) if blocks > 1 else {}
-        self.synchronised = sharing.synchronised
-        self._clocks = Clocks(blocks) if sharing.synchronised else None
-        if sharing.synchronised and blocks > MOST_BLOCKS:
+        self.synchronised = clocks is not None
+        self._clocks = clocks
+        if self.synchronised and blocks > MOST_BLOCKS:
             self._ranges = {}
             log.add("too large", 1, lambda: Report(
-                "race", f"{function.name}: races are not checked, because blocks synchronise and there are {blocks} of "
-                f"them, more than {MOST_BLOCKS}", severity="note"))
-        self._ops = [op for op in function.walk() if op.effectful]
+                "race", f"{functions[0].name}: races are not checked, because blocks synchronise and there are "
+                f"{blocks} of them, more than {MOST_BLOCKS}", severity="note"))
+        self._ops = [op for function in dict.fromkeys(functions) for op in function.walk() if op.effectful]
         self._number = {op: n for n, op in enumerate(self._ops)}
         self._shift = max(len(self._ops) - 1, 1).bit_length()
         most = blocks << self._shift
@@ -95,7 +111,7 @@ class Races:
         range_ = self._ranges.get(region.array.window.__array_interface__["data"][0])
         if range_ is None:
             return
-        what = ("atomic " if is_atomic(op) else "") + ("write" if writes else "read")
+        what = self._what(op, writes)
         claimed = self._claim(range_, region, op) if what == "write" and isinstance(region, ElementRegion) else None
         if claimed:
             return
@@ -104,7 +120,7 @@ class Races:
             self._clocks.run(int(access.own))
         if 0 in access.places.shape:
             return
-        for other in CONFLICTS[what]:
+        for other in self.conflicts[what]:
             table = self._tables.get((id(range_), other))
             if table is not None and claimed is None:
                 self._compare(access, table, what, other)
@@ -112,6 +128,10 @@ class Races:
             self._pending = access, self._table(range_, what), what
         else:
             self._enter(access, self._table(range_, what), what)
+
+    def _what(self, op: Op, writes: bool) -> str:
+        """The name of what an access does."""
+        return ("atomic " if is_atomic(op) else "") + ("write" if writes else "read")
 
     def _claim(self, range_: Range, region: ElementRegion, op: Op) -> bool | None:
         """The quick way for writes of single elements of which nothing is known but other such writes; as `claim`."""
@@ -303,13 +323,23 @@ class Races:
         second = code >> self._shift
         if access.repeated:
             second = first + 1
+        words = self._words(what, other)
         self.log.add(("race", frozenset((access.op, other_op))), int(np.count_nonzero(found)), lambda: _race(
-            access, element_of(access.region, lane), self._coordinates(first),
-            self._coordinates(second) if second != first else None, other_op, what, other))
+            access, element_of(access.region, lane), self._place(first),
+            self._place(second) if second != first else None, other_op, (what, other), words))
 
-    def _coordinates(self, number: int) -> tuple[int, int, int]:
+    def _place(self, number: int) -> NamedBlock:
         x, y, _ = self._grid
-        return number % x, number // x % y, number // (x * y)
+        coordinates = number % x, number // x % y, number // (x * y)
+        return NamedBlock(coordinates, f"block {coordinates}")
+
+    def _words(self, what: str, other: str) -> tuple[str, str]:
+        """Why two accesses are a race, and what to write instead."""
+        mixed = what != other and ("atomic" in what) != ("atomic" in other)
+        return ("between blocks nothing is ordered by itself" + (
+            "; a plain access and an atomic one of other blocks are a race, too" if mixed else ""),
+            "give each block elements of its own, use an atomic operation (atomic_add), or order the accesses with a "
+            "release and an acquire")
 
 
 def _several(code: Any) -> Any:
@@ -318,20 +348,15 @@ def _several(code: Any) -> Any:
 
 
 def _race(
-    access: Access, index: tuple[int, ...], block: Any, other_block: Any, other_op: Op, what: str, other: str,
+    access: Access, index: tuple[int, ...], block: NamedBlock, other_block: NamedBlock | None, other_op: Op,
+    kinds: tuple[str, str], words: tuple[str, str],
 ) -> Report:
     name = access.region.array.name
     element = f"{name}[{', '.join(map(str, index))}]"
-    verb, also = what.replace("atomic ", "atomically ") + "s", other.replace("atomic ", "atomically ") + "s"
-    whom = "another block" if other_block is None else f"block {other_block}"
-    plain = "atomic" not in what or "atomic" not in other
+    verb, also = (kind.removeprefix("device ").replace("atomic ", "atomically ") + "s" for kind in kinds)
+    whom = "another block" if other_block is None else other_block.name
     return Report(
         "race", f"{called(access.op)} {verb} {element}, which {whom} {also} in no order",
-        access.op.span, array=name, index=index, block=block, other_block=other_block, related=other_op.span,
-        related_label=f"{whom} {also} it here", label=f"block {block} {verb} it here",
-        reason="between blocks nothing is ordered by itself" + (
-            "; a plain access and an atomic one of other blocks are a race, too" if plain and what != other and (
-                "atomic" in what or "atomic" in other) else ""),
-        hint="give each block elements of its own, use an atomic operation (atomic_add), or order the accesses with a "
-             "release and an acquire",
-    )
+        access.op.span, array=name, index=index, block=block.coordinates,
+        other_block=None if other_block is None else other_block.coordinates, related=other_op.span,
+        related_label=f"{whom} {also} it here", label=f"{block.name} {verb} it here", reason=words[0], hint=words[1])

@@ -26,6 +26,8 @@ FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("_"))
 # The tour shows the interpreter, which needs nothing; all others run wherever `places` says.
 HOST_ONLY = {"demo"}
+# Those that use several GPUs do so under torchrun alone, with torch.
+TORCHRUN = {"distributed_matmul"}
 ASSEMBLED = EXAMPLES if os.environ.get("TILEWRIGHT_THOROUGH") else [
     "cholesky", "decode", "fft4096", "fused_block", "gemm", "moe_routing", "one_mma", "segmented_mask"]
 
@@ -48,6 +50,7 @@ def test_needs_what_tilewright_needs(name: str) -> None:
     asked = {n.name for node in ast.walk(tree) if isinstance(node, ast.Import) for n in node.names}
     asked |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     others = {"numpy", "ml_dtypes", "tilewright", *(path.stem for path in FOLDER.glob("*.py"))}
+    others |= {"torch"} if name in TORCHRUN else set()
     assert {module.partition(".")[0] for module in asked} <= others | sys.stdlib_module_names
 
 
@@ -90,7 +93,7 @@ def test_assembles(name: str) -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in HOST_ONLY])
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in HOST_ONLY | TORCHRUN])
 def test_on_the_gpu(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     load(name, monkeypatch).main()
     out = capsys.readouterr().out

@@ -121,7 +121,7 @@ def test_loops_make_chunks_larger(monkeypatch: pytest.MonkeyPatch) -> None:
     assert program._limit(options) < 20
     program.run((100, 1, 1), lowered.values, options)
     [variant] = program._variants.values()
-    bound = program._bind(lowered.values)
+    bound = program.bound(lowered.values)
     chunks = program._chunks((100, 1, 1), frozenset((0,)), False, options, variant, bound)
     assert [count for count, *_ in chunks] == [99, 1]
 

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.enums import MemoryOrder, MemoryScope
 from tilewright.tileir.types import ArrayType, ListType, SharedType
 
 MEMORY = (ArrayType, ListType, SharedType)
@@ -29,6 +30,20 @@ def written_arrays(function: Function) -> frozenset[int]:
     return frozenset().union(*(
         dependences.parameters(memory) for op in function.walk() if op.effectful for memory in op.effects().writes
     ))
+
+
+def changing_arrays(function: Function) -> frozenset[int]:
+    """Positions of the parameters whose memory may change while the function runs: those that it writes, and all where
+    it acquires from the whole system, since then others may tell it what they wrote."""
+    if any(map(acquires_from_system, function.walk())):
+        return frozenset(i for i, param in enumerate(function.params) if isinstance(param.type, MEMORY))
+    return written_arrays(function)
+
+
+def acquires_from_system(op: Op) -> bool:
+    """Does an op receive what other devices, other launches or copies have released?"""
+    order, scope = getattr(op, "memory_order", MemoryOrder.WEAK), getattr(op, "memory_scope", MemoryScope.NONE)
+    return scope is MemoryScope.SYS and order in (MemoryOrder.ACQUIRE, MemoryOrder.ACQ_REL)
 
 
 class Summary(NamedTuple):
@@ -145,6 +160,13 @@ class Dependences:
         """The alias classes that the function writes, as it is at the first question."""
         memories = (memory for op in self._body.walk() if op.writing for memory in op.effects().writes)
         return frozenset(map(self.alias_class, memories))
+
+    @cached_property
+    def changing(self) -> frozenset[Value]:
+        """Those that may change while the function runs, as `changing_arrays` has them."""
+        if not any(map(acquires_from_system, self._body.walk())):
+            return self.written
+        return self.written | {self.alias_class(p) for p in self._params if isinstance(p.type, MEMORY)}
 
     def may_conflict(self, first: Op, second: Op) -> bool:
         """Whether the two ops must stay in their order: one may write what the other touches, or one is an ordered

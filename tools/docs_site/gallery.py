@@ -25,6 +25,7 @@ SUBJECTS = {
                                      "mixture_of_experts",
     "Irregular memory": "gather_scatter sparse",
     "Kernels in files, and code of others": "shipping device_code",
+    "Several GPUs": "distributed_matmul",
     "Simulation, signals and pictures": "heat life n_body black_scholes fft fft4096 mandelbrot",
 }
 INTRODUCTION = """# Examples

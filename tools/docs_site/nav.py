@@ -10,7 +10,7 @@ from docs_site.pages import DOCS, language_pages, site_pages
 
 START = ("index.md", "install.md", "first-kernel.md")
 GUIDES = ("runtime.md", "debugging.md", "explorer.md", "checking.md", "comparing.md", "profiling.md", "numerics.md",
-          "performance.md", "shipping.md")
+          "performance.md", "distributed.md", "shipping.md")
 COMING_FROM = {
     "cuTile": "coming-from-cutile.md", "Triton": "coming-from-triton.md", "Numba": "coming-from-numba.md",
     "CUDA C++": "coming-from-cuda.md",

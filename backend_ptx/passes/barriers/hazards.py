@@ -95,7 +95,7 @@ class Hazards:
     def __init__(self, unit: Unit) -> None:
         self._alike: dict[tuple[object, ...], MemoryAccess] = {}
         self.alias_class = unit.dependences.alias_class
-        self.written = unit.dependences.written
+        self.written = unit.dependences.changing
         self.updates: dict[Op, str] = {
             op: op.kind for op in unit.function.walk()
             if isinstance(op, AtomicRmw) and op.memory_order is MemoryOrder.RELAXED and op.result not in unit.uses}

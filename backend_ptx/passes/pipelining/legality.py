@@ -111,7 +111,7 @@ def tma_reason(load: Load, unit: Compilation) -> str | None:
         return refused
     if place.entry is not None and not unit.target.has_map_tables:
         return decisions.OLD_DRIVER
-    if unit.dependences.alias_class(load.array) in unit.dependences.written:
+    if unit.dependences.alias_class(load.array) in unit.dependences.changing:
         return decisions.KERNEL_WRITES
     around = unit.around(load)
     if any(isinstance(op, While) and unit.homes[inner] is op.before for inner, op in pairwise((load, *around))):
@@ -144,7 +144,7 @@ def _known_to_producer(values: Sequence[Value], unit: Unit) -> bool:
         if op.blocks or not op.effectful:
             return isinstance(op, (For, While)) or not op.blocks
         effects = op.effects()
-        return not (effects.kept or any(dependences.alias_class(m) in dependences.written for m in effects.reads))
+        return not (effects.kept or any(dependences.alias_class(m) in dependences.changing for m in effects.reads))
 
     return all(map(computable, origins(values, parents)))
 

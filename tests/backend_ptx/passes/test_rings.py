@@ -122,7 +122,7 @@ def test_roles_share_the_work(name: str) -> None:
 @pytest.mark.parametrize(("name", "reason"), [
     ("latency-1-4", "ta stays a load: latency=1"),
     ("no-tma", "ta stays a load: allow_tma=False"),
-    ("updated", "ta stays a load: the kernel writes its array"),
+    ("updated", "ta stays a load: the kernel writes its array, or waits for others that may"),
     ("odd-columns", "b stays a load: the stride of axis 0 is not known to be a multiple of 16 bytes"),
     ("sliced", "ta stays a load: its array is sliced along the axis along which its elements are contiguous"),
     ("gathered", "rows stays a load: only 128 bytes"),
