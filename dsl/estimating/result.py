@@ -112,12 +112,17 @@ class Estimate:
         part, unique = (array.read, array.read_sectors) if how == READ else (array.written, array.written_sectors)
         least, most = (n * SECTOR for n in unique)
         if part.once or self._in_l2:
-            return least, max(least, most)
+            return least, max(least, most, self._in_parts(array) if how == WRITTEN else 0)
         if self.machine is None:
             return least, max(most, part.requested)
         code = self.machine
         fetched = code.of(array.name, how).fetched + code.of(array.name, ATOMIC).fetched
         return least, max(least, min(fetched * SECTOR, code.again.get((array.name, how), fetched * SECTOR)))
+
+    def _in_parts(self, array: ArrayTraffic) -> int:
+        """The bytes that memory takes at most of an array where several writes fill a sector: L2 may hand on what it
+        has of one before the rest comes."""
+        return 0 if self.machine is None or self._in_l2 else self.machine.of(array.name, WRITTEN).fetched * SECTOR
 
     @property
     def _in_l2(self) -> bool:
@@ -127,8 +132,9 @@ class Estimate:
 
     @property
     def exact(self) -> bool:
-        """Whether memory moves just as much as is said, as nothing is accessed twice."""
-        return all(part.once for a in self.arrays for part in (a.read, a.written))
+        """Whether memory moves just as much as is said, as no sector is accessed twice."""
+        least, most = self.dram_bytes
+        return least == most and all(part.once for a in self.arrays for part in (a.read, a.written))
 
     @property
     def intensity(self) -> float:

@@ -103,6 +103,15 @@ def test_sectors_of_narrow_parts() -> None:
     assert code_of(found).of("x", "read").asked == 1024 * 4096, "each element is a sector of its own"
 
 
+def test_sectors_that_several_ctas_write_may_move_in_parts() -> None:
+    """A block writes four bytes of a sector: L2 hands on one or eight of them at a time."""
+    columns = 1 << 15
+    found = estimate(column_sums, columns, tw.spec(f"f32[1024,{columns}]"), tw.spec(f"f32[{columns}]"), 1024)
+    assert found.dram_written["out"] == (columns * 4, columns * 32) and not found.exact
+    small = estimate(column_sums, 4096, tw.spec("f32[1024,4096]"), tw.spec("f32[4096]"), 1024)
+    assert small.dram_written["out"] == (4096 * 4, 4096 * 4), "L2 keeps all of it"
+
+
 def test_ctas_and_waves() -> None:
     x = tw.spec("f32[65536,1024]")
     code = code_of(estimate(scaled, 66000, x, tw.spec("f32[1024]"), x, 1, 1024))
