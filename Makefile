@@ -49,6 +49,12 @@ test-torch: $(WITH)-torch/.installed  ## the tests of operators of PyTorch, whic
 test-jax: $(WITH)-jax/.installed  ## the tests of kernels in programs of JAX, which this installs (without a GPU)
 	TILEWRIGHT_REQUIRE=jax JAX_PLATFORMS=cpu $(WITH)-jax/bin/python -m pytest -q tests/dsl/test_jax*.py
 
+.PHONY: public-programs
+PROGRAMS ?=
+public-programs: $(WITH)-torch/.installed  ## other people's programs for cuTile in PROGRAMS=folder, unchanged, on the CPU
+	@test -n "$(PROGRAMS)" || { echo "Say which: make public-programs PROGRAMS=folder"; exit 2; }
+	$(WITH)-torch/bin/python tools/public_programs.py --cpu $(PROGRAMS)
+
 smoke: $(STAMP)  ## a sample of the tests from every folder, in a minute
 	$(BIN)/python -m pytest -q -n 2 $(SMOKE)
 

@@ -7,7 +7,6 @@ made those of the stand-in.
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType, SimpleNamespace
@@ -179,13 +178,8 @@ class Times:
 
 def benchmark(func: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None,
               n_repeat: int = 10, *, name: str | None = None, n_warmup: int = 1, **options: Any) -> Times:
-    """cupyx.profiler.benchmark by the CPU's clock, with at most 10 runs: a GPU's number of them takes minutes here."""
-    times = []
-    for _ in range(min(n_warmup, 1) + min(n_repeat, 10)):
-        start = time.perf_counter()
-        func(*args, **(kwargs or {}))
-        times.append(time.perf_counter() - start)
-    taken = np.array(times[min(n_warmup, 1):])
+    """cupyx.profiler.benchmark by the CPU's clock, with at most 10 runs."""
+    taken = np.array(device.times_of(lambda: func(*args, **(kwargs or {})), n_warmup, n_repeat))
     return Times(name or func.__name__, taken, taken[None])
 
 

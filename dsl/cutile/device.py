@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -93,6 +93,17 @@ class HostEvent:
         if self.time is None or end.time is None:
             raise RuntimeError("both events must be recorded before the time between them is asked for")
         return (end.time - self.time) * 1e3
+
+
+def times_of(function: Callable[[], Any], warmups: int, runs: int) -> list[float]:
+    """Seconds of each run by the CPU's clock, of at most 10, after at most one more: a GPU's number of them takes
+    minutes here."""
+    times = []
+    for _ in range(min(warmups, 1) + min(runs, 10)):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return times[min(warmups, 1):]
 
 
 class Nvtx:

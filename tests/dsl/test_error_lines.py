@@ -65,7 +65,7 @@ MISTAKES = {
     "loop": ("s = 0\n    for k in range(3): s += tw.sum(t)", CALL, "float32"),
     "typo": ("v = tw.arrange(16, dtype=tw.int32)", CALL, "arange"),
     "method": ("tw.store(y, (i, 0), t.relu())", CALL, "relu"),
-    "keyword": ("v = tw.sum(t, dim=1)", CALL, "dim"),
+    "wrong_keyword": ("v = tw.sum(t, dim=1)", CALL, "dim"),
     "axis": ("v = tw.sum(t, axis=2)", CALL, "axis"),
     "and_of_tiles": ("v = t > 0 and t < 1", CALL, "&"),
     "a_list": ("xs = [t, u]", CALL, "list"),
