@@ -1,8 +1,8 @@
 """Gradients that `grad` derives, beside those written by hand in tilewright.kernels and torch's, checked in the run.
 
 All contenders run as CUDA graphs, but for gradients through torch's autograd, which take long enough. Each side gets
-what its forward pass leaves: torch what autograd saves, the kernels of the library what they take (of softmax the
-result, of attention the logarithms of the sums), the derived ones the arrays that are named as residuals.
+what its forward pass leaves: torch and cuDNN what autograd saves, the kernels of the library what they take (of softmax
+the result, of attention the logarithms of the sums), the derived ones the arrays that are named as residuals.
 `python -m benchmarks.derivatives KIND ...` runs some families.
 """
 
@@ -22,7 +22,7 @@ EPS = 1e-5
 
 
 class Work(NamedTuple):
-    """One gradient: its contenders, each of which gives the gradients as tensors in one order; the first is derived."""
+    """One gradient: its contenders, each of which gives the gradients as tensors in one order; the first is ours."""
 
     name: str
     runs: dict[str, Run]
@@ -171,8 +171,10 @@ def linear_gelu(m: int, n: int, k: int) -> Iterator[Work]:
 
 
 def attention(heads: int, tokens: int, d: int, causal: bool) -> Iterator[Work]:
-    """Gradients of queries block by block of the kernel, those of keys and values by their own tiles."""
+    """Gradients of queries block by block of the kernel, those of keys and values by their own tiles; the library's are
+    written by hand."""
     import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.nn.functional import scaled_dot_product_attention
 
     import tilewright.kernels as tk
@@ -184,7 +186,7 @@ def attention(heads: int, tokens: int, d: int, causal: bool) -> Iterator[Work]:
     kept = ("out", "lse")
     of_queries = tw.grad(forward.attention, wrt="q", outputs="out", overwrite="q", residuals=kept)
     of_keys = tw.grad(forward.attention, wrt=("k", "v"), outputs="out", overwrite=("k", "v"), residuals=kept,
-                      by_tiles=True)
+                      by_tiles=True, workspace=True)
     given, scale = (q[0], k[0], v[0], out[0], log_sums), d**-0.5
 
     def queries(tm: int, tn: int) -> Run:
@@ -192,11 +194,12 @@ def attention(heads: int, tokens: int, d: int, causal: bool) -> Iterator[Work]:
 
     def keys(tm: int, tn: int) -> Run:
         blocks = (tw.cdiv(tokens, tm), heads)
+        sums = torch.empty(blocks[0] * heads, 1, tm, dtype=torch.int32, device="cuda")  # a number for each query
         return lambda: of_keys[heads, tw.cdiv(tokens, tn)](
-            *given, scale, tm, tn, d, causal, g[0], dk[0], dv[0], blocks)
+            *given, scale, tm, tn, d, causal, g[0], dk[0], dv[0], blocks, workspace=sums)
 
     first = fastest({str(t): queries(*t) for t in ((128, 64), (128, 128), (64, 64))})
-    second = fastest({str(t): keys(*t) for t in ((64, 128), (64, 64), (128, 64))})
+    second = fastest({str(t): keys(*t) for t in ((64, 128), (32, 128), (64, 64))})
 
     def derived() -> Any:
         first()
@@ -205,14 +208,15 @@ def attention(heads: int, tokens: int, d: int, causal: bool) -> Iterator[Work]:
 
     def torchs() -> Any:
         inputs = [t.clone().requires_grad_() for t in (q, k, v)]
-        return scaled_dot_product_attention(*inputs, is_causal=causal), g, tuple(inputs)
+        with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+            return scaled_dot_product_attention(*inputs, is_causal=causal), g, tuple(inputs)
 
+    by_hand = lambda: tk.attention_backward.plain(g, None, q, k, v, out, sums, causal)  # noqa: E731
     name = f"attention backward {heads} x {tokens} x {d}{' causal' if causal else ''}"
     work = heads * tokens**2 * d * (0.5 if causal else 1.0)
-    yield Work(name, {
-        "derived": derived, "library": lambda: tk.attention_backward.plain(g, None, q, k, v, out, sums, causal),
-        "torch": Autograd(torchs)},
-        flops=10.0 * work, tolerance=2.0**-5)
+    yield Work(name, {"derived": derived, "library": by_hand}, flops=10.0 * work, tolerance=2.0**-5)
+    yield Work(f"  {name}, by hand", {"library": by_hand, "cuDNN": Autograd(torchs)}, flops=10.0 * work,
+               tolerance=2.0**-5)
     yield Work(f"  {name}, of queries alone", {"derived": first}, flops=6.0 * work)
     yield Work(f"  {name}, of keys and values alone", {"derived": second}, flops=8.0 * work)
 
@@ -228,8 +232,9 @@ WORKS: tuple[tuple[Callable[..., Iterator[Work]], tuple[tuple[Any, ...], ...]], 
 
 def difference(work: Work) -> str:
     """Which contenders differ from the first one by more than the tolerance, of each tensor's largest element."""
-    first = [t.double() for t in work.runs["derived"]() or ()]
-    for who, run in list(work.runs.items())[1:]:
+    (_, mine_run), *others = work.runs.items()
+    first = [t.double() for t in mine_run() or ()]
+    for who, run in others:
         made = run()
         for k, (mine, other) in enumerate(zip(first, made or first, strict=False)):
             largest = max(float(other.abs().max()), 1e-6)

@@ -50,7 +50,9 @@ def grad(
         again is read there, and a loop with a running maximum begins with that or with the logarithm of the sum.
         `overwrite`, names of `wrt` whose gradients are stored and not added, each element at most once.
         `by_tiles=True` computes one tile of each gradient of `wrt` in a block: the grid is that of the gradients'
-        tiles, axis by axis where the kernel's loads vary, and the last parameter, `blocks`, is the grid of the kernel.
+        tiles, axis by axis where the kernel's loads vary, and the parameter after the gradients, `blocks`, is the grid
+        of the kernel. With `workspace=True` what each block of the kernel computes by loops, products and reductions
+        before it comes to these tiles is kept there, in one slot, by a kernel that launches run first.
     Errors: TypeError and ValueError for names that do not fit; when the kernel is specialised,
         TileUnsupportedFeatureError at the line of what has no derivative.
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tilewright.arguments.annotations import PLAIN_ARRAY
 from tilewright.arguments.arrays import HOST, ArrayInfo, describe
-from tilewright.arguments.bind import Argument, ArrayArgument, leaves
+from tilewright.arguments.bind import Argument, ArrayArgument, Scalar, leaves
 from tilewright.arguments.checks import common_device, real
 from tilewright.deriving.parts import add_parts
-from tilewright.deriving.source import GradientSource
-from tilewright.launching.grid import Grid
+from tilewright.deriving.source import BlockSource, GradientSource
+from tilewright.launching.grid import Grid, make_grid
 from tilewright.launching.launcher import Launcher
+from tilewright.launching.specialise import Specialiser
+from tilewright.options import KernelOptions, LaunchRules
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 from tilewright.tileir.dtypes import DType, float32, int32, int64
 
@@ -47,15 +50,34 @@ class GradientLauncher(Launcher):
         if not isinstance(source, GradientSource) or not source.roles.optional:
             return super().launch(grid, args, stream)
         args = self.call.complete(args, {})
-        extras = _extras(source, self._specialiser.bind(args), grid)
+        arguments = self._specialiser.bind(args)
+        extras = _extras(source, arguments, grid)
         filled = list(args)
         for extra in extras:
             filled[extra.position] = extra.array
+        if source.roles.by_tiles and common_device(arguments) in (None, HOST):
+            self.interpret(grid, arguments)
+            return None
+        self._run_before(source, arguments, lambda over: self.before.launch(over, tuple(filled), stream))
         super().launch(grid, tuple(filled), stream)
         for extra in extras:
             if extra.shape:
                 add_parts(extra.array, args[extra.gradient], extra.shape, stream)
         return None
+
+    @cached_property
+    def before(self) -> Launcher:
+        """Launches of the kernel that fills the workspace of gradients by tiles."""
+        source = self._specialiser.source
+        assert isinstance(source, GradientSource)
+        return Launcher(Specialiser(BlockSource(source.forward, source.roles), KernelOptions(), LaunchRules()))
+
+    def _run_before(
+        self, source: GradientSource, arguments: Sequence[Argument], run: Callable[[Grid], None],
+    ) -> None:
+        """Run that kernel over the kernel's own grid, where there is something to keep."""
+        if source.roles.by_tiles and source.needed(arguments).words:
+            run(_grid_of_blocks(source, arguments))
 
     def bind(self, grid: Grid, args: tuple[Any, ...]) -> tuple[Any, Sequence[Argument], int | None]:
         """Memory that the launch needs is allocated here, and kept with it."""
@@ -67,6 +89,10 @@ class GradientLauncher(Launcher):
         for extra in extras:
             filled[extra.position] = extra.array
         bound = super().bind(grid, tuple(filled))
+        if bound[0] is not None and source.roles.by_tiles and source.needed(bound[1]).words:
+            raise TileUnsupportedFeatureError(
+                f"launches of {self.name} cannot be bound or captured: a kernel before fills their workspace",
+                hints=["leave workspace out of grad: each tile then computes what that kernel does"])
         parts = [source.params[extra.position].name for extra in extras if extra.shape]
         if parts and bound[0] is not None:
             raise TileUnsupportedFeatureError(
@@ -86,7 +112,11 @@ class GradientLauncher(Launcher):
             info = describe(extra.array)
             assert info is not None
             filled[extra.position] = ArrayArgument(arguments[extra.position].name, info, PLAIN_ARRAY)
+        found: list[Report] = []
+        self._run_before(source, filled, lambda over: found.extend(
+            self.before.interpret(over, filled, options, check, target) or ()))
         reports = super().interpret(grid, filled, options, check, target)
+        reports = reports if reports is None else [*found, *reports]
         for extra in extras:
             if extra.shape:
                 gradient = filled[extra.gradient]
@@ -108,7 +138,8 @@ class GradientLauncher(Launcher):
 def _extras(source: GradientSource, arguments: Sequence[Argument], grid: Grid) -> list[Extra]:
     """What must be allocated; ValueError for a workspace that was given and is too small."""
     roles, first = source.roles, len(source.roles.parameters)
-    need, blocks, device = source.needed(arguments), prod(grid.size), common_device(arguments)
+    need, device = source.needed(arguments), common_device(arguments)
+    blocks = prod((_grid_of_blocks(source, arguments) if roles.by_tiles else grid).size)
     names = [argument.name for argument in arguments]
     values = [leaf.name for leaf in leaves(arguments[: len(roles.arguments)])]
     extras = []
@@ -127,6 +158,12 @@ def _extras(source: GradientSource, arguments: Sequence[Argument], grid: Grid) -
             shape = tuple(info.shape)
             extras.append(Extra(position, _allocated((blocks, *shape), dtype, device), at, shape))
     return extras
+
+
+def _grid_of_blocks(source: GradientSource, arguments: Sequence[Argument]) -> Grid:
+    """The grid of the kernel, which launches by tiles are given."""
+    given = arguments[source.roles.parameters.index("blocks")]
+    return make_grid(tuple(leaf.value for leaf in leaves([given]) if isinstance(leaf, Scalar)))
 
 
 def _check_room(argument: ArrayArgument, need: Need, blocks: int) -> None:

@@ -16,7 +16,8 @@ class Roles:
         ones: a launch allocates what it is not given. `workspace`, whether there is one; `deterministic`, whether there
         is `x_grad_parts` for each gradient, to whose part of each block is added where blocks share elements.
         `residuals`, the kernel's parameters that are given as it has left them; `overwrite`, those of `wrt` whose
-        gradients are stored, not added. `by_tiles`, whether `blocks`, the kernel's grid, follows the gradients.
+        gradients are stored, not added. `by_tiles`, whether `blocks`, the kernel's grid, follows the gradients; the
+        workspace is then for what the kernel's blocks compute.
     """
 
     arguments: tuple[str, ...]
@@ -68,8 +69,6 @@ def roles_of(
     for what, given in (("workspace", workspace), ("by_tiles", by_tiles)):
         if not isinstance(given, bool):
             raise TypeError(f"grad: {what} must be True or False, not {given!r}")
-    if workspace and by_tiles:
-        raise ValueError("grad: workspace is kept for each block of the kernel, and with by_tiles there are others")
     roles = Roles(arguments, _names("outputs", outputs), _names("wrt", wrt), once, bool(workspace), deterministic, kept,
                   stored, bool(by_tiles))
     _check_listed(kernel, roles)

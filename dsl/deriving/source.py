@@ -60,13 +60,19 @@ class GradientSource:
     def translate(
         self, arguments: Sequence[Argument], *, facts: bool, hints: Hints, aliases: Aliases, debug: bool
     ) -> Function:
-        from tilewright.tileir.derivatives import gradient
-
         if debug:
             raise no_statements(self.name)
         self._check_apart(arguments, aliases)
-        function, outputs, wrt, wishes = self._derived(arguments, facts, hints)
         extra = {a.name: _type(a, facts) for a in arguments[len(self.roles.parameters) :] if not isinstance(a, Const)}
+        return self._made(*self._derived(arguments, facts, hints), extra, arguments)
+
+    def _made(
+        self, function: Function, outputs: dict[int, Type], wrt: dict[int, Type], wishes: Wishes,
+        extra: dict[str, Type], arguments: Sequence[Argument],
+    ) -> Function:
+        """The function, of what `_derived` gives and the types of what a launch may allocate."""
+        from tilewright.tileir.derivatives import gradient
+
         at = {leaf.name: k for k, leaf in enumerate(leaves(arguments[: len(self.roles.arguments)]))}
         return gradient(
             function, outputs, wrt, wishes, name=self.name, workspace=extra.pop("workspace", None),
@@ -112,6 +118,22 @@ class GradientSource:
             names = [leaf.name for leaf in leaves(arguments)]
             raise TileValueError(f"arguments {' and '.join(repr(names[k]) for k in shared)} share memory; the "
                                  "gradients of a kernel need arrays of their own")
+
+
+class BlockSource(GradientSource):
+    """The kernel that runs before a gradient by tiles: over the grid of the kernel, it fills the workspace."""
+
+    def __init__(self, forward: Source, roles: Roles) -> None:
+        super().__init__(forward, roles)
+        self.name = f"{forward.name}_blocks"
+
+    def _made(
+        self, function: Function, outputs: dict[int, Type], wrt: dict[int, Type], wishes: Wishes,
+        extra: dict[str, Type], arguments: Sequence[Argument],
+    ) -> Function:
+        from tilewright.tileir.derivatives import before_gradient
+
+        return before_gradient(function, outputs, wrt, wishes, name=self.name, workspace=extra["workspace"])
 
 
 def _type(argument: Argument, facts: bool) -> Type:

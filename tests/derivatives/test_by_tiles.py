@@ -15,7 +15,8 @@ import tilewright as tw
 from tilewright.tileir.ops.atomics import AtomicRmw
 from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.matmul import Mma
-from tilewright.tileir.ops.shape import Permute
+from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.ops.shape import Permute, Reshape
 
 random = np.random.default_rng(41)
 F32 = np.float32
@@ -74,6 +75,104 @@ def test_a_product_is_a_product(name: str, tiles: tuple[int, int]) -> None:
 
 def _narrow(given: dict[str, Any]) -> dict[str, Any]:
     return {name: value.astype(F32) for name, value in given.items() if isinstance(value, np.ndarray)}
+
+
+def half(x: Any) -> Any:
+    return x.astype(ml_dtypes.bfloat16)
+
+
+def attended(heads: int, tokens: int, d: int, causal: bool) -> dict[str, Any]:
+    """The arguments of `forward.attention`, after it has run."""
+    q, k, v = (half(normal(heads, tokens, d)) for _ in range(3))
+    given = {"q": q, "k": k, "v": v, "out": np.zeros_like(q), "lse": np.zeros((heads, tokens), F32), "scale": 0.25,
+             "tm": 16, "tn": 32, "d": d, "causal": causal}
+    forward.attention[tw.cdiv(tokens, 16), heads](*given.values())
+    return given
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("residuals, words", [(("out", "lse"), 16), ((), 48)])
+def test_what_blocks_compute_is_kept(causal: bool, residuals: tuple[str, ...], words: int) -> None:
+    """The same bits, with a workspace that the launch allocates or is given, launched, bound and checked: of each query
+    the product of result and cotangent; without residuals the maximum and the sum that the loop over keys leaves, too.
+    """
+    given = attended(2, 50, 16, causal)
+    g = half(normal(*given["out"].shape))
+    options: dict[str, Any] = {
+        "wrt": ("k", "v"), "outputs": "out", "overwrite": ("k", "v"), "residuals": residuals,
+        "by_tiles": True}
+    plain, backward = tw.grad(forward.attention, **options), tw.grad(forward.attention, workspace=True, **options)
+    assert backward.roles.parameters[-1] == "blocks" and backward.roles.optional == ("workspace",)
+    kept = np.zeros((8, 1, words), np.int32)
+
+    def launched(run: Callable[..., Any], **more: Any) -> list[Any]:
+        made = [np.full_like(given[name], np.nan) for name in "kv"]
+        run(*given.values(), g, *made, (4, 2), **more)
+        return made
+
+    wanted = launched(plain[2, 2])
+    for found in (launched(backward[2, 2]), launched(backward[2, 2], workspace=kept),
+                  launched(lambda *args: backward.bind((2, 2), *args)()),
+                  launched(lambda *args: backward.interpret((2, 2), *args, check=True, on_report="collect"))):
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert kept.any(axis=2).all()
+    with pytest.raises(ValueError, match=rf"needs 8 blocks, a slot or more, and {words} words"):
+        launched(backward[2, 2], workspace=kept[:, :, 1:])
+
+
+def test_words_of_64_bits() -> None:
+    q, k, v = (normal(13, 8) for _ in range(3))
+    given = {"q": q, "k": k, "v": v, "out": q.copy(), "SCALE": 0.35, "D": 8, "CAUSAL": True}
+    (one,), (other,) = both_ways(attention, (4,), given, ("v",), "out", (4,), workspace=True)
+    np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-13)
+    backward = tw.grad(attention, wrt="v", outputs="out", by_tiles=True, workspace=True)
+    with pytest.raises(tw.TileTypeError, match="the workspace must be an array of int64, not of int32"):
+        backward[4](*given.values(), q, v.copy(), (4,), workspace=np.zeros((4, 1, 8), np.int32))
+
+
+def test_a_product_keeps_nothing() -> None:
+    given = {"x": normal(7, 21), "w": normal(21, 10), "bias": normal(10), "out": normal(7, 10), "tm": 4, "tn": 8,
+             "tk": 8}
+    kept = np.zeros((4, 1, 1), np.int32)
+    backward = tw.grad(forward.linear, wrt="w", outputs="out", by_tiles=True, workspace=True)
+    made, g = np.zeros((21, 10), F32), normal(7, 10).astype(F32)
+    given = {**given, **_narrow(given)}
+    backward[3, 2](*given.values(), g, made, (2, 2), workspace=kept)
+    np.testing.assert_allclose(made, given["x"].T @ g, rtol=1e-4, atol=1e-5)
+    assert not kept.any()
+
+
+def test_cotangents_are_multiplied_as_they_are_loaded() -> None:
+    """With what blocks compute in the workspace, nothing reads cotangents but products: these take them as they are,
+    in registers of eight warps, and compute no reduction."""
+    x, lse = tw.spec("bf16[8,1024,64]"), tw.spec("f32[8,1024]")
+    backward = tw.grad(forward.attention, wrt=("k", "v"), outputs="out", residuals=("out", "lse"), by_tiles=True,
+                       workspace=True)
+    given = (x, x, x, x, lse, 0.125, 64, 128, 64, False, x, x, x, (16, 8), tw.spec("i32[128,1,64]"))
+    function = backward.lower(*given).tile_ir()
+    products = [op for op in function.walk() if isinstance(op, Mma)]
+    assert len(products) == 4 and not any(op.reduces for op in function.walk())
+    for op in products:
+        value = op.b
+        while isinstance(value.op, (Permute, Reshape)):
+            value = value.op.src
+        assert isinstance(value.op, Load)
+    [decision] = [d for d in function.decisions if d.name == "block_values"]
+    assert decision.value == "kept in the workspace by a kernel before" and "64 words of 32 bits" in decision.reason
+    assert backward.lower(*given, target="sm_90a").machine_ir().plan.warps == 8
+
+
+def test_launches_that_cannot_be_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A launch that a GPU is handed as it is would leave the kernel before out."""
+    from tilewright.launching.launcher import Launcher
+
+    given = attended(1, 16, 16, False)
+    backward = tw.grad(forward.attention, wrt="k", outputs="out", by_tiles=True, workspace=True)
+    args = (*given.values(), given["q"].copy(), given["k"].copy(), (1, 1), None)
+    monkeypatch.setattr(Launcher, "bind", lambda self, grid, args: (object(), self._specialiser.bind(args), 0))
+    with pytest.raises(tw.TileUnsupportedFeatureError, match="a kernel before fills their workspace"):
+        backward.launcher.bind(backward[1, 1].grid, args)
 
 
 def test_gradients_are_added_or_stored() -> None:
@@ -204,7 +303,5 @@ def test_arguments_that_do_not_fit() -> None:
     for blocks in (2.0, (1, 2, 3, 4), c):
         with pytest.raises(TypeError, match="'blocks' must be the grid of the kernel"):
             backward[2](x, c, c.copy(), x.copy(), 8, x.copy(), c.copy(), blocks)
-    with pytest.raises(ValueError, match="workspace is kept for each block of the kernel"):
-        tw.grad(rotary, wrt="cos", outputs="out", by_tiles=True, workspace=True)
     with pytest.raises(TypeError, match="by_tiles must be True or False"):
         tw.grad(rotary, wrt="cos", outputs="out", by_tiles=3)  # type: ignore[arg-type]

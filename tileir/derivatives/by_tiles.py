@@ -17,7 +17,10 @@ from typing import Any
 from tilewright.tileir.analysis.facts import facts
 from tilewright.tileir.analysis.trends import Trend, Trends
 from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.derivatives import decisions
+from tilewright.tileir.derivatives.block_values import BlockValues
 from tilewright.tileir.derivatives.emitter import Emitter
+from tilewright.tileir.derivatives.keeping import Need, check_words
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 from tilewright.tileir.dtypes import int32
 from tilewright.tileir.enums import PaddingMode
@@ -34,10 +37,26 @@ Variable = int | For
 """A number of a block along an axis of the grid, or what a loop counts."""
 
 
-def by_tiles(function: Function, stores: Sequence[Store], added: frozenset[Value], blocks: int) -> Function:
+def by_tiles(
+    function: Function, stores: Sequence[Store], added: frozenset[Value], blocks: int, workspace: Value | None,
+) -> Function:
     """The function by tiles of the gradients that these ops store, each of which a block stores once. `added`: the
-    gradients, parameters, that are added to; `blocks`: of how many axes the kernel's grid comes as a parameter."""
-    return _Turned(function, stores, added, blocks).make()
+    gradients, parameters, that are added to; `blocks`: of how many axes the kernel's grid comes as a parameter;
+    `workspace`: the last parameter, where `before_tiles` has kept what the kernel's blocks compute."""
+    return _Turned(function, stores, added, blocks, workspace).make()
+
+
+def before_tiles(
+    function: Function, stores: Sequence[Store], blocks: int, workspace: Value,
+) -> Function:
+    """The function that runs before, over the kernel's own grid, with the same parameters."""
+    return _Turned(function, stores, frozenset(), blocks, workspace).before()
+
+
+def needed_of_blocks(function: Function, stores: Sequence[Store], blocks: int) -> Need:
+    """The workspace for what the kernel's blocks compute."""
+    turned = _Turned(function, stores, frozenset(), blocks, None)
+    return BlockValues(function, turned.last).need
 
 
 @dataclass(slots=True)
@@ -50,7 +69,10 @@ class _Sum:
 
 
 class _Turned:
-    def __init__(self, function: Function, stores: Sequence[Store], added: frozenset[Value], blocks: int) -> None:
+    def __init__(
+        self, function: Function, stores: Sequence[Store], added: frozenset[Value], blocks: int,
+        workspace: Value | None,
+    ) -> None:
         self.function = function
         self.added = added
         used = Counter(value for op in function.walk() for value in op.operands)
@@ -59,11 +81,19 @@ class _Turned:
         self.places = self._places()
         self.holders = self._holders()
         self.given = blocks
+        self.last: set[Op] = {*stores, *self.holders}
         body = Block()
-        self.now: dict[Value, Value] = {p: body.add_param(p.type, p.hint) for p in function.params}
+        self.now: dict[Value, Value] = {
+            p: body.add_param(p.type, p.hint) for p in function.params if p is not workspace}
         self.b = Emitter(body)
         self.b.span = function.span
         self.count = [body.add_param(_INDEX, f"blocks_{axis}") for axis in range(blocks)]
+        self.workspace: Value | None = None
+        self.kept: BlockValues | None = None
+        if workspace is not None:
+            self.workspace = self.now[workspace] = body.add_param(workspace.type, workspace.hint)
+            self.kept = BlockValues(function, self.last)
+            check_words(workspace, self.kept.need)
 
     def make(self) -> Function:
         """The new function."""
@@ -79,7 +109,14 @@ class _Turned:
         b.emit(Return())
         made = Function(self.function.name, b.block, self.function.hints, self.function.span)
         made.decisions = list(self.function.decisions)
+        if self.kept is not None and self.kept.need.words:
+            made.decisions.append(decisions.of_blocks(self.function.span, self.kept.need.words, self.kept.need.bits))
         return made
+
+    def before(self) -> Function:
+        """The function that fills the workspace."""
+        assert self.kept is not None and self.workspace is not None
+        return self.kept.kernel(self.workspace, self.b, self.now)
 
     # ---- what there is
 
@@ -156,6 +193,8 @@ class _Turned:
                 totals[k] = self.b.sum_of(totals[k], self.now[self.sums[k].value])
             elif isinstance(op, For) and op in self.holders:
                 totals = self._loop(op, totals)
+            elif self.kept is not None and self.workspace is not None and op in self.kept.made:
+                self.kept.load(self.b, op, self.workspace, self._block(), self.now)
             elif isinstance(op, BlockId):
                 self.now[op.result] = self.b.cast(self._number(op.axis), op.result.type.dtype)
             elif isinstance(op, NumBlocks):
@@ -177,6 +216,13 @@ class _Turned:
 
     def _size(self, axis: int) -> Value:
         return self.count[axis] if axis < self.given else self.b.number(1)
+
+    def _block(self) -> Value:
+        """The number in its grid of the kernel's block, the first axis varying fastest."""
+        b, number = self.b, self._number(self.given - 1)
+        for axis in reversed(range(self.given - 1)):
+            number = b.add(b.mul(number, self._size(axis)), self._number(axis))
+        return number
 
     def _loop(self, op: For, totals: list[Value]) -> list[Value]:
         """A loop that stores gradients: its iteration for this place, or all of its iterations."""

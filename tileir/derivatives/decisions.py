@@ -42,6 +42,14 @@ def kept(span: Span, words: int, bits: int) -> Decision:
         "runs the loop from the nearest slot", span)
 
 
+def of_blocks(span: Span, words: int, bits: int) -> Decision:
+    """What becomes of what each block of the kernel computes, where a gradient goes by its own tiles."""
+    return Decision(
+        "block_values", "kept in the workspace by a kernel before",
+        f"each tile needs what blocks make by loops, products or reductions: {words} words of {bits} bits a block",
+        span)
+
+
 def restarted(span: Span, name: str, residual: str) -> Decision:
     """What becomes of a loop that carries a running maximum on which no output depends."""
     named = name or "a running maximum"

@@ -10,7 +10,7 @@ from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.derivatives import decisions
 from tilewright.tileir.derivatives.activity import reaching_values, varied_values
-from tilewright.tileir.derivatives.by_tiles import by_tiles
+from tilewright.tileir.derivatives.by_tiles import before_tiles, by_tiles, needed_of_blocks
 from tilewright.tileir.derivatives.checks import (
     check_alone,
     check_outputs,
@@ -25,7 +25,7 @@ from tilewright.tileir.derivatives.padding import lanes_of
 from tilewright.tileir.derivatives.places import Places
 from tilewright.tileir.derivatives.residuals import Prepared, prepared, stores_of
 from tilewright.tileir.derivatives.reverse import Reverse
-from tilewright.tileir.derivatives.turned import turn_tiles
+from tilewright.tileir.derivatives.turned import turn_tiles, unwiden
 from tilewright.tileir.ops.control import Return
 from tilewright.tileir.ops.memory import Gather, Load, Store
 from tilewright.tileir.passes import run_pipeline
@@ -59,7 +59,20 @@ def gradient(
     Raises TileError, with the place, for what has no derivative.
     """
     task = _Task(prepared(counted(function), outputs, wishes.residuals), outputs, wrt, wishes, name, parts or {})
-    return task.derive({}, None) if workspace is None else task.derive(task.loops(), workspace)
+    loops = {} if workspace is None or wishes.blocks is not None else task.loops()
+    return task.derive(loops, workspace)
+
+
+def before_gradient(
+    function: Function, outputs: Mapping[int, Type], wrt: Mapping[int, Type], wishes: Wishes, *, name: str,
+    workspace: Type,
+) -> Function:
+    """The function that must run, over the grid of `function`, before that which `gradient` derives by tiles for the
+    same arguments; it has the same parameters, and fills the workspace."""
+    task = _Task(prepared(counted(function), outputs, wishes.residuals), outputs, wrt, wishes, name)
+    derived, r = task.adjoint({}, workspace)
+    assert wishes.blocks is not None
+    return before_tiles(derived, tiles_of(derived, r), wishes.blocks, derived.params[-1])
 
 
 def needed(
@@ -67,6 +80,9 @@ def needed(
 ) -> Need:
     """The workspace that `gradient` makes use of for the same arguments."""
     task = _Task(prepared(counted(function), outputs, wishes.residuals), outputs, wrt, wishes)
+    if wishes.blocks is not None:
+        derived, r = task.adjoint({}, None)
+        return needed_of_blocks(derived, tiles_of(derived, r), wishes.blocks)
     return replace(need_of(task.loops()), parts=task.shared())
 
 
@@ -116,6 +132,21 @@ class _Task:
         return derived
 
     def _made(self, loops: Mapping[Op, list[int]], workspace: Type | None) -> tuple[Function, Reverse]:
+        """The function as `adjoint` derives it, by tiles of its gradients where that was asked for, and with tiles as
+        they are used."""
+        derived, r = self.adjoint(loops, workspace)
+        if self.wishes.blocks is not None:
+            added = frozenset(array for param, array in r.gradients.items() if param not in r.alone)
+            kept = None if workspace is None else derived.params[-1]
+            derived = by_tiles(derived, tiles_of(derived, r), added, self.wishes.blocks, kept)
+            dce(Unit(derived))
+        unwiden(derived)
+        turn_tiles(derived)
+        dce(Unit(derived))
+        return derived, r
+
+    def adjoint(self, loops: Mapping[Op, list[int]], workspace: Type | None) -> tuple[Function, Reverse]:
+        """The function that adds to gradients, over the grid of the kernel, and how it was made."""
         function, params = self.function, self.function.params
         sources = frozenset(params[k] for k in self.wrt)
         varied = varied_values(function, sources)
@@ -134,7 +165,8 @@ class _Task:
         r.cotangents = {params[k]: body.add_param(t, f"{params[k].hint}_grad") for k, t in self.outputs.items()}
         r.gradients = {params[k]: body.add_param(t, f"{params[k].hint}_grad") for k, t in self.wrt.items()}
         if workspace is not None:
-            r.kept = kept_in(body.add_param(workspace, "workspace"), loops)
+            kept = body.add_param(workspace, "workspace")
+            r.kept = kept_in(kept, loops) if loops else {}
         r.parts = {params[k]: body.add_param(t, f"{params[k].hint}_grad_parts") for k, t in self.parts.items()}
         r.reaching = varied & reaching_values(function, seeding)
         reads = {p: _reads(function, dependences, p, r.reaching) for p in r.gradients}
@@ -154,22 +186,12 @@ class _Task:
         dce(Unit(derived))
         check_survivors(derived, {r.now(p) for k, p in enumerate(params) if k not in self.wishes.residuals
                                   and dependences.alias_class(p) in dependences.written})
-        derived = self._shaped(derived, r)
+        if r.by_tiles:
+            run_pipeline(derived)  # what loops only hand on, they no longer carry
         derived.decisions = [
             decisions.addition(p.hint, self._way(p, r), ops[0].span)
             for p, ops in reads.items() if ops]
         return derived, r
-
-    def _shaped(self, derived: Function, r: Reverse) -> Function:
-        """The function by tiles of its gradients, where that was asked for, and with tiles as they are used."""
-        if self.wishes.blocks is not None:
-            added = frozenset(array for param, array in r.gradients.items() if param not in r.alone)
-            run_pipeline(derived)  # what loops only hand on, they no longer carry
-            tiles = [op for op in derived.walk() if isinstance(op, Store) and op.array in r.gradients.values()]
-            derived = by_tiles(derived, tiles, added, self.wishes.blocks)
-        if turn_tiles(derived):
-            dce(Unit(derived))
-        return derived
 
     def _way(self, param: Value, r: Reverse) -> str:
         """How a gradient comes to its array: a key of decisions.WAYS."""
@@ -177,6 +199,11 @@ class _Task:
             return "tiles"
         kinds = (("alone", r.alone), ("apart", r.apart), ("parts", r.parts))
         return next((way for way, params in kinds if param in params), "shared")
+
+
+def tiles_of(derived: Function, r: Reverse) -> list[Store]:
+    """The ops that store tiles of gradients."""
+    return [op for op in derived.walk() if isinstance(op, Store) and op.array in r.gradients.values()]
 
 
 def _reads(function: Function, dependences: Dependences, param: Value, reaching: set[Value]) -> list[Op]:

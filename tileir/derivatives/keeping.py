@@ -9,7 +9,7 @@ slot the loop runs from its beginning each time. Bits are stored, so that what i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from tilewright.tileir.core import Op, Value
@@ -32,7 +32,8 @@ _WORDS = {8: int8, 16: int16, 32: int32, 64: int64}
 @dataclass(frozen=True, slots=True)
 class Need:
     """What a workspace must have: words per block and slot, and bits of a word. `trips`, the most iterations of a loop
-    that uses it, where all are constants. `parts`, positions of parameters of which blocks load the same elements."""
+    that uses it, where all are constants (1: one slot is enough). `parts`, positions of parameters of which blocks load
+    the same elements."""
 
     words: int = 0
     bits: int = 32
@@ -58,28 +59,39 @@ def is_short(op: Op) -> bool:
 
 def need_of(loops: Mapping[Op, Sequence[int]]) -> Need:
     """What is needed for these loops, of each the positions of the carried values that are kept."""
-    if not loops:
-        return Need()
-    types = [value.type for op, values in _placed(loops) for value in values]
     trips = [trips_of(op) for op in loops]
     known = [count for count in trips if count is not None]
-    return Need(
-        sum(_size(t) for t in types), 64 if any(t.dtype.bitwidth == 64 for t in types) else 32,
-        max(known) if len(known) == len(trips) else None)
+    need = needed_by([value for _, values in _placed(loops) for value in values])
+    return replace(need, trips=max(known, default=None) if len(known) == len(trips) else None)
+
+
+def needed_by(values: Sequence[Value]) -> Need:
+    """What these tiles take, in one slot."""
+    wide = any(value.type.dtype.bitwidth == 64 for value in values)
+    return Need(sum(_size(value.type) for value in values), 64 if wide else 32, 1)
+
+
+def places_of(values: Sequence[Value]) -> dict[Value, int]:
+    """The index of each tile on the last axis of a workspace. Larger ones come first, so that each lies at a multiple
+    of its size."""
+    places: dict[Value, int] = {}
+    offset = 0
+    for value in sorted(values, key=lambda value: -_size(value.type)):
+        places[value] = offset // _size(value.type)
+        offset += _size(value.type)
+    return places
+
+
+def check_words(workspace: Value, need: Need) -> None:
+    """TileTypeError for a workspace whose words are too narrow."""
+    if workspace.type.dtype.bitwidth < need.bits:
+        raise TileTypeError(f"the workspace must be an array of int{need.bits}, not of {workspace.type.dtype}")
 
 
 def kept_in(workspace: Value, loops: Mapping[Op, Sequence[int]]) -> dict[Op, Kept]:
-    """How each of these loops keeps its values in the workspace. Larger tiles come first, so that each lies at a
-    multiple of its size."""
-    need = need_of(loops)
-    if workspace.type.dtype.bitwidth < need.bits:
-        raise TileTypeError(f"the workspace must be an array of int{need.bits}, not of {workspace.type.dtype}")
-    values = [value for _, group in _placed(loops) for value in group]
-    offsets: dict[Value, int] = {}
-    offset = 0
-    for value in sorted(values, key=lambda value: -_size(value.type)):
-        offsets[value] = offset // _size(value.type)
-        offset += _size(value.type)
+    """How each of these loops keeps its values in the workspace."""
+    check_words(workspace, need_of(loops))
+    offsets = places_of([value for _, group in _placed(loops) for value in group])
     return {op: Kept(op, workspace, {v: offsets[v] for v in group}) for op, group in _placed(loops)}
 
 
@@ -141,22 +153,34 @@ class Kept:
         return count, b.value(Max(lhs=b.value(CeilDiv(lhs=count, rhs=slots)), rhs=one))
 
     def _store(self, r: Reverse, slot: Value, carried: Sequence[Value]) -> None:
-        b, word = r.b, self.workspace.type.dtype
+        b = r.b
         for param, value in zip(self.loop.loop.params[1:], carried, strict=True):
             if param in self.places:
-                bits = b.reshape(_bits(b, value, word), (1, 1, _size(value.type)))
-                b.emit(Store(array=self.workspace, index=self._index(b, slot, self.places[param]), value=bits,
-                             steps=bits.type.shape, order=(0, 1, 2)))
+                store_tile(b, self.workspace, self._index(b, slot, self.places[param]), value)
 
     def _load(self, b: Emitter, slot: Value, param: Value, place: int) -> Value:
-        type_ = param.type.erased()
-        shape = (1, 1, _size(type_))
-        bits = b.value(Load(array=self.workspace, index=self._index(b, slot, place), shape=shape, steps=shape,
-                            order=(0, 1, 2)))
-        return _of_bits(b, b.reshape(bits, type_.shape), type_.dtype)
+        return load_tile(b, self.workspace, self._index(b, slot, place), param)
 
     def _index(self, b: Emitter, slot: Value, place: int) -> tuple[Value, Value, Value]:
         return block_number(b), b.cast(slot, int32), b.number(place)
+
+
+def store_tile(b: Emitter, workspace: Value, index: tuple[Value, ...], value: Value, check_bounds: bool = True) -> None:
+    """Store a tile's bits at a place: block, slot, and the tile's index on the last axis."""
+    bits = b.reshape(_bits(b, value, workspace.type.dtype), (1, 1, _size(value.type)))
+    b.emit(Store(array=workspace, index=index, value=bits, steps=bits.type.shape, order=(0, 1, 2),
+                 check_bounds=check_bounds))
+
+
+def load_tile(
+    b: Emitter, workspace: Value, index: tuple[Value, ...], like: Value, check_bounds: bool = True,
+) -> Value:
+    """The tile that was stored there, of the type of another one."""
+    type_ = like.type.erased()
+    shape = (1, 1, _size(type_))
+    bits = b.value(Load(array=workspace, index=index, shape=shape, steps=shape, order=(0, 1, 2),
+                        check_bounds=check_bounds))
+    return _of_bits(b, b.reshape(bits, type_.shape), type_.dtype)
 
 
 def _bits(b: Emitter, value: Value, word: DType) -> Value:

@@ -28,6 +28,11 @@ _DEAR = (For, While, If, Mma, reduce.Reduction, ScanWith)
 """Ops after which a value is read rather than recomputed, of which each element costs more than one to read."""
 
 
+def is_dear(op: Op | None) -> bool:
+    """Whether what an op makes is read rather than recomputed."""
+    return isinstance(op, _DEAR)
+
+
 @dataclass(slots=True)
 class Prepared:
     """A function to derive. `saved`: of values, those that stand for them in the derived kernel; `loads`, the ops that
@@ -222,7 +227,7 @@ def _dear(value: Value) -> bool:
         if one in seen or one.op is None:
             continue
         seen.add(one)
-        if isinstance(one.op, _DEAR):
+        if is_dear(one.op):
             return True
         work += one.op.operands
     return False

@@ -8,12 +8,17 @@ element follows it, and stays in the registers in which the next product wants i
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
+from tilewright.tileir.analysis.convert import exact_cast
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.derivatives.emitter import Emitter
+from tilewright.tileir.dtypes import DType
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.control import Yield
+from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.ops.shape import Broadcast, Permute, Reshape
 from tilewright.tileir.types import TileType
@@ -40,6 +45,40 @@ def turn_tiles(function: Function) -> bool:
     for op in function.walk():
         op.replace_operands(replaced)
     return True
+
+
+def unwiden(function: Function) -> None:
+    """Let what was widened only to be narrowed again, with another shape between, be itself: the operand of a product
+    as it is loaded. What registers hold wide for other uses, too, is narrowed there. Dead ops are left behind."""
+    used = Counter(value for op in function.walk() for value in op.operands)
+    replaced: dict[Value, Value] = {}
+    for block in _blocks(function.body):
+        before, block.ops = block.ops, []
+        b = Emitter(block)
+        for op in before:
+            b.span = op.span
+            narrow = _before_widening(b, op.src, op.dtype, used) if isinstance(op, Cast) else None
+            if narrow is not None:
+                replaced[op.result] = narrow
+            block.ops.append(op)
+    for op in function.walk():
+        op.replace_operands(replaced)
+
+
+def _before_widening(b: Emitter, value: Value, dtype: DType, used: Mapping[Value, int]) -> Value | None:
+    """The value before it was widened from a dtype, moved as it has been since; None where it was not, or has other
+    uses on the way."""
+    op = value.op
+    if used[value] != 1 or not isinstance(op, (Cast, Reshape, Permute)):
+        return None
+    if isinstance(op, Cast):
+        return op.src if op.src.type.dtype is dtype and exact_cast(dtype, op.dtype) else None
+    source = _before_widening(b, op.src, dtype, used)
+    if source is None:
+        return None
+    if isinstance(op, Reshape):
+        return b.value(Reshape(src=source, shape=op.shape))
+    return b.value(Permute(src=source, axes=op.axes))
 
 
 def _only_transposed(function: Function) -> set[Op]:

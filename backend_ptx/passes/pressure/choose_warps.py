@@ -143,8 +143,9 @@ def _by_accumulators(block: Block) -> Iterator[Warps]:
     results = {op.result for op in here}
     started = [op for op in here if op.acc not in results]
     if started:
-        # An MMA's result that is added to another tile takes registers beside it.
-        added = {v for op in block.ops if isinstance(op, Add) for v in (op.lhs, op.rhs)}
+        # An MMA's result that is added to another tile takes registers beside it, if that one is no repeated row.
+        added = {v for op in block.ops if isinstance(op, Add) for v, other in ((op.lhs, op.rhs), (op.rhs, op.lhs))
+                 if held(other)[1] >= v.type.bytes}
         beside = sum(4 * op.acc.type.size for op in started if op.result in added and op.unit.asynchronous)
         outside = dict(map(held, taken(block) - _in_memory(here)))
         yield _warps_for(started, (sum(outside.values()) + beside) // 4)

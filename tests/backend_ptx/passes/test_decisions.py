@@ -94,6 +94,21 @@ def test_an_epilogue_spreads_over_more_warpgroups(rows: int, columns: int, uses:
     assert f.plan.warps == warps, told(f, "num_warps")
 
 
+@pytest.mark.parametrize(("kind", "warps"), [("1x64", 8), ("128x64", 16)])
+def test_a_row_that_is_added_to_a_product_takes_few_registers(kind: str, warps: int) -> None:
+    """Beside sums of 192 registers in a thread a whole tile is too much."""
+    f = products([("128x64", "f32")] * 2 + [("128x128", "f32")] * 2, "wgmma", ', kind="bf16"')
+    more = parse(f"""func @k(%d0: tile<128x64xf32>, %other: tile<{kind}xf32>) {{
+        %all: tile<128x64xf32> = broadcast(src=%other, shape=(128, 64))
+        %out: tile<128x64xf32> = add(lhs=%d0, rhs={"%all" if kind == "1x64" else "%other"})
+        return() }}""")
+    now = {more.params[0]: next(op.result for op in f.body.ops if op.opcode == "wgmma"),
+           more.params[1]: f.body.add_param(more.params[1].type, "other")}
+    f.body.ops[-1:] = [op.clone(now) for op in more.body.ops]
+    choose_warps(Compilation(f, get_target("sm_90a")))
+    assert f.plan.warps == warps, told(f, "num_warps")
+
+
 def test_a_broadcast_tile_takes_the_registers_of_its_source() -> None:
     f = parse("""func @k(%a: array<?xf32, strides=1, align=16>) {
         %z: i32 = constant(value=0, type=tile<i32>)
