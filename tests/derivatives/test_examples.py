@@ -18,6 +18,7 @@ from convolution import convolve
 from cross_entropy import cross_entropy
 from decode import attend, project
 from device_code import decode as decode_bytes
+from distributed_matmul import meet, multiply, multiply_add
 from dropout import dropout
 from embedding import embed
 from fft import fft64
@@ -148,6 +149,8 @@ RUNS = (
     Run(train_linear, (2, 2), (f(5, 6), f(6, 7), f(1, 7), f(5, 7), 4, 4, 4), "x w b"),
     Run(norm_relu, (3,), (f(5, 6), f(1, 6), f(1, 6), f(5, 6), 2, 8), "x gain shift"),
     Run(train_loss, (3,), (f(5, 6), i(0, 5, 2, 2, 1), f(5), 2, 8), "logits", "loss"),
+    Run(multiply, (3,), (f(9, 10), f(10, 7), f(9, 7), 4, 4, 4), "a b", "c", "c"),
+    Run(multiply_add, (3,), (f(9, 10), f(10, 7), f(2, 9, 7), f(9, 7), 4, 4, 4), "a b others", "c", "c"),
     Run(persistent, (3,), (f(9, 10), f(10, 7), f(9, 7), 4, 4, 4, 2), "a b", "c", "c"),
     Run(key_gradients, (3, 1, 2), (q, k, v, f(*q.shape), f(2, len(q)), f(2, len(q)), starts, f(*k.shape), f(*v.shape),
                                    0.25, 4, 4, 16), "v grad delta", "dk dv"),
@@ -187,7 +190,8 @@ ATOMIC = {
     "sin_affine": "a b", "csr_times_vector": "values x", "split_k_atomic": "a b", "partial_products": "a b",
     "plain": "a b", "in_bands": "a b", "project": "x w", "fused_block": "x gamma beta w bias", "matmul": "a b",
     "expert_layer": "x weight share", "segmented_mask": "x", "linear": "x w b", "norm_relu": "gain shift",
-    "persistent": "a b", "key_gradients": "v grad delta", "query_gradients": "v grad delta",
+    "persistent": "a b", "multiply": "a b", "multiply_add": "a b others", "key_gradients": "v grad delta",
+    "query_gradients": "v grad delta",
 }
 """The gradients of whose elements several blocks have a share, or of which only data say who has."""
 
@@ -247,7 +251,8 @@ def test_a_product_of_quantised_weights() -> None:
 
 NO_GRADIENT = {
     "in place: the array whose gradient is asked for is the output": (factor, solve, update, scan_sums, descend),
-    "integers or bools come in or go out": (generation, histogram, count, place, mandelbrot, decode_bytes),
+    "integers or bools come in or go out": (
+        generation, histogram, count, place, mandelbrot, decode_bytes, meet),
 }
 """Kernels that are not differentiable, by the reason."""
 
