@@ -12,11 +12,12 @@ from tilewright.arguments.device_array import memory_of
 from tilewright.arguments.torch_tensors import note_writes
 from tilewright.launching.current import current
 from tilewright.launching.grid import Grid
-from tilewright.launching.held import seen
+from tilewright.launching.held import HELD, RECORDED, WATCHED, seen
 from tilewright.launching.launcher import Launcher, own_stream_of
 from tilewright.launching.learning import Learner
 from tilewright.launching.streams import stream_handle
 from tilewright.launching.tracing import not_traced
+from tilewright.launching.watching import enrol
 from tilewright.tracebacks import is_refusal, one_line
 
 
@@ -89,6 +90,8 @@ class _Call:
             fixed = self._fixed
             if fixed is None or seen():
                 self.launcher.launch(self.grid, self.args, stream)
+                if HELD[WATCHED] == RECORDED and fixed is not None and not self.grid.empty:
+                    self._let_record()
             elif not self.grid.empty:
                 if stream is None:
                     stream = current()
@@ -106,6 +109,14 @@ class _Call:
             if not is_refusal(error):
                 raise
             raise error.with_traceback(None) from error.__cause__
+
+    def _let_record(self) -> None:
+        """Let machine code make the launches of a profile, too, if it can."""
+        if self.learner.is_time():
+            self.learner.learn(self._words)
+        known = self.learner.latest
+        if known is not None:
+            enrol(known, self.launcher, self.grid, self.args)
 
     def _words(self) -> Any:
         from tilewright.launching.words import of_fixed

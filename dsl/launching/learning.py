@@ -42,6 +42,11 @@ class Learner:
         self._looks = 0
         self._known: list[Any] = []
 
+    @property
+    def latest(self) -> Any:
+        """The launch that was learnt last, None before the first."""
+        return self._known[0] if self._known else None
+
     def is_time(self) -> bool:
         """To be asked at each launch by Python: whether to look now at what it was."""
         self._left -= 1

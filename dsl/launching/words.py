@@ -16,7 +16,7 @@ from tilewright.arguments.arrays import is_torch
 from tilewright.arguments.dlpack import is_valid, pointer_in
 from tilewright.backend_ptx.runtime.driver import check, driver
 from tilewright.launching import native
-from tilewright.launching.machine.layout import ARGUMENT, HEAD, LAUNCH, MOST_SLOTS, Expected
+from tilewright.launching.machine.layout import ARGUMENT, CELL, HEAD, LAUNCH, MOST_SLOTS, Expected
 from tilewright.tileir.dtypes import DType
 
 _BY_IDENTITY = (str, type(None), DType, enum.Enum, FunctionType)
@@ -73,21 +73,38 @@ class Unknown(Exception):
 
 
 class KnownLaunch:
-    """A launch that machine code knows: its words, and what others note of it. `whole`: all launches that it knows by
-    these words have the same arguments, but for the contents and addresses of arrays and the values of floats."""
+    """A launch that machine code knows: its words, and what others note of it. All launches that it knows by these
+    words have the same arguments, but for the contents and addresses of arrays, the values of floats, and those of
+    `ints`: the numbers of such arguments, and their slots."""
 
-    __slots__ = ("words", "whole")
+    __slots__ = ("words", "ints", "_cell")
 
-    def __init__(self, words: Words, whole: bool) -> None:
+    def __init__(self, words: Words, ints: Sequence[tuple[int, int]] = ()) -> None:
         self.words = words
-        self.whole = whole
+        self.ints = tuple(ints)
+        self._cell = (ctypes.c_int64 * (len(CELL) + 2 * len(ints)))()
+        words.set(cell=ctypes.addressof(self._cell))
+
+    @property
+    def whole(self) -> bool:
+        return not self.ints
+
+    def record(self, records: int, number: int, args: Sequence[Any]) -> None:
+        """Let machine code record launches like this one, by these arguments, under a number at an address
+        (RECORDS)."""
+        pairs = [part for place, slot in self.ints for part in (slot, int(args[place]))]
+        self._cell[:] = [records, number, len(self.ints), *pairs]
+
+    def forget(self) -> None:
+        """No longer."""
+        self._cell[0] = 0
 
 
 def chained(
     launches: Sequence[KnownLaunch], fallback: Any, held: array[int], tell: bool = False,
 ) -> tuple[int, list[Any]]:
-    """The words that a builtin stands for, and what it must keep. It does nothing itself while `held` is not 0. It
-    answers None; with `tell`, the known launch that it has made."""
+    """The words that a builtin stands for, and what it must keep. It does nothing itself while `held` is not 0, but for
+    launches that a profile lets it record. It answers None; with `tell`, the known launch that it has made."""
     head = Words(HEAD)
     head.set(held=head.keep(held, held.buffer_info()[0]))
     head.set(fallback=head.object(fallback))
@@ -110,14 +127,16 @@ def of_launch(
     arguments: list[int] = []
     pointers: list[int] = []
     exact = {hole.pointer for hole in plan.maps}
-    whole = True
+    ints: list[tuple[int, int]] = []
     for number, (arg, is_constant) in enumerate(zip(args, constant, strict=True)):
         made = Words(ARGUMENT, exact=_ANY)
         if is_constant or arg is None:
             _constant(made, arg)
         elif type(arg) in _TAKEN:
-            whole = whole and type(arg) is float
-            _scalar(made, arg, *scalars.pop(0))
+            slot, dtype = scalars.pop(0)
+            if type(arg) is not float:
+                ints.append((number, slot))
+            _scalar(made, arg, slot, dtype)
         else:
             pointer = _array(made, arg, number in known.tensors)
             made.set(number=len(pointers), slot=plan.pointer_slots[len(pointers)], low=pointer & 15)
@@ -138,7 +157,7 @@ def of_launch(
     words.keep(maps, 0)
     _driver(words, plan, grid, template)
     _library(words, [arg for arg in args if is_torch(type(arg))])
-    return KnownLaunch(words, whole)
+    return KnownLaunch(words, ints)
 
 
 def event_function(name: str, symbol: str, fallback: Any) -> Any:
@@ -161,7 +180,7 @@ def of_fixed(fixed: Any, arrays: Sequence[Any], written: Sequence[Any]) -> Known
     _driver(words, fixed.plan, fixed.grid, [])
     _library(words, tensors)
     words.set(table=words.keep(fixed, fixed.frame.address), outputs=len(written), noted=words.object(tuple(written)))
-    return KnownLaunch(words, True)
+    return KnownLaunch(words)
 
 
 def _driver(words: Words, plan: Any, grid: tuple[int, int, int], template: Sequence[int]) -> None:

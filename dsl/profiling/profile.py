@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from pathlib import Path
 from threading import get_ident
 from time import perf_counter_ns
@@ -13,6 +13,7 @@ from typing import Any
 from tilewright.arguments.bind import arrays
 from tilewright.estimating.devices import DeviceLimits, limits_of, limits_of_gpu
 from tilewright.launching import watching
+from tilewright.launching.held import HELD, RECORDED, WATCHED
 from tilewright.launching.launcher import Launcher, own_stream
 from tilewright.launching.signature import as_specs, device_of, signature
 from tilewright.launching.streams import stream_handle, stream_reader
@@ -43,6 +44,7 @@ class Profile(Recording):
         super().__init__()
         self._limits = None if device is None else limits_of(device)
         self._kinds: dict[Hashable, Kind] = {}
+        self._numbered: list[Kind] = []
         # By the launch that machine code knows, and, as a guess, by what was launched last over a grid.
         self._kind_of: dict[Any, Kind] = {}
         self._likely: dict[Hashable, Kind] = {}
@@ -55,7 +57,7 @@ class Profile(Recording):
         if self.start:
             raise RuntimeError("this profile has been used; make another one: with tw.profile() as p")
         LISTENERS.append(self.events.append)
-        watching.watch(self._launch)
+        watching.watch(self._launch, self._enrol)
         self.start = perf_counter_ns()
         return self
 
@@ -66,7 +68,9 @@ class Profile(Recording):
         LISTENERS.remove(self.events.append)
         self.broken = not all([timer.wait() for timer in self._timers.values()])
         self.end = perf_counter_ns()
-        self.launches = [self._read(*self._raw[i : i + FIELDS]) for i in range(0, len(self._raw), FIELDS)]
+        launches = [self._read(*self._raw[i : i + FIELDS]) for i in range(0, len(self._raw), FIELDS)]
+        launches += self._recorded()
+        self.launches = sorted(launches, key=lambda launch: launch.start)
         for timer in self._timers.values():
             timer.close()
 
@@ -117,12 +121,22 @@ class Profile(Recording):
                 if kind.timer is not timer or kind.stream is not likely.stream:
                     after = NOT_TIMED  # the events were those of another device or stream
             self._raw += kind, start, end, get_ident(), queue, before, after, failed
+        if known is not None and HELD[WATCHED] == RECORDED:
+            self._take(kind, known, launcher, args)
         if likely is not kind:
             if known is not None and known.whole and kind.stream is not None:
                 self._kind_of[known] = self._likely[place] = kind
             else:
                 self._likely.pop(place, None)
         return known
+
+    def _enrol(self, known: Any, launcher: Launcher, grid: Any, args: tuple[Any, ...]) -> None:
+        """Let machine code record launches like this one, which it knows."""
+        self._take(self._kind(launcher, grid, args), known, launcher, args)
+
+    def _take(self, kind: Kind, known: Any, launcher: Launcher, args: tuple[Any, ...]) -> None:
+        if kind.timer is not None:
+            kind.timer.take(known, kind.number, launcher.call.complete(args, {}))
 
     def _stream(self, kind: Kind, args: tuple[Any, ...], stream: Any) -> int:
         """The stream that a launch goes to, which was asked for one."""
@@ -137,22 +151,29 @@ class Profile(Recording):
 
     def _first(self, key: Hashable, launcher: Launcher, grid: Any, args: tuple[Any, ...]) -> Kind:
         """The kind of a launch of which there was none before."""
+        with self._lock:
+            found = self._kinds.get(key)
+            if found is None:
+                found = self._kinds[key] = self._made(launcher, grid, args)
+                found.number = len(self._numbered)
+                self._numbered.append(found)
+            return found
+
+    def _made(self, launcher: Launcher, grid: Any, args: tuple[Any, ...]) -> Kind:
         specialiser = launcher._specialiser
         limits = self._limits or limits_of(DEFAULT)
-        with self._lock:
-            try:
-                arguments = specialiser.bind(launcher.call.complete(args, {}))
-                device = device_of(arguments)
-                specs = tuple(as_specs(argument) for argument in arguments)
-            except Exception:  # the launch itself says what is wrong
-                return self._kinds.setdefault(key, Kind(specialiser, grid.size, None, "none", limits))
-            if device is None:
-                return self._kinds.setdefault(key, Kind(specialiser, grid.size, specs, "interpreter", limits))
-            timer = self._timer(device)
-            limits = self._limits or limits_of_gpu(timer.device.name) or limits
-            return self._kinds.setdefault(key, Kind(
-                specialiser, grid.size, specs, timer.device.name, limits, timer,
-                stream_reader([array.info.owner for array in arrays(arguments)], device)))  # type: ignore[union-attr]
+        try:
+            arguments = specialiser.bind(launcher.call.complete(args, {}))
+            device = device_of(arguments)
+            specs = tuple(as_specs(argument) for argument in arguments)
+        except Exception:  # the launch itself says what is wrong
+            return Kind(specialiser, grid.size, None, "none", limits)
+        if device is None:
+            return Kind(specialiser, grid.size, specs, "interpreter", limits)
+        timer = self._timer(device)
+        limits = self._limits or limits_of_gpu(timer.device.name) or limits
+        return Kind(specialiser, grid.size, specs, timer.device.name, limits, timer,
+                    stream_reader([array.info.owner for array in arrays(arguments)], device))  # type: ignore[union-attr]
 
     def _timer(self, device: int) -> Any:
         from tilewright.profiling.events import DeviceTimer
@@ -165,8 +186,15 @@ class Profile(Recording):
     def _read(self, kind: Kind, start: int, end: int, thread: int, stream: int, before: int, after: int,
               failed: bool) -> Launched:
         timed = kind.timer is not None and not self.broken and after != NOT_TIMED
-        times = kind.timer.read((stream, before, after)) if kind.timer is not None and timed else None
+        times = kind.timer.read(before, after) if kind.timer is not None and timed else None
         return Launched(kind, start, end, thread, stream, times, failed)
+
+    def _recorded(self) -> Iterator[Launched]:
+        """The launches that machine code has recorded."""
+        for timer in self._timers.values():
+            for r in timer.recorded():
+                yield self._read(self._numbered[r.number], r.start, r.stop, r.thread, r.stream, r.before, r.after,
+                                 failed=False)
 
 
 @public

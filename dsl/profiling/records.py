@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 @dataclass(eq=False)
 class Kind:
     """Launches of one kernel over one grid with arguments of one kind. `executor`: "interpreter", or the GPU's name.
-    `args` has specs in the place of arrays; None where the arguments did not fit."""
+    `args` has specs in the place of arrays; None where the arguments did not fit. `number`: of the kinds of a profile,
+    which one."""
 
     specialiser: Specialiser
     grid: tuple[int, int, int]
@@ -30,6 +31,7 @@ class Kind:
     limits: DeviceLimits
     timer: DeviceTimer | None = None
     stream: Any = None
+    number: int = 0
 
     @property
     def kernel(self) -> str:

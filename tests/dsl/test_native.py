@@ -361,10 +361,12 @@ def test_a_call_keeps_what_it_reads(cuda: FakeCuda, refused: int) -> None:
 
 @pytest.mark.parametrize("by_bindings", [False, True])
 def test_events_are_made_ahead(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch, by_bindings: bool) -> None:
+    from tilewright.launching import records
     from tilewright.profiling import events
 
     for name, value in (("FIRST", 16), ("ENOUGH", 4), ("MORE", 4)):
         monkeypatch.setattr(events, name, value)
+        monkeypatch.setattr(records, name, value, raising=False)
     add, args = make_add(), (*three(), 16)
     taught(lambda: add[(7,)](*args))
     if by_bindings:

@@ -127,35 +127,33 @@ yes:
 }
 
 ; Queue a known launch with packed parameters; false where something is not as usual, and nothing was queued.
-define internal i1 @queue(ptr %known, ptr %table, ptr %given, ptr %stream_object) #0 {
+define internal i1 @queue(ptr %known, ptr %table, ptr %given, ptr %stream_object, i1 %recording) #0 {
   %stream_word = alloca i64
   %has_stream = call i1 @stream(ptr %known, ptr %stream_object, ptr %stream_word)
   br i1 %has_stream, label %context, label %no
 context:
   %here = call i1 @in_context(ptr %known)
-  br i1 %here, label %tell, label %no
+  br i1 %here, label %watched, label %no
+watched:
+  br i1 %recording, label %claim, label %tell
+claim:
+  %claimed = call ptr @claimed(ptr %known, ptr %table)
+  %unknown = icmp eq ptr %claimed, null
+  br i1 %unknown, label %no, label %tell
 tell:
+  %record = phi ptr [null, %watched], [%claimed, %claim]
   %told = call i1 @note(ptr %known, ptr %given)
   br i1 %told, label %go, label %no
 go:
-  %handle = call ptr @address(ptr %known, i64 $L.handle)
-  %launch = call ptr @address(ptr %known, i64 $L.launch)
-  %x = call i64 @word(ptr %known, i64 $L.x)
-  %y = call i64 @word(ptr %known, i64 $L.y)
-  %z = call i64 @word(ptr %known, i64 $L.z)
-  %threads = call i64 @word(ptr %known, i64 $L.threads)
-  %shared = call i64 @word(ptr %known, i64 $L.shared)
-  %x32 = trunc i64 %x to i32
-  %y32 = trunc i64 %y to i32
-  %z32 = trunc i64 %z to i32
-  %threads32 = trunc i64 %threads to i32
-  %shared32 = trunc i64 %shared to i32
   %stream = load ptr, ptr %stream_word
+  br i1 %recording, label %timed, label %plain
+timed:
+  %recorded = call i1 @recorded_launch(ptr %known, ptr %table, ptr %stream, ptr %record)
+  ret i1 %recorded
+plain:
   %thread = call ptr @PyEval_SaveThread()
-  %failed = call i32 %launch(ptr %handle, i32 %x32, i32 %y32, i32 %z32, i32 %threads32, i32 1, i32 1, i32 %shared32,
-                             ptr %stream, ptr %table, ptr null)
+  %fine = call i1 @launch(ptr %known, ptr %table, ptr %stream)
   call void @PyEval_RestoreThread(ptr %thread)
-  %fine = icmp eq i32 %failed, 0
   ret i1 %fine
 no:
   ret i1 false

@@ -13,11 +13,20 @@ fall_back:
   ret ptr %result
 }
 
+; Do launches go through a profile, and nobody else watches them?
+define internal i1 @are_recorded(ptr %head) alwaysinline #0 {
+  %held_at = call ptr @address(ptr %head, i64 $H.held)
+  %held = load i128, ptr %held_at, align 8
+  %alone = icmp eq i128 %held, $recorded
+  ret i1 %alone
+}
+
 ; The stream that is asked for: None where none is, null where Python holds all launches or something else has a name.
 define internal ptr @asked_stream(ptr %head, ptr %given, i64 %count, ptr %names) alwaysinline #0 {
   %held_at = call ptr @address(ptr %head, i64 $H.held)
   %held = load i128, ptr %held_at, align 8
-  %free = icmp eq i128 %held, 0
+  %otherwise = and i128 %held, $others
+  %free = icmp eq i128 %otherwise, 0
   br i1 %free, label %look, label %no
 look:
   %none = icmp eq ptr %names, null
@@ -73,7 +82,8 @@ other:
   %next = call ptr @address(ptr %known, i64 $L.next)
   br label %look
 go:
-  %done = call i1 @queue(ptr %known, ptr %table, ptr %given, ptr %stream)
+  %recording = call i1 @are_recorded(ptr %head)
+  %done = call i1 @queue(ptr %known, ptr %table, ptr %given, ptr %stream, i1 %recording)
   br i1 %done, label %yes, label %no
 yes:
   %answer = call ptr @address(ptr %known, i64 $L.answer)
@@ -92,7 +102,8 @@ define internal ptr @replayed(ptr %head, ptr %given, i64 %count, ptr %names) alw
 go:
   %known = call ptr @address(ptr %head, i64 $H.first)
   %table = call ptr @address(ptr %known, i64 $L.table)
-  %done = call i1 @queue(ptr %known, ptr %table, ptr null, ptr %stream)
+  %recording = call i1 @are_recorded(ptr %head)
+  %done = call i1 @queue(ptr %known, ptr %table, ptr null, ptr %stream, i1 %recording)
   br i1 %done, label %yes, label %no
 yes:
   ret ptr $object.None

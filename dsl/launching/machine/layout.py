@@ -12,9 +12,19 @@ MOST_SLOTS = 128
 HEAD = "first", "fallback", "held", "kept"
 LAUNCH = ("next", "handle", "x", "y", "z", "threads", "shared", "slots", "template", "count", "arguments", "pairs",
           "pair_words", "stream_of", "device", "outputs", "output_numbers", "note", "noted", "context", "launch",
-          "current", "table", "maps", "map_words", "answer")
+          "current", "table", "maps", "map_words", "answer", "cell")
 ARGUMENT = ("kind", "type", "value", "slot", "place", "format", "extents", "strides", "low", "number", "output",
             "exact", "read")
+
+# What a profile knows of a known launch: where it is recorded (0: nowhere), its number there, and how many ints must be
+# as they were: a slot and a value each, behind these words.
+CELL = "records", "number", "ints"
+# The records of a profile on one GPU: the block in use, functions, and the object that keeps all of it.
+RECORDS = "block", "record", "clock", "owner"
+# A block, in front of its records: the next one, and where they end.
+BLOCK = "next", "end"
+# A launch that machine code has recorded. `number` is 0 until it is whole, and one more than that of its cell then.
+RECORD = "number", "start", "stop", "thread", "stream", "before", "after"
 
 
 class Expected(enum.IntEnum):
@@ -36,7 +46,7 @@ FUNCTIONS = (
     "PyErr_Clear", "PyErr_Occurred", "PyEval_RestoreThread", "PyEval_SaveThread", "PyFloat_AsDouble",
     "PyLong_AsLongLongAndOverflow", "PyLong_AsUnsignedLongLong", "PyLong_AsVoidPtr", "PyObject_CallOneArg",
     "PyObject_GetAttr", "PyObject_RichCompareBool", "PyObject_Type", "PyObject_Vectorcall", "PyTuple_GetItem",
-    "PyTuple_New", "PyTuple_SetItem", "PyTuple_Size", "Py_DecRef", "Py_IncRef",
+    "PyThread_get_thread_ident", "PyTuple_New", "PyTuple_SetItem", "PyTuple_Size", "Py_DecRef", "Py_IncRef",
 )
 NAMES = ("stream", "requires_grad", "cuda_stream", "pointer", "shape", "strides", "dtype", "device")
 # The code has the addresses of these objects, which stay.

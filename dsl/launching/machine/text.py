@@ -7,12 +7,25 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from tilewright.launching.machine.layout import ARGUMENT, FUNCTIONS, HEAD, LAUNCH, MOST_SLOTS, Expected
+from tilewright.launching.held import HELD, RECORDED, WATCHED
+from tilewright.launching.machine.layout import (
+    ARGUMENT,
+    BLOCK,
+    CELL,
+    FUNCTIONS,
+    HEAD,
+    LAUNCH,
+    MOST_SLOTS,
+    RECORD,
+    RECORDS,
+    Expected,
+)
 
-FILES = "parts", "arrays", "arguments", "driver", "entries"
+FILES = "parts", "arrays", "arguments", "records", "driver", "entries"
 # What a module's function `entry` does: a kernel over a grid, a launch with its arguments, an event's record, events.
 ENTRIES = {"launch": "launched", "replay": "replayed", "record": "recorded", "create": "created"}
 
+_WORDS = {"H": HEAD, "L": LAUNCH, "A": ARGUMENT, "C": CELL, "R": RECORDS, "B": BLOCK, "E": RECORD}
 _HOLE = re.compile(rf"\$object\.(?P<object>\w+)|@(?P<function>{'|'.join(FUNCTIONS)})\(")
 
 
@@ -20,11 +33,14 @@ _HOLE = re.compile(rf"\$object\.(?P<object>\w+)|@(?P<function>{'|'.join(FUNCTION
 def template() -> str:
     """The module, in which objects and functions of Python and the entry still have names."""
     text = "".join((Path(__file__).parent / f"{name}.ll").read_text() for name in FILES)
-    words = {f"{letter}.{name}": 8 * number for letter, names in (("H", HEAD), ("L", LAUNCH), ("A", ARGUMENT))
+    words = {f"{letter}.{name}": 8 * number for letter, names in _WORDS.items()
              for number, name in enumerate(names)}
     kinds = {f"kind.{kind.name.lower()}": int(kind) for kind in Expected}
-    known = {**words, **kinds, "argument_bytes": 8 * len(ARGUMENT), "slots": MOST_SLOTS}
-    return re.sub(r"\$((?:[HLA]|kind)\.\w+|argument_bytes|slots)", lambda found: str(known[found[1]]), text)
+    recorded = RECORDED << 8 * HELD.itemsize * WATCHED  # all of HELD as one number
+    known = {**words, **kinds, "argument_bytes": 8 * len(ARGUMENT), "cell_bytes": 8 * len(CELL),
+             "record_bytes": 8 * len(RECORD), "recorded": recorded, "others": ~recorded, "slots": MOST_SLOTS}
+    names = r"\$((?:[HLACRBE]|kind)\.\w+|\w+_bytes|recorded|others|slots)\b"
+    return re.sub(names, lambda found: str(known[found[1]]), text)
 
 
 def module(entry: str, addresses: Mapping[str, int]) -> str:
