@@ -69,8 +69,11 @@ def multiply_add(a, b, others, c, tm: tw.Constant[int], tn: tw.Constant[int], tk
     for number in range(tw.bid(0), rows * columns, tw.num_blocks(0)):
         i, j = banded(number, rows, columns, 8)
         acc = product(a, b, i, j, tm, tn, tk)
+        row = i * tm + tw.arange(tm, dtype=tw.int32)[:, None]
+        column = j * tn + tw.arange(tn, dtype=tw.int32)[None, :]
         for other in range(others.shape[0]):
-            acc = acc + tw.load(others, (other, i, j), (1, tm, tn)).reshape((tm, tn)).astype(tw.float32)
+            # Gathered as the sums lie in registers: a loaded tile would go through shared memory, which slots need.
+            acc = acc + tw.gather(others, (other, row, column)).astype(tw.float32)
         tw.store(c, (i, j), acc.astype(c.dtype))
 
 
@@ -88,7 +91,7 @@ def slot(source: int, target: int, world: int) -> int:
 
 
 class Gpus:
-    """This process's GPU among those of all ranks: memory that each of them can reach, and two streams more."""
+    """This process's GPU among those of all ranks: memory that each of them can reach, and a stream for copies."""
 
     def __init__(self) -> None:
         import torch
@@ -102,7 +105,7 @@ class Gpus:
         self.group = dist.group.WORLD
         self.rank, self.world = dist.get_rank(), dist.get_world_size()
         self.processors = torch.cuda.get_device_properties(self.device).multi_processor_count
-        self.copies, self.side = torch.cuda.Stream(), torch.cuda.Stream()
+        self.copies = torch.cuda.Stream()
         self._kept: list[Any] = []
         flags = self.shared((self.world,), torch.int32)
         count = torch.zeros(1, dtype=torch.int32, device=self.device)
@@ -119,31 +122,23 @@ class Gpus:
         return [own if rank == self.rank else handle.get_buffer(rank, shape, dtype) for rank in range(self.world)]
 
 
-def gather_and_multiply(gpus: Gpus, shards: Sequence[Any], gathered: Any, b: Any, c: Any, parts: int = 2) -> None:
+def gather_and_multiply(gpus: Gpus, shards: Sequence[Any], gathered: Any, b: Any, c: Any) -> None:
     """c = gathered @ b, where gathered has the shards of all ranks one below the other (but for this rank's own, which
-    is read where it lies). Each shard is copied in so many parts, and each part multiplied as soon as it is there."""
+    is read where it lies). Copies bring the next shards while one is multiplied."""
     torch, now = gpus.torch, gpus.torch.cuda.current_stream()
-    rows, c = shards[0].shape[0], c.view(gpus.world, *shards[0].shape[:1], c.shape[1])
-    gathered = gathered.view(gpus.world, *shards[0].shape)
+    gathered, c = gathered.view(gpus.world, *shards[0].shape), c.view(gpus.world, -1, c.shape[1])
+    others = [(gpus.rank + step) % gpus.world for step in range(1, gpus.world)]
     gpus.meet()  # all shards are there
-    arrived = []
     gpus.copies.wait_stream(now)
+    arrived = {}
     with torch.cuda.stream(gpus.copies):
-        for step in range(1, gpus.world):
-            source = (gpus.rank + step) % gpus.world
-            for first in range(0, rows, rows // parts):
-                part = slice(first, first + rows // parts)
-                gathered[source, part].copy_(shards[source][part])
-                arrived.append((source, part, gpus.copies.record_event()))
-    own = c[gpus.rank]
-    multiply[grid(own, gpus.processors)](shards[gpus.rank], b, own, *TILES)
-    for number, (source, part, event) in enumerate(arrived):
-        # Blocks of the next part begin where those of the one before leave processors idle.
-        stream = now if number % 2 else gpus.side
-        stream.wait_event(event)
-        out = c[source, part]
-        multiply[grid(out, gpus.processors)](gathered[source, part], b, out, *TILES, stream=stream)
-    now.wait_stream(gpus.side)
+        for source in others:
+            gathered[source].copy_(shards[source])
+            arrived[source] = gpus.copies.record_event()
+    multiply[grid(c[gpus.rank], gpus.processors)](shards[gpus.rank], b, c[gpus.rank], *TILES)
+    for source in others:
+        now.wait_event(arrived[source])
+        multiply[grid(c[source], gpus.processors)](gathered[source], b, c[source], *TILES)
     gpus.meet()  # nobody reads this rank's shard any more
 
 
