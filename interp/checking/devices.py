@@ -7,10 +7,8 @@ by different devices race unless both are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from tilewright.interp.arrays import ArrayRef
 from tilewright.interp.checking.clocks import Clocks
@@ -18,7 +16,7 @@ from tilewright.interp.checking.contents import Contents
 from tilewright.interp.checking.covers import Covers
 from tilewright.interp.checking.log import Log
 from tilewright.interp.checking.memory import CheckedMemory
-from tilewright.interp.checking.races import CONFLICTS, NOBODY, Access, NamedBlock, Races, Table
+from tilewright.interp.checking.races import CONFLICTS, NamedBlock, Races
 from tilewright.interp.checking.report import command_line
 from tilewright.interp.checking.sharing import is_atomic
 from tilewright.interp.devices import DeviceMemory
@@ -41,15 +39,24 @@ BETWEEN = {
 """What atomic accesses may not meet of another device."""
 
 
-def _conflicts() -> dict[str, tuple[str, ...]]:
-    """Those of any two blocks, with the accesses of each scope, and those between devices."""
+def _of(what: str, device: int) -> str:
+    """The name of an atomic access by a block of a device: each device's are noted apart."""
+    return f"{what}#{device}"
+
+
+def _conflicts(devices: range) -> dict[str, tuple[str, ...]]:
+    """Those of any two blocks, with the accesses of each scope and device, and those between devices."""
     out = {}
     for what, others in CONFLICTS.items():
         both = tuple(name for other in others for name in (
-            (other, NARROW + other) if other.startswith("atomic") else (other,)))
-        out[what] = both + BETWEEN.get(what, ())
-        if what.startswith("atomic"):
-            out[NARROW + what] = both + BETWEEN[NARROW + what]
+            [_of(scope + other, d) for d in devices for scope in ("", NARROW)] if other in BETWEEN else [other]))
+        if what not in BETWEEN:
+            out[what] = both
+            continue
+        for device in devices:
+            for own in (what, NARROW + what):
+                out[_of(own, device)] = both + tuple(
+                    _of(other, d) for d in devices if d != device for other in BETWEEN[own])
     return out
 
 
@@ -92,12 +99,10 @@ class DeviceClocks(Clocks):
 class DeviceRaces(Races):
     """The log of launches on all devices, over one grid. `device`: the one that runs."""
 
-    conflicts = _conflicts()
-
     def __init__(self, functions: Sequence[Function], grid: Grid, arguments: Sequence[Any], log: Log) -> None:
         self.device = 0
         self._each = grid[0] * grid[1] * grid[2]
-        self._abroad = False
+        self.conflicts = _conflicts(range(len(functions)))
         blocks = self._each * len(functions)
         self._wide_clocks = DeviceClocks(blocks, self._each)
         refs = [ref for values in arguments for value in values
@@ -109,8 +114,11 @@ class DeviceRaces(Races):
         super().synchronise(region, op, reads=reads, writes=writes)
 
     def _what(self, op: Op, writes: bool) -> str:
-        narrow = is_atomic(op) and getattr(op, "memory_scope", MemoryScope.SYS) is not MemoryScope.SYS
-        return (NARROW if narrow else "") + super()._what(op, writes)
+        what = super()._what(op, writes)
+        if not is_atomic(op):
+            return what
+        narrow = getattr(op, "memory_scope", MemoryScope.SYS) is not MemoryScope.SYS
+        return _of(NARROW + what if narrow else what, self.device)
 
     def _block_numbers(self, region: Region) -> Any:
         return super()._block_numbers(region) + self.device * self._each
@@ -119,25 +127,8 @@ class DeviceRaces(Races):
         coordinates = super()._place(number % self._each).coordinates
         return NamedBlock(coordinates, f"block {coordinates} of device {number // self._each}")
 
-    def _compare(self, access: Access, table: Table, what: str, other: str) -> None:
-        # Atomic accesses of one device never race.
-        self._abroad = "atomic" in what and "atomic" in other
-        super()._compare(access, table, what, other)
-        self._abroad = False
-
-    def _unordered(self, access: Access, table: Table, codes: Any) -> Any:
-        if self._abroad:
-            here = (codes >= 0) & ((codes >> self._shift) // self._each == self.device)
-            codes = np.where(here, NOBODY, codes)
-        return super()._unordered(access, table, codes)
-
-    def _unseen(self, table: Table) -> Iterator[tuple[Any, int]]:
-        for places, code in super()._unseen(table):
-            if not self._abroad or (code >> self._shift) // self._each != self.device:
-                yield places, code
-
     def _words(self, what: str, other: str) -> tuple[str, str]:
-        if not self._abroad:
+        if "atomic" not in what or "atomic" not in other:
             reason, hint = super()._words(what, other)
             return reason, hint + " (MemoryScope.SYS between devices)"
         return ("MemoryScope.DEVICE orders accesses of one device's blocks; other devices take part in those of "

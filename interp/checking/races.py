@@ -8,7 +8,7 @@ done it, of which the code is one. Without synchronisation any two blocks are un
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class NamedBlock(NamedTuple):
 class Races:
     """The log of one launch."""
 
-    conflicts: ClassVar[dict[str, tuple[str, ...]]] = CONFLICTS
+    conflicts: dict[str, tuple[str, ...]] = CONFLICTS
 
     def __init__(self, function: Function, grid: tuple[int, int, int], arguments: Any, log: Log) -> None:
         sharing = find_sharing(function, grid, arguments)
@@ -135,7 +135,7 @@ class Races:
 
     def _claim(self, range_: Range, region: ElementRegion, op: Op) -> bool | None:
         """The quick way for writes of single elements of which nothing is known but other such writes; as `claim`."""
-        others = any((id(range_), other) in self._tables for other in CONFLICTS["write"][1:])
+        others = any((id(range_), other) in self._tables for other in self.conflicts["write"][1:])
         if others or self._clocks is not None or not region.varies:
             return None
         numbers = self._block_numbers(region).reshape(-1, *(1,) * len(region.tile))
@@ -353,7 +353,8 @@ def _race(
 ) -> Report:
     name = access.region.array.name
     element = f"{name}[{', '.join(map(str, index))}]"
-    verb, also = (kind.removeprefix("device ").replace("atomic ", "atomically ") + "s" for kind in kinds)
+    verb, also = (
+        kind.partition("#")[0].removeprefix("device ").replace("atomic ", "atomically ") + "s" for kind in kinds)
     whom = "another block" if other_block is None else other_block.name
     return Report(
         "race", f"{called(access.op)} {verb} {element}, which {whom} {also} in no order",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import os
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -99,6 +100,20 @@ def test_on_the_gpu(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     out = capsys.readouterr().out
     # What runs in the interpreter runs on the GPU as well, and says so.
     assert lines_of("GPU", out) >= lines_of("interpreter", out) > 0, out
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", sorted(TORCHRUN))
+def test_on_several_gpus(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    devices = min(torch.cuda.device_count(), 4)
+    if devices < 2:
+        pytest.skip("one GPU")
+    run = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(devices)]
+    environment = {**os.environ, "TORCH_SYMM_MEM_DISABLE_MULTICAST": "1", "NCCL_NVLS_ENABLE": "0"}
+    run.append(str(FOLDER / f"{name}.py"))
+    done = subprocess.run(run, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and done.stdout.count(" ok, ") == 3, done.stdout + done.stderr
 
 
 def test_demo_shows_every_stage(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
