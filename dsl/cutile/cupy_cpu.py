@@ -28,6 +28,9 @@ class ndarray(np.ndarray):
     def set(self, values: Any, *args: Any) -> None:
         self[...] = values
 
+    def toDlpack(self) -> Any:
+        return self.__dlpack__()
+
     @property
     def device(self) -> device.Device:  # type: ignore[override]
         return device.Device(0)
@@ -90,6 +93,27 @@ def asnumpy(array: Any, *args: Any, **named: Any) -> Any:
     return np.array(array, subok=False)
 
 
+@dataclass
+class Capsule:
+    """A DLPack capsule as NumPy wants it: made by an array."""
+
+    capsule: Any
+
+    def __dlpack__(self, **named: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)  # the CPU
+
+
+def from_capsule(capsule: Any) -> Any:
+    """The array in a capsule, to write to as well: NumPy makes it read-only where the capsule does not tell."""
+    array = np.from_dlpack(Capsule(capsule))
+    described = array.__array_interface__
+    writable = SimpleNamespace(array=array, __array_interface__=described | {"data": (described["data"][0], False)})
+    return of_cupy(np.asarray(writable))
+
+
 def get_array_module(*arrays: Any) -> ModuleType:
     return cupy if any(isinstance(array, ndarray) for array in arrays) else np
 
@@ -123,9 +147,7 @@ random = StandIn("cupy.random", np.random, default_rng=Generator, Generator=Gene
 _null = device.HostStream()
 runtime = StandIn("cupy.cuda.runtime", SimpleNamespace(
     getDeviceCount=lambda: 1, getDevice=lambda: 0, setDevice=device.nothing, deviceSynchronize=device.nothing,
-    getDeviceProperties=lambda index: {"name": device.NAME.encode(), "major": device.CAPABILITY[0],
-                                       "minor": device.CAPABILITY[1], "totalGlobalMem": device.MEMORY,
-                                       "multiProcessorCount": device.MULTIPROCESSORS},
+    getDeviceProperties=lambda index: dict(device.PROPERTIES), deviceGetAttribute=device.attribute,
     memGetInfo=lambda: (device.MEMORY, device.MEMORY), runtimeGetVersion=lambda: 13000, driverGetVersion=lambda: 13000))
 
 
@@ -154,6 +176,7 @@ nvtx = StandIn("cupy.cuda.nvtx", device.Nvtx)
 switches = StandIn("cupy.cuda.profiler", SimpleNamespace(), start=device.nothing, stop=device.nothing)
 cuda = StandIn("cupy.cuda", SimpleNamespace(), Stream=CupyStream, ExternalStream=CupyStream, Event=device.HostEvent,
                Device=device.Device, get_current_stream=_current_stream, is_available=lambda: True, runtime=runtime,
+               get_device_id=lambda: 0,
                nvtx=nvtx, profiler=switches, MemoryPool=MemoryPool, set_allocator=device.nothing,
                get_elapsed_time=lambda start, end: start.elapsed_time(end),
                stream=SimpleNamespace(Stream=CupyStream, Event=device.HostEvent, get_current_stream=_current_stream))
@@ -185,10 +208,11 @@ def benchmark(func: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mappin
 
 profiler = StandIn("cupyx.profiler", SimpleNamespace(), benchmark=benchmark, time_range=device.Nvtx.range,
                    profile=device.Nvtx.range)
-cupyx = StandIn("cupyx", SimpleNamespace(), profiler=profiler)
+cupyx = StandIn("cupyx", SimpleNamespace(), profiler=profiler, scatter_add=np.add.at, scatter_max=np.maximum.at,
+                scatter_min=np.minimum.at)
 
-cupy = StandIn("cupy", np, ndarray=ndarray, asnumpy=asnumpy, get_array_module=get_array_module, random=random,
-               cuda=cuda, linalg=StandIn("cupy.linalg", np.linalg), fft=StandIn("cupy.fft", np.fft),
+cupy = StandIn("cupy", np, ndarray=ndarray, asnumpy=asnumpy, get_array_module=get_array_module, fromDlpack=from_capsule,
+               random=random, cuda=cuda, linalg=StandIn("cupy.linalg", np.linalg), fft=StandIn("cupy.fft", np.fft),
                testing=StandIn("cupy.testing", np.testing), fuse=fuse, get_default_memory_pool=MemoryPool,
                get_default_pinned_memory_pool=MemoryPool)
 

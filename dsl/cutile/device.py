@@ -16,17 +16,53 @@ NAME = "CPU (Tilewright's interpreter)"
 MULTIPROCESSORS = 8  # persistent kernels launch so many blocks
 MEMORY = 16 << 30
 
+# What CUDA tells of a device, by the names that CuPy gives its attributes: number in CUDA's list, and value. Beside the
+# constants above they are an H100's, but for the clock, by which programs compute rates.
+ATTRIBUTES = {
+    "MaxThreadsPerBlock": (1, 1024), "MaxSharedMemoryPerBlock": (8, 48 << 10), "TotalConstantMemory": (9, 64 << 10),
+    "WarpSize": (10, 32), "MaxRegistersPerBlock": (12, 1 << 16), "ClockRate": (13, 1_000_000),
+    "MultiProcessorCount": (16, MULTIPROCESSORS), "L2CacheSize": (38, 32 << 20),
+    "MaxThreadsPerMultiProcessor": (39, 2048), "ComputeCapabilityMajor": (75, CAPABILITY[0]),
+    "ComputeCapabilityMinor": (76, CAPABILITY[1]), "MaxSharedMemoryPerMultiprocessor": (81, 228 << 10),
+    "MaxRegistersPerMultiprocessor": (82, 1 << 16), "MaxSharedMemoryPerBlockOptin": (97, 227 << 10)}
+
+# The same by the names of cudaDeviceProp, as cupy.cuda.runtime.getDeviceProperties has them.
+PROPERTIES: dict[str, Any] = {
+    "name": NAME.encode(), "totalGlobalMem": MEMORY,
+    **{name: ATTRIBUTES[attribute][1] for name, attribute in {
+        "major": "ComputeCapabilityMajor", "minor": "ComputeCapabilityMinor", "warpSize": "WarpSize",
+        "multiProcessorCount": "MultiProcessorCount", "clockRate": "ClockRate", "l2CacheSize": "L2CacheSize",
+        "totalConstMem": "TotalConstantMemory", "maxThreadsPerBlock": "MaxThreadsPerBlock",
+        "maxThreadsPerMultiProcessor": "MaxThreadsPerMultiProcessor", "regsPerBlock": "MaxRegistersPerBlock",
+        "regsPerMultiprocessor": "MaxRegistersPerMultiprocessor", "sharedMemPerBlock": "MaxSharedMemoryPerBlock",
+        "sharedMemPerBlockOptin": "MaxSharedMemoryPerBlockOptin",
+        "sharedMemPerMultiprocessor": "MaxSharedMemoryPerMultiprocessor"}.items()}}
+
+# And by torch's, as torch.cuda.get_device_properties has them.
+TORCH_PROPERTIES = {
+    "name": NAME, "total_memory": MEMORY,
+    **{name: PROPERTIES[property] for name, property in {
+        "major": "major", "minor": "minor", "multi_processor_count": "multiProcessorCount", "warp_size": "warpSize",
+        "L2_cache_size": "l2CacheSize", "max_threads_per_multi_processor": "maxThreadsPerMultiProcessor",
+        "regs_per_multiprocessor": "regsPerMultiprocessor", "shared_memory_per_block": "sharedMemPerBlock",
+        "shared_memory_per_block_optin": "sharedMemPerBlockOptin", "clock_rate": "clockRate",
+        "shared_memory_per_multiprocessor": "sharedMemPerMultiprocessor"}.items()}}
+
 
 def nothing(*args: Any, **named: Any) -> None:
     """Does nothing, which is all there is to do."""
 
 
 def properties(device: Any = None) -> SimpleNamespace:
-    return SimpleNamespace(name=NAME, major=CAPABILITY[0], minor=CAPABILITY[1], total_memory=MEMORY,
-                           multi_processor_count=MULTIPROCESSORS, warp_size=32, L2_cache_size=32 << 20,
-                           max_threads_per_multi_processor=2048, regs_per_multiprocessor=1 << 16,
-                           shared_memory_per_block=48 << 10, shared_memory_per_block_optin=227 << 10,
-                           shared_memory_per_multiprocessor=228 << 10)
+    return SimpleNamespace(**TORCH_PROPERTIES)
+
+
+def attribute(number: int, device: Any = 0) -> int:
+    """cudaDeviceGetAttribute. ValueError for an attribute that is not in ATTRIBUTES."""
+    for known, value in ATTRIBUTES.values():
+        if known == number:
+            return value
+    raise ValueError(f"Tilewright's stand-in for cupy.cuda.runtime does not know attribute {number} of a device")
 
 
 class HostStream:
@@ -128,7 +164,7 @@ class Device:
 
     @property
     def attributes(self) -> dict[str, int]:
-        return {"MultiProcessorCount": MULTIPROCESSORS}
+        return {name: value for name, (_, value) in ATTRIBUTES.items()}
 
     @property
     def mem_info(self) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from tilewright.cutile import device
@@ -138,10 +138,11 @@ def _cuda_answers(torch: Any) -> dict[str, Any]:
         "mem_get_info": lambda index=None: (device.MEMORY, device.MEMORY), "memory_summary": lambda *args, **named: "",
         "get_rng_state": lambda index=None: torch.get_rng_state(),
         "set_rng_state": lambda state, index=None: torch.set_rng_state(state),
+        "cudart": lambda: SimpleNamespace(cudaProfilerStart=device.nothing, cudaProfilerStop=device.nothing),
     }
     answers |= dict.fromkeys(("synchronize", "set_device", "set_stream", "empty_cache", "init", "ipc_collect",
                               "reset_peak_memory_stats", "reset_max_memory_allocated", "manual_seed",
-                              "manual_seed_all"), device.nothing)
+                              "manual_seed_all", "_sleep"), device.nothing)
     zero = dict.fromkeys(("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"))
     return answers | {name: lambda index=None: 0 for name in zero}
 

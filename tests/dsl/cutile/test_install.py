@@ -77,6 +77,7 @@ print(torch.zeros(3, device="cuda").shape, torch.zeros(3, device=0).device.type,
 print(torch.compile(len) is len, torch.compile(mode="max-autotune")(len) is len, torch.zeros(3, pin_memory=True).shape)
 with torch.cuda.nvtx.range("all"):
     torch.cuda.nvtx.range_push("part")
+    torch.cuda.cudart().cudaProfilerStart()
     print(torch.cuda.get_device_properties(0).shared_memory_per_block_optin)
 """
     path = os.pathsep.join([str(STUBS), os.environ.get("PYTHONPATH", "")])
@@ -120,6 +121,27 @@ print(len(calls), times.gpu_times.shape, times.cpu_times.shape, str(times).start
 """) == ["11 (1, 10) (10,) True"]
 
 
+def test_what_cupy_tells_of_the_device() -> None:
+    runtime, device = cupy.cuda.runtime, cupy.cuda.Device(cupy.cuda.get_device_id())
+    told = runtime.getDeviceProperties(0)
+    assert (told["name"], told["major"], told["multiProcessorCount"]) == (b"CPU (Tilewright's interpreter)", 9, 8)
+    assert device.attributes["L2CacheSize"] == told["l2CacheSize"] == runtime.deviceGetAttribute(38, 0)
+    with pytest.raises(ValueError, match="does not know attribute 1000 of a device"):
+        runtime.deviceGetAttribute(1000, 0)
+
+
+def test_scatters_of_cupyx() -> None:
+    assert fresh("""
+import tilewright.cutile
+tilewright.cutile.install(cpu=True)
+import cupy as cp, cupyx
+counts = cp.zeros(3, dtype=cp.int32)
+cupyx.scatter_add(counts, cp.array([0, 2, 2]), 1)
+cupyx.scatter_max(counts, cp.array([1, 1]), cp.array([5, 4]))
+print(counts.tolist())
+""") == ["[1, 5, 2]"]
+
+
 def test_arrays_of_the_stand_in() -> None:
     x = cupy.arange(6, dtype=cupy.float32).reshape(2, 3)
     for made in (x, x.T, x[0], x[0, 0], x.sum(), x.mean(axis=0), x @ x.T, cupy.sum(x), cupy.exp(x), cupy.zeros_like(x),
@@ -134,6 +156,9 @@ def test_arrays_of_the_stand_in() -> None:
     x += 1
     assert copy[0, 0] == 7
     assert cupy.get_array_module(x) is cupy and cupy.get_array_module(copy) is np
+    shared = cupy.fromDlpack(x.toDlpack())
+    shared[0, 0] = 3
+    assert isinstance(shared, cupy.ndarray) and x[0, 0] == 3
     assert x.data.ptr == x.ctypes.data and cupy.fuse(len) is cupy.fuse(kernel_name="n")(len) is len
     with pytest.raises(AttributeError, match="stand-in for cupy has no 'RawKernel'"):
         cupy.RawKernel  # noqa: B018
