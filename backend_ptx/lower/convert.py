@@ -31,14 +31,13 @@ def converted(b: Builder, target: Target, v: Val, source: DType, dest: DType, ro
     """A fragment of dtype `source` as `dest`."""
     if source is dest:
         return v
-    narrow.check_supported(dest, target)
     if dest is tfloat32 and source in (float32, float16, bfloat16):
         record = _TF32.get(rounding)
         if record is not None and instruction(record).sm <= target.sm:
             return _to_tf32(b, b.cast("fpext", v, "float") if v.elem != "float" else v, record)
     if source.is_float:
         return _from_float(b, target, v, source, dest, rounding)
-    return _from_int(b, v, source, dest, rounding)
+    return _from_int(b, target, v, source, dest, rounding)
 
 
 # Where the target has it, one instruction rounds to tf32; narrow.to_tf32 needs six.
@@ -49,7 +48,7 @@ def _to_tf32(b: Builder, v: Val, record: str) -> Val:
     return b.each(lambda x: b.bitcast(instruction(record).emit1(b, x), "float"), v)
 
 
-def _from_int(b: Builder, v: Val, source: DType, dest: DType, rounding: RoundingMode) -> Val:
+def _from_int(b: Builder, target: Target, v: Val, source: DType, dest: DType, rounding: RoundingMode) -> Val:
     if dest.is_bool:
         return b.icmp("ne", v, 0)
     signed, elem = source.is_signed, elem_of(dest)
@@ -66,7 +65,7 @@ def _from_int(b: Builder, v: Val, source: DType, dest: DType, rounding: Rounding
         v = b.cast("sitofp" if signed else "uitofp", v, exact)
     if dest is tfloat32:
         return narrow.to_tf32(b, v, rounding)
-    return narrow.from_f32(b, dest, v) if elem == "i8" else b.cast("fptrunc", v, elem)
+    return narrow.from_f32(b, dest, v, target) if elem == "i8" else b.cast("fptrunc", v, elem)
 
 
 def _from_float(b: Builder, target: Target, v: Val, source: DType, dest: DType, rounding: RoundingMode) -> Val:
@@ -76,13 +75,13 @@ def _from_float(b: Builder, target: Target, v: Val, source: DType, dest: DType, 
         return b.fcmp("une", extended(b, v), 0.0)
     if dest.is_int:
         return float_to_int(b, v, dest)
-    return _float_to_float(b, v, source, dest, rounding)
+    return _float_to_float(b, target, v, source, dest, rounding)
 
 
-def _float_to_float(b: Builder, v: Val, source: DType, dest: DType, rounding: RoundingMode) -> Val:
+def _float_to_float(b: Builder, target: Target, v: Val, source: DType, dest: DType, rounding: RoundingMode) -> Val:
     elem = elem_of(dest)
     if elem == "i8":
-        return narrow.from_f32(b, dest, _as_f32(b, v), rounding)
+        return narrow.from_f32(b, dest, _as_f32(b, v), target, rounding)
     if dest is tfloat32:
         return narrow.to_tf32(b, _tf32_source(b, v, rounding), rounding)
     if _SIZE[v.elem] < _SIZE[elem]:

@@ -8,26 +8,16 @@ from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower import small_floats
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis import floats
-from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 from tilewright.tileir.dtypes import DType, float8_e4m3fn, float8_e5m2
 from tilewright.tileir.enums import RoundingMode
 
 _WORD = {float8_e4m3fn: "e4m3", float8_e5m2: "e5m2"}
 
 
-def check_supported(dtype: DType, target: Target) -> None:
-    """TileUnsupportedFeatureError if the target cannot make this format. Those that few targets know are converted by
-    integer arithmetic."""
-    if dtype in _WORD and not target.has_fp8_cvt:
-        raise TileUnsupportedFeatureError(
-            f"{dtype} cannot be converted on {target.name}",
-            hints=["this needs a GPU of compute capability 8.9 or later; the interpreter does it"])
-
-
-def from_f32(b: Builder, dtype: DType, v: Val, rounding: RoundingMode = RoundingMode.RN) -> Val:
+def from_f32(b: Builder, dtype: DType, v: Val, target: Target, rounding: RoundingMode = RoundingMode.RN) -> Val:
     """float32 to float8 or float4, saturating to the largest finite value. Where the target has it, two lanes an
     instruction; a rounding other than to nearest even is for e8m0 alone."""
-    if dtype not in _WORD:
+    if dtype not in _WORD or not target.has_fp8_cvt:
         return small_floats.encode(b, dtype, v, rounding)
     name = f"llvm.nvvm.ff.to.{_WORD[dtype]}x2.rn"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from tilewright.backend_ptx.llvm.builder import Builder, Val
-from tilewright.tileir.analysis.floats import float_format
+from tilewright.tileir.analysis import floats
 from tilewright.tileir.dtypes import DType, float8_e8m0fnu
 from tilewright.tileir.enums import RoundingMode
 
@@ -32,7 +32,7 @@ def decode(b: Builder, dtype: DType, code: Val) -> Val:
         number = b.bitcast(value, "float")
     else:
         moved = b.bitcast(b.shl(magnitude, _F32_MANTISSA - dtype.mantissa), "float")
-        number = b.fmul(moved, math.ldexp(1.0, _F32_BIAS - float_format(dtype).bias))
+        number = b.fmul(moved, math.ldexp(1.0, _F32_BIAS - floats.float_format(dtype).bias))
     if dtype.bitwidth != 4:
         number = b.select(b.icmp("eq", magnitude, _every(dtype)), b.like(number, math.nan), number)
     if not dtype.has_sign:
@@ -44,11 +44,11 @@ def decode(b: Builder, dtype: DType, code: Val) -> Val:
 
 def encode(b: Builder, dtype: DType, value: Val, rounding: RoundingMode) -> Val:
     """Codes (i8) of float32 values, which are exact or rounded to odd."""
-    assert not dtype.has_inf, dtype
     bits = b.bitcast(value, "i32")
     magnitude = b.and_(bits, 0x7FFFFFFF)
     code = _powers(b, magnitude, rounding) if dtype is float8_e8m0fnu else _nearest(b, dtype, magnitude)
-    largest = _every(dtype) - (dtype.bitwidth != 4)
+    largest = floats.encode(floats.largest(dtype), dtype)
+    assert largest is not None, dtype
     code = b.intrinsic("llvm.umin", [code, b.like(code, largest)])
     invalid = b.icmp("ugt", magnitude, 0x7F800000)
     width = dtype.exponent + dtype.mantissa
@@ -61,7 +61,7 @@ def encode(b: Builder, dtype: DType, value: Val, rounding: RoundingMode) -> Val:
 
 def _nearest(b: Builder, dtype: DType, magnitude: Val) -> Val:
     """Codes to nearest even, without a sign."""
-    drop, bias = _F32_MANTISSA - dtype.mantissa, float_format(dtype).bias
+    drop, bias = _F32_MANTISSA - dtype.mantissa, floats.float_format(dtype).bias
     even = b.and_(b.lshr(magnitude, drop), 1)
     rounded = b.lshr(b.add(b.add(magnitude, (1 << drop - 1) - 1), even), drop)
     normal = b.sub(rounded, _F32_BIAS - bias << dtype.mantissa)

@@ -75,22 +75,18 @@ def test_same_bits(function: Function, target: str) -> None:
     compare(function, target, {"int": defined, "pow": small_exponents}.get(kind))
 
 
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize("source", NUMBERS, ids=str)
-def test_to_float8(source) -> None:
-    compare(elementwise("to8", [source], [one(convert.Cast, dtype=d) for d in FP8]), "sm_90a")
+def test_to_float8(source, target) -> None:
+    compare(elementwise("to8", [source], [one(convert.Cast, dtype=d) for d in FP8]), target)
 
 
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize("source", FP8, ids=str)
-def test_from_float8(source) -> None:
+def test_from_float8(source, target) -> None:
+    """By instructions, and by moving bits where there are none."""
     dtypes = [d for d in (*NUMBERS, *FP8) if d is not source]
-    compare(elementwise("from8", [source], [one(convert.Cast, dtype=d) for d in dtypes]), "sm_90a")
-
-
-@pytest.mark.parametrize("target", ["sm_80", "sm_86"])
-@pytest.mark.parametrize("source", FP8, ids=str)
-def test_from_float8_by_moving_bits(source, target) -> None:
-    """Where no instruction reads float8."""
-    compare(elementwise("from8", [source], [one(convert.Cast, dtype=d) for d in NUMBERS]), target)
+    compare(elementwise("from8", [source], [one(convert.Cast, dtype=d) for d in dtypes]), target)
 
 
 def test_powers_whose_exponent_is_known() -> None:

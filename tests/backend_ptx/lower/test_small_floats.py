@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -13,7 +14,8 @@ from tilewright.interp import codes
 from tilewright.tileir.enums import RoundingMode
 
 RN, RZ, RP = RoundingMode.RN, RoundingMode.RZ, RoundingMode.RP
-DTYPES = [(ct.float8_e8m0fnu, RZ), (ct.float8_e8m0fnu, RP), (ct.float8_e5m3fnu, RN), (ct.float4_e2m1fn, RN)]
+DTYPES = [(ct.float8_e8m0fnu, RZ), (ct.float8_e8m0fnu, RP), (ct.float8_e5m3fnu, RN), (ct.float4_e2m1fn, RN),
+          (ct.float8_e4m3fn, RN), (ct.float8_e5m2, RN)]
 
 
 def boundaries(dtype: Any) -> np.ndarray:
@@ -40,6 +42,29 @@ def test_encoding(dtype: Any, mode: RoundingMode) -> None:
     simulate(kernel, (len(x) // 256,), (x, out), "sm_80")
     want = codes.decode(codes.encode(x, dtype, mode), dtype)
     wrong = ~((out.view(np.uint32) == want.view(np.uint32)) | np.isnan(out) & np.isnan(want))
+    assert not wrong.any(), list(zip(x[wrong][:5], out[wrong][:5], want[wrong][:5], strict=True))
+
+
+@pytest.mark.parametrize("dtype", [ct.float8_e4m3fn, ct.float8_e5m2], ids=str)
+@pytest.mark.parametrize("source", ["float16", "bfloat16", "float32", "float64"])
+def test_codes_below_sm_89(source: str, dtype: Any) -> None:
+    """Every 16-bit value, and wider ones around every boundary, to the interpreter's codes, NaNs and zeros included."""
+    @ct.tile_kernel
+    def kernel(x, out):
+        ct.store(out, (ct.bid(0),), ct.load(x, (ct.bid(0),), (2048,)).astype(dtype))
+
+    kind = np.dtype(getattr(ml_dtypes, source, source))
+    if kind.itemsize == 2:
+        x = np.arange(1 << 16).astype(np.uint16).view(kind)
+    else:
+        x = np.resize(boundaries(dtype).astype(kind), 1 << 12)
+        x[-256:] = np.nextafter(x[-256:], kind.type(np.inf))  # float64: what float32 cannot hold
+    out = np.zeros(x.shape, getattr(ml_dtypes, dtype.name))
+    want = np.zeros_like(out)
+    with np.errstate(all="ignore"):
+        simulate(kernel, (len(x) // 2048,), (x, out), "sm_80")
+        kernel.interpret((len(x) // 2048,), x, want)
+    wrong = out.view(np.uint8) != want.view(np.uint8)
     assert not wrong.any(), list(zip(x[wrong][:5], out[wrong][:5], want[wrong][:5], strict=True))
 
 
