@@ -178,8 +178,11 @@ def _descriptor(ctx: Context, value: Value, matrix: Matrix, first: Val, part: in
     ref: SharedRef = ctx[value]
     start = shared_number(ctx, ref)
     if part:
-        # Parts are whole pieces or whole groups of rows, so that their offsets grow evenly.
-        start = b.add(start, b.mul(b.udiv(first, part), matrix.offset(part, 0)))
+        # Offsets grow evenly from piece to piece, within one, and from one group of rows to the next.
+        step = max(part, matrix.row // matrix.element_bytes) if matrix.transposed else part
+        start = b.add(start, b.mul(b.udiv(first, step), matrix.offset(step, 0)))
+        if part < step:
+            start = b.add(start, b.mul(b.and_(first, step - 1), matrix.element_bytes))
     if ctx.function.plan.cluster > 1:
         start = b.and_(start, _ADDRESS)
     low = b.cast("zext", b.lshr(start, log2(UNIT)), "i64")

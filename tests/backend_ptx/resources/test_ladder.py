@@ -185,6 +185,17 @@ def test_every_rung_computes_the_same(work: str, target: str, rung: str) -> None
     np.testing.assert_allclose(args[out], want, rtol=2e-3, atol=2e-3)
 
 
+def test_warpgroups_that_share_64_rows() -> None:
+    """Of b as [K, N] each of four warpgroups reads less than what a row of 128 bytes holds."""
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((64, 32), (32, 128)))
+    c = np.zeros((64, 128), np.float32)
+    stages = kernels.gemm.lower(a, b, c, 64, 128, 32, target="sm_90a")
+    plan = Attempt(stages.tile_ir(), stages.target, Limits(warps=16))
+    simulate_lowered(plan.lowered, (1, 1, 1), stages.values)
+    np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
+
+
 def test_exchanges_keep_within_their_limit() -> None:
     """A transposed tile has no index bit that both layouts keep in registers: it takes two hops."""
     kernel, args, _, _ = transposed()
