@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from tilewright.arguments.arrays import named_dtype
@@ -73,6 +74,24 @@ class Fusion:
         if self._explained is None:
             raise RuntimeError("fuse: launches are fused at the end of the with statement; look at them behind it")
         return picture(self._explained.steps)
+
+    @public
+    def explore(self, out: str | Path, *, launch: int = 0, target: str | None = None) -> Path:
+        """Write the explorer's page of one of `launches`: its kernel at every stage, as of any kernel, and in the tab
+        *Launches* the picture of all of them with what `explain` says.
+
+        Arguments: `out`, the file to write; `launch`, which one, counted from 0; `target`, as in `kernel.ptx`.
+        Result: the file's path.
+        Errors: RuntimeError before the end of the with statement; IndexError where there is no such launch.
+        """
+        from tilewright.inspecting.explorer.page import page
+
+        picture, ran = self.picture(), self.launches[launch]
+        told = {"picture": picture, "explained": self.explain(), "launch": launch, "launches": len(self.launches)}
+        text = page(ran.kernel, ran.args, target, " + ".join(ran.names), ran.grid, beside={"fused": told})
+        path = Path(out)
+        path.write_text(text, encoding="utf-8")
+        return path
 
     def _repr_html_(self) -> str:
         """How a notebook displays a recording: the picture, and what `explain` says."""

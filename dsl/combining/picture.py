@@ -39,7 +39,8 @@ def picture(steps: Sequence[Drawn]) -> str:
         parts += _arrays(step.writes, SIDE + WIDTH + 30, top, height, "start", (SIDE + WIDTH, SIDE + WIDTH + 28))
         top += height + GAP
     width = 2 * SIDE + WIDTH
-    words = f"{len(steps)} launches: " + "; ".join(" + ".join(step.names) for step in steps)
+    launches = "1 launch" if len(steps) == 1 else f"{len(steps)} launches"
+    words = f"{launches}: " + "; ".join(" + ".join(step.names) for step in steps)
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {top - GAP + 8}" width="{width}" role="img" '
             f'aria-label="{escape(words)}" font-family="sans-serif" font-size="13" fill="currentColor">'
             f'<title>{escape(words)}</title>{"".join(parts)}</svg>')

@@ -265,3 +265,28 @@ def test_without_machine_code(chromium: Chromium, tmp_path: Path, monkeypatch: p
     text = text_of.__wrapped__("softmax")
     out = run(chromium, tmp_path, text, 'out.said = document.querySelector("#pane-sass .missing").textContent;')
     assert "tilewright[explore]" in out["said"]
+
+
+def test_the_launches_of_a_recording(chromium: Chromium, tmp_path: Path) -> None:
+    """The picture stands beside the kernel's stages, and axe finds nothing in it."""
+    @tw.tile_kernel
+    def double(x, out):
+        tw.store(out, tw.bid(0), tw.load(x, tw.bid(0), 4) * 2)
+
+    x, out = np.arange(4), np.zeros(4, np.int64)
+    with tw.fuse() as g:
+        inner = g.empty((4,), np.int64)
+        double[(1,)](x, inner)
+        double[(1,)](inner, out)
+    text = g.explore(tmp_path / "fused.html", target="sm_90a").read_text()
+    shown = run(chromium, tmp_path, text, """
+        document.getElementById("tab-launches").click();
+        const svg = document.querySelector("#fused svg");
+        out.label = svg.getAttribute("aria-label"); out.boxes = svg.querySelectorAll("rect").length;
+        out.said = document.getElementById("explained").textContent;
+        out.code = document.querySelectorAll("#text-ptx li").length;
+    """)
+    assert shown["label"] == "1 launch: double + double" and shown["boxes"] == 1 and shown["code"] > 10
+    assert shown["said"] == g.explain() and "without t1" in shown["said"]
+    with chromium.page(write_page(tmp_path, text), dark=True) as page_:
+        assert violations(page_, 'document.getElementById("tab-launches").click();', "#view-launches") == []

@@ -106,3 +106,26 @@ def test_run_and_roofline_on_the_command_line(tmp_path: Path, monkeypatch: pytes
     shown = json.loads(page.read_text().split('id="data">')[1].split("</script>")[0])["views"]
     assert shown["run"]["arrays"][0]["name"] == "out" and shown["roofline"]["least"] == 3 * 4000
     assert shown["timelines"] == [] and shown["intervals"] == []
+
+
+def test_a_recording_is_explored(tmp_path: Path) -> None:
+    """The page of one launch has the picture of all; names that could end a script element are escaped."""
+    @tw.tile_kernel
+    def double(x, out):
+        tw.store(out, tw.bid(0), tw.load(x, tw.bid(0), 4) * 2)
+
+    x, out, other = np.arange(8), np.zeros(8, np.int64), np.zeros(8, np.int64)
+    with tw.fuse() as g:
+        double[(2,)](x, out)
+        double[(1,)](out, other)
+        with pytest.raises(RuntimeError, match="look at them behind it"):
+            g.explore(tmp_path / "page.html")
+    file = g.explore(tmp_path / "page.html", launch=1, target="sm_80")
+    text = file.read_text()
+    data = json.loads(text.partition('id="data">')[2].partition("</script>")[0])
+    fused = data["views"]["fused"]
+    assert fused["picture"] == g.picture() and fused["explained"] == g.explain()
+    assert (fused["launch"], fused["launches"]) == (1, 2) and "double for sm_80" in text
+    with pytest.raises(IndexError):
+        g.explore(file, launch=2)
+    assert file.read_text() == text

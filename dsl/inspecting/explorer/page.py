@@ -22,20 +22,21 @@ if TYPE_CHECKING:
     from tilewright.tileir.plan import Decision
 
 SCRIPTS = ("base.js", "code.js", "pictures.js", "layouts.js", "accesses.js", "resources.js",
-           "pipeline.js", "roofline.js", "run.js", "start.js")
+           "pipeline.js", "roofline.js", "run.js", "fused.js", "start.js")
 
 
 def page(
     kernel: tile_kernel, args: tuple[Any, ...], target: str | None, told: str = "",
-    grid: Sequence[int] | None = None, run: bool = False,
+    grid: Sequence[int] | None = None, run: bool = False, beside: dict[str, Any] | None = None,
 ) -> str:
     """The page of a kernel for these arguments, as HTML. `told`: the arguments in the user's words. `grid`: for the map
-    of what each block accesses and the roofline. `run`: launch it over that grid too, on the GPU if there is one."""
+    of what each block accesses and the roofline. `run`: launch it over that grid too, on the GPU if there is one.
+    `beside`: views that whoever made the kernel adds, by name."""
     size = None if grid is None else make_grid(tuple(grid)).size
     stages = kernel.lower(*args, target=target, lineinfo=True)
     name, decisions = stages.target.name, decisions_of(stages)
     number = Numbering()
-    shown = views(stages, number, size)
+    shown = views(stages, number, size) | (beside or {})
     if run:
         shown["run"] = launched(kernel, args, size)
     return render(kernel.__name__, name, told, list(texts(stages)), decisions, shown, number)
