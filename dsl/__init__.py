@@ -29,6 +29,7 @@ from tilewright.kernel import function, tile_kernel
 from tilewright.language import *  # noqa: F403
 from tilewright.launching.checking import uninitialized
 from tilewright.launching.launch import launch
+from tilewright.launching.settings import settings
 from tilewright.launching.timeouts import compiler_timeout
 from tilewright.options import ByTarget
 from tilewright.tileir.diagnostics import (
@@ -143,7 +144,7 @@ __all__ = [
     "ScalarAnnotation", "IndexedWithInt64", "ArrayAnnotation", "ListAnnotation", "Spec", "spec",
     # arrays, streams and events
     "to_device", "to_host", "copy", "empty", "from_dlpack",
-    "DeviceArray", "gpu_available", "Stream", "Event", "compiler_timeout", "uninitialized",
+    "DeviceArray", "gpu_available", "Stream", "Event", "compiler_timeout", "settings", "uninitialized",
     # tuning, compilation ahead of time, and operators of other libraries
     "inline_ptx", "device_function",
     "tune", "autotune", "compilation", "bundles", "load_bundle", "jax", "torch",

@@ -14,6 +14,7 @@ from tilewright.launching.grid import make_grid
 from tilewright.launching.host_runs import HostRuns
 from tilewright.launching.launcher import Launcher
 from tilewright.launching.log import start_if_wanted
+from tilewright.launching.settings import math_mode, synchronise_if_wanted
 from tilewright.launching.sources import PythonSource, Source
 from tilewright.launching.specialise import Specialiser
 from tilewright.launching.tracing import UnboundLaunch, is_recording, not_traced, record
@@ -36,9 +37,10 @@ class tile_kernel(HostRuns):
     Options: each a value or a ByTarget, and each a hint: `num_ctas` (None or 1, 2, 4, 8, 16: CTAs per
         block), `occupancy` (None or 1 to 32: resident blocks per SM), `opt_level` (None or 0 to 3),
         `num_worker_warps` (None, 4 or 8), `programmatic_dependent_launch` (True: a launch may start while the kernel
-        before it on its stream runs; it waits for that one before it first accesses memory). Two are no hints: `grid`,
-        expressions of names of dimensions and parameters (`grid="cdiv(M, TM), cdiv(N, TN)"`), with which the kernel is
-        called without a grid; `deterministic=True`, which refuses results that depend on the order of blocks.
+        before it on its stream runs; it waits for that one before it first accesses memory). Three are no hints:
+        `grid`, expressions of names of dimensions and parameters (`grid="cdiv(M, TM), cdiv(N, TN)"`), with which the
+        kernel is called without a grid; `deterministic=True`, which refuses results that depend on the order of blocks;
+        `math`, `"exact"`, `"default"` or `"fast"` ([math modes](runtime.md#math-modes)), by default that of `settings`.
     Errors: TypeError for what is no plain Python function, and for calling the kernel without a grid; ValueError for an
         option's value.
 
@@ -66,14 +68,14 @@ class tile_kernel(HostRuns):
         cls, function: Callable[..., Any], /, *, num_ctas: int | ByTarget | None = None,
         occupancy: int | ByTarget | None = None, opt_level: int | ByTarget | None = 3,
         num_worker_warps: int | ByTarget | None = None, programmatic_dependent_launch: bool | ByTarget | None = False,
-        grid: str | None = None, deterministic: bool = False,
+        grid: str | None = None, deterministic: bool = False, math: str | None = None,
     ) -> tile_kernel: ...
     @overload
     def __new__(  # type: ignore[misc]  # as a decorator with options it returns the decorator proper
         cls, function: None = None, /, *, num_ctas: int | ByTarget | None = None,
         occupancy: int | ByTarget | None = None, opt_level: int | ByTarget | None = 3,
         num_worker_warps: int | ByTarget | None = None, programmatic_dependent_launch: bool | ByTarget | None = False,
-        grid: str | None = None, deterministic: bool = False,
+        grid: str | None = None, deterministic: bool = False, math: str | None = None,
     ) -> Callable[[Callable[..., Any]], tile_kernel]: ...
     @public
     def __new__(cls, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
@@ -236,7 +238,9 @@ def _make(cls: type[tile_kernel], function: Any, options: KernelOptions, rules: 
         raise TypeError(f"tile_kernel takes a Python function, not {given}; write def or lambda")
     _refuse_method(function)
     start_if_wanted()
-    kernel = kernel_of(PythonSource(function), options, rules, cls)
+    synchronise_if_wanted()
+    rules = replace(rules, math=rules.math or math_mode())
+    kernel = kernel_of(PythonSource(function, str(rules.math)), options, rules, cls)
     functools.update_wrapper(kernel, function)
     return kernel
 

@@ -95,12 +95,14 @@ class KernelOptions:
 class LaunchRules:
     """What the decorator says that is no hint. `grid`: expressions of names of dimensions and parameters, by which the
     kernel is launched without one. `deterministic`: results that depend on the order of blocks are refused.
+    `math`: one of MATH_MODES; None for the one that the process has when the kernel is made.
 
     Raises TypeError for values of another type.
     """
 
     grid: str | None = None
     deterministic: bool = False
+    math: str | None = None
 
     def __post_init__(self) -> None:
         if self.grid is not None and not isinstance(self.grid, str):
@@ -108,6 +110,17 @@ class LaunchRules:
                             f"not {self.grid!r}")
         if not isinstance(self.deterministic, bool):
             raise TypeError(f"tile_kernel: deterministic must be True or False, not {self.deterministic!r}")
+        if self.math is not None:
+            check_math("tile_kernel", self.math)
+
+
+MATH_MODES = "exact", "default", "fast"
+
+
+def check_math(what: str, mode: object) -> None:
+    """Raise ValueError for what is no math mode."""
+    if mode not in MATH_MODES:
+        raise ValueError(f'{what}: math must be "exact", "default" or "fast", not {mode!r}')
 
 
 _ALLOWED: dict[str, tuple[frozenset[int], str]] = {

@@ -15,6 +15,7 @@ from tilewright.frontend.contract import contract_fma, drop_unused
 from tilewright.frontend.debug import mark
 from tilewright.frontend.hostvalues import frontend_value
 from tilewright.frontend.inline import check_kernel_parameters, returned
+from tilewright.frontend.math_modes import DEFAULT, EXACT, decision
 from tilewright.frontend.scopes import Scope
 from tilewright.frontend.source import kernel_source
 from tilewright.frontend.translator import Translator
@@ -30,14 +31,15 @@ _DEEP = 60_000  # Python frames: a thousand inlined calls, each with the handler
 
 def translate(
     pyfunc: types.FunctionType, arg_specs: tuple[Any, ...], *, name: str | None = None,
-    hints: Hints | None = None, aliases: Aliases = NO_ALIASES, debug: bool = False,
+    hints: Hints | None = None, aliases: Aliases = NO_ALIASES, debug: bool = False, math: str = DEFAULT,
 ) -> Function:
     """Tile IR of a kernel for arguments of the given kinds.
 
     A spec is a Tile IR type (array, list of arrays, scalar), a ConstArg, or a tuple of specs for a tuple argument.
     ConstArgs have no parameter in the result; the parts of a tuple `x` are the parameters `x.0`, `x.1.0`, ...
     `aliases` says which parameters share memory: one that is the same as another is read and written as that one.
-    With `debug`, each statement is marked with what the user's names stand for (`tileir/ops/debug.py`).
+    With `debug`, each statement is marked with what the user's names stand for (`tileir/ops/debug.py`). `math`: one of
+    MODES (`frontend/math_modes.py`).
     The function's source, globals and closure values are read at its first translation and kept.
     Raises TileError for whatever is wrong with the kernel.
     """
@@ -50,6 +52,7 @@ def translate(
     body = Block()
     same = {later: earlier for later, earlier in aliases.same}
     t = Translator(scope, body, *[mark] if debug else [])
+    t.math = math
     with _errors(t), _deep_recursion:
         for parameter, spec in zip(source.parameters, arg_specs, strict=True):
             scope.bind(parameter.arg, _argument(t, body, spec, parameter.arg, same), parameter)
@@ -66,7 +69,9 @@ def translate(
         t.emit_op(Return)
         function = Function(name or source.name, body, hints or Hints(), source.span)
         function.aliases = aliases
-        contract_fma(function)
+        function.decisions += decision(math)
+        if math != EXACT:
+            contract_fma(function)
         drop_unused(function)
     return function
 

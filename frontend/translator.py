@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tilewright.frontend.dispatch import EXPRESSIONS, STATEMENTS
+from tilewright.frontend.math_modes import DEFAULT, options
 from tilewright.frontend.scopes import Scope
 from tilewright.frontend.unsupported import refuse
 from tilewright.frontend.values import Val
@@ -30,6 +31,7 @@ class Translator:
         self.block = body
         self.entered: set[Scope] = set()  # activations of context managers
         self.combining = ""  # "reduce" or "scan" while its function is translated
+        self.math = DEFAULT
 
     # -- Walking ---------------------------------------------------------------------------------------------------
 
@@ -89,6 +91,8 @@ class Translator:
 
     def emit_op(self, kind: type[Op], /, **fields: Any) -> Op:
         """Append an op at the present place."""
+        if self.math != DEFAULT:
+            fields = options(self.math, kind, fields)
         op = kind(span=self.scope.span(self.node), **fields)
         for result in op.results:
             _check_size(result)

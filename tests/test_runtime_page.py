@@ -23,4 +23,19 @@ def test_a_program_does_what_it_says(
 
 
 def test_the_page_has_its_programs() -> None:
-    assert [program.error for program in PROGRAMS].count("") == 7 and len(PROGRAMS) == 16
+    assert [program.error for program in PROGRAMS].count("") == 8 and len(PROGRAMS) == 18
+
+
+def test_codes_of_errors_are_cudas() -> None:
+    cuda = pytest.importorskip("cuda.bindings.driver")
+    codes = re.findall(r"^\| (\d+) \| `(CUDA_\w+)` \|", PAGE, re.MULTILINE)
+    assert len(codes) == 10 and all(cuda.CUresult(int(code)).name == name for code, name in codes)
+
+
+def test_what_holds_the_contract_is_named_with_where_it_stands() -> None:
+    rows = re.findall(r"^\| [\w ,]+ \| \[([\w ]+)\]\(#([\w-]+)\) \| (`tests/.*`) \|$", PAGE, re.MULTILINE)
+    assert len(rows) == 12
+    for heading, link, tests in rows:
+        assert re.search(rf"^##+ {heading}$", PAGE, re.MULTILINE) and link == heading.lower().replace(" ", "-")
+        for name in tests.split(", "):
+            assert (Path(__file__).parents[1] / name.strip("`")).exists(), name

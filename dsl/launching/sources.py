@@ -44,10 +44,11 @@ class Source(Protocol):
 
 
 class PythonSource:
-    """A kernel that is a Python function. Raises what reading its annotations raises."""
+    """A kernel that is a Python function. `math` is its math mode. Raises what reading its annotations raises."""
 
-    def __init__(self, function: FunctionType) -> None:
+    def __init__(self, function: FunctionType, math: str = "default") -> None:
         self.function = function
+        self.math = math
         self.name = function.__name__
         self.parameters = tuple(inspect.signature(function).parameters.values())
         self.params = read_params(function)
@@ -65,7 +66,8 @@ class PythonSource:
         from tilewright.frontend import translate
 
         specs = tuple(frontend_spec(argument, facts=facts) for argument in arguments)
-        return translate(self.function, specs, name=self.name, hints=hints, aliases=aliases, debug=debug)
+        return translate(self.function, specs, name=self.name, hints=hints, aliases=aliases, debug=debug,
+                         math=self.math)
 
 
 def frontend_spec(argument: Argument, *, facts: bool) -> Any:

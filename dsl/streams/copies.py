@@ -191,12 +191,11 @@ def fill(pointer: int, device: int, source: ArrayInfo, stream: Any, pinned: bool
         keep_until_done(buffer, queue)
 
 
-def clear(pointer: int, device: int, size: int, queue: Queue) -> None:
-    """Let bytes be zero."""
-    if device == HOST:
-        ctypes.memset(pointer, 0, size)
-        return
-    _driver(queue, "clearing memory of the GPU", lambda cuda: cuda.cuMemsetD8Async(pointer, 0, size, queue.handle))
+def repeat(pointer: int, element: bytes, count: int, queue: Queue) -> None:
+    """Fill memory of a GPU with an element of up to 4 bytes."""
+    bits, value = 8 * len(element), int.from_bytes(element, "little")
+    _driver(queue, "filling memory of the GPU",
+            lambda cuda: getattr(cuda, f"cuMemsetD{bits}Async")(pointer, value, count, queue.handle))
 
 
 def _send(pointer: int, address: int, size: int, queue: Queue) -> None:

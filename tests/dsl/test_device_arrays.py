@@ -78,6 +78,10 @@ def test_filled_arrays(cuda: FakeCuda) -> None:
     assert np.array_equal(two.to_host(), np.full((2, 2), 2.5))
     assert np.array_equal(tw.to_host(tw.ones(3, tw.int8)), [1] * 3)
     assert not cuda.synchronised.count(stream.handle) and tw.to_host(tw.zeros((0, 3), tw.int32)).shape == (0, 3)
+    for value, dtype in ((1.5, tw.float64), (0.0, tw.float64), (-3, tw.int64), (7, tw.int64), (300, tw.uint16),
+                         (0.5, tw.bfloat16), (True, tw.bool_), (-2.5, tw.float32)):
+        made = tw.to_host(tw.full((2, 3), value, dtype, stream=stream))
+        assert made.shape == (2, 3) and (made == value).all(), dtype
     assert np.signbit(tw.to_host(tw.full(1, -0.0, tw.float32)))[0]
 
 

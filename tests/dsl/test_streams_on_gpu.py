@@ -19,7 +19,7 @@ def slow(x, rounds):
     i = tw.bid(0)
     t = tw.load(x, i, 1024)
     for _ in range(rounds):
-        t = t * 1.0001 + 1.0
+        t = t * 0.5 + 1.0
     tw.store(x, i, t * 0.0 + tw.load(x, i, 1024) + 1.0)
 
 

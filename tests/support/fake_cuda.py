@@ -424,6 +424,14 @@ class FakeCuda:
         ctypes.memset(target, value, size)
         return (CUresult(0),)
 
+    def cuMemsetD16Async(self, target: int, value: int, count: int, stream: int) -> Any:
+        (ctypes.c_uint16 * count).from_address(target)[:] = [value] * count
+        return (CUresult(0),)
+
+    def cuMemsetD32Async(self, target: int, value: int, count: int, stream: int) -> Any:
+        (ctypes.c_uint32 * count).from_address(target)[:] = [value] * count
+        return (CUresult(0),)
+
     def cuEventCreate(self, flags: int) -> Any:
         self.events.append(None)
         self.flags_of[len(self.events) - 1] = flags
