@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from operator import attrgetter
 from types import ModuleType
 
 import tilewright
@@ -49,6 +50,8 @@ class CutileFinder(MetaPathFinder):
         if module is None:
             # Other finders would look below tilewright's own folder and load a second copy of what they find.
             raise ModuleNotFoundError(f"No module named {name!r} in Tilewright's answer to cuda.tile", name=name)
+        if name == "cuda.tile":  # programs make kernels with other hints of it: ct.kernel(k._pyfunc, occupancy=2)
+            setattr(tilewright.tile_kernel, "_pyfunc", property(attrgetter("__wrapped__")))  # noqa: B010
         substituted(f"import {name}", module.__name__ if name in PUBLIC else "public names of tilewright")
         return importlib.util.spec_from_loader(name, Existing(module), is_package=name == "cuda.tile")
 

@@ -15,7 +15,8 @@ PROGRAMS = HERE / "programs"
 PRINTS = {
     "cupy_add": "add True", "cupy_softmax": "softmax True ()", "torch_matmul": "matmul 32 True",
     "torch_in_place": "in place True True", "torch_tuned": "gelu True None None",
-    "torch_precision": "precision True True", "triton_times": "double True", "no_arrays": "block 0 of 2\nblock 1 of 2",
+    "torch_precision": "precision True True", "triton_times": "double True",
+    "host_hints": "triple True 4 True", "no_arrays": "block 0 of 2\nblock 1 of 2",
     "host_numpy": "cumulative [1, 3, 6, 10, 15, 21, 28, 36] cuda.bindings.driver [] __main__ host_numpy.py",
 }
 REAL_TORCH = importlib.util.find_spec("torch") is not None
