@@ -17,6 +17,8 @@ import numpy as np
 from tilewright.cutile import device
 from tilewright.cutile.log import substituted
 
+CUDA_SOURCE = ("RawKernel", "RawModule", "ElementwiseKernel", "ReductionKernel")
+
 
 class ndarray(np.ndarray):
     """A NumPy array with the methods of CuPy's. Reductions and elements are arrays without axes, as they are there."""
@@ -81,7 +83,8 @@ class StandIn(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(self._behind, name):
-            raise AttributeError(f"Tilewright's stand-in for {self.__name__} has no {name!r}")
+            why = ": CUDA C++ needs a GPU" if name in CUDA_SOURCE else ""
+            raise AttributeError(f"Tilewright's stand-in for {self.__name__} has no {name!r}{why}")
         value = getattr(self._behind, name)
         if callable(value) and not isinstance(value, type | np.ufunc):
             value = wrapped(value)

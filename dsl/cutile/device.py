@@ -154,6 +154,14 @@ class Nvtx:
         yield
 
 
+class CUDAGraph:
+    """torch.cuda.CUDAGraph, refused: what torch does in a capture cannot be repeated here."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        raise RuntimeError("CUDA graphs need a GPU; without one, run the program by an option of its own that does not "
+                           "capture, or launch directly")
+
+
 class Device:
     """Device 0, as an object and as a context."""
 

@@ -132,6 +132,7 @@ def _cuda_answers(torch: Any) -> dict[str, Any]:
         "is_available": lambda: True, "device_count": lambda: 1, "current_device": lambda: 0,
         "current_stream": lambda device=None: stream, "default_stream": lambda device=None: stream,
         "stream": lambda stream: stream or device.HostStream(), "Stream": device.HostStream, "Event": device.HostEvent,
+        "CUDAGraph": device.CUDAGraph,
         "device": device.Device, "get_device_capability": lambda device=None: device_capability(),
         "get_device_name": lambda index=None: device.NAME, "get_device_properties": device.properties,
         "is_bf16_supported": lambda *args, **named: True, "is_initialized": lambda: True,
