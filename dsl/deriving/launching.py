@@ -13,8 +13,9 @@ from tilewright.arguments.bind import Argument, ArrayArgument, Scalar, leaves
 from tilewright.arguments.checks import common_device, real
 from tilewright.deriving.parts import add_parts
 from tilewright.deriving.source import BlockSource, GradientSource
+from tilewright.launching.current import current
 from tilewright.launching.grid import Grid, make_grid
-from tilewright.launching.launcher import Launcher
+from tilewright.launching.launcher import FORCE_INTERPRETER, Launcher, own_stream
 from tilewright.launching.specialise import Specialiser
 from tilewright.options import KernelOptions, LaunchRules
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
@@ -51,7 +52,8 @@ class GradientLauncher(Launcher):
             return super().launch(grid, args, stream)
         args = self.call.complete(args, {})
         arguments = self._specialiser.bind(args)
-        extras = _extras(source, arguments, grid)
+        stream = _queue_for(arguments, stream)
+        extras = _extras(source, arguments, grid, stream)
         filled = list(args)
         for extra in extras:
             filled[extra.position] = extra.array
@@ -135,8 +137,19 @@ class GradientLauncher(Launcher):
         return super().interpret_devices(grid, devices, options, check)
 
 
-def _extras(source: GradientSource, arguments: Sequence[Argument], grid: Grid) -> list[Extra]:
-    """What must be allocated; ValueError for a workspace that was given and is too small."""
+def _queue_for(arguments: Sequence[Argument], stream: Any) -> Any:
+    """The stream of all that a launch queues, in whose order its memory goes again."""
+    if stream is None and common_device(arguments) not in (None, HOST) and not FORCE_INTERPRETER:
+        entered = current()
+        return own_stream(arguments) if entered is None else entered
+    return stream
+
+
+def _extras(
+    source: GradientSource, arguments: Sequence[Argument], grid: Grid, stream: Any = None,
+) -> list[Extra]:
+    """What must be allocated, in the order of a stream; without one it is there for every stream. ValueError for a
+    workspace that was given and is too small."""
     roles, first = source.roles, len(source.roles.parameters)
     need, device = source.needed(arguments), common_device(arguments)
     blocks = prod((_grid_of_blocks(source, arguments) if roles.by_tiles else grid).size)
@@ -148,7 +161,7 @@ def _extras(source: GradientSource, arguments: Sequence[Argument], grid: Grid) -
             _check_room(argument, need, blocks)
         elif argument.name == "workspace":
             dtype = int64 if need.bits == 64 else int32
-            extras.append(Extra(position, _allocated(_shape(need, blocks), dtype, device)))
+            extras.append(Extra(position, _allocated(_shape(need, blocks), dtype, device, stream)))
         elif values.index(roles.of(argument.name)) in need.parts:
             at = names.index(argument.name.removesuffix("_parts"))
             gradient = arguments[at]
@@ -156,7 +169,8 @@ def _extras(source: GradientSource, arguments: Sequence[Argument], grid: Grid) -
             info = real(gradient)
             dtype = float32 if info.dtype.bitwidth < 32 else info.dtype
             shape = tuple(info.shape)
-            extras.append(Extra(position, _allocated((blocks, *shape), dtype, device), at, shape))
+            parts = _allocated((blocks, *shape), dtype, device, stream)
+            extras.append(Extra(position, parts, at, shape))
     return extras
 
 
@@ -183,16 +197,19 @@ def _shape(need: Need, blocks: int) -> tuple[int, int, int]:
     return (blocks, max(1, min(slots, room)), need.words) if need.words else (1, 1, 1)
 
 
-def _allocated(shape: tuple[int, ...], dtype: DType, device: int | None) -> Any:
+def _allocated(shape: tuple[int, ...], dtype: DType, device: int | None, stream: Any) -> Any:
     """An array of zeros where the other arguments are; words, which a kernel writes before it reads them, may be
     anything."""
     import numpy
 
     if device is None or device == HOST:
         return numpy.zeros(shape, dtype.name)
-    from tilewright.arguments.device_array import DeviceArray, to_device
-    from tilewright.arguments.dlpack import row_major
+    from tilewright.streams.arrays import empty, zeros
+    from tilewright.streams.copies import wait
+    from tilewright.streams.queues import Queue
 
-    if dtype.is_int:
-        return DeviceArray(shape, row_major(shape), dtype, device, 0)
-    return to_device(numpy.zeros(shape, dtype.name), device=device)
+    make = empty if dtype.is_int else zeros
+    made = make(shape, dtype, device=device, stream=0 if stream is None else stream)
+    if stream is None:
+        wait(Queue(device, 0))
+    return made

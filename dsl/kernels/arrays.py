@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from tilewright.arguments.arrays import HOST, describe, is_jax, is_torch, named_dtype, numpy_dtype, torch_dtype
-from tilewright.arguments.device_array import DeviceArray, to_device
+from tilewright.arguments.device_array import DeviceArray
 from tilewright.arguments.dlpack import row_major
+from tilewright.streams.arrays import full as filled
 from tilewright.tileir.diagnostics import TileTypeError, TileValueError
 from tilewright.tileir.dtypes import DType
 
@@ -46,10 +47,8 @@ def _allocated(how: str, like: Array, shape: tuple[int, ...], dtype: DType) -> A
         return getattr(torch, how)(shape, dtype=getattr(torch, dtype.name.rstrip("_")), device=like.device)
     if isinstance(like, DeviceArray):
         if how == "empty":
-            return DeviceArray(shape, row_major(shape), dtype, like.device, 0)
-        import numpy
-
-        return to_device(numpy.zeros(shape, numpy_dtype(dtype)), like.device)
+            return DeviceArray(shape, row_major(shape), dtype, like.device)
+        return filled(shape, 0, dtype, device=like.device)
     if is_jax(type(like)):
         raise TileTypeError("arrays of JAX never change, so the library cannot fill one",
                             hints=["inside JAX, launch the library's kernel by tw.jax.call"])
