@@ -14,6 +14,7 @@ from typing import Any
 
 from tilewright.arguments.arrays import is_torch
 from tilewright.arguments.dlpack import is_valid, pointer_in
+from tilewright.arguments.torch_versions import raising_function, version_handles
 from tilewright.backend_ptx.runtime.driver import check, driver
 from tilewright.launching import native
 from tilewright.launching.machine.layout import ARGUMENT, CELL, HEAD, LAUNCH, MOST_SLOTS, Expected
@@ -180,6 +181,10 @@ def of_fixed(fixed: Any, arrays: Sequence[Any], written: Sequence[Any]) -> Known
     _driver(words, fixed.plan, fixed.grid, [])
     _library(words, tensors)
     words.set(table=words.keep(fixed, fixed.frame.address), outputs=len(written), noted=words.object(tuple(written)))
+    handles = version_handles(written)
+    if handles is not None:
+        words.set(**{"raise": raising_function() or 0, "handles": words.array(handles.addresses)})
+        words.keep(handles, 0)
     return KnownLaunch(words)
 
 

@@ -6,6 +6,7 @@ import ctypes
 import gc
 import random
 import threading
+import types
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +21,7 @@ from support.fake_torch import FakeTorch, Tensor
 
 import tilewright as tw
 from tilewright.arguments import torch_tensors
-from tilewright.launching import launcher, learning, native
+from tilewright.launching import launcher, learning, native, words
 
 pytestmark = pytest.mark.skipif(not native.possible(), reason="an interpreter for which there is no machine code")
 
@@ -224,6 +225,23 @@ def test_bound_launches(cuda: FakeCuda, torch: FakeTorch) -> None:
     bound = args = None
     gc.collect()
     assert seen() is None
+
+
+def test_versions_go_up_by_torchs_function(
+    cuda: FakeCuda, torch: FakeTorch, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where torch gives handles, a bound launch raises the counters of what it writes without Python."""
+    raised: list[int | None] = []
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(raised.append)
+    monkeypatch.setattr(words, "raising_function", lambda: ctypes.cast(function, ctypes.c_void_p).value)
+    monkeypatch.setattr(words, "version_handles", lambda tensors: types.SimpleNamespace(
+        addresses=[t.pointer for t in tensors]))
+    x, y, z = (Tensor(a.pointer, (100,), (1,)) for a in three())
+    bound: Any = make_add().bind(7, x, y, z, 16)
+    taught(bound)
+    torch.noted.clear()
+    raised.clear()
+    assert by_code(cuda, bound) and by_code(cuda, bound) and raised == [z.pointer] * 2 and not torch.noted
 
 
 def test_tensor_maps(cuda: FakeCuda) -> None:

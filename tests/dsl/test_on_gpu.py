@@ -225,6 +225,17 @@ def test_torch_streams(torch: Any) -> None:
     assert float(out[5]) == 38
 
 
+def test_torch_versions(torch: Any) -> None:
+    """Each launch counts once, by Python and by machine code, also of a view."""
+    x, out = torch.ones(4096, device="cuda"), torch.zeros(8192, device="cuda")
+    bound = add.bind((4,), x, x, out[:4096], 1024)
+    for number in range(60):
+        assert out._version == 2 * number
+        bound()
+        add[(4,)](x, x, out, 1024)
+    assert x._version == 0
+
+
 def test_torch_graph(torch: Any) -> None:
     x, out = torch.ones(4096, device="cuda"), torch.zeros(4096, device="cuda")
     for _ in range(3):

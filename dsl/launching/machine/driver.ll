@@ -75,6 +75,16 @@ end:
   ret ptr %made
 }
 
+; The version counter of a tensor that is written goes up, by torch's own function on a handle.
+define internal i1 @raised(ptr %known, i64 %i) alwaysinline #0 {
+  %function = call ptr @address(ptr %known, i64 $L.raise)
+  %handles = call ptr @address(ptr %known, i64 $L.handles)
+  %at = getelementptr ptr, ptr %handles, i64 %i
+  %handle = load ptr, ptr %at
+  call void %function(ptr %handle)
+  ret i1 true
+}
+
 ; Tell torch which tensors are written.
 define internal i1 @note(ptr %known, ptr %given) #0 {
 entry:
@@ -82,6 +92,13 @@ entry:
   %none = icmp eq i64 %count, 0
   br i1 %none, label %yes, label %some
 some:
+  %raise = call ptr @address(ptr %known, i64 $L.raise)
+  %by_python = icmp eq ptr %raise, null
+  br i1 %by_python, label %tuple, label %each
+each:
+  %all = call i1 @each(i64 %count, ptr @raised, ptr %known)
+  ret i1 true
+tuple:
   %ready = call ptr @address(ptr %known, i64 $L.noted)
   %open = icmp eq ptr %ready, null
   br i1 %open, label %make, label %keep

@@ -12,7 +12,8 @@ MOST_SLOTS = 128
 HEAD = "first", "fallback", "held", "kept"
 LAUNCH = ("next", "handle", "x", "y", "z", "threads", "shared", "slots", "template", "count", "arguments", "pairs",
           "pair_words", "stream_of", "device", "outputs", "output_numbers", "note", "noted", "context", "launch",
-          "current", "table", "maps", "map_words", "answer", "cell")
+          "current", "table", "maps", "map_words", "answer", "cell",
+          "raise", "handles")
 ARGUMENT = ("kind", "type", "value", "slot", "place", "format", "extents", "strides", "low", "number", "output",
             "exact", "read")
 
