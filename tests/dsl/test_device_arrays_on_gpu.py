@@ -131,6 +131,21 @@ def test_numba_in_both_directions() -> None:
     assert (seen.to_host() == 2).all() and (mine.copy_to_host() == 2).all()
 
 
+def test_cuda_core_takes_streams_and_arrays() -> None:
+    core, utils = pytest.importorskip("cuda.core"), pytest.importorskip("cuda.core.utils")
+    device = core.Device()
+    device.set_current()
+    ours, x = tw.Stream(), tw.full((4, 6), 2.0, tw.float32, device=0)
+    theirs = device.create_stream(ours)
+    assert int(theirs.handle) == ours.handle
+    view = utils.StridedMemoryView.from_any_interface(x, stream_ptr=-1)
+    assert view.ptr == x.pointer and tuple(view.shape) == (4, 6) and view.is_device_accessible
+    buffer = device.allocate(4 * SIZE, stream=theirs)
+    theirs.sync()
+    seen = tw.from_dlpack(buffer)  # bytes
+    assert seen.nbytes == 4 * SIZE and seen.pointer == int(buffer.handle)
+
+
 def test_copies_between_gpus() -> None:
     from tilewright.backend_ptx.runtime.driver import device_count
 

@@ -92,7 +92,14 @@ def numba_streams() -> Any:
     return cuda.stream(), cuda.external_stream, lambda s: s.synchronize()
 
 
-@pytest.mark.parametrize("library", [torch_streams, cupy_streams, numba_streams])
+def core_streams() -> Any:
+    core = pytest.importorskip("cuda.core")
+    device = core.Device()
+    device.set_current()
+    return device.create_stream(), core.Stream.from_handle, lambda s: s.sync()
+
+
+@pytest.mark.parametrize("library", [torch_streams, cupy_streams, numba_streams, core_streams])
 def test_streams_of_libraries(library: Any) -> None:
     theirs, external, synchronise = library()
     x, out = zeros(), zeros()
