@@ -97,6 +97,15 @@ def test_clusters_grow_until_one_is_accepted() -> None:
     assert found.plan.limits == Limits(ctas=8) and found.rungs == ("8 CTAs per cluster: spills",)
 
 
+@pytest.mark.parametrize(("amount", "ctas"), [(8, None), (128, None), (132, 2)])
+def test_a_few_spills_are_cheaper_than_a_cluster(amount: int, ctas: int | None) -> None:
+    def judge(limits: Limits) -> Rejection | None:
+        return None if limits.ctas else replace(SPILLS, amount=amount)
+
+    found = climb(Made, refuse(judge))
+    assert found.plan.limits.ctas == ctas
+
+
 def test_the_next_matrix_unit_comes_last_and_alone() -> None:
     found = climb(Made, refuse(lambda limits: None if limits.matrix_unit else REGISTERS))
     assert found.plan.limits == Limits(matrix_unit="mma.sync")
