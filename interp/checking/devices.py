@@ -7,7 +7,8 @@ by different devices race unless both are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tilewright.interp.arrays import ArrayRef
@@ -17,9 +18,9 @@ from tilewright.interp.checking.covers import Covers
 from tilewright.interp.checking.log import Log
 from tilewright.interp.checking.memory import CheckedMemory
 from tilewright.interp.checking.races import CONFLICTS, NamedBlock, Races
-from tilewright.interp.checking.report import command_line
+from tilewright.interp.checking.report import Report, command_line
 from tilewright.interp.checking.sharing import is_atomic
-from tilewright.interp.devices import DeviceMemory
+from tilewright.interp.devices import DeviceMemory, Turns
 from tilewright.interp.memory import Region
 from tilewright.interp.program import Program
 from tilewright.tileir.core import Function, Op
@@ -125,7 +126,8 @@ class DeviceRaces(Races):
 
     def _place(self, number: int) -> NamedBlock:
         coordinates = super()._place(number % self._each).coordinates
-        return NamedBlock(coordinates, f"block {coordinates} of device {number // self._each}")
+        device = number // self._each
+        return NamedBlock(coordinates, f"block {coordinates} of device {device}", device)
 
     def _words(self, what: str, other: str) -> tuple[str, str]:
         if "atomic" not in what or "atomic" not in other:
@@ -133,6 +135,26 @@ class DeviceRaces(Races):
             return reason, hint + " (MemoryScope.SYS between devices)"
         return ("MemoryScope.DEVICE orders accesses of one device's blocks; other devices take part in those of "
                 "MemoryScope.SYS", "write memory_scope=ct.MemoryScope.SYS at both")
+
+
+class DeviceLog(Log):
+    """The log of all devices, for one of them: its reports say which."""
+
+    def __init__(self, log: Log, device: int) -> None:
+        self._all, self._device = log, device
+
+    def add(self, key: Any, count: int, make: Callable[[], Report]) -> None:
+        def named() -> Report:
+            report = make()
+            return replace(report, values={"device": self._device, **report.values})
+
+        self._all.add(key, count, named)
+
+    def has(self, key: Any) -> bool:
+        return self._all.has(key)
+
+    def reports(self) -> list[Report]:
+        return self._all.reports()
 
 
 class CheckedDevice(DeviceMemory, CheckedMemory):
@@ -143,6 +165,11 @@ class CheckedDevice(DeviceMemory, CheckedMemory):
         super().__init__(checks)
         self.log = log
         self._all = races
+
+    def on(self, turns: Turns, device: int) -> CheckedDevice:
+        self.log = DeviceLog(self.log, device)
+        super().on(turns, device)
+        return self
 
     def turn(self, op: Op) -> None:
         super().turn(op)

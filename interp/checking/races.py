@@ -58,10 +58,11 @@ class Access(NamedTuple):
 
 
 class NamedBlock(NamedTuple):
-    """A block, as reports name it."""
+    """A block, as reports name it; `device`: of launches on several."""
 
     coordinates: tuple[int, int, int]
     name: str
+    device: int | None = None
 
 
 class Races:
@@ -360,4 +361,6 @@ def _race(
         "race", f"{called(access.op)} {verb} {element}, which {whom} {also} in no order",
         access.op.span, array=name, index=index, block=block.coordinates,
         other_block=None if other_block is None else other_block.coordinates, related=other_op.span,
-        related_label=f"{whom} {also} it here", label=f"{block.name} {verb} it here", reason=words[0], hint=words[1])
+        related_label=f"{whom} {also} it here", label=f"{block.name} {verb} it here", reason=words[0], hint=words[1],
+        values={} if block.device is None or other_block is None else {
+            "device": block.device, "other_device": other_block.device})

@@ -105,7 +105,7 @@ def test_plain_accesses_of_two_devices() -> None:
 
     x = ints(2)
     [report] = write.interpret((2,), devices=[(x, 1), (x, 2)], check=True, on_report="collect")
-    assert "of device" in report.message and report.other_block is not None
+    assert "of device" in report.message and sorted(report.values.items()) == [("device", 1), ("other_device", 0)]
     assert write.interpret((1,), devices=[(x[:1], 1), (x[1:], 2)], check=True) == []
     assert x.tolist() == [1, 2]
 
@@ -209,6 +209,15 @@ def test_a_product_whose_tiles_wait_for_the_other_device(order: Any) -> None:
         order=order, check=True)
     assert found == []
     assert np.array_equal(out.reshape(2 * n, n), a[0] @ b[0] + a[1] @ b[1])
+
+
+def test_reports_name_the_device() -> None:
+    @tw.tile_kernel
+    def look(x, first):
+        tw.load(x, first + tw.bid(0), 4)
+
+    [report] = look.interpret((1,), devices=[(ints(8), 0), (ints(8), 5)], check=True, on_report="collect")
+    assert report.kind == "bounds" and report.values["device"] == 1
 
 
 def test_what_devices_refuses() -> None:
