@@ -32,8 +32,8 @@ LANGUAGE = ("operators", "functions of one tile", "index space", "memory", "atom
             "shapes and conversions", "reductions and scans", "order and places in a tile", "random numbers",
             "compile time", "output", "dependent launch", "methods")
 HOST = {
-    "kernels and launch": "tile_kernel BoundKernel tile_kernel.bind BoundLaunch launch graph LaunchGraph function "
-                          "ByTarget tile_kernel.replace_hints compiler_timeout settings",
+    "kernels and launch": "tile_kernel BoundKernel tile_kernel.bind BoundLaunch launch graph LaunchGraph "
+                          "LaunchGraph.update function ByTarget tile_kernel.replace_hints compiler_timeout settings",
     "annotations": "ArrayAnnotation ListAnnotation ScalarAnnotation ConstantAnnotation",
     "looking inside": "tile_kernel.ir tile_kernel.llvm tile_kernel.ptx tile_kernel.cubin tile_kernel.sass "
                       "tile_kernel.lower tile_kernel.compiled tile_kernel.arg_specs tile_kernel.interpret "

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -66,7 +67,10 @@ class LaunchGraph:
         self._recorder.__exit__(kind, error, trace)
         if kind is not None:
             return
-        members = [_member(launch) for launch in self._recorded]
+        self._take([_member(launch) for launch in self._recorded])
+
+    def _take(self, members: list[_Member]) -> None:
+        """Be the graph of these launches from now on."""
         on_gpu = [member for member in members if member.fixed is not None]
         first = _first(on_gpu)
         for member in members:
@@ -74,14 +78,60 @@ class LaunchGraph:
                 raise ValueError(f"the launches of a graph run in one place, but one is {place(first)} and one of "
                                  f"{member.launcher.name} is not; make a graph for each place")
         if on_gpu:
-            self._captured = CapturedGraph([member.fixed for member in on_gpu if not member.grid.empty])
+            launches = [member.fixed for member in on_gpu if not member.grid.empty]
+            if self._captured is None:
+                self._captured = CapturedGraph(launches)
+            else:
+                self._captured.update(launches)
             self._stream = own_stream_of([argument for member in on_gpu for argument in member.arguments],
                                          None if first is None else first.device)
             self._memory = memory_of([real(a).owner for member in on_gpu for a in arrays(member.arguments)])
             owners = [real(array).owner for member in on_gpu
                       for array in outputs_of(member.arguments, member.fixed.written)]
             self._written = list({id(owner): owner for owner in owners if is_torch(type(owner))}.values())
+        else:
+            self._captured = None
         self._members = members
+
+    @not_traced
+    @public
+    def update(self, *changes: tuple[Any, Any]) -> None:
+        """Let the launches take other arrays: `g.update((x, y), ...)` puts y where x was, in all of them, also in
+        lists and tuples. Calls from now on use them; what is queued already is as it was. On a GPU the driver exchanges
+        the pointers in the graph that is there; it is made anew only where that cannot be, for another kernel say.
+
+        Arguments: `changes`, pairs of an array that was given to a launch and the one that takes its place.
+        Errors: RuntimeError before the `with` has ended; TypeError for what is no pair; ValueError for an array that no
+            launch takes; those of the launches, which leave the graph as it was.
+
+        Example:
+            @ct.tile_kernel
+            def double(x):
+                i = ct.bid(0)
+                ct.store(x, i, ct.load(x, i, 4) * 2.0)
+
+            x, y = np.ones(8, np.float32), np.ones(8, np.float32)
+            with ct.graph() as g:
+                double[2](x)
+            g.update((x, y))
+            g()
+            print(x[0], y[0])  # 1.0 2.0
+        """
+        if self._members is None:
+            raise RuntimeError("the graph has no launches yet: update it behind the `with`")
+        for change in changes:
+            if not isinstance(change, tuple) or len(change) != 2:
+                raise TypeError("a change is a pair of arrays, the old one and the new one, not "
+                                f"{type(change).__name__}")
+        found: set[int] = set()
+        new = {id(old): replacement for old, replacement in changes}
+        args = [_replaced(member.args, new, found) for member in self._members]
+        for number, (old, _) in enumerate(changes):
+            if id(old) not in found:
+                raise ValueError(f"no launch of the graph takes the array that change {number} replaces")
+        self._take([
+            member if all(map(operator.is_, member.args, given)) else _bound(member.launcher, member.grid, given)
+            for member, given in zip(self._members, args, strict=True)])
 
     @not_traced
     @public
@@ -134,27 +184,31 @@ class CapturedGraph:
         from tilewright.backend_ptx.runtime.driver import check, driver
 
         cuda = driver()
-        self._kept = list(launches)
+        self._kept: list[Any] = []
         self._executable: Any = None
-        if not launches:
-            return
-        launches[0].plan.device.ensure_current()
-        stream = check(cuda.cuStreamCreate(cuda.CUstream_flags.CU_STREAM_NON_BLOCKING.value), "making a stream")
-        try:
-            # Of this thread alone: others may allocate while it captures.
-            mode = cuda.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
-            check(cuda.cuStreamBeginCapture(stream, mode), "capturing a graph")
-            try:
-                for launch in launches:
-                    launch.plan.queue(launch.grid, launch.frame, int(stream))
-            finally:
-                result = cuda.cuStreamEndCapture(stream)
-            captured = check(result, "capturing a graph")
-            self._executable = check(cuda.cuGraphInstantiate(captured, 0), "making a graph")
-            cuda.cuGraphDestroy(captured)
-        finally:
-            cuda.cuStreamDestroy(stream)
         self._launch, self._free, self._check = cuda.cuGraphLaunch, cuda.cuGraphExecDestroy, check
+        self.update(launches)
+
+    def update(self, launches: Sequence[Any]) -> None:
+        """Be these launches from the next call on: with other parameters where the driver can put them in the place of
+        those of now, else anew."""
+        from tilewright.backend_ptx.runtime.driver import check, driver
+
+        cuda, before = driver(), self._executable
+        captured = _captured(launches) if launches else None
+        try:
+            if captured is None:
+                self._executable = None
+            elif before is None or int(cuda.cuGraphExecUpdate(before, captured)[0]):
+                self._executable = check(cuda.cuGraphInstantiate(captured, 0), "making a graph")
+        finally:
+            if captured is not None:
+                cuda.cuGraphDestroy(captured)
+        if before is not None and before is not self._executable:
+            self._free(before)
+        if any(launch.tables is not None for launch in self._kept):
+            check(cuda.cuCtxSynchronize(), "waiting for the GPU")  # what is queued reads the tables that go now
+        self._kept = list(launches)
 
     def launch(self, stream: int) -> None:
         """Queue all of it."""
@@ -167,10 +221,47 @@ class CapturedGraph:
             self._free(self._executable)
 
 
+def _captured(launches: Sequence[Any]) -> Any:
+    """Packed launches as a graph, on one device."""
+    from tilewright.backend_ptx.runtime.driver import check, driver
+
+    cuda = driver()
+    launches[0].plan.device.ensure_current()
+    stream = check(cuda.cuStreamCreate(cuda.CUstream_flags.CU_STREAM_NON_BLOCKING.value), "making a stream")
+    try:
+        # Of this thread alone: others may allocate while it captures.
+        mode = cuda.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+        check(cuda.cuStreamBeginCapture(stream, mode), "capturing a graph")
+        try:
+            for launch in launches:
+                launch.plan.queue(launch.grid, launch.frame, int(stream))
+        finally:
+            result = cuda.cuStreamEndCapture(stream)
+        return check(result, "capturing a graph")
+    finally:
+        cuda.cuStreamDestroy(stream)
+
+
 def _member(launch: RecordedLaunch) -> _Member:
     grid = make_grid(launch.grid if isinstance(launch.grid, tuple) else (launch.grid,))
-    fixed, arguments, _ = launch.launcher.bind(grid, launch.args)
-    return _Member(launch.launcher, grid, launch.args, fixed, arguments)
+    return _bound(launch.launcher, grid, launch.args)
+
+
+def _bound(launcher: Any, grid: Grid, args: tuple[Any, ...]) -> _Member:
+    fixed, arguments, _ = launcher.bind(grid, args)
+    return _Member(launcher, grid, args, fixed, arguments)
+
+
+def _replaced(value: Any, new: Mapping[int, Any], found: set[int]) -> Any:
+    """A value, or a list or tuple with others in it, by the identity of what they replace, which is noted; the very
+    value where nothing is."""
+    if id(value) in new:
+        found.add(id(value))
+        return new[id(value)]
+    if type(value) not in (list, tuple):
+        return value
+    made = [_replaced(item, new, found) for item in value]
+    return value if all(map(operator.is_, value, made)) else type(value)(made)
 
 
 def _first(members: Sequence[_Member]) -> Any:

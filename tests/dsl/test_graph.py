@@ -73,6 +73,64 @@ def test_its_tables_live_as_long_as_the_graph(cuda: FakeCuda) -> None:
     assert table not in cuda.memory
 
 
+def test_other_arrays(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pointers are exchanged in the graph that is there; where another kernel is needed it is made anew."""
+    add = make_add()
+    x, y, z = three()
+    a, c, _ = three()
+    with tw.graph() as g:
+        add[(7,)](x, y, z, 16)
+        add[(7,)](z, y, x, 16)
+    executable = g._captured._executable
+    g()
+    g.update((x, a), (z, c))
+    g()
+    pointers = [launch.params[::3] for launch in cuda.launches]
+    places = [[array.pointer for array in arrays] for arrays in ((x, y, z), (z, y, x), (a, y, c), (c, y, a))]
+    assert pointers == places and cuda.updated == 1 and g._captured._executable is executable
+    with tw.profile() as p:
+        g()
+    assert len(p.launches) == 2 and [launch.params[::3] for launch in cuda.launches[4:]] == places[2:]
+    [longer, *_] = three(112)
+    with monkeypatch.context() as patch:
+        patch.setattr(cuda, "cuGraphExecUpdate", lambda *args: (fake_cuda.CUresult(910), None), raising=False)
+        g.update((c, longer))
+    g()
+    assert cuda.launches[-2].params[6:8] == [longer.pointer, 112] and g._captured._executable is not executable
+    host, wide = np.zeros(100, np.float32), tw.to_device(np.zeros(100, np.float64))
+    wrong: list[tuple[type[Exception], str, Any]] = [
+        (ValueError, "no launch of the graph takes the array that change 1 replaces", ((longer, c), (x, a))),
+        (TypeError, "a change is a pair of arrays, the old one and the new one, not DeviceArray", (c,)),
+        (ValueError, "argument .x. is in host memory, but .y. is on GPU 0", ((a, host),)),
+        (tw.TileTypeError, "float64 is not converted to float32", ((a, c), (longer, wide))),
+    ]
+    for error, text, changes in wrong:
+        with pytest.raises(error, match=text):
+            g.update(*changes)
+    g()
+    assert cuda.launches[-2:] == cuda.launches[-4:-2], "an error leaves the graph as it was"
+    with pytest.raises(RuntimeError, match="update it behind the `with`"):
+        tw.graph().update((x, y))
+
+
+def test_lists_get_other_arrays(cuda: FakeCuda) -> None:
+    def some(*shapes: tuple[int, int]) -> list[Any]:
+        return [tw.to_device(np.zeros(shape, np.float16)) for shape in shapes]
+
+    args: Any = (some((72, 40), (8, 72)), some((40, 64), (72, 128)), some((72, 64), (8, 128)))
+    kernel = grouped.replace_hints()
+    with tw.graph() as g:
+        kernel[2](*args, 64, 128, 32)
+    g()
+    [other] = some((8, 72))
+    g.update((args[0][1], other))
+    g()
+    before, after = (launch.params[0] for launch in cuda.launches)
+    kernel.launcher.gpu._plans.clear()
+    gc.collect()
+    assert before != after and before not in cuda.memory and after in cuda.memory and args[0][1] is not other
+
+
 def test_errors(cuda: FakeCuda) -> None:
     add = make_add()
     x, y, z = three()
@@ -105,6 +163,10 @@ def test_in_the_interpreter() -> None:
     g()
     g()
     assert (x == 16).all()
+    y = np.ones(8, np.float32)
+    g.update((x, y))
+    g()
+    assert (x == 16).all() and (y == 4).all()
 
 
 def test_what_was_copied_is_there(cuda: FakeCuda) -> None:

@@ -236,6 +236,25 @@ def test_torch_versions(torch: Any) -> None:
     assert x._version == 0
 
 
+def test_a_graph_with_other_arrays(torch: Any) -> None:
+    """Queued calls use what they were queued with; arrays at odd addresses need other kernels."""
+    x, y, out = (torch.full((4097,), k, device="cuda", dtype=torch.float32) for k in (1, 2, 0))
+    other, more = torch.full_like(x, 10), torch.zeros_like(x)
+    with tw.graph() as g:
+        add[(4,)](x, y, out, 1024)
+        add[(4,)](out, y, out, 1024)
+    executable = g._captured._executable
+    g()
+    g.update((x, other), (out, more))
+    g()
+    torch.cuda.synchronize()
+    assert (float(out[5]), float(more[5])) == (5, 14) and g._captured._executable is executable
+    g.update((other, x[1:]), (more, out[1:]))
+    out.zero_()
+    g()
+    assert (float(out[0]), float(out[4096])) == (0, 5) and (float(more[4096]), float(more.sum())) == (0, 14 * 4096)
+
+
 def test_torch_graph(torch: Any) -> None:
     x, out = torch.ones(4096, device="cuda"), torch.zeros(4096, device="cuda")
     for _ in range(3):

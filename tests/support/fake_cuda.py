@@ -32,6 +32,7 @@ class CUresult(enum.IntEnum):
     CUDA_ERROR_NOT_READY = 600
     CUDA_ERROR_LAUNCH_FAILED = 719
     CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900
+    CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE = 910
 
 
 @dataclass
@@ -143,6 +144,7 @@ class FakeCuda:
     graphs: dict[int, list[Launch]] = field(default_factory=dict)
     captured: set[int] = field(default_factory=set)  # the streams that are being captured
     capture_mode: Any = "global"
+    updated: int = 0  # graphs whose parameters were exchanged
     streams: dict[int, tuple[int, int]] = field(default_factory=dict)  # flags and priority of those that are there
     busy: set[int] = field(default_factory=set)  # the streams whose work is not done
     waits: list[tuple[int, int]] = field(default_factory=list)  # a stream, and the one whose event it waits for
@@ -298,6 +300,13 @@ class FakeCuda:
         return (CUresult(0),)
 
     cuGraphExecDestroy = cuGraphDestroy
+
+    def cuGraphExecUpdate(self, executable: list[Launch], graph: list[Launch]) -> Any:
+        if [launch.name for launch in executable] != [launch.name for launch in graph]:
+            return CUresult.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, None
+        executable[:] = graph
+        self.updated += 1
+        return CUresult(0), None
 
     def cuGraphLaunch(self, graph: list[Launch], stream: int) -> Any:
         self.launches.extend(replace(launch, stream=stream) for launch in graph)
