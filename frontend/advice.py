@@ -61,7 +61,6 @@ _FUNCTIONS: dict[str, str] = {
     "double": "write ct.float64", "float8e4nv": "write ct.float8_e4m3fn", "float8e5": "write ct.float8_e5m2",
 }
 _BUILTINS: dict[str, str] = {
-    "enumerate": "count with range: for i in range(n)", "zip": "index with range: for i in range(n)",
     "sum": "write ct.sum(tile)", "pow": "write x ** y", "list": "write a tuple: (a, b)",
     "dict": "pass keyword arguments or use a frozen dataclass", "set": "write a tuple: (a, b)",
     "isinstance": "test x.dtype == ct.float32, or x.ndim", "type": "test x.dtype == ct.float32, or x.ndim",
@@ -107,7 +106,10 @@ _KEYWORDS: dict[tuple[str, str], str] = {
     ("store", "mask"): "what leaves the array is not written; a mask has ct.scatter(a, positions, v, mask=...)",
     ("gather", "other"): "write padding_value=...",
     ("gather", "padding_mode"): "write padding_value=...",
-    ("load", "padding_value"): "write padding_mode=ct.PaddingMode.ZERO",
+    **{("load", name): "write padding_mode=ct.PaddingMode.ZERO" for name in ("padding", "padding_value")},
+    ("gather", "padding"): "write padding_value=...",
+    **{(f"atomic_{kind}", "mask"): "elements outside of the array are left out: give the others the index -1, as by "
+       "ct.where(mask, i, -1)" for kind in ("add", "max", "min", "and", "or", "xor", "xchg", "cas")},
     **{(f, "dim"): "write axis=..." for f in ("sum", "prod", "max", "min", "argmax", "argmin", "cumsum", "cat")},
     **{(f, "dtype"): "write x.astype(dtype) first" for f in ("sum", "prod", "cumsum", "cumprod")},
 }

@@ -13,6 +13,7 @@ from tilewright.frontend.subscripts import evaluate_index
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Struct, Val, is_array, is_list, is_tile, named
 from tilewright.tileir.diagnostics import TileError, TileSyntaxError, TileTypeError, TileValueError
+from tilewright.tileir.ops.reduce import ReduceMax, ReduceMin
 
 
 def assign(t: Translator, target: ast.expr, value: Val) -> None:
@@ -45,8 +46,8 @@ def _assign_other(t: Translator, target: ast.expr, value: Val) -> None:
 def unpack(t: Translator, targets: list[ast.expr], value: Val) -> None:
     """`a, b = value`."""
     if not isinstance(value, tuple):
-        hints = ["index the list: a = xs[0]"] if is_list(value) else on_number(value) if not is_tile(value) else []
-        raise TileTypeError(f"expected a tuple of {len(targets)} to unpack, got {named(value)}", hints=hints)
+        raise TileTypeError(f"expected a tuple of {len(targets)} to unpack, got {named(value)}",
+                            hints=_unpacking_hints(value))
     for target in targets:
         if isinstance(target, ast.Starred):
             raise TileSyntaxError("*rest is not possible in an assignment of a kernel", t.span(target),
@@ -56,6 +57,17 @@ def unpack(t: Translator, targets: list[ast.expr], value: Val) -> None:
         raise TileValueError(f"{amount} values to unpack: expected {len(targets)}, got {len(value)}")
     for target, item in zip(targets, value, strict=True):
         assign(t, target, item)
+
+
+def _unpacking_hints(value: Val) -> list[str]:
+    if is_list(value):
+        return ["index the list: a = xs[0]"]
+    if not is_tile(value):
+        return on_number(value)
+    kind = {ReduceMax: "max", ReduceMin: "min"}.get(type(value.op))
+    if kind:
+        return [f"ct.{kind} gives the values alone; their positions: ct.arg{kind}(t, axis)"]
+    return ["a tile is one value; ct.extract takes a part of it"] if value.type.shape else []
 
 
 def assign_item(t: Translator, target: ast.Subscript, value: Val) -> None:

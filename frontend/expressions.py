@@ -15,8 +15,8 @@ from tilewright.frontend.names import lookup
 from tilewright.frontend.texts import Piece, formatted, joined, shown
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.truth import condition
-from tilewright.frontend.values import Closure, Text, Val, known
-from tilewright.tileir.diagnostics import TileSyntaxError, at
+from tilewright.frontend.values import Closure, Text, Val, is_tile, known, named
+from tilewright.tileir.diagnostics import TileSyntaxError, TileTypeError, at
 
 _BINARY: dict[type[ast.operator], tuple[str, str]] = {
     ast.Add: ("add", "+"), ast.Sub: ("sub", "-"), ast.Mult: ("mul", "*"), ast.Div: ("truediv", "/"),
@@ -114,7 +114,19 @@ def _chain(t: Translator, node: ast.Compare, i: int, left: Val) -> Val:
     first = compare(t, node.ops[i], left, right)
     if i + 1 == len(node.ops):
         return first
+    if is_tile(first) and first.type.shape:
+        raise TileTypeError(f"a chained comparison of tiles has no single truth value; this one is {named(first)}",
+                            hints=[f"compare element by element: {_apart(node)}"])
     return short_circuit(t, first, lambda: _chain(t, node, i + 1, right), is_and=True, what="a chained comparison")
+
+
+def _apart(node: ast.Compare) -> str:
+    """A chain as comparisons of two."""
+    operands = [node.left, *node.comparators]
+    pairs = [ast.Compare(operands[i], [op], [operands[i + 1]]) for i, op in enumerate(node.ops)]
+    texts = [f"({ast.unparse(pair)})" for pair in pairs]
+    whole = " & ".join(texts)
+    return whole if len(whole) <= 80 else "(a < b) & (b < c)"
 
 
 def compare(t: Translator, op: ast.cmpop, x: Val, y: Val) -> Val:

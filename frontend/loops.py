@@ -32,13 +32,13 @@ def for_statement(t: Translator, node: ast.For) -> None:
     if node.orelse:
         raise TileSyntaxError("else after a for loop is not possible in a kernel", t.span(node.orelse[0]),
                               hints=["set a flag before the break and test it after the loop"])
-    items = static_items(t, node.iter)
-    if items is not None:
-        unroll(t, node, items)
+    items: Sequence[Val] | None = static_items(t, node.iter)
+    iterable = t.expr(node.iter) if items is None else items
+    if isinstance(iterable, tuple | list):
+        unroll(t, node, iterable)
         return
-    iterable = t.expr(node.iter)
     if not isinstance(iterable, Range):
-        raise TileTypeError(f"for: expected range(...), got {named(iterable)}", t.span(node.iter),
+        raise TileTypeError(f"for: expected range(...) or a tuple, got {named(iterable)}", t.span(node.iter),
                             hints=_iterable_hints(iterable))
     found = jumps(node.body)
     if found & RETURN:
@@ -53,8 +53,6 @@ def for_statement(t: Translator, node: ast.For) -> None:
 def _iterable_hints(value: Val) -> list[str]:
     if is_list(value):
         return ["write for i in range(len(xs)): x = xs[i]"]
-    if isinstance(value, tuple):
-        return ["write for x in ct.static_iter(...): the body is repeated for every item"]
     if is_array(value):
         return ["go over its tiles: for i in range(ct.num_tiles(a, axis, shape)), and ct.load(a, i, shape)"]
     if is_tile(value):
@@ -113,11 +111,11 @@ def _breaking_for(t: Translator, node: ast.For, lower: Value, upper: Value, step
 
 
 def unroll(t: Translator, node: ast.For, items: Sequence[Val]) -> None:
-    """A loop over `ct.static_iter`: the body once per item."""
+    """A loop over a tuple or `ct.static_iter`: the body once per item."""
     if jumps(node.body):
         kind = next(n for n in ast.walk(node) if isinstance(n, (ast.Break, ast.Continue, ast.Return)))
         word = type(kind).__name__.lower()
-        raise TileSyntaxError(f"{word} is not possible in a static_iter loop", t.span(kind),
+        raise TileSyntaxError(f"{word} is not possible in a loop over a tuple or static_iter", t.span(kind),
                               hints=["put what follows under an if; a loop over range(...) can break and continue"])
     t.scope.loops.append("static")
     for item in items:

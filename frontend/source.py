@@ -15,7 +15,7 @@ from typing import Any
 
 from tilewright.frontend.flow import Flow, local_names
 from tilewright.tileir.captured import captured_by
-from tilewright.tileir.diagnostics import NO_SPAN, Span, TileSyntaxError
+from tilewright.tileir.diagnostics import NO_SPAN, Span, TileSyntaxError, note_name
 
 FunctionNode = ast.FunctionDef | ast.Lambda
 
@@ -30,6 +30,7 @@ class FunctionSource:
         self, node: FunctionNode, file: str, captured: dict[str, Any], kernel: KernelSource, namespace: dict[str, Any]
     ) -> None:
         self.namespace = namespace  # its module's globals, for hints
+        _note_name(file, namespace)
         self.node = node
         self.file = file
         self.captured = captured
@@ -61,6 +62,14 @@ class FunctionSource:
         if isinstance(self.node, ast.FunctionDef):
             return self.node.body
         return self._lambda_body
+
+
+def _note_name(file: str, namespace: dict[str, Any]) -> None:
+    """Under which name a file's globals have the package."""
+    package = sys.modules.get("tilewright")
+    names = [name for name, value in namespace.items() if package is not None and value is package]
+    if names:
+        note_name(file, "ct" if "ct" in names else names[0])
 
 
 class KernelSource:

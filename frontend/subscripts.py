@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
+from typing import Any
 
 from tilewright.frontend.advice import on_number
 from tilewright.frontend.calls.call import call_value
@@ -66,7 +68,8 @@ def item(t: Translator, value: Val, index: Val) -> Val:
     if isinstance(value, Range):
         hints = ["a range is for loops: for i in r; its item is start + i * step"]
     if is_array(value):
-        hints = ["load a tile: ct.load(a, index=..., shape=...), or single elements: ct.gather(a, indices)"]
+        hints = [f"load a tile, by one index and one length for each axis: {_load(value.type.rank)}",
+                 "or single elements: ct.gather(a, indices)"]
     raise TileTypeError(f"{named(value)} cannot be indexed", hints=hints)
 
 
@@ -104,12 +107,34 @@ def _from_list(t: Translator, value: Value, index: Val) -> Val:
     return t.emit(ListItem, list=value, index=typed(t, index, int32))
 
 
-def _element_hint(index: Val) -> str:
+def _load(rank: int) -> str:
+    index, shape = (", ".join(letters[:rank]) for letters in (_INDICES, _LENGTHS))
+    return f"ct.load(a, ({index}), ({shape}))" if 1 < rank <= len(_INDICES) else "ct.load(a, i, n)"
+
+
+_INDICES, _LENGTHS = "ijkl", "mnpq"
+
+
+def _element_hint(index: Val, shape: tuple[int, ...]) -> str:
     if is_tile(index) and index.type.dtype.is_bool:
         return "choose by a mask with ct.where(mask, x, y)"
     if index is Ellipsis or (isinstance(index, slice) and index == slice(None)):
         return "leave the index out: it would be the whole tile"
+    entries = index if isinstance(index, tuple) else (index,)
+    entries = (*entries, *[slice(None)] * (len(shape) - len(entries)))
+    numbers = [known(e) if is_loose(e) or is_tile(e) else None for e in entries]
+    if len(entries) == len(shape) and all(isinstance(k, int) or e == slice(None) for e, k in
+                                          zip(entries, numbers, strict=True)):
+        return "take it out as a part: " + _part(shape, numbers)
     return "t[:, None] adds an axis; take a part with ct.extract, elements of an array with ct.gather"
+
+
+def _part(shape: tuple[int, ...], numbers: Sequence[Any]) -> str:
+    """The call that takes the elements at constant positions; None stands for all of an axis."""
+    index = tuple(0 if k is None else int(k) % n for n, k in zip(shape, numbers, strict=True))
+    part = tuple(n if k is None else 1 for n, k in zip(shape, numbers, strict=True))
+    kept = tuple(n for n, k in zip(shape, numbers, strict=True) if k is None)
+    return f"ct.extract(t, {index}, {part}).reshape({kept})"
 
 
 def _keeps_axes(entry: Val) -> bool:
@@ -120,7 +145,8 @@ def new_axes(t: Translator, value: Value, index: Val) -> Value:
     """`t[:, None]`: None adds an axis, `:` keeps one, `...` keeps the rest."""
     entries = index if isinstance(index, tuple) else (index,)
     if (index is not None and not isinstance(index, tuple)) or not all(map(_keeps_axes, entries)):
-        raise TileTypeError(f"{named(value)} cannot be indexed by element", hints=[_element_hint(index)])
+        hints = [_element_hint(index, value.type.shape)]
+        raise TileTypeError(f"{named(value)} cannot be indexed by element", hints=hints)
     shape = value.type.shape
     kept = sum(e == slice(None) for e in entries)
     if kept > len(shape):

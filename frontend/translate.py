@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import sys
 import threading
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tilewright.frontend.branches import run
@@ -21,7 +20,13 @@ from tilewright.frontend.source import kernel_source
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import ConstArg, Val, like, named
 from tilewright.tileir.core import Block, Function
-from tilewright.tileir.diagnostics import TileError, TileInternalError, TileRecursionError, TileTypeError
+from tilewright.tileir.diagnostics import (
+    TileError,
+    TileInternalError,
+    TileRecursionError,
+    TileTypeError,
+    in_words_of,
+)
 from tilewright.tileir.ops.control import Return
 from tilewright.tileir.plan import NO_ALIASES, Aliases, Hints
 from tilewright.tileir.types import TupleType
@@ -97,7 +102,8 @@ def _errors(t: Translator) -> Iterator[None]:
         yield
     except TileError as error:
         t.locate(error)
-        error.hints = in_words_of(error.hints, t.scope.source.namespace)
+        error.message = in_words_of(error.span.file, error.message)
+        error.hints = [in_words_of(error.span.file, hint) for hint in error.hints]
         raise
     except RecursionError:
         raise TileRecursionError("calls are nested too deep", t.span()) from None
@@ -106,15 +112,6 @@ def _errors(t: Translator) -> Iterator[None]:
             f"the frontend failed here: {type(error).__name__}: {error}", t.span(),
             hints=["this is a defect of Tilewright; please report it with the kernel"],
         ) from error
-
-
-def in_words_of(hints: Sequence[str], namespace: Mapping[str, Any]) -> list[str]:
-    """Hints, which are written for `import tilewright as ct`, under the name that a file's globals give it."""
-    package = sys.modules.get("tilewright")
-    names = [name for name, value in namespace.items() if package is not None and value is package]
-    if not names or "ct" in names:
-        return list(hints)
-    return [re.sub(r"\bct\.(?=[A-Za-z])", f"{names[0]}.", hint) for hint in hints]
 
 
 class _DeepRecursion:

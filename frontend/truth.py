@@ -57,4 +57,5 @@ def _tile_hints(value: Value, what: str) -> list[str]:
         return ["take the single element with .item()"]
     if what in ("and", "or"):
         return [f"combine tiles element by element: (a) {'&' if what == 'and' else '|'} (b)"]
-    return ["choose element by element with ct.where(cond, x, y), or reduce the tile first (ct.max, .item())"]
+    return ["reduce it to one truth value: ct.any(cond), ct.all(cond)",
+            "or choose element by element: ct.where(cond, x, y)"]

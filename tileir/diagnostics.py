@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import linecache
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -204,13 +205,27 @@ def at(span: Span) -> Iterator[None]:
         raise
 
 
+_CALLED: dict[str, str] = {}
+"""By file: under which name it has the package. The frontend notes it of each file whose functions it reads."""
+
+
+def note_name(file: str, name: str) -> None:
+    """Have errors in a file call the package by the name that the file gives it."""
+    _CALLED[file] = name
+
+
+def in_words_of(file: str, text: str) -> str:
+    """A text, which is written for `import tilewright as ct`, under the name that a file gives the package; else tw."""
+    return re.sub(r"\bct\.(?=[A-Za-z])", f"{_CALLED.get(file, 'tw')}.", text)
+
+
 # Of a longer chain of calls only the ends are shown; an error shall fit into 15 lines, Python's own four included.
 _MOST_FRAMES, _FIRST_FRAMES, _LAST_FRAMES = 3, 1, 2
 
 
 def render(error: TileError) -> str:
     """The error as text: headline, call frames outermost first with source and carets, notes and hints."""
-    lines = [f"{error.headline}: {error.message}"]
+    lines = [f"{error.headline}: {in_words_of(error.span.file, error.message)}"]
     if error.span is not NO_SPAN:
         frames = error.span.chain
         hidden = len(frames) - _FIRST_FRAMES - _LAST_FRAMES if len(frames) > _MOST_FRAMES else 0
@@ -226,7 +241,7 @@ def render(error: TileError) -> str:
         for related in error.related:
             lines += _frame(related.span, gutter, "" if crowded else "-", related.label)
     lines += [f"  = note: {note}" for note in error.notes]
-    lines += [f"  = hint: {hint}" for hint in error.hints]
+    lines += [f"  = hint: {in_words_of(error.span.file, hint)}" for hint in error.hints]
     return "\n".join(lines)
 
 

@@ -6,7 +6,7 @@ All that a user can get wrong about an argument's kind is found here, in the ord
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from math import gcd
 from typing import Any
 
@@ -20,6 +20,7 @@ from tilewright.tileir.dtypes import DType, bool_, float32, int32
 from tilewright.tileir.types import ArrayType, ListType, Type, scalar
 
 MAX_TUPLE_DEPTH = 64
+_OR_NAMED = "; what changes from launch to launch goes into a named tuple"
 
 
 @dataclass(slots=True)
@@ -87,7 +88,8 @@ class ArrayList:
                 raise TypeError(
                     f"argument {self.name!r}: the arrays of a list must have the same dtype and number of axes, but "
                     f"{self.items[0].name} is {first.dtype} with {first.rank} and {item.name} {other.dtype} with "
-                    f"{other.rank}")
+                    f"{other.rank}" + ("; views of one axis have the same: x.reshape(-1)"
+                                       if other.dtype is first.dtype else ""))
         annotation = self.items[0].annotation
         for axis in annotation.axes(annotation.static_shape_dims, first.rank, "static_shape_dims"):
             self._agree(axis, "extent", [t.extents[axis] for t in types])
@@ -184,7 +186,7 @@ def _array(param: Param, name: str, value: Any) -> Argument:
     if info is None:
         if _may_be_constant(name, value):
             raise TypeError(f"argument {name!r} is {words(value)}, which exists only while compiling; annotate the "
-                            f"parameter with Constant")
+                            f"parameter with Constant{_OR_NAMED if is_dataclass(value) else ''}")
         raise TypeError(f"argument {name!r} is {words(value)}, which a kernel cannot take; it takes arrays, bool, "
                         f"int, float, lists of arrays, tuples of those, and None{hint(value)}")
     _refuse(param.scalar or param.list, param, name, "an array")

@@ -52,7 +52,7 @@ def make_grid(given: Any) -> Grid:
         try:
             size = operator.index(entry)
         except TypeError:
-            advice = "; write // or ct.cdiv(n, tile)" if isinstance(entry, float) else ""
+            advice = "; write // or tw.cdiv(n, tile)" if isinstance(entry, float) else ""
             raise TypeError(f"grid axis {axis} must be an int, not {type(entry).__name__}{advice}") from None
         if not 0 <= size <= MAX_ENTRY:
             raise ValueError(f"grid axis {axis} is {size}; it must be between 0 and {MAX_ENTRY}")

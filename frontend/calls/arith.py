@@ -133,9 +133,11 @@ def operand_dtype(what: str, kind: str, x: Val, y: Val) -> DType:
 
 
 def _refuse_floats(what: str, *values: Val, bools: bool) -> None:
+    # A float beside & is mostly a comparison without parentheses: t > 0 & t < 2 is t > (0 & t) < 2.
+    about = [f"comparisons need parentheses beside {what}: (a > 0) {what} (b < 2)"] if what in ("&", "|", "^") else []
     for argument, v in zip("xy", values, strict=True):
         if category(v) == FLOAT or (not bools and category(v) == BOOL):
-            hints = ["cast with ct.astype(x, ct.int32)"] if is_tile(v) else []
+            hints = [*about, *(["cast with ct.astype(x, ct.int32)"] if is_tile(v) else [])]
             raise of_operand(argument, TileTypeError(f"{what}: expected integers, got {named(v)}", hints=hints))
 
 

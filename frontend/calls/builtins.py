@@ -1,4 +1,4 @@
-"""Python's own functions: range, len, min, max, int, float, bool, tuple, str, getattr; dict.get."""
+"""Python's own functions: range, len, enumerate, zip, min, max, int, float, bool, tuple, str, getattr; dict.get."""
 
 from __future__ import annotations
 
@@ -73,6 +73,29 @@ def len_(t: Translator, x: Val, /) -> Val:
         return t.emit(ListLength, list=x)
     hints = ["write x.shape[axis]"] if is_tile(x) or is_array(x) else []
     raise bad("len", "x", f"must be a tuple or a list of arrays, got {named(x)}", hints=hints)
+
+
+@call_rule("enumerate", enumerate)
+def enumerate_(t: Translator, iterable: Val, /, start: Val = 0) -> Val:
+    first = known(start)
+    if not isinstance(first, int):
+        raise bad("enumerate", "start", f"must be a constant integer, got {named(start)}")
+    return tuple(enumerate(_items("enumerate", "iterable", 0, iterable), first))
+
+
+@call_rule("zip", zip)
+def zip_(t: Translator, *iterables: Val, strict: Val = False) -> Val:
+    found = [_items("zip", "iterables", i, iterable) for i, iterable in enumerate(iterables)]
+    return folding.run("zip", lambda: tuple(zip(*found, strict=bool(known(strict)))))
+
+
+def _items(what: str, argument: str, number: int, value: Val) -> tuple[Val, ...]:
+    """A tuple that a loop goes over; the length of all else is not known while compiling."""
+    if isinstance(value, tuple):
+        return value
+    message = f"{what}: expected a tuple, got {named(value)}"
+    hints = ["count its arrays: for i in range(len(xs)), and x = xs[i]"] if is_list(value) else []
+    raise TileTypeError(message, hints=hints, subject=Subject(argument, number))
 
 
 @call_rule("builtin min", min)

@@ -42,6 +42,13 @@ def argsort(t: Translator, x: Val, /, axis: Val = -1, *, descending: Val = False
     return _back(t, _position(t, packed), tile.type.shape, k)
 
 
+def _topk_hints(count: int, length: int) -> list[str]:
+    power = 1 << max(count - 1, 0).bit_length()
+    if count < 1 or power > length:
+        return []
+    return [f"take {power}: a store into an array of {count} columns leaves out the rest"]
+
+
 @call_rule("topk")
 def topk(t: Translator, x: Val, k: Val, /, axis: Val = -1, *, largest: Val = True) -> Val:
     tile, along = _operand(t, "topk", x, axis)
@@ -49,7 +56,7 @@ def topk(t: Translator, x: Val, k: Val, /, axis: Val = -1, *, largest: Val = Tru
     n = tile.type.shape[along]
     if not 1 <= count <= n or count & (count - 1):
         raise bad("topk", "k", f"is {count}; it must be a power of two from 1 to the axis's length, {n}",
-                  hints=["take the next power of two and mask the rest"])
+                  hints=_topk_hints(count, n))
     packed = _sorted(t, _packed(t, "topk", _last(t, tile, along), down))
     zero = t.constant(0, int32)
     best = t.emit(Extract, src=packed, index=(zero, zero), shape=(packed.type.shape[0], count))

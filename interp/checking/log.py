@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tilewright.interp.checking.report import Report
-from tilewright.tileir.diagnostics import TileError
+from tilewright.tileir.diagnostics import TileError, in_words_of
 
 
 class Stopped(TileError):
@@ -26,7 +26,9 @@ class Log:
         """Note `count` occurrences of a defect. Those of one key are one report: `make` is called for the first."""
         if key not in self._counts:
             self._counts[key] = 0
-            self._reports[key] = replace(make(), command=self._command)
+            report = make()
+            hint = in_words_of(report.span.file, report.hint)
+            self._reports[key] = replace(report, command=self._command, hint=hint)
         self._counts[key] += count
 
     def has(self, key: Any) -> bool:

@@ -227,6 +227,38 @@ def test_static_eval_and_iter() -> None:
     assert value(compute, 1) == 1 + 14 + 9 + 2
 
 
+def test_loops_over_tuples() -> None:
+    def compute(x):
+        total = x
+        for weight in (2, 3):
+            total = total * 10 + weight
+        for i, (a, b) in enumerate(zip((1, 2), (x, 4), strict=True), 1):
+            total = total * 10 + i * (a * b)
+        for nothing in x.shape:
+            total = nothing
+        return total, sum_of(tuple(a * b for a, b in zip((1, 2), (3, 4), strict=True)))
+
+    def sum_of(items):
+        total = 0
+        for item in items:
+            total = total + item
+        return total
+
+    assert value(lambda x: compute(x)[0], 1) == 12326
+    assert value(lambda x: compute(x)[1], 1) == 11
+    with pytest.raises(ct.TileError, match="zip"):
+        value(lambda: tuple(zip((1,), (2, 3), strict=True)))
+
+
+def test_rows_and_columns_are_taken_as_the_hint_says() -> None:
+    def compute():
+        t = ct.arange(16, dtype=ct.int32).reshape((4, 4))
+        row, column = ct.extract(t, (3, 0), (1, 4)).reshape((4,)), ct.extract(t, (0, 2), (4, 1)).reshape((4,))
+        return ct.sum(row) * 100 + ct.sum(column)
+
+    assert value(compute) == (12 + 13 + 14 + 15) * 100 + (2 + 6 + 10 + 14)
+
+
 def test_static_eval_sees_types_of_tiles() -> None:
     def compute(x):
         t = ct.zeros((4, 8), ct.float16)

@@ -7,8 +7,8 @@ import tilewright as ct
 
 @ct.tile_kernel
 def kernel(x):
-    for i, n in enumerate((1, 2)):
-        ct.store(x, (i,), n)
+    for i in sorted((2, 1)):
+        ct.store(x, i, 1.0)
 
 
 def main() -> None:

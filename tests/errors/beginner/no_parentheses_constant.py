@@ -1,4 +1,4 @@
-"""A loop over a tuple."""
+"""The same where a number stands beside it."""
 
 import numpy as np
 
@@ -7,8 +7,8 @@ import tilewright as ct
 
 @ct.tile_kernel
 def kernel(x):
-    for v in (1.0, 2.0):
-        ct.store(x, (0,), v)
+    t = ct.load(x, 0, 16)
+    ct.store(x, 0, ct.where(t < 0.5 | t > 2.0, t, 0))
 
 
 def main() -> None:

@@ -1,0 +1,15 @@
+"""A column of a tile."""
+
+import numpy as np
+
+import tilewright as ct
+
+
+@ct.tile_kernel
+def kernel(x):
+    t = ct.load(x, (0, 0), (16, 16))
+    ct.store(x, (0, 0), t * t[:, 3])
+
+
+def main() -> None:
+    kernel[(1,)](np.zeros((16, 16), np.float32))
