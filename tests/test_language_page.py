@@ -23,7 +23,7 @@ PAGES = ["language.md", "derivatives.md", "kernels-as-values.md", "numerics.md",
          "coming-from-cutile.md", "coming-from-triton.md", "coming-from-numba.md", "coming-from-cuda.md"]
 PARTS = language_page.parts()
 NAMES = [name for names in PARTS.values() for name in names]
-FUNCTIONS = [name for part in (*language_page.LANGUAGE, "additions") for name in PARTS[part]]
+FUNCTIONS = [name for part in (*language_page.LANGUAGE, "additions") for name in PARTS.get(part, [])]
 NOT_IN_THE_REFERENCE = {"kernel"}  # a second name of tile_kernel
 
 

@@ -125,8 +125,8 @@ def parts() -> dict[str, list[str]]:
         out[part] = [n for n in language_table.CONTRACT[part].split() if find(n) is not None]
     listed = {name for names in out.values() for name in names}
     stubs = [n for n in ct.language.__all__ if hasattr(find(n), "__tilewright_builtin__")]
-    out["additions"] = [n for n in stubs if n not in listed]
-    return out
+    additions = [n for n in stubs if n not in listed]
+    return {**out, "additions": additions} if additions else out
 
 
 def _members(name: str) -> list[str]:

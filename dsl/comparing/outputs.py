@@ -84,6 +84,20 @@ def described(names: Sequence[str], one: Sequence[Any], other: Sequence[Any]) ->
                 yield name + (f"[{number}]" if isinstance(x, list) else ""), len(wrong), at, p[at], q[at]
 
 
+def carried(names: Sequence[str], one: Sequence[Any], other: Sequence[Any]) -> str:
+    """How far outputs are apart whose difference no op has to answer for."""
+    import numpy
+
+    most: tuple[float, str] = 0.0, ""
+    for name, x, y in zip(names, one, other, strict=True):
+        for number, (p, q) in enumerate(_pairs([x], [y])):
+            apart = distance(p, q)
+            if apart.size and apart.max() > most[0]:
+                at = [int(i) for i in numpy.unravel_index(apart.argmax(), apart.shape)]
+                most = float(apart.max()), name + (f"[{number}]" if isinstance(x, list) else "") + f"{at}"
+    return f"no op is wrong: the difference, at most {most[0]:.3g} in {most[1]}, is rounding that ops may have"
+
+
 def _pairs(one: Sequence[Any], other: Sequence[Any]) -> Iterator[tuple[Array, Array]]:
     for x, y in zip(one, other, strict=True):
         if isinstance(x, list):

@@ -8,7 +8,7 @@ from typing import Any
 
 from tilewright.comparing.copies import copies
 from tilewright.comparing.describe import difference, failing
-from tilewright.comparing.outputs import described, equal, slight
+from tilewright.comparing.outputs import carried, described, equal, slight
 from tilewright.comparing.passes import LOWERING, making
 from tilewright.comparing.records import Records
 from tilewright.comparing.result import Comparison
@@ -82,6 +82,7 @@ class Pair:
         if not self.paired:
             return self._apart(found, results)
         one, other = results
+        names = [value.hint for value in self.functions[0].params]
         differing = [i for i, (x, y) in enumerate(zip(one, other, strict=True)) if not equal([x], [y])]
         search = self._search(differing)
         first = search.find()
@@ -90,7 +91,7 @@ class Pair:
             found = replace(found, first=difference(search.records, search, first))
             return self._bisected(found, results)
         if near or search.complete:
-            return replace(found, equal=True)
+            return replace(found, equal=True, notes=(carried(names, one, other),))
         notes = ("with debug stores both sides agree; so the IR was executed after each pass",) * search.vanished
         if first is not None:
             found = replace(found, first=difference(search.records, search, first))
@@ -114,7 +115,7 @@ class Pair:
         if name == LOWERING:
             told = f"the IR computes what {'ab'[1 - wrong]} does after every pass: the lowering is what is wrong"
             if found.first is None:
-                told += ", or many ops that differ by as much as they may"
+                told += ", or no op is: roundings that ops may have, carried along, differ as well"
         return replace(found, made_by=name, notes=(*found.notes, told))
 
     def _wrong(self, found: Comparison, results: list[Any]) -> int | None:

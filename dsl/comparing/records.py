@@ -56,17 +56,25 @@ class Records:
         self._arrays = dict(zip(function.params, initial, strict=True))
         self.judged = judged
         self.values: dict[Value, Pair] = {}
+        self._runs: dict[Value, int] = {}
+        self._count = 0
         self.skipped = False
         """Whether there were differences that say nothing, because a side did not come there."""
         self._replays: dict[Op, OneOp | None] = {}
         self._written = _written(function)
 
     def add(self, probes: Sequence[Probe], arrays: tuple[Sequence[Array], Sequence[Array]]) -> None:
-        """Take what probes have got."""
+        """Take what probes have got in one run."""
+        self._count += 1
         for probe, one, other in zip(probes, *arrays, strict=True):
             if probe.value is not None:
+                self._runs[probe.value] = self._count
                 shape = (self.blocks * probe.site.slots, *probe.value.type.shape)
                 self.values[probe.value] = one.reshape(shape), other.reshape(shape)
+
+    def together(self, values: Sequence[Value]) -> bool:
+        """Whether one run has recorded all of these."""
+        return len({self._runs.get(value, 0) for value in values}) <= 1
 
     def differing(self, value: Value) -> Array:
         """The visits at which a value differs."""
@@ -175,12 +183,16 @@ class Records:
         x, y, _ = self._grid
         return block % x, block // x % y, block // (x * y)
 
-    def needed(self, op: Op) -> Iterator[Value]:
-        """The tiles that must be recorded to judge an op."""
+    def inputs(self, op: Op) -> Iterator[Value]:
+        """The tiles that an op is judged by, but for those that are known without a record."""
         replay = self._replay(op)
         for value in (sources(op) or op.operands) if replay is None else replay.inputs:
-            if isinstance(value.type, TileType) and not self.knows(value):
+            if isinstance(value.type, TileType) and value not in self._arrays and not isinstance(value.op, Constant):
                 yield value
+
+    def needed(self, op: Op) -> Iterator[Value]:
+        """The tiles that must be recorded to judge an op."""
+        return (value for value in self.inputs(op) if not self.knows(value))
 
     def replayed(
         self, replay: OneOp, operands: Sequence[Array], arrays: Mapping[Value, Array], visit: int, site: Site

@@ -123,8 +123,21 @@ class Search:
         if missing:
             self._record([v for v in dict.fromkeys([*missing, *values]) if can_probe(v)])
         found = [f for op in suspects if (f := self.records.wrong(op)) is not None]
-        self.unsure += [f for f in found if not f.sure]
-        return min((f for f in found if f.sure), key=lambda f: f.moment, default=None)
+        for fault in sorted(found, key=lambda f: f.moment):
+            confirmed = self._confirmed(fault)
+            if confirmed is not None and confirmed.sure:
+                return confirmed
+            self.unsure += [confirmed] if confirmed is not None else []
+        return None
+
+    def _confirmed(self, fault: Fault) -> Fault | None:
+        """The fault as a run shows it in which the op's operands and results were recorded together: probes change what
+        is compiled, and so how sums and functions round."""
+        values = [v for v in dict.fromkeys([*self.records.inputs(fault.op), *made(fault.op)]) if can_probe(v)]
+        if self.records.together(values):
+            return fault
+        self._record(values)
+        return self.records.wrong(fault.op)
 
     def _differs(self, op: Op) -> bool:
         return any(v in self.records.values and self.records.differing(v).size for v in made(op))
@@ -166,7 +179,7 @@ class Search:
             if written_parameter(self.function, op) is None:
                 continue
             site = self.sites.of_op[op]
-            values = [v for v in self.records.needed(op) if can_probe(v)]
+            values = [v for v in self.records.inputs(op) if can_probe(v)]  # of this run: others may round otherwise
             probes = [Probe(site, store=op), *(Probe(self.sites.of_value[v], v) for v in values)]
             (one, other), outputs = self._run(probes)
             self.records.add(probes[1:], (one[1:], other[1:]))

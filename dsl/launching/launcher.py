@@ -105,9 +105,8 @@ def check_launches(wanted: Checking | None) -> None:
 
 
 @functools.cache
-def _say_once() -> None:
-    print("tilewright: launches are checked: kernels run in the interpreter, on copies of the GPU's arrays",
-          file=sys.stderr)
+def _say_once(how: str) -> None:
+    print(f"tilewright: launches are checked: kernels run in the interpreter{how}", file=sys.stderr)
 
 
 class Launcher:
@@ -320,7 +319,9 @@ class Launcher:
         if check is None and target is None and CHECKED is not None:
             check = CHECKED
             if device is not None and device != HOST:
-                _say_once()
+                _say_once(", on copies of the GPU's arrays")
+            elif check.listener is None:  # a command or a plugin that listens tells what it found itself
+                _say_once("")
         reports: list[Report] | None = self.host.run(grid, arguments, options, check, target)
         return reports
 

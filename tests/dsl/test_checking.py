@@ -190,6 +190,16 @@ def test_arrays_on_a_gpu_are_checked_in_copies_and_it_is_said_once(
     assert capsys.readouterr().err == f"tilewright: {words}\n"
 
 
+def test_a_clean_run_says_once_that_it_was_checked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(launcher, "CHECKED", from_words("1"))
+    launcher._say_once.cache_clear()
+    for _ in range(2):
+        halve[(4,)](*arrays())
+    assert capsys.readouterr().err == "tilewright: launches are checked: kernels run in the interpreter\n"
+
+
 def test_a_check_of_one_launch_needs_no_notice(cuda: FakeCuda, capsys: pytest.CaptureFixture[str]) -> None:
     x, out = map(tw.to_device, arrays())
     assert halve.interpret((4,), x, out, check=True) == []
