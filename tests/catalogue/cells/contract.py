@@ -24,8 +24,8 @@ FEATURES: dict[str, tuple[str, ...]] = {
                   "keyword arguments", "positional-only and keyword-only parameters", "parameters *args and **kwargs",
                   "call with * and **", "function as a value", "unbound methods"),
     "builtins": tuple(f"builtin {name}" for name in (
-        "range", "len", "tuple", "min", "max", "abs", "divmod", "float", "int", "bool", "str", "repr",
-        "round")) + (
+        "range", "len", "tuple", "enumerate", "zip", "min", "max", "abs", "divmod", "float", "int", "bool", "str",
+        "repr", "round")) + (
         "getattr with a constant name", "dict.get", "dataclasses.replace", "contextlib.contextmanager",
         "module constant"),
     "module operator": tuple(f"operator.{name}" for name in (

@@ -89,6 +89,14 @@ def builtins_of_numbers(b, t):
     return abs(t) * q + min(b, 1) - max(r, 2)
 
 
+@feature("builtin enumerate", "builtin zip", like=lambda b, t: t * 2 + 11)
+def pairs_of_tuples(b, t):
+    total = t * 0
+    for k, (x, y) in enumerate(zip((t, 3), (5, t), strict=True), 1):
+        total = total + k * x + y
+    return total
+
+
 @feature("builtin int", "builtin float", "builtin bool", "builtin str", "builtin repr",
          like=lambda b, t: t + 7 + 1 + 2 + 1 + 1)
 def constructors(b, t):

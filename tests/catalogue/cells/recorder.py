@@ -39,6 +39,7 @@ PLAIN: dict[type[ast.AST], str] = {
 }
 BUILTINS = {function: name for name, function in (
     ("builtin min", min), ("builtin max", max), ("builtin abs", abs), ("builtin divmod", divmod),
+    ("builtin enumerate", enumerate), ("builtin zip", zip),
     ("builtin len", len), ("builtin range", range), ("builtin tuple", tuple), ("builtin int", int),
     ("builtin float", float), ("builtin bool", bool), ("builtin str", str), ("builtin repr", repr),
     ("builtin print", print), ("builtin round", round))}
