@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import secrets
 from typing import TYPE_CHECKING, Any
 
 from tilewright.backend_ptx.resources.verdict import FULL_LEVEL, Rejection, of_error, of_log
@@ -67,8 +68,10 @@ class DriverJudge:
 
     def __call__(self, plan: Attempt) -> Rejection | None:
         compiled = plan.compiled
+        # New to the driver's own cache, which gives machine code without the log that tells of spills.
+        text = f"{compiled.ptx}// {secrets.token_hex(8)}\n"
         try:
-            module, log = load_ptx(compiled.ptx, compiled.name, self._level)
+            module, log = load_ptx(text, compiled.name, self._level)
         except TileCompilerExecutionError as error:
             if (refused := of_error(error)) is None:
                 raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from typing import Any
 
 from tilewright.backend_ptx.runtime.driver import Device, check, device_attribute, driver
@@ -31,7 +32,7 @@ class Buffer:
         self._free = functools.partial(_free, cuda, device.context, pooled, self.stream)
 
     def __del__(self) -> None:
-        if getattr(self, "_free", None) is not None:
+        if getattr(self, "_free", None) is not None and not sys.is_finalizing():  # a process that ends frees all
             self._free(self.pointer)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from itertools import accumulate
@@ -38,7 +39,7 @@ class DeviceTables:
             _captured.append(self)
 
     def __del__(self) -> None:
-        if getattr(self, "_pointer", 0):
+        if getattr(self, "_pointer", 0) and not sys.is_finalizing():
             self._free(self._pointer)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from contextlib import suppress
 from typing import Any
 
@@ -67,7 +68,7 @@ class PinnedBuffer:
         return numpy.ndarray(shape, dtype, memory)
 
     def __del__(self) -> None:
-        if getattr(self, "_free", None) is None:
+        if getattr(self, "_free", None) is None or sys.is_finalizing():  # a process that ends frees all
             return
         if self.pending is not None:
             # Kernels that failed: whoever asks for results hears of them. And a process may be ending.

@@ -303,3 +303,13 @@ def test_a_gpu_that_is_asked_for_must_be_there(monkeypatch: pytest.MonkeyPatch) 
 def test_functions_of_tiles_are_still_refused_on_the_host() -> None:
     with pytest.raises(RuntimeError, match="cannot be called on the host"):
         tw.arange(4, dtype=tw.int32)
+
+
+def test_a_process_that_ends_frees_nothing(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver frees all, and its Python module may be gone by then."""
+    x = tw.to_device(np.ones(32, np.float32))
+    pointer = x.pointer
+    with monkeypatch.context() as ending:
+        ending.setattr("sys.is_finalizing", lambda: True)
+        x.free()
+    assert pointer in cuda.memory

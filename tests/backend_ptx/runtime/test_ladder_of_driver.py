@@ -65,6 +65,26 @@ def test_down_the_ladder_once_for_all_processes(cuda: FakeCuda) -> None:
     assert resident(cuda) == [1], "the next process starts at the accepted rung"
 
 
+def test_the_driver_has_not_seen_the_code_before(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its own cache gives machine code without a word of what was spilled."""
+    seen: set[str] = set()
+
+    def remembers(text: str) -> tuple[int, str, str]:
+        status, error, said = assembler(text)
+        known = text in seen
+        seen.add(text)
+        return status, error, "" if known else said
+
+    ends = []
+    for number in range(2):
+        monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / f"cache{number}"))
+        cuda = install(monkeypatch, assembler=remembers)
+        make(occupancy=8)[(8,)](tw.to_device(np.ones(1024, np.float32)))
+        ends.append(resident(cuda)[-1])
+        uninstall()
+    assert ends == [1, 1]
+
+
 def test_a_dump_starts_at_the_accepted_rung_too(
     cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
 ) -> None:
