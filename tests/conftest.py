@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -44,6 +45,18 @@ def gpu_missing() -> str:
         return "" if driver.device_count() > 0 and driver.get_device(0) else "the driver sees no GPU"
     except (TileError, RuntimeError) as error:
         return str(error)
+
+
+@pytest.fixture(autouse=True)
+def _quick_collections(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Where a test's module collects garbage, what others have left in this process is not searched each time: after
+    some thousand tests that takes a second or two."""
+    if "gc" not in vars(request.module):
+        yield
+        return
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
