@@ -141,6 +141,8 @@ def test_the_gallery_has_every_example(update_golden: bool) -> None:
     ("gemm", "Access map of gemm, by element: a (150 x 170) is read 4 times; b (170 x 200) is read 3 times; "
              "c (150 x 200) is written once"),
     ("cholesky", "Access map of update, by element: a (100 x 100) is read 1.2 times and written 0.334 times"),
+    ("distributed_matmul", "Access map of multiply, by element: a (64 x 128) is read 3 times; "
+                           "b (128 x 96) is read 2 times; c (64 x 96) is written once"),
 ])
 def test_an_access_map_is_a_picture_with_words(name: str, words: str) -> None:
     made = picture(name)

@@ -53,7 +53,8 @@ def launches(name: str) -> list[Launch]:
 
 
 def launch_of(name: str, kernel: str = "", number: int = 0) -> Launch:
-    """A launch of an example with blocks to run, the first one or that `number` of a kernel; it goes no further.
+    """A launch of an example with blocks to run, the first one or that `number` of a kernel; it goes no further. Of one
+    on several devices, that of the first.
 
     LookupError where there is none.
     """
@@ -65,7 +66,7 @@ def launch_of(name: str, kernel: str = "", number: int = 0) -> Launch:
         if len(seen) > number:
             raise Enough
 
-    with contextlib.suppress(Enough):
+    with contextlib.suppress(Enough), _of_devices(see):
         _run(name, see)
     if len(seen) <= number:
         raise LookupError(f"example {name} does not launch {kernel or 'anything'} {number + 1} times")
@@ -93,6 +94,24 @@ def _run(name: str, see: Callable[[Launch], object]) -> None:
                 module.main()
         finally:
             watching.unwatch(watcher)
+
+
+@contextlib.contextmanager
+def _of_devices(see: Callable[[Launch], object]) -> Iterator[None]:
+    """Launches on several devices are seen, too, by what the first one gets."""
+    from tilewright.launching.grid import make_grid
+    from tilewright.launching.host_runs import HostRuns
+
+    interpret = HostRuns.interpret
+
+    def seen(self: HostRuns, grid: Any, *args: Any, devices: Any = None, **options: Any) -> Any:
+        if devices is not None:
+            given = deepcopy(self.specialiser.call.complete(tuple(devices[0]), {}))
+            see(Launch(self.specialiser, make_grid(grid).size, given))
+        return interpret(self, grid, *args, devices=devices, **options)
+
+    with patch.object(HostRuns, "interpret", seen):
+        yield
 
 
 @contextlib.contextmanager

@@ -21,7 +21,8 @@ FONT = 'font-family="sans-serif" font-size="12"'
 MOST = 8  # arrays of a picture
 WRAPPED = 64  # cells of a line of an array of one axis
 SHOWN = {"blas": ("gemm", 0), "cholesky": ("update", 0), "segmented_sum": ("segmented_sum", 1),
-         "segmented_mask": ("segmented_mask", 1), "moe_routing": ("place", 0), "decode": ("attend", 1)}
+         "segmented_mask": ("segmented_mask", 1), "moe_routing": ("place", 0), "decode": ("attend", 1),
+         "distributed_matmul": ("multiply", 0)}
 """Where the first launch is not the one to show: a kernel, and which of its launches."""
 
 
