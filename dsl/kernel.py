@@ -40,7 +40,7 @@ class tile_kernel(HostRuns):
         before it on its stream runs; it waits for that one before it first accesses memory). Three are no hints:
         `grid`, expressions of names of dimensions and parameters (`grid="cdiv(M, TM), cdiv(N, TN)"`), with which the
         kernel is called without a grid; `deterministic=True`, which refuses results that depend on the order of blocks;
-        `math`, `"exact"`, `"default"` or `"fast"` ([math modes](runtime.md#math-modes)), by default that of `settings`.
+        `math`, `"exact"`, `"default"` or `"fast"` (`docs/runtime.md`), by default that of `settings`.
     Errors: TypeError for what is no plain Python function, and for calling the kernel without a grid; ValueError for an
         option's value.
 

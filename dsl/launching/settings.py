@@ -48,7 +48,7 @@ def settings(*, math: str | None = None, synchronize: bool | None = None) -> Set
     """Settings of the process, of all its threads. What is not named stays as it is.
 
     Options: `math`, the mode of the kernels that are made from now on without one of their own: `"exact"`, `"default"`
-        or `"fast"` ([math modes](runtime.md#math-modes)); at first what TILEWRIGHT_MATH says. `synchronize=True` lets
+        or `"fast"` (`docs/runtime.md`); at first what TILEWRIGHT_MATH says. `synchronize=True` lets
         each launch on a GPU wait until its kernel has ended, so that a fault is raised by the launch whose it is; at
         first what TILEWRIGHT_SYNC says.
     Result: the settings as they are now; as a context (`with`), its end puts back those before.
