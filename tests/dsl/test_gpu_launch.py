@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from support import fake_cuda
 from support.fake_cuda import FakeCuda
+from support.launched import make_add
 
 import tilewright as tw
 from tilewright.backend_ptx.runtime import driver
@@ -24,15 +25,6 @@ from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileUnsupp
 @pytest.fixture
 def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
     yield from fake_cuda.in_place(monkeypatch, tmp_path / "cache")
-
-
-def make_add() -> Any:
-    @tw.tile_kernel
-    def add(x, y, z, n: tw.Constant[int]):
-        i = tw.bid(0)
-        tw.store(z, (i,), tw.load(x, (i,), (n,)) + tw.load(y, (i,), (n,)))
-
-    return add
 
 
 def make_scale() -> Any:

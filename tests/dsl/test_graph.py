@@ -55,14 +55,21 @@ def test_a_graph_queues_its_launches(cuda: FakeCuda) -> None:
     assert len(p.launches) == 4, "a profile sees them one by one"
 
 
-def test_its_tables_live_as_long_as_the_graph(cuda: FakeCuda) -> None:
-    def some(*shapes: tuple[int, int]) -> list[Any]:
-        return [tw.to_device(np.zeros(shape, np.float16)) for shape in shapes]
+def some(*shapes: tuple[int, int]) -> list[Any]:
+    return [tw.to_device(np.zeros(shape, np.float16)) for shape in shapes]
 
-    args: Any = (some((72, 40), (8, 72)), some((40, 64), (72, 128)), some((72, 64), (8, 128)))
+
+def graph_of_lists() -> tuple[Any, Any, Any]:
+    """A graph of one grouped product, whose kernel takes lists of arrays: graph, kernel, lists."""
+    args = some((72, 40), (8, 72)), some((40, 64), (72, 128)), some((72, 64), (8, 128))
     kernel = grouped.replace_hints()
     with tw.graph() as g:
         kernel[2](*args, 64, 128, 32)
+    return g, kernel, args
+
+
+def test_its_tables_live_as_long_as_the_graph(cuda: FakeCuda) -> None:
+    g, kernel, _args = graph_of_lists()
     g()
     table = cuda.launches[0].params[0]
     kernel.launcher.gpu._plans.clear()
@@ -114,13 +121,7 @@ def test_other_arrays(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_lists_get_other_arrays(cuda: FakeCuda) -> None:
-    def some(*shapes: tuple[int, int]) -> list[Any]:
-        return [tw.to_device(np.zeros(shape, np.float16)) for shape in shapes]
-
-    args: Any = (some((72, 40), (8, 72)), some((40, 64), (72, 128)), some((72, 64), (8, 128)))
-    kernel = grouped.replace_hints()
-    with tw.graph() as g:
-        kernel[2](*args, 64, 128, 32)
+    g, kernel, args = graph_of_lists()
     g()
     [other] = some((8, 72))
     g.update((args[0][1], other))

@@ -18,6 +18,7 @@ from catalogue.group_kernels import grouped
 from support import fake_cuda, fake_torch
 from support.fake_cuda import FakeCuda
 from support.fake_torch import FakeTorch, Tensor
+from support.launched import make_add
 
 import tilewright as tw
 from tilewright.arguments import torch_tensors
@@ -37,15 +38,6 @@ def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
 def torch(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeTorch]:
     yield fake_torch.install(monkeypatch)
     torch_tensors._increment.cache_clear()
-
-
-def make_add() -> Any:
-    @tw.tile_kernel
-    def add(x, y, z, n: tw.Constant[int]):
-        i = tw.bid(0)
-        tw.store(z, (i,), tw.load(x, (i,), (n,)) + tw.load(y, (i,), (n,)))
-
-    return add
 
 
 def make_scale() -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from support import fake_cuda
 from support.fake_cuda import FakeCuda
+from support.launched import make_add
 
 import tilewright as tw
 from tilewright.launching import native, records, watching
@@ -43,15 +44,6 @@ def by_python(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(Profile, "_launch", counted)
     return names
-
-
-def make_add() -> Any:
-    @tw.tile_kernel
-    def add(x, y, z, n: tw.Constant[int]):
-        i = tw.bid(0)
-        tw.store(z, (i,), tw.load(x, (i,), (n,)) + tw.load(y, (i,), (n,)))
-
-    return add
 
 
 def make_scale() -> Any:

@@ -3,7 +3,6 @@ which they ran, and every pair of their accesses to one element, ordered or not 
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import random
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from support.launched import kernel_of
 
 from tilewright.interp.checking.devices import CheckedDevice
 
@@ -104,15 +104,6 @@ def conflict(a: Event, b: Event) -> bool:
         return True
     both = "atomic" in a.does and "atomic" in b.does and "write" in a.does + b.does
     return both and a.device != b.device and (a.scope, b.scope) != ("SYS", "SYS")
-
-
-def kernel_of(text: str, path: Path) -> Any:
-    path.write_text(text)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.run
 
 
 @pytest.mark.parametrize("first", range(0, 120, 20))

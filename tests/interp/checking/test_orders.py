@@ -3,15 +3,15 @@ and every pair of their accesses to one element, ordered or not by what was rele
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
+from support.launched import kernel_of
 
 BLOCKS, PLACES, FLAGS = 3, 2, 2
 CONFLICTS = {frozenset(pair) for pair in (
@@ -103,15 +103,6 @@ def races(program: list[list[Statement]], numbers: list[list[int]]) -> set[froze
                     left.pop(key, None)
     return {frozenset((a.line, b.line)) for found in events.values() for a, b in itertools.combinations(found, 2)
             if a.block != b.block and frozenset((a.does, b.does)) in CONFLICTS and b.seen[a.block] < a.time}
-
-
-def kernel_of(text: str, path: Path) -> Any:
-    path.write_text(text)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.run
 
 
 @pytest.mark.parametrize("first", range(0, 160, 20))
