@@ -1,4 +1,4 @@
-"""Twelve kernels whose traffic estimates are held against counters: of the simulator when small, of GPUs when large."""
+"""Fourteen kernels whose traffic estimates are held against counters: of the simulator when small, of GPUs when large."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Work:
 
 
 def works(small: bool) -> list[Work]:
-    """All twelve: of a few thousand elements, or of sizes next to which caches are small."""
+    """All fourteen: of a few thousand elements, or of sizes next to which caches are small."""
     return [*_plain(small), *_rows(small), *_products(small)]
 
 
@@ -127,7 +127,7 @@ def _plain(small: bool) -> list[Work]:
 def _rows(small: bool) -> list[Work]:
     from softmax import softmax
 
-    from benchmarks.row_kernels import layer_norm, row_sum
+    from benchmarks.row_kernels import layer_norm, persistent_softmax, row_sum
 
     m, w = (6, 256) if small else (1 << 17, 4096)
     odd, width = (101, 128) if small else (4001, 4096)
@@ -135,6 +135,7 @@ def _rows(small: bool) -> list[Work]:
     return [
         Work("softmax", softmax, (m,), (x, x, w)),
         Work("layer norm", layer_norm, (m,), (x, weight, weight, x, 1e-5, 1, w)),
+        Work("rows in a loop", persistent_softmax, (3 if small else 1056,), (x, x, 1, w)),
         Work("odd rows", row_sum, (m,), (Array("f32", (m, odd)), Array("f32", (m,)), 1, width)),
     ]
 
@@ -143,12 +144,18 @@ def _products(small: bool) -> list[Work]:
     from attention import attention
     from matmul import matmul
 
+    from benchmarks.kernels import batched_matmul
+
+    batch = 2 if small else 4096  # each block has factors of its own
+    one, other, product = (Array("bf16", (batch, *shape)) for shape in (
+        ((64, 72), (72, 64), (64, 64)) if small else ((128, 1024), (1024, 256), (128, 256))))
     m, k, tile = (136, 72, (64, 64, 32)) if small else (8192, 8192, (128, 256, 64))
     a, b, c = Array("bf16", (m, k)), Array("bf16", (k, m)), Array("bf16", (m, m))
     grid = tw.cdiv(m, tile[0]), tw.cdiv(m, tile[1])
     tokens, heads, d, rows, columns = (40, 2, 16, 32, 16) if small else (8192, 32, 128, 128, 128)
     q = Array("f16", (tokens, heads, d))
     return [
+        Work("batched matmul", batched_matmul, (batch,), (one, other, product, *tile)),
         Work("matmul, TMA", matmul, (grid[0] * grid[1],), (a, b, c, *tile)),
         Work("matmul, cp.async", product_by_threads, (tw.cdiv(m, 128), tw.cdiv(m, 128)), (a, b, c, 128, 128, 32)),
         Work("attention", attention, (tw.cdiv(tokens, rows), heads, 1),

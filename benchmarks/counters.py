@@ -1,4 +1,4 @@
-"""Estimates of traffic beside the counters of the GPU: sectors of L2 and bytes of memory for twelve kernels.
+"""Estimates of traffic beside the counters of the GPU: sectors of L2 and bytes of memory for fourteen kernels.
 
 ncu (Nsight Compute) starts this module again as a script that launches each kernel once. Needs torch, ncu, and leave to
 read counters. `--small`: small arrays, to try it.
