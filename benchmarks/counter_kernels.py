@@ -1,4 +1,4 @@
-"""Fourteen kernels whose traffic estimates are held against counters: of the simulator when small, of GPUs when large."""
+"""Fourteen kernels whose traffic is estimated and counted: by the simulator when small, by GPUs when large."""
 
 from __future__ import annotations
 

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 import tilewright as tw
 
 ZERO = tw.PaddingMode.ZERO
+
+
+def data(*shape: int, dtype: Any = np.float32) -> Any:
+    return np.random.default_rng(len(shape)).standard_normal(shape).astype(dtype)
 
 
 @tw.tile_kernel
