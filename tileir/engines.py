@@ -13,6 +13,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,6 +123,17 @@ class Fence:
     def does(self, asked: Fence) -> bool:
         """Whether it does all that another fence would."""
         return asked.waits <= self.waits and asked.visible <= self.visible and asked.scope <= self.scope
+
+
+def barrier(scope: Scope) -> Fence:
+    """All threads of a scope synchronise: each sees what the others did before, in any space."""
+    return _barrier(scope, len(all_spaces()))
+
+
+@cache
+def _barrier(scope: Scope, spaces: int) -> Fence:
+    every = timelines([THREADS], all_spaces()[:spaces])
+    return Fence(every, every, scope)
 
 
 def after(access: Timeline, fences: Iterable[Fence]) -> Fence:

@@ -27,6 +27,7 @@ from tilewright.tileir.engines import (
     Timeline,
     after,
     all_spaces,
+    barrier,
     timelines,
 )
 
@@ -44,17 +45,6 @@ MAIN, EVERY, ALL = "consumer", "every role", "all roles"
 
 # fence.proxy.async makes what the thread sees in shared memory visible to the async proxy (PTX ISA, "Async proxy").
 PROXY_FENCE = Fence(timelines([THREADS], [SHARED]), timelines([_ASYNC_PROXY], [SHARED]))
-
-
-def barrier(scope: Scope) -> Fence:
-    """All threads of a scope synchronise: each sees what the others did before, in any space."""
-    return _barrier(scope, len(all_spaces()))
-
-
-@cache
-def _barrier(scope: Scope, spaces: int) -> Fence:
-    every = timelines([THREADS], all_spaces()[:spaces])
-    return Fence(every, every, scope)
 
 
 @cache

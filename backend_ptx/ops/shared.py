@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.backend_ptx.ops.engines import barrier
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Effects, Op, Value, attribute, operand, operands, optional_operand, require
-from tilewright.tileir.engines import Scope
+from tilewright.tileir.engines import Scope, barrier
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.arrays import check_index
 from tilewright.tileir.ops.shape import taken

@@ -11,17 +11,16 @@ needs no barrier.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.flat import parts
 from tilewright.backend_ptx.layouts.queries import is_replicated
 from tilewright.backend_ptx.ops.shared import BufferAccess, SharedAlloc
 from tilewright.backend_ptx.ops.warpgroup import SharedView
 from tilewright.backend_ptx.resources.shared import buffer_bytes
+from tilewright.tileir.analysis.pending import CTA, NOTHING, MemoryAccess
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Op, Value, space_of
-from tilewright.tileir.engines import GLOBAL, REGISTERS, SHARED, THREADS, Engine, Issuer, Scope, Space, Timeline
+from tilewright.tileir.engines import GLOBAL, REGISTERS, SHARED, THREADS, Issuer, Scope
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.f2 import echelon
 from tilewright.tileir.layout import Layout
@@ -32,31 +31,7 @@ _RELEASES = (MemoryOrder.RELEASE, MemoryOrder.ACQ_REL)
 _ACQUIRES = (MemoryOrder.ACQUIRE, MemoryOrder.ACQ_REL)
 # A ring from which outstanding MMAs read: slots of this iteration and of the one before, which nobody may write.
 SPARE_SLOTS = 2
-NOTHING, WARP, CTA = Scope.NOTHING, Scope.WARP, Scope.CTA
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryAccess:
-    """One access of one memory handle by an op."""
-
-    op: Op
-    memory: Value
-    writes: bool
-    space: Space
-    order: MemoryOrder = MemoryOrder.WEAK
-    engine: Engine = THREADS
-    flying: bool = False  # outstanding: an engine performs it, and the thread that started it has not waited
-    earlier: bool = False  # of an earlier iteration of a loop
-
-    def __hash__(self) -> int:
-        # An op accesses a buffer in one way, so that these tell accesses apart; enums would be hashed in Python.
-        return hash((self.op, self.memory, self.flying, self.earlier))
-
-    @property
-    def timeline(self) -> Timeline:
-        """The timeline that a fence must wait for to order it; after the thread's wait, an engine's access is the
-        thread's."""
-        return Timeline(self.engine if self.flying else THREADS, self.space)
+WARP = Scope.WARP
 
 
 def accesses_of(op: Op) -> list[MemoryAccess]:
