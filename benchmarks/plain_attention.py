@@ -15,7 +15,8 @@ from benchmarks._check import require, spoil
 from benchmarks._timing import Row, alternate
 
 TILES = ((128, 128), (64, 128), (256, 64))
-KERNELS = ("by_where", "by_branch", "by_loops")
+# The wordings of the mask, and how they are called; the last is the kernel whose loop is split by hand.
+KERNELS = {"by_where": "a mask by where", "by_branch": "a mask in a branch", "by_loops": "loops split by hand"}
 SAMPLE = 64  # rows of a head that are checked
 
 
@@ -124,11 +125,11 @@ def kernels() -> dict[str, Any]:
 def rows(words: tuple[str, ...] = ()) -> Iterator[Row]:
     for case in CASES:
         if not words or any(word in case.name for word in words):
-            yield measured(case)
+            yield from measured(case)
 
 
-def measured(case: Case) -> Row:
-    """The kernels by name, each with its best tile, and cuDNN."""
+def measured(case: Case) -> Iterator[Row]:
+    """A row for each wording with its best tile, beside the one whose loop is split by hand, and cuDNN."""
     arrays = Arrays(case, case.batch * case.heads)
     runs = {}
     for name, kernel in kernels().items():
@@ -143,7 +144,11 @@ def measured(case: Case) -> Row:
     theirs = arrays.cudnn()
     if theirs is not None:
         runs["cuDNN"] = theirs
-    return Row(f"plain attention {case.name}", alternate(runs, rounds=7, warmup=1, inner=2), flops=case.flops)
+    times = alternate(runs, rounds=7, warmup=1, inner=2)
+    others = "by_loops", "cuDNN"
+    for name, said in KERNELS.items():
+        peers: dict[str, float] = {who: took for who, took in times.items() if who in others and who != name}
+        yield Row(f"plain attention {case.name}, {said}", {"ours": times[name], **peers}, flops=case.flops)
 
 
 def works(words: tuple[str, ...] = ()) -> Iterator[tuple[Case, Any, tuple[int, int]]]:

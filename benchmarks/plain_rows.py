@@ -157,7 +157,7 @@ def measured(case: Case) -> Iterator[Row]:
     times = alternate({**ways, **peers}, rounds=7, warmup=1, inner=2)
     for name in ways:
         kept = {"ours": times[name], **{who: times[who] for who in peers}}
-        yield Row(f"{case.name}{', persistent' if name == 'walking' else ''}", kept, bytes=arrays.bytes)
+        yield Row(f"plain {case.name}{', persistent' if name == 'walking' else ''}", kept, bytes=arrays.bytes)
 
 
 def compile_part(part: int, parts: int, words: tuple[str, ...]) -> None:

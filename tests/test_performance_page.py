@@ -187,7 +187,37 @@ def test_json_and_times_of_compilation(tmp_path: Path) -> None:
     file.write_text(json.dumps({"machine": "Python 3.12", "rows": lines}))
     table = performance_page.table(performance_page.as_log(file))
     assert "cuBLAS 0.98" in table
-    assert "| function to machine code, vector add, tile 2048 | 41 ms | | 60 ms | yes |" in table
+    assert "| function to machine code, vector add, tile 2048 | 41 ms | | 11 ms | no |" in table
+
+
+def test_launches_and_the_first_one_of_a_process() -> None:
+    lines = ["host cost of a launch, bound()                         4.93 us, 1.04 of raw",
+             "host cost of a launch, kernel[grid](...)               6.55 us, 1.35 of raw",
+             "first result of a process: stored cubin 300 ms, ours, warm cache 390; 90 beyond it"]
+    table = performance_page.table("\n".join(lines))
+    assert "bound() | 4.93 us, 1.04 of one from compiled code | | 1.05 of that | yes |" in table
+    assert "kernel[grid]\\(...) | 6.55 us, 1.35 of one from compiled code | | 1.2 of that | no |" in table
+    assert "| a process until its first result, beyond one with a stored cubin | 90 ms | | 100 ms | yes |" in table
+
+
+def test_contenders_of_several_words() -> None:
+    lists = Row("4 products 4096x4096x4096 from lists", {"ours": 100.0, "one product": 95.0, "torch's loop": 96.0},
+                flops=1e9)
+    row = line(performance_page.table(log(lists)), "| `4 products")
+    assert row.endswith("one product of all, ours 0.95, torch's loop 0.96 | "
+                        "0.93 of one product of all, ours and 0.95 of torch's loop | yes |")
+
+
+def test_one_name_stands_for_one_piece_of_work() -> None:
+    """What one goal matches is no other's, or a figure would be held against a bound that was not asked of it."""
+    names = ["plain softmax bfloat16 32768x4096", "softmax bfloat16 32768x4096",
+             "row sum f32 131072x1024, 1 row a block", "plain attention 4x32x4096x128 causal, a mask by where",
+             "attention 4x32x4096x64 causal",
+             "plain attention 4x32x4096x128 causal cap 30, a mask in a branch", "matmul tfloat32 4096^3, b as [K, N]",
+             "plain masked softmax bfloat16 2656x50257", "persistent layer norm bf16 65536x1024",
+             "float8_e4m3 matmul with b as [K, N], 8192^3, fast accumulation", "paged decode 8x32/8x8192x128"]
+    for name in names:
+        assert len([goal.work for goal in GOALS if re.match(goal.rows, name)]) == 1, name
 
 
 def test_limits_of_the_machine_are_told() -> None:

@@ -27,8 +27,8 @@ START, END = "<!-- measured: made from the record by tools/performance_page.py -
 SHOWN = re.compile(r"```console\n\$ tilewright (?P<command>decisions .*)\n(?P<output>(?:.*\n)*?)```")
 LOOP = re.compile(r"<!-- loop after (?P<pass>\w+): (?P<command>.*) -->\n```\n(?P<output>(?:.*\n)*?)```")
 ROW = re.compile(r"^(?P<name>\S.*?)\s*?(?:\s{2}ours\s+(?P<us>[\d.]+) us\s+(?P<rate>[\d.]+) (?P<unit>\S+))?"
-                 r"(?P<others>(?:\s+\| \S+\s+(?:[\d.]+ )?ratio [\d.]+)+)\s*$")
-OTHER = re.compile(r"\| (\S+)\s+(?:[\d.]+ )?ratio ([\d.]+)")
+                 r"(?P<others>(?:\s+\| [^|]+? +(?:[\d.]+ )?ratio [\d.]+)+)\s*$")
+OTHER = re.compile(r"\| ([^|]+?) +(?:[\d.]+ )?ratio ([\d.]+)")
 SAVED = re.compile(r"^\s+saves ([\d.]+) us of the ([\d.]+) us")  # behind a fused product
 COMMIT = "# commit "
 
