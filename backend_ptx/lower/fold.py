@@ -6,18 +6,16 @@ Combining along bit k joins neighbouring runs of 2^k elements, so the function n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS, REGISTER, distributed, log2
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.registers import from_lane, halves
 from tilewright.backend_ptx.lower.registry import lower, lowering_of
-from tilewright.tileir.core import Op, Value
+from tilewright.tileir.core import Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops import fold as ops
-from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.types import TileType
 
 Parts = Sequence[Val]
@@ -117,43 +115,15 @@ def _source_lane(ctx: Context, place: Place, done: _Done) -> Val:
 
 
 def _combine(ctx: Context, op: ops.Fold, first: Parts, second: Parts) -> Parts:
-    """The body, its scalars replaced by a thread's vectors."""
+    """The body, its scalars replaced by a thread's vectors; one from outside is the same for all elements."""
     n = first[0].n
     layout = distributed((n,), [1 << k for k in range(log2(n))], [0] * LANE_BITS, [0] * log2(ctx.warps))
-    values: dict[Value, Value] = {}
 
-    def vector(value: Value) -> Value:
-        """The stand-in of a scalar of the body; one from outside is the same for all elements."""
-        if value not in values:
-            values[value] = Value(TileType(value.type.dtype, (n,), layout))
-            ctx.set(values[value], ctx.b.splat(ctx[value], n))
-        return values[value]
+    def vector(scalar: Value, fragment: Val) -> Value:
+        made = Value(TileType(scalar.type.dtype, (n,), layout))
+        ctx.set(made, fragment)
+        return made
 
-    for param, part in zip(op.combine.params, (*first, *second), strict=True):
-        values[param] = Value(TileType(param.type.dtype, (n,), layout))
-        ctx.set(values[param], part)
-    for inner in op.combine.ops:
-        if inner.terminator:
-            break
-        wide = _widened(inner, n, vector)
-        for old, new in zip(inner.results, wide.results, strict=True):
-            new.lay_out(layout)
-            values[old] = new
-        lowering_of(wide)(ctx, wide)
-    return [ctx[vector(v)] for v in op.combine.terminator.operands]
-
-
-def _widened(op: Op, n: int, vector: Callable[[Value], Value]) -> Op:
-    """The op on vectors."""
-    if isinstance(op, Constant):
-        return Constant(value=op.value, type=TileType(op.type.dtype, (n,)))
-    assert op.elementwise, f"{op.opcode} in the body of a fold"
-    fields: dict[str, Any] = {}
-    for name, field in op.fields.items():
-        value = getattr(op, name)
-        if field.kind == "operands":
-            value = tuple(vector(v) for v in value)
-        elif field.kind in ("operand", "optional") and value is not None:
-            value = vector(value)
-        fields[name] = value
-    return type(op)(**fields)
+    given = [vector(param, part) for param, part in zip(op.combine.params, (*first, *second), strict=True)]
+    made = op.of_tiles(given, lambda v: vector(v, ctx.b.splat(ctx[v], n)), lambda wide: lowering_of(wide)(ctx, wide))
+    return [ctx[v] for v in made]

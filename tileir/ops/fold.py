@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from tilewright.tileir.core import Block, Op, Value, attribute, body, operands, require
+from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.control import erased_types, require_types, yielded_types
 from tilewright.tileir.types import TileType, Type
 
@@ -17,6 +20,30 @@ class Fold(Op, reduces=True):
     srcs: tuple[Value, ...] = operands()
     axis: int = attribute()
     combine: Block = body()
+
+    def of_tiles(
+        self, tiles: Sequence[Value], spread: Callable[[Value], Value], emit: Callable[[Op], object],
+    ) -> list[Value]:
+        """The function of tiles of one shape and layout, or of scalars, in place of its parameters: its ops go to
+        `emit`. `spread` gives the tile for a scalar that the body takes from outside."""
+        shape, layout = tiles[0].type.shape, tiles[0].type.layout
+        values = dict(zip(self.combine.params, tiles, strict=True))
+
+        def value(of: Value) -> Value:
+            if of not in values:
+                values[of] = spread(of)
+            return values[of]
+
+        for inner in self.combine.ops[:-1]:
+            if isinstance(inner, Constant):
+                made: Op = Constant(value=inner.value, type=TileType(inner.type.dtype, shape))
+            else:
+                made = inner.clone({v: value(v) for v in inner.operands})
+            for old, new in zip(inner.results, made.results, strict=True):
+                new.reshape(shape)
+                values[old] = new.lay_out(layout) if shape else new
+            emit(made)
+        return [value(v) for v in self.combine.terminator.operands]
 
     def check_srcs(self) -> tuple[TileType, ...]:
         """The types of the tiles."""

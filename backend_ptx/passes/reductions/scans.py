@@ -153,28 +153,13 @@ class _Split:
         return body
 
     def _combined(self, first: Tiles, second: Tiles) -> Tiles:
-        """The function of tiles, or of scalars."""
+        """The function of tiles, or of scalars; a scalar from outside is the same for all elements."""
         shape, layout = first[0].type.shape, first[0].type.layout
-        body = self.op.combine
-        values = dict(zip(body.params, (*first, *second), strict=True))
 
-        def value(of: Value) -> Value:
-            """What stands for a value of the body; a scalar from outside is the same for all elements."""
-            if of not in values:
-                values[of] = self._made(Broadcast(src=of, shape=shape), layout) if shape else of
-            return values[of]
+        def spread(of: Value) -> Value:
+            return self._made(Broadcast(src=of, shape=shape), layout) if shape else of
 
-        for inner in body.ops[:-1]:
-            if isinstance(inner, Constant):
-                made: Op = Constant(value=inner.value, type=TileType(inner.type.dtype, shape))
-            else:
-                made = inner.clone({v: value(v) for v in inner.operands})
-                for result in made.results:
-                    result.reshape(shape)
-            self.b.emit(made)
-            for old, new in zip(inner.results, made.results, strict=True):
-                values[old] = new.lay_out(layout) if shape else new
-        return [value(v) for v in body.terminator.operands]
+        return self.op.of_tiles((*first, *second), spread, self.b.emit)
 
 
 def _bits_in(layout: Layout, axis: int, dims: Sequence[str]) -> int:
