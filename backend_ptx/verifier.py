@@ -12,7 +12,7 @@ from typing import NoReturn
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.flat import WARP, log2
 from tilewright.backend_ptx.ops.shared import SharedAlloc
-from tilewright.backend_ptx.resources.shared import find_intervals
+from tilewright.backend_ptx.resources.shared import alignment, find_intervals
 from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.carried import carried
 from tilewright.tileir.core import Function, Op, Value
@@ -57,7 +57,7 @@ def _verify_places(c: Compilation) -> None:
         type_: SharedType = one.op.type
         if type_.shape and type_.layout is None:
             _fail(one.op, "the buffer has no layout")
-        if not 0 <= one.op.offset <= c.plan.shared_bytes - one.size or one.op.offset % one.align:
+        if not 0 <= one.op.offset <= c.plan.shared_bytes - one.size or one.op.offset % alignment(one):
             _fail(one.op, f"{one.size} bytes have no place in {c.plan.shared_bytes} bytes of shared memory")
     for i, one in enumerate(lives):
         for other in lives[:i]:

@@ -1,25 +1,19 @@
-"""Shared memory of buffers: the live range of each, and the most bytes live at once.
-
-A buffer that an engine reads is live until a wait covers the reads, and throughout all enclosing loops; if nothing
-tracks the last reads (bulk stores), until the kernel ends. Buffers synchronised by mbarriers, and the mbarriers, keep
-their bytes for the whole kernel: the producer runs ahead of the other warps, and other CTAs write at their own pace.
-"""
+"""Shared memory of buffers: the bytes of each, and the most that are live at once (tileir/analysis/buffers.py)."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Container
-from dataclasses import dataclass
 from typing import Any
 
 from tilewright.backend_ptx.layouts.bulk import SLOT_ALIGN
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.shared import SharedAlloc
-from tilewright.backend_ptx.ops.warpgroup import SharedView, Stage
+from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.targets import KIB
+from tilewright.tileir.analysis.buffers import Interval, live_buffers
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import TileValueError
-from tilewright.tileir.engines import Engine
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 from tilewright.tileir.ops.shape import Take
@@ -43,104 +37,20 @@ class OutOfSharedMemory(TileValueError):
         self.excess, self.slots, self.largest = excess, slots, largest
 
 
-@dataclass(slots=True, eq=False)
-class Interval:
-    """A buffer and the program positions of its first and last possible use."""
-
-    op: SharedAlloc
-    first: int
-    last: int
-    align: int = ALIGNMENT
-
-    @property
-    def size(self) -> int:
-        return buffer_bytes(self.op.type)
-
-
 def buffer_bytes(type_: SharedType) -> int:
     """Bytes that a buffer takes, its alignment included."""
     raw = type_.bytes * type_.copies
     return -(-raw // ALIGNMENT) * ALIGNMENT
 
 
+def alignment(interval: Interval) -> int:
+    """What a buffer's place must be a multiple of."""
+    return SLOT_ALIGN if interval.swizzled else ALIGNMENT
+
+
 def find_intervals(function: Function) -> list[Interval]:
-    """The live range of every buffer. One that is allocated above a loop and used in it is live until the loop ends."""
-    intervals: dict[Value, Interval] = {}
-    outstanding: dict[Engine, list[Interval]] = {}  # read by an engine, and no wait has covered it
-    guarded: list[Interval] = []
-    position = 0
-
-    def visit(block: Block, loops: tuple[list[Interval], ...]) -> None:
-        nonlocal position
-        for op in block.ops:
-            position += 1
-            if isinstance(op, SharedAlloc):
-                intervals[op.result] = Interval(op, position, position)
-            here = [intervals[v] for v in op.operands if v in intervals]
-            if isinstance(op, SharedView):
-                intervals[op.result] = here[0]
-            here += _asynchronous(op, intervals, outstanding, guarded)
-            for found in here:
-                found.last = position
-                for used in loops:
-                    used.append(found)
-            if not op.blocks:
-                continue
-            start = position
-            used_here: list[Interval] = []
-            inner = (*loops, used_here) if op.repeats else loops
-            for nested in op.blocks:
-                visit(nested, inner)
-            if inner is not loops:
-                _live_through_loop(used_here, outstanding, start, position)
-
-    visit(function.body, ())
-    for interval in (i for reads in outstanding.values() for i in reads):
-        interval.last = position
-    for interval in guarded:
-        interval.first, interval.last = 0, position
-    return list(dict.fromkeys(intervals.values()))
-
-
-def _live_through_loop(
-    used: list[Interval], outstanding: dict[Engine, list[Interval]], start: int, stop: int
-) -> None:
-    """A buffer allocated above a loop and used in it is live until its end; reads may be outstanding in the next
-    iteration.
-    """
-    for found in used:
-        if found.first < start:
-            found.last = stop
-    for found in (f for reads in outstanding.values() for f in reads):
-        found.first, found.last = min(found.first, start), stop
-
-
-def _asynchronous(
-    op: Op, intervals: dict[Value, Interval], outstanding: dict[Engine, list[Interval]],
-    guarded: list[Interval],
-) -> list[Interval]:
-    """Note what an op starts; the buffers whose reads it waits for. What an engine writes is read later, so that only
-    its reads must be known here."""
-    if not (op.starting or op.awaiting):
-        return []
-    effects = op.effects()
-    for start in effects.starts:
-        interval = intervals.get(start.memory)
-        if interval is None:
-            continue
-        if start.engine.swizzles:
-            interval.align = SLOT_ALIGN
-        if start.exclusive:
-            guarded.append(interval)
-        elif not start.writes:
-            outstanding.setdefault(start.engine, []).append(interval)
-    waited: list[Interval] = []
-    for engine, pending, _ in effects.completes:
-        if not engine.lasting:
-            waited += outstanding.get(engine, [])
-            if pending == 0:
-                outstanding.pop(engine, None)
-    return waited
+    """The live range of every buffer."""
+    return live_buffers(function, SharedAlloc, buffer_bytes)
 
 
 def peak_bytes(function: Function, where: Container[Op] | None = None) -> int:

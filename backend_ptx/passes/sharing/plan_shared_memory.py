@@ -3,14 +3,15 @@
     before: %0: shared<64x64xf32> = shared_alloc(type=...)
     after:  func @k(...) plan(shared_bytes=16384) { ... %0: shared<64x64xf32> = shared_alloc(type=..., offset=0) }
 
-resources/shared.py computes the live ranges.
+tileir/analysis/buffers.py computes the live ranges.
 """
 
 from __future__ import annotations
 
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.resources.shared import Interval, OutOfSharedMemory, find_intervals
+from tilewright.backend_ptx.resources.shared import OutOfSharedMemory, alignment, find_intervals
 from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.buffers import Interval
 from tilewright.tileir.analysis.unit import ALL, Preserved
 from tilewright.tileir.core import Function
 
@@ -40,12 +41,12 @@ def _place(intervals: list[Interval]) -> int:
     total = 0
     placed: list[Interval] = []
     for here in intervals:
-        offset = 0
+        offset, align = 0, alignment(here)
         busy = [p for p in placed if p.last >= here.first and p.first <= here.last]
         for other in sorted(busy, key=lambda p: p.op.offset):
             if offset + here.size <= other.op.offset:
                 break
-            offset = max(offset, -(-(other.op.offset + other.size) // here.align) * here.align)
+            offset = max(offset, -(-(other.op.offset + other.size) // align) * align)
         here.op.offset = offset
         placed.append(here)
         total = max(total, offset + here.size)

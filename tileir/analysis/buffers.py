@@ -1,0 +1,109 @@
+"""Shared memory: the live range of each buffer, in which engines may read it long after the op that started them.
+
+A buffer that an engine reads is live until a wait covers the reads, and throughout all enclosing loops; if nothing
+tracks the last reads (bulk stores), until the kernel ends. Buffers synchronised by mbarriers, and the mbarriers, keep
+their bytes for the whole kernel: the producer runs ahead of the other warps, and other CTAs write at their own pace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.engines import Engine
+from tilewright.tileir.types import SharedType
+
+
+@dataclass(slots=True, eq=False)
+class Interval:
+    """A buffer and the program positions of its first and last possible use. `op` allocates its `size` bytes;
+    `swizzled`: an engine computes swizzles from its addresses."""
+
+    op: Any
+    size: int
+    first: int
+    last: int
+    swizzled: bool = False
+
+
+def live_buffers(function: Function, allocates: type[Op], size: Callable[[SharedType], int]) -> list[Interval]:
+    """The live range of every buffer, which ops of a class allocate. One that is allocated above a loop and used in it
+    is live until the loop ends. `size`: the bytes of a buffer."""
+    intervals: dict[Value, Interval] = {}
+    outstanding: dict[Engine, list[Interval]] = {}  # read by an engine, and no wait has covered it
+    guarded: list[Interval] = []
+    position = 0
+
+    def visit(block: Block, loops: tuple[list[Interval], ...]) -> None:
+        nonlocal position
+        for op in block.ops:
+            position += 1
+            if isinstance(op, allocates):
+                intervals[op.result] = Interval(op, size(op.result.type), position, position)
+            here = [intervals[v] for v in op.operands if v in intervals]
+            if here:  # buffers that an op makes of one are views of it
+                intervals.update((r, here[0]) for r in op.results if isinstance(r.type, SharedType))
+            here += _asynchronous(op, intervals, outstanding, guarded)
+            for found in here:
+                found.last = position
+                for used in loops:
+                    used.append(found)
+            if not op.blocks:
+                continue
+            start = position
+            used_here: list[Interval] = []
+            inner = (*loops, used_here) if op.repeats else loops
+            for nested in op.blocks:
+                visit(nested, inner)
+            if inner is not loops:
+                _live_through_loop(used_here, outstanding, start, position)
+
+    visit(function.body, ())
+    for interval in (i for reads in outstanding.values() for i in reads):
+        interval.last = position
+    for interval in guarded:
+        interval.first, interval.last = 0, position
+    return list(dict.fromkeys(intervals.values()))
+
+
+def _live_through_loop(
+    used: list[Interval], outstanding: dict[Engine, list[Interval]], start: int, stop: int
+) -> None:
+    """A buffer allocated above a loop and used in it is live until its end; reads may be outstanding in the next
+    iteration.
+    """
+    for found in used:
+        if found.first < start:
+            found.last = stop
+    for found in (f for reads in outstanding.values() for f in reads):
+        found.first, found.last = min(found.first, start), stop
+
+
+def _asynchronous(
+    op: Op, intervals: dict[Value, Interval], outstanding: dict[Engine, list[Interval]],
+    guarded: list[Interval],
+) -> list[Interval]:
+    """Note what an op starts; the buffers whose reads it waits for. What an engine writes is read later, so that only
+    its reads must be known here."""
+    if not (op.starting or op.awaiting):
+        return []
+    effects = op.effects()
+    for start in effects.starts:
+        interval = intervals.get(start.memory)
+        if interval is None:
+            continue
+        if start.engine.swizzles:
+            interval.swizzled = True
+        if start.exclusive:
+            guarded.append(interval)
+        elif not start.writes:
+            outstanding.setdefault(start.engine, []).append(interval)
+    waited: list[Interval] = []
+    for engine, pending, _ in effects.completes:
+        if not engine.lasting:
+            waited += outstanding.get(engine, [])
+            if pending == 0:
+                outstanding.pop(engine, None)
+    return waited
