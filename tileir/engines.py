@@ -38,6 +38,9 @@ def all_spaces() -> tuple[Space, ...]:
 
 GLOBAL, SHARED, REGISTERS = space("global"), space("shared"), space("registers")
 
+# The role that executes what no op assigns to another; "every role, before they diverge"; "each role, where it stands".
+MAIN, EVERY, ALL = "consumer", "every role", "all roles"
+
 
 class Scope(enum.IntEnum):
     """Whose accesses a fence orders; a wider scope includes the narrower ones. NOTHING: no fence at all."""

@@ -20,11 +20,11 @@ from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync, Product
 from tilewright.backend_ptx.ops.warpgroup import TakeTurn
 from tilewright.backend_ptx.resources.occupancy import AIM, register_cap, resident
 from tilewright.backend_ptx.resources.registers import MARGIN, estimated_registers
-from tilewright.backend_ptx.roles import initial_ops, project
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.effects import changing_arrays
 from tilewright.tileir.core import Function, Value, clone_function
 from tilewright.tileir.diagnostics import NO_SPAN
+from tilewright.tileir.passes.project import initial_ops, project
 from tilewright.tileir.plan import Role
 from tilewright.tileir.types import ArrayType, ListType
 

@@ -9,10 +9,11 @@ happens at once, waits and arrivals do nothing.
 from __future__ import annotations
 
 from tilewright.backend_ptx.layouts.boxes import boxes_of_warps
-from tilewright.backend_ptx.ops.engines import EVERY, MBARRIER, TMA_LOAD, TMA_STORE
+from tilewright.backend_ptx.ops.engines import MBARRIER, TMA_LOAD, TMA_STORE
 from tilewright.backend_ptx.ops.shared import BufferAccess, require_slot
 from tilewright.tileir.core import Op, Value, attribute, operand, operands, optional_operand, require
 from tilewright.tileir.dtypes import float32, int64, tfloat32
+from tilewright.tileir.engines import EVERY
 from tilewright.tileir.enums import PaddingMode
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.arrays import array_of, check_index

@@ -40,8 +40,6 @@ CLUSTER_STORE = Engine("cluster store", Issuer.WARP)
 # Not an engine of its own: whatever the async proxy sees, each engine on it sees when it starts.
 _ASYNC_PROXY = Engine("async proxy", proxy=Proxy.ASYNC)
 
-# The role that executes what no op assigns to another; "every role, before they diverge"; "each role, where it stands".
-MAIN, EVERY, ALL = "consumer", "every role", "all roles"
 
 # fence.proxy.async makes what the thread sees in shared memory visible to the async proxy (PTX ISA, "Async proxy").
 PROXY_FENCE = Fence(timelines([THREADS], [SHARED]), timelines([_ASYNC_PROXY], [SHARED]))

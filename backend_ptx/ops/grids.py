@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from tilewright.backend_ptx.ops.engines import ALL
 from tilewright.backend_ptx.ops.shared import Signal
+from tilewright.tileir.engines import ALL
 
 
 class GridWait(Signal, opcode="grid_wait", role=ALL):

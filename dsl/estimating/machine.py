@@ -7,7 +7,6 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from tilewright.backend_ptx.roles import project
 from tilewright.backend_ptx.targets import Target
 from tilewright.estimating.banks import SharedUse, shared_uses
 from tilewright.estimating.counting import Accessing, CountingProgram
@@ -19,6 +18,7 @@ from tilewright.estimating.sectors import SectorCount, Sectors
 from tilewright.estimating.values import counting_values
 from tilewright.estimating.waves import Waves
 from tilewright.tileir.core import Function, Op
+from tilewright.tileir.passes.project import project
 
 if TYPE_CHECKING:
     from tilewright.estimating.counting import Observer

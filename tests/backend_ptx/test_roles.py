@@ -10,10 +10,11 @@ from catalogue.case import Case
 
 from tilewright.backend_ptx.lower.function import emit_function
 from tilewright.backend_ptx.pipeline import run_passes
-from tilewright.backend_ptx.roles import CONSUMER, PRODUCER, initial_ops, project
+from tilewright.backend_ptx.roles import CONSUMER, PRODUCER
 from tilewright.backend_ptx.simulator import Deadlock, simulate_lowered
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.core import Function, Value
+from tilewright.tileir.passes.project import initial_ops, project
 from tilewright.tileir.plan import MachinePlan, Role
 
 TARGET = get_target("sm_90a")

@@ -50,7 +50,7 @@ class Tma(Carrier):
 
     If MMAs are outstanding at the end of an iteration, the next one releases its slot, after the first wait that covers
     them or at its end, and a release after the loop frees that of the last one. The IR is one program in order;
-    roles.py splits it by role.
+    tileir/passes/project.py splits it by role.
     """
 
     guarded = True

@@ -15,14 +15,13 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.boxes import Boxes, block_boxes, warp_boxes
 from tilewright.backend_ptx.layouts.bulk import inner_axis
 from tilewright.backend_ptx.ops.bulk import MAX_PENDING, TmaAcquire, TmaStore, TmaStoreWait
-from tilewright.backend_ptx.ops.engines import MAIN
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import proxy_fences
 from tilewright.backend_ptx.passes.stores.pieces import Pieces
 from tilewright.backend_ptx.resources.shared import buffer_bytes, other_bytes
 from tilewright.backend_ptx.tensor_maps import described, in_table, refusal, root_of
 from tilewright.tileir.core import Block, Op, Value
-from tilewright.tileir.engines import THREADS
+from tilewright.tileir.engines import MAIN, THREADS
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.ops.memory import Store
 from tilewright.tileir.rewrite import Rewriter

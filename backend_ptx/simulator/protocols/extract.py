@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.backend_ptx import ops
-from tilewright.backend_ptx.ops.engines import MAIN
-from tilewright.backend_ptx.roles import initial_ops, project
 from tilewright.backend_ptx.simulator.protocols.program import Act, Action, Place, Process, Protocol
 from tilewright.tileir.analysis.evaluate import evaluate
 from tilewright.tileir.core import Block, Function, Op, Value, clone_function
-from tilewright.tileir.engines import THREADS
+from tilewright.tileir.engines import MAIN, THREADS
 from tilewright.tileir.ops import arith, control
+from tilewright.tileir.passes.project import initial_ops, project
 from tilewright.tileir.rewrite import constant_value
 from tilewright.tileir.rules import RuleTable
 from tilewright.tileir.types import SharedType, TileType

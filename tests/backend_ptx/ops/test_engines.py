@@ -7,7 +7,6 @@ import itertools
 import pytest
 
 import tilewright.backend_ptx.ops  # noqa: F401
-from tilewright.backend_ptx.ops import engines
 from tilewright.backend_ptx.ops.async_copy import AsyncLoad, AsyncWait
 from tilewright.backend_ptx.ops.bulk import MbarrierInit, TmaLoad, TmaStore, TmaStoreWait
 from tilewright.backend_ptx.ops.engines import (
@@ -23,7 +22,7 @@ from tilewright.backend_ptx.ops.engines import (
 from tilewright.backend_ptx.ops.shared import Barrier
 from tilewright.backend_ptx.ops.warpgroup import ProxyFence
 from tilewright.tileir.core import OPS, Op
-from tilewright.tileir.engines import GLOBAL, SHARED, THREADS, Engine, Proxy, Scope, Timeline, space
+from tilewright.tileir.engines import EVERY, GLOBAL, SHARED, THREADS, Engine, Proxy, Scope, Timeline, space
 
 CTA = barrier(Scope.CTA)
 GENERIC, ASYNC = (THREADS, CP_ASYNC), (WGMMA, TMA_STORE, TMA_LOAD)
@@ -67,7 +66,7 @@ def declared(op: type[Op]) -> tuple[object, object, object]:
 def test_ops_declare_their_engines() -> None:
     assert declared(AsyncLoad) == (CP_ASYNC, None, None) and declared(AsyncWait) == (None, CP_ASYNC, None)
     assert declared(TmaStore) == (TMA_STORE, None, None) and declared(TmaStoreWait) == (None, TMA_STORE, None)
-    assert declared(TmaLoad) == (TMA_LOAD, None, None) and MbarrierInit._role == engines.EVERY
+    assert declared(TmaLoad) == (TMA_LOAD, None, None) and MbarrierInit._role == EVERY
     assert ProxyFence().effects().fence is PROXY_FENCE
     for scope, name in ((Scope.CTA, "block"), (Scope.WARP, "warp")):
         assert Barrier(scope=name).effects().fence is barrier(scope)

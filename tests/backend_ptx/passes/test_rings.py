@@ -17,7 +17,7 @@ from tilewright.backend_ptx.ops.bulk import MbarrierExpect, TmaLoad
 from tilewright.backend_ptx.ops.shared import SharedAlloc
 from tilewright.backend_ptx.ops.warpgroup import Stage, Wgmma
 from tilewright.backend_ptx.pipeline import run_passes
-from tilewright.backend_ptx.roles import CONSUMER, PRODUCER, plan_roles, project
+from tilewright.backend_ptx.roles import CONSUMER, PRODUCER, plan_roles
 from tilewright.backend_ptx.targets import get_target
 from tilewright.interp import ExecutionOptions, compile_function
 from tilewright.interp.lowering import HANDLERS, Entry
@@ -25,6 +25,7 @@ from tilewright.tileir.core import Function, Op
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.ops.control import For, If
 from tilewright.tileir.ops.memory import Store
+from tilewright.tileir.passes.project import project
 from tilewright.tileir.plan import Hints
 
 CASES = {case.name.removeprefix("hopper-"): case for case in hopper.cases()}
