@@ -32,7 +32,8 @@ class Buffer:
         self._free = functools.partial(_free, cuda, device.context, pooled, self.stream)
 
     def __del__(self) -> None:
-        if getattr(self, "_free", None) is not None and not sys.is_finalizing():  # a process that ends frees all
+        # A process that ends frees all; the names of modules are None by then.
+        if getattr(self, "_free", None) is not None and sys is not None and not sys.is_finalizing():
             self._free(self.pointer)
 
 

@@ -39,7 +39,7 @@ class DeviceTables:
             _captured.append(self)
 
     def __del__(self) -> None:
-        if getattr(self, "_pointer", 0) and not sys.is_finalizing():
+        if getattr(self, "_pointer", 0) and sys is not None and not sys.is_finalizing():
             self._free(self._pointer)
 
 

@@ -68,7 +68,7 @@ class PinnedBuffer:
         return numpy.ndarray(shape, dtype, memory)
 
     def __del__(self) -> None:
-        if getattr(self, "_free", None) is None or sys.is_finalizing():  # a process that ends frees all
+        if getattr(self, "_free", None) is None or sys is None or sys.is_finalizing():  # a process that ends frees all
             return
         if self.pending is not None:
             # Kernels that failed: whoever asks for results hears of them. And a process may be ending.

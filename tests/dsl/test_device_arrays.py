@@ -305,11 +305,14 @@ def test_functions_of_tiles_are_still_refused_on_the_host() -> None:
         tw.arange(4, dtype=tw.int32)
 
 
-def test_a_process_that_ends_frees_nothing(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The driver frees all, and its Python module may be gone by then."""
+@pytest.mark.parametrize("name, value", [
+    ("sys.is_finalizing", lambda: True), ("tilewright.backend_ptx.runtime.memory.sys", None)])
+def test_a_process_that_ends_frees_nothing(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch, name: str,
+                                           value: Any) -> None:
+    """The driver frees all, and its Python module may be gone by then, as may the names of ours."""
     x = tw.to_device(np.ones(32, np.float32))
     pointer = x.pointer
     with monkeypatch.context() as ending:
-        ending.setattr("sys.is_finalizing", lambda: True)
+        ending.setattr(name, value)
         x.free()
     assert pointer in cuda.memory
