@@ -16,7 +16,7 @@ GROUPS = (
     "limits", "memory", "softmax", "norms", "persistent", "plain_rows", "transposes", "gemv", "matmul", "steps",
     "fused", "attention", "plain_attention", "decode", "launch", "cold_start", "compile", "report", "interp",
     "in_place", "counters",
-    "library", "exports", "derivatives", "fusion",
+    "library", "integration", "exports", "derivatives", "fusion",
 )
 
 

@@ -6,19 +6,20 @@ import itertools
 import math
 from typing import Any
 
-from tilewright.kernels.arrays import Array, dtype_of, empty
+from tilewright.kernels.arrays import Array, dtype_of, empty, on_host, view
 from tilewright.kernels.checks import check_float, check_integer, check_rank, check_same_dtype, check_shape
 from tilewright.kernels.declaration import library_function
 from tilewright.kernels.device import attention as device
 from tilewright.kernels.device.attention import Mask
 from tilewright.kernels.device.common import wide
 from tilewright.kernels.launching import blocks, launch, power_above
-from tilewright.kernels.tiles import measured
+from tilewright.kernels.tiles import SMS, measured, sms_of
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError, TileValueError
 
 WIDEST = 256  # channels of a head, which a block keeps in registers
-SPLIT_KEYS = 1024  # keys that one block of decode_attention takes before another one shares the work
-MOST_SPLITS = 32
+# decode_attention: blocks that an SM holds, parts of a sequence at most, and what a block costs beside its pages, in
+# pages (its first loads find an idle memory).
+BLOCKS_OF_AN_SM, MOST_SPLITS, START = 2, 64, 3
 
 
 # ---- references -----------------------------------------------------------------------------------------------------
@@ -272,12 +273,29 @@ def decode_attention(
         raise TileValueError(f"{name}: q has the shape {tuple(q.shape)} and keys {tuple(keys.shape)}; heads must be a "
                              "multiple of the key heads, channels as many and at most 256, and a page a power of two "
                              "from 16 on")
-    splits = max(1, min(MOST_SPLITS, blocks(pages.shape[1] * page, SPLIT_KEYS)))
+    splits = _splits(q, q.shape[0] * shared, pages.shape[1])
     dtype = wide(dtype_of(q))
-    parts, part_lse = empty(q, (splits, *q.shape), dtype), empty(q, (splits, *q.shape[:2]), dtype)
     out, lse = empty(q, q.shape), empty(q, q.shape[:2], dtype)
-    group, width = max(16, power_above(q.shape[1] // shared)), max(16, power_above(d))
-    launch(device.attend_pages, (q.shape[0], shared, splits), q, keys, values, pages, lengths, parts, part_lse,
-           1 / math.sqrt(d) if scale is None else scale, _mask(False, 0, cap, scale), group, page, width)
-    launch(device.combine_parts, (q.shape[0], q.shape[1]), parts, part_lse, out, lse, power_above(splits), width)
+    # One part is the result; of several, in float32, each block has one of every head.
+    parts, part_lse = view(out, (1, *q.shape)), view(lse, (1, *q.shape[:2]))
+    if splits > 1:
+        parts, part_lse = empty(q, (splits, *q.shape), dtype), empty(q, (splits, *q.shape[:2]), dtype)
+    width = max(16, power_above(d))
+    launch(device.attend_pages, (splits, shared, q.shape[0]), q, keys, values, pages, lengths, parts, part_lse,
+           1 / math.sqrt(d) if scale is None else scale, _mask(False, 0, cap, scale), power_above(q.shape[1] // shared),
+           page, width)
+    if splits > 1:
+        launch(device.combine_parts, (q.shape[0], q.shape[1]), parts, part_lse, out, lse, power_above(splits), width)
     return out, lse
+
+
+def _splits(q: Array, sequences: int, pages: int) -> int:
+    """Over how many blocks each sequence of so many pages is split, of so many (a key head of a sequence is one): the
+    power of two with which the last ones are done first, when as many run at a time as the SMs hold."""
+    at_a_time = BLOCKS_OF_AN_SM * (SMS if on_host(q) else sms_of(q))
+    best, least = 1, blocks(sequences, at_a_time) * (pages + START)
+    for splits in (2, 4, 8, 16, 32, MOST_SPLITS):
+        cost = blocks(sequences * splits, at_a_time) * (blocks(pages, splits) + START)
+        if splits <= pages and cost < least:
+            best, least = splits, cost
+    return best

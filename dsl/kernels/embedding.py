@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.kernels.arrays import Array, count, dtype_of, output, rows_of, view, view_of_output, zeros
+from tilewright.kernels.arrays import Array, count, dtype_of, empty, output, rows_of, view, view_of_output, zeros
 from tilewright.kernels.checks import check_float, check_integer, check_rank, check_shape
 from tilewright.kernels.declaration import library_function
 from tilewright.kernels.device import embedding as device
 from tilewright.kernels.device.common import wide
-from tilewright.kernels.elementwise import spread
 from tilewright.kernels.launching import blocks, launch, power_above
+from tilewright.tileir.dtypes import int32
 
 TOKENS, WIDTH = 16, 128
+# The gradient of a table. Tokens, and rows of the table, of a block that lists; elements of a block that adds, and rows
+# of the gradient among them; columns of a block that adds a part of a list of more than LONG tokens.
+LISTED, PLACED = 128, 1024
+ELEMENTS, TOGETHER, PART_WIDTH, LONG = 4096, 2, 512, 128
 
 
 def embedding_reference(table: Any, tokens: Any) -> Any:
@@ -38,24 +42,38 @@ def embedding_backward_reference(grad: Any, tokens: Any, rows: int, deterministi
 def embedding_backward(grad: Array, tokens: Array, rows: int, deterministic: bool = False) -> Array:
     """The gradient of an embedding's table of so many rows, added up in float32 (float64 of float64).
 
-    With `deterministic` it is a matrix multiply with a matrix of ones and zeros, the same bits in every run; it takes
-    time in proportion to rows * tokens. Without, rows are added atomically, in no order.
+    The tokens are listed by row, then each row is written once. With `deterministic` the lists are put in the order of
+    the tokens, which gives the same bits in every run; it takes longer the more often one token occurs.
     """
     name = "embedding_backward"
     check_float(name, grad=grad)
     check_integer(name, tokens=tokens)
     check_shape(name, "grad", grad, (*tokens.shape, grad.shape[-1]), "the tokens and the width of the table")
     above, flat = rows_of(grad), view(tokens, (count(tokens.shape),))
-    width = min(WIDTH, power_above(above.shape[1]))
-    total = zeros(grad, (rows, above.shape[1]), wide(dtype_of(grad)))
+    n, d = above.shape
+    total = empty(grad, (rows, d))
+    counts, used = zeros(grad, (rows,), int32), zeros(grad, (2,), int32)
+    starts, firsts = empty(grad, (rows,), int32), empty(grad, (rows,), int32)
+    # A list of more than LONG tokens has less than twice as many parts as it would fill.
+    most = 2 * blocks(n, LONG)
+    ranks, lists, owners = empty(grad, (n,), int32), empty(grad, (n,), int32), empty(grad, (most,), int32)
+    parts = empty(grad, (most, d), wide(dtype_of(grad)))
+    grid = (blocks(n, LISTED),)
+    launch(device.count_tokens, grid, flat, counts, ranks, LISTED)
+    launch(device.place_rows, (blocks(rows, PLACED),), counts, used, starts, firsts, PLACED, LONG)
+    launch(device.list_tokens, grid, flat, counts, starts, firsts, ranks, lists, owners, LISTED, LONG)
     if deterministic:
-        tile = min(64, power_above(rows))
-        launch(device.add_rows_in_order, (blocks(rows, tile), blocks(above.shape[1], width)), above, flat, total, tile,
-               32, width)
-    else:
-        launch(device.add_rows, (blocks(flat.shape[0], TOKENS), blocks(above.shape[1], width)), above, flat, total,
-               TOKENS, width)
-    return total if dtype_of(total) is dtype_of(grad) else spread(total, zeros(grad, total.shape), 1)
+        launch(device.rank_tokens, grid, flat, counts, starts, lists, ranks, LISTED)
+        lists = empty(grad, (n,), int32)
+        launch(device.list_tokens, grid, flat, counts, starts, firsts, ranks, lists, owners, LISTED, LONG)
+    width = min(PART_WIDTH, power_above(d))
+    launch(device.add_parts, (most, blocks(d, width)), above, counts, used, starts, firsts, lists, owners, parts, LONG,
+           ELEMENTS // width, width)
+    width = min(ELEMENTS // TOGETHER, power_above(d))
+    tall = ELEMENTS // TOGETHER // width
+    launch(device.add_rows, (blocks(rows, tall), blocks(d, width)), above, counts, starts, firsts, lists, parts, total,
+           tall, LONG, TOGETHER, width)
+    return total
 
 
 def _gradient(grad: Any, table: Any, tokens: Any, deterministic: Any) -> Any:

@@ -22,11 +22,13 @@ def register_backward(operator: Any, backward: Any, params: Sequence[str]) -> No
     schema = operator._opoverload._schema
     tensors = ["Tensor" in str(argument.type) for argument in schema.arguments]
     label = operator._qualname
+    # Where each value is that backward gets besides cotangents: among the arguments, or, as -1, the result.
+    places = [-1 if name in OUTPUTS else params.index(name) for name in wanted if name in (*params, *OUTPUTS)]
 
     def setup(ctx: Any, inputs: Any, output: Any, keyword_only_inputs: Any = None) -> None:
-        values = dict(zip(params, inputs, strict=False)) | dict(keyword_only_inputs or {})
-        values |= {"output": output, "outputs": output}
-        save(ctx, [values[name] for name in wanted if name in values])
+        if keyword_only_inputs:
+            inputs = (*inputs, *(keyword_only_inputs[name] for name in params[len(inputs):]))
+        save(ctx, [output if place < 0 else inputs[place] for place in places])
 
     def gradient(ctx: Any, *grads: Any) -> Any:
         saved = iter(saved_values(ctx))
@@ -49,6 +51,10 @@ class _Hole:
 
 def save(ctx: Any, values: Sequence[Any]) -> None:
     """Keep values for backward: tensors by autograd, which sees that they have not changed; the rest as it is."""
+    if all(isinstance(value, torch.Tensor) for value in values):  # most often; every call pays for this
+        ctx.tilewright_values = None
+        ctx.save_for_backward(*values)
+        return
     kept: list[Any] = []
     ctx.tilewright_values = [_without_tensors(value, kept) for value in values]
     ctx.save_for_backward(*kept)
@@ -56,6 +62,8 @@ def save(ctx: Any, values: Sequence[Any]) -> None:
 
 def saved_values(ctx: Any) -> list[Any]:
     """What `save` kept."""
+    if ctx.tilewright_values is None:
+        return list(ctx.saved_tensors)
     kept = iter(ctx.saved_tensors)
     return [_with_tensors(value, kept) for value in ctx.tilewright_values]
 

@@ -50,6 +50,26 @@ def test_what_the_compiler_makes_of_attention() -> None:
     assert not any("CTAs per cluster" in line or "16 warps" in line for line in backward), backward
 
 
+def test_pages_of_a_decode_step_are_copied_ahead() -> None:
+    """The table of pages is read ahead, and only the last page of a sequence takes the way without a ring."""
+    mask = attention.Mask(False, None, None)
+    cache, row = tw.spec("bf16[?,64,8,128]"), tw.spec("f32[?,?,?]")
+    args = (tw.spec("bf16[?,?,128]"), cache, cache, tw.spec("i32[?,?]"), tw.spec("i32[?]"), tw.spec("bf16[?,?,?,128]"),
+            row, 0.1, mask, 4, 64, 128)
+    found = decisions(attention.attend_pages, args, "sm_90a")
+    assert any(line.startswith("pipeline: keys and values in ") for line in found), found
+    assert any("on the transposes, 4x64x128" in line for line in found), found
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_a_token_that_occurs_often(deterministic: bool) -> None:
+    """Lists of several parts, of one, of none, and tokens outside of the table."""
+    tokens = np.array([3] * 290 + [0, 9, -1, 3, 10, 0] + [7] * 128 + [8] * 129, np.int64)
+    grad = np.arange(len(tokens) * 3, dtype=np.float32).reshape(-1, 3) % 1000
+    got = tk.embedding_backward(grad, tokens, 10, deterministic)
+    np.testing.assert_array_equal(got, tk.embedding_backward.reference(grad, tokens, 10))
+
+
 def test_every_function_has_a_case() -> None:
     found = {name for group in GROUPS for name, _ in group(maker(np.float32))}
     assert found == set(tk.DECLARED)

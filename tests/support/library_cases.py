@@ -120,6 +120,7 @@ def attentions(x: Make) -> Iterator[Case]:
     pages, lengths = ints(6, 3, 2), np.array([32, 0, 19], np.int32)
     yield "decode_attention", (x(3, 4, 8), x(6, 16, 2, 8), x(6, 16, 2, 8), pages, lengths)
     yield "decode_attention", (x(3, 4, 8), x(6, 16, 2, 8), x(6, 16, 2, 8), pages, lengths, 0.0, -0.4)
+    yield "decode_attention", (x(3, 4, 8), x(6, 16, 2, 8), x(6, 16, 2, 8), ints(6, 3, 1), lengths // 2)
     many = x(80, 32, 1, 16)
     yield "decode_attention", (x(1, 3, 16), many, many, ints(80, 1, 80), ints(80, 1) + 2400, 2.0)
 

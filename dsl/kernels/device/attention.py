@@ -240,23 +240,23 @@ def query_gradients(q, k, v, grad, lse, delta, starts, dq, scale, mask: tw.Const
 @tw.tile_kernel
 def attend_pages(q, keys, values, pages, lengths, parts, part_lse, scale, mask: tw.Constant[Mask],
                  group: tw.Constant[int], page: tw.Constant[int], width: tw.Constant[int]):
-    """A block takes every num_blocks(2)-th page of a sequence for the heads that share a key head.
+    """A block takes every num_blocks(0)-th page of a sequence for the heads that share a key head.
 
-    q: (sequences, heads, d), keys, values: (pages, page, key heads, d), pages: (sequences, most) int32, lengths:
-    (sequences,) int32, parts: (splits, sequences, heads, d), part_lse: (splits, sequences, heads). `group` is a power
-    of two from the heads for each key head on.
+    q: (sequences, heads, d), keys, values: (pages, page, key heads, d), pages: (sequences, most), lengths:
+    (sequences,), parts: (splits, sequences, heads, d), part_lse: (splits, sequences, heads). `group` is a power of two
+    from the heads for each key head on. Grid: (splits, key heads, sequences).
     """
-    s, shared, split = tw.bid(0), tw.bid(1), tw.bid(2)
+    split, shared, s = tw.bid(0), tw.bid(1), tw.bid(2)
     heads = q.shape[1] // keys.shape[2]
-    mine = q.slice(1, shared * heads, (shared + 1) * heads)
-    query = tw.load(mine, (s, 0, 0), (1, group, width), padding_mode=ZERO).reshape((group, width))
-    length, dtype = tw.gather(lengths, s), wide(q.dtype)
+    first, last = shared * heads, (shared + 1) * heads
+    query = tw.load(q.slice(1, first, last), (s, 0, 0), (1, group, width), padding_mode=ZERO).reshape((group, width))
+    length, dtype = tw.load(lengths, s, ()), wide(q.dtype)
     if mask.negative:
         query, scale = -query, -scale
     top, total = tw.full((group, 1), -math.inf, dtype), tw.zeros((group, 1), dtype)
     acc = tw.zeros((group, width), dtype)
-    for j in range(split, tw.cdiv(length, page), tw.num_blocks(2)):
-        at = tw.gather(pages, (s, j)), 0, shared, 0
+    for j in range(split, tw.cdiv(length, page), tw.num_blocks(0)):
+        at = tw.load(pages, (s, j), ()), 0, shared, 0
         key = tw.load(keys, at, (1, page, 1, width), padding_mode=ZERO).reshape((page, width))
         score, factor = scores(query, key, scale, mask, dtype)
         factor = in_twos(factor, dtype)
@@ -273,8 +273,7 @@ def attend_pages(q, keys, values, pages, lengths, parts, part_lse, scale, mask: 
     share = tw.where(total == 0.0, 0.0, 1.0 / total)
     if mask.cap is None:
         top = top * scale
-    first, last = shared * heads, (shared + 1) * heads
-    tw.store(parts.slice(2, first, last), (split, s, 0, 0), (acc * share).reshape((1, 1, group, width)))
+    store_as(parts.slice(2, first, last), (split, s, 0, 0), (acc * share).reshape((1, 1, group, width)))
     sums = tw.where(total == 0.0, -math.inf, top + tw.log(total))
     tw.store(part_lse.slice(2, first, last), (split, s, 0), sums.reshape((1, 1, group)))
 
