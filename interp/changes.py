@@ -120,7 +120,7 @@ def carried_by(loop: While, low: Any) -> Callable[[list[Any]], Any]:
 
 def accesses(loop: While) -> bool:
     """Do iterations access memory?"""
-    return any(op.effectful for block in loop.blocks for op in block.walk())
+    return any(op.effectful for op in loop.inside())
 
 
 class Spin:

@@ -426,6 +426,11 @@ class Op:
     def blocks(self) -> Sequence[Block]:
         return [getattr(self, name) for name in self._body_fields] if self._body_fields else ()
 
+    def inside(self) -> Iterator[Op]:
+        """Every op of its bodies, each before its own bodies."""
+        for name in self._body_fields:
+            yield from getattr(self, name).walk()
+
     @property
     def result(self) -> Value:
         [value] = self.results

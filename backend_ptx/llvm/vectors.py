@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 
 from tilewright.backend_ptx.llvm.emitter import Emitter
 from tilewright.backend_ptx.llvm.values import Definition, Parts, Val, chosen_parts
@@ -73,6 +74,12 @@ class Vectors(Emitter):
         if parts[0].n and len(parts) & (len(parts) - 1):  # no power of two: through the lanes
             return self.vector([self.extract(p, i) for p in parts for i in range(p.n)])
         return self.vector(parts)
+
+    def reduced(self, v: Val, combine: Callable[[Val, Val], Val]) -> Val:
+        """All lanes as one scalar: halves together while there are two, then one by one."""
+        while v.n > 1 and v.n % 2 == 0:
+            v = combine(*(self.shuffle(v, range(i, i + v.n // 2)) for i in (0, v.n // 2)))
+        return reduce(combine, [self.extract(v, i) for i in range(max(1, v.n))])
 
     def each(self, function: Callable[..., Val], *values: Val) -> Val:
         """Apply a function of scalars lane by lane (for intrinsics and asm that have no vector form)."""

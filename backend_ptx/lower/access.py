@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 
 from tilewright.backend_ptx.instructions.memory import REGISTER_TYPE, width_name
@@ -116,7 +116,7 @@ def _cut(b: Builder, first: Sequence[Val], last: Sequence[Val]) -> list[Val]:
     return [b.and_(one, b.xor(other, b.const("i1", 1))) for one, other in zip(first, last, strict=True)]
 
 
-def any_of(b: Builder, conditions: Sequence[Val]) -> Val:
+def any_of(b: Builder, conditions: Iterable[Val]) -> Val:
     """Whether one of them holds."""
     return reduce(b.or_, conditions)
 

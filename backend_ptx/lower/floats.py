@@ -8,7 +8,6 @@ from functools import partial
 
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.integers import clamped, raised
-from tilewright.backend_ptx.mathlib.lanes import any_of
 
 INT_OF = {"half": "i16", "bfloat": "i16", "float": "i32", "double": "i64"}
 NARROW = ("half", "bfloat")
@@ -145,8 +144,7 @@ def _reduced(b: Builder, size: Val, divisor: Val) -> Val:
 def _unfinished(b: Builder, size: Val, divisor: Val) -> Val:
     """Whether a lane is still at least its divisor; lanes without a finite answer count as finished."""
     sane = b.and_(b.fcmp("olt", size, math.inf), b.fcmp("ogt", divisor, 0.0))
-    wanted = b.and_(sane, b.fcmp("oge", size, divisor))
-    return any_of(b, wanted) if wanted.n else wanted
+    return b.reduced(b.and_(sane, b.fcmp("oge", size, divisor)), b.or_)
 
 
 def _one_step(b: Builder, size: Val, divisor: Val) -> Val:

@@ -97,14 +97,9 @@ class GatherAccess(Elements, Accesses):
     def whole(self) -> Val:
         b = self.ctx.b
         assert self.chosen is not None
-        out: Val | None = None
-        for distance in self.cut:
-            other = self.predicate([head + distance for head in self.heads])
-            assert other is not None
-            differ = b.xor(self.chosen, other)
-            out = differ if out is None else b.or_(out, differ)
-        assert out is not None
-        return b.xor(any_of(b, [b.extract(out, i) for i in range(out.n)]), 1)
+        others = (self.predicate([head + distance for head in self.heads]) for distance in self.cut)
+        differ = any_of(b, (b.xor(self.chosen, other) for other in others if other is not None))
+        return b.xor(any_of(b, [b.extract(differ, i) for i in range(differ.n)]), 1)
 
     def groups(self, count: int) -> Sequence[Offsets]:
         """The number of the vector, and the distance from its head."""

@@ -17,7 +17,6 @@ from functools import partial, reduce
 
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.floats import extreme
-from tilewright.backend_ptx.lower.registers import halves
 from tilewright.backend_ptx.lower.registry import elementwise
 from tilewright.backend_ptx.ops.arith import DivideBy
 
@@ -68,8 +67,4 @@ def _doubled(b: Builder, x: Val) -> Val:
 
 def _combined(b: Builder, parts: Sequence[Val], combine: Callable[[Val, Val], Val]) -> Val:
     """All lanes as one scalar, by a tree."""
-    v = reduce(combine, parts)
-    while v.n > 1:
-        (low,), (high,) = halves(b, (v,), v.n.bit_length() - 2)
-        v = combine(low, high)
-    return b.extract(v, 0) if v.n else v
+    return b.reduced(reduce(combine, parts), combine)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tilewright.backend_ptx.llvm.builder import Builder, Val
+from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.mathlib.vec import Vec, where
 
 
@@ -44,15 +44,4 @@ def _loop(needed: Callable[[Vec], Vec], slow: Callable[[Vec], Vec], x: Vec, fast
         return b.icmp("ult", following, n), [following, *lanes]
 
     start = [b.const("i32", 0), x.val, fast]
-    return b.join(b.repeat(any_of(b, needed(x).val), start, turn, ("rare", "common"))[-1])
-
-
-def any_of(b: Builder, condition: Val) -> Val:
-    """Whether a lane of <N x i1> is set, as a scalar i1."""
-    while condition.n > 1 and condition.n % 2 == 0:
-        half = condition.n // 2
-        condition = b.or_(b.shuffle(condition, range(half)), b.shuffle(condition, range(half, 2 * half)))
-    found = b.extract(condition, 0)
-    for i in range(1, condition.n):
-        found = b.or_(found, b.extract(condition, i))
-    return found
+    return b.join(b.repeat(b.reduced(needed(x).val, b.or_), start, turn, ("rare", "common"))[-1])

@@ -77,20 +77,16 @@ def bounds(function: Function, target: Target) -> list[Bound]:
     pipes = pipes_of(target)
     found = []
     for op in function.walk():
-        if not isinstance(op, (For, While)) or any(isinstance(inner, (For, While)) for inner in _inside(op)):
+        if not isinstance(op, (For, While)) or any(isinstance(inner, (For, While)) for inner in op.inside()):
             continue
         cycles: dict[str, float] = {}
-        for inner in _inside(op):
+        for inner in op.inside():
             for name, work in _work(inner).items():
                 if name in pipes and work:
                     cycles[name] = cycles.get(name, 0.0) + work / pipes[name].rate
         if cycles:
             found.append(Bound(op, max(cycles, key=lambda name: cycles[name]), cycles))
     return found
-
-
-def _inside(loop: Op) -> list[Op]:
-    return [op for block in loop.blocks for op in block.walk()]
 
 
 def _work(op: Op) -> dict[str, float]:

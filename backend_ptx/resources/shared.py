@@ -62,9 +62,8 @@ def peak_bytes(function: Function, where: Container[Op] | None = None) -> int:
 def lasting_bytes(function: Function, but: Container[Op] = ()) -> int:
     """Bytes of buffers that an engine of one iteration may still read in the next: nothing else in the loop may take
     them. Allocations in `but` do not count."""
-    loops = (op for op in function.walk() if op.repeats)
-    inside = (op for loop in loops for block in loop.blocks for op in block.walk() if op.starting)
-    starts = (s for op in inside for s in op.effects().starts)
+    repeated = (inner for op in function.walk() if op.repeats for inner in op.inside())
+    starts = (s for op in repeated if op.starting for s in op.effects().starts)
     buffers = {s.memory for s in starts if s.engine.lasting and not s.writes}
     return sum(buffer_bytes(buffer.type) for buffer in buffers if buffer.op not in but)
 

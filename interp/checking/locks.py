@@ -210,7 +210,7 @@ def _tries(function: Function) -> frozenset[Op]:
     for loop in function.walk():
         if not isinstance(loop, control.While):
             continue
-        inside = [op for block in loop.blocks for op in block.walk() if op.effectful]
+        inside = [op for op in loop.inside() if op.effectful]
         if all(map(_exchanges, inside)):
             decisive = _behind(loop, [loop.before.terminator.operands[0]])
             found.update(op for op in inside if any(r in decisive for r in op.results) and _always_alike(op, loop))
@@ -252,7 +252,7 @@ def _behind(loop: control.While, values: Sequence[Value]) -> set[Value]:
 
 def _always_alike(op: Op, loop: control.While) -> bool:
     """Does each iteration try the same values at the same element?"""
-    readers = {r for block in loop.blocks for inner in block.walk() if inner.effects().reads for r in inner.results}
+    readers = {r for inner in loop.inside() if inner.effects().reads for r in inner.results}
     return not _behind(loop, op.operands) & (_params(loop) | readers)
 
 

@@ -95,7 +95,7 @@ class _Walk:
 
     def _before_loop(self, op: Op, state: State) -> State:
         """An access of the loop that must wait for an earlier one waits once, above the loop."""
-        acting = (inner for block in op.blocks for inner in block.walk() if inner.effectful)
+        acting = (inner for inner in op.inside() if inner.effectful)
         inside = dict.fromkeys(access for inner in acting for access in self.accesses(inner))
         self._ask(op, inside, {old: passed for old, passed in state.items() if not old.flying})
         return _passed(state, self.before.get(op, NOTHING))

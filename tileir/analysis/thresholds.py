@@ -46,7 +46,7 @@ class Thresholds:
         self.loop = loop
         self.known = known
         self.forms = Forms(known)
-        self.inside = {v for block in loop.blocks for op in block.walk() for v in op.results} | set(loop.loop.params)
+        self.inside = {v for op in loop.inside() for v in op.results} | set(loop.loop.params)
 
     def of(self, op: Any, value: bool) -> Threshold | None:
         """Where a comparison of integers is `value` in each element."""

@@ -194,6 +194,6 @@ def _settle(op: Op) -> None:
     the ends of arrays adjoints are zero, and a zero times a NaN would not be."""
     for block in op.blocks:
         without_effects(block)
-    for inner in (op, *(inner for block in op.blocks for inner in block.walk())):
+    for inner in (op, *op.inside()):
         if isinstance(inner, Load) and inner.padding is PaddingMode.UNDETERMINED:
             inner.padding = PaddingMode.ZERO

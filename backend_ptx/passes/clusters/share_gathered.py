@@ -37,8 +37,7 @@ def share_gathered(c: Compilation) -> Preserved:
         return ALL
     function = c.function
     top = Builder(Block(), function.span)
-    loops = [op for op in function.walk() if op.repeats]
-    repeated = {op for loop in loops for block in loop.blocks for op in block.walk()}
+    repeated = {inner for op in function.walk() if op.repeats for inner in op.inside()}
     barriers: list[Value] = []
 
     def share(b: Rewriter, op: ClusterGather) -> None:
@@ -62,8 +61,7 @@ def share_gathered(c: Compilation) -> Preserved:
 
 def _exchanges(op: Op) -> bool:
     """Whether the op, or one in its bodies, sends to other CTAs."""
-    inside = (op, *(inner for block in op.blocks for inner in block.walk()))
-    return any(start.engine is CLUSTER_STORE for one in inside for start in one.effects().starts)
+    return any(start.engine is CLUSTER_STORE for one in (op, *op.inside()) for start in one.effects().starts)
 
 
 def _row(b: Rewriter, value: Value, warps: int) -> Value:

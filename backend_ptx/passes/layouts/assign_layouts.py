@@ -15,6 +15,7 @@ A class without an access takes the layout that makes the ops between it and a n
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.blocked import row_major
@@ -50,16 +51,14 @@ def assign_layouts(c: Compilation) -> None:
     _Inserter(classes, warps, products, turned).run(function)
 
 
+@dataclass(frozen=True)
 class _Chooser:
     """Sets `layout` of every class; `run` gives that of those whose values threads turn for a unit."""
 
-    def __init__(
-        self, classes: Classes, warps: int, products: Mapping[Product, ProductLayouts], brought: Collection[Op],
-    ) -> None:
-        self.classes = classes
-        self.warps = warps
-        self.products = products
-        self.brought = brought
+    classes: Classes
+    warps: int
+    products: Mapping[Product, ProductLayouts]
+    brought: Collection[Op]
 
     def run(self) -> Mapping[LayoutClass, Layout]:
         every = list(dict.fromkeys(self.classes.of.values()))

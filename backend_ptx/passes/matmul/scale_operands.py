@@ -17,17 +17,14 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.instructions.table import instructions
 from tilewright.backend_ptx.ops.matmul import MmaScaledSync
-from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
+from tilewright.tileir.analysis.unit import Preserved
 from tilewright.tileir.ops.matmul import MmaScaled
-from tilewright.tileir.rewrite import Rewriter, rewrite
+from tilewright.tileir.rewrite import Rewriter, rewrite_kinds
 
 
 def scale_operands(c: Compilation) -> Preserved:
     """Afterwards there is no `mma_scaled`."""
-    if not c.has(MmaScaled):
-        return ALL
-    rewrite(c.function, {MmaScaled: lambda rewriter, op: _rule(rewriter, op, c)})
-    return NONE
+    return rewrite_kinds(c, {MmaScaled: lambda rewriter, op: _rule(rewriter, op, c)})
 
 
 def _rule(rewriter: Rewriter, op: MmaScaled, c: Compilation) -> None:

@@ -132,7 +132,7 @@ class Expander:
         """The guarded rings of the loops that an op is or contains."""
         if not op.blocks or not self.guarded:
             return []
-        ops = {op, *(nested for block in op.blocks for nested in block.walk())}
+        ops = {op, *op.inside()}
         return list(dict.fromkeys(c.ring for c in self.guarded if c.channel.loop in ops))
 
     def _block(self, block: Block, at: Positions) -> Positions:

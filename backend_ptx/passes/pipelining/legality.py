@@ -325,7 +325,7 @@ def find_copies(unit: Unit, warps: int, carried: Collection[Op]) -> tuple[list[C
 
 
 def _is_innermost(loop: Loop) -> bool:
-    return not any(isinstance(op, (For, While)) for block in loop.blocks for op in block.walk())
+    return not any(isinstance(op, (For, While)) for op in loop.inside())
 
 
 def _only_fetched(loop: Loop, found: Sequence[Transfer], unit: Unit) -> set[Op]:

@@ -58,21 +58,18 @@ class _Scope:
 
     def __init__(self, c: Compilation, candidates: Mapping[Store, Pieces]) -> None:
         function = c.function
+        self.c = c
         self.room = c.target.shared_per_block - other_bytes(function, ())
         self.types: set[SharedType] = set()
-        self.params = function.params
-        self.facts = c.facts
-        self.tables = c.target.has_map_tables
-        self.dependences = c.dependences
         self.ordered = any(getattr(op, "memory_order", MemoryOrder.WEAK) not in _UNORDERED for op in function.walk())
         self.others: set[Value] = set()  # alias classes that other ops access
         self.tiles: dict[Value, set[object]] = {}
         for op in function.walk():
             if isinstance(op, Store) and op in candidates and self._refused_alone(op) is None:
                 tile = op.value.type.shape, tuple(op.order), candidates[op].source
-                self.tiles.setdefault(self.dependences.alias_class(op.array), set()).add(tile)
+                self.tiles.setdefault(c.dependences.alias_class(op.array), set()).add(tile)
             elif not op.blocks:
-                effects = self.dependences.summary(op)
+                effects = c.dependences.summary(op)
                 self.others |= effects.reads | effects.writes
 
     def find(self, store: Store, pieces: Pieces) -> Boxes | str:
@@ -81,7 +78,7 @@ class _Scope:
             return alone
         if self.ordered:
             return decisions.ORDERED_ACCESSES
-        memory = self.dependences.alias_class(store.array)
+        memory = self.c.dependences.alias_class(store.array)
         if memory in self.others:
             return decisions.ACCESSED_ELSEWHERE
         if len(self.tiles[memory]) > 1:
@@ -89,9 +86,9 @@ class _Scope:
         found = boxes_of(store, pieces)
         if found is None:
             return decisions.HELD_BY_SEVERAL_WARPS
-        place = described(store.array, self.params)
+        place = described(store.array, self.c.function.params)
         assert place is not None
-        if refused := refusal(store, found.shape, pieces.shape, place, self.facts):
+        if refused := refusal(store, found.shape, pieces.shape, place, self.c.facts):
             return refused
         return found if self._fits(buffer_type(store, found)) else decisions.NO_SHARED_MEMORY_LEFT
 
@@ -99,10 +96,10 @@ class _Scope:
         """Why a store is refused on its own account; other stores to its array then are too."""
         if store.allow_tma is False:
             return decisions.ALLOW_TMA_FALSE
-        place = described(store.array, self.params)
+        place = described(store.array, self.c.function.params)
         if place is None:
             return decisions.NO_PARAMETER
-        return None if place.entry is None or self.tables else decisions.OLD_DRIVER
+        return None if place.entry is None or self.c.target.has_map_tables else decisions.OLD_DRIVER
 
     def _fits(self, type_: SharedType) -> bool:
         """Whether there is room for the buffers; in loops nothing else may share their bytes."""

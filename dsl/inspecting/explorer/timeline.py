@@ -39,7 +39,7 @@ def intervals(function: Function, target: Target, number: Numbering) -> list[dic
 def _copies(loop: Op) -> list[tuple[Op, Value]]:
     """The ops of a loop that put a tile into a slot of a ring, and the ring."""
     found = []
-    for op in (op for block in loop.blocks for op in block.walk()):
+    for op in loop.inside():
         for buffer in _written(op):
             if isinstance(buffer.type, SharedType) and buffer.type.copies > 1 and buffer.type.shape:
                 found.append((op, buffer))
