@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
 
-from tilewright.backend_ptx.layouts.flat import LANE_BITS, distributed, index_bits, log2
+from tilewright.backend_ptx.layouts.flat import LANE_BITS, OFFSET, distributed, flat_bases, index_bits, log2
 from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.layouts.shared import VECTOR_BYTES, WORD_BYTES, access_vector, bank_conflicts
 from tilewright.tileir.layout import Layout
@@ -20,13 +20,16 @@ def turning_layout(source: Layout, target: Layout, axes: tuple[int, int], elemen
     A thread holds a block of vectors along both axes. Its lane's bits count along the first axis, and those of the
     second one are added to them: where lanes of one row would meet in the target's banks, they are in different rows.
     """
-    found = _layouts(source.shape, axes, max(0, log2(VECTOR_BYTES // element_bytes)), warps)
+    columns, rows = (index_bits(source.shape, [axis]) for axis in axes)
+    rows = [bit for bit in flat_bases(target, OFFSET) if bit in rows]  # as they count there
+    found = _layouts(source.shape, columns, rows, max(0, log2(VECTOR_BYTES // element_bytes)), warps)
     return min(found, key=lambda layout: tuple(map(sum, zip(*(
         _cost(shared, layout, element_bytes) for shared in (source, target)), strict=True))))
 
 
-def _layouts(shape: Sequence[int], axes: tuple[int, int], widest: int, warps: int) -> Iterator[Layout]:
-    columns, rows = (index_bits(tuple(shape), [axis]) for axis in axes)
+def _layouts(
+    shape: tuple[int, ...], columns: list[int], rows: list[int], widest: int, warps: int,
+) -> Iterator[Layout]:
     for across, along, shift in product(range(widest + 1), range(widest + 1), range(LANE_BITS)):
         held, left, others = [*rows[:across], *columns[:along]], columns[along:], rows[across:]
         rest = [*left[LANE_BITS:], *others]
@@ -34,7 +37,7 @@ def _layouts(shape: Sequence[int], axes: tuple[int, int], widest: int, warps: in
         lanes = [bit ^ row for bit, row in zip(left[:LANE_BITS], [*added, *[0] * LANE_BITS], strict=False)]
         lanes, rest = [*lanes, *rest[:LANE_BITS - len(lanes)]], rest[LANE_BITS - len(lanes):]
         warp, rest = rest[:log2(warps)], rest[log2(warps):]
-        yield distributed(tuple(shape), [*held, *rest], lanes, warp + [0] * (log2(warps) - len(warp)))
+        yield distributed(shape, [*held, *rest], lanes, warp + [0] * (log2(warps) - len(warp)))
 
 
 def _cost(shared: Layout, layout: Layout, element_bytes: int) -> tuple[int, int]:

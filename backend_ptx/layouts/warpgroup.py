@@ -11,13 +11,17 @@ from functools import lru_cache
 
 from tilewright.backend_ptx.layouts.flat import log2
 from tilewright.backend_ptx.layouts.mma import Bit, Fragment, ProductLayouts, axis_bits, layout_of_bits
+from tilewright.tileir.layout import Basis, Layout
 
 ROWS, LEAST_COLUMNS, MOST_COLUMNS = 64, 8, 256
 WARPS = 4
+_OF_SUMS = {2: 8, 4: 2, 8: 4}  # the bits of k in the order in which accumulators take those of their column
 
 
 @lru_cache(maxsize=256)
-def warpgroup_layouts(acc_shape: tuple[int, ...], k: int, fragment: Fragment, warps: int) -> ProductLayouts:
+def warpgroup_layouts(
+    acc_shape: tuple[int, ...], k: int, fragment: Fragment, warps: int, k_of_sums: bool = False,
+) -> ProductLayouts:
     """Layouts for acc [M, N] and a [M, K] in registers; that of b is what a would be and is not used: b is always in
     shared memory. `fragment` is that of mma.sync with the same operands, `warps` a multiple of 4."""
     m, n = acc_shape
@@ -29,7 +33,17 @@ def warpgroup_layouts(acc_shape: tuple[int, ...], k: int, fragment: Fragment, wa
     acc = layout_of_bits(acc_shape, [*of_acc.registers, *n_own, *m_own], of_acc.lanes, warp, "mn")
     k_own = axis_bits("k", log2(fragment.k), log2(k))
     a = layout_of_bits((m, k), [*of_a.registers, *k_own, *m_own], of_a.lanes, warp, "mk")
+    a = in_order_of_sums(a, 1) if k_of_sums else a
     return ProductLayouts(acc, a, a)
+
+
+def in_order_of_sums(layout: Layout, k_axis: int) -> Layout:
+    """The layout of an operand of 8 bits whose k counts as a thread's accumulators of another MMA lie, two neighbours
+    and two 8 columns on, so that no other thread has what it takes: k = 0, 1, 8, 9, 2, 3, 10, ..."""
+    def moved(basis: Basis) -> Basis:
+        return *basis[:k_axis], _OF_SUMS.get(basis[k_axis], basis[k_axis]), *basis[k_axis + 1:]
+
+    return Layout([(name, [moved(basis) for basis in bases]) for name, bases in layout.dims], layout.shape)
 
 
 def warpgroup_grid(m: int, n: int, warps: int) -> tuple[int, int, int]:

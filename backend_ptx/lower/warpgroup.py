@@ -17,7 +17,7 @@ from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.layouts.bulk import bulk_layout
 from tilewright.backend_ptx.layouts.flat import OFFSET, log2
 from tilewright.backend_ptx.layouts.fragments import warpgroup_fragment
-from tilewright.backend_ptx.layouts.warpgroup import MOST_COLUMNS, ROWS, WARPS, warpgroup_grid
+from tilewright.backend_ptx.layouts.warpgroup import MOST_COLUMNS, ROWS, WARPS, in_order_of_sums, warpgroup_grid
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.bulk import shared_number
 from tilewright.backend_ptx.lower.context import Context
@@ -111,7 +111,8 @@ def matrix_of(type_: SharedType, k_axis: int) -> Matrix:
     assert type_.layout is not None
     size = type_.dtype.bytes
     [inner] = [i for i, part in enumerate(type_.layout.bases(OFFSET)[0]) if part]
-    assert type_.layout == bulk_layout(type_.shape, inner, size), f"tensor cores cannot read {type_.layout}"
+    dense = bulk_layout(type_.shape, inner, size)
+    assert type_.layout in (dense, in_order_of_sums(dense, inner)), f"tensor cores cannot read {type_.layout}"
     row = min(128, type_.shape[inner] * size)
     return Matrix(row, type_.shape[1 - inner], inner != k_axis, size)
 
@@ -196,8 +197,9 @@ def _fragments(ctx: Context, op: ops.Wgmma) -> list[list[list[Val]]]:
     places = register_places(layout)
     words = packed_words(ctx.b, ctx[op.a])
     rows = sorted({place[1] & -ROWS for place in places})
+    word = [place[2] for place in places][:fragment.pack]
     return [[[
-        words(tuple(places[0, row + 8 * half, k + 4 * fragment.pack * upper + e] for e in range(fragment.pack)))
+        words(tuple(places[0, row + 8 * half, k + 4 * fragment.pack * upper + e] for e in word))
         for upper in range(2) for half in range(2)
     ] for k in range(0, layout.shape[-1], fragment.k)] for row in rows]
 

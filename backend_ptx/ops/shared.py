@@ -49,10 +49,12 @@ class BufferAccess(Op):
 
 
 class SharedAlloc(Op, opcode="shared_alloc"):
-    """A buffer in shared memory, its contents undefined. `offset`: its place in bytes, -1 while none is planned."""
+    """A buffer in shared memory, its contents undefined. `offset`: its place in bytes, -1 while none is planned.
+    `guarded`: mbarriers order all its accesses."""
 
     type: SharedType = attribute()
     offset: int = attribute(default=-1)
+    guarded: bool = attribute(default=False)
 
     def infer(self) -> tuple[Type, ...]:
         require(isinstance(self.type, SharedType), f"shared_alloc: {self.type} is no type of shared memory")

@@ -87,16 +87,18 @@ class Wgmma(Product, opcode="wgmma", collective=True, io=True):
     """Start a @ b + acc. a [M, K]: a tile in registers or a buffer; b [K, N]: a buffer; acc [M, N].
 
     `kind` names the dtypes (backend_ptx/instructions/warpgroup.py). Until a `wgmma_wait` covers it, only another wgmma
-    may take the result, as its acc. Before layouts are assigned, a and b are tiles.
+    may take the result, as its acc. Before layouts are assigned, a and b are tiles. `k_of_sums`: in a and b the
+    hardware's k counts as accumulators lie (`in_order_of_sums`).
     """
 
     unit = MatrixUnit(
         "wgmma", WGMMA, a=(SHARED, REGISTERS), b=(SHARED,), warps=WARPS, rows=ROWS, columns=LEAST_COLUMNS,
         depth=lambda op: KINDS[op.kind].k, transposes=lambda op: KINDS[op.kind].transposes,
         layouts=lambda op, warps, rows_only: warpgroup_layouts(
-            op.acc.type.shape, op.a.type.shape[-1], warpgroup_fragment(op.kind), warps),
+            op.acc.type.shape, op.a.type.shape[-1], warpgroup_fragment(op.kind), warps, op.k_of_sums),
         wait=WgmmaWait, describe=lambda op: f"wgmma, {op.kind}")
     kind: str = attribute()
+    k_of_sums: bool = attribute(default=False)
 
     def effects(self) -> Effects:
         shared = tuple([v for v in (self.a, self.b) if isinstance(v.type, SharedType)])

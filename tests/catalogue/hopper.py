@@ -220,12 +220,14 @@ def linked_cases() -> Iterator[Case]:
     yield made_case("chained", kernels.chained, (2,), chain, (3,), want_chain, 152 * 40 * 2.0**-11)
 
 
-def attention_case(name: str, causal: bool, tile: tuple[int, int, int], tokens: int, warps: int | None = None) -> Case:
+def attention_case(
+    name: str, causal: bool, tile: tuple[int, int, int], tokens: int, warps: int | None = None, dtype: Any = F16,
+) -> Case:
     tm, _tn, d = tile
     scale = 1 / math.sqrt(d)
 
     def make(rng: np.random.Generator) -> tuple[Any, ...]:
-        q, k, v = (operand(rng, (tokens, d), F16) for _ in range(3))
+        q, k, v = (operand(rng, (tokens, d), dtype) for _ in range(3))
         return q, k, v, np.zeros((tokens, d), F16), scale, *tile, causal
 
     def reference(q: Any, k: Any, v: Any, *rest: Any) -> tuple[np.ndarray, ...]:
@@ -236,7 +238,7 @@ def attention_case(name: str, causal: bool, tile: tuple[int, int, int], tokens: 
         return (weight @ v.astype(np.float64) / weight.sum(1, keepdims=True),)
 
     kernel = kernels.attention if warps is None else kernels.attention.replace_hints(num_worker_warps=warps)
-    return made_case(name, kernel, (tw.cdiv(tokens, tm),), make, (3,), reference, 2.0**-8)
+    return made_case(name, kernel, (tw.cdiv(tokens, tm),), make, (3,), reference, 2.0**-8 if dtype is F16 else 2.0**-4)
 
 
 def squared_case() -> Case:
@@ -347,6 +349,7 @@ def cases() -> Iterator[Case]:
     yield attention_case("attention", False, (64, 64, 32), 88)
     yield attention_case("attention-causal", True, (64, 32, 64), 136)
     yield attention_case("attention-8-warps", True, (128, 64, 32), 136, 8)
+    yield attention_case("attention-8-bits", True, (128, 64, 32), 136, 8, E4M3)
     yield squared_case()
     yield constants_case()
     yield from control_cases()

@@ -30,7 +30,7 @@ class Interval:
 
 def live_buffers(function: Function, allocates: type[Op], size: Callable[[SharedType], int]) -> list[Interval]:
     """The live range of every buffer, which ops of a class allocate. One that is allocated above a loop and used in it
-    is live until the loop ends. `size`: the bytes of a buffer."""
+    is live until the loop ends; one that is `guarded` by mbarriers throughout. `size`: the bytes of a buffer."""
     intervals: dict[Value, Interval] = {}
     outstanding: dict[Engine, list[Interval]] = {}  # read by an engine, and no wait has covered it
     guarded: list[Interval] = []
@@ -42,6 +42,7 @@ def live_buffers(function: Function, allocates: type[Op], size: Callable[[Shared
             position += 1
             if isinstance(op, allocates):
                 intervals[op.result] = Interval(op, size(op.result.type), position, position)
+                guarded.extend([intervals[op.result]] if getattr(op, "guarded", False) else ())
             here = [intervals[v] for v in op.operands if v in intervals]
             if here:  # buffers that an op makes of one are views of it
                 intervals.update((r, here[0]) for r in op.results if isinstance(r.type, SharedType))

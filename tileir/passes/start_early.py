@@ -37,6 +37,18 @@ def start_early(block: Block, starts: Callable[[Op], bool]) -> bool:
     return block.ops != before
 
 
+def bring_up(block: Block, op: Op, place: Op) -> None:
+    """Move an op above another one of its block, with what computes its operands: ops that do nothing but read what
+    nobody writes. Nothing moves where one of them needs what comes from `place` on, and is not among them."""
+    start, end = block.ops.index(place), block.ops.index(op)
+    between = block.ops[start:end]
+    wanted = _wanted(between, op) | {op}
+    if start < end and place not in wanted and not any(
+            o.blocks or o.effects()._replace(reads=()) != Effects() for o in wanted):
+        moved, left = ([o for o in (*between, op) if (o in wanted) is which] for which in (True, False))
+        block.ops[start:end + 1] = [*moved, *left]
+
+
 def _wanted(ops: Sequence[Op], last: Op) -> set[Op]:
     """Those of the ops that the last one needs."""
     needed: set[Value] = set(last.operands)

@@ -76,6 +76,7 @@ class Hazards:
             if isinstance(op, AtomicRmw) and op.memory_order is MemoryOrder.RELAXED and op.result not in unit.uses}
         starts = (start for op in unit.function.walk() if op.starting for start in op.effects().starts)
         self.guarded = {buffer_of(s.memory) for s in starts if s.exclusive and s.space == SHARED}
+        self.guarded |= {op.result for op in unit.function.walk() if isinstance(op, SharedAlloc) and op.guarded}
 
     def accesses(self, op: Op) -> list[MemoryAccess]:
         """The accesses of an op, each by the one that stands for its sort."""

@@ -28,7 +28,7 @@ from tilewright.backend_ptx.ops.matmul import MmaScaledSync, Product
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.layouts.classes import Anchor, Classes, LayoutClass
 from tilewright.backend_ptx.passes.layouts.rules import RULES, meet, rule_of
-from tilewright.backend_ptx.passes.matmul.operands import dense_axis, is_moved_only, staged_type
+from tilewright.backend_ptx.passes.matmul.operands import dense_axis, is_moved_only, is_of_sums, source_of, staged_type
 from tilewright.backend_ptx.passes.pipelining.legality import brought_loads
 from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.core import Block, Function, Op, Value
@@ -99,14 +99,20 @@ class _Chooser:
     def _turned(self) -> dict[LayoutClass, Layout]:
         """Sets the layout of operands that TMA loads, and that threads turn for a unit that cannot."""
         out: dict[LayoutClass, Layout] = {}
-        for value, k_axis in (found for op in self.products if not op.unit.transposes(op) for found in _staged(op)):
-            found, dense = self.classes.of.get(value), dense_axis(value)
+        operands = ((op, *found) for op in self.products if not op.unit.transposes(op) for found in _staged(op))
+        for op, value, k_axis in operands:
+            found, dense, (source, moves) = self.classes.of.get(value), dense_axis(value), source_of(value)
             if found is None or found.layout is not None or dense is None or dense == k_axis:
                 continue
-            if found.anchors and all(a.op in self.brought for a in found.anchors):
-                size = value.type.dtype.bytes
-                slot, buffer = (bulk_layout(found.shape, axis, size) for axis in (dense, k_axis))
+            anchors = found.anchors or self.classes.of[source].anchors
+            if anchors and all(a.op in self.brought for a in anchors):
+                size, buffer = value.type.dtype.bytes, staged_type(op, value, k_axis).layout
+                slot = bulk_layout(found.shape, dense, size)
                 out[found] = found.layout = turning_layout(slot, buffer, (dense, k_axis), size, self.warps)
+                for move in moves:
+                    above = self.classes.of[move.operands[0]]
+                    if above is not found:
+                        above.layout, found = rule_of(move).backward(move, found.layout), above
         return out
 
     def _choose(self, found: LayoutClass) -> None:
@@ -344,13 +350,5 @@ def _staged(op: Product) -> list[tuple[Value, int]]:
 def _layouts_of(products: Sequence[Product], warps: int) -> dict[Product, ProductLayouts]:
     """(acc, a, b) of each MMA. If the result of one MMA becomes A of another, element by element, each warp owns whole
     rows of it: the fragments then stay in the thread."""
-    results = {op.result for op in products}
-    handed_on = any(_reaches(op.a, results, 0) for op in products)
+    handed_on = any(is_of_sums(op.a) for op in products)
     return {op: op.unit.layouts(op, warps, handed_on) for op in products}
-
-
-def _reaches(value: Value, results: set[Value], depth: int) -> bool:
-    op = value.op
-    if value in results or op is None or not op.elementwise or depth > 32:
-        return value in results
-    return any(_reaches(v, results, depth + 1) for v in op.operands)

@@ -10,6 +10,7 @@ from tilewright.backend_ptx.layouts.bulk import bulk_layout
 from tilewright.backend_ptx.layouts.flat import OFFSET
 from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.backend_ptx.layouts.queries import vector_along
+from tilewright.backend_ptx.layouts.warpgroup import in_order_of_sums
 from tilewright.backend_ptx.ops.matmul import Product, left_outstanding
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.tileir.analysis.unit import Unit
@@ -79,7 +80,18 @@ def staged_type(op: Product, value: Value, inner_if_free: int) -> SharedType:
         inner = dense_axis(value)
         inner = _held_axis(value) if inner is None else inner
     inner = inner_if_free if inner is None else inner
-    return SharedType(type_.dtype, type_.shape, layout=bulk_layout(type_.shape, inner, type_.dtype.bytes))
+    layout = bulk_layout(type_.shape, inner, type_.dtype.bytes)
+    if getattr(op, "k_of_sums", False):
+        layout = in_order_of_sums(layout, inner)
+    return SharedType(type_.dtype, type_.shape, layout=layout)
+
+
+def is_of_sums(value: Value, steps: int = MOST_STEPS) -> bool:
+    """Whether a tile is computed element by element from the result of an MMA."""
+    op = value.op
+    if isinstance(op, Product):
+        return True
+    return op is not None and op.elementwise and steps > 0 and any(is_of_sums(v, steps - 1) for v in op.operands)
 
 
 def dense_axis(value: Value) -> int | None:

@@ -24,6 +24,7 @@ from tilewright.backend_ptx.layouts.warpgroup import WARPS
 from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync
 from tilewright.backend_ptx.ops.warpgroup import Wgmma
 from tilewright.backend_ptx.passes.matmul.choice import FP8, choose, sizes_of, warpgroup_kind
+from tilewright.backend_ptx.passes.matmul.operands import dense_axis, is_of_sums
 from tilewright.backend_ptx.resources.pipes import fma_cycles
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
@@ -84,12 +85,14 @@ def _by_warpgroups(rewriter: Rewriter, op: Mma, c: Compilation) -> Value | None:
     if kind is None:
         return None
     a, b, acc = (_flat(rewriter, v) for v in (op.a, op.b, op.acc))
+    # Threads that turn b anyway put it in the order of k in which they hold a.
+    of_sums = a.type.dtype.bytes == 1 and dense_axis(b) == 1 and is_of_sums(a)
     if op.a.type.dtype in FP8 and not op.fast_acc:
         zero = rewriter.value(Constant(value=0.0, type=acc.type.erased()))
-        part = rewriter.value(Wgmma(a=a, b=b, acc=zero, kind=kind))
+        part = rewriter.value(Wgmma(a=a, b=b, acc=zero, kind=kind, k_of_sums=of_sums))
         made = rewriter.value(Add(lhs=acc, rhs=part))
     else:
-        made = rewriter.value(Wgmma(a=a, b=b, acc=acc, kind=kind))
+        made = rewriter.value(Wgmma(a=a, b=b, acc=acc, kind=kind, k_of_sums=of_sums))
     return made if acc is op.acc else rewriter.value(Reshape(src=made, shape=op.acc.type.shape))
 
 

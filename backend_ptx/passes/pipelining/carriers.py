@@ -268,3 +268,36 @@ class Staging(Carrier):
         if covering_wait(following[:1]) is None:
             b.extend(waits_for(body_of(self.channel.loop).ops))
         return 0
+
+
+class Handing(Staging):
+    """Rings filled by threads early in an iteration that waits for its MMAs. An mbarrier counts the warps that have
+    stored, so that warpgroups need not meet:
+
+        shared_store(buffer=%ring, slot=%slot, value=%v)                    // while an MMA executes
+        proxy_fence()
+        mbarrier_arrive(barriers=%full, slot=%slot)
+        ...
+        mbarrier_wait(barriers=%full, slot=%slot, parity=%parity)
+        ...                                                                 // MMAs read the slot
+
+    A warp stores where MMAs of two iterations ago have read: it has waited for the stores of the iteration before, and
+    every warp made these after it had waited for those MMAs.
+    """
+
+    guarded = True
+
+    def read_at_once(self, transfer: Transfer) -> Sequence[Op]:
+        return ()
+
+    def allocate(self, b: Builder) -> None:
+        super().allocate(b)
+        self.ring.full = b.value(SharedAlloc(type=SharedType(int64, (), self.ring.slots)), "full")
+        b.emit(MbarrierInit(barriers=self.ring.full, count=self.warps))
+
+    def start(self, b: Builder, transfer: Transfer, at: Position) -> None:
+        super().start(b, transfer, at)
+        if transfer is self.channel.transfers[-1]:
+            b.emit(MbarrierArrive(barriers=self.ring.full, slot=at.slot, active=None))
+
+    wait = Tma.wait

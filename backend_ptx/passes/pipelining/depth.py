@@ -172,10 +172,10 @@ class Depths:
             room = min(room, shared_of_cta(AIM, self.target))
         room -= other_bytes(self.function, self.gone) + self._ring_bytes()
         made = []
-        for channel in channels:
-            each = sum(buffer_bytes(t.type) for t in channel.transfers)
-            channel.ring.slots = slots_that_fit(self._appetite(THREADS), room + each, each)
-            if channel.ring.slots > 1:
-                room -= (channel.ring.slots - 1) * each
-                made.append(decisions.staged(channel.ring.slots, each, channel.loop.span))
+        for ring in dict.fromkeys(channel.ring for channel in channels):
+            each = sum(map(buffer_bytes, ring.types))
+            ring.slots = slots_that_fit(self._appetite(THREADS), room + each, each)
+            if ring.slots > 1:
+                room -= (ring.slots - 1) * each
+                made.append(decisions.staged(ring.slots, each, ring.channels[0].loop.span))
         return made

@@ -31,6 +31,7 @@ from tilewright.tileir.carried import Loop, add_results, body_of, carry, hand_on
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.dtypes import int32
+from tilewright.tileir.engines import THREADS
 from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.control import For, If, While
 from tilewright.tileir.types import SharedType, TileType
@@ -80,7 +81,8 @@ class Carrier:
             with b.at(transfer.source.span):
                 one = transfer.type
                 type_ = SharedType(one.dtype, one.shape, self.ring.slots, one.layout)
-                self.ring.buffers.append(b.value(SharedAlloc(type=type_), f"{transfer.name}_ring"))
+                made = SharedAlloc(type=type_, guarded=self.guarded and self.channel.engine is THREADS)
+                self.ring.buffers.append(b.value(made, f"{transfer.name}_ring"))
 
     def before(self, b: Builder) -> None:
         """Before the loop."""

@@ -19,9 +19,10 @@ from tilewright.backend_ptx.layouts.flat import OFFSET
 from tilewright.backend_ptx.layouts.matrices import ring_layout, widest_copy
 from tilewright.backend_ptx.layouts.memory import GatherRun, tile_access
 from tilewright.backend_ptx.layouts.queries import is_replicated, vector_along
+from tilewright.backend_ptx.layouts.warpgroup import WARPS
 from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD
 from tilewright.backend_ptx.ops.layout import ConvertLayout
-from tilewright.backend_ptx.ops.matmul import covering_wait, is_outstanding
+from tilewright.backend_ptx.ops.matmul import covering_wait, is_outstanding, left_outstanding
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.matmul.operands import dense_axis, slot_of, source_of
 from tilewright.backend_ptx.passes.pipelining.addresses import change_of_array, early, find_address
@@ -37,6 +38,7 @@ from tilewright.tileir.iterations import Iterations
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.control import For, If, While
 from tilewright.tileir.ops.memory import Gather, Load
+from tilewright.tileir.passes.start_early import bring_up
 from tilewright.tileir.plan import Decision
 from tilewright.tileir.types import ArrayType
 
@@ -338,12 +340,32 @@ def _only_fetched(loop: Loop, found: Sequence[Transfer], unit: Unit) -> set[Op]:
     return out
 
 
-def find_staged(unit: Unit, running: Collection[Op], carried: Collection[Op]) -> list[Channel]:
-    """Operands that threads compute, for MMAs that are outstanding in the next iteration."""
-    channels = []
+def find_staged(unit: Unit, running: Collection[Op], handed: Collection[Op], carried: Collection[Op]) -> list[Channel]:
+    """Operands that threads compute, for MMAs that are outstanding in the next iteration, or that are `handed` on
+    early in this one."""
+    channels: list[Channel] = []
     for loop in (op for op in unit.function.walk() if isinstance(op, For) and not hides_products(op)):
-        stages = [op for op in body_of(loop).ops if isinstance(op, Stage) and op in running and op not in carried]
-        if stages:
-            transfers = [Transfer(s, s.result.type.layout, s.result.type.dtype, [s]) for s in stages]
-            channels.append(Channel(THREADS, loop, transfers))
+        for ops in (running, handed):
+            stages = [op for op in body_of(loop).ops if isinstance(op, Stage) and op in ops and op not in carried]
+            if stages:
+                transfers = [Transfer(s, s.result.type.layout, s.result.type.dtype, [s]) for s in stages]
+                rings = [c.ring for c in channels if c.late is False] if ops is handed else []
+                ring = _free_ring(loop, transfers, rings, unit)
+                channels.append(Channel(THREADS, loop, transfers, stages[0] if ops is handed else None, ring))
     return channels
+
+
+def stage_early(unit: Compilation, running: Collection[Op]) -> set[Op]:
+    """Move operands that threads only turn above the first wait of an iteration that waits for its MMAs, so that an
+    MMA runs meanwhile. Gives those of loops in which several warpgroups need not meet otherwise."""
+    found: set[Op] = set()
+    for loop in (op for op in unit.function.walk() if isinstance(op, For) and not hides_products(op)):
+        ops = body_of(loop).ops
+        first = next((op for op in ops if left_outstanding(op) is not None), None)
+        for stage in (op for op in [*ops] if isinstance(op, Stage) and op not in running):
+            value = source_of(stage.src)[0]
+            load = source_of(value.op.src)[0].op if isinstance(value.op, ConvertLayout) else value.op
+            if first and isinstance(load, Load) and not _is_dense(stage) and not tma_reason(load, unit):
+                bring_up(body_of(loop), stage, first)
+                found.add(stage)
+    return found if unit.plan.warps > WARPS else set()

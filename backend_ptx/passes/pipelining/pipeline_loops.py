@@ -34,7 +34,7 @@ from tilewright.backend_ptx.passes.clusters.multicast import share_in_cluster
 from tilewright.backend_ptx.passes.matmul.operands import still_read
 from tilewright.backend_ptx.passes.pipelining import legality
 from tilewright.backend_ptx.passes.pipelining.acquire_once import acquire_once
-from tilewright.backend_ptx.passes.pipelining.carriers import AsyncCopies, Staging, Tma
+from tilewright.backend_ptx.passes.pipelining.carriers import AsyncCopies, Handing, Staging, Tma
 from tilewright.backend_ptx.passes.pipelining.depth import Depths
 from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Expander
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel
@@ -63,13 +63,17 @@ def pipeline_loops(c: Compilation) -> Preserved:
         return ALL
     c.plan.stages = tuple(ring.slots for ring in choice.depths.rings)
     constants = Constants(function)
-    carriers = [CARRIERS[ch.engine](ch, constants, c.facts, c.plan.warps) for ch in choice.channels]
+    carriers = [_carrier(ch)(ch, constants, c.facts, c.plan.warps) for ch in choice.channels]
     Expander(function, carriers, constants).run()
     c.forget()
     acquire_once(c)
     c.forget()
     dce(c)
     return NONE
+
+
+def _carrier(channel: Channel) -> type[Carrier]:
+    return Handing if channel.engine is THREADS and channel.release is not None else CARRIERS[channel.engine]
 
 
 class _Choice:
@@ -79,13 +83,14 @@ class _Choice:
         self.c = c
         self.depths = Depths(c)
         self.running = still_read(c)
+        self.handed = legality.stage_early(c, self.running)
         self.channels: list[Channel] = []
 
     def tma(self) -> None:
         channels, refused = legality.find_tma(self.c)
         if channels:
             rings = list(dict.fromkeys(c.ring for c in channels))
-            self.c.decide(self.depths.of_kernel(rings, self.running))
+            self.c.decide(self.depths.of_kernel(rings, self.running | self.handed))
         channels = self._carry(channels)
         self.c.decide(*refused, *share_in_cluster(self.c, channels))
         if channels:
@@ -105,7 +110,7 @@ class _Choice:
         self._carry(channels)
 
     def staged(self) -> None:
-        channels = legality.find_staged(self.c, self.running, self.depths.gone)
+        channels = legality.find_staged(self.c, self.running, self.handed, self.depths.gone)
         self.c.decide(*self.depths.of_staged(channels))
         self._carry(channels)
 
