@@ -146,7 +146,8 @@ def linear_backward_reference(
     rows = x.astype(np.float64).reshape(-1, x.shape[-1])
     z = rows @ weight.astype(np.float64).T + (0 if bias is None else bias.astype(np.float64))
     dz = _dropout_reference(grad.astype(np.float64).reshape(z.shape), rate, seed) * slope_reference(z, activation)
-    return (dz @ weight.astype(np.float64)).reshape(x.shape), dz.T @ rows, dz.sum(axis=0)
+    db = np.zeros(0) if bias is None else dz.sum(axis=0)
+    return (dz @ weight.astype(np.float64)).reshape(x.shape), dz.T @ rows, db
 
 
 def _check_linear(function: str, x: Array, weight: Array, bias: Array | None, activation: str, rate: float) -> None:
@@ -167,7 +168,8 @@ def linear_backward(
     grad: Array, x: Array, weight: Array, bias: Array | None = None, activation: str = "none", rate: float = 0.0,
     seed: int = 0, precision: str = "float32",
 ) -> tuple[Array, Array, Array]:
-    """The gradients of `linear` for x, weight and bias. What the activation was given is computed a second time."""
+    """The gradients of `linear` for x, weight and bias, of which the last is empty where there is no bias. What the
+    activation was given is computed a second time."""
     name = "linear_backward"
     _check_linear(name, x, weight, bias, activation, rate)
     check_shape(name, "grad", grad, (*x.shape[:-1], weight.shape[0]), "the shape of the result")
@@ -185,7 +187,7 @@ def linear_backward(
     dx, dw = empty(x, x.shape), empty(weight, weight.shape)
     multiply(dz, weight, view(dx, rows.shape), tf32=tf32)
     multiply(transposed(dz), rows, dw, tf32=tf32)
-    return dx, dw, reduce.plain(dz, "sum", (0,))
+    return dx, dw, empty(weight, (0,)) if bias is None else reduce.plain(dz, "sum", (0,))
 
 
 def _linear_gradient(

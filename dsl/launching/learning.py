@@ -15,7 +15,7 @@ _AT_FIRST = 16  # launches by Python before the first look for machine code; twi
 _PATIENCE = 2  # looks, before LLVM is loaded for it
 _BETWEEN = 8
 _RARELY = 4096
-_MOST = 8  # launches known to one function
+_MOST = 32  # launches known to one function: a model's products differ in shape more than eight times
 _FREE = array("i", [0] * len(HELD))
 
 

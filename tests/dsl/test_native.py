@@ -318,12 +318,19 @@ def test_watchers_and_checks_see_every_launch(cuda: FakeCuda, capsys: pytest.Cap
 def test_many_shapes_are_forgotten(cuda: FakeCuda) -> None:
     """The oldest of many shapes goes back to Python, and is learnt again."""
     add = make_add()
-    lengths = range(100, 120)
-    sets: dict[int, Any] = {n: (*three(n), 16) for n in lengths}
-    for _ in range(3):
-        for args in sets.values():
+    sets: list[Any] = [(*three(n), 16) for n in range(100, 100 + learning._MOST + 4)]
+    for _ in range(2):
+        for args in sets:
             taught(add[(7,)], *args)
             assert cuda.launches[-1].params[0] == args[0].pointer
+
+
+def test_the_shapes_of_a_model_stay_known(cuda: FakeCuda) -> None:
+    add = make_add()
+    sets: list[Any] = [(*three(n), 16) for n in range(100, 120)]
+    for args in sets:
+        taught(add[(7,)], *args)
+    assert all(by_code(cuda, add[(7,)], *args) for args in sets)
 
 
 def test_threads(cuda: FakeCuda) -> None:
